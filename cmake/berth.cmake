@@ -1,0 +1,71 @@
+# What every target shares, and berth_folder(): the library and the tests of one folder of src/.
+
+add_library(berth_options INTERFACE)
+target_include_directories(berth_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
+target_compile_definitions(berth_options INTERFACE FMT_HEADER_ONLY _GNU_SOURCE
+                                                   BERTH_VERSION="${PROJECT_VERSION}")
+target_compile_options(
+  berth_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wno-missing-field-initializers>
+                          -ffunction-sections -fdata-sections)
+if(BERTH_SANITIZE)
+  target_compile_options(berth_options INTERFACE -fsanitize=address,undefined
+                                                 -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(berth_options INTERFACE -fsanitize=address,undefined)
+elseif(BERTH_TSAN)
+  target_compile_options(berth_options INTERFACE -fsanitize=thread)
+  target_link_options(berth_options INTERFACE -fsanitize=thread)
+endif()
+
+# berth_folder(NAME DEPS …): src/NAME/**/*.cc without *_test.cc becomes berth_NAME; the tests become
+# NAME_tests. src/app is the program itself.
+function(berth_folder name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPS")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc
+       ${CMAKE_SOURCE_DIR}/src/${name}/*.S)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(TRANSFORM arg_DEPS PREPEND berth_)
+  set(main_file "")
+  if(name STREQUAL "app")
+    list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
+  endif()
+  if(NOT sources)
+    add_library(berth_${name} INTERFACE)
+    target_link_libraries(berth_${name} INTERFACE berth_options ${arg_DEPS})
+  else()
+    add_library(berth_${name} STATIC ${sources})
+    target_link_libraries(berth_${name} PUBLIC berth_options ${arg_DEPS} ${CMAKE_DL_LIBS}
+                                               Threads::Threads)
+  endif()
+  if(name STREQUAL "app" AND EXISTS ${CMAKE_SOURCE_DIR}/src/app/main.cc)
+    add_executable(berth ${CMAKE_SOURCE_DIR}/src/app/main.cc)
+    target_link_libraries(berth PRIVATE berth_app)
+    if(NOT BERTH_SANITIZE AND NOT BERTH_TSAN)
+      target_link_options(berth PRIVATE -static-libstdc++ -static-libgcc -Wl,--gc-sections
+                          -Wl,-z,relro -Wl,-z,now)
+    endif()
+  endif()
+  if(BERTH_TESTS AND tests)
+    find_package(GTest REQUIRED)
+    add_executable(${name}_tests ${tests})
+    target_link_libraries(${name}_tests PRIVATE berth_${name} GTest::gmock_main GTest::gtest
+                                                GTest::gmock)
+    set_property(GLOBAL APPEND PROPERTY BERTH_TEST_PROGRAMS ${name}_tests)
+  endif()
+endfunction()
+
+# berth_catalogue(LIBRARY): po/*.po compiled by msgfmt, for the .incbin in base/catalogue.S.
+function(berth_catalogue library)
+  set(mo ${CMAKE_BINARY_DIR}/po/zh_CN.mo)
+  add_custom_command(
+    OUTPUT ${mo}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/po
+    COMMAND ${MSGFMT} --no-hash --check-format -o ${mo} ${CMAKE_SOURCE_DIR}/po/zh_CN.po
+    DEPENDS ${CMAKE_SOURCE_DIR}/po/zh_CN.po)
+  target_sources(berth_${library} PRIVATE ${mo})
+  target_include_directories(berth_${library} PRIVATE ${CMAKE_BINARY_DIR}/po)
+  set_source_files_properties(
+    ${CMAKE_SOURCE_DIR}/src/base/catalogue.S
+    PROPERTIES OBJECT_DEPENDS ${mo} COMPILE_OPTIONS "-Wa,-I,${CMAKE_BINARY_DIR}/po")
+endfunction()

@@ -1,0 +1,51 @@
+#pragma once
+// Time as a dependency: everything that waits or measures is handed a Clock, so a week of queueing
+// is milliseconds in a test. The real one is SystemClock; FakeClock moves only when told.
+
+#include <chrono>
+
+#include "base/ids.h"
+
+namespace berth {
+
+using Duration = std::chrono::nanoseconds;
+
+/// A point on the steady clock: not affected by a changed date, meaningless in another boot.
+using Instant = std::chrono::time_point<std::chrono::steady_clock, Duration>;
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  [[nodiscard]] virtual Instant now() const = 0;
+  [[nodiscard]] virtual WallTime wall_now() const = 0;
+  /// Blocks until `deadline`; a signal does not shorten it.
+  virtual void wait_until(Instant deadline) = 0;
+};
+
+class SystemClock final : public Clock {
+ public:
+  [[nodiscard]] Instant now() const override;
+  [[nodiscard]] WallTime wall_now() const override;
+  void wait_until(Instant deadline) override;
+};
+
+class FakeClock final : public Clock {
+ public:
+  [[nodiscard]] Instant now() const override { return now_; }
+  [[nodiscard]] WallTime wall_now() const override { return wall_; }
+  void wait_until(Instant deadline) override {
+    if (deadline > now_) advance(deadline - now_);
+  }
+  void advance(Duration by) {
+    now_ += by;
+    wall_.unix_ms += std::chrono::duration_cast<std::chrono::milliseconds>(by).count();
+  }
+  /// The date is set, the steady clock does not notice.
+  void set_wall(WallTime to) { wall_ = to; }
+
+ private:
+  Instant now_{};
+  WallTime wall_{1'760'000'000'000};
+};
+
+}  // namespace berth

@@ -1,0 +1,142 @@
+#include "base/fd.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <memory>
+
+namespace berth {
+
+Fd& Fd::operator=(Fd&& other) noexcept {
+  if (this != &other) {
+    close();
+    fd_ = std::exchange(other.fd_, -1);
+  }
+  return *this;
+}
+
+Fd::~Fd() { close(); }
+
+void Fd::close() {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+}
+
+Result<Fd> open_fd(const std::string& path, int flags, mode_t mode) {
+  const int fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);
+  if (fd < 0) return fail_system("open " + path, errno);
+  return Fd(fd);
+}
+
+namespace {
+
+Result<std::string> read_bounded(int fd, std::size_t limit, const std::string& what) {
+  std::string bytes;
+  std::array<char, 16384> block;
+  while (true) {
+    const ssize_t got = ::read(fd, block.data(), block.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail_system("read " + what, errno);
+    if (got == 0) return bytes;
+    bytes.append(block.data(), static_cast<std::size_t>(got));
+    if (bytes.size() > limit) {
+      return fail(ErrorCode::invalid,
+                  what + " is larger than the " + std::to_string(limit) + " bytes expected of it");
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path, std::size_t limit) {
+  auto fd = open_fd(path, O_RDONLY);
+  if (!fd) return std::unexpected(std::move(fd).error());
+  return read_bounded(fd->get(), limit, path);
+}
+
+Result<std::string> read_untrusted_file(int directory, const std::string& name,
+                                        std::size_t limit) {
+  const Fd fd(::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!fd.is_open()) return fail_system("open " + name, errno);
+  struct stat facts{};
+  if (::fstat(fd.get(), &facts) != 0) return fail_system("examine " + name, errno);
+  if (!S_ISREG(facts.st_mode)) return fail(ErrorCode::invalid, name + " is not a regular file");
+  if (facts.st_nlink != 1) return fail(ErrorCode::invalid, name + " has more than one link");
+  return read_bounded(fd.get(), limit, name);
+}
+
+Result<std::string> read_all(int fd, std::size_t limit) {
+  return read_bounded(fd, limit, "descriptor " + std::to_string(fd));
+}
+
+Result<void> write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = ::write(fd, bytes.data(), bytes.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) return fail_system("write", errno);
+    bytes.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+  return {};
+}
+
+Result<void> write_file_atomically(const std::string& path, std::string_view bytes, mode_t mode) {
+  const std::string temporary = path + ".new." + std::to_string(::getpid());
+  auto fd = open_fd(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode);
+  if (!fd) return std::unexpected(std::move(fd).error());
+  auto written = write_all(fd->get(), bytes);
+  if (!written) {
+    ::unlink(temporary.c_str());
+    return std::unexpected(std::move(written).error().because("writing " + path));
+  }
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    const int why = errno;
+    ::unlink(temporary.c_str());
+    return fail_system("replace " + path, why);
+  }
+  return {};
+}
+
+Result<void> make_directories(const std::string& path, mode_t mode) {
+  for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+    const std::string part = path.substr(0, slash);
+    if (::mkdir(part.c_str(), mode) != 0 && errno != EEXIST) {
+      const int why = errno;
+      struct stat facts{};
+      // EROFS or EACCES on an existing parent is no failure of ours.
+      if (::stat(part.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode)) {
+        return fail_system("create directory " + part, why);
+      }
+    }
+    if (slash == std::string::npos) break;
+  }
+  struct stat facts{};
+  if (::stat(path.c_str(), &facts) != 0) return fail_system("examine " + path, errno);
+  if (!S_ISDIR(facts.st_mode)) return fail(ErrorCode::invalid, path + " is not a directory");
+  return {};
+}
+
+Result<std::vector<std::string>> list_directory(const std::string& path) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), ::closedir);
+  if (!directory) return fail_system("list " + path, errno);
+  std::vector<std::string> names;
+  while (const dirent* entry = ::readdir(directory.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<std::string> read_link(const std::string& path) {
+  std::array<char, PATH_MAX> target;
+  const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
+  if (length < 0) return fail_system("read link " + path, errno);
+  return std::string(target.data(), static_cast<std::size_t>(length));
+}
+
+}  // namespace berth

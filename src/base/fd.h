@@ -1,0 +1,69 @@
+#pragma once
+// File descriptors and small files. Everything a stranger may have placed is opened so that it
+// cannot trick us: no symlink followed, no FIFO waited for, nothing inherited by a child.
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace berth {
+
+/// Owns one descriptor and closes it.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept;
+  Fd(const Fd&) = delete;
+  Fd& operator=(const Fd&) = delete;
+  ~Fd();
+
+  [[nodiscard]] int get() const { return fd_; }
+  [[nodiscard]] bool is_open() const { return fd_ >= 0; }
+  /// Gives the descriptor away without closing it.
+  [[nodiscard]] int release() { return std::exchange(fd_, -1); }
+  void close();
+
+ private:
+  int fd_ = -1;
+};
+
+/// open(2) with O_CLOEXEC added.
+[[nodiscard]] Result<Fd> open_fd(const std::string& path, int flags, mode_t mode = 0);
+
+/// The whole of a file, at most `limit` bytes (more is an error: a "small file" that is not).
+/// For files of the kernel and our own; /proc files of strangers may block, see probe/process.
+[[nodiscard]] Result<std::string> read_file(const std::string& path, std::size_t limit = 1 << 20);
+
+/// As read_file, for a file somebody else may have put there: refuses symlinks, FIFOs, devices,
+/// more than one link, and more than `limit` bytes.
+[[nodiscard]] Result<std::string> read_untrusted_file(int directory, const std::string& name,
+                                                      std::size_t limit = 1 << 16);
+
+/// Everything from a descriptor until its end.
+[[nodiscard]] Result<std::string> read_all(int fd, std::size_t limit = 64 << 20);
+
+[[nodiscard]] Result<void> write_all(int fd, std::string_view bytes);
+
+/// Replaces `path` so that a reader or a crash sees the old or the new file, never half of one.
+[[nodiscard]] Result<void> write_file_atomically(const std::string& path, std::string_view bytes,
+                                                 mode_t mode = 0644);
+
+/// Creates `path` and its parents; an existing directory is fine.
+[[nodiscard]] Result<void> make_directories(const std::string& path, mode_t mode = 0755);
+
+/// Names in a directory, without "." and "..", sorted.
+[[nodiscard]] Result<std::vector<std::string>> list_directory(const std::string& path);
+
+/// The target of a symbolic link.
+[[nodiscard]] Result<std::string> read_link(const std::string& path);
+
+}  // namespace berth

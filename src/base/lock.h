@@ -1,0 +1,35 @@
+#pragma once
+// The two kinds of lock that berth uses, and what each is for.
+//
+// An OFD lock (F_OFD_SETLK) marks a lease as alive. It belongs to the open file description, is
+// inherited over fork and exec, and others can *ask* whether it is held without taking anything:
+// with flock any user could make a dead lease look alive merely by probing it.
+//
+// flock is the host lock, held for microseconds while choosing and claiming. It names its holder
+// in /proc/locks, so that somebody who waits can be told for whom.
+
+#include <sys/types.h>
+
+#include <optional>
+
+#include "base/clock.h"
+#include "base/fd.h"
+
+namespace berth {
+
+/// Write-locks the whole file without waiting. busy: another description holds it.
+/// Needs a descriptor open for writing.
+[[nodiscard]] Result<void> take_ofd_lock(int fd);
+
+/// Whether some *other* open file description holds a write lock on the file. Takes nothing, needs
+/// only read access.
+[[nodiscard]] Result<bool> is_ofd_locked(int fd);
+
+/// An exclusive flock, released when the Fd given to it is closed. `deadline`: timeout after that.
+/// Polls with back-off (1 ms to 20 ms): a blocking flock could not be bounded without a signal.
+[[nodiscard]] Result<void> take_flock(int fd, Clock& clock, Instant deadline);
+
+/// The pid that holds an flock on this file, by /proc/locks; nothing where it cannot be learned.
+[[nodiscard]] std::optional<pid_t> flock_holder(int fd);
+
+}  // namespace berth

@@ -1,0 +1,211 @@
+#include "base/text.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+
+#include "base/tr.h"
+
+namespace berth {
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blank = " \t\r\n\v\f";
+  const std::size_t first = text.find_first_not_of(blank);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blank) - first + 1);
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t at = text.find(separator);
+    parts.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+bool equals_ignoring_case(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  };
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (lower(a[i]) != lower(b[i])) return false;
+  }
+  return true;
+}
+
+namespace {
+template <class T>
+std::optional<T> parse_whole(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+}  // namespace
+
+std::optional<std::uint64_t> parse_unsigned(std::string_view text) {
+  return parse_whole<std::uint64_t>(text);
+}
+std::optional<std::int64_t> parse_signed(std::string_view text) {
+  return parse_whole<std::int64_t>(text);
+}
+
+std::optional<double> parse_decimal(std::string_view text) {
+  bool digit = false;
+  int points = 0;
+  for (const char c : text) {
+    if (is_digit(c)) {
+      digit = true;
+    } else if (c != '.' || ++points > 1) {
+      return std::nullopt;
+    }
+  }
+  if (!digit || text.size() > 30) return std::nullopt;
+  double value = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+namespace {
+
+/// "… (did you mean \"10G\"? \"１\" is not the digit 1)" where that is what happened.
+std::string with_typographic_hint(std::string message, std::string_view text) {
+  if (const auto mistake = typographic_mistake(text)) {
+    message += trf("; it has \"{}\" where an ASCII character is meant: try \"{}\"",
+                   mistake->found, mistake->corrected);
+  }
+  return message;
+}
+
+/// The number in front, and what follows it.
+std::pair<std::string_view, std::string_view> number_and_unit(std::string_view text) {
+  std::size_t end = 0;
+  while (end < text.size() && (is_digit(text[end]) || text[end] == '.')) ++end;
+  return {text.substr(0, end), trimmed(text.substr(end))};
+}
+
+std::optional<int> size_shift(std::string_view unit) {
+  if (unit.empty() || equals_ignoring_case(unit, "B")) return 0;
+  constexpr std::string_view letters = "KMGTP";
+  for (std::size_t i = 0; i < letters.size(); ++i) {
+    const std::string_view letter = letters.substr(i, 1);
+    if (!equals_ignoring_case(unit.substr(0, 1), letter)) continue;
+    const std::string_view rest = unit.substr(1);
+    if (rest.empty() || equals_ignoring_case(rest, "B") || equals_ignoring_case(rest, "iB")) {
+      return static_cast<int>(10 * (i + 1));
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<Bytes> parse_size(std::string_view text) {
+  const auto [digits, unit] = number_and_unit(trimmed(text));
+  const auto number = parse_decimal(digits);
+  const auto shift = size_shift(unit);
+  if (!number || !shift) {
+    return fail(ErrorCode::invalid,
+                with_typographic_hint(
+                    trf("\"{}\" is not a size; write 10G, 512M or a number of bytes",
+                        printable(text)),
+                    text));
+  }
+  const double bytes = std::ldexp(*number, *shift);
+  if (!(bytes < 9.2e18)) {
+    return fail(ErrorCode::invalid, trf("\"{}\" is too large a size", printable(text)));
+  }
+  return Bytes(static_cast<std::uint64_t>(bytes));
+}
+
+Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
+  struct Scale {
+    std::string_view unit;
+    double milliseconds;
+  };
+  constexpr std::array<Scale, 6> scales = {{{"ms", 1},
+                                            {"s", 1000},
+                                            {"m", 60e3},
+                                            {"min", 60e3},
+                                            {"h", 3600e3},
+                                            {"d", 86400e3}}};
+  const auto mistake = [&] {
+    return fail(ErrorCode::invalid,
+                with_typographic_hint(
+                    trf("\"{}\" is not a duration; write 90s, 5m, 2h or 1h30m", printable(text)),
+                    text));
+  };
+  std::string_view rest = trimmed(text);
+  if (const auto seconds = parse_decimal(rest)) {
+    if (*seconds > 1e9) return mistake();
+    return std::chrono::milliseconds(std::llround(*seconds * 1000));
+  }
+  double total = 0;
+  while (!rest.empty()) {
+    std::size_t digits = 0;
+    while (digits < rest.size() && (is_digit(rest[digits]) || rest[digits] == '.')) ++digits;
+    std::size_t end = digits;
+    while (end < rest.size() && !is_digit(rest[end]) && rest[end] != '.') ++end;
+    const auto number = parse_decimal(rest.substr(0, digits));
+    const std::string_view unit = trimmed(rest.substr(digits, end - digits));
+    const Scale* scale = nullptr;
+    for (const Scale& candidate : scales) {
+      if (equals_ignoring_case(candidate.unit, unit)) scale = &candidate;
+    }
+    if (!number || scale == nullptr) return mistake();
+    total += *number * scale->milliseconds;
+    rest.remove_prefix(end);
+  }
+  if (trimmed(text).empty() || !(total < 1e12)) return mistake();
+  return std::chrono::milliseconds(std::llround(total));
+}
+
+std::string shell_quoted(std::string_view word) {
+  constexpr std::string_view harmless =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+-./:=@_,";
+  if (!word.empty() && word.find_first_not_of(harmless) == std::string_view::npos) {
+    return std::string(word);
+  }
+  std::string quoted = "'";
+  for (const char c : word) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "'";
+}
+
+std::string shell_joined(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) {
+    if (!line.empty()) line += ' ';
+    line += shell_quoted(word);
+  }
+  return line;
+}
+
+std::string short_duration(std::chrono::milliseconds duration) {
+  const long long seconds = duration.count() / 1000;
+  std::array<char, 64> text{};
+  if (seconds < 60) {
+    std::snprintf(text.data(), text.size(), "%llds", seconds);
+  } else if (seconds < 3600) {
+    std::snprintf(text.data(), text.size(), "%lldm%02llds", seconds / 60, seconds % 60);
+  } else if (seconds < 86400) {
+    std::snprintf(text.data(), text.size(), "%lldh%02lldm", seconds / 3600, seconds / 60 % 60);
+  } else {
+    std::snprintf(text.data(), text.size(), "%lldd%02lldh", seconds / 86400, seconds / 3600 % 24);
+  }
+  return text.data();
+}
+
+}  // namespace berth

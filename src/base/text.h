@@ -1,0 +1,66 @@
+#pragma once
+// Text as bytes from strangers, and text for people: parsing without exceptions or locale,
+// escaping, and columns that stay columns with East Asian characters.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/units.h"
+
+namespace berth {
+
+[[nodiscard]] std::string_view trimmed(std::string_view text);
+[[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
+[[nodiscard]] bool equals_ignoring_case(std::string_view a, std::string_view b);
+
+/// The whole text as a decimal number, nothing else around it.
+[[nodiscard]] std::optional<std::uint64_t> parse_unsigned(std::string_view text);
+[[nodiscard]] std::optional<std::int64_t> parse_signed(std::string_view text);
+/// "1.5": digits with at most one point, no sign, no exponent.
+[[nodiscard]] std::optional<double> parse_decimal(std::string_view text);
+
+/// "10G", "512MiB", "1.5g", "8000000000": 1024-based, B K M G T with optional iB/B.
+/// invalid: says what a size looks like; full-width digits are named as such.
+[[nodiscard]] Result<Bytes> parse_size(std::string_view text);
+/// "90", "90s", "5m", "2h", "1d", "1h30m", "250ms"; a bare number is seconds.
+[[nodiscard]] Result<std::chrono::milliseconds> parse_duration(std::string_view text);
+
+/// Names the first character that a keyboard or a word processor put there instead of the ASCII
+/// one meant (full-width digits and commas, curly quotes, non-breaking spaces, dashes) and gives
+/// the text as it was probably meant. Nothing where there is none.
+struct TypographicMistake {
+  std::string found;      // the character, as typed
+  std::string corrected;  // the whole text with ASCII in its place
+};
+[[nodiscard]] std::optional<TypographicMistake> typographic_mistake(std::string_view text);
+
+/// Bytes made safe to print: control characters, escape sequences, bidi overrides and broken UTF-8
+/// become \xNN or \u{N}. Line breaks too.
+[[nodiscard]] std::string printable(std::string_view text);
+
+/// How many columns the text takes on a terminal (East Asian wide characters take two, combining
+/// ones none). The text must be printable().
+[[nodiscard]] int display_width(std::string_view text);
+/// At most `columns` wide; what is cut ends in "…" (or "..." where `ascii`).
+[[nodiscard]] std::string cut_to_width(std::string_view text, int columns, bool ascii);
+
+/// The shell word that stands for exactly this text: safe in sh, bash, zsh.
+[[nodiscard]] std::string shell_quoted(std::string_view word);
+/// A command line a person could paste.
+[[nodiscard]] std::string shell_joined(const std::vector<std::string>& words);
+
+/// "2h03m", "45s", "3d04h": two units at most.
+[[nodiscard]] std::string short_duration(std::chrono::milliseconds duration);
+
+/// Secrets in a command line or a variable, replaced by "***": values of --password/--token-like
+/// options, of NAME=value words whose name says secret, and of URLs with user:password@.
+[[nodiscard]] std::vector<std::string> masked_command(const std::vector<std::string>& words);
+[[nodiscard]] bool is_secret_name(std::string_view name);
+[[nodiscard]] std::string masked_text(std::string_view text);
+
+}  // namespace berth

@@ -1,0 +1,193 @@
+// Text as it appears: columns, escapes, and the characters that a phone or a word processor put
+// where ASCII was meant.
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "base/text.h"
+
+namespace berth {
+
+namespace {
+
+constexpr char32_t broken = 0xFFFFFFFF;
+
+/// The code point at the front of `text`, which is shortened by it; `broken` for a byte that is not
+/// UTF-8 (overlong forms and surrogates are not).
+char32_t take_code_point(std::string_view& text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  std::size_t length = 1;
+  char32_t value = first;
+  char32_t smallest = 0;
+  if (first >= 0xF0 && first < 0xF8) {
+    length = 4, value = first & 0x07u, smallest = 0x10000;
+  } else if (first >= 0xE0) {
+    length = 3, value = first & 0x0Fu, smallest = 0x800;
+  } else if (first >= 0xC0) {
+    length = 2, value = first & 0x1Fu, smallest = 0x80;
+  } else if (first >= 0x80) {
+    text.remove_prefix(1);
+    return broken;
+  }
+  if (first >= 0xF8 || length > text.size()) {
+    text.remove_prefix(1);
+    return broken;
+  }
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0u) != 0x80u) {
+      text.remove_prefix(1);
+      return broken;
+    }
+    value = (value << 6) | (byte(i) & 0x3Fu);
+  }
+  const bool surrogate = value >= 0xD800 && value <= 0xDFFF;
+  if (length > 1 && (value < smallest || surrogate || value > 0x10FFFF)) {
+    text.remove_prefix(1);
+    return broken;
+  }
+  text.remove_prefix(length);
+  return value;
+}
+
+struct Range {
+  char32_t first;
+  char32_t last;
+};
+
+template <std::size_t N>
+bool in_any(char32_t point, const std::array<Range, N>& ranges) {
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [&](Range range) { return point >= range.first && point <= range.last; });
+}
+
+// Unicode 15 EastAsianWidth.txt, W and F, merged where what lies between is unassigned.
+constexpr std::array<Range, 17> wide = {{{0x1100, 0x115F},
+                                         {0x231A, 0x231B},
+                                         {0x2329, 0x232A},
+                                         {0x23E9, 0x23EC},
+                                         {0x2614, 0x2615},
+                                         {0x26A1, 0x26A1},
+                                         {0x2705, 0x2705},
+                                         {0x274C, 0x274C},
+                                         {0x2E80, 0x303E},
+                                         {0x3041, 0xA4CF},
+                                         {0xA960, 0xA97C},
+                                         {0xAC00, 0xD7A3},
+                                         {0xF900, 0xFAFF},
+                                         {0xFE30, 0xFE6F},
+                                         {0xFF00, 0xFF60},
+                                         {0xFFE0, 0xFFE6},
+                                         {0x1F300, 0x3FFFD}}};
+// Marks that sit on the character before them, and invisible joiners.
+constexpr std::array<Range, 8> no_width = {{{0x0300, 0x036F},
+                                            {0x0483, 0x0489},
+                                            {0x0591, 0x05BD},
+                                            {0x064B, 0x065F},
+                                            {0x1AB0, 0x1AFF},
+                                            {0x200B, 0x200D},
+                                            {0x20D0, 0x20F0},
+                                            {0xFE00, 0xFE0F}}};
+// What moves the cursor, reorders or hides text: escaped, never printed.
+constexpr std::array<Range, 7> unprintable = {{{0x00, 0x1F},
+                                               {0x7F, 0x9F},
+                                               {0x061C, 0x061C},
+                                               {0x200E, 0x200F},
+                                               {0x2028, 0x202E},
+                                               {0x2066, 0x2069},
+                                               {0xFEFF, 0xFEFF}}};
+
+int width_of(char32_t point) {
+  if (point == broken || in_any(point, no_width)) return 0;
+  return in_any(point, wide) ? 2 : 1;
+}
+
+struct LookAlike {
+  char32_t typed;
+  char meant;
+};
+constexpr std::array<LookAlike, 26> look_alikes = {{
+    {0x201C, '"'}, {0x201D, '"'}, {0x201E, '"'}, {0x2018, '\''}, {0x2019, '\''}, {0x201A, '\''},
+    {0x2013, '-'}, {0x2014, '-'}, {0x2212, '-'}, {0x00A0, ' '},  {0x3000, ' '},  {0x3001, ','},
+    {0x3002, '.'}, {0x2010, '-'}, {0x2011, '-'}, {0x202F, ' '},  {0x2009, ' '},  {0x300C, '"'},
+    {0x300D, '"'}, {0x2024, '.'}, {0x066B, '.'}, {0x066C, ','},  {0x201B, '\''}, {0x201F, '"'},
+    {0x2236, ':'}, {0x2215, '/'},
+}};
+
+/// The ASCII character that was meant, or 0.
+char ascii_for(char32_t point) {
+  // Full-width forms stand in ASCII's order: "！" (FF01) to "～" (FF5E).
+  if (point >= 0xFF01 && point <= 0xFF5E) return static_cast<char>(point - 0xFF01 + '!');
+  for (const LookAlike& pair : look_alikes) {
+    if (pair.typed == point) return pair.meant;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::optional<TypographicMistake> typographic_mistake(std::string_view text) {
+  std::optional<TypographicMistake> mistake;
+  std::string corrected;
+  while (!text.empty()) {
+    const std::string_view before = text;
+    const char32_t point = take_code_point(text);
+    const std::string_view bytes = before.substr(0, before.size() - text.size());
+    const char ascii = ascii_for(point);
+    if (ascii == 0) {
+      corrected += bytes;
+      continue;
+    }
+    corrected += ascii;
+    if (!mistake) mistake = TypographicMistake{std::string(bytes), {}};
+  }
+  if (mistake) mistake->corrected = corrected;
+  return mistake;
+}
+
+std::string printable(std::string_view text) {
+  std::string safe;
+  safe.reserve(text.size());
+  while (!text.empty()) {
+    const std::string_view before = text;
+    const char32_t point = take_code_point(text);
+    std::array<char, 16> escape{};
+    if (point == broken || (point < 0x80 && in_any(point, unprintable))) {
+      std::snprintf(escape.data(), escape.size(), "\\x%02X",
+                    static_cast<unsigned char>(before[0]));
+      safe += escape.data();
+    } else if (in_any(point, unprintable)) {
+      std::snprintf(escape.data(), escape.size(), "\\u{%X}", static_cast<unsigned>(point));
+      safe += escape.data();
+    } else {
+      safe += before.substr(0, before.size() - text.size());
+    }
+  }
+  return safe;
+}
+
+int display_width(std::string_view text) {
+  int width = 0;
+  while (!text.empty()) width += width_of(take_code_point(text));
+  return width;
+}
+
+std::string cut_to_width(std::string_view text, int columns, bool ascii) {
+  if (display_width(text) <= columns) return std::string(text);
+  const std::string_view ending = ascii ? "..." : "…";
+  const int room = columns - (ascii ? 3 : 1);
+  if (room < 0) return std::string(static_cast<std::size_t>(std::max(columns, 0)), '.');
+  std::string cut;
+  int width = 0;
+  while (!text.empty()) {
+    const std::string_view before = text;
+    const int next = width_of(take_code_point(text));
+    if (width + next > room) break;
+    width += next;
+    cut += before.substr(0, before.size() - text.size());
+  }
+  return cut + std::string(ending);
+}
+
+}  // namespace berth

@@ -1,0 +1,93 @@
+// Secrets in commands and variables, replaced before they reach a ledger, a record or a screen.
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+
+namespace berth {
+
+namespace {
+
+constexpr std::string_view mask = "***";
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    if (c == '-' || c == '.') c = '_';
+  }
+  return lower;
+}
+
+/// "https://user:password@host/…" → "https://user:***@host/…".
+std::string without_url_password(std::string_view text) {
+  const std::size_t scheme = text.find("://");
+  if (scheme == std::string_view::npos) return std::string(text);
+  const std::size_t begin = scheme + 3;
+  const std::size_t end = std::min(text.find_first_of("/?# ", begin), text.size());
+  const std::size_t at = text.substr(0, end).rfind('@');
+  if (at == std::string_view::npos || at < begin) return std::string(text);
+  const std::size_t colon = text.find(':', begin);
+  if (colon == std::string_view::npos || colon > at) return std::string(text);
+  return std::string(text.substr(0, colon + 1)) + std::string(mask) + std::string(text.substr(at));
+}
+
+/// Values that are secrets by their own look, whatever they are called.
+bool looks_like_a_token(std::string_view word) {
+  constexpr std::array<std::string_view, 9> prefixes = {
+      "hf_", "sk-", "ghp_", "gho_", "github_pat_", "glpat-", "xoxb-", "AKIA", "eyJhbGciOi"};
+  return word.size() >= 16 && std::any_of(prefixes.begin(), prefixes.end(), [&](auto prefix) {
+           return word.substr(0, prefix.size()) == prefix;
+         });
+}
+
+}  // namespace
+
+bool is_secret_name(std::string_view name) {
+  constexpr std::array<std::string_view, 11> telling = {
+      "password", "passwd", "passphrase", "secret", "token",     "api_key",
+      "apikey",   "auth",   "credential", "private_key", "access_key"};
+  // Names that hold such a word and are no secrets.
+  constexpr std::array<std::string_view, 6> harmless = {
+      "tokenizer", "tokenizers_parallelism", "max_tokens", "num_tokens", "tokens", "author"};
+  const std::string lower = lower_case(name);
+  for (const std::string_view word : harmless) {
+    if (lower.find(word) != std::string::npos) return false;
+  }
+  return std::any_of(telling.begin(), telling.end(), [&](std::string_view word) {
+    return lower.find(word) != std::string::npos;
+  });
+}
+
+std::string masked_text(std::string_view text) {
+  if (looks_like_a_token(text)) return std::string(mask);
+  const std::size_t equals = text.find('=');
+  if (equals != std::string_view::npos && equals > 0) {
+    const std::string_view value = text.substr(equals + 1);
+    if (!value.empty() && (is_secret_name(text.substr(0, equals)) || looks_like_a_token(value))) {
+      return std::string(text.substr(0, equals + 1)) + std::string(mask);
+    }
+  }
+  return without_url_password(text);
+}
+
+std::vector<std::string> masked_command(const std::vector<std::string>& words) {
+  std::vector<std::string> masked;
+  masked.reserve(words.size());
+  bool value_of_secret_option = false;
+  for (const std::string& word : words) {
+    const bool is_option = word.size() > 1 && word[0] == '-';
+    if (value_of_secret_option && !is_option) {
+      masked.emplace_back(mask);
+      value_of_secret_option = false;
+      continue;
+    }
+    masked.push_back(masked_text(word));
+    value_of_secret_option =
+        is_option && word.find('=') == std::string::npos && is_secret_name(word);
+  }
+  return masked;
+}
+
+}  // namespace berth

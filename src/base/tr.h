@@ -1,0 +1,39 @@
+#pragma once
+// Words for people. The English text is the key; po/zh_CN.po holds its translation and is compiled
+// into the binary. JSON, CSV, metrics, smi output and exit codes never pass through here.
+//
+//   print(tr("nobody waits"));
+//   print(trf("{} of {} devices are free", free, all));   // checked at compile time in English
+//
+// The language is chosen once, by app/main.cc, before anything is printed; libraries only ask.
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+
+namespace berth {
+
+enum class Language { english, simplified_chinese };
+
+/// `--lang`, else BERTH_LANG, else the locale's name ("zh_CN.UTF-8"); what is unknown is English.
+[[nodiscard]] Language language_from_name(std::string_view name);
+
+/// Chooses the language for the whole process. Call once, before threads start.
+void set_language(Language language);
+[[nodiscard]] Language current_language();
+
+/// The text in the chosen language; itself where there is no translation.
+[[nodiscard]] std::string_view tr(std::string_view english);
+
+namespace detail {
+[[nodiscard]] std::string format_translated(std::string_view english, fmt::format_args args);
+}
+
+template <class... Args>
+[[nodiscard]] std::string trf(fmt::format_string<Args...> english, Args&&... args) {
+  const fmt::string_view text = english;
+  return detail::format_translated({text.data(), text.size()}, fmt::make_format_args(args...));
+}
+
+}  // namespace berth

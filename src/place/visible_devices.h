@@ -1,0 +1,48 @@
+#pragma once
+// CUDA_VISIBLE_DEVICES exactly: read what others wrote by CUDA's own rules, write what programs
+// understand. Each rule is a test in visible_devices_test.cc.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "snapshot/snapshot.h"
+
+namespace berth {
+
+/// What a visible-devices variable says on this machine.
+struct VisibleDevices {
+  std::vector<DeviceId> devices;     // in the order the program sees them
+  /// What ended or emptied the list, for people: "entry 3 (\"x\") is invalid: CUDA stops there".
+  std::vector<std::string> remarks;
+  friend bool operator==(const VisibleDevices&, const VisibleDevices&) = default;
+};
+
+/// How indices in the list are meant.
+enum class DeviceOrder { pci_bus_id, fastest_first };
+
+/// Reads a list by CUDA's rules (CUDA C++ Programming Guide, "CUDA Environment Variables", and what
+/// was seen of the driver): unset = all, empty = none, the first invalid entry ends the list, UUID
+/// prefixes if unique, duplicates = none, at most one MIG device, atoi-style digits.
+///
+/// invalid: the answer would be a guess: fastest-first order on a machine with different cards.
+/// The message says what to set.
+[[nodiscard]] Result<VisibleDevices> parse_visible_devices(
+    const std::optional<std::string>& variable, DeviceOrder order, const Snapshot& snapshot);
+
+enum class VisibleFormat { indices, uuids };
+
+/// The list that makes a program see exactly these devices, in this order. MIG instances are always
+/// UUIDs. unsupported: indices asked for and a device has none.
+[[nodiscard]] Result<std::string> write_visible_devices(const std::vector<DeviceId>& devices,
+                                                        VisibleFormat format,
+                                                        const Snapshot& snapshot);
+
+/// The variables (name, value) that give a job these devices, CUDA_DEVICE_ORDER included, grouped
+/// by the devices' kinds.
+[[nodiscard]] Result<std::vector<std::pair<std::string, std::string>>> visible_variables(
+    const std::vector<DeviceId>& devices, VisibleFormat format, const Snapshot& snapshot);
+
+}  // namespace berth

@@ -1,0 +1,73 @@
+#pragma once
+// Looking at the machine from outside: the sources are asked in a probe process, because a driver
+// or a /proc file can block for ever, and a process with a thread stuck in the kernel cannot even
+// exit. The caller gets what was learned by the deadline, and a Problem for what was not.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "snapshot/snapshot.h"
+
+namespace berth {
+
+/// Which sources of truth there are. The roots are injected by tests and by `--root`.
+struct Sources {
+  std::string nvml_library = "libnvidia-ml.so.1";
+  std::string proc = "/proc";
+  std::string sys = "/sys";
+  std::string pci_ids;              // empty: looked for where distributions put it
+  std::string passwd = "/etc/passwd";
+  /// A built-in scenario's name or a scenario file: then nothing else is asked.
+  std::optional<std::string> simulated;
+  /// A snapshot or a recording (one snapshot per line): then nothing else is asked.
+  std::optional<std::string> replay;
+};
+
+/// How much to read: placement and the sampler need less than `status --json`.
+enum class Depth { state, everything };
+
+struct ObserveOptions {
+  Depth depth = Depth::everything;
+  /// The whole look, however many devices hang.
+  Duration patience = std::chrono::milliseconds(2500);
+  /// A device or source that has not answered for this long is given up.
+  Duration stall = std::chrono::milliseconds(700);
+  /// What the simulated server's leased devices should show: see probe/sim.
+  std::vector<Claim> claims;
+};
+
+/// One look in a forked probe process. invalid: the scenario or the replay file cannot be read;
+/// everything else that goes wrong is in the snapshot.
+[[nodiscard]] Result<Snapshot> observe(const Sources& sources, const ObserveOptions& options,
+                                       Clock& clock);
+
+/// Looks again and again in the calling process, keeping what the driver wants kept (its handles,
+/// the last sample's timestamps). For processes that may be lost: the sampler, the probe process of
+/// a server.
+class Observer {
+ public:
+  static Result<Observer> start(const Sources& sources);
+  Observer(Observer&&) noexcept;
+  Observer& operator=(Observer&&) noexcept;
+  ~Observer();
+  [[nodiscard]] Snapshot look(Depth depth, const std::vector<Claim>& claims, WallTime now);
+
+ private:
+  struct Parts;
+  explicit Observer(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+/// Names of the built-in scenarios with a sentence each.
+struct ScenarioName {
+  std::string_view name;
+  std::string_view what;
+};
+[[nodiscard]] std::vector<ScenarioName> builtin_scenarios();
+
+}  // namespace berth

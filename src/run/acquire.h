@@ -1,0 +1,64 @@
+#pragma once
+// Getting devices: look, choose and claim under the host lock, or wait in the queue's order. The
+// one place where a Request, a Snapshot and the Ledger meet.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "lease/ledger.h"
+#include "place/placement.h"
+#include "place/request.h"
+
+namespace berth {
+
+/// Looks at the machine (claims and waiters are filled in by acquire()). Bounded in time by whoever
+/// provides it.
+using Look = std::function<Result<Snapshot>()>;
+
+/// What somebody who waits is told, whenever it changes.
+struct WaitingNews {
+  int position = 1;               // in the queue, 1 = next
+  Placement placement;            // why not yet, device by device
+  Snapshot snapshot;
+  std::chrono::milliseconds waited{0};
+  std::optional<std::chrono::milliseconds> left;  // until --wait gives up
+};
+
+struct AcquireOptions {
+  Request request;
+  PlaceLimits limits;
+  std::string run;      // the run's id
+  std::string command;  // masked
+  /// 0: answer at once. Nothing: wait as long as it takes.
+  std::optional<std::chrono::milliseconds> wait;
+  std::function<void(const WaitingNews&)> on_news;
+  /// Asked often while waiting: true ends it (Ctrl-C). Null: never.
+  std::function<bool()> interrupted;
+};
+
+/// Devices got.
+struct Acquired {
+  Lease lease;
+  Placement placement;
+  Snapshot snapshot;  // the one the choice was made on
+  std::chrono::milliseconds waited{0};
+};
+
+/// Nothing got: why, device by device.
+struct NotAcquired {
+  enum class Why { none_free, never_possible, timed_out, interrupted } why = Why::none_free;
+  Placement placement;
+  Snapshot snapshot;
+};
+
+/// The outer Result is for what went wrong (no ledger, host lock held for ever); the inner answer is
+/// yes or no.
+[[nodiscard]] Result<std::variant<Acquired, NotAcquired>> acquire(Ledger& ledger, const Look& look,
+                                                                  Clock& clock,
+                                                                  const AcquireOptions& options);
+
+}  // namespace berth

@@ -1,0 +1,53 @@
+#pragma once
+// Claim: a promise, as read from the ledger, that one user's run has these bytes on these devices
+// for as long as the run lives. Holding one is a Lease (src/lease). Waiter: a place in the queue.
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/reading.h"
+#include "base/units.h"
+
+namespace berth {
+
+struct ClaimedDevice {
+  DeviceId device;
+  /// Bytes promised to the run on this device; nothing: the whole device, nobody else.
+  std::optional<Bytes> promised;
+  friend bool operator==(const ClaimedDevice&, const ClaimedDevice&) = default;
+};
+
+struct Claim {
+  std::string id;   // the lease's unique name
+  std::string run;  // the run it belongs to; empty where the lease does not say
+  uid_t uid = 0;    // the lease file's owner: the one field nobody can forge
+  std::string user;
+  ProcessId keeper;  // describes only; life is the lock
+  /// The job's first process, as the lease says; nothing until the job has started.
+  std::optional<ProcessId> job;
+  std::string command;  // masked, for people
+  WallTime since;
+  std::vector<ClaimedDevice> devices;
+  bool parsed = true;  // false: a newer format of which only line 1 was understood
+  friend bool operator==(const Claim&, const Claim&) = default;
+};
+
+struct Waiter {
+  std::string id;
+  uid_t uid = 0;
+  std::string user;
+  ProcessId process;
+  std::string command;  // masked
+  std::string wants;    // the request as typed: "-n 2 --memory 10G"
+  std::string request;  // the same for programs (place/request.h to_json); empty: not understood
+  WallTime since;
+  /// Devices it gathers while at the head, and until when others are held off them.
+  std::vector<DeviceId> gathered;
+  friend bool operator==(const Waiter&, const Waiter&) = default;
+};
+
+}  // namespace berth

@@ -1,0 +1,133 @@
+#pragma once
+// Device: one thing a job can be given, a GPU or a MIG instance. Plain data; what can be asked of
+// it is in snapshot/questions.h, its column names, units and texts in snapshot/fields.h.
+//
+// To add a reading: a member here, a row in snapshot/fields.cc, and the probe that fills it.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/reading.h"
+#include "base/units.h"
+
+namespace berth {
+
+/// What sort of device it is. The kind owns the environment variables that show or hide devices to
+/// a program (snapshot/device_kind.h), so that nothing else says CUDA where it means "device".
+enum class DeviceKind { nvidia_gpu, nvidia_mig, amd_gpu, intel_gpu, ascend_npu, other };
+
+/// How the device is organised by MIG.
+struct MigPlace {
+  std::uint32_t gpu_instance = 0;
+  std::uint32_t compute_instance = 0;
+  friend bool operator==(const MigPlace&, const MigPlace&) = default;
+};
+
+struct ComputeCapability {
+  int major = 0;
+  int minor = 0;
+  friend auto operator<=>(const ComputeCapability&, const ComputeCapability&) = default;
+};
+
+/// One entry of the driver's own utilisation history.
+struct UtilizationSample {
+  Milliseconds age;  // before Snapshot::taken
+  Percent busy;
+  friend bool operator==(const UtilizationSample&, const UtilizationSample&) = default;
+};
+
+struct Device {
+  // --- identity -----------------------------------------------------------------------------
+  DeviceId id;
+  DeviceKind kind = DeviceKind::other;
+  std::optional<DeviceId> parent;  // of a MIG instance
+  std::optional<MigPlace> mig;
+  /// The index CUDA (with CUDA_DEVICE_ORDER=PCI_BUS_ID) and nvidia-smi show it under today; a MIG
+  /// instance has its parent's. Nothing for devices that no driver numbers.
+  std::optional<int> index;
+
+  /// Why no job can be given this device although it is there: no driver bound, lost, a kind whose
+  /// readings are not supported yet. Empty: usable.
+  std::string unusable_because;
+  /// The device fell off the bus (or answers as if): its other readings are absent.
+  bool lost = false;
+
+  // --- facts --------------------------------------------------------------------------------
+  Reading<std::string> name;
+  Reading<std::string> uuid;
+  Reading<std::string> pci_address;  // "00000000:3b:00.0", lower case, 8-digit domain
+  Reading<std::string> pci_id;       // "10de:2330"
+  Reading<std::string> kernel_driver;  // bound kernel driver, "nvidia"
+  Reading<std::string> serial;
+  Reading<std::string> vbios_version;
+  Reading<std::uint64_t> minor_number;  // N of /dev/nvidiaN, which is not the index
+  Reading<std::string> architecture;    // "Hopper"
+  Reading<ComputeCapability> compute_capability;
+  Reading<std::uint64_t> cuda_cores;
+  Reading<std::uint64_t> multiprocessors;
+  Reading<std::uint64_t> memory_bus_width;  // bits
+  Reading<BytesPerSecond> memory_bandwidth;  // theoretical peak
+  Reading<std::uint64_t> numa_node;
+  Reading<std::string> brand;
+
+  // --- state --------------------------------------------------------------------------------
+  Reading<bool> persistence_mode;
+  Reading<bool> mig_mode;
+  Reading<bool> ecc_mode;
+  Reading<bool> display_active;
+  Reading<bool> display_attached;
+  Reading<std::string> compute_mode;  // "Default", "Exclusive_Process", "Prohibited"
+  Reading<std::uint64_t> performance_state;
+
+  // --- memory -------------------------------------------------------------------------------
+  Reading<Bytes> memory_total;
+  Reading<Bytes> memory_used;      // without `reserved` where the driver tells them apart
+  Reading<Bytes> memory_free;
+  Reading<Bytes> memory_reserved;
+
+  // --- load ---------------------------------------------------------------------------------
+  Reading<Percent> utilization_gpu;  // share of time a kernel ran; not how full the chip was
+  Reading<Percent> utilization_memory;  // share of time memory was read or written
+  Reading<Percent> utilization_encoder;
+  Reading<Percent> utilization_decoder;
+  /// The driver's own recent samples of utilization_gpu, newest first; empty list: it keeps a
+  /// history and nothing is in it.
+  Reading<std::vector<UtilizationSample>> utilization_history;
+
+  // --- power, heat, clocks --------------------------------------------------------------------
+  Reading<Celsius> temperature;
+  Reading<Celsius> temperature_memory;
+  Reading<Celsius> temperature_slowdown;
+  Reading<Percent> fan_speed;
+  Reading<Milliwatts> power_draw;
+  Reading<Milliwatts> power_limit;  // enforced now
+  Reading<Milliwatts> power_limit_default;
+  Reading<Millijoules> energy;      // since the driver was loaded
+  Reading<Megahertz> clock_graphics;
+  Reading<Megahertz> clock_sm;
+  Reading<Megahertz> clock_memory;
+  Reading<Megahertz> clock_graphics_max;
+  Reading<Megahertz> clock_sm_max;
+  Reading<Megahertz> clock_memory_max;
+  Reading<std::uint64_t> throttle_reasons;  // NVML's bit mask (nvmlClocksEventReasons)
+
+  // --- PCIe -----------------------------------------------------------------------------------
+  Reading<std::uint64_t> pcie_generation;
+  Reading<std::uint64_t> pcie_generation_max;  // best of card and slot together
+  Reading<std::uint64_t> pcie_width;
+  Reading<std::uint64_t> pcie_width_max;
+  Reading<Bytes> pcie_sent;      // counter since driver load (field 197)
+  Reading<Bytes> pcie_received;  // counter since driver load (field 198)
+  Reading<std::uint64_t> pcie_replays;
+
+  // --- errors ---------------------------------------------------------------------------------
+  Reading<std::uint64_t> ecc_corrected;    // volatile, total
+  Reading<std::uint64_t> ecc_uncorrected;  // volatile, total
+
+  friend bool operator==(const Device&, const Device&) = default;
+};
+
+}  // namespace berth

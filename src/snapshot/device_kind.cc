@@ -1,0 +1,53 @@
+#include "snapshot/device_kind.h"
+
+#include <array>
+#include <optional>
+
+#include "base/check.h"
+
+namespace berth {
+
+namespace {
+constexpr std::array<DeviceKindFacts, 6> kinds = {{
+    {DeviceKind::nvidia_gpu, "nvidia-gpu", "NVIDIA", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",
+     "PCI_BUS_ID", true},
+    {DeviceKind::nvidia_mig, "nvidia-mig", "NVIDIA", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",
+     "PCI_BUS_ID", true},
+    {DeviceKind::amd_gpu, "amd-gpu", "AMD", "ROCR_VISIBLE_DEVICES", "", "", false},
+    {DeviceKind::intel_gpu, "intel-gpu", "Intel", "ZE_AFFINITY_MASK", "", "", false},
+    {DeviceKind::ascend_npu, "ascend-npu", "Huawei", "ASCEND_RT_VISIBLE_DEVICES", "", "", false},
+    {DeviceKind::other, "other", "", "", "", "", false},
+}};
+
+// HIP reads CUDA_VISIBLE_DEVICES too; -1 is what the CUDA guide itself recommends for "none", and
+// an empty value is dropped by some launchers (mpirun, docker -e).
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> cpu_only = {{
+    {"CUDA_VISIBLE_DEVICES", "-1"},
+    {"ROCR_VISIBLE_DEVICES", "-1"},
+    {"HIP_VISIBLE_DEVICES", "-1"},
+    {"ZE_AFFINITY_MASK", "-1"},
+    {"ASCEND_RT_VISIBLE_DEVICES", "-1"},
+    {"JAX_PLATFORMS", "cpu"},
+    {"NVIDIA_VISIBLE_DEVICES", "void"},
+}};
+}  // namespace
+
+const DeviceKindFacts& facts_of(DeviceKind kind) {
+  for (const DeviceKindFacts& facts : kinds) {
+    if (facts.kind == kind) return facts;
+  }
+  BERTH_CHECK(false, "every kind of device has a row in the table");
+}
+
+std::optional<DeviceKind> device_kind_from_name(std::string_view name) {
+  for (const DeviceKindFacts& facts : kinds) {
+    if (facts.name == name) return facts.kind;
+  }
+  return std::nullopt;
+}
+
+std::span<const std::pair<std::string_view, std::string_view>> cpu_only_variables() {
+  return cpu_only;
+}
+
+}  // namespace berth

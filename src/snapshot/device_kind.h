@@ -1,0 +1,31 @@
+#pragma once
+// What differs between kinds of devices for somebody who starts a job: which variables show or
+// hide devices, and how to keep programs off all of them.
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "snapshot/device.h"
+
+namespace berth {
+
+struct DeviceKindFacts {
+  DeviceKind kind;
+  std::string_view name;              // the word in JSON: "nvidia-gpu"
+  std::string_view vendor;            // for people
+  std::string_view visible_variable;  // "CUDA_VISIBLE_DEVICES"
+  std::string_view order_variable;    // "CUDA_DEVICE_ORDER"; empty: the kind has none
+  std::string_view order_value;       // "PCI_BUS_ID": indices then mean what the tools show
+  bool readings_supported;            // false: seen on PCI only, so far
+};
+
+[[nodiscard]] const DeviceKindFacts& facts_of(DeviceKind kind);
+[[nodiscard]] std::optional<DeviceKind> device_kind_from_name(std::string_view name);
+
+/// Every variable that makes programs see no device of any kind, as {name, value}; the frameworks'
+/// own switches included (JAX_PLATFORMS=cpu).
+[[nodiscard]] std::span<const std::pair<std::string_view, std::string_view>> cpu_only_variables();
+
+}  // namespace berth

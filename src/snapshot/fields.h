@@ -1,0 +1,52 @@
+#pragma once
+// THE field table: every reading of a device, once. JSON, CSV, the status table, `--fields`,
+// Prometheus pages and doc/METRICS.md all walk this table, so a new reading appears everywhere by
+// adding one row (and the member in device.h that it reads).
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "base/reading.h"
+#include "snapshot/snapshot.h"
+
+namespace berth {
+
+enum class Unit {
+  none,  // a text or a yes/no
+  count,
+  bytes,
+  bytes_per_second,
+  percent,
+  celsius,
+  milliwatts,
+  millijoules,
+  megahertz,
+  bits
+};
+
+using CellValue = std::variant<std::string, bool, std::uint64_t, std::int64_t, double>;
+/// One field of one device, its type erased: the number in the field's unit, or why there is none.
+using Cell = Reading<CellValue>;
+
+struct Field {
+  std::string_view key;     // ours, the unit in the name: "memory_used_bytes"
+  std::string_view header;  // of a column, for people; goes through tr()
+  std::string_view smi;     // nvidia-smi's --query-gpu name, "memory.used"; empty: it has none
+  std::string_view metric;  // Prometheus name, base units; empty: not a metric
+  Unit unit = Unit::none;
+  std::string_view help;  // one sentence; goes through tr()
+  Cell (*read)(const Device&, const Snapshot&) = nullptr;
+  /// Puts a cell back into a device (reading JSON); null: derived from others, not stored.
+  /// False: the cell has the wrong type.
+  bool (*write)(Device&, const Cell&) = nullptr;
+};
+
+[[nodiscard]] std::span<const Field> fields();
+
+/// By our key, nvidia-smi's name, or one of its aliases. Null: no such field.
+[[nodiscard]] const Field* find_field(std::string_view name);
+
+}  // namespace berth

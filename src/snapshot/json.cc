@@ -1,0 +1,554 @@
+#include "snapshot/json.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "snapshot/device_kind.h"
+#include "snapshot/fields.h"
+#include "snapshot/questions.h"
+
+namespace berth {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// ------------------------------------------------------------------------------------------ writing
+
+/// Writes readings of one object: the value, or null with the reason under "why".
+class ReadingWriter {
+ public:
+  explicit ReadingWriter(Json& object) : object_(object) {}
+
+  template <class T>
+  void put(std::string_view key, const Reading<T>& reading) {
+    if (reading.get()) {
+      object_[std::string(key)] = value_of(*reading.get());
+    } else {
+      absent(key, reading.why());
+    }
+  }
+  void put(std::string_view key, const Cell& cell) {
+    if (cell.get()) {
+      std::visit([&](const auto& value) { object_[std::string(key)] = value; }, *cell.get());
+    } else {
+      absent(key, cell.why());
+    }
+  }
+  /// Last, so that "why" stands after what it explains.
+  void finish() {
+    if (!why_.empty()) object_["why"] = std::move(why_);
+  }
+
+ private:
+  template <class T>
+  static const T& value_of(const T& value) {
+    return value;
+  }
+  template <class Tag, class Rep>
+  static Rep value_of(const Quantity<Tag, Rep>& quantity) {
+    return quantity.count();
+  }
+  static std::int64_t value_of(const WallTime& time) { return time.unix_ms; }
+
+  void absent(std::string_view key, Absent why) {
+    object_[std::string(key)] = nullptr;
+    why_[std::string(key)] = name_of(why);
+  }
+
+  Json& object_;
+  Json why_ = Json::object();
+};
+
+constexpr std::array<std::pair<GpuUse, std::string_view>, 4> gpu_uses = {{
+    {GpuUse::compute, "C"},
+    {GpuUse::graphics, "G"},
+    {GpuUse::both, "C+G"},
+    {GpuUse::mps, "M+C"},
+}};
+
+std::string_view name_of_use(GpuUse use) {
+  for (const auto& [value, name] : gpu_uses) {
+    if (value == use) return name;
+  }
+  return "C";
+}
+
+Json mig_json(const std::optional<MigPlace>& mig) {
+  if (!mig) return nullptr;
+  return {{"gpu_instance", mig->gpu_instance}, {"compute_instance", mig->compute_instance}};
+}
+
+Json history_json(const std::vector<UtilizationSample>& history) {
+  Json samples = Json::array();
+  for (const UtilizationSample& sample : history) {
+    samples.push_back({sample.age.count(), sample.busy.count()});
+  }
+  return samples;
+}
+
+Json device_json(const Device& device, const Snapshot& snapshot) {
+  Json object = Json::object();
+  object["kind"] = facts_of(device.kind).name;
+  object["parent"] = device.parent ? Json(device.parent->text()) : Json(nullptr);
+  object["mig"] = mig_json(device.mig);
+  object["lost"] = device.lost;
+  object["unusable_because"] = device.unusable_because;
+  ReadingWriter writer(object);
+  for (const Field& field : fields()) writer.put(field.key, field.read(device, snapshot));
+  if (device.utilization_history.get()) {
+    object["utilization_history_ms_percent"] = history_json(*device.utilization_history.get());
+  } else {
+    writer.put("utilization_history_ms_percent",
+               Reading<std::string>(device.utilization_history.why()));
+  }
+  writer.finish();
+  return object;
+}
+
+Json gpu_process_json(const GpuProcess& process) {
+  Json object = {{"device", process.device.text()},
+                 {"pid", process.pid},
+                 {"type", name_of_use(process.use)},
+                 {"mig", mig_json(process.mig)}};
+  ReadingWriter writer(object);
+  writer.put("memory_used_bytes", process.memory);
+  writer.put("utilization_sm_percent", process.utilization_sm);
+  writer.finish();
+  return object;
+}
+
+Json host_process_json(const HostProcess& process) {
+  Json object = {{"pid", process.id.pid},
+                 {"start_ticks", process.id.start_ticks},
+                 {"ancestors", process.ancestors}};
+  ReadingWriter writer(object);
+  writer.put("uid", process.uid);
+  writer.put("user", process.user);
+  writer.put("command", process.command);
+  writer.put("executable_name", process.executable_name);
+  writer.put("started_unix_ms", process.started);
+  writer.put("cpu_time_ms", process.cpu_time);
+  writer.put("memory_resident_bytes", process.memory_resident);
+  writer.put("state", process.state);
+  writer.put("container", process.container);
+  writer.finish();
+  return object;
+}
+
+Json process_id_json(const ProcessId& id) {
+  return {{"pid", id.pid}, {"start_ticks", id.start_ticks}};
+}
+
+Json claim_json(const Claim& claim) {
+  Json devices = Json::array();
+  for (const ClaimedDevice& device : claim.devices) {
+    devices.push_back({{"device", device.device.text()},
+                       {"exclusive", !device.promised.has_value()},
+                       {"promised_bytes",
+                        device.promised ? Json(device.promised->count()) : Json(nullptr)}});
+  }
+  return {{"id", claim.id},
+          {"run", claim.run},
+          {"uid", claim.uid},
+          {"user", claim.user},
+          {"keeper", process_id_json(claim.keeper)},
+          {"job", claim.job ? process_id_json(*claim.job) : Json(nullptr)},
+          {"command", claim.command},
+          {"since_unix_ms", claim.since.unix_ms},
+          {"understood", claim.parsed},
+          {"devices", std::move(devices)}};
+}
+
+Json waiter_json(const Waiter& waiter) {
+  Json gathered = Json::array();
+  for (const DeviceId& device : waiter.gathered) gathered.push_back(device.text());
+  return {{"id", waiter.id},
+          {"uid", waiter.uid},
+          {"user", waiter.user},
+          {"process", process_id_json(waiter.process)},
+          {"command", waiter.command},
+          {"wants", waiter.wants},
+          {"request", waiter.request},
+          {"since_unix_ms", waiter.since.unix_ms},
+          {"gathered", std::move(gathered)}};
+}
+
+Json host_json(const Host& host) {
+  Json object = Json::object();
+  ReadingWriter writer(object);
+  writer.put("name", host.name);
+  writer.put("kernel", host.kernel);
+  writer.put("boot_id", host.boot_id);
+  writer.put("driver_version", host.driver_version);
+  writer.put("nvml_version", host.nvml_version);
+  writer.put("cuda_version_supported", host.cuda_version_supported);
+  writer.finish();
+  return object;
+}
+
+Json problem_json(const Problem& problem) {
+  return {{"source", problem.source},
+          {"device", problem.device ? Json(problem.device->text()) : Json(nullptr)},
+          {"code", problem.code},
+          {"message", problem.message},
+          {"remedy", problem.remedy}};
+}
+
+// ------------------------------------------------------------------------------------------ reading
+
+/// A mistake in the file, thrown inside this file only and turned into an Error at its border.
+struct Malformed {
+  std::string what;
+};
+
+const Json& member(const Json& object, const char* key) {
+  static const Json nothing;
+  const auto found = object.find(key);
+  return found == object.end() ? nothing : *found;
+}
+
+template <class T>
+T as(const Json& value, std::string_view what) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    if (value.is_string()) return value.get<std::string>();
+  } else if constexpr (std::is_same_v<T, bool>) {
+    if (value.is_boolean()) return value.get<bool>();
+  } else if constexpr (std::is_floating_point_v<T>) {
+    if (value.is_number()) return value.get<T>();
+  } else {
+    if (value.is_number_unsigned() && std::in_range<T>(value.get<std::uint64_t>())) {
+      return value.get<T>();
+    }
+    if (value.is_number_integer() && !value.is_number_unsigned() &&
+        std::in_range<T>(value.get<std::int64_t>())) {
+      return value.get<T>();
+    }
+  }
+  throw Malformed{std::string(what) + " has a value of the wrong type or range"};
+}
+
+/// `fallback` where the key is missing or null.
+template <class T>
+T optional_as(const Json& object, const char* key, T fallback) {
+  const Json& value = member(object, key);
+  return value.is_null() ? fallback : as<T>(value, key);
+}
+
+Absent reason(const Json& object, const char* key) {
+  const Json& why = member(object, "why");
+  if (!why.is_object()) return Absent::not_sampled;
+  const Json& word = member(why, key);
+  if (!word.is_string()) return Absent::not_sampled;
+  return absent_from_name(word.get<std::string>()).value_or(Absent::failed);
+}
+
+template <class T>
+struct Plain {
+  static T read(const Json& value, std::string_view what) { return as<T>(value, what); }
+};
+template <class Tag, class Rep>
+struct Plain<Quantity<Tag, Rep>> {
+  static Quantity<Tag, Rep> read(const Json& value, std::string_view what) {
+    return Quantity<Tag, Rep>(as<Rep>(value, what));
+  }
+};
+template <>
+struct Plain<WallTime> {
+  static WallTime read(const Json& value, std::string_view what) {
+    return {as<std::int64_t>(value, what)};
+  }
+};
+template <class T>
+struct Plain<std::vector<T>> {
+  static std::vector<T> read(const Json& value, std::string_view what) {
+    if (!value.is_array()) throw Malformed{std::string(what) + " is not a list"};
+    std::vector<T> items;
+    for (const Json& item : value) items.push_back(Plain<T>::read(item, what));
+    return items;
+  }
+};
+
+template <class T>
+void take(const Json& object, const char* key, Reading<T>& reading) {
+  const Json& value = member(object, key);
+  if (value.is_null()) {
+    reading = reason(object, key);
+  } else {
+    reading = Plain<T>::read(value, key);
+  }
+}
+
+Cell cell_from(const Json& object, const char* key) {
+  const Json& value = member(object, key);
+  if (value.is_null()) return reason(object, key);
+  if (value.is_string()) return CellValue(value.get<std::string>());
+  if (value.is_boolean()) return CellValue(value.get<bool>());
+  if (value.is_number_unsigned()) return CellValue(value.get<std::uint64_t>());
+  if (value.is_number_integer()) return CellValue(value.get<std::int64_t>());
+  if (value.is_number_float()) return CellValue(value.get<double>());
+  throw Malformed{std::string(key) + " has a value of the wrong type"};
+}
+
+std::optional<MigPlace> mig_from(const Json& object) {
+  const Json& mig = member(object, "mig");
+  if (!mig.is_object()) return std::nullopt;
+  return MigPlace{as<std::uint32_t>(member(mig, "gpu_instance"), "gpu_instance"),
+                  as<std::uint32_t>(member(mig, "compute_instance"), "compute_instance")};
+}
+
+ProcessId process_id_from(const Json& object) {
+  if (!object.is_object()) return {};
+  return {.pid = optional_as<pid_t>(object, "pid", 0),
+          .start_ticks = optional_as<std::uint64_t>(object, "start_ticks", 0)};
+}
+
+Reading<std::vector<UtilizationSample>> history_from(const Json& object) {
+  constexpr const char* key = "utilization_history_ms_percent";
+  const Json& value = member(object, key);
+  if (value.is_null()) return reason(object, key);
+  std::vector<UtilizationSample> history;
+  for (const auto& pair : Plain<std::vector<std::vector<double>>>::read(value, key)) {
+    if (pair.size() != 2) throw Malformed{std::string(key) + " wants pairs of [ms, percent]"};
+    if (!(pair[0] >= 0 && pair[0] < 1e12)) throw Malformed{std::string(key) + ": age out of range"};
+    history.push_back({Milliseconds(static_cast<std::int64_t>(pair[0])), Percent(pair[1])});
+  }
+  return history;
+}
+
+Device device_from(const Json& object) {
+  if (!object.is_object()) throw Malformed{"a device is not an object"};
+  Device device;
+  const auto kind_name = optional_as<std::string>(object, "kind", "nvidia-gpu");
+  const auto kind = device_kind_from_name(kind_name);
+  if (!kind) throw Malformed{"unknown kind of device \"" + kind_name + "\""};
+  device.kind = *kind;
+  device.id = DeviceId(as<std::string>(member(object, "id"), "a device's id"));
+  if (device.id.text().empty()) throw Malformed{"a device's id is empty"};
+  if (member(object, "parent").is_string()) {
+    device.parent = DeviceId(member(object, "parent").get<std::string>());
+  }
+  device.mig = mig_from(object);
+  if (!member(object, "index").is_null()) {
+    device.index = as<int>(member(object, "index"), "index");
+    if (*device.index < 0) throw Malformed{"a device's index is negative"};
+  }
+  device.lost = optional_as<bool>(object, "lost", false);
+  device.unusable_because = optional_as<std::string>(object, "unusable_because", "");
+  for (const Field& field : fields()) {
+    if (field.write == nullptr) continue;
+    const std::string key(field.key);
+    if (!field.write(device, cell_from(object, key.c_str()))) {
+      throw Malformed{key + " of device " + device.id.text() + " has a value of the wrong type"};
+    }
+  }
+  device.utilization_history = history_from(object);
+  return device;
+}
+
+GpuProcess gpu_process_from(const Json& object) {
+  GpuProcess process;
+  process.device = DeviceId(as<std::string>(member(object, "device"), "a process's device"));
+  process.pid = as<pid_t>(member(object, "pid"), "a process's pid");
+  const auto type = optional_as<std::string>(object, "type", "C");
+  for (const auto& [use, name] : gpu_uses) {
+    if (name == type) process.use = use;
+  }
+  process.mig = mig_from(object);
+  take(object, "memory_used_bytes", process.memory);
+  take(object, "utilization_sm_percent", process.utilization_sm);
+  return process;
+}
+
+HostProcess host_process_from(const Json& object) {
+  HostProcess process;
+  process.id = process_id_from(object);
+  if (!member(object, "ancestors").is_null()) {
+    process.ancestors = Plain<std::vector<pid_t>>::read(member(object, "ancestors"), "ancestors");
+  }
+  take(object, "uid", process.uid);
+  take(object, "user", process.user);
+  take(object, "command", process.command);
+  take(object, "executable_name", process.executable_name);
+  take(object, "started_unix_ms", process.started);
+  take(object, "cpu_time_ms", process.cpu_time);
+  take(object, "memory_resident_bytes", process.memory_resident);
+  take(object, "state", process.state);
+  take(object, "container", process.container);
+  return process;
+}
+
+Claim claim_from(const Json& object) {
+  Claim claim;
+  claim.id = optional_as<std::string>(object, "id", "");
+  claim.run = optional_as<std::string>(object, "run", "");
+  claim.uid = optional_as<uid_t>(object, "uid", 0);
+  claim.user = optional_as<std::string>(object, "user", "");
+  claim.keeper = process_id_from(member(object, "keeper"));
+  if (member(object, "job").is_object()) claim.job = process_id_from(member(object, "job"));
+  claim.command = optional_as<std::string>(object, "command", "");
+  claim.since = {optional_as<std::int64_t>(object, "since_unix_ms", 0)};
+  claim.parsed = optional_as<bool>(object, "understood", true);
+  for (const Json& device : member(object, "devices")) {
+    ClaimedDevice claimed{DeviceId(as<std::string>(member(device, "device"), "device")), {}};
+    if (!member(device, "promised_bytes").is_null()) {
+      claimed.promised = Bytes(as<std::uint64_t>(member(device, "promised_bytes"), "promised_bytes"));
+    }
+    claim.devices.push_back(std::move(claimed));
+  }
+  return claim;
+}
+
+Waiter waiter_from(const Json& object) {
+  Waiter waiter;
+  waiter.id = optional_as<std::string>(object, "id", "");
+  waiter.uid = optional_as<uid_t>(object, "uid", 0);
+  waiter.user = optional_as<std::string>(object, "user", "");
+  waiter.process = process_id_from(member(object, "process"));
+  waiter.command = optional_as<std::string>(object, "command", "");
+  waiter.wants = optional_as<std::string>(object, "wants", "");
+  waiter.request = optional_as<std::string>(object, "request", "");
+  waiter.since = {optional_as<std::int64_t>(object, "since_unix_ms", 0)};
+  for (const Json& device : member(object, "gathered")) {
+    waiter.gathered.emplace_back(as<std::string>(device, "gathered"));
+  }
+  return waiter;
+}
+
+Host host_from(const Json& object) {
+  Host host;
+  if (!object.is_object()) return host;
+  take(object, "name", host.name);
+  take(object, "kernel", host.kernel);
+  take(object, "boot_id", host.boot_id);
+  take(object, "driver_version", host.driver_version);
+  take(object, "nvml_version", host.nvml_version);
+  take(object, "cuda_version_supported", host.cuda_version_supported);
+  return host;
+}
+
+Problem problem_from(const Json& object) {
+  Problem problem;
+  problem.source = optional_as<std::string>(object, "source", "");
+  if (member(object, "device").is_string()) {
+    problem.device = DeviceId(member(object, "device").get<std::string>());
+  }
+  problem.code = optional_as<std::string>(object, "code", "");
+  problem.message = optional_as<std::string>(object, "message", "");
+  problem.remedy = optional_as<std::string>(object, "remedy", "");
+  return problem;
+}
+
+/// Every element of the list under `key`, which may be missing, through `read`.
+template <class Read>
+auto list_of(const Json& root, const char* key, Read read) {
+  std::vector<decltype(read(root))> items;
+  const Json& list = member(root, key);
+  if (list.is_null()) return items;
+  if (!list.is_array()) throw Malformed{std::string(key) + " is not a list"};
+  for (const Json& item : list) {
+    if (!item.is_object()) throw Malformed{std::string(key) + " holds something not an object"};
+    items.push_back(read(item));
+  }
+  return items;
+}
+
+Snapshot snapshot_from(const Json& root) {
+  if (!root.is_object()) throw Malformed{"it is not an object"};
+  const int version = optional_as<int>(root, "berth_snapshot", 0);
+  if (version < 1) throw Malformed{"it has no \"berth_snapshot\": 1"};
+  if (version > Snapshot::format_version) {
+    throw Malformed{"its format version " + std::to_string(version) +
+                    " is newer than this berth, which knows " +
+                    std::to_string(Snapshot::format_version)};
+  }
+  Snapshot snapshot;
+  snapshot.taken = {optional_as<std::int64_t>(root, "taken_unix_ms", 0)};
+  if (member(root, "simulated").is_string()) {
+    snapshot.simulated = member(root, "simulated").get<std::string>();
+  }
+  snapshot.host = host_from(member(root, "host"));
+  snapshot.devices = list_of(root, "devices", device_from);
+  snapshot.gpu_processes = list_of(root, "gpu_processes", gpu_process_from);
+  snapshot.processes = list_of(root, "processes", host_process_from);
+  snapshot.claims = list_of(root, "leases", claim_from);
+  snapshot.waiters = list_of(root, "queue", waiter_from);
+  snapshot.sources = list_of(root, "sources", [](const Json& object) {
+    return SourceReport{optional_as<std::string>(object, "source", ""),
+                        optional_as<bool>(object, "succeeded", false)};
+  });
+  snapshot.problems = list_of(root, "problems", problem_from);
+  return snapshot;
+}
+
+/// How deep brackets nest outside of strings: a hostile file is all brackets, and what the parser
+/// builds from it is taken down by recursion.
+int nesting_depth(std::string_view text) {
+  int depth = 0;
+  int deepest = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      deepest = std::max(deepest, ++depth);
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return deepest;
+}
+
+template <class Items, class Write>
+Json array_of(const Items& items, Write write) {
+  Json list = Json::array();
+  for (const auto& item : items) list.push_back(write(item));
+  return list;
+}
+
+}  // namespace
+
+std::string to_json(const Snapshot& snapshot, JsonLayout layout) {
+  Json root = Json::object();
+  root["berth_snapshot"] = Snapshot::format_version;
+  root["taken_unix_ms"] = snapshot.taken.unix_ms;
+  root["simulated"] = snapshot.simulated ? Json(*snapshot.simulated) : Json(nullptr);
+  root["host"] = host_json(snapshot.host);
+  root["devices"] =
+      array_of(snapshot.devices, [&](const Device& device) { return device_json(device, snapshot); });
+  root["gpu_processes"] = array_of(snapshot.gpu_processes, gpu_process_json);
+  root["processes"] = array_of(snapshot.processes, host_process_json);
+  root["leases"] = array_of(snapshot.claims, claim_json);
+  root["queue"] = array_of(snapshot.waiters, waiter_json);
+  root["sources"] = array_of(snapshot.sources, [](const SourceReport& report) {
+    return Json{{"source", report.source}, {"succeeded", report.succeeded}};
+  });
+  root["problems"] = array_of(snapshot.problems, problem_json);
+  return root.dump(layout == JsonLayout::compact ? -1 : 2, ' ', false,
+                   Json::error_handler_t::replace);
+}
+
+Result<Snapshot> snapshot_from_json(std::string_view text) {
+  if (nesting_depth(text) > 100) {
+    return fail(ErrorCode::invalid, "not a snapshot: nested too deeply");
+  }
+  try {
+    return snapshot_from(Json::parse(text));
+  } catch (const Malformed& mistake) {
+    return fail(ErrorCode::invalid, "not a snapshot that berth can read: " + mistake.what);
+  } catch (const std::exception& error) {  // nlohmann's: says line and column
+    return fail(ErrorCode::invalid, std::string("not valid JSON: ") + error.what());
+  }
+}
+
+}  // namespace berth

@@ -1,0 +1,27 @@
+#pragma once
+// The snapshot as JSON: berth's interchange format (doc/FORMATS.md). What `berth status --json`
+// writes, what `--replay` and simulated servers are read from, what a user attaches to a report.
+//
+// Every reading is a number or text under a key that names its unit; an absent one is null, and
+// "why" beside it says the reason.
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "snapshot/snapshot.h"
+
+namespace berth {
+
+/// One line without a final newline where `compact`, else indented for people. Text that is not
+/// UTF-8 has its bad bytes replaced by U+FFFD.
+enum class JsonLayout { compact, indented };
+[[nodiscard]] std::string to_json(const Snapshot& snapshot, JsonLayout layout);
+
+/// Reads what to_json wrote, and hand-written files that leave out what they do not know (those
+/// readings are `not sampled`). Unknown keys are ignored: a newer minor version adds keys.
+/// invalid: not JSON, not a snapshot, or a format version newer than this program knows; says
+/// where.
+[[nodiscard]] Result<Snapshot> snapshot_from_json(std::string_view text);
+
+}  // namespace berth

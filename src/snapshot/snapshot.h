@@ -1,0 +1,64 @@
+#pragma once
+// Snapshot: all that one pass over the sources learned at one instant, claims included, and what
+// went wrong. It is a value: built once by probes, never changed afterwards, asked by everything
+// else. Its JSON (snapshot/json.h) is berth's interchange format.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/reading.h"
+#include "snapshot/claim.h"
+#include "snapshot/device.h"
+#include "snapshot/process.h"
+
+namespace berth {
+
+/// Something that went wrong while looking: it costs only what it touches.
+struct Problem {
+  std::string source;              // "nvml", "pci", "procfs", "ledger"
+  std::optional<DeviceId> device;  // nothing: the whole source
+  std::string code;     // a word for programs: "library_not_found", "device_lost", "timeout"
+  std::string message;  // what was attempted, on what, what the system said
+  std::string remedy;   // what to do next; may be empty
+  friend bool operator==(const Problem&, const Problem&) = default;
+};
+
+/// Whether a source could be asked, for "berth_probe_success".
+struct SourceReport {
+  std::string source;
+  bool succeeded = false;
+  friend bool operator==(const SourceReport&, const SourceReport&) = default;
+};
+
+struct Host {
+  Reading<std::string> name;
+  Reading<std::string> kernel;
+  Reading<std::string> boot_id;
+  Reading<std::string> driver_version;  // the NVIDIA driver
+  Reading<std::string> nvml_version;
+  /// The highest CUDA version this driver supports, as "13.1"; not the toolkit installed.
+  Reading<std::string> cuda_version_supported;
+  friend bool operator==(const Host&, const Host&) = default;
+};
+
+struct Snapshot {
+  static constexpr int format_version = 1;
+
+  WallTime taken;
+  /// Name of the simulated server; nothing: this is a real machine. Shown on every surface.
+  std::optional<std::string> simulated;
+  Host host;
+  std::vector<Device> devices;  // by index, MIG instances after their parent, numberless last
+  std::vector<GpuProcess> gpu_processes;
+  std::vector<HostProcess> processes;  // by pid
+  std::vector<Claim> claims;           // by `since`
+  std::vector<Waiter> waiters;         // in queue order
+  std::vector<SourceReport> sources;
+  std::vector<Problem> problems;
+
+  friend bool operator==(const Snapshot&, const Snapshot&) = default;
+};
+
+}  // namespace berth
