@@ -155,6 +155,13 @@ LedgerView Context::read_ledger() {
   return empty;
 }
 
+Result<Snapshot> Context::look_without_claims(Depth depth) {
+  ObserveOptions options{.depth = depth};
+  // A simulated server shows what the leased jobs would use; a real one is asked.
+  if (sources_.simulated) options.claims = read_ledger().claims;
+  return observe(sources_, options, clock_);
+}
+
 Result<Snapshot> Context::look(Depth depth) {
   if (sources_.replay) return observe(sources_, {.depth = depth}, clock_);
   LedgerView view = read_ledger();

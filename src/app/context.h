@@ -58,6 +58,8 @@ class Context {
   /// What the ledger says; an absent one says nothing. Problems go into the view.
   [[nodiscard]] LedgerView read_ledger();
 
+  /// One look at the machine without the ledger (run/acquire adds it under the lock).
+  [[nodiscard]] Result<Snapshot> look_without_claims(Depth depth);
   /// One look at the machine, claims and waiters included.
   [[nodiscard]] Result<Snapshot> look(Depth depth);
 

@@ -2,8 +2,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include <csignal>
+#include <algorithm>
 
+#include "app/records.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -15,8 +16,6 @@
 namespace berth {
 
 namespace {
-
-volatile std::sig_atomic_t interrupted = 0;
 
 class StatusVerb final : public Verb {
  public:
@@ -82,13 +81,11 @@ class StatusVerb final : public Verb {
   static bool any_device_seen(const Snapshot& snapshot) { return !snapshot.devices.empty(); }
 
   int watch(Context& context, std::chrono::milliseconds every) {
-    struct sigaction action{};
-    action.sa_handler = [](int) { interrupted = 1; };
-    ::sigaction(SIGINT, &action, nullptr);
+    const InterruptNote interrupt;
     std::optional<std::string> before;
     Style style_before = context.out();
     Instant next = context.clock().now();
-    while (interrupted == 0) {
+    while (InterruptNote::signal() == 0) {
       const auto snapshot = context.look(Depth::everything);
       if (!snapshot) return report(snapshot.error());
       const auto shown = narrowed(*snapshot, options_);
@@ -109,7 +106,7 @@ class StatusVerb final : public Verb {
       if (!finish_output()) return exit_code::failed;
       next = std::max(next + every, context.clock().now());
       // In short steps, so that Ctrl-C is not kept waiting by a long interval.
-      while (interrupted == 0 && context.clock().now() < next) {
+      while (InterruptNote::signal() == 0 && context.clock().now() < next) {
         context.clock().wait_until(
             std::min(next, context.clock().now() + std::chrono::milliseconds(50)));
       }

@@ -1,0 +1,79 @@
+// `berth runs` and `berth show`: the records.
+
+#include <CLI/CLI.hpp>
+
+#include "app/records.h"
+#include "app/verb.h"
+#include "base/tr.h"
+#include "view/runs_text.h"
+
+namespace berth {
+
+namespace {
+
+class RunsVerb final : public Verb {
+ public:
+  void declare(CLI::App& app) override {
+    app.add_flag("--json", json_, std::string(tr("as JSON")));
+    app.add_option("-n,--number", number_, std::string(tr("how many, newest first (20)")))
+        ->check(CLI::Range(1, 1'000'000));
+  }
+  int run(Context& context, const std::vector<std::string>&) override {
+    const auto state = context.state_directory();
+    if (!state) {
+      complain(tr("no records: neither XDG_STATE_HOME nor HOME is set"));
+      return exit_code::failed;
+    }
+    auto list = list_runs(*state);
+    if (!list) return report(list.error());
+    for (const std::string& problem : list->problems) complain(problem);
+    const std::size_t all = list->runs.size();
+    if (list->runs.size() > static_cast<std::size_t>(number_)) {
+      list->runs.resize(static_cast<std::size_t>(number_));
+    }
+    if (json_) {
+      print("[");
+      for (std::size_t i = 0; i < list->runs.size(); ++i) {
+        print((i == 0 ? "\n" : ",\n") + to_json(list->runs[i]));
+      }
+      print("\n]\n");
+      return exit_code::ok;
+    }
+    print(render_runs(list->runs, context.clock().wall_now(), context.out()));
+    if (all > list->runs.size()) {
+      print(trf("({} older ones: berth runs -n {})\n", all - list->runs.size(), all));
+    }
+    return exit_code::ok;
+  }
+
+ private:
+  bool json_ = false;
+  int number_ = 20;
+};
+
+class ShowVerb final : public Verb {
+ public:
+  void declare(CLI::App& app) override {
+    app.add_option("run", name_, std::string(tr("a run's id, the beginning or end of one, or last")));
+    app.add_flag("--json", json_, std::string(tr("as JSON")));
+  }
+  int run(Context& context, const std::vector<std::string>&) override {
+    const auto found = find_run(context, name_);
+    if (!found) return report(found.error());
+    for (const std::string& problem : found->problems) complain(problem);
+    print(json_ ? to_json(*found) + "\n"
+                : render_run(*found, context.clock().wall_now(), context.out()));
+    return exit_code::ok;
+  }
+
+ private:
+  std::string name_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_runs() { return std::make_unique<RunsVerb>(); }
+std::unique_ptr<Verb> make_show() { return std::make_unique<ShowVerb>(); }
+
+}  // namespace berth
