@@ -1,0 +1,264 @@
+// Reading the ledger: every file in it may be a stranger's. Nothing here takes a lock.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <set>
+#include <utility>
+
+#include "base/tr.h"
+#include "lease/lease_text.h"
+#include "lease/ledger.h"
+#include "lease/ledger_directory.h"
+#include "lease/ledger_locks.h"
+
+namespace berth {
+
+namespace {
+
+/// A lease on 512 devices is smaller. Of a larger file the beginning is read, and that is said.
+constexpr std::size_t largest_file = 64 << 10;
+
+struct Entry {
+  struct stat facts{};
+  std::string text;
+  std::vector<Problem> problems;
+};
+
+Problem problem_with(const std::string& name, std::string code, std::string message,
+                     const LedgerPlace& place) {
+  return {.source = "ledger",
+          .code = std::move(code),
+          .message = place.directory + "/" + name + ": " + std::move(message),
+          .remedy = trf("its owner (or root) can remove it: rm {}/{}", place.directory, name)};
+}
+
+/// At most `largest_file` bytes: a huge file costs no more than a small one.
+Result<std::string> read_beginning(int fd) {
+  std::string text;
+  std::array<char, 4096> block;
+  while (text.size() < largest_file) {
+    const ssize_t got = ::pread(fd, block.data(), block.size(), static_cast<off_t>(text.size()));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail_system("read", errno);
+    if (got == 0) break;
+    text.append(block.data(), static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
+/// Nothing: the file is gone, or dead, or no file of a ledger at all (then `problems` says so).
+std::optional<Entry> read_living(int directory, const std::string& name, ByteRange life,
+                                 const LedgerPlace& place, std::vector<Problem>& problems,
+                                 Fd& keep) {
+  auto fd = open_entry(directory, name);
+  if (!fd) {
+    if (fd.error().code() != ErrorCode::not_found) {
+      problems.push_back(problem_with(name, "unreadable", fd.error().message(), place));
+    }
+    return std::nullopt;
+  }
+  Entry entry;
+  if (::fstat(fd->get(), &entry.facts) != 0) return std::nullopt;
+  if (!S_ISREG(entry.facts.st_mode)) {
+    problems.push_back(problem_with(name, "not_a_file", tr("not a regular file").data(), place));
+    return std::nullopt;
+  }
+  const auto locked = find_ofd_lock(fd->get(), life);
+  if (!locked) {
+    problems.push_back(problem_with(name, "unreadable", locked.error().message(), place));
+    return std::nullopt;
+  }
+  if (!locked->has_value()) return std::nullopt;
+  auto text = read_beginning(fd->get());
+  if (!text) {
+    problems.push_back(problem_with(name, "unreadable", text.error().message(), place));
+    return std::nullopt;
+  }
+  entry.text = *std::move(text);
+  if (entry.facts.st_nlink > 1) {
+    problems.push_back(
+        problem_with(name, "hard_linked", std::string(tr("it has a second name")), place));
+  }
+  if (entry.facts.st_size > static_cast<off_t>(largest_file)) {
+    problems.push_back(problem_with(name, "too_large", std::string(tr("far too large")), place));
+  }
+  keep = *std::move(fd);
+  return entry;
+}
+
+std::int64_t changed_ns(const struct stat& facts) {
+  return static_cast<std::int64_t>(facts.st_ctim.tv_sec) * 1'000'000'000 + facts.st_ctim.tv_nsec;
+}
+
+WallTime changed_at(const struct stat& facts) { return {changed_ns(facts) / 1'000'000}; }
+
+std::string without(std::string_view prefix, const std::string& name) {
+  return name.substr(prefix.size());
+}
+
+/// A place further than this is a lie or a broken clock: 2262 is where nanoseconds end.
+constexpr std::int64_t furthest_place = 9'000'000'000'000'000'000;
+
+struct FoundTicket {
+  std::int64_t place_ns = 0;
+  std::int64_t arrived_ns = 0;
+  Waiter waiter;
+  WaiterState state;
+};
+
+WaiterState state_of(int fd, std::string id) {
+  WaiterState state{.id = std::move(id)};
+  const auto passed = find_ofd_lock(fd, ticket_passed);
+  state.passed = passed && passed->has_value();
+  const auto beat = find_ofd_lock(fd, ticket_beat);
+  if (beat && *beat) state.beat = instant_of_beat(**beat);
+  return state;
+}
+
+std::vector<DeviceId> gathered_by(int fd, const std::vector<DeviceId>& devices) {
+  std::vector<DeviceId> gathered;
+  off_t from = ticket_gathered.start;
+  const off_t end = ticket_gathered.start + ticket_gathered.length;
+  while (from < end) {
+    const auto found = find_ofd_lock(fd, {.start = from, .length = end - from});
+    if (!found || !*found) break;
+    const auto index = static_cast<std::size_t>(std::max(**found, from) - ticket_gathered.start);
+    if (index < devices.size()) gathered.push_back(devices[index]);
+    from = ticket_gathered.start + static_cast<off_t>(index) + 1;
+  }
+  return gathered;
+}
+
+Claim claim_from(LeaseText text, std::string id, const struct stat& facts) {
+  Claim claim;
+  claim.id = std::move(id);
+  claim.run = std::move(text.run);
+  claim.uid = facts.st_uid;
+  claim.keeper = text.keeper.value_or(ProcessId{});
+  claim.job = text.job;
+  claim.command = std::move(text.command);
+  claim.since = changed_at(facts);
+  claim.devices = std::move(text.devices);
+  claim.parsed = text.format <= ledger_format;
+  return claim;
+}
+
+}  // namespace
+
+std::optional<WaiterState> Ledger::waiter_state(const std::string& id) const {
+  const auto fd = open_entry(directory_.get(), std::string(ticket_prefix) + id);
+  if (!fd) return std::nullopt;
+  const auto alive = find_ofd_lock(fd->get(), ticket_life);
+  if (!alive || !alive->has_value()) return std::nullopt;
+  return state_of(fd->get(), id);
+}
+
+Result<LedgerView> Ledger::read() const { return scan(nullptr); }
+
+Result<LedgerView> Ledger::read_with_tickets(const std::vector<std::string>& ids) const {
+  return scan(&ids);
+}
+
+Result<LedgerView> Ledger::scan(const std::vector<std::string>* tickets) const {
+  const auto names = names_in(directory_.get());
+  if (!names) return std::unexpected(names.error());
+  LedgerView view;
+  std::set<std::pair<dev_t, ino_t>> seen;  // a hard link is no second lease
+  std::vector<FoundTicket> found;
+  const auto user_name = [this](uid_t uid) {
+    const auto known = user_names_.find(uid);
+    if (known != user_names_.end()) return known->second;
+    return user_names_.emplace(uid, local_user_name(uid)).first->second;
+  };
+  const auto foreign_uid = [&](const std::string& name, uid_t said, uid_t owner) {
+    if (said == owner) return;
+    view.problems.push_back(problem_with(
+        name, "wrong_owner", trf("says user {} and belongs to user {}", said, owner), place_));
+  };
+  const auto newer = [&](const std::string& name, unsigned format) {
+    if (format <= ledger_format) return;
+    view.problems.push_back(
+        {.source = "ledger",
+         .code = "newer_format",
+         .message =
+             place_.directory + "/" + name + ": " +
+             trf("written by a newer berth (format {}); only its first line was read", format),
+         .remedy = std::string(tr("bring this berth up to date"))});
+  };
+  const auto add_lease = [&](const std::string& name) {
+    Fd fd;
+    auto entry = read_living(directory_.get(), name, lease_life, place_, view.problems, fd);
+    if (!entry || !seen.emplace(entry->facts.st_dev, entry->facts.st_ino).second) return;
+    auto text = parse_lease(entry->text);
+    if (!text) {
+      view.problems.push_back(problem_with(name, "broken", text.error().message(), place_));
+      return;
+    }
+    foreign_uid(name, text->uid, entry->facts.st_uid);
+    newer(name, text->format);
+    Claim claim = claim_from(*std::move(text), without(lease_prefix, name), entry->facts);
+    claim.user = user_name(claim.uid);
+    view.claims.push_back(std::move(claim));
+  };
+  const auto add_ticket = [&](const std::string& name) {
+    Fd fd;
+    auto entry = read_living(directory_.get(), name, ticket_life, place_, view.problems, fd);
+    if (!entry || !seen.emplace(entry->facts.st_dev, entry->facts.st_ino).second) return;
+    auto text = parse_ticket(entry->text);
+    if (!text) {
+      view.problems.push_back(problem_with(name, "broken", text.error().message(), place_));
+      return;
+    }
+    foreign_uid(name, text->uid, entry->facts.st_uid);
+    newer(name, text->format);
+    FoundTicket ticket;
+    ticket.arrived_ns = changed_ns(entry->facts);
+    ticket.place_ns =
+        std::max(ticket.arrived_ns, std::min(text->not_before_ns, furthest_place) + 1);
+    ticket.state = state_of(fd.get(), without(ticket_prefix, name));
+    Waiter& waiter = ticket.waiter;
+    waiter.id = ticket.state.id;
+    waiter.uid = entry->facts.st_uid;
+    waiter.user = user_name(waiter.uid);
+    waiter.process = text->process;
+    waiter.command = std::move(text->command);
+    waiter.wants = std::move(text->wants);
+    waiter.request = std::move(text->request);
+    waiter.since = changed_at(entry->facts);
+    waiter.gathered = gathered_by(fd.get(), text->devices);
+    found.push_back(std::move(ticket));
+  };
+
+  for (const std::string& name : *names) {
+    if (name.starts_with(lease_prefix)) {
+      add_lease(name);
+    } else if (name.starts_with(ticket_prefix)) {
+      if (tickets == nullptr) add_ticket(name);
+    } else if (name != host_lock_name && !name.starts_with(temporary_prefix)) {
+      view.problems.push_back(
+          problem_with(name, "foreign_file", std::string(tr("not a file of the ledger")), place_));
+    }
+  }
+  if (tickets != nullptr) {
+    for (const std::string& id : *tickets) add_ticket(std::string(ticket_prefix) + id);
+  }
+  std::sort(view.claims.begin(), view.claims.end(), [](const Claim& a, const Claim& b) {
+    return std::tie(a.since, a.id) < std::tie(b.since, b.id);
+  });
+  std::sort(found.begin(), found.end(), [](const FoundTicket& a, const FoundTicket& b) {
+    return std::tie(a.place_ns, a.arrived_ns, a.waiter.id) <
+           std::tie(b.place_ns, b.arrived_ns, b.waiter.id);
+  });
+  for (FoundTicket& ticket : found) {
+    last_place_ns_ = std::max(last_place_ns_, ticket.place_ns);
+    view.waiters.push_back(std::move(ticket.waiter));
+    view.states.push_back(std::move(ticket.state));
+  }
+  return view;
+}
+
+}  // namespace berth
