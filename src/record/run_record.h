@@ -1,0 +1,167 @@
+#pragma once
+// RunRecord: what one run was given, did and used. On disk it is a directory per run under the
+// user's state directory (doc/FORMATS.md, "Run record"); the keeper and the sampler of the run
+// write it, everybody else only reads. A record is never needed for a job to go on.
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/process.h"
+#include "base/result.h"
+#include "record/sample.h"
+#include "record/summary.h"
+#include "snapshot/snapshot.h"
+
+namespace berth {
+
+/// What the machine is, beyond its devices.
+struct MachineFacts {
+  Reading<std::string> instance_type;  // cloud vendor and type from DMI: "Amazon EC2 p4d.24xlarge"
+  Reading<std::string> operating_system;
+  Reading<std::string> cpu_model;
+  Reading<std::uint64_t> cpu_count;  // logical, online
+  Reading<Bytes> memory_total;
+  Reading<std::string> container;  // "docker 1a2b3c4d5e6f"; empty text: none
+};
+
+/// The git work tree that the command was started in.
+struct GitFacts {
+  std::string root;
+  Reading<std::string> commit;
+  Reading<std::string> branch;  // empty text: detached head
+  Reading<bool> dirty;          // tracked files differ from the commit
+};
+
+/// The interpreter and the frameworks, read from their files without importing anything.
+struct PythonFacts {
+  std::string interpreter;
+  Reading<std::string> version;
+  std::string environment;  // the virtual or conda environment's directory; empty: none
+  std::vector<std::pair<std::string, std::string>> packages;  // name, version; those that matter
+};
+
+struct Manifest {
+  static constexpr int format_version = 1;
+
+  std::string id;
+  std::vector<std::string> command;  // masked
+  std::string working_directory;
+  WallTime started;
+  std::string machine_id;
+  std::string boot_id;
+  uid_t uid = 0;
+  std::string user;
+  ProcessId keeper;
+  std::optional<ProcessId> job;
+  std::string lease;   // empty: a run without devices, or inside another's lease
+  std::string inside;  // the lease that it was started in; empty: none
+  std::string wanted;  // the request as typed
+  bool cpu_only = false;
+  std::int64_t waited_ms = 0;
+  std::optional<std::int64_t> time_limit_ms;
+  std::optional<std::string> log;  // where a detached run's output goes
+  /// The host and the devices given, with all their facts, as of the choice.
+  Snapshot given;
+  /// Bytes promised per device of `given.devices`; nothing: the whole device.
+  std::vector<std::optional<Bytes>> promised;
+
+  // Gathered once the job runs; `complete` is true when all of it is in.
+  bool complete = false;
+  MachineFacts machine;
+  std::optional<GitFacts> git;
+  std::optional<PythonFacts> python;
+  /// Variables that matter for GPU work, secrets masked.
+  std::vector<std::pair<std::string, std::string>> variables;
+};
+
+/// The job's own progress: "epoch=3 loss=0.12".
+struct Mark {
+  WallTime at;
+  bool exact = true;  // false: stamped by the next sample, up to a second late
+  std::string text;
+};
+
+/// Something that berth noticed during the run.
+struct RunEvent {
+  WallTime at;
+  std::string kind;  // "outside_lease", "time_limit", "sampler_restarted", "gpu_opened", …
+  std::string text;  // in English, for people
+};
+
+enum class RunState {
+  running,      // the keeper lives
+  ended,        // the main process has ended and the record says how
+  end_unknown,  // the keeper has gone without saying how it ended
+  elsewhere,    // of another machine (shared home) and not ended: cannot be known here
+};
+[[nodiscard]] std::string_view name_of(RunState state);
+
+/// The end of the main process.
+struct RunEnd {
+  WallTime at;
+  Exit exit;
+  /// Why berth ended it: "time limit", "stopped"; empty: it ended by itself.
+  std::string because;
+  /// When the lease was given back; nothing: survivors still held it when this was written.
+  std::optional<WallTime> released;
+  std::optional<std::int64_t> cpu_ms;  // user and system, of all processes that were waited for
+  Summary summary;
+};
+
+struct RunRecord {
+  std::string directory;
+  Manifest manifest;
+  RunState state = RunState::end_unknown;
+  std::optional<RunEnd> end;
+  /// What could not be read, for people.
+  std::vector<std::string> problems;
+};
+
+/// The directory that holds the runs: STATE/runs.
+[[nodiscard]] std::string runs_directory(const std::string& state_directory);
+
+/// A new id: "20251121-014946-k3f9q2", unique over machines and reboots.
+[[nodiscard]] std::string make_run_id(std::string_view machine_id, std::string_view boot_id,
+                                      WallTime now, pid_t pid);
+
+/// All records, newest first. One that cannot be read is left out and named in `problems`.
+struct RunList {
+  std::vector<RunRecord> runs;
+  std::vector<std::string> problems;
+};
+[[nodiscard]] Result<RunList> list_runs(const std::string& state_directory);
+
+/// The run named by its id, the unique beginning or end of one, or "last". not_found, invalid
+/// (several match: they are named).
+[[nodiscard]] Result<RunRecord> load_run(const std::string& state_directory, std::string_view name);
+
+/// Reads a record's directory. A run whose keeper has gone without an end is closed as "end
+/// unknown" where the directory can be written.
+[[nodiscard]] Result<RunRecord> read_run(const std::string& directory);
+
+/// Everything else of a record, read when asked for. A torn last line is left out.
+[[nodiscard]] std::vector<Mark> marks_of(const RunRecord& run);
+[[nodiscard]] std::vector<RunEvent> events_of(const RunRecord& run);
+/// Calls `each` for every sample, oldest first, without holding them all.
+[[nodiscard]] Result<void> for_each_sample(const RunRecord& run,
+                                           const std::function<void(const Sample&)>& each);
+/// The summary so far (running) or at the end, from the samples.
+[[nodiscard]] Summary summary_of(const RunRecord& run);
+
+/// The whole record as JSON, samples left out: `berth show --json`.
+[[nodiscard]] std::string to_json(const RunRecord& run);
+
+/// Appends the job's progress with the time to a marks file ($BERTH_MARKS).
+[[nodiscard]] Result<void> append_mark(const std::string& marks_path, WallTime now,
+                                       std::string_view text);
+
+}  // namespace berth

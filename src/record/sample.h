@@ -1,0 +1,87 @@
+#pragma once
+// Sample: what one second of a run looked like. One line each in the record's `samples` file
+// (doc/FORMATS.md): the first line names the columns, so that older readers skip newer ones.
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/reading.h"
+#include "base/units.h"
+#include "snapshot/device.h"
+
+namespace berth {
+
+/// Readings of one device of the run, in the order of Manifest::given.devices.
+struct DeviceSample {
+  Reading<Percent> utilization_gpu;
+  Reading<Percent> utilization_memory;
+  Reading<Bytes> memory_used;
+  Reading<Milliwatts> power_draw;
+  Reading<Celsius> temperature;
+  Reading<Megahertz> clock_sm;
+  Reading<Megahertz> clock_memory;
+  Reading<Bytes> pcie_sent;      // counter
+  Reading<Bytes> pcie_received;  // counter
+  Reading<Millijoules> energy;   // counter
+  friend bool operator==(const DeviceSample&, const DeviceSample&) = default;
+};
+[[nodiscard]] DeviceSample sample_of(const Device& device);
+
+/// One process of the run on one device.
+struct ProcessSample {
+  std::uint64_t device = 0;  // position in Manifest::given.devices
+  pid_t pid = 0;
+  Reading<Bytes> memory;
+  friend bool operator==(const ProcessSample&, const ProcessSample&) = default;
+};
+
+/// The run's whole process tree.
+struct TreeSample {
+  std::uint64_t processes = 0;
+  Milliseconds cpu{0};  // user and system of all seen so far, those that ended included
+  Bytes memory_resident{0};
+  Reading<Bytes> read;     // from storage, all seen so far
+  Reading<Bytes> written;  // to storage, all seen so far
+  /// GPU device files open in the tree; looked at in runs without a device.
+  Reading<std::uint64_t> device_files_open;
+  friend bool operator==(const TreeSample&, const TreeSample&) = default;
+};
+
+struct Sample {
+  WallTime at;
+  std::vector<DeviceSample> devices;
+  std::vector<ProcessSample> processes;
+  TreeSample tree;
+  std::uint64_t marks_bytes = 0;  // length of the marks file then: dates lines without a time
+  friend bool operator==(const Sample&, const Sample&) = default;
+};
+
+/// The first line of a samples file, with its line break.
+[[nodiscard]] std::string samples_header();
+/// One line with its line break.
+[[nodiscard]] std::string to_line(const Sample& sample);
+
+/// Reads a samples file's text piece by piece. Columns it does not know are skipped; a line that is
+/// no sample (torn by a crash) is counted and left out.
+class SampleReader {
+ public:
+  /// Feeds any number of bytes; calls `each` for every sample completed by them.
+  void feed(std::string_view bytes, const std::function<void(const Sample&)>& each);
+  /// Lines that could not be understood, a torn last one included.
+  [[nodiscard]] std::uint64_t torn_lines() const { return torn_ + (rest_.empty() ? 0U : 1U); }
+
+ private:
+  void read_line(std::string_view line, const std::function<void(const Sample&)>& each);
+  std::string rest_;
+  std::vector<std::string> columns_;
+  std::uint64_t torn_ = 0;
+};
+
+}  // namespace berth

@@ -1,0 +1,72 @@
+#pragma once
+// Summary: a run in a few numbers, from its samples. Pure.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "record/sample.h"
+
+namespace berth {
+
+enum class EnergySource { counter, integrated_power };
+/// Whose memory the peak is: the run's processes by the driver's list, or all that was used on the
+/// device where the driver tells no process's memory.
+enum class MemorySource { own_processes, whole_device };
+
+struct DeviceSummary {
+  Reading<Percent> mean_utilization;
+  Reading<Bytes> memory_peak;
+  MemorySource memory_source = MemorySource::own_processes;
+  Reading<Millijoules> energy;  // of the whole device, whoever else was on it
+  EnergySource energy_source = EnergySource::counter;
+  Reading<Celsius> temperature_peak;
+  friend bool operator==(const DeviceSummary&, const DeviceSummary&) = default;
+};
+
+struct Summary {
+  std::uint64_t samples = 0;
+  std::vector<DeviceSummary> devices;                  // as Manifest::given.devices
+  Reading<Percent> mean_utilization;                   // over devices and time
+  Reading<Millijoules> energy;                         // of all devices; absent where one is
+  EnergySource energy_source = EnergySource::counter;  // integrated where any part is
+  Reading<Bytes> tree_memory_peak;
+  Reading<Milliseconds> tree_cpu;
+  /// Most GPU device files seen open at once in a run without a device: 0 proves it kept off.
+  Reading<std::uint64_t> device_files_open;
+  friend bool operator==(const Summary&, const Summary&) = default;
+};
+
+/// Takes samples one by one, oldest first, and keeps only what the summary needs.
+class Summarizer {
+ public:
+  void add(const Sample& sample);
+  [[nodiscard]] Summary summary() const;
+
+ private:
+  struct Gathered {
+    double utilization_sum = 0;
+    std::uint64_t utilization_count = 0;
+    Absent utilization_why = Absent::not_sampled;
+    std::optional<Bytes> own_peak;
+    std::optional<Bytes> used_peak;
+    Absent memory_why = Absent::not_sampled;
+    std::optional<Millijoules> energy_first;
+    std::optional<Millijoules> energy_last;
+    Absent energy_why = Absent::not_sampled;
+    double integrated_millijoules = 0;
+    std::optional<Milliwatts> power_last;
+    std::optional<WallTime> power_at;
+    std::uint64_t power_steps = 0;
+    std::optional<Celsius> hottest;
+    Absent temperature_why = Absent::not_sampled;
+  };
+  void add_device(Gathered& gathered, const DeviceSample& device, WallTime at);
+  std::vector<Gathered> devices_;
+  std::uint64_t samples_ = 0;
+  std::optional<Bytes> tree_memory_peak_;
+  std::optional<Milliseconds> tree_cpu_;
+  std::optional<std::uint64_t> device_files_;
+};
+
+}  // namespace berth

@@ -1,0 +1,159 @@
+#pragma once
+// One job's life (doc/DESIGN.md, "Leases and runs"): get devices, start the job as if by hand, wait
+// for it, say what it used. Three processes per run: the launcher (this one) only waits, the keeper
+// holds the lease and closes the record, the sampler looks once a second.
+//
+// `run_job` is all of `berth run`; the caller wires the sources of truth and prints the words.
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <csignal>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/process.h"
+#include "base/result.h"
+#include "lease/ledger.h"
+#include "place/placement.h"
+#include "place/request.h"
+#include "place/visible_devices.h"
+#include "record/run_record.h"
+#include "run/acquire.h"
+
+namespace berth {
+
+/// Looks at the machine from within the sampler process, again and again. The claims are the run's
+/// own (what a simulated server needs to show its use).
+using Sight = std::function<Snapshot(const std::vector<Claim>& claims, WallTime now)>;
+/// Called once in the sampler process: opens the driver there, never in the launcher or the keeper.
+using SightFactory = std::function<Result<Sight>()>;
+
+enum class RunWhere { gpu, gpu_or_cpu, cpu };
+
+struct RunOptions {
+  std::vector<std::string> command;
+  RunWhere where = RunWhere::gpu;
+  Request request;
+  PlaceLimits limits;  // the inherited visible-devices list, already read
+  /// 0: answer at once. Nothing: wait as long as it takes.
+  std::optional<std::chrono::milliseconds> wait = std::chrono::milliseconds(0);
+  /// With gpu_or_cpu: how long to wait for a GPU before going without.
+  std::chrono::milliseconds cpu_after{0};
+  VisibleFormat visible_format = VisibleFormat::indices;
+
+  /// The caller's environment, as NAME=value; the job gets it with our variables set.
+  std::vector<std::string> environment;
+  std::string working_directory;  // where we are, for the record
+  std::string state_directory;    // "$XDG_STATE_HOME/berth"; absolute
+
+  bool detach = false;
+  /// Where a detached job's output goes (appended); nothing: "output" in the record.
+  std::optional<std::string> log;
+  std::optional<std::chrono::milliseconds> time_limit;
+  int warning_signal = SIGTERM;  // sent to the main process `warning_ahead` before the limit
+  std::chrono::milliseconds warning_ahead{60'000};
+  std::chrono::milliseconds stop_grace{10'000};  // between TERM and KILL
+
+  /// The lease lasts until no survivor of the job has had a GPU device file open for this long.
+  std::chrono::milliseconds linger{60'000};
+  /// True: the lease lasts as long as any process of the job, for those that open the GPU late.
+  bool hold = false;
+
+  /// Looked at in tests: where /proc, /sys, /etc are, and which files are devices.
+  std::string proc = "/proc";
+  std::string sys = "/sys";
+  std::string etc = "/etc";
+  std::vector<std::string> device_files = {"/dev/nvidia", "/dev/kfd", "/dev/dri/", "/dev/davinci",
+                                           "/dev/accel"};
+  std::chrono::milliseconds sample_every{1000};
+};
+
+/// The parts of the machine that the run needs. References outlive the call.
+struct RunServices {
+  Clock& clock;
+  /// Null: no ledger can be had; then only RunWhere::cpu works.
+  Ledger* ledger = nullptr;
+  Look look;
+  SightFactory sight;
+};
+
+/// The job has started.
+struct RunStarted {
+  std::string id;
+  bool cpu_only = false;
+  std::vector<Choice> devices;
+  Snapshot snapshot;  // the one the choice was made on (empty devices when cpu_only)
+  std::chrono::milliseconds waited{0};
+  ProcessId job;
+  std::string directory;  // of the record; empty: unrecorded
+};
+
+/// The job's end, for the one line on stderr (view/ words it).
+struct RunFinished {
+  RunStarted started;
+  Exit exit;
+  std::chrono::milliseconds lasted{0};
+  std::string because;  // "time limit", "stopped"; empty: by itself
+  Summary summary;
+  bool recorded = false;
+};
+
+/// All of these are called in the launcher. Any may be null.
+struct RunCallbacks {
+  std::function<void(const WaitingNews&)> on_waiting;
+  /// The GPU did not come: the job runs on the CPU.
+  std::function<void(const NotAcquired&)> on_cpu_fallback;
+  std::function<void(const RunStarted&)> on_started;
+  std::function<void(const RunFinished&)> on_finished;
+  /// A whole sentence for stderr: a warning about the script, the lost record, a stray process.
+  std::function<void(std::string_view)> say;
+};
+
+struct RunOutcome {
+  /// `finished`: the job ran; pass `exit` on (base/process.h end_like). `detached`: it runs on.
+  /// `not_started`: exec failed: `error`, exit 127 (not_found) or 126. `refused`: `refusal`.
+  /// `interrupted`: a signal came while waiting: `exit.signal`.
+  enum class How { finished, detached, not_started, refused, interrupted } how = How::finished;
+  std::string id;
+  Exit exit;
+  std::optional<Error> error;
+  std::optional<NotAcquired> refusal;
+};
+
+/// The whole of `berth run`. The outer Result is for what went wrong before a job could start.
+[[nodiscard]] Result<RunOutcome> run_job(const RunOptions& options, const RunServices& services,
+                                         const RunCallbacks& callbacks);
+
+/// A line of a script that sets the visible devices itself.
+struct ScriptLine {
+  int number = 0;  // from 1
+  std::string text;
+};
+/// `os.environ["CUDA_VISIBLE_DEVICES"] = …`, `export CUDA_VISIBLE_DEVICES=…`, setdefault left out.
+[[nodiscard]] std::optional<ScriptLine> find_visible_devices_assignment(std::string_view text);
+
+// ---------------------------------------------------------------------------- verbs on other runs
+
+enum class StopResult { had_ended, ended_by_term, ended_by_kill };
+/// TERM to the run's whole tree, `grace`, then KILL until nobody is left.
+/// no_permission: another user's. timeout: some process cannot be killed; the message names it.
+[[nodiscard]] Result<StopResult> stop_run(const RunRecord& run, std::chrono::milliseconds grace,
+                                          Clock& clock, const std::string& proc = "/proc");
+
+/// Waits for the run's main process to end. not_found: how it ended is unknown.
+[[nodiscard]] Result<Exit> wait_for_run(const RunRecord& run, Clock& clock,
+                                        const std::function<bool()>& interrupted);
+
+enum class Follow { no, yes };
+/// The output of a detached run, piece by piece; with Follow::yes until the run has ended.
+/// unsupported: the run's output went to its terminal.
+[[nodiscard]] Result<void> read_log(const RunRecord& run, Follow follow, Clock& clock,
+                                    const std::function<void(std::string_view)>& print,
+                                    const std::function<bool()>& interrupted);
+
+}  // namespace berth
