@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "base/tr.h"
@@ -25,7 +27,6 @@ constexpr std::size_t largest_file = 64 << 10;
 struct Entry {
   struct stat facts{};
   std::string text;
-  std::vector<Problem> problems;
 };
 
 Problem problem_with(const std::string& name, std::string code, std::string message,
@@ -64,7 +65,8 @@ std::optional<Entry> read_living(int directory, const std::string& name, ByteRan
   Entry entry;
   if (::fstat(fd->get(), &entry.facts) != 0) return std::nullopt;
   if (!S_ISREG(entry.facts.st_mode)) {
-    problems.push_back(problem_with(name, "not_a_file", tr("not a regular file").data(), place));
+    problems.push_back(
+        problem_with(name, "not_a_file", std::string(tr("not a regular file")), place));
     return std::nullopt;
   }
   const auto locked = find_ofd_lock(fd->get(), life);
@@ -163,58 +165,39 @@ Result<LedgerView> Ledger::read_with_tickets(const std::vector<std::string>& ids
   return scan(&ids);
 }
 
-Result<LedgerView> Ledger::scan(const std::vector<std::string>* tickets) const {
-  const auto names = names_in(directory_.get());
-  if (!names) return std::unexpected(names.error());
-  LedgerView view;
-  std::set<std::pair<dev_t, ino_t>> seen;  // a hard link is no second lease
-  std::vector<FoundTicket> found;
-  const auto user_name = [this](uid_t uid) {
-    const auto known = user_names_.find(uid);
-    if (known != user_names_.end()) return known->second;
-    return user_names_.emplace(uid, local_user_name(uid)).first->second;
-  };
-  const auto foreign_uid = [&](const std::string& name, uid_t said, uid_t owner) {
-    if (said == owner) return;
-    view.problems.push_back(problem_with(
-        name, "wrong_owner", trf("says user {} and belongs to user {}", said, owner), place_));
-  };
-  const auto newer = [&](const std::string& name, unsigned format) {
-    if (format <= ledger_format) return;
-    view.problems.push_back(
-        {.source = "ledger",
-         .code = "newer_format",
-         .message =
-             place_.directory + "/" + name + ": " +
-             trf("written by a newer berth (format {}); only its first line was read", format),
-         .remedy = std::string(tr("bring this berth up to date"))});
-  };
-  const auto add_lease = [&](const std::string& name) {
+namespace {
+
+/// One reading of the directory.
+class Scan {
+ public:
+  Scan(int directory, const LedgerPlace& place, std::map<uid_t, std::string>& user_names)
+      : directory_(directory), place_(place), user_names_(user_names) {}
+
+  void add_lease(const std::string& name) {
     Fd fd;
-    auto entry = read_living(directory_.get(), name, lease_life, place_, view.problems, fd);
-    if (!entry || !seen.emplace(entry->facts.st_dev, entry->facts.st_ino).second) return;
+    const auto entry = read_living(directory_, name, lease_life, place_, view.problems, fd);
+    if (!entry || !is_first_sight(entry->facts)) return;
     auto text = parse_lease(entry->text);
     if (!text) {
       view.problems.push_back(problem_with(name, "broken", text.error().message(), place_));
       return;
     }
-    foreign_uid(name, text->uid, entry->facts.st_uid);
-    newer(name, text->format);
+    compare(name, text->uid, entry->facts.st_uid, text->format);
     Claim claim = claim_from(*std::move(text), without(lease_prefix, name), entry->facts);
     claim.user = user_name(claim.uid);
     view.claims.push_back(std::move(claim));
-  };
-  const auto add_ticket = [&](const std::string& name) {
+  }
+
+  void add_ticket(const std::string& name) {
     Fd fd;
-    auto entry = read_living(directory_.get(), name, ticket_life, place_, view.problems, fd);
-    if (!entry || !seen.emplace(entry->facts.st_dev, entry->facts.st_ino).second) return;
+    const auto entry = read_living(directory_, name, ticket_life, place_, view.problems, fd);
+    if (!entry || !is_first_sight(entry->facts)) return;
     auto text = parse_ticket(entry->text);
     if (!text) {
       view.problems.push_back(problem_with(name, "broken", text.error().message(), place_));
       return;
     }
-    foreign_uid(name, text->uid, entry->facts.st_uid);
-    newer(name, text->format);
+    compare(name, text->uid, entry->facts.st_uid, text->format);
     FoundTicket ticket;
     ticket.arrived_ns = changed_ns(entry->facts);
     ticket.place_ns =
@@ -230,35 +213,86 @@ Result<LedgerView> Ledger::scan(const std::vector<std::string>* tickets) const {
     waiter.request = std::move(text->request);
     waiter.since = changed_at(entry->facts);
     waiter.gathered = gathered_by(fd.get(), text->devices);
-    found.push_back(std::move(ticket));
-  };
+    tickets_.push_back(std::move(ticket));
+  }
 
+  void add_foreign(const std::string& name) {
+    view.problems.push_back(
+        problem_with(name, "foreign_file", std::string(tr("not a file of the ledger")), place_));
+  }
+
+  /// Sorts everything. Returns the furthest place in the queue.
+  std::int64_t finish() {
+    std::sort(view.claims.begin(), view.claims.end(), [](const Claim& a, const Claim& b) {
+      return std::tie(a.since, a.id) < std::tie(b.since, b.id);
+    });
+    std::sort(tickets_.begin(), tickets_.end(), [](const FoundTicket& a, const FoundTicket& b) {
+      return std::tie(a.place_ns, a.arrived_ns, a.waiter.id) <
+             std::tie(b.place_ns, b.arrived_ns, b.waiter.id);
+    });
+    for (FoundTicket& ticket : tickets_) {
+      view.waiters.push_back(std::move(ticket.waiter));
+      view.states.push_back(std::move(ticket.state));
+    }
+    return tickets_.empty() ? 0 : tickets_.back().place_ns;
+  }
+
+  LedgerView view;
+
+ private:
+  /// A hard link is no second lease.
+  bool is_first_sight(const struct stat& facts) {
+    return seen_.emplace(facts.st_dev, facts.st_ino).second;
+  }
+
+  const std::string& user_name(uid_t uid) {
+    const auto known = user_names_.find(uid);
+    if (known != user_names_.end()) return known->second;
+    return user_names_.emplace(uid, local_user_name(uid)).first->second;
+  }
+
+  void compare(const std::string& name, uid_t said, uid_t owner, unsigned format) {
+    if (said != owner) {
+      view.problems.push_back(problem_with(
+          name, "wrong_owner", trf("says user {} and belongs to user {}", said, owner), place_));
+    }
+    if (format > ledger_format) {
+      Problem problem = problem_with(
+          name, "newer_format",
+          trf("written by a newer berth (format {}); only its first line was read", format),
+          place_);
+      problem.remedy = tr("bring this berth up to date");
+      view.problems.push_back(std::move(problem));
+    }
+  }
+
+  int directory_;
+  const LedgerPlace& place_;
+  std::map<uid_t, std::string>& user_names_;
+  std::set<std::pair<dev_t, ino_t>> seen_;
+  std::vector<FoundTicket> tickets_;
+};
+
+}  // namespace
+
+Result<LedgerView> Ledger::scan(const std::vector<std::string>* tickets) const {
+  const auto names = names_in(directory_.get());
+  if (!names) return std::unexpected(names.error());
+  Scan scan(directory_.get(), place_, user_names_);
   for (const std::string& name : *names) {
     if (name.starts_with(lease_prefix)) {
-      add_lease(name);
+      scan.add_lease(name);
     } else if (name.starts_with(ticket_prefix)) {
-      if (tickets == nullptr) add_ticket(name);
+      if (tickets == nullptr) scan.add_ticket(name);
     } else if (name != host_lock_name && !name.starts_with(temporary_prefix)) {
-      view.problems.push_back(
-          problem_with(name, "foreign_file", std::string(tr("not a file of the ledger")), place_));
+      scan.add_foreign(name);
     }
   }
   if (tickets != nullptr) {
-    for (const std::string& id : *tickets) add_ticket(std::string(ticket_prefix) + id);
+    for (const std::string& id : *tickets) scan.add_ticket(std::string(ticket_prefix) + id);
   }
-  std::sort(view.claims.begin(), view.claims.end(), [](const Claim& a, const Claim& b) {
-    return std::tie(a.since, a.id) < std::tie(b.since, b.id);
-  });
-  std::sort(found.begin(), found.end(), [](const FoundTicket& a, const FoundTicket& b) {
-    return std::tie(a.place_ns, a.arrived_ns, a.waiter.id) <
-           std::tie(b.place_ns, b.arrived_ns, b.waiter.id);
-  });
-  for (FoundTicket& ticket : found) {
-    last_place_ns_ = std::max(last_place_ns_, ticket.place_ns);
-    view.waiters.push_back(std::move(ticket.waiter));
-    view.states.push_back(std::move(ticket.state));
-  }
-  return view;
+  last_place_ns_ = std::max(last_place_ns_, scan.finish());
+  return std::move(scan.view);
 }
 
 }  // namespace berth
