@@ -55,7 +55,7 @@ std::string refusal_text(const Refusal& refusal, const Snapshot& snapshot, const
     holders += (holders.empty() ? "" : "; ") + holder_text(holder, snapshot, style);
   }
   if (holders.empty()) return text;
-  if (refusal.rule == Rule::leased) {
+  if (refusal.rule == Rule::leased && refusal.text == tr("leased whole")) {
     return own(trf("leased to {}", holders), style);
   }
   return text + ": " + holders;

@@ -126,10 +126,10 @@ std::string host_line(const Snapshot& snapshot, const Style& style) {
   return line.width() > 0 ? line.text() : "";
 }
 
-std::string users_text(const std::vector<Occupant>& occupants) {
+std::string users_text(const std::vector<OccupantRow>& occupants) {
   std::vector<std::string> seen;
   std::string text;
-  for (const Occupant& one : occupants) {
+  for (const OccupantRow& one : occupants) {
     if (std::find(seen.begin(), seen.end(), one.user) != seen.end()) continue;
     seen.push_back(one.user);
     if (!text.empty()) text += ", ";
@@ -139,7 +139,8 @@ std::string users_text(const std::vector<Occupant>& occupants) {
 }
 
 std::string device_table(const std::vector<DeviceRow>& rows,
-                         const std::vector<std::vector<Occupant>>& occupants, const Style& style) {
+                         const std::vector<std::vector<OccupantRow>>& occupants,
+                         const Style& style) {
   const bool behind = style.width >= wide_terminal;
   const int room =
       behind ? style.width - 2 - std::max(narrowest_pane, style.width * 2 / 5) : style.width;
@@ -291,7 +292,7 @@ Result<Snapshot> narrowed(const Snapshot& snapshot, const StatusOptions& options
 std::string render_status(const Snapshot& snapshot, const Style& style,
                           const StatusOptions& options) {
   std::vector<DeviceRow> rows;
-  std::vector<std::vector<Occupant>> occupants;
+  std::vector<std::vector<OccupantRow>> occupants;
   for (const Device* device : shown_devices(snapshot, options)) {
     occupants.push_back(occupants_of(*device, snapshot, options.user, style));
     rows.push_back(device_row(*device, snapshot, users_text(occupants.back()), style));

@@ -60,7 +60,7 @@ Bytes used_under(const Claim& claim, const DeviceId& device, const Snapshot& sna
   return sum;
 }
 
-void note_lease(Occupant& row, const GpuProcess& use, const Snapshot& snapshot) {
+void note_lease(OccupantRow& row, const GpuProcess& use, const Snapshot& snapshot) {
   const Claim* claim = claim_of(use.pid, snapshot);
   if (claim == nullptr) {
     if (only_draws(use)) {
@@ -86,9 +86,9 @@ void note_lease(Occupant& row, const GpuProcess& use, const Snapshot& snapshot) 
   }
 }
 
-Occupant process_row(const GpuProcess& use, const Snapshot& snapshot, const Style& style) {
+OccupantRow process_row(const GpuProcess& use, const Snapshot& snapshot, const Style& style) {
   const HostProcess* process = find_process(use.pid, snapshot);
-  Occupant row;
+  OccupantRow row;
   row.user = absent_mark(style);
   row.age = absent_mark(style);
   if (process != nullptr) {
@@ -109,9 +109,9 @@ Occupant process_row(const GpuProcess& use, const Snapshot& snapshot, const Styl
   return row;
 }
 
-Occupant unused_lease_row(const Claim& claim, const ClaimedDevice& part, const Snapshot& snapshot,
-                          const Style& style) {
-  Occupant row;
+OccupantRow unused_lease_row(const Claim& claim, const ClaimedDevice& part,
+                             const Snapshot& snapshot, const Style& style) {
+  OccupantRow row;
   row.user = outside(claim.user, style);
   row.pid = claim.job ? std::to_string(claim.job->pid) : std::string(absent_mark(style));
   row.command =
@@ -125,15 +125,15 @@ Occupant unused_lease_row(const Claim& claim, const ClaimedDevice& part, const S
   return row;
 }
 
-std::optional<Occupant> unexplained_row(const Device& device, const Snapshot& snapshot,
-                                        const Style& style) {
+std::optional<OccupantRow> unexplained_row(const Device& device, const Snapshot& snapshot,
+                                           const Style& style) {
   if (device.mig_mode.get().value_or(false) || device.kind == DeviceKind::nvidia_mig) return {};
   const Reading<Bytes> unexplained = unexplained_memory(device, snapshot);
   if (!unexplained.get()) return {};
   const bool is_all =
       state_of(device, snapshot) == DeviceState::held && processes_on(device.id, snapshot).empty();
   if (!is_all && *unexplained.get() < worth_explaining) return {};
-  Occupant row;
+  OccupantRow row;
   row.user = "?";
   row.pid = absent_mark(style);
   row.command = own(tr("(memory that no visible process accounts for)"), style);
@@ -142,10 +142,10 @@ std::optional<Occupant> unexplained_row(const Device& device, const Snapshot& sn
   return row;
 }
 
-int widest(const std::vector<std::vector<Occupant>>& all, std::string Occupant::* cell) {
+int widest(const std::vector<std::vector<OccupantRow>>& all, std::string OccupantRow::* cell) {
   int width = 0;
   for (const auto& rows : all) {
-    for (const Occupant& row : rows) width = std::max(width, display_width(row.*cell));
+    for (const OccupantRow& row : rows) width = std::max(width, display_width(row.*cell));
   }
   return width;
 }
@@ -162,10 +162,10 @@ bool has_something_on(const std::string& user, const Device& device, const Snaps
       });
 }
 
-std::vector<Occupant> occupants_of(const Device& device, const Snapshot& snapshot,
-                                   const std::optional<std::string>& user, const Style& style) {
-  std::vector<Occupant> leased;
-  std::vector<Occupant> strangers;
+std::vector<OccupantRow> occupants_of(const Device& device, const Snapshot& snapshot,
+                                      const std::optional<std::string>& user, const Style& style) {
+  std::vector<OccupantRow> leased;
+  std::vector<OccupantRow> strangers;
   std::vector<const Claim*> used;
   for (const GpuProcess& use : snapshot.gpu_processes) {
     if (use.device != device.id) continue;
@@ -187,18 +187,18 @@ std::vector<Occupant> occupants_of(const Device& device, const Snapshot& snapsho
   return leased;
 }
 
-OccupantColumns::OccupantColumns(const std::vector<std::vector<Occupant>>& all, int width) {
-  const int command = std::max(widest(all, &Occupant::command), 1);
-  widths_ = fitted({{std::min(widest(all, &Occupant::user), 16), 6, 0},
-                    {widest(all, &Occupant::pid), 5, 3},
+OccupantColumns::OccupantColumns(const std::vector<std::vector<OccupantRow>>& all, int width) {
+  const int command = std::max(widest(all, &OccupantRow::command), 1);
+  widths_ = fitted({{std::min(widest(all, &OccupantRow::user), 16), 6, 0},
+                    {widest(all, &OccupantRow::pid), 5, 3},
                     {command, 12, 0},
-                    {widest(all, &Occupant::age), 6, 1},
-                    {widest(all, &Occupant::memory), 5, 0},
-                    {std::min(widest(all, &Occupant::note), 32), 5, 2}},
+                    {widest(all, &OccupantRow::age), 6, 1},
+                    {widest(all, &OccupantRow::memory), 5, 0},
+                    {std::min(widest(all, &OccupantRow::note), 32), 5, 2}},
                    width, 1);
 }
 
-void OccupantColumns::add(Line& line, const Occupant& occupant) const {
+void OccupantColumns::add(Line& line, const OccupantRow& occupant) const {
   const auto put = [&](std::size_t column, const std::string& text, Align align, Paint paint) {
     if (widths_[column] == 0) return;
     line.cell(text, widths_[column], align, paint).add(" ");

@@ -15,7 +15,7 @@
 namespace berth {
 
 /// One process, lease or unexplained amount of memory on a device.
-struct Occupant {
+struct OccupantRow {
   std::string user;
   std::string pid;
   std::string command;
@@ -26,9 +26,9 @@ struct Occupant {
 };
 
 /// Who is on the device itself (not on its MIG instances): leased processes first.
-[[nodiscard]] std::vector<Occupant> occupants_of(const Device& device, const Snapshot& snapshot,
-                                                 const std::optional<std::string>& user,
-                                                 const Style& style);
+[[nodiscard]] std::vector<OccupantRow> occupants_of(const Device& device, const Snapshot& snapshot,
+                                                    const std::optional<std::string>& user,
+                                                    const Style& style);
 
 /// The user is somebody on the device or on it by lease.
 [[nodiscard]] bool has_something_on(const std::string& user, const Device& device,
@@ -37,8 +37,8 @@ struct Occupant {
 /// Columns of the occupants' rows, common to all devices so that they stand under each other.
 class OccupantColumns {
  public:
-  OccupantColumns(const std::vector<std::vector<Occupant>>& all, int width);
-  void add(Line& line, const Occupant& occupant) const;
+  OccupantColumns(const std::vector<std::vector<OccupantRow>>& all, int width);
+  void add(Line& line, const OccupantRow& occupant) const;
 
  private:
   std::vector<int> widths_;
