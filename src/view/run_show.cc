@@ -240,8 +240,9 @@ std::string render_run(const RunRecord& run, const RunDetails& details, WallTime
         .add("  ");
   }
   first.add(outside(run.manifest.id, style), Paint::bold).add("  ");
-  const bool well = run.end && run.end->exit.signal == 0 && run.end->exit.code == 0;
-  const bool badly = run.end && !well;
+  const bool known = run.end && run.end->known;
+  const bool well = known && run.end->exit.signal == 0 && run.end->exit.code == 0;
+  const bool badly = known && !well;
   std::string state = state_text(run);
   if (run.end) {
     state += " " + trf("after {}", age_text(run.manifest.started, run.end->at));

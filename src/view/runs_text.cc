@@ -218,7 +218,7 @@ std::vector<Reading<double>> RunSeries::memory(std::size_t device) const {
 }
 
 std::string state_text(const RunRecord& run) {
-  if (run.end) {
+  if (run.end && run.end->known) {
     const Exit& exit = run.end->exit;
     std::string text = exit.signal != 0 ? trf("killed by {}", signal_name(exit.signal))
                                         : trf("ended with {}", exit.code);
@@ -282,8 +282,7 @@ std::string render_end_line(const RunRecord& run, const Style& style) {
   std::string text;
   if (run.manifest.given.simulated) text += "SIMULATED ";
   text += own(state_text(run), style);
-  const auto end = run.end ? std::optional<WallTime>(run.end->at) : std::nullopt;
-  if (end) {
+  if (run.end) {
     text += " " +
             own(trf("after {} on {}", age_text(run.manifest.started, *end), place_text(run, style)),
                 style);

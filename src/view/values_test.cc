@@ -27,7 +27,7 @@ TEST(Values, SayPowerEnergyAndHeat) {
   EXPECT_EQ(power_text(Milliwatts(9'940)), "9.9 W");
   EXPECT_EQ(energy_text(Millijoules(500'000)), "500 J");
   EXPECT_EQ(energy_text(Millijoules(2'000'000)), "2.0 kJ");
-  EXPECT_EQ(energy_text(Millijoules(3'600'000'000)), "1000 Wh" + std::string());
+  EXPECT_EQ(energy_text(Millijoules(3'600'000'000)), "1.00 kWh");
   EXPECT_EQ(energy_text(Millijoules(5'400'000'000)), "1.50 kWh");
   EXPECT_EQ(temperature_text(65_celsius, {}), "65°C");
   EXPECT_EQ(temperature_text(65_celsius, {.utf8 = false}), "65C");
