@@ -21,7 +21,7 @@ namespace {
 // From here on occupants stand behind their device instead of below it.
 constexpr int wide_terminal = 132;
 constexpr int narrowest_pane = 54;
-constexpr int indent_below = 4;
+constexpr int indent_below = 6;
 
 bool is_chosen(const Device& device, const Snapshot& snapshot, const StatusOptions& options) {
   const auto named = [&](const Device& one) {
@@ -100,9 +100,10 @@ std::string summary_line(const Counts& counts, const Snapshot& snapshot, const S
   if (!snapshot.waiters.empty()) {
     line.add("  ").add(own(trf("{} waiting", snapshot.waiters.size()), style), Paint::yellow);
   }
-  const std::string time = date_time_text(snapshot.taken, style);
-  const int start = style.width - static_cast<int>(time.size());
-  if (line.width() + 2 <= start) line.space_to(start).add(time, Paint::dim);
+  std::string time = date_time_text(snapshot.taken, style);
+  const auto start = [&] { return style.width - static_cast<int>(time.size()); };
+  if (line.width() + 2 > start()) time.erase(0, time.find(' ') + 1);  // the clock alone
+  if (line.width() + 2 <= start()) line.space_to(start()).add(time, Paint::dim);
   return line.text();
 }
 
@@ -295,7 +296,9 @@ std::string render_status(const Snapshot& snapshot, const Style& style,
   std::vector<std::vector<OccupantRow>> occupants;
   for (const Device* device : shown_devices(snapshot, options)) {
     occupants.push_back(occupants_of(*device, snapshot, options.user, style));
-    rows.push_back(device_row(*device, snapshot, users_text(occupants.back()), style));
+    const bool behind = style.width >= wide_terminal;  // then the names stand there
+    rows.push_back(
+        device_row(*device, snapshot, behind ? "" : users_text(occupants.back()), style));
   }
   std::string text;
   if (rows.empty() && !snapshot.devices.empty()) {

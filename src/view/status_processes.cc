@@ -136,7 +136,7 @@ std::optional<OccupantRow> unexplained_row(const Device& device, const Snapshot&
   OccupantRow row;
   row.user = "?";
   row.pid = absent_mark(style);
-  row.command = own(tr("(memory that no visible process accounts for)"), style);
+  row.command = own(tr("(held by no visible process)"), style);
   row.age = absent_mark(style);
   row.memory = bytes_short(*unexplained.get());
   return row;
