@@ -1,0 +1,106 @@
+#include "run/environment.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "snapshot/device_kind.h"
+
+namespace berth {
+
+namespace {
+constexpr std::array<std::string_view, 5> thread_variables = {
+    "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS",
+    "NUMBA_NUM_THREADS"};
+
+constexpr std::array<std::string_view, 34> notable_beginnings = {"CUDA_",
+                                                                 "NVIDIA_",
+                                                                 "NCCL_",
+                                                                 "CUBLAS_",
+                                                                 "CUDNN_",
+                                                                 "TORCH",
+                                                                 "PYTORCH_",
+                                                                 "TF_",
+                                                                 "XLA_",
+                                                                 "JAX_",
+                                                                 "OMP_",
+                                                                 "MKL_",
+                                                                 "OPENBLAS_",
+                                                                 "NUMEXPR_",
+                                                                 "NUMBA_",
+                                                                 "ROCR_",
+                                                                 "HIP_",
+                                                                 "HSA_",
+                                                                 "ZE_",
+                                                                 "ASCEND_",
+                                                                 "SLURM_",
+                                                                 "MASTER_",
+                                                                 "WORLD_SIZE",
+                                                                 "RANK",
+                                                                 "LOCAL_",
+                                                                 "HF_",
+                                                                 "ACCELERATE_",
+                                                                 "DEEPSPEED_",
+                                                                 "CONDA_DEFAULT_ENV",
+                                                                 "VIRTUAL_ENV",
+                                                                 "PYTHON",
+                                                                 "LD_LIBRARY_PATH",
+                                                                 "LD_PRELOAD",
+                                                                 "BERTH_"};
+
+bool sets(const std::string& entry, std::string_view name) {
+  return entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=';
+}
+}  // namespace
+
+std::optional<std::string> value_of(const std::vector<std::string>& environment,
+                                    std::string_view name) {
+  for (const std::string& entry : environment) {
+    if (sets(entry, name)) return entry.substr(name.size() + 1);
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> with_variables(std::vector<std::string> environment,
+                                        const std::vector<Variable>& variables) {
+  for (const auto& [name, value] : variables) {
+    std::erase_if(environment, [&](const std::string& entry) { return sets(entry, name); });
+    environment.push_back(name + "=" + value);
+  }
+  return environment;
+}
+
+unsigned sensible_threads(unsigned cpus) {
+  constexpr unsigned small_machine = 8;
+  return std::max(1U, cpus <= small_machine ? cpus : std::max(small_machine, cpus / 4));
+}
+
+std::vector<Variable> cpu_only_settings(const std::vector<std::string>& environment,
+                                        unsigned cpus) {
+  std::vector<Variable> settings;
+  for (const auto& [name, value] : cpu_only_variables()) settings.emplace_back(name, value);
+  for (const std::string_view name : thread_variables) {
+    if (value_of(environment, name)) continue;
+    settings.emplace_back(name, std::to_string(sensible_threads(cpus)));
+  }
+  return settings;
+}
+
+std::vector<Variable> notable_variables(const std::vector<std::string>& environment) {
+  std::vector<Variable> notable;
+  for (const std::string& entry : environment) {
+    const bool matters =
+        std::any_of(notable_beginnings.begin(), notable_beginnings.end(),
+                    [&](std::string_view beginning) { return entry.starts_with(beginning); });
+    const std::size_t equals = entry.find('=');
+    if (!matters || equals == std::string::npos) continue;
+    const std::string name = entry.substr(0, equals);
+    // masked_text() sees NAME=value as a whole, so that the name can tell of a secret.
+    const std::string masked = masked_text(entry);
+    notable.emplace_back(name, masked.size() > equals ? masked.substr(equals + 1) : "***");
+  }
+  std::sort(notable.begin(), notable.end());
+  return notable;
+}
+
+}  // namespace berth

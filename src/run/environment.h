@@ -1,0 +1,32 @@
+#pragma once
+// The job's environment: the caller's, with ours set. Pure.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace berth {
+
+using Variable = std::pair<std::string, std::string>;
+
+[[nodiscard]] std::optional<std::string> value_of(const std::vector<std::string>& environment,
+                                                  std::string_view name);
+
+/// `environment` (NAME=value) with these set, each once; everything else as it was, in its order.
+[[nodiscard]] std::vector<std::string> with_variables(std::vector<std::string> environment,
+                                                      const std::vector<Variable>& variables);
+
+/// What a run without a device sets: the switches that hide every kind of device, and thread counts
+/// where the caller set none (libraries otherwise take every core of a shared server).
+[[nodiscard]] std::vector<Variable> cpu_only_settings(const std::vector<std::string>& environment,
+                                                      unsigned cpus);
+
+/// Threads for one CPU job among others: all of a small machine, a quarter of a large one.
+[[nodiscard]] unsigned sensible_threads(unsigned cpus);
+
+/// Those that matter to somebody who wants to repeat a GPU run, secrets masked.
+[[nodiscard]] std::vector<Variable> notable_variables(const std::vector<std::string>& environment);
+
+}  // namespace berth

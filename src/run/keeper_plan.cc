@@ -1,0 +1,114 @@
+#include "run/keeper_plan.h"
+
+#include <algorithm>
+
+namespace berth {
+
+namespace {
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr Duration survey_pause = seconds(1);
+constexpr Duration kill_pause = seconds(1);
+constexpr Duration longest_sampler_pause = seconds(60);
+
+void take_earlier(std::optional<Instant>& earliest, const std::optional<Instant>& other) {
+  if (other && (!earliest || *other < *earliest)) earliest = other;
+}
+
+bool is_due(const std::optional<Instant>& at, Instant now) { return at && *at <= now; }
+}  // namespace
+
+KeeperPlan::KeeperPlan(KeeperTerms terms, Instant started) : terms_(std::move(terms)) {
+  if (!terms_.time_limit) return;
+  term_at_ = started + *terms_.time_limit;
+  // A short limit leaves no minute for a warning: a tenth of it then.
+  const Duration ahead = std::min(terms_.warning_ahead, *terms_.time_limit / 10);
+  if (terms_.warning_signal != 0) warn_at_ = *term_at_ - ahead;
+}
+
+std::optional<Instant> KeeperPlan::next_deadline() const {
+  std::optional<Instant> earliest;
+  if (finished_) return earliest;
+  take_earlier(earliest, warn_at_);
+  take_earlier(earliest, term_at_);
+  take_earlier(earliest, kill_at_);
+  take_earlier(earliest, survey_at_);
+  take_earlier(earliest, sampler_at_);
+  return earliest;
+}
+
+std::vector<KeeperAction> KeeperPlan::step(const KeeperEvent& event, Instant now) {
+  Actions actions;
+  if (finished_) return actions;
+  if (const auto* stopped = std::get_if<JobStopped>(&event)) {
+    actions.push_back(TellStopped{stopped->signal});
+  } else if (std::holds_alternative<JobContinued>(event)) {
+    actions.push_back(ContinueLauncher{});
+  } else if (const auto* end = std::get_if<JobEnded>(&event)) {
+    ended_ = end->exit;
+    // A launcher stopped together with the job would never hear of its end.
+    actions.push_back(ContinueLauncher{});
+    actions.push_back(SurveyTree{});
+  } else if (std::holds_alternative<SamplerEnded>(event)) {
+    sampler_at_ = now + sampler_pause_;
+    sampler_pause_ = std::min(sampler_pause_ * 2, longest_sampler_pause);
+  } else if (const auto* survey = std::get_if<TreeSurveyed>(&event)) {
+    on_survey(*survey, now, actions);
+  } else {
+    on_time(now, actions);
+  }
+  return actions;
+}
+
+void KeeperPlan::on_survey(const TreeSurveyed& survey, Instant now, Actions& actions) {
+  if (!ended_) return;
+  survey_at_ = now + survey_pause;
+  if (survey.with_device > 0) {
+    quiet_since_.reset();
+  } else if (!quiet_since_) {
+    quiet_since_ = now;
+  }
+  const bool quiet_enough = !terms_.hold && quiet_since_ && now - *quiet_since_ >= terms_.linger;
+  const bool is_over = survey.survivors == 0 || quiet_enough || !terms_.has_lease;
+  // The lease goes first: whoever starts the next job when this one's prompt returns finds the
+  // card free.
+  if (is_over && terms_.has_lease) actions.push_back(ReleaseLease{});
+  if (!told_) actions.push_back(TellEnd{*ended_, because_});
+  told_ = true;
+  if (!is_over) return;
+  actions.push_back(Finish{});
+  finished_ = true;
+}
+
+void KeeperPlan::on_time(Instant now, Actions& actions) {
+  if (is_due(warn_at_, now)) {
+    warn_at_.reset();
+    if (!ended_) {
+      actions.push_back(SignalJob{terms_.warning_signal});
+      actions.push_back(NoteEvent{"time_limit", "warned the job: its time is nearly over"});
+    }
+  }
+  if (is_due(term_at_, now)) {
+    term_at_.reset();
+    kill_at_ = now + terms_.stop_grace;
+    because_ = "time limit";
+    actions.push_back(SignalTree{15});
+    actions.push_back(NoteEvent{"time_limit", "the time is over: asked the job to end"});
+  } else if (is_due(kill_at_, now)) {
+    kill_at_ = now + kill_pause;
+    actions.push_back(SignalTree{9});
+  }
+  if (is_due(sampler_at_, now)) {
+    sampler_at_.reset();
+    actions.push_back(StartSampler{});
+    actions.push_back(
+        NoteEvent{"sampler_restarted", "the sampler had ended and was started again"});
+  }
+  if (is_due(survey_at_, now)) {
+    survey_at_.reset();
+    actions.push_back(SurveyTree{});
+  }
+}
+
+}  // namespace berth

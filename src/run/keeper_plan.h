@@ -1,0 +1,102 @@
+#pragma once
+// What the keeper does next: a pure state machine. The keeper's shell (keeper.cc) tells it what
+// happened and does what it answers; a test does the same with a FakeClock.
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/process.h"
+
+namespace berth {
+
+struct KeeperTerms {
+  Duration linger{};
+  bool hold = false;
+  bool has_lease = true;
+  std::optional<Duration> time_limit;
+  Duration warning_ahead{};
+  int warning_signal = 0;
+  Duration stop_grace{};
+};
+
+// --- what happened ---------------------------------------------------------------------------
+struct JobStopped {
+  int signal = 0;
+};
+struct JobContinued {};
+struct JobEnded {
+  Exit exit;
+};
+struct SamplerEnded {};
+/// What a look at the tree told: how many live, and how many of them have (or may have, where that
+/// could not be read) a GPU device file open.
+struct TreeSurveyed {
+  std::size_t survivors = 0;
+  std::size_t with_device = 0;
+};
+struct TimePassed {};
+using KeeperEvent =
+    std::variant<JobStopped, JobContinued, JobEnded, SamplerEnded, TreeSurveyed, TimePassed>;
+
+// --- what to do ------------------------------------------------------------------------------
+struct TellStopped {
+  int signal = 0;
+};
+struct ContinueLauncher {};
+struct SurveyTree {};
+struct StartSampler {};
+/// To the main process only.
+struct SignalJob {
+  int signal = 0;
+};
+/// To every process of the tree.
+struct SignalTree {
+  int signal = 0;
+};
+struct NoteEvent {
+  std::string kind;
+  std::string text;
+};
+/// The main process's end goes into the record and to the launcher.
+struct TellEnd {
+  Exit exit;
+  std::string because;
+};
+struct ReleaseLease {};
+/// Nothing is left to keep.
+struct Finish {};
+using KeeperAction = std::variant<TellStopped, ContinueLauncher, SurveyTree, StartSampler,
+                                  SignalJob, SignalTree, NoteEvent, TellEnd, ReleaseLease, Finish>;
+
+class KeeperPlan {
+ public:
+  KeeperPlan(KeeperTerms terms, Instant started);
+
+  [[nodiscard]] std::vector<KeeperAction> step(const KeeperEvent& event, Instant now);
+  /// When TimePassed is due; nothing: no sooner than something happens.
+  [[nodiscard]] std::optional<Instant> next_deadline() const;
+
+ private:
+  using Actions = std::vector<KeeperAction>;
+  void on_survey(const TreeSurveyed& survey, Instant now, Actions& actions);
+  void on_time(Instant now, Actions& actions);
+
+  KeeperTerms terms_;
+  std::optional<Exit> ended_;
+  bool told_ = false;
+  bool finished_ = false;
+  std::string because_;
+  std::optional<Instant> warn_at_;
+  std::optional<Instant> term_at_;
+  std::optional<Instant> kill_at_;
+  std::optional<Instant> survey_at_;
+  std::optional<Instant> sampler_at_;
+  Duration sampler_pause_{std::chrono::seconds(1)};
+  /// Since when no survivor has had a device file open.
+  std::optional<Instant> quiet_since_;
+};
+
+}  // namespace berth

@@ -1,0 +1,208 @@
+#include "run/tree.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/fd.h"
+#include "base/process.h"
+#include "base/text.h"
+
+namespace berth {
+
+namespace {
+
+std::vector<pid_t> pids_in(const std::string& proc) {
+  std::vector<pid_t> pids;
+  const auto names = list_directory(proc);
+  if (!names) return pids;
+  for (const std::string& name : *names) {
+    const auto pid = parse_unsigned(name);
+    if (pid) pids.push_back(static_cast<pid_t>(*pid));
+  }
+  std::sort(pids.begin(), pids.end());
+  return pids;
+}
+
+std::optional<ProcessStat> stat_of(pid_t pid, const std::string& proc) {
+  const auto text = read_file(proc + "/" + std::to_string(pid) + "/stat", 4096);
+  return text ? parse_process_stat(*text) : std::nullopt;
+}
+
+/// "read_bytes: 4096" in /proc/PID/io.
+std::optional<std::uint64_t> io_line(std::string_view text, std::string_view key) {
+  for (const std::string_view line : split(text, '\n')) {
+    if (line.starts_with(key)) return parse_unsigned(trimmed(line.substr(key.size())));
+  }
+  return std::nullopt;
+}
+
+std::uint64_t sum_or_zero(std::optional<std::uint64_t> a, std::optional<std::uint64_t> b) {
+  return a.value_or(0) + b.value_or(0);
+}
+
+}  // namespace
+
+std::optional<ProcessStat> parse_process_stat(std::string_view text) {
+  // "4711 (name with ) and spaces) S 1 …": fields count from the last ')'.
+  const std::size_t open = text.find(" (");
+  const std::size_t close = text.rfind(')');
+  if (open == text.npos || close == text.npos || close + 2 > text.size()) return std::nullopt;
+  const auto pid = parse_unsigned(text.substr(0, open));
+  const auto fields = split(trimmed(text.substr(close + 1)), ' ');
+  if (!pid || fields.size() < 22 || fields[0].empty()) return std::nullopt;
+  const auto field = [&](std::size_t number) { return parse_signed(fields[number - 3]); };
+  const auto parent = field(4);
+  const auto session = field(6);
+  const auto user = field(14);
+  const auto system = field(15);
+  const auto start = field(22);
+  const auto resident = field(24);
+  if (!parent || !session || !user || !system || !start || !resident) return std::nullopt;
+  return ProcessStat{.id = {static_cast<pid_t>(*pid), static_cast<std::uint64_t>(*start)},
+                     .parent = static_cast<pid_t>(*parent),
+                     .session = static_cast<pid_t>(*session),
+                     .state = fields[0][0],
+                     .cpu_ticks = static_cast<std::uint64_t>(*user + *system),
+                     .resident_pages = static_cast<std::uint64_t>(*resident)};
+}
+
+std::vector<ProcessId> run_processes(pid_t keeper, const std::string& proc) {
+  std::multimap<pid_t, ProcessStat> children;
+  for (const pid_t pid : pids_in(proc)) {
+    if (const auto stat = stat_of(pid, proc)) children.emplace(stat->parent, *stat);
+  }
+  std::vector<ProcessId> tree;
+  std::vector<pid_t> parents = {keeper};
+  while (!parents.empty()) {
+    const auto [from, to] = children.equal_range(parents.back());
+    parents.pop_back();
+    for (auto child = from; child != to; ++child) {
+      const ProcessStat& stat = child->second;
+      if (stat.session == keeper) continue;  // the sampler and what it runs
+      parents.push_back(stat.id.pid);
+      if (stat.state != 'Z' && stat.state != 'X') tree.push_back(stat.id);
+    }
+  }
+  return tree;
+}
+
+std::vector<ProcessId> processes_named_for(std::string_view run, pid_t except,
+                                           const std::string& proc) {
+  const std::string wanted = "BERTH_RUN=" + std::string(run);
+  std::vector<ProcessId> found;
+  for (const pid_t pid : pids_in(proc)) {
+    const std::string directory = proc + "/" + std::to_string(pid);
+    struct stat facts{};
+    if (pid == except || ::stat(directory.c_str(), &facts) != 0 || facts.st_uid != ::getuid()) {
+      continue;
+    }
+    const auto environment = read_file(directory + "/environ");
+    if (!environment) continue;
+    const auto entries = split(*environment, '\0');
+    if (std::find(entries.begin(), entries.end(), wanted) == entries.end()) continue;
+    if (const auto id = identify_process(pid, proc)) found.push_back(*id);
+  }
+  return found;
+}
+
+bool has_device_open(pid_t pid, const std::vector<std::string>& beginnings,
+                     const std::string& proc) {
+  const std::string directory = proc + "/" + std::to_string(pid) + "/fd";
+  const auto names = list_directory(directory);
+  if (!names) return names.error().code() != ErrorCode::not_found;  // gone: nothing is open
+  for (const std::string& name : *names) {
+    const auto target = read_link(directory + "/" + name);
+    if (!target) {
+      if (target.error().code() == ErrorCode::not_found) continue;  // closed meanwhile
+      return true;
+    }
+    if (std::any_of(beginnings.begin(), beginnings.end(),
+                    [&](const std::string& one) { return target->starts_with(one); })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void signal_all(const std::vector<ProcessId>& processes, int signal) {
+  for (const ProcessId& process : processes) (void)send_signal(process, signal);
+}
+
+TreeWatch::TreeWatch(pid_t keeper, std::string proc) : keeper_(keeper), proc_(std::move(proc)) {}
+
+void TreeWatch::learn_newcomers(const std::vector<pid_t>& present) {
+  std::vector<pid_t> strangers;
+  std::map<pid_t, ProcessStat> newcomers;
+  for (const pid_t pid : present) {
+    if (pid == keeper_ || members_.contains(pid)) continue;
+    if (std::binary_search(strangers_.begin(), strangers_.end(), pid)) {
+      strangers.push_back(pid);
+    } else if (const auto stat = stat_of(pid, proc_)) {
+      newcomers.emplace(pid, *stat);
+    }
+  }
+  // A newcomer's parent may be a newcomer too: repeat until nobody joins.
+  for (bool joined = true; joined;) {
+    joined = false;
+    for (auto one = newcomers.begin(); one != newcomers.end();) {
+      const bool ours = one->second.session != keeper_ &&
+                        (one->second.parent == keeper_ || members_.contains(one->second.parent));
+      joined = joined || ours;
+      if (ours) members_.try_emplace(one->first);
+      one = ours ? newcomers.erase(one) : std::next(one);
+    }
+  }
+  for (const auto& [pid, stat] : newcomers) strangers.push_back(pid);
+  std::sort(strangers.begin(), strangers.end());
+  strangers_ = std::move(strangers);
+}
+
+TreeWatch::Seen TreeWatch::look() {
+  learn_newcomers(pids_in(proc_));
+  Seen seen;
+  std::uint64_t ticks = 0;
+  std::uint64_t pages = 0;
+  bool io_known = gone_.read.has_value();
+  std::uint64_t read = gone_.read.value_or(0);
+  std::uint64_t written = gone_.written.value_or(0);
+  for (auto one = members_.begin(); one != members_.end();) {
+    const auto stat = stat_of(one->first, proc_);
+    Member& member = one->second;
+    if (!stat) {
+      gone_.cpu_ticks += member.cpu_ticks;
+      if (member.read || gone_.read) {
+        gone_.read = sum_or_zero(gone_.read, member.read);
+        gone_.written = sum_or_zero(gone_.written, member.written);
+      }
+      read += member.read.value_or(0);
+      written += member.written.value_or(0);
+      one = members_.erase(one);
+      continue;
+    }
+    member.cpu_ticks = stat->cpu_ticks;
+    if (stat->state != 'Z') {
+      seen.pids.push_back(one->first);
+      pages += stat->resident_pages;
+      if (const auto io = read_file(proc_ + "/" + std::to_string(one->first) + "/io", 4096)) {
+        member.read = io_line(*io, "read_bytes:");
+        member.written = io_line(*io, "write_bytes:");
+      }
+    }
+    io_known = io_known || member.read.has_value();
+    ticks += member.cpu_ticks;
+    read += member.read.value_or(0);
+    written += member.written.value_or(0);
+    ++one;
+  }
+  const long per_second = std::max(1L, ::sysconf(_SC_CLK_TCK));
+  seen.cpu = Milliseconds(static_cast<std::int64_t>(ticks + gone_.cpu_ticks) * 1000 / per_second);
+  seen.memory_resident = Bytes(pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
+  seen.read = io_known ? Reading<Bytes>(Bytes(read)) : Reading<Bytes>(Absent::no_permission);
+  seen.written = io_known ? Reading<Bytes>(Bytes(written)) : Reading<Bytes>(Absent::no_permission);
+  return seen;
+}
+
+}  // namespace berth

@@ -1,0 +1,75 @@
+#pragma once
+// The run's process tree, from /proc: the keeper's descendants, also those that daemonised (the
+// keeper adopts them), less what the keeper itself runs (its sampler lives in the keeper's
+// session).
+
+#include <sys/types.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/reading.h"
+#include "base/units.h"
+
+namespace berth {
+
+/// One line of /proc/PID/stat, as far as we need it.
+struct ProcessStat {
+  ProcessId id;
+  pid_t parent = 0;
+  pid_t session = 0;
+  char state = '?';
+  std::uint64_t cpu_ticks = 0;  // user and system
+  std::uint64_t resident_pages = 0;
+};
+[[nodiscard]] std::optional<ProcessStat> parse_process_stat(std::string_view text);
+
+/// The keeper's descendants now, zombies left out.
+[[nodiscard]] std::vector<ProcessId> run_processes(pid_t keeper, const std::string& proc);
+
+/// Processes of this user that carry BERTH_RUN=`run` in their environment: the tree of a run whose
+/// keeper has gone. `except` is left out.
+[[nodiscard]] std::vector<ProcessId> processes_named_for(std::string_view run, pid_t except,
+                                                         const std::string& proc);
+
+/// Whether the process has a file open whose path begins with one of `beginnings`. What cannot be
+/// read counts as open.
+[[nodiscard]] bool has_device_open(pid_t pid, const std::vector<std::string>& beginnings,
+                                   const std::string& proc);
+
+/// Sends the signal to each; those that have ended are no failure.
+void signal_all(const std::vector<ProcessId>& processes, int signal);
+
+/// Follows the tree once a second at little cost: only processes not seen before are examined to
+/// find their parents.
+class TreeWatch {
+ public:
+  TreeWatch(pid_t keeper, std::string proc);
+  struct Seen {
+    std::vector<pid_t> pids;
+    Milliseconds cpu{0};  // of all seen so far, those that ended included
+    Bytes memory_resident{0};
+    Reading<Bytes> read;
+    Reading<Bytes> written;
+  };
+  [[nodiscard]] Seen look();
+
+ private:
+  struct Member {
+    std::uint64_t cpu_ticks = 0;
+    std::optional<std::uint64_t> read;
+    std::optional<std::uint64_t> written;
+  };
+  void learn_newcomers(const std::vector<pid_t>& present);
+  pid_t keeper_;
+  std::string proc_;
+  std::map<pid_t, Member> members_;
+  std::vector<pid_t> strangers_;  // sorted; looked at once, not ours
+  Member gone_;                   // sums of those that ended
+};
+
+}  // namespace berth
