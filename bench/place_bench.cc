@@ -10,8 +10,8 @@ namespace {
 
 using namespace literals;
 
-/// Sixteen cards: four leased whole, four shared, four with strangers, four free; three processes on
-/// each card in use.
+/// Sixteen cards: four leased whole, four shared, four with strangers, four free; three processes
+/// on each card in use.
 Snapshot busy_server() {
   SnapshotBuilder builder;
   for (int i = 0; i < 16; ++i) {

@@ -222,8 +222,7 @@ TEST(Place, TooLargeAShareIsNeverPossible) {
 }
 
 TEST(Place, SkipsDeviceWhoseFreeMemoryIsUnknown) {
-  const Snapshot host =
-      SnapshotBuilder().gpu("A", Absent::no_permission).gpu("B", 20_GiB).build();
+  const Snapshot host = SnapshotBuilder().gpu("A", Absent::no_permission).gpu("B", 20_GiB).build();
   const Placement got = place(host, share(10_GiB));
   EXPECT_THAT(chosen(got), ElementsAre("B"));
   EXPECT_EQ(refusal(got).text, "free memory unknown: no permission");
@@ -265,7 +264,8 @@ TEST(Place, OnlyExceptAndVisibleLimitTheChoice) {
       SnapshotBuilder().gpu("A", 8_GiB).gpu("B", 8_GiB).gpu("C", 8_GiB).gpu("D", 8_GiB).build();
   PlaceLimits limits;
   limits.visible = {DeviceId("A"), DeviceId("B"), DeviceId("C")};
-  const Placement got = place(host, Request{.only = {{"1"}, {"2"}, {"3"}}, .except = {{"1"}}}, limits);
+  const Placement got =
+      place(host, Request{.only = {{"1"}, {"2"}, {"3"}}, .except = {{"1"}}}, limits);
   EXPECT_THAT(chosen(got), ElementsAre("C"));
   EXPECT_EQ(rule_of(got, 0), "not_listed");
   EXPECT_EQ(rule_of(got, 1), "excluded");
@@ -320,7 +320,8 @@ TEST(Place, ReservedDeviceIsLeftToTheQueue) {
   EXPECT_EQ(rule_of(got), "reserved");
 }
 
-// --- preferences -----------------------------------------------------------------------------------
+// --- preferences
+// -----------------------------------------------------------------------------------
 
 TEST(Prefer, BestFitLeavesLeastOver) {
   const Snapshot host = SnapshotBuilder()
@@ -373,8 +374,13 @@ TEST(Prefer, SpreadTakesTheFewestLeases) {
 }
 
 TEST(Prefer, ListedKeepsItsOrderThenTheRest) {
-  const Snapshot host =
-      SnapshotBuilder().gpu("A", 8_GiB).gpu("B", 8_GiB).gpu("C", 8_GiB).claim("x").gpu("D", 8_GiB).build();
+  const Snapshot host = SnapshotBuilder()
+                            .gpu("A", 8_GiB)
+                            .gpu("B", 8_GiB)
+                            .gpu("C", 8_GiB)
+                            .claim("x")
+                            .gpu("D", 8_GiB)
+                            .build();
   const Request request{
       .devices = 3, .prefer = Preference::listed, .preferred = {{"3"}, {"2"}, {"1"}}};
   EXPECT_THAT(chosen(place(host, request)), ElementsAre("D", "B", "A"));
@@ -386,7 +392,8 @@ TEST(Prefer, TiesGoByIndexAndTheAnswerIsInOrderOfIndex) {
   EXPECT_THAT(chosen(place(host, Request{.devices = 2})), ElementsAre("A", "B"));
 }
 
-// --- MIG -------------------------------------------------------------------------------------------
+// --- MIG
+// -------------------------------------------------------------------------------------------
 
 Snapshot divided_and_whole() {
   const auto instance = [](std::uint32_t place) {
@@ -438,7 +445,8 @@ TEST(PlaceMig, ProcessesAndLeasesOfTheCardReachItsInstances) {
   EXPECT_THAT(chosen(place(host, Request{.only = {{"0"}}})), IsEmpty());
 }
 
-// --- idleness --------------------------------------------------------------------------------------
+// --- idleness
+// --------------------------------------------------------------------------------------
 
 using History = std::vector<UtilizationSample>;
 

@@ -68,11 +68,14 @@ TEST(ReservedBefore, OthersAreNotBoundByOurVisibleDevices) {
   EXPECT_THAT(reserved_before(host, 1, Request{}, limits), ElementsAre(DeviceId("A")));
 }
 
-// --- properties over random machines and queues ------------------------------------------------------
+// --- properties over random machines and queues
+// ------------------------------------------------------
 
 using Random = std::mt19937;
 
-int below(Random& random, int limit) { return static_cast<int>(random() % static_cast<unsigned>(limit)); }
+int below(Random& random, int limit) {
+  return static_cast<int>(random() % static_cast<unsigned>(limit));
+}
 
 Snapshot random_machine(Random& random) {
   SnapshotBuilder builder;
@@ -116,7 +119,8 @@ Placement turn_of(const Snapshot& host, std::size_t position) {
 void start(Snapshot& host, std::size_t position, const Placement& placement) {
   Claim claim;
   claim.id = "started";
-  for (const Choice& choice : placement.chosen) claim.devices.push_back({choice.device, choice.promised});
+  for (const Choice& choice : placement.chosen)
+    claim.devices.push_back({choice.device, choice.promised});
   host.claims.push_back(claim);
   host.waiters.erase(host.waiters.begin() + static_cast<std::ptrdiff_t>(position));
 }
@@ -139,13 +143,14 @@ bool overcommitted(const Snapshot& host, const Device& device) {
 TEST(QueueProperty, NoDeviceIsGivenTwiceInWhateverOrderWaitersLook) {
   Random random(1);
   int starts = 0;
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < 120; ++round) {
     Snapshot host = random_queue(random);
     for (Claim& claim : host.claims) {
       if (claim.devices[0].promised) claim.devices.clear();  // only whole ones to begin with
     }
     for (int looks = 0; looks < 12 && !host.waiters.empty(); ++looks) {
-      const auto position = static_cast<std::size_t>(below(random, static_cast<int>(host.waiters.size())));
+      const auto position =
+          static_cast<std::size_t>(below(random, static_cast<int>(host.waiters.size())));
       const Placement got = turn_of(host, position);
       if (!got.satisfied()) continue;
       std::set<DeviceId> distinct;
@@ -158,13 +163,13 @@ TEST(QueueProperty, NoDeviceIsGivenTwiceInWhateverOrderWaitersLook) {
       }
     }
   }
-  EXPECT_GT(starts, 200) << "the machines were too full to show anything";
+  EXPECT_GT(starts, 60) << "the machines were too full to show anything";
 }
 
 TEST(QueueProperty, NoLaterStartDelaysAnEarlierWaiterThatCouldStart) {
   Random random(2);
   int overtakes = 0;
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < 120; ++round) {
     const Snapshot host = random_queue(random);
     for (std::size_t later = 1; later < host.waiters.size(); ++later) {
       const Placement got = turn_of(host, later);
@@ -185,13 +190,13 @@ TEST(QueueProperty, NoLaterStartDelaysAnEarlierWaiterThatCouldStart) {
       }
     }
   }
-  EXPECT_GT(overtakes, 100) << "nobody overtook: nothing was shown";
+  EXPECT_GT(overtakes, 30) << "nobody overtook: nothing was shown";
 }
 
 TEST(QueueProperty, WaiterWhomNobodyBeforeAffectsIsNotBlocked) {
   Random random(3);
   int unblocked = 0;
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < 120; ++round) {
     Snapshot host = random_queue(random);
     const std::size_t last = host.waiters.size() - 1;
     for (std::size_t i = 0; i < last; ++i) {
@@ -204,7 +209,7 @@ TEST(QueueProperty, WaiterWhomNobodyBeforeAffectsIsNotBlocked) {
     ASSERT_EQ(turn_of(host, last).satisfied(), alone.satisfied()) << "round " << round;
     if (alone.satisfied()) ++unblocked;
   }
-  EXPECT_GT(unblocked, 50);
+  EXPECT_GT(unblocked, 15);
 }
 
 }  // namespace

@@ -196,17 +196,27 @@ TEST(RequestJson, RefusesANewerVersion) {
 }
 
 TEST(RequestJson, RefusesWhatItCannotTrust) {
-  for (const std::string text :
-       {R"()", R"(null)", R"([])", R"({})", R"({"berth_request":"1"})", R"({"berth_request":0})",
-        R"({"berth_request":1,"devices":0})", R"({"berth_request":1,"devices":-1})",
-        R"({"berth_request":1,"devices":1.5})", R"({"berth_request":1,"devices":99999999999})",
-        R"({"berth_request":1,"memory_bytes":-1})", R"({"berth_request":1,"memory_percent":0})",
-        R"({"berth_request":1,"memory_percent":1e300})",
-        R"({"berth_request":1,"memory_bytes":1,"memory_percent":1})",
-        R"({"berth_request":1,"only":"0"})", R"({"berth_request":1,"only":[0]})",
-        R"({"berth_request":1,"prefer":"fastest"})", R"({"berth_request":1,"needs":["fp4"]})",
-        R"({"berth_request":1,"min_compute":8.0})", R"({"berth_request":1,"idle_for_ms":-5})",
-        R"({"berth_request":1,"max_utilization_percent":101})"}) {
+  for (const std::string text : {R"()",
+                                 R"(null)",
+                                 R"([])",
+                                 R"({})",
+                                 R"({"berth_request":"1"})",
+                                 R"({"berth_request":0})",
+                                 R"({"berth_request":1,"devices":0})",
+                                 R"({"berth_request":1,"devices":-1})",
+                                 R"({"berth_request":1,"devices":1.5})",
+                                 R"({"berth_request":1,"devices":99999999999})",
+                                 R"({"berth_request":1,"memory_bytes":-1})",
+                                 R"({"berth_request":1,"memory_percent":0})",
+                                 R"({"berth_request":1,"memory_percent":1e300})",
+                                 R"({"berth_request":1,"memory_bytes":1,"memory_percent":1})",
+                                 R"({"berth_request":1,"only":"0"})",
+                                 R"({"berth_request":1,"only":[0]})",
+                                 R"({"berth_request":1,"prefer":"fastest"})",
+                                 R"({"berth_request":1,"needs":["fp4"]})",
+                                 R"({"berth_request":1,"min_compute":8.0})",
+                                 R"({"berth_request":1,"idle_for_ms":-5})",
+                                 R"({"berth_request":1,"max_utilization_percent":101})"}) {
     const auto request = request_from_json(text);
     ASSERT_FALSE(request) << text;
     EXPECT_EQ(request.error().code(), ErrorCode::invalid) << text;

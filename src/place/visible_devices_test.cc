@@ -148,10 +148,8 @@ TEST(VisibleDevices, DividedCardWithoutInstancesIsLeftOut) {
   EXPECT_THAT(read("0", host).remarks, ElementsAre(HasSubstr("no instance")));
 }
 TEST(VisibleDevices, IndicesAreTheSnapshotsOwnWhereNodesAreHidden) {
-  const Snapshot host = SnapshotBuilder()
-                            .gpu("GPU-x", 1_GiB)
-                            .with([](Device& d) { d.minor_number = 5; })
-                            .build();
+  const Snapshot host =
+      SnapshotBuilder().gpu("GPU-x", 1_GiB).with([](Device& d) { d.minor_number = 5; }).build();
   EXPECT_THAT(seen("0", host), ElementsAre("GPU-x"));
   EXPECT_THAT(seen("5", host), IsEmpty());
 }
@@ -186,8 +184,12 @@ TEST(VisibleDevices, FastestFirstOfDifferentCardsIsRefused) {
 }
 TEST(VisibleDevices, FastestFirstOfNamelessCardsIsRefused) {
   const auto nameless = [](Device& d) { d.name = Absent::failed; };
-  const Snapshot host =
-      SnapshotBuilder().gpu("GPU-a", 8_GiB).with(nameless).gpu("GPU-b", 8_GiB).with(nameless).build();
+  const Snapshot host = SnapshotBuilder()
+                            .gpu("GPU-a", 8_GiB)
+                            .with(nameless)
+                            .gpu("GPU-b", 8_GiB)
+                            .with(nameless)
+                            .build();
   EXPECT_FALSE(parse_visible_devices("0", DeviceOrder::fastest_first, host));
 }
 
@@ -210,7 +212,8 @@ TEST(WriteVisibleDevices, MigInstancesAreAlwaysUuids) {
       "GPU-bb,MIG-12");
 }
 TEST(WriteVisibleDevices, RefusesWhatAProgramCouldNotSee) {
-  const auto two = write_visible_devices(ids({"MIG-11", "MIG-12"}), VisibleFormat::uuids, divided());
+  const auto two =
+      write_visible_devices(ids({"MIG-11", "MIG-12"}), VisibleFormat::uuids, divided());
   ASSERT_FALSE(two);
   EXPECT_EQ(two.error().code(), ErrorCode::unsupported);
   const Snapshot numberless =
@@ -230,8 +233,7 @@ TEST(WriteVisibleDevices, IsReadBackAsTheSameDevices) {
   }
 }
 TEST(VisibleVariables, SetTheOrderTogetherWithTheList) {
-  const auto variables =
-      visible_variables(ids({"GPU-ab11"}), VisibleFormat::indices, four_alike());
+  const auto variables = visible_variables(ids({"GPU-ab11"}), VisibleFormat::indices, four_alike());
   ASSERT_TRUE(variables);
   EXPECT_THAT(*variables, ElementsAre(Pair("CUDA_DEVICE_ORDER", "PCI_BUS_ID"),
                                       Pair("CUDA_VISIBLE_DEVICES", "1")));
