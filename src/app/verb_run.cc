@@ -2,16 +2,19 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 
 #include "app/request_options.h"
 #include "app/verb.h"
 #include "base/fd.h"
+#include "base/signals.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "run/run.h"
 #include "view/placement_text.h"
+#include "view/run_start_text.h"
 #include "view/runs_text.h"
 
 namespace berth {
@@ -19,6 +22,33 @@ namespace berth {
 namespace {
 
 void to_stderr(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
+/// The record of a run that has just ended; where it could not be written, what is known of it.
+RunRecord record_of(const RunFinished& finished) {
+  if (finished.recorded) {
+    auto record = read_run(finished.started.directory);
+    if (record && record->end) return std::move(*record);
+  }
+  RunRecord known;
+  known.manifest.id = finished.started.id;
+  known.manifest.cpu_only = finished.started.cpu_only;
+  known.manifest.given = finished.started.snapshot;
+  std::erase_if(known.manifest.given.devices, [&](const Device& device) {
+    return std::none_of(finished.started.devices.begin(), finished.started.devices.end(),
+                        [&](const Choice& choice) { return choice.device == device.id; });
+  });
+  for (const Choice& choice : finished.started.devices) {
+    known.manifest.promised.push_back(choice.promised);
+  }
+  known.state = RunState::ended;
+  known.end = RunEnd{.at = {known.manifest.started.unix_ms + finished.lasted.count()},
+                     .exit = finished.exit,
+                     .because = finished.because,
+                     .released = std::nullopt,
+                     .cpu_ms = std::nullopt,
+                     .summary = finished.summary};
+  return known;
+}
 
 /// Tells somebody who waits: one line that updates on a terminal, a line per change in a pipe.
 class WaitingTeller {
@@ -214,10 +244,16 @@ class RunVerb final : public Verb {
     };
     words.on_started = [&](const RunStarted& started) {
       teller.finish();
-      if (!quiet_) to_stderr(render_started(started, context.err()));
+      if (quiet_) return;
+      to_stderr(render_started({.id = started.id,
+                                .cpu_only = started.cpu_only,
+                                .devices = started.devices,
+                                .simulated = started.snapshot.simulated,
+                                .waited = started.waited},
+                               context.err()));
     };
     words.on_finished = [&](const RunFinished& finished) {
-      if (!quiet_) to_stderr(render_finished(finished, context.err()));
+      if (!quiet_) to_stderr(render_end_line(record_of(finished), context.err()));
     };
     words.say = [](std::string_view sentence) { complain(sentence); };
     return words;

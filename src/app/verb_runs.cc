@@ -26,20 +26,13 @@ class RunsVerb final : public Verb {
     }
     auto list = list_runs(*state);
     if (!list) return report(list.error());
-    for (const std::string& problem : list->problems) complain(problem);
     const std::size_t all = list->runs.size();
     if (list->runs.size() > static_cast<std::size_t>(number_)) {
       list->runs.resize(static_cast<std::size_t>(number_));
     }
-    if (json_) {
-      print("[");
-      for (std::size_t i = 0; i < list->runs.size(); ++i) {
-        print((i == 0 ? "\n" : ",\n") + to_json(list->runs[i]));
-      }
-      print("\n]\n");
-      return exit_code::ok;
-    }
-    print(render_runs(list->runs, context.clock().wall_now(), context.out()));
+    print(json_ ? runs_json(*list) + "\n"
+                : render_runs(*list, context.clock().wall_now(), context.out()));
+    if (json_) return exit_code::ok;
     if (all > list->runs.size()) {
       print(trf("({} older ones: berth runs -n {})\n", all - list->runs.size(), all));
     }
@@ -60,9 +53,18 @@ class ShowVerb final : public Verb {
   int run(Context& context, const std::vector<std::string>&) override {
     const auto found = find_run(context, name_);
     if (!found) return report(found.error());
-    for (const std::string& problem : found->problems) complain(problem);
-    print(json_ ? to_json(*found) + "\n"
-                : render_run(*found, context.clock().wall_now(), context.out()));
+    if (json_) {
+      print(to_json(*found) + "\n");
+      return exit_code::ok;
+    }
+    RunDetails details{.summary = summary_of(*found),
+                       .marks = marks_of(*found),
+                       .events = events_of(*found),
+                       .series = {}};
+    const auto read =
+        for_each_sample(*found, [&](const Sample& sample) { details.series.add(sample); });
+    if (!read) complain(read.error().message());
+    print(render_run(*found, details, context.clock().wall_now(), context.out()));
     return exit_code::ok;
   }
 
