@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/fd.h"
+#include "base/text.h"
 #include "snapshot/json.h"
 
 namespace fake_nvml {
@@ -19,6 +20,7 @@ namespace {
 
 struct State {
   int initialisations = 0;
+  std::string read_from;  // the text of the snapshot below
   berth::Snapshot snapshot;
   std::vector<std::unique_ptr<FakeDevice>> devices;
   std::vector<FakeDevice*> gpus;
@@ -87,13 +89,14 @@ void add_processes(State& s) {
 }
 
 Return load(State& s) {
-  s.snapshot = {};
-  s.devices.clear();
-  s.gpus.clear();
   s.started = std::chrono::steady_clock::now();
   const std::string path = setting("BERTH_FAKE_NVML");
-  if (path.empty()) return success;  // a machine without devices
-  const auto text = berth::read_file(path, 64 << 20);
+  const auto text = path.empty() ? berth::Result<std::string>("{}")  // a machine without devices
+                                 : berth::read_file(path, 64 << 20);
+  if (text && *text == s.read_from) return success;
+  s.devices.clear();
+  s.gpus.clear();
+  s.read_from.clear();
   auto read = text ? berth::snapshot_from_json(*text)
                    : berth::Result<berth::Snapshot>(std::unexpected(text.error()));
   if (!read) {
@@ -101,6 +104,7 @@ Return load(State& s) {
     return unknown;
   }
   s.snapshot = std::move(*read);
+  s.read_from = *text;
   add_devices(s);
   add_processes(s);
   return success;
@@ -139,7 +143,11 @@ Handle handle_of(const FakeDevice& device) {
   return reinterpret_cast<Handle>(const_cast<FakeDevice*>(&device));
 }
 
+// BERTH_FAKE_NVML_NOW_MS stops the fake's clock at a calendar time, for tests that compare ages.
 std::uint64_t now_us() {
+  if (const auto fixed = berth::parse_unsigned(setting("BERTH_FAKE_NVML_NOW_MS"))) {
+    return *fixed * 1000;
+  }
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::microseconds>(now).count());
