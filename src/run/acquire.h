@@ -21,8 +21,8 @@ using Look = std::function<Result<Snapshot>()>;
 
 /// What somebody who waits is told, whenever it changes.
 struct WaitingNews {
-  int position = 1;               // in the queue, 1 = next
-  Placement placement;            // why not yet, device by device
+  int position = 1;     // in the queue, 1 = next
+  Placement placement;  // why not yet, device by device
   Snapshot snapshot;
   std::chrono::milliseconds waited{0};
   std::optional<std::chrono::milliseconds> left;  // until --wait gives up
@@ -55,8 +55,8 @@ struct NotAcquired {
   Snapshot snapshot;
 };
 
-/// The outer Result is for what went wrong (no ledger, host lock held for ever); the inner answer is
-/// yes or no.
+/// The outer Result is for what went wrong (no ledger, host lock held for ever); the inner answer
+/// is yes or no.
 [[nodiscard]] Result<std::variant<Acquired, NotAcquired>> acquire(Ledger& ledger, const Look& look,
                                                                   Clock& clock,
                                                                   const AcquireOptions& options);
