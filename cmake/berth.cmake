@@ -84,3 +84,12 @@ function(berth_catalogue library)
     ${CMAKE_SOURCE_DIR}/src/base/catalogue.S
     PROPERTIES OBJECT_DEPENDS ${mo} COMPILE_OPTIONS "-Wa,-I,${CMAKE_BINARY_DIR}/po")
 endfunction()
+
+# berth_scenarios(): the .incbin in probe/sim/scenarios.S finds its files and notices their changes.
+function(berth_scenarios)
+  set(folder ${CMAKE_SOURCE_DIR}/src/probe/sim/scenarios)
+  file(GLOB scenarios CONFIGURE_DEPENDS ${folder}/*.json)
+  set_source_files_properties(
+    ${CMAKE_SOURCE_DIR}/src/probe/sim/scenarios.S
+    PROPERTIES OBJECT_DEPENDS "${scenarios}" COMPILE_OPTIONS "-Wa,-I,${folder}")
+endfunction()

@@ -77,8 +77,9 @@ def forbidden_findings(root: Path) -> list[str]:
 
 
 def commands(text: str) -> list[str]:
-    """What a reader is told to type: lines of sh blocks, and after "$ " in console blocks."""
-    found = []
+    """What a reader is told to type: lines of sh blocks, after "$ " in console blocks, and code in
+    running text that begins with berth or ./dev."""
+    found = re.findall(r"`((?:sudo )?(?:berth|\./dev) [^`]+)`", FENCE.sub("", text))
     for language, body in FENCE.findall(text):
         body = body.replace("\\\n", " ")
         for line in body.splitlines():
@@ -155,8 +156,8 @@ def readme_findings(root: Path, berth: Path) -> list[str]:
         for command in seen[name]:
             if problem := known.finding(command):
                 found.append(f"{name}: {command}: {problem}")
-    if README in seen and README_ZH in seen and seen[README] != seen[README_ZH]:
-        only_one = set(seen[README]) ^ set(seen[README_ZH])
+    only_one = set(seen.get(README, ())) ^ set(seen.get(README_ZH, ()))
+    if README in seen and README_ZH in seen and only_one:
         found.append(f"{README} and {README_ZH} show different commands: {sorted(only_one)}")
     return found + run_findings(root, berth)
 
@@ -173,7 +174,7 @@ def run_findings(root: Path, berth: Path) -> list[str]:
             "PATH": f"{berth.parent}:{os.environ.get('PATH', '')}",
             "HOME": home,
             "BERTH_LEDGER": f"{home}/ledger",
-            "BERTH_SIM": "server",
+            "BERTH_SIM": "server-8xh100",
             "LC_ALL": "C.UTF-8",
         }
         for command in commands(blocks):

@@ -20,6 +20,12 @@ class Clock {
   [[nodiscard]] virtual WallTime wall_now() const = 0;
   /// Blocks until `deadline`; a signal does not shorten it.
   virtual void wait_until(Instant deadline) = 0;
+  /// Blocks until the descriptor is readable, the deadline, or a signal; true: it is readable.
+  virtual bool wait_readable(int fd, Instant deadline) {
+    static_cast<void>(fd);
+    wait_until(deadline);
+    return false;
+  }
 };
 
 class SystemClock final : public Clock {
@@ -27,6 +33,7 @@ class SystemClock final : public Clock {
   [[nodiscard]] Instant now() const override;
   [[nodiscard]] WallTime wall_now() const override;
   void wait_until(Instant deadline) override;
+  bool wait_readable(int fd, Instant deadline) override;
 };
 
 class FakeClock final : public Clock {

@@ -1,3 +1,6 @@
+#include <poll.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <ctime>
 
@@ -20,6 +23,16 @@ void SystemClock::wait_until(Instant deadline) {
   until.tv_nsec = (since - seconds).count();
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
   }
+}
+
+bool SystemClock::wait_readable(int fd, Instant deadline) {
+  const Duration left = std::max(deadline - now(), Duration(0));
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+  timespec patience{};
+  patience.tv_sec = seconds.count();
+  patience.tv_nsec = (left - seconds).count();
+  pollfd watched{.fd = fd, .events = POLLIN, .revents = 0};
+  return ::ppoll(&watched, 1, &patience, nullptr) > 0;
 }
 
 }  // namespace berth

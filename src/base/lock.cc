@@ -14,24 +14,41 @@
 namespace berth {
 
 namespace {
-struct flock whole_file(short type) {
-  struct flock range{};
-  range.l_type = type;
-  range.l_whence = SEEK_SET;
-  return range;
+struct flock lock_of(ByteRange range, short type) {
+  struct flock lock{};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = range.start;
+  lock.l_len = range.length;
+  return lock;
 }
 }  // namespace
 
-Result<void> take_ofd_lock(int fd) {
-  struct flock range = whole_file(F_WRLCK);
-  if (::fcntl(fd, F_OFD_SETLK, &range) != 0) return fail_system("lock the file", errno);
+Result<void> take_ofd_lock(int fd, ByteRange range) {
+  struct flock lock = lock_of(range, F_WRLCK);
+  if (::fcntl(fd, F_OFD_SETLK, &lock) != 0) return fail_system("lock the file", errno);
   return {};
 }
 
+Result<void> drop_ofd_lock(int fd, ByteRange range) {
+  struct flock lock = lock_of(range, F_UNLCK);
+  if (::fcntl(fd, F_OFD_SETLK, &lock) != 0) return fail_system("unlock the file", errno);
+  return {};
+}
+
+Result<std::optional<off_t>> find_ofd_lock(int fd, ByteRange range) {
+  struct flock lock = lock_of(range, F_RDLCK);
+  if (::fcntl(fd, F_OFD_GETLK, &lock) != 0) return fail_system("ask for the lock", errno);
+  if (lock.l_type == F_UNLCK) return std::optional<off_t>();
+  return std::optional<off_t>(lock.l_start);
+}
+
+Result<void> take_ofd_lock(int fd) { return take_ofd_lock(fd, ByteRange{}); }
+
 Result<bool> is_ofd_locked(int fd) {
-  struct flock range = whole_file(F_RDLCK);
-  if (::fcntl(fd, F_OFD_GETLK, &range) != 0) return fail_system("ask for the lock", errno);
-  return range.l_type != F_UNLCK;
+  const auto found = find_ofd_lock(fd, ByteRange{});
+  if (!found) return std::unexpected(found.error());
+  return found->has_value();
 }
 
 Result<void> take_flock(int fd, Clock& clock, Instant deadline) {

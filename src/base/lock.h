@@ -25,6 +25,18 @@ namespace berth {
 /// only read access.
 [[nodiscard]] Result<bool> is_ofd_locked(int fd);
 
+/// Part of a file's offsets. Locks may lie far beyond the file's end.
+struct ByteRange {
+  off_t start = 0;
+  off_t length = 0;  // 0: everything from `start` on
+};
+
+/// The same for a part of the file. A description's own locks never refuse it.
+[[nodiscard]] Result<void> take_ofd_lock(int fd, ByteRange range);
+[[nodiscard]] Result<void> drop_ofd_lock(int fd, ByteRange range);
+/// Where a write lock of some *other* description begins within the range; nothing: there is none.
+[[nodiscard]] Result<std::optional<off_t>> find_ofd_lock(int fd, ByteRange range);
+
 /// An exclusive flock, released when the Fd given to it is closed. `deadline`: timeout after that.
 /// Polls with back-off (1 ms to 20 ms): a blocking flock could not be bounded without a signal.
 [[nodiscard]] Result<void> take_flock(int fd, Clock& clock, Instant deadline);

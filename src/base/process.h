@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/ids.h"
 
@@ -16,8 +17,8 @@ namespace berth {
 
 /// How a process ended: with an exit code, or by a signal.
 struct Exit {
-  int code = 0;      // meaningful when signal is 0
-  int signal = 0;    // 0: it exited by itself
+  int code = 0;    // meaningful when signal is 0
+  int signal = 0;  // 0: it exited by itself
   bool dumped = false;
   friend bool operator==(const Exit&, const Exit&) = default;
 };
@@ -47,6 +48,49 @@ struct Exit {
 [[nodiscard]] Result<Exit> reap(pid_t child);
 /// The child's end if it has ended, nothing if it still runs.
 [[nodiscard]] Result<std::optional<Exit>> reap_if_ended(pid_t child);
+
+/// What happened to a child, stopped and continued included.
+struct ChildChange {
+  enum class What { ended, stopped, continued } what = What::ended;
+  pid_t pid = 0;
+  Exit exit;            // ended
+  int stop_signal = 0;  // stopped
+};
+/// The next change of any child (reaps it if it ended); nothing: none has changed, or there is
+/// none.
+[[nodiscard]] std::optional<ChildChange> next_child_change();
+
+/// User and system time of all children waited for, and of those they waited for.
+[[nodiscard]] std::chrono::milliseconds children_cpu_time();
+
+/// From now on orphaned descendants become our children instead of init's.
+[[nodiscard]] Result<void> adopt_orphans();
+/// Leaves the session, the process group and the terminal.
+[[nodiscard]] Result<void> start_session();
+/// SIGKILLed when the process that forked us dies. A parent that is already gone is an error.
+[[nodiscard]] Result<void> die_with_parent(pid_t parent);
+[[nodiscard]] pid_t process_group_of(pid_t pid);
+
+/// /dev/null in place of the descriptors 0, 1, 2.
+[[nodiscard]] Result<void> close_standard_streams();
+/// Closes what a caller left open for its job (not close-on-exec, 3 and above, `except` kept): a
+/// process that only watches must not hold the other end of somebody's pipe.
+void close_inherited_descriptors(int except);
+/// The descriptor survives exec from now on.
+[[nodiscard]] Result<void> keep_on_exec(int fd);
+
+struct Pipe {
+  Fd read;
+  Fd write;
+};
+[[nodiscard]] Result<Pipe> make_pipe();
+
+/// Runs a short command with no input and its errors thrown away, and gives its output.
+/// timeout: killed when `patience` was over; io: it failed, with its exit code.
+[[nodiscard]] Result<std::string> output_of(const std::vector<std::string>& command,
+                                            const std::vector<std::string>& environment,
+                                            const std::string& search_path, Clock& clock,
+                                            Duration patience);
 
 /// Replaces this process. Only returns on failure; `environment` holds NAME=value strings.
 /// The error's code is not_found (exit 127 by convention) or no_permission (126) or io.

@@ -1,3 +1,6 @@
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -9,6 +12,7 @@
 #include <exception>
 
 #include "base/process.h"
+#include "base/signals.h"
 #include "base/text.h"
 
 namespace berth {
@@ -115,6 +119,139 @@ Result<std::optional<Exit>> reap_if_ended(pid_t child) {
   if (ended < 0) return fail_system("wait for process " + std::to_string(child), errno);
   if (ended == 0) return std::optional<Exit>();
   return std::optional(exit_from_status(status));
+}
+
+std::optional<ChildChange> next_child_change() {
+  siginfo_t info{};
+  int got = 0;
+  do {
+    got = ::waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WCONTINUED | WNOHANG);
+  } while (got != 0 && errno == EINTR);
+  if (got != 0 || info.si_pid == 0) return std::nullopt;
+  ChildChange change{.pid = info.si_pid};
+  switch (info.si_code) {
+    case CLD_STOPPED:
+    case CLD_TRAPPED:
+      change.what = ChildChange::What::stopped;
+      change.stop_signal = info.si_status;
+      break;
+    case CLD_CONTINUED:
+      change.what = ChildChange::What::continued;
+      break;
+    case CLD_EXITED:
+      change.exit = {.code = info.si_status};
+      break;
+    default:
+      change.exit = {.signal = info.si_status, .dumped = info.si_code == CLD_DUMPED};
+  }
+  return change;
+}
+
+std::chrono::milliseconds children_cpu_time() {
+  rusage used{};
+  ::getrusage(RUSAGE_CHILDREN, &used);
+  const auto of = [](const timeval& time) {
+    return std::chrono::milliseconds(time.tv_sec * 1000 + time.tv_usec / 1000);
+  };
+  return of(used.ru_utime) + of(used.ru_stime);
+}
+
+Result<void> adopt_orphans() {
+  if (::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) {
+    return fail_system("become the reaper of orphaned descendants", errno);
+  }
+  return {};
+}
+
+Result<void> start_session() {
+  if (::setsid() < 0) return fail_system("start a session", errno);
+  return {};
+}
+
+Result<void> die_with_parent(pid_t parent) {
+  if (::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) {
+    return fail_system("ask to die with the parent", errno);
+  }
+  if (::getppid() != parent) return fail(ErrorCode::not_found, "the parent has ended");
+  return {};
+}
+
+pid_t process_group_of(pid_t pid) { return ::getpgid(pid); }
+
+Result<void> close_standard_streams() {
+  auto null = open_fd("/dev/null", O_RDWR);
+  if (!null) return std::unexpected(std::move(null).error());
+  for (const int stream : {0, 1, 2}) {
+    if (null->get() == stream) {
+      (void)null->release();
+    } else if (::dup2(null->get(), stream) < 0) {
+      return fail_system("put /dev/null in place of a standard stream", errno);
+    }
+  }
+  return {};
+}
+
+void close_inherited_descriptors(int except) {
+  const auto names = list_directory("/proc/self/fd");
+  if (!names) return;
+  for (const std::string& name : *names) {
+    const auto number = parse_unsigned(name);
+    if (!number || *number < 3) continue;
+    const int fd = static_cast<int>(*number);
+    const int flags = ::fcntl(fd, F_GETFD);
+    if (fd != except && flags >= 0 && (flags & FD_CLOEXEC) == 0) ::close(fd);
+  }
+}
+
+Result<void> keep_on_exec(int fd) {
+  const int flags = ::fcntl(fd, F_GETFD);
+  if (flags < 0 || ::fcntl(fd, F_SETFD, flags & ~FD_CLOEXEC) != 0) {
+    return fail_system("keep a descriptor over exec", errno);
+  }
+  return {};
+}
+
+Result<Pipe> make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail_system("make a pipe", errno);
+  return Pipe{.read = Fd(ends[0]), .write = Fd(ends[1])};
+}
+
+Result<std::string> output_of(const std::vector<std::string>& command,
+                              const std::vector<std::string>& environment,
+                              const std::string& search_path, Clock& clock, Duration patience) {
+  auto pipe = make_pipe();
+  if (!pipe) return std::unexpected(std::move(pipe).error());
+  const Instant deadline = clock.now() + patience;
+  const auto child = fork_process([&] {
+    const auto closed = close_standard_streams();
+    if (!closed || ::dup2(pipe->write.get(), 1) < 0) return 127;
+    (void)execute(command, environment, search_path);
+    return 127;
+  });
+  if (!child) return std::unexpected(child.error());
+  pipe->write.close();
+  std::string output;
+  for (bool open = true; open;) {
+    const Duration left = deadline - clock.now();
+    if (left <= Duration(0)) {
+      ::kill(*child, SIGKILL);  // our child, not reaped yet: the pid is still its own
+      (void)reap(*child);
+      return fail(ErrorCode::timeout, command.at(0) + " took too long and was ended");
+    }
+    if (!wait_readable({pipe->read.get()}, left).front()) continue;
+    char piece[4096];
+    const ssize_t got = ::read(pipe->read.get(), piece, sizeof piece);
+    if (got > 0) output.append(piece, static_cast<std::size_t>(got));
+    open = got > 0;
+  }
+  const auto ended = reap(*child);
+  if (!ended) return std::unexpected(ended.error());
+  if (shell_exit_code(*ended) != 0) {
+    return fail(ErrorCode::io,
+                command.at(0) + " ended with exit code " + std::to_string(shell_exit_code(*ended)));
+  }
+  return output;
 }
 
 Error execute(const std::vector<std::string>& command, const std::vector<std::string>& environment,

@@ -1,5 +1,6 @@
 #include "base/text.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -78,8 +79,8 @@ namespace {
 /// "… (did you mean \"10G\"? \"１\" is not the digit 1)" where that is what happened.
 std::string with_typographic_hint(std::string message, std::string_view text) {
   if (const auto mistake = typographic_mistake(text)) {
-    message += trf("; it has \"{}\" where an ASCII character is meant: try \"{}\"",
-                   mistake->found, mistake->corrected);
+    message += trf("; it has \"{}\" where an ASCII character is meant: try \"{}\"", mistake->found,
+                   mistake->corrected);
   }
   return message;
 }
@@ -112,11 +113,11 @@ Result<Bytes> parse_size(std::string_view text) {
   const auto number = parse_decimal(digits);
   const auto shift = size_shift(unit);
   if (!number || !shift) {
-    return fail(ErrorCode::invalid,
-                with_typographic_hint(
-                    trf("\"{}\" is not a size; write 10G, 512M or a number of bytes",
-                        printable(text)),
-                    text));
+    return fail(
+        ErrorCode::invalid,
+        with_typographic_hint(
+            trf("\"{}\" is not a size; write 10G, 512M or a number of bytes", printable(text)),
+            text));
   }
   const double bytes = std::ldexp(*number, *shift);
   if (!(bytes < 9.2e18)) {
@@ -130,17 +131,13 @@ Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
     std::string_view unit;
     double milliseconds;
   };
-  constexpr std::array<Scale, 6> scales = {{{"ms", 1},
-                                            {"s", 1000},
-                                            {"m", 60e3},
-                                            {"min", 60e3},
-                                            {"h", 3600e3},
-                                            {"d", 86400e3}}};
+  constexpr std::array<Scale, 6> scales = {
+      {{"ms", 1}, {"s", 1000}, {"m", 60e3}, {"min", 60e3}, {"h", 3600e3}, {"d", 86400e3}}};
   const auto mistake = [&] {
-    return fail(ErrorCode::invalid,
-                with_typographic_hint(
-                    trf("\"{}\" is not a duration; write 90s, 5m, 2h or 1h30m", printable(text)),
-                    text));
+    return fail(
+        ErrorCode::invalid,
+        with_typographic_hint(
+            trf("\"{}\" is not a duration; write 90s, 5m, 2h or 1h30m", printable(text)), text));
   };
   std::string_view rest = trimmed(text);
   if (const auto seconds = parse_decimal(rest)) {
@@ -206,6 +203,37 @@ std::string short_duration(std::chrono::milliseconds duration) {
     std::snprintf(text.data(), text.size(), "%lldd%02lldh", seconds / 86400, seconds / 3600 % 24);
   }
   return text.data();
+}
+
+std::string short_size(Bytes size) {
+  constexpr double mib = 1024.0 * 1024.0;
+  constexpr double gib = 1024.0 * mib;
+  const auto bytes = static_cast<double>(size.count());
+  if (size.count() == 0) return "0";
+  // Rounding must not make "1024 MiB" of what is nearly a GiB.
+  if (bytes >= gib - mib / 2) return fmt::format("{:.1f} GiB", bytes / gib);
+  if (bytes < mib) return fmt::format("{:.0f} KiB", std::ceil(bytes / 1024.0));
+  return fmt::format("{:.0f} MiB", bytes / mib);
+}
+
+int nesting_depth(std::string_view json) {
+  int depth = 0;
+  int deepest = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      deepest = std::max(deepest, ++depth);
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return deepest;
 }
 
 }  // namespace berth

@@ -57,6 +57,13 @@ struct TypographicMistake {
 /// "2h03m", "45s", "3d04h": two units at most.
 [[nodiscard]] std::string short_duration(std::chrono::milliseconds duration);
 
+/// "61.2 GiB", "512 MiB": one decimal from 1 GiB on, whole MiB below, "0" for nothing.
+[[nodiscard]] std::string short_size(Bytes size);
+
+/// How deep brackets nest in JSON outside of strings. Asked before parsing: a hostile file is all
+/// brackets, and what a parser builds from it is taken down by recursion.
+[[nodiscard]] int nesting_depth(std::string_view json);
+
 /// Secrets in a command line or a variable, replaced by "***": values of --password/--token-like
 /// options, of NAME=value words whose name says secret, and of URLs with user:password@.
 [[nodiscard]] std::vector<std::string> masked_command(const std::vector<std::string>& words);

@@ -6,6 +6,8 @@
 // and every process of the job that inherited the descriptor. Everything else in the file only
 // describes.
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,44 +46,8 @@ struct TicketTerms {
   std::string command;
   std::string wants;
   std::string request;
-};
-
-/// A claim held by this process (and by whoever inherits its descriptor).
-class Lease {
- public:
-  Lease(std::string id, std::string path, Fd fd);
-  [[nodiscard]] const std::string& id() const { return id_; }
-  /// The locked descriptor, numbered 100 or above. Children that are to keep the lease alive inherit
-  /// it: clear its close-on-exec flag in them (run/ does).
-  [[nodiscard]] int descriptor() const { return fd_.get(); }
-  /// Writes who the job and its keeper are, for people.
-  [[nodiscard]] Result<void> describe(ProcessId keeper, std::optional<ProcessId> job);
-  /// Removes the lease: the promise has ended. Takes the host lock for it; idempotent.
-  [[nodiscard]] Result<void> end(class Ledger& ledger);
-  /// Closes this process's descriptor without ending the lease (a launcher after its keeper has it).
-  void let_go() { fd_.close(); }
-
- private:
-  std::string id_;
-  std::string path_;
-  Fd fd_;
-};
-
-/// A place in the queue, held while this object lives.
-class Ticket {
- public:
-  Ticket(std::string id, std::string path, Fd fd);
-  ~Ticket();
-  Ticket(Ticket&&) = default;
-  Ticket& operator=(Ticket&&) = default;
-  [[nodiscard]] const std::string& id() const { return id_; }
-  /// Shows the others which devices it gathers.
-  [[nodiscard]] Result<void> set_gathered(const std::vector<DeviceId>& devices);
-
- private:
-  std::string id_;
-  std::string path_;
-  Fd fd_;
+  /// What it could ever be given: set_gathered() names devices by their place in this list.
+  std::vector<DeviceId> devices;
 };
 
 /// The host lock, held while this object lives. Choosing and claiming happen under it.
@@ -93,13 +59,74 @@ class HostLock {
   Fd fd_;
 };
 
-/// What the ledger says now.
-struct LedgerView {
-  std::vector<Claim> claims;     // live ones, oldest first
-  std::vector<Waiter> waiters;   // live ones, in queue order
-  std::vector<Problem> problems; // files that could not be understood: honoured where they claim
+/// A claim held by this process (and by whoever inherits its descriptor).
+class Lease {
+ public:
+  Lease(std::string id, std::string path, Fd fd);
+  [[nodiscard]] const std::string& id() const { return id_; }
+  /// The locked descriptor, numbered 100 or above. Children that are to keep the lease alive
+  /// inherit it: clear its close-on-exec flag in them (run/ does).
+  [[nodiscard]] int descriptor() const { return fd_.get(); }
+  /// Writes who the job and its keeper are, for people.
+  [[nodiscard]] Result<void> describe(ProcessId keeper, std::optional<ProcessId> job);
+  /// Removes the lease: the promise has ended. Takes the host lock for it; idempotent. After a
+  /// failure the lease still holds and end() may be tried again.
+  [[nodiscard]] Result<void> end(class Ledger& ledger);
+  /// Closes this process's descriptor without ending the lease (a launcher after its keeper has
+  /// it).
+  void let_go() { fd_.close(); }
+
+ private:
+  std::string id_;
+  std::string path_;
+  Fd fd_;
 };
 
+/// A place in the queue, held while this object lives. The file is written once, because its
+/// st_ctime is the arrival; what changes while waiting is told by locks beyond the file's end
+/// (ledger_locks.h), which die with the process.
+class Ticket {
+ public:
+  Ticket(std::string id, std::vector<DeviceId> devices, Fd fd, const Ledger& ledger);
+  /// Leaves the queue. Where the host lock is not to be had soon, the file stays behind, dead.
+  ~Ticket();
+  Ticket(Ticket&&) = default;
+  Ticket& operator=(Ticket&&) = delete;
+  [[nodiscard]] const std::string& id() const { return id_; }
+  /// Shows the others which devices it gathers.
+  [[nodiscard]] Result<void> set_gathered(const std::vector<DeviceId>& devices);
+  /// Shows the others that it cannot use what is free now.
+  [[nodiscard]] Result<void> set_passed(bool passed);
+  /// Shows the others that it is awake.
+  [[nodiscard]] Result<void> beat(Instant now);
+  /// Leaves the queue under a lock that is held already.
+  [[nodiscard]] Result<void> leave(const HostLock& lock);
+
+ private:
+  std::string id_;
+  std::vector<DeviceId> devices_;
+  Fd fd_;
+  const Ledger* ledger_;
+  std::optional<Instant> last_beat_;
+};
+
+/// What a waiter shows of itself besides its ticket.
+struct WaiterState {
+  std::string id;
+  bool passed = false;          // it cannot use what is free now
+  std::optional<Instant> beat;  // when it was last seen awake, on the machine's steady clock
+};
+
+/// What the ledger says now.
+struct LedgerView {
+  std::vector<Claim> claims;        // live ones, oldest first
+  std::vector<Waiter> waiters;      // live ones, in queue order
+  std::vector<WaiterState> states;  // of `waiters`, same order
+  std::vector<Problem> problems;    // files that could not be understood: honoured where they
+                                    // claim
+};
+
+/// The ledger. Its tickets must not outlive it.
 class Ledger {
  public:
   /// Opens (and for an own or named ledger creates) the directory. Says who is to do what where it
@@ -107,23 +134,36 @@ class Ledger {
   [[nodiscard]] static Result<Ledger> open(LedgerPlace place, Clock& clock);
 
   [[nodiscard]] const LedgerPlace& place() const { return place_; }
+  [[nodiscard]] int directory() const { return directory_.get(); }
 
   /// timeout: somebody has held it all that time; the message names the holder.
-  [[nodiscard]] Result<HostLock> lock(Duration patience);
+  [[nodiscard]] Result<HostLock> lock(Duration patience) const;
 
   /// Reads without taking any lock.
   [[nodiscard]] Result<LedgerView> read() const;
+  /// As read(), with the tickets named alone: what somebody deep in a long queue can afford.
+  [[nodiscard]] Result<LedgerView> read_with_tickets(const std::vector<std::string>& ids) const;
+  /// One ticket's state; nothing: it is dead or gone.
+  [[nodiscard]] std::optional<WaiterState> waiter_state(const std::string& id) const;
 
   /// Publishes a lease, locked before it is visible. All or nothing.
   [[nodiscard]] Result<Lease> claim(const HostLock& lock, const LeaseTerms& terms);
 
-  [[nodiscard]] Result<Ticket> queue(const TicketTerms& terms);
+  /// Takes a place at the end of the queue.
+  [[nodiscard]] Result<Ticket> queue(const HostLock& lock, const TicketTerms& terms);
+
+  /// Removes what this user's dead processes left behind. Returns how many files.
+  [[nodiscard]] Result<std::size_t> sweep(const HostLock& lock);
 
  private:
   Ledger(LedgerPlace place, Fd directory, Clock& clock);
+  [[nodiscard]] Result<LedgerView> scan(const std::vector<std::string>* tickets) const;
+
   LedgerPlace place_;
   Fd directory_;
   Clock* clock_;
+  mutable std::map<uid_t, std::string> user_names_;  // asked of /etc/passwd once each
+  mutable std::int64_t last_place_ns_ = 0;           // furthest place in the queue ever seen
 };
 
 }  // namespace berth

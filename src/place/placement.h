@@ -14,32 +14,33 @@ namespace berth {
 
 /// The rule that refused a device. The names are part of `--json` and never translated.
 enum class Rule {
-  unusable,         // no driver, unsupported kind
-  lost,             // fell off the bus
-  divided,          // MIG is on: its instances are offered instead
-  not_visible,      // outside the inherited visible-devices list, or outside the lease we run in
-  excluded,         // --except
-  not_listed,       // not in --only
-  compute_mode,     // Prohibited
-  too_old,          // --min-compute
-  lacks_feature,    // --need
-  leased,           // another claim has it whole, or any claim while we want it whole
-  in_use,           // processes of strangers compute on it
-  memory,           // not enough left to promise
-  memory_unknown,   // how much is left cannot be read
-  utilization,      // above --max-utilization
-  not_idle,         // busy within --idle-for
-  idle_unknown,     // the evidence for idleness failed to read
-  not_watched_long, // history shorter than --idle-for: watched from now on
-  reserved,         // an earlier waiter will take it, or gathers it
+  unusable,        // no driver, unsupported kind
+  lost,            // fell off the bus
+  divided,         // MIG is on: its instances are offered instead; of those a program can use one,
+                   // so a request for more refuses them by this rule too
+  not_visible,     // outside the inherited visible-devices list, or outside the lease we run in
+  excluded,        // --except
+  not_listed,      // not in --only
+  compute_mode,    // Prohibited; Exclusive_Process with somebody on it already
+  too_old,         // --min-compute
+  lacks_feature,   // --need
+  leased,          // another claim has it whole, or any claim while we want it whole
+  in_use,          // processes of strangers compute on it, or hold memory unseen
+  memory,          // not enough left to promise
+  memory_unknown,  // how much is left cannot be read
+  utilization,     // above --max-utilization, or above 10 % with nobody seen to cause it
+  not_idle,        // busy within --idle-for
+  idle_unknown,    // the evidence for idleness failed to read
+  not_watched_long,  // history shorter than --idle-for: watched from now on
+  reserved,          // an earlier waiter will take it, or gathers it
 };
 [[nodiscard]] std::string_view name_of(Rule rule);
 
 /// Who stands in the way.
 struct Holder {
-  std::string user;
-  pid_t pid = 0;             // 0: a lease whose job has not started
-  std::string command;       // masked
+  std::string user;     // empty: cannot be seen (another namespace)
+  pid_t pid = 0;        // 0: a lease whose job has not started
+  std::string command;  // masked
   std::optional<WallTime> since;
   friend bool operator==(const Holder&, const Holder&) = default;
 };
@@ -48,7 +49,7 @@ struct Refusal {
   DeviceId device;
   std::optional<int> index;
   Rule rule = Rule::unusable;
-  std::string text;             // for people, in their language, without the device's name
+  std::string text;  // for people, in their language, without the device's name
   std::vector<Holder> holders;
   /// False: no waiting will change it (excluded, too old, too small).
   bool may_change = true;
@@ -62,7 +63,9 @@ struct Choice {
 };
 
 struct Placement {
-  std::vector<Choice> chosen;     // `request.devices` of them, or none; in visible-devices order
+  /// `request.devices` of them, or none. By index, as topology and people expect; with
+  /// Preference::listed as listed, so that the first named is the job's first device.
+  std::vector<Choice> chosen;
   std::vector<Refusal> refused;   // every device not chosen and not available
   std::vector<Choice> available;  // would have done, not needed (or not enough of them)
   [[nodiscard]] bool satisfied() const { return !chosen.empty(); }
@@ -77,21 +80,53 @@ struct PlaceLimits {
   std::optional<std::vector<DeviceId>> visible;
   /// Devices that an earlier waiter will take or gathers.
   std::vector<DeviceId> reserved;
-  /// How long each device has been watched and found idle by this process, for devices without a
-  /// history of their own.
+  /// How long each device has been watched and found idle by this process, for devices whose own
+  /// history is missing or shorter than asked for. A device refused as not_idle starts again at 0;
+  /// one refused as not_watched_long goes on.
   std::vector<std::pair<DeviceId, Milliseconds>> watched_idle;
 };
 
+/// Chooses, by these rules beyond the names above:
+///
+/// Alone    without `memory` the device is taken whole: any claim refuses it, and any stranger that
+///          computes there (C, C+G, M+C), and memory above 64 MiB that nobody seen explains. A
+///          desktop (type G) never blocks; up to 1 GiB that it is not charged with is its own.
+/// Load     `max_utilization` is taken at its word. Without one, a device wanted whole is refused
+///          above 10 % only where no process at all is seen on it: then somebody in a hidden PID
+///          namespace computes there; a desktop's 20 % by Xorg is explained, and offered.
+/// Idle     by the driver's samples, else utilisation now, else the process list and memory.
+///          `unsupported`, `no permission` and `not sampled` fall to the next; `failed` refuses.
+///          Load on a device where only a desktop draws does not count against it.
+/// Kind     chosen devices are of one kind: a program reads one visible-devices variable.
+/// Best fit a share goes where least is left over. A device wanted whole says nothing about how
+///          much it needs: the card with the least memory (to the GiB), so that the large ones stay
+///          for those who ask for them (--memory, --only, --prefer most-free), but whole GPUs
+///          before MIG instances, which are for those who ask. Then the one a desktop uses least.
+/// Ties     by index, then MIG place, then identity: the same snapshot gives the same answer.
 [[nodiscard]] Placement place(const Snapshot& snapshot, const Request& request,
                               const PlaceLimits& limits = {});
 
 /// Bytes that can still be promised on a device: total, less every claim's larger of promised and
-/// used, less what strangers use. Absent with the reason where a part cannot be read.
+/// used by its processes, less what strangers use and the driver reserves. Absent with the reason
+/// where total or used cannot be read. Where the memory of a claim's process cannot be (WSL), it is
+/// counted among the strangers': the answer is then a lower bound and never promises too much.
 [[nodiscard]] Reading<Bytes> promisable_memory(const Device& device, const Snapshot& snapshot);
 
 /// The queue's order: what each earlier waiter takes or gathers is reserved, so that no later
 /// arrival delays an earlier one, and a waiter that cannot use what is free blocks nobody.
-/// Returns the devices reserved for those before `position` in `snapshot.waiters`.
+///
+/// Returns the devices that `own` has to leave to those before `position` in `snapshot.waiters`. A
+/// device on which an earlier share and `own` both fit is not among them. Each earlier request is
+/// placed on what remains after those before it; one that cannot start reserves what it gathered;
+/// one that cannot be read (a newer berth's) reserves what it gathered, whole.
+///
+/// Of `limits`, `reserved` and `watched_idle` count for all; `visible` is the asker's own affair.
+[[nodiscard]] std::vector<DeviceId> reserved_before(const Snapshot& snapshot, std::size_t position,
+                                                    const Request& own,
+                                                    const PlaceLimits& limits = {});
+
+/// The same for the waiter at `position`; past the end, or where its own request cannot be read,
+/// for one that wants whole devices.
 [[nodiscard]] std::vector<DeviceId> reserved_before(const Snapshot& snapshot, std::size_t position,
                                                     const PlaceLimits& limits = {});
 

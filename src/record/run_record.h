@@ -107,7 +107,9 @@ enum class RunState {
 
 /// The end of the main process.
 struct RunEnd {
-  WallTime at;
+  WallTime at;  // not known: the last sign of life
+  /// False: the keeper has gone without saying how the job ended; `exit` then says nothing.
+  bool known = true;
   Exit exit;
   /// Why berth ended it: "time limit", "stopped"; empty: it ended by itself.
   std::string because;

@@ -65,8 +65,9 @@ const Device* find_device(const DeviceId& id, const Snapshot& snapshot) {
 }
 
 const HostProcess* find_process(pid_t pid, const Snapshot& snapshot) {
-  const auto found = std::find_if(snapshot.processes.begin(), snapshot.processes.end(),
-                                  [&](const HostProcess& process) { return process.id.pid == pid; });
+  const auto found =
+      std::find_if(snapshot.processes.begin(), snapshot.processes.end(),
+                   [&](const HostProcess& process) { return process.id.pid == pid; });
   return found == snapshot.processes.end() ? nullptr : &*found;
 }
 
@@ -96,7 +97,9 @@ std::vector<const Claim*> claims_on(const DeviceId& device, const Snapshot& snap
 const Claim* claim_of(pid_t pid, const Snapshot& snapshot) {
   const HostProcess* process = find_process(pid, snapshot);
   for (const Claim& claim : snapshot.claims) {
-    if (claim.keeper.pid == pid || (claim.job && claim.job->pid == pid)) return &claim;
+    if (pid > 0 && claim.job && claim.job->pid == pid) return &claim;
+    if (claim.keeper.pid <= 0) continue;  // the lease does not say
+    if (claim.keeper.pid == pid) return &claim;
     if (process == nullptr) continue;
     const auto& parents = process->ancestors;
     if (std::find(parents.begin(), parents.end(), claim.keeper.pid) != parents.end()) return &claim;

@@ -1,0 +1,61 @@
+#pragma once
+// Signals as things to read instead of handlers that interrupt: a process that takes part in
+// somebody's job control blocks them all, reads each with its sender, and restores for its children
+// exactly what it was started with.
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/process.h"
+#include "base/result.h"
+
+namespace berth {
+
+struct ArrivedSignal {
+  int number = 0;
+  /// Made by the kernel: a key on the terminal, a closed terminal, a changed window.
+  bool from_kernel = false;
+  pid_t sender = 0;  // 0: the kernel, or a process of another PID namespace
+};
+
+/// All signals but faults, blocked in this process from open() on and read from a descriptor.
+class SignalQueue {
+ public:
+  [[nodiscard]] static Result<SignalQueue> open();
+  SignalQueue(SignalQueue&&) noexcept;
+  SignalQueue& operator=(SignalQueue&&) noexcept;
+  ~SignalQueue();  // leaves them blocked: what is pending must not strike later
+
+  [[nodiscard]] int descriptor() const { return fd_.get(); }
+  /// The next one that has arrived; nothing: none has.
+  [[nodiscard]] std::optional<ArrivedSignal> next();
+  /// For a forked child about to execute a job: the mask and the SIGCHLD disposition that open()
+  /// found.
+  void restore_original() const;
+
+ private:
+  struct Original;
+  SignalQueue(Fd fd, std::unique_ptr<Original> original);
+  Fd fd_;
+  std::unique_ptr<Original> original_;
+};
+
+/// Waits until one of the descriptors has something to read (or its other end has closed), or
+/// `patience` is over; nothing: as long as it takes. Says for each descriptor whether.
+[[nodiscard]] std::vector<bool> wait_readable(const std::vector<int>& descriptors,
+                                              std::optional<Duration> patience);
+
+/// Stops this process as the signal does by default (SIGTSTP, SIGTTIN, SIGTTOU, SIGSTOP); returns
+/// when continued, or at once where the system ignores it (nobody could continue us).
+void stop_self(int signal);
+
+/// Dies of the same signal without a core dump; where it did not kill, or the job exited by itself,
+/// returns the exit code to use.
+[[nodiscard]] int end_like(const Exit& exit);
+
+}  // namespace berth

@@ -1,0 +1,186 @@
+// Which directory is the ledger, and whether it can be trusted with it.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/tr.h"
+#include "lease/ledger.h"
+#include "lease/ledger_directory.h"
+
+namespace berth {
+
+namespace {
+
+struct stat facts_of(int fd) {
+  struct stat facts{};
+  if (::fstat(fd, &facts) != 0) facts = {};
+  return facts;
+}
+
+Result<Fd> open_directory(const std::string& path) {
+  return open_fd(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+}
+
+Result<void> check_local(int fd, const std::string& path) {
+  struct statfs facts{};
+  if (::fstatfs(fd, &facts) != 0) return fail_system("examine " + path, errno);
+  if (is_local_file_system(static_cast<std::uint64_t>(facts.f_type))) return {};
+  return fail(ErrorCode::unsupported,
+              trf("{} is on a network or user-space file system, where locks cannot be relied on; "
+                  "set BERTH_LEDGER to a directory on a local disk, or ask the administrator for "
+                  "`sudo berth setup`",
+                  path));
+}
+
+/// Without O_CREAT first: in a sticky directory fs.protected_regular refuses O_CREAT on a file of
+/// somebody else, even one that is there.
+Result<void> make_host_lock(int directory, const std::string& path) {
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    if (open_host_lock(directory)) return {};
+    const Fd made(::openat(directory, host_lock_name,
+                           O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+    if (made.is_open()) {
+      ::fchmod(made.get(), 0666);  // whatever the umask; the directory says who may come in
+      return {};
+    }
+    if (errno != EEXIST) return fail_system("create " + path + "/" + host_lock_name, errno);
+  }
+  return fail(ErrorCode::invalid, trf("{}/{} is not a file that can be locked; remove it", path,
+                                      std::string_view(host_lock_name)));
+}
+
+Result<Fd> open_own(const std::string& path) {
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+    return fail_system("create the ledger " + path, errno);
+  }
+  auto directory = open_directory(path);
+  const std::string step =
+      trf("remove or rename it, or set BERTH_LEDGER to a directory of your own (0700, local disk)");
+  if (!directory) {
+    return fail(ErrorCode::invalid, trf("{} is not a directory that can be opened ({}); {}", path,
+                                        directory.error().message(), step));
+  }
+  const struct stat facts = facts_of(directory->get());
+  if (facts.st_uid != ::geteuid()) {
+    return fail(ErrorCode::no_permission,
+                trf("{} belongs to user {}, not to you; {}", path, facts.st_uid, step));
+  }
+  if ((facts.st_mode & 0077U) != 0) {
+    return fail(ErrorCode::no_permission, trf("{} is open to others (mode {:o}); `chmod 700 {}`",
+                                              path, facts.st_mode & 07777U, path));
+  }
+  if (auto local = check_local(directory->get(), path); !local) {
+    return std::unexpected(std::move(local).error());
+  }
+  return directory;
+}
+
+Result<Fd> open_named(const std::string& path) {
+  if (auto made = make_directories(path, 0700); !made) {
+    return std::unexpected(
+        std::move(made).error().because(tr("making the ledger BERTH_LEDGER names")));
+  }
+  auto directory = open_fd(path, O_RDONLY | O_DIRECTORY);
+  if (!directory) return directory;
+  if (auto local = check_local(directory->get(), path); !local) {
+    return std::unexpected(std::move(local).error());
+  }
+  return directory;
+}
+
+}  // namespace
+
+bool is_local_file_system(std::uint64_t magic) {
+  // linux/magic.h and the file systems' own sources.
+  switch (magic & 0xFFFFFFFFU) {
+    case 0x6969:      // NFS
+    case 0x517B:      // SMB
+    case 0xFE534D42:  // SMB2
+    case 0xFF534D42:  // CIFS
+    case 0x65735546:  // FUSE: sshfs and the like
+    case 0x5346414F:  // AFS (OpenAFS)
+    case 0x6B414653:  // AFS (kernel)
+    case 0x73757245:  // Coda
+    case 0x01021997:  // 9P
+    case 0x00C36400:  // Ceph
+    case 0x0BD00BD0:  // Lustre
+    case 0x47504653:  // GPFS
+    case 0x19830326:  // BeeGFS
+    case 0xAAD7AAEA:  // PanFS
+    case 0x01161970:  // GFS2
+    case 0x7461636F:  // OCFS2
+    case 0x0187:      // autofs
+      return false;
+    default:
+      return true;
+  }
+}
+
+Result<Fd> open_host_lock(int directory) {
+  const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  Fd fd(::openat(directory, host_lock_name, flags));
+  if (!fd.is_open()) return fail_system("open the ledger's host.lock", errno);
+  if (!S_ISREG(facts_of(fd.get()).st_mode)) {
+    return fail(ErrorCode::invalid, "the ledger's host.lock is not a regular file");
+  }
+  return fd;
+}
+
+bool is_trusted_shared_ledger(const std::string& path) {
+  const auto directory = open_directory(path);
+  if (!directory) return false;
+  const struct stat facts = facts_of(directory->get());
+  if (facts.st_uid != 0 || (facts.st_mode & 07777U) != 01777) return false;
+  const auto lock = open_host_lock(directory->get());
+  if (!lock) return false;
+  const struct stat lock_facts = facts_of(lock->get());
+  return lock_facts.st_uid == 0 && lock_facts.st_nlink == 1;
+}
+
+Result<LedgerPlace> find_ledger(const std::optional<std::string>& named,
+                                const std::string& shared_root, const std::string& own_root) {
+  if (named && !named->empty()) {
+    return LedgerPlace{.directory = *named, .kind = LedgerPlace::Kind::named};
+  }
+  if (is_trusted_shared_ledger(shared_root)) {
+    return LedgerPlace{.directory = shared_root, .kind = LedgerPlace::Kind::shared};
+  }
+  return LedgerPlace{.directory = own_root + "/berth-" + std::to_string(::geteuid()),
+                     .kind = LedgerPlace::Kind::own};
+}
+
+Result<Fd> open_ledger_directory(const LedgerPlace& place) {
+  switch (place.kind) {
+    case LedgerPlace::Kind::shared: {
+      if (!is_trusted_shared_ledger(place.directory)) {
+        return fail(ErrorCode::no_permission,
+                    trf("{} is not a ledger made by `sudo berth setup` (root's, mode 1777, with "
+                        "root's host.lock in it); run it again",
+                        place.directory));
+      }
+      return open_directory(place.directory);
+    }
+    case LedgerPlace::Kind::own: {
+      auto directory = open_own(place.directory);
+      if (!directory) return directory;
+      if (auto made = make_host_lock(directory->get(), place.directory); !made) {
+        return std::unexpected(std::move(made).error());
+      }
+      return directory;
+    }
+    case LedgerPlace::Kind::named: {
+      auto directory = open_named(place.directory);
+      if (!directory) return directory;
+      if (auto made = make_host_lock(directory->get(), place.directory); !made) {
+        return std::unexpected(std::move(made).error());
+      }
+      return directory;
+    }
+  }
+  return fail(ErrorCode::invalid, "no such kind of ledger");
+}
+
+}  // namespace berth

@@ -1,0 +1,240 @@
+#include "lease/lease_text.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "base/text.h"
+
+namespace berth {
+
+namespace {
+
+constexpr std::string_view lease_magic = "berth-lease";
+constexpr std::string_view ticket_magic = "berth-ticket";
+constexpr std::size_t most_devices = 512;
+constexpr std::size_t longest_device_name = 128;
+
+/// A device's name on line 1: no blank, comma or control character can end a field early.
+bool is_plain_name(std::string_view name) {
+  if (name.empty() || name.size() > longest_device_name) return false;
+  return std::all_of(name.begin(), name.end(),
+                     [](char c) { return c > ' ' && c < 127 && c != ','; });
+}
+
+/// One line per value: control characters and '%' as %XX.
+std::string escaped(std::string_view value) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  for (const char c : value) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7f && c != '%') {
+      text += c;
+    } else {
+      text += '%';
+      text += digits[byte >> 4U];
+      text += digits[byte & 15U];
+    }
+  }
+  return text;
+}
+
+std::optional<unsigned> hex_digit(char c) {
+  if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
+  if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a') + 10;
+  if (c >= 'A' && c <= 'F') return static_cast<unsigned>(c - 'A') + 10;
+  return std::nullopt;
+}
+
+std::string unescaped(std::string_view text) {
+  std::string value;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '%' && i + 2 < text.size()) {
+      const auto high = hex_digit(text[i + 1]);
+      const auto low = hex_digit(text[i + 2]);
+      if (high && low) {
+        value += static_cast<char>(*high << 4U | *low);
+        i += 2;
+        continue;
+      }
+    }
+    value += text[i];
+  }
+  return value;
+}
+
+std::string joined(const std::vector<DeviceId>& devices) {
+  std::string list;
+  for (const DeviceId& device : devices) {
+    if (!is_plain_name(device.text())) continue;
+    if (!list.empty()) list += ',';
+    list += device.text();
+  }
+  return list;
+}
+
+std::string as_text(ProcessId process) {
+  return std::to_string(process.pid) + " " + std::to_string(process.start_ticks);
+}
+
+std::optional<ProcessId> parse_process(std::string_view text) {
+  const auto parts = split(text, ' ');
+  if (parts.size() != 2) return std::nullopt;
+  const auto pid = parse_unsigned(parts[0]);
+  const auto ticks = parse_unsigned(parts[1]);
+  if (!pid || !ticks || *pid == 0 || *pid > std::numeric_limits<pid_t>::max()) return std::nullopt;
+  return ProcessId{.pid = static_cast<pid_t>(*pid), .start_ticks = *ticks};
+}
+
+template <class T>
+bool read_number(std::string_view text, T& number) {
+  const auto value = parse_unsigned(text);
+  if (!value || *value > static_cast<std::uint64_t>(std::numeric_limits<T>::max())) return false;
+  number = static_cast<T>(*value);
+  return true;
+}
+
+/// Calls `line(key, value)` for each whole "key=value" line after line 1. A last line without its
+/// end was being written when its writer died.
+template <class Line>
+void for_each_field(std::string_view text, Line line) {
+  std::size_t start = text.find('\n');
+  while (start != std::string_view::npos) {
+    const std::size_t end = text.find('\n', start + 1);
+    if (end == std::string_view::npos) return;
+    const std::string_view field = text.substr(start + 1, end - start - 1);
+    const std::size_t equals = field.find('=');
+    if (equals != std::string_view::npos) line(field.substr(0, equals), field.substr(equals + 1));
+    start = end;
+  }
+}
+
+Result<std::vector<std::string_view>> first_line(std::string_view text, std::string_view magic,
+                                                 std::size_t fields) {
+  const std::size_t end = text.find('\n');
+  if (end == std::string_view::npos) return fail(ErrorCode::invalid, "line 1 has no end");
+  auto parts = split(text.substr(0, end), ' ');
+  if (parts[0] != magic) {
+    return fail(ErrorCode::invalid, "line 1 does not begin with " + std::string(magic));
+  }
+  if (parts.size() < fields) return fail(ErrorCode::invalid, "line 1 is too short");
+  return parts;
+}
+
+Result<std::vector<ClaimedDevice>> parse_devices(std::string_view bytes, std::string_view exclusive,
+                                                 std::string_view names) {
+  const auto devices = split(names, ',');
+  const auto promises = split(bytes, ',');
+  if (devices.size() > most_devices) return fail(ErrorCode::invalid, "line 1: too many devices");
+  if (exclusive != "0" && exclusive != "1") {
+    return fail(ErrorCode::invalid, "line 1: exclusive is neither 0 nor 1");
+  }
+  std::vector<ClaimedDevice> claimed;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (!is_plain_name(devices[i])) return fail(ErrorCode::invalid, "line 1: not a device name");
+    ClaimedDevice device{.device = DeviceId(std::string(devices[i]))};
+    if (exclusive == "0") {
+      const auto promised = i < promises.size() ? parse_unsigned(promises[i]) : std::nullopt;
+      if (!promised) return fail(ErrorCode::invalid, "line 1: no bytes for a shared device");
+      device.promised = Bytes(*promised);
+    }
+    claimed.push_back(std::move(device));
+  }
+  return claimed;
+}
+
+}  // namespace
+
+Result<std::string> write_lease(const LeaseText& lease) {
+  if (lease.devices.empty() || lease.devices.size() > most_devices) {
+    return fail(ErrorCode::invalid, "a lease is for 1 to 512 devices");
+  }
+  const bool exclusive = !lease.devices.front().promised;
+  std::string bytes;
+  std::string names;
+  for (const ClaimedDevice& device : lease.devices) {
+    if (!is_plain_name(device.device.text())) {
+      return fail(ErrorCode::invalid,
+                  "\"" + device.device.text() + "\" cannot be written down as a device's name");
+    }
+    if (exclusive != !device.promised) {
+      return fail(ErrorCode::invalid, "a lease has its devices whole or shares all of them");
+    }
+    if (!names.empty()) {
+      bytes += ',';
+      names += ',';
+    }
+    bytes += std::to_string(device.promised.value_or(Bytes{0}).count());
+    names += device.device.text();
+  }
+  std::string text(lease_magic);
+  text += " " + std::to_string(lease.format) + " " + std::to_string(lease.uid) + " " + bytes +
+          (exclusive ? " 1 " : " 0 ") + names + "\n";
+  text += "run=" + escaped(lease.run) + "\ncommand=" + escaped(lease.command) + "\n";
+  if (lease.keeper) text += write_description(*lease.keeper, lease.job);
+  return text;
+}
+
+std::string write_description(ProcessId keeper, std::optional<ProcessId> job) {
+  std::string text = "keeper=" + as_text(keeper) + "\n";
+  if (job) text += "job=" + as_text(*job) + "\n";
+  return text;
+}
+
+Result<LeaseText> parse_lease(std::string_view text) {
+  const auto line = first_line(text, lease_magic, 6);
+  if (!line) return std::unexpected(line.error());
+  LeaseText lease;
+  if (!read_number((*line)[1], lease.format) || lease.format == 0 ||
+      !read_number((*line)[2], lease.uid)) {
+    return fail(ErrorCode::invalid, "line 1: no format or no user id");
+  }
+  auto devices = parse_devices((*line)[3], (*line)[4], (*line)[5]);
+  if (!devices) return std::unexpected(std::move(devices).error());
+  lease.devices = *std::move(devices);
+  if (lease.format > ledger_format) return lease;
+  for_each_field(text, [&lease](std::string_view key, std::string_view value) {
+    if (key == "run") lease.run = unescaped(value);
+    if (key == "command") lease.command = unescaped(value);
+    if (key == "keeper") lease.keeper = parse_process(value);
+    if (key == "job") lease.job = parse_process(value);
+  });
+  return lease;
+}
+
+std::string write_ticket(const TicketText& ticket) {
+  std::string text(ticket_magic);
+  text += " " + std::to_string(ticket.format) + " " + std::to_string(ticket.uid) + " " +
+          std::to_string(ticket.order) + " " + std::to_string(ticket.not_before_ns) + "\n";
+  text += "process=" + as_text(ticket.process) + "\n";
+  text += "command=" + escaped(ticket.command) + "\n";
+  text += "wants=" + escaped(ticket.wants) + "\n";
+  text += "request=" + escaped(ticket.request) + "\n";
+  text += "devices=" + joined(ticket.devices) + "\n";
+  return text;
+}
+
+Result<TicketText> parse_ticket(std::string_view text) {
+  const auto line = first_line(text, ticket_magic, 5);
+  if (!line) return std::unexpected(line.error());
+  TicketText ticket;
+  if (!read_number((*line)[1], ticket.format) || ticket.format == 0 ||
+      !read_number((*line)[2], ticket.uid) || !read_number((*line)[3], ticket.order) ||
+      !read_number((*line)[4], ticket.not_before_ns)) {
+    return fail(ErrorCode::invalid, "line 1: no format, user id or place in the queue");
+  }
+  if (ticket.format > ledger_format) return ticket;
+  for_each_field(text, [&ticket](std::string_view key, std::string_view value) {
+    if (key == "process") ticket.process = parse_process(value).value_or(ProcessId{});
+    if (key == "command") ticket.command = unescaped(value);
+    if (key == "wants") ticket.wants = unescaped(value);
+    if (key == "request") ticket.request = unescaped(value);
+    if (key != "devices" || value.empty()) return;
+    for (const std::string_view name : split(value, ',')) {
+      if (ticket.devices.size() < most_devices) ticket.devices.emplace_back(std::string(name));
+    }
+  });
+  return ticket;
+}
+
+}  // namespace berth

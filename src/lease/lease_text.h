@@ -1,0 +1,62 @@
+#pragma once
+// The ledger's files as text (doc/FORMATS.md, "Ledger"): pure, bytes in and values out. What is
+// read here was written by strangers.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "snapshot/claim.h"
+
+namespace berth {
+
+/// The newest format this program writes and understands beyond line 1.
+constexpr unsigned ledger_format = 1;
+/// How the queue is ordered (run/acquire.cc). The lowest number in the queue applies.
+constexpr unsigned order_rule = 1;
+
+/// A lease file's content. Line 1 gives the claim; the rest only describes.
+struct LeaseText {
+  unsigned format = ledger_format;
+  uid_t uid = 0;
+  std::vector<ClaimedDevice> devices;
+  std::string run;
+  std::string command;
+  std::optional<ProcessId> keeper;
+  std::optional<ProcessId> job;
+  friend bool operator==(const LeaseText&, const LeaseText&) = default;
+};
+
+/// invalid: no device, a device with no plain name, or whole devices and shares in one lease.
+[[nodiscard]] Result<std::string> write_lease(const LeaseText& lease);
+/// invalid: line 1 is not that of a lease. A newer format is read as far as line 1.
+[[nodiscard]] Result<LeaseText> parse_lease(std::string_view text);
+/// Lines to append to a lease: who its keeper and its job are.
+[[nodiscard]] std::string write_description(ProcessId keeper, std::optional<ProcessId> job);
+
+/// A ticket file's content.
+struct TicketText {
+  unsigned format = ledger_format;
+  uid_t uid = 0;
+  unsigned order = order_rule;
+  /// The place in the queue (nanoseconds since 1970) of the last ticket seen when this one was
+  /// made: it stands behind that one even where the date was set back in between. As it can only
+  /// move its own ticket backwards, nobody gains by lying.
+  std::int64_t not_before_ns = 0;
+  ProcessId process;
+  std::string command;
+  std::string wants;
+  std::string request;
+  std::vector<DeviceId> devices;  // what it could ever be given, for `gathered`
+  friend bool operator==(const TicketText&, const TicketText&) = default;
+};
+
+[[nodiscard]] std::string write_ticket(const TicketText& ticket);
+/// invalid: line 1 is not that of a ticket. A newer format is read as far as line 1.
+[[nodiscard]] Result<TicketText> parse_ticket(std::string_view text);
+
+}  // namespace berth

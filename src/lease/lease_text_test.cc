@@ -1,0 +1,103 @@
+#include "lease/lease_text.h"
+
+#include <gmock/gmock.h>
+
+namespace berth {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+using namespace literals;
+
+LeaseText a_share() {
+  return {.uid = 1000,
+          .devices = {{DeviceId("GPU-a"), 10_GiB}, {DeviceId("GPU-b"), 5_GiB}},
+          .run = "r1",
+          .command = "python -c 'print(1)\n' 100%",
+          .keeper = ProcessId{.pid = 4711, .start_ticks = 99},
+          .job = ProcessId{.pid = 4712, .start_ticks = 100}};
+}
+
+TEST(LeaseText, ComesBackAsItWasWritten) {
+  const auto text = write_lease(a_share());
+  ASSERT_TRUE(text) << text.error().message();
+  const auto back = parse_lease(*text);
+  ASSERT_TRUE(back) << back.error().message();
+  EXPECT_EQ(*back, a_share());
+}
+
+TEST(LeaseText, LineOneIsFrozen) {
+  EXPECT_THAT(*write_lease(a_share()),
+              StartsWith("berth-lease 1 1000 10737418240,5368709120 0 GPU-a,GPU-b\n"));
+  const LeaseText whole{.uid = 7, .devices = {{DeviceId("00000000:3b:00.0"), std::nullopt}}};
+  EXPECT_THAT(*write_lease(whole), StartsWith("berth-lease 1 7 0 1 00000000:3b:00.0\n"));
+}
+
+TEST(LeaseText, OfANewerFormatIsReadAsFarAsLineOne) {
+  const auto lease =
+      parse_lease("berth-lease 9 1000 0 1 GPU-a,GPU-b more fields\nrun: {\"x\": 1}\n");
+  ASSERT_TRUE(lease) << lease.error().message();
+  EXPECT_EQ(lease->format, 9U);
+  ASSERT_EQ(lease->devices.size(), 2U);
+  EXPECT_EQ(lease->devices[1].device, DeviceId("GPU-b"));
+  EXPECT_EQ(lease->devices[1].promised, std::nullopt);
+}
+
+TEST(LeaseText, WhoseLastLineWasCutByACrashKeepsTheOthers) {
+  const auto lease = parse_lease("berth-lease 1 1 0 1 GPU-a\nrun=r1\nkeeper=4711 12");
+  ASSERT_TRUE(lease);
+  EXPECT_EQ(lease->run, "r1");
+  EXPECT_EQ(lease->keeper, std::nullopt);
+}
+
+TEST(LeaseText, IsRefusedWhereLineOneSaysNoClaim) {
+  for (const std::string text :
+       {"", "\n", "berth-lease", "berth-lease 1 1 0 1 GPU-a", "lease 1 1 0 1 GPU-a\n",
+        "berth-lease 0 1 0 1 GPU-a\n", "berth-lease x 1 0 1 GPU-a\n",
+        "berth-lease 1 -1 0 1 GPU-a\n", "berth-lease 1 1 0 2 GPU-a\n",
+        "berth-lease 1 1 x 0 GPU-a\n", "berth-lease 1 1 0 1 \n",
+        "berth-lease 1 1 0 1 GPU-a,,GPU-b\n", "berth-lease 1 1 10 0 GPU-a,GPU-b\n",
+        "berth-lease 1 99999999999 0 1 GPU-a\n"}) {
+    EXPECT_FALSE(parse_lease(text)) << text;
+  }
+}
+
+TEST(LeaseText, CannotBeWrittenForWhatWouldBreakLineOne) {
+  for (const std::string name : {"", "a b", "a,b", "a\nb", "a\x7f"}) {
+    EXPECT_FALSE(write_lease({.devices = {{DeviceId(name), std::nullopt}}})) << name;
+  }
+  EXPECT_FALSE(write_lease({.devices = {}}));
+  EXPECT_FALSE(
+      write_lease({.devices = {{DeviceId("GPU-a"), std::nullopt}, {DeviceId("GPU-b"), 1_GiB}}}));
+}
+
+TEST(TicketText, ComesBackAsItWasWritten) {
+  const TicketText ticket{.uid = 1000,
+                          .not_before_ns = 1'760'000'000'000'000'000,
+                          .process = {.pid = 12, .start_ticks = 34},
+                          .command = "a=b\tc",
+                          .wants = "-n 2",
+                          .request = "{\"devices\":2}",
+                          .devices = {DeviceId("GPU-a"), DeviceId("GPU-b")}};
+  const auto back = parse_ticket(write_ticket(ticket));
+  ASSERT_TRUE(back) << back.error().message();
+  EXPECT_EQ(*back, ticket);
+}
+
+TEST(TicketText, OfANewerFormatKeepsItsPlace) {
+  const auto ticket = parse_ticket("berth-ticket 2 1000 5 77 whatever\nrequest=new\n");
+  ASSERT_TRUE(ticket);
+  EXPECT_EQ(ticket->not_before_ns, 77);
+  EXPECT_EQ(ticket->order, 5U);
+  EXPECT_EQ(ticket->request, "");
+}
+
+TEST(TicketText, IsRefusedWhereLineOneIsBroken) {
+  for (const std::string text : {"", "berth-ticket 1 1 1\n", "berth-ticket 1 1 1 x\n",
+                                 "berth-ticket 1 1 1 99999999999999999999\n"}) {
+    EXPECT_FALSE(parse_ticket(text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace berth

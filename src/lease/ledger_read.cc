@@ -1,0 +1,298 @@
+// Reading the ledger: every file in it may be a stranger's. Nothing here takes a lock.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "base/tr.h"
+#include "lease/lease_text.h"
+#include "lease/ledger.h"
+#include "lease/ledger_directory.h"
+#include "lease/ledger_locks.h"
+
+namespace berth {
+
+namespace {
+
+/// A lease on 512 devices is smaller. Of a larger file the beginning is read, and that is said.
+constexpr std::size_t largest_file = 64 << 10;
+
+struct Entry {
+  struct stat facts{};
+  std::string text;
+};
+
+Problem problem_with(const std::string& name, std::string code, std::string message,
+                     const LedgerPlace& place) {
+  return {.source = "ledger",
+          .code = std::move(code),
+          .message = place.directory + "/" + name + ": " + std::move(message),
+          .remedy = trf("its owner (or root) can remove it: rm {}/{}", place.directory, name)};
+}
+
+/// At most `largest_file` bytes: a huge file costs no more than a small one.
+Result<std::string> read_beginning(int fd) {
+  std::string text;
+  std::array<char, 4096> block;
+  while (text.size() < largest_file) {
+    const ssize_t got = ::pread(fd, block.data(), block.size(), static_cast<off_t>(text.size()));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail_system("read", errno);
+    if (got == 0) break;
+    text.append(block.data(), static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
+/// Nothing: the file is gone, or dead, or no file of a ledger at all (then `problems` says so).
+std::optional<Entry> read_living(int directory, const std::string& name, ByteRange life,
+                                 const LedgerPlace& place, std::vector<Problem>& problems,
+                                 Fd& keep) {
+  auto fd = open_entry(directory, name);
+  if (!fd) {
+    if (fd.error().code() != ErrorCode::not_found) {
+      problems.push_back(problem_with(name, "unreadable", fd.error().message(), place));
+    }
+    return std::nullopt;
+  }
+  Entry entry;
+  if (::fstat(fd->get(), &entry.facts) != 0) return std::nullopt;
+  if (!S_ISREG(entry.facts.st_mode)) {
+    problems.push_back(
+        problem_with(name, "not_a_file", std::string(tr("not a regular file")), place));
+    return std::nullopt;
+  }
+  const auto locked = find_ofd_lock(fd->get(), life);
+  if (!locked) {
+    problems.push_back(problem_with(name, "unreadable", locked.error().message(), place));
+    return std::nullopt;
+  }
+  if (!locked->has_value()) return std::nullopt;
+  auto text = read_beginning(fd->get());
+  if (!text) {
+    problems.push_back(problem_with(name, "unreadable", text.error().message(), place));
+    return std::nullopt;
+  }
+  entry.text = *std::move(text);
+  if (entry.facts.st_nlink > 1) {
+    problems.push_back(
+        problem_with(name, "hard_linked", std::string(tr("it has a second name")), place));
+  }
+  if (entry.facts.st_size > static_cast<off_t>(largest_file)) {
+    problems.push_back(problem_with(name, "too_large", std::string(tr("far too large")), place));
+  }
+  keep = *std::move(fd);
+  return entry;
+}
+
+std::int64_t changed_ns(const struct stat& facts) {
+  return static_cast<std::int64_t>(facts.st_ctim.tv_sec) * 1'000'000'000 + facts.st_ctim.tv_nsec;
+}
+
+WallTime changed_at(const struct stat& facts) { return {changed_ns(facts) / 1'000'000}; }
+
+std::string without(std::string_view prefix, const std::string& name) {
+  return name.substr(prefix.size());
+}
+
+/// A place further than this is a lie or a broken clock: 2262 is where nanoseconds end.
+constexpr std::int64_t furthest_place = 9'000'000'000'000'000'000;
+
+struct FoundTicket {
+  std::int64_t place_ns = 0;
+  std::int64_t arrived_ns = 0;
+  Waiter waiter;
+  WaiterState state;
+};
+
+WaiterState state_of(int fd, std::string id) {
+  WaiterState state{.id = std::move(id)};
+  const auto passed = find_ofd_lock(fd, ticket_passed);
+  state.passed = passed && passed->has_value();
+  const auto beat = find_ofd_lock(fd, ticket_beat);
+  if (beat && *beat) state.beat = instant_of_beat(**beat);
+  return state;
+}
+
+std::vector<DeviceId> gathered_by(int fd, const std::vector<DeviceId>& devices) {
+  std::vector<DeviceId> gathered;
+  off_t from = ticket_gathered.start;
+  const off_t end = ticket_gathered.start + ticket_gathered.length;
+  while (from < end) {
+    const auto found = find_ofd_lock(fd, {.start = from, .length = end - from});
+    if (!found || !*found) break;
+    const auto index = static_cast<std::size_t>(std::max(**found, from) - ticket_gathered.start);
+    if (index < devices.size()) gathered.push_back(devices[index]);
+    from = ticket_gathered.start + static_cast<off_t>(index) + 1;
+  }
+  return gathered;
+}
+
+Claim claim_from(LeaseText text, std::string id, const struct stat& facts) {
+  Claim claim;
+  claim.id = std::move(id);
+  claim.run = std::move(text.run);
+  claim.uid = facts.st_uid;
+  claim.keeper = text.keeper.value_or(ProcessId{});
+  claim.job = text.job;
+  claim.command = std::move(text.command);
+  claim.since = changed_at(facts);
+  claim.devices = std::move(text.devices);
+  claim.parsed = text.format <= ledger_format;
+  return claim;
+}
+
+}  // namespace
+
+std::optional<WaiterState> Ledger::waiter_state(const std::string& id) const {
+  const auto fd = open_entry(directory_.get(), std::string(ticket_prefix) + id);
+  if (!fd) return std::nullopt;
+  const auto alive = find_ofd_lock(fd->get(), ticket_life);
+  if (!alive || !alive->has_value()) return std::nullopt;
+  return state_of(fd->get(), id);
+}
+
+Result<LedgerView> Ledger::read() const { return scan(nullptr); }
+
+Result<LedgerView> Ledger::read_with_tickets(const std::vector<std::string>& ids) const {
+  return scan(&ids);
+}
+
+namespace {
+
+/// One reading of the directory.
+class Scan {
+ public:
+  Scan(int directory, const LedgerPlace& place, std::map<uid_t, std::string>& user_names)
+      : directory_(directory), place_(place), user_names_(user_names) {}
+
+  void add_lease(const std::string& name) {
+    Fd fd;
+    const auto entry = read_living(directory_, name, lease_life, place_, view.problems, fd);
+    if (!entry || !is_first_sight(entry->facts)) return;
+    auto text = parse_lease(entry->text);
+    if (!text) {
+      view.problems.push_back(problem_with(name, "broken", text.error().message(), place_));
+      return;
+    }
+    compare(name, text->uid, entry->facts.st_uid, text->format);
+    Claim claim = claim_from(*std::move(text), without(lease_prefix, name), entry->facts);
+    claim.user = user_name(claim.uid);
+    view.claims.push_back(std::move(claim));
+  }
+
+  void add_ticket(const std::string& name) {
+    Fd fd;
+    const auto entry = read_living(directory_, name, ticket_life, place_, view.problems, fd);
+    if (!entry || !is_first_sight(entry->facts)) return;
+    auto text = parse_ticket(entry->text);
+    if (!text) {
+      view.problems.push_back(problem_with(name, "broken", text.error().message(), place_));
+      return;
+    }
+    compare(name, text->uid, entry->facts.st_uid, text->format);
+    FoundTicket ticket;
+    ticket.arrived_ns = changed_ns(entry->facts);
+    ticket.place_ns =
+        std::max(ticket.arrived_ns, std::min(text->not_before_ns, furthest_place) + 1);
+    ticket.state = state_of(fd.get(), without(ticket_prefix, name));
+    Waiter& waiter = ticket.waiter;
+    waiter.id = ticket.state.id;
+    waiter.uid = entry->facts.st_uid;
+    waiter.user = user_name(waiter.uid);
+    waiter.process = text->process;
+    waiter.command = std::move(text->command);
+    waiter.wants = std::move(text->wants);
+    waiter.request = std::move(text->request);
+    waiter.since = changed_at(entry->facts);
+    waiter.gathered = gathered_by(fd.get(), text->devices);
+    tickets_.push_back(std::move(ticket));
+  }
+
+  void add_foreign(const std::string& name) {
+    view.problems.push_back(
+        problem_with(name, "foreign_file", std::string(tr("not a file of the ledger")), place_));
+  }
+
+  /// Sorts everything. Returns the furthest place in the queue.
+  std::int64_t finish() {
+    std::sort(view.claims.begin(), view.claims.end(), [](const Claim& a, const Claim& b) {
+      return std::tie(a.since, a.id) < std::tie(b.since, b.id);
+    });
+    std::sort(tickets_.begin(), tickets_.end(), [](const FoundTicket& a, const FoundTicket& b) {
+      return std::tie(a.place_ns, a.arrived_ns, a.waiter.id) <
+             std::tie(b.place_ns, b.arrived_ns, b.waiter.id);
+    });
+    for (FoundTicket& ticket : tickets_) {
+      view.waiters.push_back(std::move(ticket.waiter));
+      view.states.push_back(std::move(ticket.state));
+    }
+    return tickets_.empty() ? 0 : tickets_.back().place_ns;
+  }
+
+  LedgerView view;
+
+ private:
+  /// A hard link is no second lease.
+  bool is_first_sight(const struct stat& facts) {
+    return seen_.emplace(facts.st_dev, facts.st_ino).second;
+  }
+
+  const std::string& user_name(uid_t uid) {
+    const auto known = user_names_.find(uid);
+    if (known != user_names_.end()) return known->second;
+    return user_names_.emplace(uid, local_user_name(uid)).first->second;
+  }
+
+  void compare(const std::string& name, uid_t said, uid_t owner, unsigned format) {
+    if (said != owner) {
+      view.problems.push_back(problem_with(
+          name, "wrong_owner", trf("says user {} and belongs to user {}", said, owner), place_));
+    }
+    if (format > ledger_format) {
+      Problem problem = problem_with(
+          name, "newer_format",
+          trf("written by a newer berth (format {}); only its first line was read", format),
+          place_);
+      problem.remedy = tr("bring this berth up to date");
+      view.problems.push_back(std::move(problem));
+    }
+  }
+
+  int directory_;
+  const LedgerPlace& place_;
+  std::map<uid_t, std::string>& user_names_;
+  std::set<std::pair<dev_t, ino_t>> seen_;
+  std::vector<FoundTicket> tickets_;
+};
+
+}  // namespace
+
+Result<LedgerView> Ledger::scan(const std::vector<std::string>* tickets) const {
+  const auto names = names_in(directory_.get());
+  if (!names) return std::unexpected(names.error());
+  Scan scan(directory_.get(), place_, user_names_);
+  for (const std::string& name : *names) {
+    if (name.starts_with(lease_prefix)) {
+      scan.add_lease(name);
+    } else if (name.starts_with(ticket_prefix)) {
+      if (tickets == nullptr) scan.add_ticket(name);
+    } else if (name != host_lock_name && !name.starts_with(temporary_prefix)) {
+      scan.add_foreign(name);
+    }
+  }
+  if (tickets != nullptr) {
+    for (const std::string& id : *tickets) scan.add_ticket(std::string(ticket_prefix) + id);
+  }
+  last_place_ns_ = std::max(last_place_ns_, scan.finish());
+  return std::move(scan.view);
+}
+
+}  // namespace berth

@@ -1,0 +1,412 @@
+#include "lease/ledger.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "base/lock.h"
+#include "base/process.h"
+#include "lease/ledger_directory.h"
+#include "lease/ledger_locks.h"
+#include "lease/setup.h"
+#include "lease/watch.h"
+
+namespace berth {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+using namespace literals;
+
+/// A ledger in a folder of its own that goes with the test.
+class LedgerTest : public testing::Test {
+ protected:
+  LedgerTest() {
+    std::string name = testing::TempDir() + "berth-ledger-XXXXXX";
+    folder_ = ::mkdtemp(name.data());
+    path_ = folder_ + "/ledger";
+  }
+  ~LedgerTest() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+
+  Ledger open_ledger() {
+    auto ledger = Ledger::open({.directory = path_, .kind = LedgerPlace::Kind::named}, clock_);
+    EXPECT_TRUE(ledger) << ledger.error().message();
+    return *std::move(ledger);
+  }
+  Result<Lease> claim(Ledger& ledger, std::vector<ClaimedDevice> devices) {
+    const auto lock = ledger.lock(seconds(1));
+    if (!lock) return std::unexpected(lock.error());
+    return ledger.claim(*lock, {.run = "r1", .command = "python a.py", .devices = devices});
+  }
+  Ticket queue(Ledger& ledger, const std::string& command) {
+    const auto lock = ledger.lock(seconds(1));
+    EXPECT_TRUE(lock);
+    auto ticket = ledger.queue(*lock, {.command = command,
+                                       .wants = "-n 1",
+                                       .request = "{}",
+                                       .devices = {DeviceId("A"), DeviceId("B"), DeviceId("C")}});
+    EXPECT_TRUE(ticket) << ticket.error().message();
+    return *std::move(ticket);
+  }
+  /// A file as a stranger or a newer berth would leave it; locked while the Fd lives.
+  Fd put(const std::string& name, const std::string& text, bool locked = true) {
+    Fd fd(::open((path_ + "/" + name).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+    EXPECT_TRUE(write_all(fd.get(), text));
+    if (locked) {
+      EXPECT_TRUE(take_ofd_lock(fd.get()));
+    }
+    return fd;
+  }
+  static LedgerView read(const Ledger& ledger) {
+    auto view = ledger.read();
+    EXPECT_TRUE(view) << view.error().message();
+    return view.value_or(LedgerView{});
+  }
+  static std::vector<std::string> codes(const LedgerView& view) {
+    std::vector<std::string> codes;
+    for (const Problem& problem : view.problems) codes.push_back(problem.code);
+    return codes;
+  }
+  static std::vector<std::string> commands(const LedgerView& view) {
+    std::vector<std::string> commands;
+    for (const Waiter& waiter : view.waiters) commands.push_back(waiter.command);
+    return commands;
+  }
+  std::vector<std::string> names() { return *list_directory(path_); }
+
+  std::string folder_;
+  std::string path_;
+  FakeClock clock_;
+};
+
+std::vector<ClaimedDevice> whole(const std::string& name) {
+  return {{DeviceId(name), std::nullopt}};
+}
+
+TEST_F(LedgerTest, ShowsAClaimUntilItEnds) {
+  Ledger ledger = open_ledger();
+  auto lease = claim(ledger, {{DeviceId("A"), 10_GiB}, {DeviceId("B"), 5_GiB}});
+  ASSERT_TRUE(lease) << lease.error().message();
+  const LedgerView view = read(ledger);
+  ASSERT_THAT(view.claims, SizeIs(1));
+  EXPECT_EQ(view.claims[0].id, lease->id());
+  EXPECT_EQ(view.claims[0].run, "r1");
+  EXPECT_EQ(view.claims[0].uid, ::geteuid());
+  EXPECT_EQ(view.claims[0].command, "python a.py");
+  EXPECT_EQ(view.claims[0].devices[1], (ClaimedDevice{DeviceId("B"), 5_GiB}));
+  EXPECT_EQ(view.claims[0].job, std::nullopt);
+  EXPECT_THAT(view.problems, IsEmpty());
+  ASSERT_TRUE(lease->end(ledger));
+  EXPECT_THAT(read(ledger).claims, IsEmpty());
+  EXPECT_THAT(names(), ElementsAre("host.lock"));
+  EXPECT_TRUE(lease->end(ledger)) << "ending twice is fine";
+}
+
+TEST_F(LedgerTest, ClaimsWithADescriptorFarFromTheJobsOwn) {
+  Ledger ledger = open_ledger();
+  auto lease = claim(ledger, whole("A"));
+  ASSERT_TRUE(lease);
+  EXPECT_GE(lease->descriptor(), 100);
+  EXPECT_NE(::fcntl(lease->descriptor(), F_GETFD) & FD_CLOEXEC, 0);
+}
+
+TEST_F(LedgerTest, NamesTheKeeperAndTheJobOnceDescribed) {
+  Ledger ledger = open_ledger();
+  auto lease = claim(ledger, whole("A"));
+  ASSERT_TRUE(lease);
+  ASSERT_TRUE(lease->describe({.pid = 10, .start_ticks = 1}, std::nullopt));
+  EXPECT_EQ(read(ledger).claims[0].keeper.pid, 10);
+  EXPECT_EQ(read(ledger).claims[0].job, std::nullopt);
+  ASSERT_TRUE(lease->describe({.pid = 10, .start_ticks = 1}, ProcessId{11, 2}));
+  EXPECT_EQ(read(ledger).claims[0].job, (ProcessId{11, 2}));
+}
+
+TEST_F(LedgerTest, IgnoresALeaseWhoseLastHolderHasGoneAndSweepsItsOwn) {
+  Ledger ledger = open_ledger();
+  auto lease = claim(ledger, whole("A"));
+  ASSERT_TRUE(lease);
+  lease->let_go();
+  EXPECT_THAT(read(ledger).claims, IsEmpty());
+  EXPECT_THAT(names(), SizeIs(2)) << "reading removes nothing";
+  auto lock = ledger.lock(seconds(1));
+  EXPECT_EQ(ledger.sweep(*lock).value_or(0), 1U);
+  EXPECT_THAT(names(), ElementsAre("host.lock"));
+}
+
+TEST_F(LedgerTest, SweepsWhatDiedBeforeItWasPublishedAndNothingAlive) {
+  Ledger ledger = open_ledger();
+  auto lease = claim(ledger, whole("A"));
+  const Ticket ticket = queue(ledger, "waits");
+  put(".new-lease-dead", "berth-le", false);
+  put("notes.txt", "somebody's", false);
+  auto lock = ledger.lock(seconds(1));
+  EXPECT_EQ(ledger.sweep(*lock).value_or(0), 1U);
+  EXPECT_THAT(names(), Contains("notes.txt"));
+  EXPECT_THAT(read(ledger).claims, SizeIs(1));
+  EXPECT_THAT(read(ledger).waiters, SizeIs(1));
+}
+
+TEST_F(LedgerTest, KeepsALeaseAliveWhileAnInheritedDescriptorIsOpen) {
+  Ledger ledger = open_ledger();
+  auto lease = claim(ledger, whole("A"));
+  ASSERT_TRUE(lease);
+  const Fd inherited(::dup(lease->descriptor()));  // the same description, as over fork
+  lease->let_go();
+  EXPECT_THAT(read(ledger).claims, SizeIs(1));
+}
+
+TEST_F(LedgerTest, EndLeavesAFileAloneThatIsNotItsOwn) {
+  Ledger ledger = open_ledger();
+  auto lease = claim(ledger, whole("A"));
+  ASSERT_TRUE(lease);
+  const std::string path = path_ + "/lease-" + lease->id();
+  ASSERT_EQ(::unlink(path.c_str()), 0);
+  const Fd other = put("lease-" + lease->id(), "berth-lease 1 1 0 1 B\n");
+  EXPECT_TRUE(lease->end(ledger));
+  EXPECT_TRUE(std::filesystem::exists(path));
+}
+
+TEST_F(LedgerTest, HonoursANewerFormatByItsFirstLine) {
+  Ledger ledger = open_ledger();
+  const Fd newer = put("lease-x", "berth-lease 7 " + std::to_string(::geteuid()) +
+                                      " 0 1 A\n\x01\x02 not lines at all");
+  const LedgerView view = read(ledger);
+  ASSERT_THAT(view.claims, SizeIs(1));
+  EXPECT_FALSE(view.claims[0].parsed);
+  EXPECT_EQ(view.claims[0].devices[0].device, DeviceId("A"));
+  EXPECT_THAT(codes(view), ElementsAre("newer_format"));
+}
+
+TEST_F(LedgerTest, SurvivesWhateverLiesInIt) {
+  Ledger ledger = open_ledger();
+  const Fd broken = put("lease-broken", "nonsense");
+  const Fd empty = put("lease-empty", "");
+  const Fd odd_ticket = put("ticket-broken", "berth-ticket\n");
+  put("lease-dead-and-broken", "nonsense", false);
+  put("README", "hello", false);
+  ASSERT_EQ(::mkfifo((path_ + "/lease-fifo").c_str(), 0644), 0);
+  ASSERT_EQ(::symlink("/etc/passwd", (path_ + "/lease-link").c_str()), 0);
+  ASSERT_EQ(::symlink("lease-loop", (path_ + "/lease-loop").c_str()), 0);
+  ASSERT_EQ(::mkdir((path_ + "/lease-folder").c_str(), 0755), 0);
+  const LedgerView view = read(ledger);
+  EXPECT_THAT(view.claims, IsEmpty());
+  EXPECT_THAT(view.waiters, IsEmpty());
+  EXPECT_THAT(codes(view), testing::UnorderedElementsAre("broken", "broken", "broken",
+                                                         "foreign_file", "not_a_file", "unreadable",
+                                                         "unreadable", "not_a_file"));
+  for (const Problem& problem : view.problems) {
+    EXPECT_THAT(problem.message, HasSubstr(path_)) << "names the file";
+    EXPECT_NE(problem.remedy, "") << problem.message;
+  }
+}
+
+TEST_F(LedgerTest, HonoursHugeAndHardLinkedLeasesOnceAndSaysSo) {
+  Ledger ledger = open_ledger();
+  const std::string me = std::to_string(::geteuid());
+  const Fd huge = put("lease-huge", "berth-lease 1 " + me + " 0 1 A\n");
+  ASSERT_EQ(::ftruncate(huge.get(), off_t{1} << 40), 0);
+  const Fd linked = put("lease-one", "berth-lease 1 " + me + " 0 1 B\n");
+  ASSERT_EQ(::link((path_ + "/lease-one").c_str(), (path_ + "/lease-two").c_str()), 0);
+  const LedgerView view = read(ledger);
+  EXPECT_THAT(view.claims, SizeIs(2));
+  EXPECT_THAT(codes(view), Contains("too_large"));
+  EXPECT_THAT(codes(view), Contains("hard_linked"));
+}
+
+TEST_F(LedgerTest, GoesByTheFilesOwnerAndNotByWhatItSays) {
+  Ledger ledger = open_ledger();
+  const Fd liar = put("lease-liar", "berth-lease 1 54321 0 1 A\n");
+  const LedgerView view = read(ledger);
+  ASSERT_THAT(view.claims, SizeIs(1));
+  EXPECT_EQ(view.claims[0].uid, ::geteuid());
+  EXPECT_THAT(codes(view), ElementsAre("wrong_owner"));
+}
+
+TEST_F(LedgerTest, PublishesNothingWhenTheDiskIsFull) {
+  Ledger ledger = open_ledger();
+  // A file size limit stands for the full disk: write(2) fails half-way either way.
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  rlimit small = before;
+  small.rlim_cur = 20;
+  ::signal(SIGXFSZ, SIG_IGN);
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  const auto lease = claim(ledger, whole("A"));
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  ASSERT_FALSE(lease);
+  EXPECT_THAT(lease.error().message(), HasSubstr(path_));
+  EXPECT_THAT(names(), ElementsAre("host.lock"));
+}
+
+TEST_F(LedgerTest, NamesTheHolderOfALockHeldForEver) {
+  Ledger ledger = open_ledger();
+  const auto held = ledger.lock(seconds(1));
+  ASSERT_TRUE(held);
+  const Instant before = clock_.now();
+  const auto lock = ledger.lock(seconds(3));
+  ASSERT_FALSE(lock);
+  EXPECT_EQ(lock.error().code(), ErrorCode::timeout);
+  EXPECT_THAT(lock.error().message(), HasSubstr("process " + std::to_string(::getpid())));
+  EXPECT_THAT(lock.error().message(), HasSubstr("kill -CONT"));
+  EXPECT_GE(clock_.now() - before, seconds(3));
+}
+
+TEST_F(LedgerTest, QueuesInTheOrderOfArrivalWithWhatEachShows) {
+  Ledger ledger = open_ledger();
+  Ticket first = queue(ledger, "first");
+  Ticket second = queue(ledger, "second");
+  ASSERT_TRUE(first.set_gathered({DeviceId("B"), DeviceId("C"), DeviceId("unheard of")}));
+  ASSERT_TRUE(second.set_passed(true));
+  clock_.advance(milliseconds(1500));
+  ASSERT_TRUE(second.beat(clock_.now()));
+  const LedgerView view = read(ledger);
+  EXPECT_THAT(commands(view), ElementsAre("first", "second"));
+  EXPECT_THAT(view.waiters[0].gathered, ElementsAre(DeviceId("B"), DeviceId("C")));
+  EXPECT_EQ(view.waiters[0].process, own_process_id());
+  EXPECT_THAT(view.waiters[1].gathered, IsEmpty());
+  EXPECT_FALSE(view.states[0].passed);
+  EXPECT_TRUE(view.states[1].passed);
+  EXPECT_EQ(view.states[1].beat, clock_.now());
+  EXPECT_EQ(view.states[0].beat, clock_.now() - milliseconds(1500));
+  ASSERT_TRUE(first.set_gathered({}));
+  EXPECT_THAT(read(ledger).waiters[0].gathered, IsEmpty());
+}
+
+TEST_F(LedgerTest, ForgetsATicketThatGoes) {
+  Ledger ledger = open_ledger();
+  std::string id;
+  {
+    const Ticket ticket = queue(ledger, "goes");
+    id = ticket.id();
+    EXPECT_TRUE(ledger.waiter_state(id));
+  }
+  EXPECT_FALSE(ledger.waiter_state(id));
+  EXPECT_THAT(names(), ElementsAre("host.lock"));
+}
+
+TEST_F(LedgerTest, KeepsTheOrderWhenTheDateIsSetBack) {
+  Ledger ledger = open_ledger();
+  // Somebody who came when the date was years ahead.
+  const Fd early = put("ticket-early", "berth-ticket 1 " + std::to_string(::geteuid()) +
+                                           " 1 2000000000000000000\ncommand=early\n");
+  const Ticket late = queue(ledger, "late");
+  EXPECT_THAT(commands(read(ledger)), ElementsAre("early", "late"));
+}
+
+TEST_F(LedgerTest, ReadsTheTicketsAskedForAlone) {
+  Ledger ledger = open_ledger();
+  const Ticket first = queue(ledger, "first");
+  const Ticket second = queue(ledger, "second");
+  const auto view = ledger.read_with_tickets({second.id(), "gone"});
+  ASSERT_TRUE(view);
+  EXPECT_THAT(commands(*view), ElementsAre("second"));
+  EXPECT_THAT(view->problems, IsEmpty());
+}
+
+TEST_F(LedgerTest, WatchSeesALeaseEnd) {
+  Ledger ledger = open_ledger();
+  auto lease = claim(ledger, whole("A"));
+  auto watch = LedgerWatch::open(ledger.directory());
+  if (!watch) GTEST_SKIP() << "no inotify instance left: " << watch.error().message();
+  EXPECT_FALSE(watch->drain());
+  lease->let_go();  // as a SIGKILLed keeper would
+  EXPECT_TRUE(watch->drain());
+}
+
+TEST_F(LedgerTest, FollowsNoSymlinkForItsLock) {
+  std::filesystem::create_directory(path_);
+  ASSERT_EQ(::symlink("/etc/passwd", (path_ + "/host.lock").c_str()), 0);
+  const auto ledger = Ledger::open({.directory = path_, .kind = LedgerPlace::Kind::named}, clock_);
+  ASSERT_FALSE(ledger);
+  EXPECT_THAT(ledger.error().message(), HasSubstr("host.lock"));
+}
+
+TEST_F(LedgerTest, OwnIsPrivateAndNoSymlink) {
+  const auto place = find_ledger(std::nullopt, folder_ + "/none", folder_);
+  ASSERT_TRUE(place);
+  EXPECT_EQ(place->directory, folder_ + "/berth-" + std::to_string(::geteuid()));
+  EXPECT_EQ(place->kind, LedgerPlace::Kind::own);
+  ASSERT_TRUE(Ledger::open(*place, clock_));
+  EXPECT_TRUE(Ledger::open(*place, clock_)) << "a second time";
+
+  ::chmod(place->directory.c_str(), 0755);
+  const auto open_to_all = Ledger::open(*place, clock_);
+  ASSERT_FALSE(open_to_all);
+  EXPECT_THAT(open_to_all.error().message(), HasSubstr("chmod 700"));
+
+  std::filesystem::rename(place->directory, folder_ + "/elsewhere");
+  ASSERT_EQ(::symlink((folder_ + "/elsewhere").c_str(), place->directory.c_str()), 0);
+  EXPECT_FALSE(Ledger::open(*place, clock_));
+}
+
+TEST_F(LedgerTest, NamedComesFirstAndAnUntrustedSharedOneIsPassedOver) {
+  EXPECT_EQ(find_ledger("/x/y", folder_, folder_)->directory, "/x/y");
+  EXPECT_EQ(find_ledger("/x/y", folder_, folder_)->kind, LedgerPlace::Kind::named);
+  std::filesystem::create_directory(path_);  // not sticky, no lock
+  EXPECT_EQ(find_ledger(std::nullopt, path_, folder_)->kind, LedgerPlace::Kind::own);
+}
+
+TEST(LedgerDirectory, TrustsNoNetworkFileSystem) {
+  EXPECT_FALSE(is_local_file_system(0x6969)) << "NFS";
+  EXPECT_FALSE(is_local_file_system(0x65735546)) << "FUSE";
+  EXPECT_FALSE(is_local_file_system(0xFF534D42)) << "CIFS";
+  EXPECT_TRUE(is_local_file_system(0xEF53)) << "ext4";
+  EXPECT_TRUE(is_local_file_system(0x01021994)) << "tmpfs";
+}
+
+TEST_F(LedgerTest, UserNamesComeFromALocalFile) {
+  const std::string passwd = folder_ + "/passwd";
+  ASSERT_TRUE(write_file_atomically(passwd, "root:x:0:0::/:/bin/sh\nann:x:1234:1:Ann:/:/bin/sh\n"));
+  EXPECT_EQ(local_user_name(1234, passwd), "ann");
+  EXPECT_EQ(local_user_name(77, passwd), "77");
+  EXPECT_EQ(local_user_name(77, folder_ + "/none"), "77");
+}
+
+TEST_F(LedgerTest, SetupMakesWhatIsTrustedAndRepeatsQuietly) {
+  const SetupPaths paths{.root = folder_};
+  const auto made = make_shared_ledger(paths);
+  if (::geteuid() != 0) {
+    ASSERT_FALSE(made);
+    EXPECT_THAT(made.error().message(), HasSubstr("sudo berth setup"));
+    GTEST_SKIP() << "needs root: making a root-owned ledger";
+  }
+  ASSERT_TRUE(made) << made.error().message();
+  EXPECT_THAT(made->done, Not(IsEmpty()));
+  EXPECT_EQ(find_ledger(std::nullopt, folder_ + "/run/berth", folder_)->kind,
+            LedgerPlace::Kind::shared);
+  EXPECT_THAT(*read_file(folder_ + "/etc/systemd/system/run-berth.mount"), HasSubstr("size=16M"));
+  EXPECT_THAT(*read_file(folder_ + "/etc/tmpfiles.d/berth.conf"),
+              HasSubstr("f /run/berth/host.lock 0666 root root"));
+  const auto again = make_shared_ledger(paths);
+  ASSERT_TRUE(again);
+  EXPECT_THAT(again->done, IsEmpty());
+  EXPECT_THAT(again->unchanged, SizeIs(4));
+}
+
+TEST_F(LedgerTest, SetupRemovesNothingThatIsInTheWay) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root: making a root-owned ledger";
+  ASSERT_TRUE(make_directories(folder_ + "/run"));
+  ASSERT_TRUE(write_file_atomically(folder_ + "/run/berth", "mine"));
+  const auto made = make_shared_ledger({.root = folder_});
+  ASSERT_FALSE(made);
+  EXPECT_THAT(made.error().message(), HasSubstr("move it away"));
+  EXPECT_EQ(*read_file(folder_ + "/run/berth"), "mine");
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,230 @@
+#include "place/placement.h"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <utility>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "base/tr.h"
+#include "place/occupancy.h"
+#include "place/rules.h"
+#include "snapshot/questions.h"
+
+namespace berth {
+
+std::string_view name_of(Rule rule) {
+  constexpr std::array<std::pair<Rule, std::string_view>, 18> names = {{
+      {Rule::unusable, "unusable"},
+      {Rule::lost, "lost"},
+      {Rule::divided, "divided"},
+      {Rule::not_visible, "not_visible"},
+      {Rule::excluded, "excluded"},
+      {Rule::not_listed, "not_listed"},
+      {Rule::compute_mode, "compute_mode"},
+      {Rule::too_old, "too_old"},
+      {Rule::lacks_feature, "lacks_feature"},
+      {Rule::leased, "leased"},
+      {Rule::in_use, "in_use"},
+      {Rule::memory, "memory"},
+      {Rule::memory_unknown, "memory_unknown"},
+      {Rule::utilization, "utilization"},
+      {Rule::not_idle, "not_idle"},
+      {Rule::idle_unknown, "idle_unknown"},
+      {Rule::not_watched_long, "not_watched_long"},
+      {Rule::reserved, "reserved"},
+  }};
+  for (const auto& [value, name] : names) {
+    if (value == rule) return name;
+  }
+  BERTH_CHECK(false, "every rule has a name");
+}
+
+namespace {
+
+/// A device that may be given, and what the preferences compare.
+struct Candidate {
+  const Device* device = nullptr;
+  std::optional<Bytes> promised;  // nothing: whole
+  /// Left to promise before this choice; 0 where unknown (a device whose memory is the CPU's).
+  std::uint64_t left = 0;
+  std::size_t claims = 0;
+  std::size_t strangers = 0;
+  bool drawn_on = false;
+  std::size_t listed_at = 0;  // place in `preferred`; its size: not in it
+  std::string evidence;       // of being idle
+};
+
+/// The order of last resort.
+auto place_of(const Candidate& candidate) {
+  const Device& device = *candidate.device;
+  const MigPlace mig = device.mig.value_or(MigPlace{});
+  return std::make_tuple(!device.index.has_value(), device.index.value_or(0), mig.gpu_instance,
+                         mig.compute_instance, std::string_view(device.id.text()));
+}
+
+std::uint64_t whole_gib(const Candidate& candidate) {
+  constexpr std::uint64_t gib = std::uint64_t{1} << 30;
+  const Bytes total = candidate.device->memory_total.get().value_or(Bytes{0});
+  return (total.count() + gib / 2) / gib;
+}
+
+bool fits_better(const Candidate& a, const Candidate& b) {
+  if (a.promised && b.promised) {
+    const auto left_over = [](const Candidate& c) { return c.left - c.promised->count(); };
+    return std::make_tuple(left_over(a), place_of(a)) < std::make_tuple(left_over(b), place_of(b));
+  }
+  const auto key = [](const Candidate& c) {
+    return std::make_tuple(c.device->kind == DeviceKind::nvidia_mig, whole_gib(c), c.drawn_on,
+                           place_of(c));
+  };
+  return key(a) < key(b);
+}
+
+bool has_more_free(const Candidate& a, const Candidate& b) {
+  if (a.left != b.left) return a.left > b.left;
+  return std::make_tuple(a.drawn_on, place_of(a)) < std::make_tuple(b.drawn_on, place_of(b));
+}
+
+bool is_better(Preference preference, const Candidate& a, const Candidate& b) {
+  switch (preference) {
+    case Preference::best_fit:
+      return fits_better(a, b);
+    case Preference::most_free:
+      return has_more_free(a, b);
+    case Preference::spread: {
+      const auto load = [](const Candidate& c) { return std::make_pair(c.claims, c.strangers); };
+      return load(a) != load(b) ? load(a) < load(b) : has_more_free(a, b);
+    }
+    case Preference::listed:
+      return a.listed_at != b.listed_at ? a.listed_at < b.listed_at : fits_better(a, b);
+  }
+  return false;
+}
+
+Candidate candidate_from(const Case& asked) {
+  Candidate candidate;
+  candidate.device = &asked.device;
+  if (asked.request.memory) candidate.promised = wanted_bytes(*asked.request.memory, asked.device);
+  candidate.left =
+      promisable_memory(asked.device, asked.occupancy).get().value_or(Bytes{0}).count();
+  candidate.claims = asked.occupancy.promises.size();
+  for (const Occupant& occupant : asked.occupancy.occupants) {
+    if (only_draws(*occupant.use)) {
+      candidate.drawn_on = true;
+    } else if (occupant.claim == nullptr) {
+      ++candidate.strangers;
+    }
+  }
+  const auto& preferred = asked.request.preferred;
+  const auto listed = std::find_if(preferred.begin(), preferred.end(), [&](const auto& pattern) {
+    return matches(pattern, asked.device);
+  });
+  candidate.listed_at = static_cast<std::size_t>(listed - preferred.begin());
+  if (asked.request.idle_for) candidate.evidence = idleness_of(asked).evidence;
+  return candidate;
+}
+
+std::string why_preferred(const Candidate& candidate, const Request& request) {
+  switch (request.prefer) {
+    case Preference::best_fit:
+      return std::string(candidate.promised ? tr("least left over") : tr("smallest that will do"));
+    case Preference::most_free:
+      return std::string(tr("most memory left"));
+    case Preference::spread:
+      return std::string(tr("fewest leases"));
+    case Preference::listed:
+      if (candidate.listed_at < request.preferred.size()) {
+        return trf("preferred ({})", request.preferred[candidate.listed_at].text);
+      }
+      return std::string(tr("none of the preferred is left"));
+  }
+  return {};
+}
+
+Choice choice_of(const Candidate& candidate, const Request* chosen_for) {
+  const Device& device = *candidate.device;
+  std::string reason(candidate.promised || candidate.claims > 0 ? tr("shared") : tr("free"));
+  if (device.memory_total.get()) {
+    reason += ", ";
+    reason += candidate.promised ? trf("{} of {} left", short_size(Bytes(candidate.left)),
+                                       short_size(*device.memory_total.get()))
+                                 : short_size(*device.memory_total.get());
+  }
+  if (!candidate.evidence.empty()) reason += ", " + candidate.evidence;
+  if (chosen_for != nullptr) reason += ", " + why_preferred(candidate, *chosen_for);
+  return {device.id, device.index, candidate.promised, std::move(reason)};
+}
+
+/// The kind of which there are enough; of several, the one with the best candidate. Candidates are
+/// sorted, best first.
+std::optional<DeviceKind> kind_with(std::size_t wanted, const std::vector<Candidate>& candidates) {
+  for (const Candidate& first : candidates) {
+    const auto same = std::count_if(candidates.begin(), candidates.end(), [&](const Candidate& c) {
+      return c.device->kind == first.device->kind;
+    });
+    if (static_cast<std::size_t>(same) >= wanted) return first.device->kind;
+  }
+  return std::nullopt;
+}
+
+void choose(std::vector<Candidate> candidates, const Request& request, Placement& placement) {
+  std::sort(candidates.begin(), candidates.end(), [&](const Candidate& a, const Candidate& b) {
+    return is_better(request.prefer, a, b);
+  });
+  const auto wanted = static_cast<std::size_t>(std::max(request.devices, 0));
+  const auto kind = kind_with(wanted, candidates);
+  std::vector<const Candidate*> chosen;
+  for (const Candidate& candidate : candidates) {
+    if (kind == candidate.device->kind && chosen.size() < wanted) {
+      chosen.push_back(&candidate);
+    } else {
+      placement.available.push_back(choice_of(candidate, nullptr));
+    }
+  }
+  if (request.prefer != Preference::listed) {
+    std::sort(chosen.begin(), chosen.end(),
+              [](const auto* a, const auto* b) { return place_of(*a) < place_of(*b); });
+  }
+  for (const Candidate* candidate : chosen) {
+    placement.chosen.push_back(choice_of(*candidate, &request));
+  }
+}
+
+/// Whether enough devices of one kind could one day do.
+bool is_possible(const Snapshot& snapshot, const std::vector<bool>& may_serve, int wanted) {
+  for (const Device& sample : snapshot.devices) {
+    int enough = 0;
+    for (std::size_t i = 0; i < snapshot.devices.size(); ++i) {
+      if (may_serve[i] && snapshot.devices[i].kind == sample.kind) ++enough;
+    }
+    if (enough >= wanted) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Placement place(const Snapshot& snapshot, const Request& request, const PlaceLimits& limits) {
+  Placement placement;
+  const Occupancy occupancy(snapshot);
+  std::vector<Candidate> candidates;
+  std::vector<bool> may_serve;
+  for (const Device& device : snapshot.devices) {
+    const DeviceOccupancy here = occupancy.of(device);
+    const Case asked{device, here, request, limits};
+    auto refusal = refusal_of(asked);
+    may_serve.push_back(!refusal || refusal->may_change);
+    if (refusal) {
+      placement.refused.push_back(std::move(*refusal));
+    } else {
+      candidates.push_back(candidate_from(asked));
+    }
+  }
+  placement.possible = request.devices > 0 && is_possible(snapshot, may_serve, request.devices);
+  choose(std::move(candidates), request, placement);
+  return placement;
+}
+
+}  // namespace berth

@@ -1,0 +1,314 @@
+#include "place/rules.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "place/words.h"
+#include "snapshot/device_kind.h"
+#include "snapshot/questions.h"
+
+namespace berth {
+
+namespace {
+
+// An idle driver holds a few MiB (framebuffer console, persistence): not somebody's memory.
+constexpr Bytes negligible_memory{std::uint64_t{64} << 20};
+// A desktop uses more than its processes are charged with (frame buffers, the compositor): some
+// 270 MiB on a card with one screen.
+constexpr Bytes desktop_memory{std::uint64_t{1} << 30};
+constexpr Percent unexplained_load{10.0};
+
+using Verdict = std::optional<Refusal>;
+
+std::string said(std::string_view text) { return std::string(tr(text)); }
+
+bool any_matches(const std::vector<DevicePattern>& patterns, const Device& device) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const DevicePattern& pattern) { return matches(pattern, device); });
+}
+
+bool contains(const std::vector<DeviceId>& devices, const DeviceId& id) {
+  return std::find(devices.begin(), devices.end(), id) != devices.end();
+}
+
+Verdict usable(const Case& asked) {
+  const Device& device = asked.device;
+  if (device.lost) {
+    return refuse(device, Rule::lost, said("lost: it no longer answers the driver"), false);
+  }
+  if (!device.unusable_because.empty()) {
+    return refuse(device, Rule::unusable, device.unusable_because, false);
+  }
+  if (!facts_of(device.kind).readings_supported) {
+    return refuse(device, Rule::unusable, said("this kind of device is not supported yet"), false);
+  }
+  return std::nullopt;
+}
+
+Verdict divided(const Case& asked) {
+  const Device& device = asked.device;
+  if (device.kind == DeviceKind::nvidia_mig) {
+    if (asked.request.devices == 1) return std::nullopt;
+    return refuse(
+        device, Rule::divided,
+        trf("a program can use one MIG instance, and {} devices are wanted", asked.request.devices),
+        false);
+  }
+  if (!device.mig_mode.get().value_or(false)) return std::nullopt;
+  return refuse(device, Rule::divided, said("divided by MIG: its instances are offered instead"),
+                false);
+}
+
+Verdict allowed(const Case& asked) {
+  const Device& device = asked.device;
+  const auto& visible = asked.limits.visible;
+  if (visible && !contains(*visible, device.id)) {
+    return refuse(device, Rule::not_visible, said("not among the devices given to us"), false);
+  }
+  if (any_matches(asked.request.except, device)) {
+    return refuse(device, Rule::excluded, said("excluded by --except"), false);
+  }
+  if (!asked.request.only.empty() && !any_matches(asked.request.only, device)) {
+    return refuse(device, Rule::not_listed, said("not in --only"), false);
+  }
+  return std::nullopt;
+}
+
+Verdict compute_mode(const Case& asked) {
+  const auto& mode = asked.device.compute_mode.get();
+  if (!mode) return std::nullopt;
+  if (equals_ignoring_case(*mode, "Prohibited")) {
+    return refuse(asked.device, Rule::compute_mode,
+                  said("compute mode Prohibited: its administrator lets nobody compute"), false);
+  }
+  const bool one_only = equals_ignoring_case(*mode, "Exclusive_Process") ||
+                        equals_ignoring_case(*mode, "Exclusive_Thread");
+  // A device wanted whole is refused by `leased` or `in_use`, which say more.
+  if (!one_only || !asked.request.memory) return std::nullopt;
+  const auto& occupants = asked.occupancy.occupants;
+  const bool taken = !asked.occupancy.promises.empty() ||
+                     std::any_of(occupants.begin(), occupants.end(),
+                                 [](const Occupant& o) { return !only_draws(*o.use); });
+  if (!taken) return std::nullopt;
+  return refuse(asked.device, Rule::compute_mode,
+                trf("compute mode {}: one process at a time, and somebody is there", *mode));
+}
+
+/// A capability that is not known because reading failed may be known next time.
+Verdict capable(const Case& asked, ComputeCapability least, Rule rule,
+                std::string_view wanted_for) {
+  const auto& has = asked.device.compute_capability;
+  if (!has.get()) {
+    return refuse(
+        asked.device, rule,
+        trf("compute capability unknown ({}), {} is needed", tr(name_of(has.why())), wanted_for),
+        has.why() == Absent::failed);
+  }
+  if (*has.get() >= least) return std::nullopt;
+  return refuse(
+      asked.device, rule,
+      trf("compute capability {}.{}, {} is needed", has.get()->major, has.get()->minor, wanted_for),
+      false);
+}
+
+Verdict chip(const Case& asked) {
+  if (asked.request.min_compute) {
+    const ComputeCapability least = *asked.request.min_compute;
+    const auto verdict =
+        capable(asked, least, Rule::too_old, fmt::format("{}.{}", least.major, least.minor));
+    if (verdict) return verdict;
+  }
+  for (const Need need : asked.request.needs) {
+    const NeedFacts& facts = facts_of(need);
+    const auto verdict = capable(
+        asked, facts.since, Rule::lacks_feature,
+        trf("{} (for {})", fmt::format("{}.{}", facts.since.major, facts.since.minor), facts.word));
+    if (verdict) return verdict;
+  }
+  return std::nullopt;
+}
+
+Holder holder_of(const Claim& claim) {
+  return {claim.user, claim.job ? claim.job->pid : 0, claim.command, claim.since};
+}
+
+Holder holder_of(const Occupant& occupant) {
+  Holder holder;
+  holder.pid = occupant.use->pid;
+  if (occupant.process == nullptr) return holder;
+  const HostProcess& process = *occupant.process;
+  if (process.user.get()) {
+    holder.user = *process.user.get();
+  } else if (process.uid.get()) {
+    holder.user = std::to_string(*process.uid.get());
+  }
+  if (process.command.get() && !process.command.get()->empty()) {
+    holder.command = shell_joined(*process.command.get());
+  } else if (process.executable_name.get()) {
+    holder.command = *process.executable_name.get();
+  }
+  if (process.started.get()) holder.since = *process.started.get();
+  return holder;
+}
+
+Refusal with_claims(Refusal refusal, const Case& asked) {
+  for (const Promise& promise : asked.occupancy.promises) {
+    refusal.holders.push_back(holder_of(*promise.claim));
+  }
+  return refusal;
+}
+
+/// Strangers that compute: nobody's lease covers them.
+std::vector<const Occupant*> strangers(const Case& asked) {
+  std::vector<const Occupant*> found;
+  for (const Occupant& occupant : asked.occupancy.occupants) {
+    if (occupant.claim == nullptr && !only_draws(*occupant.use)) found.push_back(&occupant);
+  }
+  return found;
+}
+
+Verdict leased(const Case& asked) {
+  const auto& promises = asked.occupancy.promises;
+  if (promises.empty()) return std::nullopt;
+  const bool whole = std::any_of(promises.begin(), promises.end(),
+                                 [](const Promise& promise) { return !promise.promised; });
+  if (!whole && asked.request.memory) return std::nullopt;
+  if (whole) {
+    return with_claims(refuse(asked.device, Rule::leased, said("leased whole")), asked);
+  }
+  Bytes promised;
+  for (const Promise& promise : promises) promised += *promise.promised;
+  return with_claims(
+      refuse(asked.device, Rule::leased,
+             trf("leased: {} promised, and it is wanted whole", short_size(promised))),
+      asked);
+}
+
+/// Memory that no process seen on the device explains, where the device is wanted whole.
+Verdict ghost_memory(const Case& asked) {
+  const Device& device = asked.device;
+  const auto& used = device.memory_used;
+  if (!used.get()) {
+    if (used.why() == Absent::unsupported) return std::nullopt;  // shared with the CPU: DGX Spark
+    return refuse(
+        device, Rule::memory_unknown,
+        trf("whether somebody holds memory on it cannot be told: {}", tr(name_of(used.why()))));
+  }
+  Bytes explained;
+  for (const Occupant& occupant : asked.occupancy.occupants) {
+    if (!occupant.use->memory.get()) return std::nullopt;  // it may well be that one's
+    explained += *occupant.use->memory.get();
+  }
+  const Bytes unseen = minus(*used.get(), explained).value_or(Bytes{0});
+  if (unseen <= (asked.occupancy.occupants.empty() ? negligible_memory : desktop_memory)) {
+    return std::nullopt;
+  }
+  return refuse(device, Rule::in_use,
+                trf("{} in use by nobody that can be seen", short_size(unseen)));
+}
+
+Verdict in_use(const Case& asked) {
+  if (asked.request.memory) return std::nullopt;
+  const auto others = strangers(asked);
+  if (others.empty()) return ghost_memory(asked);
+  Refusal refusal =
+      others.size() == 1
+          ? refuse(asked.device, Rule::in_use, said("in use by a process without a lease"))
+          : refuse(asked.device, Rule::in_use,
+                   trf("in use by {} processes without a lease", others.size()));
+  for (const Occupant* other : others) refusal.holders.push_back(holder_of(*other));
+  return refusal;
+}
+
+Verdict memory(const Case& asked) {
+  if (!asked.request.memory) return std::nullopt;
+  const Device& device = asked.device;
+  const Reading<Bytes> left = promisable_memory(device, asked.occupancy);
+  const auto wanted = wanted_bytes(*asked.request.memory, device);
+  if (!left.get() || !wanted) {
+    return refuse(device, Rule::memory_unknown,
+                  trf("free memory unknown: {}", tr(name_of(left.why()))));
+  }
+  if (*wanted <= *left.get()) return std::nullopt;
+  const Bytes all = *device.memory_total.get();
+  const auto most = minus(all, device.memory_reserved.get().value_or(Bytes{0}));
+  if (!most || *wanted > *most) {
+    return refuse(device, Rule::memory,
+                  trf("too small: {} in all, {} wanted", short_size(all), short_size(*wanted)),
+                  false);
+  }
+  Refusal refusal = refuse(device, Rule::memory,
+                           trf("holds {}, {} of {} left to promise",
+                               short_size(minus(all, *left.get()).value_or(Bytes{0})),
+                               short_size(*left.get()), short_size(all)));
+  for (const Occupant* other : strangers(asked)) refusal.holders.push_back(holder_of(*other));
+  return with_claims(std::move(refusal), asked);
+}
+
+Verdict reserved(const Case& asked) {
+  if (!contains(asked.limits.reserved, asked.device.id)) return std::nullopt;
+  return refuse(asked.device, Rule::reserved, said("kept for an earlier request in the queue"));
+}
+
+/// Utilisation now; where the device has no such number, the newest of its samples.
+Reading<Percent> load_now(const Device& device) {
+  const Reading<Percent>& now = device.utilization_gpu;
+  if (now.get() || now.why() == Absent::failed) return now;
+  const auto& history = device.utilization_history.get();
+  if (history && !history->empty()) return history->front().busy;
+  return now;
+}
+
+Verdict utilization(const Case& asked) {
+  const Device& device = asked.device;
+  const auto& limit = asked.request.max_utilization;
+  const bool nobody_seen = asked.occupancy.occupants.empty();
+  if (!limit && (asked.request.memory || !nobody_seen)) return std::nullopt;
+  const Reading<Percent> load = load_now(device);
+  if (!load.get()) {
+    if (load.why() != Absent::failed) return std::nullopt;  // the process list has to do
+    return refuse(device, Rule::idle_unknown, said("how busy it is could not be read"));
+  }
+  if (*load.get() <= limit.value_or(unexplained_load)) return std::nullopt;
+  if (limit) {
+    return refuse(
+        device, Rule::utilization,
+        trf("{:.0f} % busy, at most {:.0f} % asked for", load.get()->count(), limit->count()));
+  }
+  return refuse(device, Rule::utilization,
+                trf("{:.0f} % busy by nobody that can be seen", load.get()->count()));
+}
+
+Verdict idle(const Case& asked) {
+  if (!asked.request.idle_for) return std::nullopt;
+  return idleness_of(asked).refusal;
+}
+
+}  // namespace
+
+Refusal refuse(const Device& device, Rule rule, std::string text, bool may_change) {
+  return {device.id, device.index, rule, std::move(text), {}, may_change};
+}
+
+std::optional<Bytes> wanted_bytes(const MemoryShare& share, const Device& device) {
+  if (const auto* bytes = std::get_if<Bytes>(&share)) return *bytes;
+  if (!device.memory_total.get()) return std::nullopt;
+  const Bytes kept = device.memory_reserved.get().value_or(Bytes{0});
+  const auto all =
+      static_cast<double>(minus(*device.memory_total.get(), kept).value_or(Bytes{0}).count());
+  return Bytes(static_cast<std::uint64_t>(all * std::get<Percent>(share).count() / 100.0));
+}
+
+std::optional<Refusal> refusal_of(const Case& asked) {
+  // First what no waiting changes, then who is there, then how busy it is.
+  constexpr std::array rules = {usable, divided, allowed,  chip,        compute_mode, leased,
+                                in_use, memory,  reserved, utilization, idle};
+  for (const auto rule : rules) {
+    if (auto verdict = rule(asked)) return verdict;
+  }
+  return std::nullopt;
+}
+
+}  // namespace berth

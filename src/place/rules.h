@@ -1,0 +1,39 @@
+#pragma once
+// The rules that refuse a device, asked in the order in which a person would want to hear of them.
+// Internal to src/place.
+
+#include <optional>
+#include <string>
+
+#include "place/occupancy.h"
+#include "place/placement.h"
+
+namespace berth {
+
+/// One device before the rules.
+struct Case {
+  const Device& device;
+  const DeviceOccupancy& occupancy;
+  const Request& request;
+  const PlaceLimits& limits;
+};
+
+/// The first rule that refuses the device; nothing where it may be given.
+[[nodiscard]] std::optional<Refusal> refusal_of(const Case& asked);
+
+/// What --idle-for asks; also says by which evidence a device was found idle.
+struct Idleness {
+  std::optional<Refusal> refusal;
+  std::string evidence;  // for people: "idle by the driver's samples"
+};
+[[nodiscard]] Idleness idleness_of(const Case& asked);
+
+/// The share of the device that the request wants; nothing where the size of its memory is needed
+/// and unknown. Of a percentage, "all" is what the driver does not keep for itself: two times 50 %
+/// fit on a card.
+[[nodiscard]] std::optional<Bytes> wanted_bytes(const MemoryShare& share, const Device& device);
+
+[[nodiscard]] Refusal refuse(const Device& device, Rule rule, std::string text,
+                             bool may_change = true);
+
+}  // namespace berth

@@ -1,0 +1,326 @@
+#include "place/visible_devices.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "snapshot/device_kind.h"
+
+namespace berth {
+
+namespace {
+
+std::string_view uuid_of(const Device& device) {
+  return device.uuid.get() ? std::string_view(*device.uuid.get()) : device.id.text();
+}
+
+/// The cards CUDA numbers, by number.
+std::vector<const Device*> numbered_cards(const Snapshot& snapshot) {
+  std::vector<const Device*> cards;
+  for (const Device& device : snapshot.devices) {
+    if (device.kind == DeviceKind::nvidia_gpu && device.index) cards.push_back(&device);
+  }
+  std::stable_sort(cards.begin(), cards.end(),
+                   [](const Device* a, const Device* b) { return *a->index < *b->index; });
+  return cards;
+}
+
+std::vector<const Device*> mig_instances(const Snapshot& snapshot) {
+  std::vector<const Device*> instances;
+  for (const Device& device : snapshot.devices) {
+    if (device.kind == DeviceKind::nvidia_mig) instances.push_back(&device);
+  }
+  return instances;
+}
+
+/// Whether "fastest first" and "by PCI address" are the same order.
+bool all_alike(const std::vector<const Device*>& cards) {
+  return std::all_of(cards.begin(), cards.end(), [&](const Device* card) {
+    const Device& first = *cards.front();
+    return cards.size() == 1 || (card->name.get() && card->name == first.name &&
+                                 card->compute_capability == first.compute_capability &&
+                                 card->multiprocessors == first.multiprocessors &&
+                                 card->clock_sm_max == first.clock_sm_max);
+  });
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+bool looks_like_a_number(std::string_view entry) {
+  if (entry.empty()) return false;
+  if (is_digit(entry[0])) return true;
+  return entry.size() > 1 && (entry[0] == '+' || entry[0] == '-') && is_digit(entry[1]);
+}
+
+/// As atoi: "1abc" is 1, "+2" is 2; nothing where it is negative or too large for an index.
+std::optional<std::uint64_t> atoi_of(std::string_view entry) {
+  if (entry[0] == '-') return std::nullopt;
+  if (entry[0] == '+') entry.remove_prefix(1);
+  std::size_t end = 0;
+  while (end < entry.size() && is_digit(entry[end])) ++end;
+  return parse_unsigned(entry.substr(0, end));
+}
+
+/// Reads one list, entry by entry.
+class ListReader {
+ public:
+  explicit ListReader(const Snapshot& snapshot)
+      : cards_(numbered_cards(snapshot)), instances_(mig_instances(snapshot)) {}
+
+  VisibleDevices read_all() {
+    for (const Device* card : cards_) static_cast<void>(add(*card));
+    return std::move(visible_);
+  }
+
+  VisibleDevices read(std::string_view list) {
+    int number = 0;
+    for (const std::string_view part : split(list, ',')) {
+      ++number;
+      const std::string_view entry = trimmed(part);
+      const Device* device = find(entry);
+      if (device == nullptr) {
+        visible_.remarks.push_back(
+            trf("entry {} (\"{}\") {}: CUDA stops there", number, printable(entry), complaint_));
+        break;
+      }
+      if (!add(*device)) {
+        visible_.devices.clear();
+        visible_.remarks.push_back(
+            trf("entry {} (\"{}\") names a device twice: CUDA then shows none", number,
+                printable(entry)));
+        break;
+      }
+    }
+    return std::move(visible_);
+  }
+
+ private:
+  /// The device an entry names; null and `complaint_` where it ends the list.
+  const Device* find(std::string_view entry) {
+    const bool number = looks_like_a_number(entry);
+    if (!number && entry.substr(0, 4) != "GPU-" && entry.substr(0, 4) != "MIG-") {
+      complaint_ = entry.empty() ? tr("is empty") : tr("is neither a number nor a UUID");
+      return nullptr;
+    }
+    if (by_number_ && *by_number_ != number) {
+      complaint_ = tr("mixes numbers and UUIDs");
+      return nullptr;
+    }
+    by_number_ = number;
+    if (number) return find_number(entry);
+    if (entry.substr(0, 4) == "GPU-") return find_prefix(entry, cards_);
+    if (entry.substr(0, 8) == "MIG-GPU-") return find_mig_place(entry.substr(4));
+    return find_prefix(entry, instances_);
+  }
+
+  const Device* find_number(std::string_view entry) {
+    const auto number = atoi_of(entry);
+    for (const Device* card : cards_) {
+      if (number && static_cast<std::uint64_t>(*card->index) == *number) return card;
+    }
+    complaint_ = entry[0] == '-' ? tr("is negative") : tr("is beyond the last device");
+    return nullptr;
+  }
+
+  const Device* find_prefix(std::string_view prefix, const std::vector<const Device*>& among) {
+    const Device* found = nullptr;
+    for (const Device* device : among) {
+      const std::string_view uuid = uuid_of(*device);
+      if (uuid == prefix) return device;
+      if (uuid.substr(0, prefix.size()) != prefix) continue;
+      if (found != nullptr) {
+        complaint_ = tr("fits more than one device");
+        return nullptr;
+      }
+      found = device;
+    }
+    if (found == nullptr) complaint_ = tr("is no device of this machine");
+    return found;
+  }
+
+  /// "GPU-<uuid>/<gpu instance>/<compute instance>": how drivers before 470 name an instance.
+  const Device* find_mig_place(std::string_view entry) {
+    complaint_ = tr("is no MIG instance of this machine");
+    const auto parts = split(entry, '/');
+    if (parts.size() != 3) return nullptr;
+    const auto gpu_instance = parse_unsigned(parts[1]);
+    const auto compute_instance = parse_unsigned(parts[2]);
+    for (const Device* device : instances_) {
+      if (device->parent && parent_uuid(*device) == parts[0] && device->mig &&
+          device->mig->gpu_instance == gpu_instance &&
+          device->mig->compute_instance == compute_instance) {
+        return device;
+      }
+    }
+    return nullptr;
+  }
+
+  [[nodiscard]] std::string_view parent_uuid(const Device& instance) const {
+    for (const Device* card : cards_) {
+      if (card->id == instance.parent) return uuid_of(*card);
+    }
+    return instance.parent->text();
+  }
+
+  [[nodiscard]] const Device* first_instance_of(const Device& card) const {
+    for (const Device* instance : instances_) {
+      if (instance->parent == card.id) return instance;
+    }
+    return nullptr;
+  }
+
+  /// False: the list has it already.
+  [[nodiscard]] bool add(const Device& named) {
+    const Device* device = &named;
+    if (named.mig_mode.get().value_or(false)) {
+      device = first_instance_of(named);
+      if (device == nullptr) {
+        visible_.remarks.push_back(
+            trf("{} is divided by MIG and has no instance: CUDA leaves it out", uuid_of(named)));
+        return true;
+      }
+    }
+    if (std::find(visible_.devices.begin(), visible_.devices.end(), device->id) !=
+        visible_.devices.end()) {
+      return false;
+    }
+    if (device->kind == DeviceKind::nvidia_mig && std::exchange(has_instance_, true)) {
+      visible_.remarks.push_back(
+          trf("{} is left out: a CUDA program uses one MIG instance at most", uuid_of(*device)));
+      return true;
+    }
+    visible_.devices.push_back(device->id);
+    return true;
+  }
+
+  std::vector<const Device*> cards_;
+  std::vector<const Device*> instances_;
+  VisibleDevices visible_;
+  std::optional<bool> by_number_;
+  bool has_instance_ = false;
+  std::string_view complaint_;
+};
+
+/// Curly or full-width characters, and quotes that a shell or an env file left in the value.
+std::optional<std::string> typing_remark(const std::string& value) {
+  const auto mistake = typographic_mistake(value);
+  std::string meant = mistake ? mistake->corrected : value;
+  std::string found = mistake ? mistake->found : "";
+  const std::size_t quote = meant.find_first_of("\"'");
+  if (found.empty() && quote == std::string::npos) return std::nullopt;
+  if (found.empty()) found = meant.substr(quote, 1);
+  std::erase_if(meant, [](char c) { return c == '"' || c == '\''; });
+  return trf("the list has \"{}\", which CUDA does not understand: write export {}={}", found,
+             facts_of(DeviceKind::nvidia_gpu).visible_variable, shell_quoted(meant));
+}
+
+const Device* find(const DeviceId& id, const Snapshot& snapshot) {
+  for (const Device& device : snapshot.devices) {
+    if (device.id == id) return &device;
+  }
+  return nullptr;
+}
+
+std::string joined(const std::vector<std::string>& entries) {
+  std::string list;
+  for (const std::string& entry : entries) {
+    if (!list.empty()) list += ',';
+    list += entry;
+  }
+  return list;
+}
+
+Result<std::vector<const Device*>> resolve(const std::vector<DeviceId>& ids,
+                                           const Snapshot& snapshot) {
+  std::vector<const Device*> devices;
+  for (const DeviceId& id : ids) {
+    const Device* device = find(id, snapshot);
+    if (device == nullptr) {
+      return fail(ErrorCode::not_found,
+                  trf("cannot list device {}: this machine does not show it", id.text()));
+    }
+    devices.push_back(device);
+  }
+  return devices;
+}
+
+}  // namespace
+
+Result<VisibleDevices> parse_visible_devices(const std::optional<std::string>& variable,
+                                             DeviceOrder order, const Snapshot& snapshot) {
+  ListReader reader(snapshot);
+  if (!variable) return reader.read_all();
+  if (trimmed(*variable).empty()) return VisibleDevices{};
+  const auto cards = numbered_cards(snapshot);
+  if (order == DeviceOrder::fastest_first && looks_like_a_number(trimmed(*variable)) &&
+      trimmed(*variable)[0] != '-' && !all_alike(cards)) {
+    const DeviceKindFacts& facts = facts_of(DeviceKind::nvidia_gpu);
+    return fail(
+        ErrorCode::invalid,
+        trf("{}={} counts this machine's different cards from the fastest, and which is "
+            "which only CUDA knows; count them as nvidia-smi does: export {}={}",
+            facts.visible_variable, printable(*variable), facts.order_variable, facts.order_value));
+  }
+  VisibleDevices visible = reader.read(*variable);
+  if (auto remark = typing_remark(*variable)) visible.remarks.push_back(std::move(*remark));
+  return visible;
+}
+
+Result<std::string> write_visible_devices(const std::vector<DeviceId>& devices,
+                                          VisibleFormat format, const Snapshot& snapshot) {
+  const auto resolved = resolve(devices, snapshot);
+  if (!resolved) return std::unexpected(resolved.error());
+  const auto instances = std::count_if(resolved->begin(), resolved->end(), [](const Device* d) {
+    return d->kind == DeviceKind::nvidia_mig;
+  });
+  if (instances > 1) {
+    return fail(ErrorCode::unsupported,
+                trf("cannot list {} MIG instances: a CUDA program uses one at most", instances));
+  }
+  // Numbers and UUIDs do not mix, and an instance has no number.
+  const bool by_uuid = format == VisibleFormat::uuids || instances > 0;
+  std::vector<std::string> entries;
+  for (const Device* device : *resolved) {
+    if (by_uuid) {
+      entries.emplace_back(uuid_of(*device));
+    } else if (device->index) {
+      entries.push_back(std::to_string(*device->index));
+    } else {
+      return fail(ErrorCode::unsupported,
+                  trf("device {} has no number: ask for UUIDs instead", device->id.text()));
+    }
+  }
+  return joined(entries);
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> visible_variables(
+    const std::vector<DeviceId>& devices, VisibleFormat format, const Snapshot& snapshot) {
+  const auto resolved = resolve(devices, snapshot);
+  if (!resolved) return std::unexpected(resolved.error());
+  std::map<std::string_view, std::pair<const DeviceKindFacts*, std::vector<DeviceId>>> groups;
+  for (const Device* device : *resolved) {
+    const DeviceKindFacts& facts = facts_of(device->kind);
+    if (facts.visible_variable.empty()) {
+      return fail(ErrorCode::unsupported,
+                  trf("no variable shows device {} to a program: its kind is not supported yet",
+                      device->id.text()));
+    }
+    auto& group = groups[facts.visible_variable];
+    group.first = &facts;
+    group.second.push_back(device->id);
+  }
+  std::vector<std::pair<std::string, std::string>> variables;
+  for (const auto& [variable, group] : groups) {
+    auto list = write_visible_devices(group.second, format, snapshot);
+    if (!list) return std::unexpected(std::move(list).error());
+    if (!group.first->order_variable.empty()) {
+      variables.emplace_back(group.first->order_variable, group.first->order_value);
+    }
+    variables.emplace_back(variable, std::move(*list));
+  }
+  return variables;
+}
+
+}  // namespace berth

@@ -1,0 +1,336 @@
+// A record's manifest and end as JSON (doc/FORMATS.md, "Run record").
+
+#include <exception>
+#include <nlohmann/json.hpp>
+
+#include "record/record_writer.h"
+#include "snapshot/json.h"
+
+namespace berth {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+template <class T>
+Json json_of(const T& value) {
+  return value;
+}
+template <class Tag, class Rep>
+Json json_of(const Quantity<Tag, Rep>& quantity) {
+  return quantity.count();
+}
+
+/// The value, or null with the reason under "why".
+template <class T>
+void put(Json& object, const char* key, const Reading<T>& reading) {
+  if (reading.get()) {
+    object[key] = json_of(*reading.get());
+  } else {
+    object[key] = nullptr;
+    object["why"][key] = name_of(reading.why());
+  }
+}
+
+template <class T>
+Reading<T> take(const Json& object, const char* key) {
+  if (!object.contains(key)) return Absent::not_sampled;
+  if (object.at(key).is_null()) {
+    const auto why = object.value("why", Json::object()).value(key, std::string());
+    return absent_from_name(why).value_or(Absent::failed);
+  }
+  if constexpr (requires { typename T::rep; }) {
+    return T(object.at(key).get<typename T::rep>());
+  } else {
+    return object.at(key).get<T>();
+  }
+}
+
+Json json_of_pairs(const Pairs& pairs) {
+  Json object = Json::object();
+  for (const auto& [name, value] : pairs) object[name] = value;
+  return object;
+}
+
+Pairs pairs_from(const Json& object) {
+  Pairs pairs;
+  for (const auto& [name, value] : object.items())
+    pairs.emplace_back(name, value.get<std::string>());
+  return pairs;
+}
+
+Json json_of_process(const ProcessId& process) {
+  return {{"pid", process.pid}, {"start_ticks", process.start_ticks}};
+}
+
+ProcessId process_from(const Json& object) {
+  return {.pid = object.at("pid").get<pid_t>(),
+          .start_ticks = object.at("start_ticks").get<std::uint64_t>()};
+}
+
+Json json_of_gathered(const Manifest& manifest) {
+  Json gathered;
+  Json& machine = gathered["machine"];
+  put(machine, "instance_type", manifest.machine.instance_type);
+  put(machine, "operating_system", manifest.machine.operating_system);
+  put(machine, "cpu_model", manifest.machine.cpu_model);
+  put(machine, "cpu_count", manifest.machine.cpu_count);
+  put(machine, "memory_total_bytes", manifest.machine.memory_total);
+  put(machine, "container", manifest.machine.container);
+  if (manifest.git) {
+    Json& git = gathered["git"];
+    git["root"] = manifest.git->root;
+    put(git, "commit", manifest.git->commit);
+    put(git, "branch", manifest.git->branch);
+    put(git, "dirty", manifest.git->dirty);
+  }
+  if (manifest.python) {
+    Json& python = gathered["python"];
+    python["interpreter"] = manifest.python->interpreter;
+    put(python, "version", manifest.python->version);
+    python["environment"] = manifest.python->environment;
+    python["packages"] = json_of_pairs(manifest.python->packages);
+  }
+  gathered["variables"] = json_of_pairs(manifest.variables);
+  return gathered;
+}
+
+void read_gathered(const Json& json, Manifest& manifest) {
+  const Json& machine = json.at("machine");
+  manifest.machine.instance_type = take<std::string>(machine, "instance_type");
+  manifest.machine.operating_system = take<std::string>(machine, "operating_system");
+  manifest.machine.cpu_model = take<std::string>(machine, "cpu_model");
+  manifest.machine.cpu_count = take<std::uint64_t>(machine, "cpu_count");
+  manifest.machine.memory_total = take<Bytes>(machine, "memory_total_bytes");
+  manifest.machine.container = take<std::string>(machine, "container");
+  if (json.contains("git")) {
+    const Json& git = json.at("git");
+    manifest.git = GitFacts{.root = git.value("root", std::string()),
+                            .commit = take<std::string>(git, "commit"),
+                            .branch = take<std::string>(git, "branch"),
+                            .dirty = take<bool>(git, "dirty")};
+  }
+  if (json.contains("python")) {
+    const Json& python = json.at("python");
+    manifest.python = PythonFacts{.interpreter = python.value("interpreter", std::string()),
+                                  .version = take<std::string>(python, "version"),
+                                  .environment = python.value("environment", std::string()),
+                                  .packages = pairs_from(python.at("packages"))};
+  }
+  manifest.variables = pairs_from(json.at("variables"));
+}
+
+Json json_of_manifest(const Manifest& manifest) {
+  Json json;
+  json["format"] = "berth-run";
+  json["version"] = Manifest::format_version;
+  json["id"] = manifest.id;
+  json["command"] = manifest.command;
+  json["working_directory"] = manifest.working_directory;
+  json["started_unix_ms"] = manifest.started.unix_ms;
+  json["machine_id"] = manifest.machine_id;
+  json["boot_id"] = manifest.boot_id;
+  json["uid"] = manifest.uid;
+  json["user"] = manifest.user;
+  json["keeper"] = json_of_process(manifest.keeper);
+  json["job"] = manifest.job ? json_of_process(*manifest.job) : Json();
+  json["lease"] = manifest.lease;
+  json["inside"] = manifest.inside;
+  json["wanted"] = manifest.wanted;
+  json["cpu_only"] = manifest.cpu_only;
+  json["waited_ms"] = manifest.waited_ms;
+  json["time_limit_ms"] = manifest.time_limit_ms ? Json(*manifest.time_limit_ms) : Json();
+  json["log"] = manifest.log ? Json(*manifest.log) : Json();
+  json["given"] = Json::parse(to_json(manifest.given, JsonLayout::compact));
+  json["promised_bytes"] = Json::array();
+  for (const auto& promised : manifest.promised) {
+    json["promised_bytes"].push_back(promised ? Json(promised->count()) : Json());
+  }
+  json["complete"] = manifest.complete;
+  json.update(json_of_gathered(manifest));
+  return json;
+}
+
+Manifest manifest_from(const Json& json) {
+  Manifest manifest;
+  manifest.id = json.at("id").get<std::string>();
+  manifest.command = json.at("command").get<std::vector<std::string>>();
+  manifest.working_directory = json.at("working_directory").get<std::string>();
+  manifest.started = {json.at("started_unix_ms").get<std::int64_t>()};
+  manifest.machine_id = json.at("machine_id").get<std::string>();
+  manifest.boot_id = json.at("boot_id").get<std::string>();
+  manifest.uid = json.at("uid").get<uid_t>();
+  manifest.user = json.at("user").get<std::string>();
+  manifest.keeper = process_from(json.at("keeper"));
+  if (!json.at("job").is_null()) manifest.job = process_from(json.at("job"));
+  manifest.lease = json.at("lease").get<std::string>();
+  manifest.inside = json.at("inside").get<std::string>();
+  manifest.wanted = json.at("wanted").get<std::string>();
+  manifest.cpu_only = json.at("cpu_only").get<bool>();
+  manifest.waited_ms = json.at("waited_ms").get<std::int64_t>();
+  if (!json.at("time_limit_ms").is_null()) {
+    manifest.time_limit_ms = json.at("time_limit_ms").get<std::int64_t>();
+  }
+  if (!json.at("log").is_null()) manifest.log = json.at("log").get<std::string>();
+  for (const Json& promised : json.at("promised_bytes")) {
+    manifest.promised.push_back(
+        promised.is_null() ? std::nullopt : std::optional(Bytes(promised.get<std::uint64_t>())));
+  }
+  manifest.complete = json.at("complete").get<bool>();
+  read_gathered(json, manifest);
+  return manifest;
+}
+
+Json json_of_summary(const Summary& summary) {
+  const auto source = [](EnergySource of) {
+    return of == EnergySource::counter ? "counter" : "integrated power";
+  };
+  Json json;
+  json["samples"] = summary.samples;
+  put(json, "mean_utilization_percent", summary.mean_utilization);
+  put(json, "energy_millijoules", summary.energy);
+  json["energy_source"] = source(summary.energy_source);
+  put(json, "tree_memory_peak_bytes", summary.tree_memory_peak);
+  put(json, "tree_cpu_milliseconds", summary.tree_cpu);
+  put(json, "device_files_open", summary.device_files_open);
+  json["devices"] = Json::array();
+  for (const DeviceSummary& one : summary.devices) {
+    Json device;
+    put(device, "mean_utilization_percent", one.mean_utilization);
+    put(device, "memory_peak_bytes", one.memory_peak);
+    device["memory_source"] =
+        one.memory_source == MemorySource::own_processes ? "own processes" : "whole device";
+    put(device, "energy_millijoules", one.energy);
+    device["energy_source"] = source(one.energy_source);
+    put(device, "temperature_peak_celsius", one.temperature_peak);
+    json["devices"].push_back(std::move(device));
+  }
+  return json;
+}
+
+Summary summary_from(const Json& json) {
+  const auto source = [](const Json& of) {
+    return of.value("energy_source", std::string()) == "counter" ? EnergySource::counter
+                                                                 : EnergySource::integrated_power;
+  };
+  Summary summary;
+  summary.samples = json.at("samples").get<std::uint64_t>();
+  summary.mean_utilization = take<Percent>(json, "mean_utilization_percent");
+  summary.energy = take<Millijoules>(json, "energy_millijoules");
+  summary.energy_source = source(json);
+  summary.tree_memory_peak = take<Bytes>(json, "tree_memory_peak_bytes");
+  summary.tree_cpu = take<Milliseconds>(json, "tree_cpu_milliseconds");
+  summary.device_files_open = take<std::uint64_t>(json, "device_files_open");
+  for (const Json& one : json.at("devices")) {
+    const bool own = one.value("memory_source", std::string()) == "own processes";
+    summary.devices.push_back(
+        {.mean_utilization = take<Percent>(one, "mean_utilization_percent"),
+         .memory_peak = take<Bytes>(one, "memory_peak_bytes"),
+         .memory_source = own ? MemorySource::own_processes : MemorySource::whole_device,
+         .energy = take<Millijoules>(one, "energy_millijoules"),
+         .energy_source = source(one),
+         .temperature_peak = take<Celsius>(one, "temperature_peak_celsius")});
+  }
+  return summary;
+}
+
+Json json_of_end(const RunEnd& end) {
+  Json json;
+  json["format"] = "berth-run-end";
+  json["version"] = Manifest::format_version;
+  json["at_unix_ms"] = end.at.unix_ms;
+  json["known"] = end.known;
+  json["exit_code"] = end.known && end.exit.signal == 0 ? Json(end.exit.code) : Json();
+  json["signal"] = end.exit.signal != 0 ? Json(end.exit.signal) : Json();
+  json["dumped_core"] = end.exit.dumped;
+  json["because"] = end.because;
+  json["released_unix_ms"] = end.released ? Json(end.released->unix_ms) : Json();
+  json["cpu_milliseconds"] = end.cpu_ms ? Json(*end.cpu_ms) : Json();
+  json["summary"] = json_of_summary(end.summary);
+  return json;
+}
+
+RunEnd end_from(const Json& json) {
+  RunEnd end;
+  end.at = {json.at("at_unix_ms").get<std::int64_t>()};
+  end.known = json.at("known").get<bool>();
+  if (!json.at("exit_code").is_null()) end.exit.code = json.at("exit_code").get<int>();
+  if (!json.at("signal").is_null()) end.exit.signal = json.at("signal").get<int>();
+  end.exit.dumped = json.at("dumped_core").get<bool>();
+  end.because = json.at("because").get<std::string>();
+  if (!json.at("released_unix_ms").is_null()) {
+    end.released = WallTime{json.at("released_unix_ms").get<std::int64_t>()};
+  }
+  if (!json.at("cpu_milliseconds").is_null()) {
+    end.cpu_ms = json.at("cpu_milliseconds").get<std::int64_t>();
+  }
+  end.summary = summary_from(json.at("summary"));
+  return end;
+}
+
+/// Text of the user (a directory, a command) may not be UTF-8: JSON must be.
+std::string dumped(const Json& json) {
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+/// Parses a document of this format and version, turning what JSON throws into an Error.
+template <class T>
+Result<T> parsed(std::string_view text, const char* format, T (*from)(const Json&)) {
+  try {
+    const Json json = Json::parse(text);
+    if (json.at("format") != format) {
+      return fail(ErrorCode::invalid, std::string("not a document of format ") + format);
+    }
+    if (json.at("version").get<int>() > Manifest::format_version) {
+      return fail(ErrorCode::unsupported, "written by a newer berth: use that one to read it");
+    }
+    return from(json);
+  } catch (const Json::exception& wrong) {
+    return fail(ErrorCode::invalid, std::string("not readable as JSON: ") + wrong.what());
+  }
+}
+
+}  // namespace
+
+std::string manifest_to_json(const Manifest& manifest) {
+  return dumped(json_of_manifest(manifest));
+}
+
+Result<Manifest> manifest_from_json(std::string_view text) {
+  auto manifest = parsed<Manifest>(text, "berth-run", manifest_from);
+  if (!manifest) return manifest;
+  // The devices are the interchange format: its own reader, which throws nothing.
+  const Json json = Json::parse(text, nullptr, false);
+  auto given = snapshot_from_json(json.value("given", Json::object()).dump());
+  if (!given) return std::unexpected(std::move(given).error().because("reading its devices"));
+  manifest->given = std::move(*given);
+  return manifest;
+}
+
+std::string end_to_json(const RunEnd& end) { return dumped(json_of_end(end)); }
+
+Result<RunEnd> end_from_json(std::string_view text) {
+  return parsed<RunEnd>(text, "berth-run-end", end_from);
+}
+
+std::string to_json(const RunRecord& run) {
+  Json json = json_of_manifest(run.manifest);
+  json["state"] = name_of(run.state);
+  json["directory"] = run.directory;
+  json["end"] = run.end ? json_of_end(*run.end) : Json();
+  json["summary"] = json_of_summary(summary_of(run));
+  json["marks"] = Json::array();
+  for (const Mark& mark : marks_of(run)) {
+    json["marks"].push_back(
+        {{"at_unix_ms", mark.at.unix_ms}, {"exact", mark.exact}, {"text", mark.text}});
+  }
+  json["events"] = Json::array();
+  for (const RunEvent& event : events_of(run)) {
+    json["events"].push_back(
+        {{"at_unix_ms", event.at.unix_ms}, {"kind", event.kind}, {"text", event.text}});
+  }
+  return dumped(json);
+}
+
+}  // namespace berth

@@ -1,0 +1,56 @@
+#pragma once
+// RecordWriter: the one who writes a run's record: the launcher makes the directory, the keeper and
+// the sampler fill it. Every failure is returned, none stops a run.
+
+#include <string>
+#include <string_view>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "record/run_record.h"
+
+namespace berth {
+
+/// Names of the files in a record's directory.
+namespace record_file {
+inline constexpr std::string_view manifest = "manifest.json";
+inline constexpr std::string_view samples = "samples";
+inline constexpr std::string_view marks = "marks";
+inline constexpr std::string_view events = "events";
+inline constexpr std::string_view end = "end.json";
+inline constexpr std::string_view keeper_lock = "keeper.lock";
+inline constexpr std::string_view stop_wish = "stop";
+inline constexpr std::string_view output = "output";
+}  // namespace record_file
+
+[[nodiscard]] std::string manifest_to_json(const Manifest& manifest);
+[[nodiscard]] Result<Manifest> manifest_from_json(std::string_view text);
+[[nodiscard]] std::string end_to_json(const RunEnd& end);
+[[nodiscard]] Result<RunEnd> end_from_json(std::string_view text);
+
+class RecordWriter {
+ public:
+  /// Makes the directory with its manifest and its keeper's lock, which this process and whoever
+  /// inherits it by fork (not by exec) holds. Visible only once both are there.
+  [[nodiscard]] static Result<RecordWriter> create(const std::string& state_directory,
+                                                   const Manifest& manifest);
+
+  [[nodiscard]] const std::string& directory() const { return directory_; }
+  [[nodiscard]] std::string path_of(std::string_view file) const;
+
+  [[nodiscard]] Result<void> write_manifest(const Manifest& manifest) const;
+  [[nodiscard]] Result<void> write_end(const RunEnd& end) const;
+  [[nodiscard]] Result<void> append_event(const RunEvent& event) const;
+  /// Opens the samples file for appending and writes its header line.
+  [[nodiscard]] Result<Fd> open_samples() const;
+  /// This process is no keeper: the lock is for others to hold.
+  void let_go() { lock_.close(); }
+
+ private:
+  RecordWriter(std::string directory, Fd lock)
+      : directory_(std::move(directory)), lock_(std::move(lock)) {}
+  std::string directory_;
+  Fd lock_;
+};
+
+}  // namespace berth

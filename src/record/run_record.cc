@@ -1,0 +1,279 @@
+#include "record/run_record.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/fd.h"
+#include "base/lock.h"
+#include "base/text.h"
+#include "record/record_writer.h"
+
+namespace berth {
+
+namespace {
+
+std::string path_in(const RunRecord& run, std::string_view file) {
+  return run.directory + "/" + std::string(file);
+}
+
+/// FNV-1a: spreads its input well enough for names that need not resist an attacker.
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  for (const char one : text) {
+    hash = (hash ^ static_cast<unsigned char>(one)) * 1099511628211ULL;
+  }
+  return hash;
+}
+
+std::string first_line_of(const std::string& path) {
+  const auto text = read_file(path, 4096);
+  return text ? std::string(trimmed(*text)) : std::string();
+}
+
+/// Whether the keeper lives: it holds the lock; where the lock cannot be asked, by its pid.
+bool keeper_lives(const RunRecord& run) {
+  const auto lock = open_fd(path_in(run, record_file::keeper_lock), O_RDONLY | O_NOFOLLOW);
+  if (lock) {
+    const auto locked = is_ofd_locked(lock->get());
+    if (locked) return *locked;
+  }
+  const auto process = identify_process(run.manifest.keeper.pid);
+  return process && *process == run.manifest.keeper;
+}
+
+/// Another machine's record in a shared home, or one of an earlier boot of this one.
+enum class Origin { here, earlier_boot, elsewhere };
+Origin origin_of(const Manifest& manifest) {
+  if (first_line_of("/etc/machine-id") != manifest.machine_id) return Origin::elsewhere;
+  return first_line_of("/proc/sys/kernel/random/boot_id") == manifest.boot_id
+             ? Origin::here
+             : Origin::earlier_boot;
+}
+
+WallTime last_sign_of_life(const RunRecord& run) {
+  WallTime last = run.manifest.started;
+  (void)for_each_sample(run, [&](const Sample& sample) { last = std::max(last, sample.at); });
+  return last;
+}
+
+void settle_state(RunRecord& run) {
+  const auto text = read_file(path_in(run, record_file::end));
+  if (text) {
+    auto end = end_from_json(*text);
+    if (end) {
+      run.state = end->known ? RunState::ended : RunState::end_unknown;
+      run.end = std::move(*end);
+      return;
+    }
+    run.problems.push_back(std::move(end).error().because("reading its end").message());
+  }
+  const Origin origin = origin_of(run.manifest);
+  if (origin == Origin::elsewhere) {
+    run.state = RunState::elsewhere;
+    return;
+  }
+  if (origin == Origin::here && keeper_lives(run)) {
+    run.state = RunState::running;
+    return;
+  }
+  run.state = RunState::end_unknown;
+  if (text) return;
+  RunEnd end{.at = last_sign_of_life(run), .known = false, .summary = summary_of(run)};
+  end.because = "the keeper has gone without saying how the job ended";
+  // The record may be on a read-only disk: then it reads as "end unknown" all the same.
+  (void)write_file_atomically(path_in(run, record_file::end), end_to_json(end), 0600);
+  run.end = std::move(end);
+}
+
+/// Whole lines of a text; what follows the last line break was torn by a crash.
+std::vector<std::string_view> whole_lines(std::string_view text) {
+  const std::size_t last = text.rfind('\n');
+  if (last == std::string_view::npos) return {};
+  return split(text.substr(0, last), '\n');
+}
+
+bool names(std::string_view id, std::string_view name) {
+  return id.starts_with(name) || id.ends_with(name);
+}
+
+}  // namespace
+
+std::string_view name_of(RunState state) {
+  switch (state) {
+    case RunState::running:
+      return "running";
+    case RunState::ended:
+      return "ended";
+    case RunState::end_unknown:
+      return "end unknown";
+    case RunState::elsewhere:
+      return "elsewhere";
+  }
+  return "end unknown";
+}
+
+std::string runs_directory(const std::string& state_directory) { return state_directory + "/runs"; }
+
+std::string make_run_id(std::string_view machine_id, std::string_view boot_id, WallTime now,
+                        pid_t pid) {
+  constexpr std::string_view letters = "abcdefghijkmnpqrstuvwxyz23456789";  // no l 1 o 0
+  static_assert(letters.size() == 32);
+  std::uint64_t hash = hash_of(fmt::format("{}/{}/{}/{}", machine_id, boot_id, now.unix_ms, pid));
+  std::string tail;
+  for (int at = 0; at < 6; ++at) {
+    tail += letters[hash % letters.size()];
+    hash /= letters.size();
+  }
+  const std::chrono::sys_time<std::chrono::milliseconds> time{
+      std::chrono::milliseconds(now.unix_ms)};
+  const auto day = std::chrono::floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss clock(std::chrono::floor<std::chrono::seconds>(time - day));
+  return fmt::format("{:04}{:02}{:02}-{:02}{:02}{:02}-{}", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                     clock.hours().count(), clock.minutes().count(), clock.seconds().count(), tail);
+}
+
+Result<RunRecord> read_run(const std::string& directory) {
+  RunRecord run;
+  run.directory = directory;
+  const auto text = read_file(path_in(run, record_file::manifest));
+  if (!text) return std::unexpected(text.error());
+  auto manifest = manifest_from_json(*text);
+  if (!manifest) {
+    return std::unexpected(std::move(manifest).error().because("reading the record " + directory));
+  }
+  run.manifest = std::move(*manifest);
+  settle_state(run);
+  return run;
+}
+
+Result<RunList> list_runs(const std::string& state_directory) {
+  const std::string runs = runs_directory(state_directory);
+  RunList list;
+  auto ids = list_directory(runs);
+  if (!ids) {
+    if (ids.error().code() == ErrorCode::not_found) return list;
+    return std::unexpected(std::move(ids).error());
+  }
+  std::reverse(ids->begin(), ids->end());  // ids begin with the time
+  for (const std::string& name : *ids) {
+    if (name.starts_with('.')) continue;
+    auto run = read_run(runs + "/" + name);
+    if (run) {
+      list.runs.push_back(std::move(*run));
+    } else {
+      list.problems.push_back(run.error().message());
+    }
+  }
+  return list;
+}
+
+Result<RunRecord> load_run(const std::string& state_directory, std::string_view name) {
+  const std::string runs = runs_directory(state_directory);
+  const auto ids = list_directory(runs);
+  std::vector<std::string> found;
+  if (ids) {
+    for (const std::string& id : *ids) {
+      if (id.starts_with('.')) continue;
+      if (id == name) return read_run(runs + "/" + id);
+      if (name == "last") {
+        found = {id};
+      } else if (!name.empty() && names(id, name)) {
+        found.push_back(id);
+      }
+    }
+  }
+  if (found.size() == 1) return read_run(runs + "/" + found.front());
+  if (found.empty()) {
+    return fail(ErrorCode::not_found,
+                "there is no run \"" + std::string(name) + "\" in " + runs + ": see `berth runs`");
+  }
+  return fail(ErrorCode::invalid, "\"" + std::string(name) + "\" means several runs (" +
+                                      found.front() + ", " + found[1] +
+                                      (found.size() > 2 ? ", …" : "") + "): give more of the id");
+}
+
+std::vector<Mark> marks_of(const RunRecord& run) {
+  const auto text = read_file(path_in(run, record_file::marks), 64 << 20);
+  if (!text) return {};
+  // A line without a time is dated by the first sample that saw the file as long as that.
+  std::vector<std::pair<std::uint64_t, WallTime>> seen;
+  (void)for_each_sample(
+      run, [&](const Sample& sample) { seen.emplace_back(sample.marks_bytes, sample.at); });
+  const WallTime after_all = run.end        ? run.end->at
+                             : seen.empty() ? run.manifest.started
+                                            : seen.back().second;
+  std::vector<Mark> marks;
+  std::uint64_t offset = 0;
+  for (const std::string_view line : whole_lines(*text)) {
+    offset += line.size() + 1;
+    if (trimmed(line).empty()) continue;
+    if (line.starts_with('@')) {
+      const std::size_t space = line.find(' ');
+      const auto at = parse_signed(line.substr(1, space == line.npos ? space : space - 1));
+      if (at && space != line.npos) {
+        marks.push_back({.at = {*at}, .text = std::string(line.substr(space + 1))});
+        continue;
+      }
+    }
+    const auto first = std::find_if(seen.begin(), seen.end(),
+                                    [&](const auto& one) { return one.first >= offset; });
+    marks.push_back({.at = first == seen.end() ? after_all : first->second,
+                     .exact = false,
+                     .text = std::string(line)});
+  }
+  return marks;
+}
+
+std::vector<RunEvent> events_of(const RunRecord& run) {
+  const auto text = read_file(path_in(run, record_file::events), 16 << 20);
+  if (!text) return {};
+  std::vector<RunEvent> events;
+  for (const std::string_view line : whole_lines(*text)) {
+    const std::size_t first = line.find(' ');
+    const std::size_t second = first == line.npos ? first : line.find(' ', first + 1);
+    const auto at = parse_signed(line.substr(0, first));
+    if (!at || second == line.npos) continue;
+    events.push_back({.at = {*at},
+                      .kind = std::string(line.substr(first + 1, second - first - 1)),
+                      .text = std::string(line.substr(second + 1))});
+  }
+  return events;
+}
+
+Result<void> for_each_sample(const RunRecord& run, const std::function<void(const Sample&)>& each) {
+  const auto fd = open_fd(path_in(run, record_file::samples), O_RDONLY | O_NOFOLLOW);
+  if (!fd) {
+    if (fd.error().code() == ErrorCode::not_found) return {};  // none was taken
+    return std::unexpected(fd.error());
+  }
+  SampleReader reader;
+  std::array<char, 65536> piece;
+  for (;;) {
+    const ssize_t got = ::read(fd->get(), piece.data(), piece.size());
+    if (got < 0) return fail_system("read the samples of " + run.directory, errno);
+    if (got == 0) return {};
+    reader.feed({piece.data(), static_cast<std::size_t>(got)}, each);
+  }
+}
+
+Summary summary_of(const RunRecord& run) {
+  if (run.end) return run.end->summary;
+  Summarizer summarizer;
+  (void)for_each_sample(run, [&](const Sample& sample) { summarizer.add(sample); });
+  return summarizer.summary();
+}
+
+Result<void> append_mark(const std::string& marks_path, WallTime now, std::string_view text) {
+  if (trimmed(text).empty()) return fail(ErrorCode::invalid, "a mark needs a text: epoch=3");
+  const auto fd = open_fd(marks_path, O_WRONLY | O_APPEND | O_NOFOLLOW);
+  if (!fd) return std::unexpected(fd.error());
+  return write_all(fd->get(), fmt::format("@{} {}\n", now.unix_ms, printable(text)));
+}
+
+}  // namespace berth

@@ -1,0 +1,181 @@
+#include "record/sample.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <type_traits>
+
+namespace berth {
+
+namespace {
+
+using Json = nlohmann::json;
+
+template <class T>
+void write_reading(std::string& line, const Reading<T>& reading) {
+  if (!reading.get()) {
+    fmt::format_to(std::back_inserter(line), "\"{}\"", name_of(reading.why()));
+  } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+    fmt::format_to(std::back_inserter(line), "{}", *reading.get());
+  } else {
+    fmt::format_to(std::back_inserter(line), "{}", reading.get()->count());
+  }
+}
+
+template <class T>
+Reading<T> read_reading(const Json& cell) {
+  if (cell.is_string()) {
+    return absent_from_name(cell.get_ref<const std::string&>()).value_or(Absent::failed);
+  }
+  if (!cell.is_number()) return Absent::failed;
+  if constexpr (std::is_same_v<T, std::uint64_t>) {
+    return cell.get<std::uint64_t>();
+  } else {
+    return T(cell.get<typename T::rep>());
+  }
+}
+
+/// One reading of DeviceSample: its name in the header line, how it is filled, written and read.
+struct Column {
+  std::string_view name;
+  void (*fill)(DeviceSample&, const Device&);
+  void (*write)(std::string&, const DeviceSample&);
+  void (*read)(DeviceSample&, const Json&);
+};
+
+template <auto in_sample, auto in_device>
+constexpr Column column(std::string_view name) {
+  using Value =
+      typename std::remove_cvref_t<decltype(std::declval<DeviceSample>().*in_sample)>::value_type;
+  return {
+      name,
+      [](DeviceSample& sample, const Device& device) { sample.*in_sample = device.*in_device; },
+      [](std::string& line, const DeviceSample& sample) { write_reading(line, sample.*in_sample); },
+      [](DeviceSample& sample, const Json& cell) {
+        sample.*in_sample = read_reading<Value>(cell);
+      }};
+}
+
+// The names are those of the field table (snapshot/fields.cc).
+constexpr std::array columns = {
+    column<&DeviceSample::utilization_gpu, &Device::utilization_gpu>("utilization_gpu_percent"),
+    column<&DeviceSample::utilization_memory, &Device::utilization_memory>(
+        "utilization_memory_percent"),
+    column<&DeviceSample::memory_used, &Device::memory_used>("memory_used_bytes"),
+    column<&DeviceSample::power_draw, &Device::power_draw>("power_draw_milliwatts"),
+    column<&DeviceSample::temperature, &Device::temperature>("temperature_celsius"),
+    column<&DeviceSample::clock_sm, &Device::clock_sm>("clock_sm_megahertz"),
+    column<&DeviceSample::clock_memory, &Device::clock_memory>("clock_memory_megahertz"),
+    column<&DeviceSample::pcie_sent, &Device::pcie_sent>("pcie_sent_bytes"),
+    column<&DeviceSample::pcie_received, &Device::pcie_received>("pcie_received_bytes"),
+    column<&DeviceSample::energy, &Device::energy>("energy_millijoules"),
+};
+
+DeviceSample device_from_row(const Json& row, const std::vector<std::string>& names) {
+  DeviceSample device;
+  for (std::size_t at = 0; at < names.size() && at < row.size(); ++at) {
+    const auto* found = std::find_if(columns.begin(), columns.end(),
+                                     [&](const Column& one) { return one.name == names[at]; });
+    if (found != columns.end()) found->read(device, row[at]);
+  }
+  return device;
+}
+
+Sample sample_from_json(const Json& row, const std::vector<std::string>& names) {
+  Sample sample;
+  sample.at = {row.at("t").get<std::int64_t>()};
+  for (const Json& device : row.at("d")) sample.devices.push_back(device_from_row(device, names));
+  for (const Json& process : row.at("p")) {
+    sample.processes.push_back({.device = process.at(0).get<std::uint64_t>(),
+                                .pid = process.at(1).get<pid_t>(),
+                                .memory = read_reading<Bytes>(process.at(2))});
+  }
+  const Json& tree = row.at("tree");
+  sample.tree.processes = tree.at(0).get<std::uint64_t>();
+  sample.tree.cpu = Milliseconds(tree.at(1).get<std::int64_t>());
+  sample.tree.memory_resident = Bytes(tree.at(2).get<std::uint64_t>());
+  sample.tree.read = read_reading<Bytes>(tree.at(3));
+  sample.tree.written = read_reading<Bytes>(tree.at(4));
+  sample.tree.device_files_open = read_reading<std::uint64_t>(tree.at(5));
+  sample.marks_bytes = row.at("marks").get<std::uint64_t>();
+  return sample;
+}
+
+}  // namespace
+
+DeviceSample sample_of(const Device& device) {
+  DeviceSample sample;
+  for (const Column& one : columns) one.fill(sample, device);
+  return sample;
+}
+
+std::string samples_header() {
+  std::string line = R"({"format":"berth-samples","version":1,"device_columns":[)";
+  for (const Column& one : columns) {
+    if (&one != columns.data()) line += ',';
+    fmt::format_to(std::back_inserter(line), "\"{}\"", one.name);
+  }
+  return line + "]}\n";
+}
+
+std::string to_line(const Sample& sample) {
+  std::string line;
+  const auto out = std::back_inserter(line);
+  fmt::format_to(out, R"({{"t":{},"d":[)", sample.at.unix_ms);
+  for (const DeviceSample& device : sample.devices) {
+    if (&device != sample.devices.data()) line += ',';
+    line += '[';
+    for (const Column& one : columns) {
+      if (&one != columns.data()) line += ',';
+      one.write(line, device);
+    }
+    line += ']';
+  }
+  line += R"(],"p":[)";
+  for (const ProcessSample& process : sample.processes) {
+    if (&process != sample.processes.data()) line += ',';
+    fmt::format_to(out, "[{},{},", process.device, process.pid);
+    write_reading(line, process.memory);
+    line += ']';
+  }
+  fmt::format_to(out, R"(],"tree":[{},{},{},)", sample.tree.processes, sample.tree.cpu.count(),
+                 sample.tree.memory_resident.count());
+  write_reading(line, sample.tree.read);
+  line += ',';
+  write_reading(line, sample.tree.written);
+  line += ',';
+  write_reading(line, sample.tree.device_files_open);
+  fmt::format_to(out, R"(],"marks":{}}})", sample.marks_bytes);
+  return line + "\n";
+}
+
+void SampleReader::feed(std::string_view bytes, const std::function<void(const Sample&)>& each) {
+  for (std::size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
+    rest_ += bytes.substr(0, end);
+    read_line(rest_, each);
+    rest_.clear();
+    bytes.remove_prefix(end + 1);
+  }
+  rest_ += bytes;
+}
+
+void SampleReader::read_line(std::string_view line,
+                             const std::function<void(const Sample&)>& each) {
+  if (line.empty()) return;
+  try {
+    const Json row = Json::parse(line);
+    if (row.contains("device_columns")) {  // once per sampler: a restarted one writes it again
+      columns_ = row.at("device_columns").get<std::vector<std::string>>();
+      return;
+    }
+    each(sample_from_json(row, columns_));
+  } catch (const Json::exception&) {
+    ++torn_;
+  }
+}
+
+}  // namespace berth

@@ -1,0 +1,131 @@
+#include "record/summary.h"
+
+#include <algorithm>
+#include <map>
+
+namespace berth {
+
+namespace {
+// Between two samples further apart than this the sampler was not there: what flowed meanwhile is
+// not guessed.
+constexpr std::int64_t longest_step_ms = 10'000;
+
+template <class T>
+void keep_largest(std::optional<T>& largest, const T& value) {
+  largest = largest ? std::max(*largest, value) : value;
+}
+
+template <class T>
+Reading<T> or_absent(const std::optional<T>& value, Absent why) {
+  return value ? Reading<T>(*value) : Reading<T>(why);
+}
+}  // namespace
+
+void Summarizer::add_device(Gathered& gathered, const DeviceSample& device, WallTime at) {
+  if (const auto& busy = device.utilization_gpu.get()) {
+    gathered.utilization_sum += busy->count();
+    ++gathered.utilization_count;
+  } else {
+    gathered.utilization_why = device.utilization_gpu.why();
+  }
+  if (const auto& used = device.memory_used.get()) {
+    keep_largest(gathered.used_peak, *used);
+  } else {
+    gathered.memory_why = device.memory_used.why();
+  }
+  if (const auto& energy = device.energy.get()) {
+    if (!gathered.energy_first) gathered.energy_first = *energy;
+    gathered.energy_last = *energy;
+  }
+  if (const auto& power = device.power_draw.get()) {
+    if (gathered.power_last && gathered.power_at) {
+      const std::int64_t step = at.unix_ms - gathered.power_at->unix_ms;
+      if (step > 0 && step <= longest_step_ms) {
+        const double mean =
+            static_cast<double>(power->count() + gathered.power_last->count()) / 2.0;
+        gathered.integrated_millijoules += mean * static_cast<double>(step) / 1000.0;
+        ++gathered.power_steps;
+      }
+    }
+    gathered.power_last = *power;
+    gathered.power_at = at;
+  } else {
+    gathered.energy_why = device.power_draw.why();
+  }
+  if (const auto& temperature = device.temperature.get()) {
+    keep_largest(gathered.hottest, *temperature);
+  } else {
+    gathered.temperature_why = device.temperature.why();
+  }
+}
+
+void Summarizer::add(const Sample& sample) {
+  ++samples_;
+  if (devices_.size() < sample.devices.size()) devices_.resize(sample.devices.size());
+  std::map<std::uint64_t, Bytes> own;
+  for (const ProcessSample& process : sample.processes) {
+    if (process.memory.get()) own[process.device] += *process.memory.get();
+  }
+  for (std::size_t at = 0; at < sample.devices.size(); ++at) {
+    add_device(devices_[at], sample.devices[at], sample.at);
+    const auto mine = own.find(at);
+    if (mine != own.end()) keep_largest(devices_[at].own_peak, mine->second);
+  }
+  keep_largest(tree_memory_peak_, sample.tree.memory_resident);
+  keep_largest(tree_cpu_, sample.tree.cpu);
+  if (const auto& files = sample.tree.device_files_open.get()) {
+    keep_largest(device_files_, *files);
+  }
+}
+
+Summary Summarizer::summary() const {
+  Summary summary;
+  summary.samples = samples_;
+  summary.tree_memory_peak = or_absent(tree_memory_peak_, Absent::not_sampled);
+  summary.tree_cpu = or_absent(tree_cpu_, Absent::not_sampled);
+  summary.device_files_open = or_absent(device_files_, Absent::not_sampled);
+  double busy_sum = 0;
+  bool all_busy = !devices_.empty();
+  bool all_energy = !devices_.empty();
+  Absent why_not_busy = Absent::not_sampled;
+  Absent why_no_energy = Absent::not_sampled;
+  Millijoules energy{0};
+  for (const Gathered& one : devices_) {
+    DeviceSummary device;
+    if (one.utilization_count > 0) {
+      device.mean_utilization =
+          Percent(one.utilization_sum / static_cast<double>(one.utilization_count));
+      busy_sum += device.mean_utilization.get()->count();
+    } else {
+      device.mean_utilization = one.utilization_why;
+      why_not_busy = one.utilization_why;
+      all_busy = false;
+    }
+    device.memory_source = one.own_peak ? MemorySource::own_processes : MemorySource::whole_device;
+    device.memory_peak = or_absent(one.own_peak ? one.own_peak : one.used_peak, one.memory_why);
+    device.temperature_peak = or_absent(one.hottest, one.temperature_why);
+    // A counter that went back was reset (the driver was reloaded): the power then has to do.
+    const auto counted = one.energy_first && *one.energy_last > *one.energy_first
+                             ? minus(*one.energy_last, *one.energy_first)
+                             : std::nullopt;
+    if (counted) {
+      device.energy = *counted;
+    } else if (one.power_steps > 0) {
+      device.energy = Millijoules(static_cast<std::uint64_t>(one.integrated_millijoules));
+      device.energy_source = summary.energy_source = EnergySource::integrated_power;
+    } else {
+      device.energy = one.energy_why;
+      why_no_energy = one.energy_why;
+      all_energy = false;
+    }
+    energy += device.energy.get().value_or(Millijoules{0});
+    summary.devices.push_back(device);
+  }
+  summary.mean_utilization =
+      all_busy ? Reading<Percent>(Percent(busy_sum / static_cast<double>(devices_.size())))
+               : Reading<Percent>(why_not_busy);
+  summary.energy = all_energy ? Reading<Millijoules>(energy) : Reading<Millijoules>(why_no_energy);
+  return summary;
+}
+
+}  // namespace berth

@@ -1,0 +1,221 @@
+// A snapshot written as JSON.
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <utility>
+
+#include "snapshot/device_kind.h"
+#include "snapshot/fields.h"
+#include "snapshot/gpu_use.h"
+#include "snapshot/json.h"
+
+namespace berth {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Writes readings of one object: the value, or null with the reason under "why".
+class ReadingWriter {
+ public:
+  explicit ReadingWriter(Json& object) : object_(object) {}
+
+  template <class T>
+  void put(std::string_view key, const Reading<T>& reading) {
+    if (reading.get()) {
+      object_[std::string(key)] = value_of(*reading.get());
+    } else {
+      absent(key, reading.why());
+    }
+  }
+  void put(std::string_view key, const Cell& cell) {
+    if (cell.get()) {
+      std::visit([&](const auto& value) { object_[std::string(key)] = value; }, *cell.get());
+    } else {
+      absent(key, cell.why());
+    }
+  }
+  /// Last, so that "why" stands after what it explains.
+  void finish() {
+    if (!why_.empty()) object_["why"] = std::move(why_);
+  }
+
+ private:
+  template <class T>
+  static const T& value_of(const T& value) {
+    return value;
+  }
+  template <class Tag, class Rep>
+  static Rep value_of(const Quantity<Tag, Rep>& quantity) {
+    return quantity.count();
+  }
+  static std::int64_t value_of(const WallTime& time) { return time.unix_ms; }
+
+  void absent(std::string_view key, Absent why) {
+    object_[std::string(key)] = nullptr;
+    why_[std::string(key)] = name_of(why);
+  }
+
+  Json& object_;
+  Json why_ = Json::object();
+};
+
+std::string_view name_of_use(GpuUse use) {
+  for (const auto& [value, name] : gpu_uses) {
+    if (value == use) return name;
+  }
+  return "C";
+}
+
+Json mig_json(const std::optional<MigPlace>& mig) {
+  if (!mig) return nullptr;
+  return {{"gpu_instance", mig->gpu_instance}, {"compute_instance", mig->compute_instance}};
+}
+
+Json history_json(const std::vector<UtilizationSample>& history) {
+  Json samples = Json::array();
+  for (const UtilizationSample& sample : history) {
+    samples.push_back({sample.age.count(), sample.busy.count()});
+  }
+  return samples;
+}
+
+Json device_json(const Device& device, const Snapshot& snapshot) {
+  Json object = Json::object();
+  object["kind"] = facts_of(device.kind).name;
+  object["parent"] = device.parent ? Json(device.parent->text()) : Json(nullptr);
+  object["mig"] = mig_json(device.mig);
+  object["lost"] = device.lost;
+  object["unusable_because"] = device.unusable_because;
+  ReadingWriter writer(object);
+  for (const Field& field : fields()) writer.put(field.key, field.read(device, snapshot));
+  if (device.utilization_history.get()) {
+    object["utilization_history_ms_percent"] = history_json(*device.utilization_history.get());
+  } else {
+    writer.put("utilization_history_ms_percent",
+               Reading<std::string>(device.utilization_history.why()));
+  }
+  writer.finish();
+  return object;
+}
+
+Json gpu_process_json(const GpuProcess& process) {
+  Json object = {{"device", process.device.text()},
+                 {"pid", process.pid},
+                 {"type", name_of_use(process.use)},
+                 {"mig", mig_json(process.mig)}};
+  ReadingWriter writer(object);
+  writer.put("memory_used_bytes", process.memory);
+  writer.put("utilization_sm_percent", process.utilization_sm);
+  writer.finish();
+  return object;
+}
+
+Json host_process_json(const HostProcess& process) {
+  Json object = {{"pid", process.id.pid},
+                 {"start_ticks", process.id.start_ticks},
+                 {"ancestors", process.ancestors}};
+  ReadingWriter writer(object);
+  writer.put("uid", process.uid);
+  writer.put("user", process.user);
+  writer.put("command", process.command);
+  writer.put("executable_name", process.executable_name);
+  writer.put("started_unix_ms", process.started);
+  writer.put("cpu_time_ms", process.cpu_time);
+  writer.put("memory_resident_bytes", process.memory_resident);
+  writer.put("state", process.state);
+  writer.put("container", process.container);
+  writer.finish();
+  return object;
+}
+
+Json process_id_json(const ProcessId& id) {
+  return {{"pid", id.pid}, {"start_ticks", id.start_ticks}};
+}
+
+Json claim_json(const Claim& claim) {
+  Json devices = Json::array();
+  for (const ClaimedDevice& device : claim.devices) {
+    devices.push_back(
+        {{"device", device.device.text()},
+         {"exclusive", !device.promised.has_value()},
+         {"promised_bytes", device.promised ? Json(device.promised->count()) : Json(nullptr)}});
+  }
+  return {{"id", claim.id},
+          {"run", claim.run},
+          {"uid", claim.uid},
+          {"user", claim.user},
+          {"keeper", process_id_json(claim.keeper)},
+          {"job", claim.job ? process_id_json(*claim.job) : Json(nullptr)},
+          {"command", claim.command},
+          {"since_unix_ms", claim.since.unix_ms},
+          {"understood", claim.parsed},
+          {"devices", std::move(devices)}};
+}
+
+Json waiter_json(const Waiter& waiter) {
+  Json gathered = Json::array();
+  for (const DeviceId& device : waiter.gathered) gathered.push_back(device.text());
+  return {{"id", waiter.id},
+          {"uid", waiter.uid},
+          {"user", waiter.user},
+          {"process", process_id_json(waiter.process)},
+          {"command", waiter.command},
+          {"wants", waiter.wants},
+          {"request", waiter.request},
+          {"since_unix_ms", waiter.since.unix_ms},
+          {"gathered", std::move(gathered)}};
+}
+
+Json host_json(const Host& host) {
+  Json object = Json::object();
+  ReadingWriter writer(object);
+  writer.put("name", host.name);
+  writer.put("kernel", host.kernel);
+  writer.put("boot_id", host.boot_id);
+  writer.put("driver_version", host.driver_version);
+  writer.put("nvml_version", host.nvml_version);
+  writer.put("cuda_version_supported", host.cuda_version_supported);
+  writer.finish();
+  return object;
+}
+
+Json problem_json(const Problem& problem) {
+  return {{"source", problem.source},
+          {"device", problem.device ? Json(problem.device->text()) : Json(nullptr)},
+          {"code", problem.code},
+          {"message", problem.message},
+          {"remedy", problem.remedy}};
+}
+
+template <class Items, class Write>
+Json array_of(const Items& items, Write write) {
+  Json list = Json::array();
+  for (const auto& item : items) list.push_back(write(item));
+  return list;
+}
+
+}  // namespace
+
+std::string to_json(const Snapshot& snapshot, JsonLayout layout) {
+  Json root = Json::object();
+  root["berth_snapshot"] = Snapshot::format_version;
+  root["taken_unix_ms"] = snapshot.taken.unix_ms;
+  root["simulated"] = snapshot.simulated ? Json(*snapshot.simulated) : Json(nullptr);
+  root["host"] = host_json(snapshot.host);
+  root["devices"] = array_of(snapshot.devices,
+                             [&](const Device& device) { return device_json(device, snapshot); });
+  root["gpu_processes"] = array_of(snapshot.gpu_processes, gpu_process_json);
+  root["processes"] = array_of(snapshot.processes, host_process_json);
+  root["leases"] = array_of(snapshot.claims, claim_json);
+  root["queue"] = array_of(snapshot.waiters, waiter_json);
+  root["sources"] = array_of(snapshot.sources, [](const SourceReport& report) {
+    return Json{{"source", report.source}, {"succeeded", report.succeeded}};
+  });
+  root["problems"] = array_of(snapshot.problems, problem_json);
+  return root.dump(layout == JsonLayout::compact ? -1 : 2, ' ', false,
+                   Json::error_handler_t::replace);
+}
+
+}  // namespace berth
