@@ -10,6 +10,7 @@
 #include <iterator>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
@@ -17,8 +18,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 namespace {
 
 constexpr int changed_copies = 1500;
-constexpr std::size_t most_bytes_changed = 1 << 20;  // over all copies, so that big files stay cheap
-constexpr std::string_view telling = "\"{}[]:,-+.0e9\\\n\t\x00\x1b\x7f\x80\xc3\xef\xbc\x90\xe2\x80\x9c";
+constexpr std::size_t most_bytes_changed = 1
+                                           << 20;  // over all copies, so that big files stay cheap
+using namespace std::literals;
+
+// With the zero byte: hence sv.
+constexpr std::string_view telling =
+    "\"{}[]:,-+.0e9\\\n\t\x00\x1b\x7f\x80\xc3\xef\xbc\x90\xe2\x80\x9c"sv;
 
 void feed(const std::string& input) {
   // A copy of exactly this size, so that AddressSanitizer sees a read behind its end.

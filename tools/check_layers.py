@@ -85,7 +85,8 @@ RULES = [
     ),
     OnlyHere(
         "MiB and GiB are written by view/ (and read by base/text.cc)",
-        re.compile(r"\b[KMGT]iB\b"),
+        # A value's unit: after a placeholder, or at the start of a text that is put behind a number.
+        re.compile(r"(?:\{[^{}]*\}|\") ?[KMGT]iB\b"),
         re.compile(r"src/view/|src/base/text\.cc"),
         in_strings=True,
     ),
