@@ -1,236 +1,156 @@
-#!/usr/bin/python3
-"""Holds po/zh_CN.po against the words in the source.
+"""Holds po/zh_CN.po against the words for people in the sources.
 
-    tools/check_po.py            reports missing, empty and unused translations, and translations
-                                 whose placeholders are not those of the English text; exit 1 if any
-    tools/check_po.py --update   appends missing keys with an empty translation
-    tools/check_po.py --keys     lists every key with where it stands
-
-Keys are the literals inside tr() and trf() in src/**/*.cc and *.h (also `cond ? "a" : "b"` inside
-them and adjacent literals), and texts that reach tr() through a table: see TABLES.
+Words are what tr(), trf() and word() are given, and the columns of a few constant tables. Each must
+have a translation that uses the same placeholders; a translation of words that are gone is an error
+as well. With --update, adds empty entries for new words and drops those that are gone.
 """
 
-import argparse
-import pathlib
+import ast
 import re
+import subprocess
 import sys
+from dataclasses import dataclass
+from pathlib import Path
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+import repository
 
-# Files in which literals go to tr() by way of a table or a parameter: a pattern whose match begins
-# the text, and which of the literals after it (until the closing bracket) are for people.
-FIELD_HEADER, FIELD_HELP = 1, 4  # of {key, header, smi, metric, help}
-TABLES = {
-    "src/view/status_devices.cc": re.compile(r'^\s*\{"([^"]+)", Align::', re.M),
-    "src/base/reading.h": re.compile(r'return "([^"]+)";'),  # tr(name_of(absent))
-}
-SAID = re.compile(r"\bsaid\s*\(")  # place's own name for std::string(tr(…))
-CALL = re.compile(r"\btrf?\s*\(")
-ROW = re.compile(r"(?:stored<&D::\w+>\(|^    \{)(?=\s*\")", re.M)
-
-ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "'": "'", "0": "\0"}
-LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+CATALOGUE = Path("po/zh_CN.po")
+KEYWORDS = ["tr", "trf", "word"]
+LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"(?:\s*"(?:\\.|[^"\\\n])*")*')
+PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 
 
-def unescaped(text):
-    """The text that a C++ or .po literal stands for."""
-    return re.sub(r"\\(.)", lambda m: ESCAPES.get(m.group(1), m.group(1)), text)
+@dataclass(frozen=True)
+class Table:
+    """A constant table whose rows hold words that reach tr() at run time."""
+
+    file: str
+    begin: str  # a regular expression; the table ends at the next "});" or "}};"
+    texts_per_row: int
+    words: tuple[int, ...]  # which of a row's texts are words
 
 
-def escaped(text):
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
+TABLES = [
+    Table("src/snapshot/fields.cc", r"constexpr auto table\b", 5, (1, 4)),
+    Table("src/app/main.cc", r"constexpr auto all_verbs\b", 2, (1,)),
+    Table("src/probe/sim/scenarios.cc", r"\bbuiltin\b.*=", 2, (1,)),
+]
 
 
-def without_comments(source):
-    """Comments become spaces, so that positions and line numbers stay."""
-    pattern = re.compile(r'R"(\w*)\(.*?\)\1"|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'|//[^\n]*|/\*.*?\*/', re.S)
-
-    def blank(match):
-        text = match.group(0)
-        if text.startswith("/"):
-            return re.sub(r"[^\n]", " ", text)
-        if text.startswith("'"):
-            return "' '".ljust(len(text))
-        return text
-
-    return pattern.sub(blank, source)
+def unquoted(literals: str) -> str:
+    """The text of one or more adjacent C string literals."""
+    return "".join(ast.literal_eval(piece) for piece in re.findall(r'"(?:\\.|[^"\\\n])*"', literals))
 
 
-def tokens(source, position):
-    """Yields (kind, text, position) from just behind an opening bracket until it closes: literals
-    (adjacent ones joined), commas and question marks at depth 0, everything else as "other"."""
-    depth = 0
-    joined = None
-    while position < len(source):
-        char = source[position]
-        if char == '"':
-            match = LITERAL.match(source, position)
-            if match is None:
-                return
-            joined = (joined or "") + unescaped(match.group(1))
-            position = match.end()
-            continue
-        if char.isspace():
-            position += 1
-            continue
-        if joined is not None:
-            yield "literal", joined, depth
-            joined = None
-        if char in "([{":
-            depth += 1
-        elif char in ")]}":
-            if depth == 0:
-                return
-            depth -= 1
-        yield ("comma" if char == "," else "other"), char, depth
-        position += 1
+def table_words(root: Path, table: Table) -> set[str]:
+    path = root / table.file
+    if not path.is_file():
+        return set()
+    text = path.read_text(encoding="utf-8")
+    begin = re.search(table.begin, text)
+    if not begin:
+        return set()
+    end = re.compile(r"^\}[)}];", re.M).search(text, begin.end())
+    body = text[begin.end() : end.start() if end else len(text)]
+    texts = [unquoted(literal[0]) for literal in LITERAL.finditer(body)]
+    return {text for i, text in enumerate(texts) if i % table.texts_per_row in table.words and text}
 
 
-def keys_of_call(source, position):
-    """The literals that can be the first argument of a call: one, or those of a conditional."""
+def parse_po(text: str) -> dict[str, tuple[str, bool]]:
+    """msgid → (msgstr, is fuzzy), without the header."""
+    entries = {}
+    for block in re.split(r"\n\s*\n", text):
+        lines = [line for line in block.splitlines() if not line.startswith("#~")]
+        fuzzy = any(line.startswith("#,") and "fuzzy" in line for line in lines)
+        fields = {"msgid": "", "msgstr": ""}
+        current = None
+        for line in lines:
+            start = re.match(r"(msgid|msgstr)\s+(\".*\")$", line)
+            if start:
+                current = start[1]
+                fields[current] = unquoted(start[2])
+            elif line.startswith('"') and current:
+                fields[current] += unquoted(line)
+        if fields["msgid"]:
+            entries[fields["msgid"]] = (fields["msgstr"], fuzzy)
+    return entries
+
+
+def called_words(root: Path) -> set[str]:
+    names = [
+        str(name)
+        for name in repository.sources(root)
+        if name.parts[0] == "src" and not name.stem.endswith("_test")
+    ]
+    if not names:
+        return set()
+    done = subprocess.run(
+        ["xgettext", "--language=C++", "--from-code=UTF-8", "--omit-header", "--no-location"]
+        + ["--no-wrap", "-k", *(f"--keyword={name}" for name in KEYWORDS), "-o", "-", *names],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(parse_po(done.stdout))
+
+
+def words(root: Path) -> set[str]:
+    found = called_words(root)
+    for table in TABLES:
+        found |= table_words(root, table)
+    return found
+
+
+def placeholders(text: str) -> list[str]:
+    """What fmt would fill in, numbered, in a fixed order: "{} {}" and "{1} {0}" are the same."""
     found = []
-    behind_question = False
-    is_conditional = False
-    for kind, text, depth in tokens(source, position):
-        if depth == 0 and kind == "comma":
-            break
-        if kind == "other" and text == "?":
-            behind_question = is_conditional = True
-        if kind == "literal" and depth == 0:
-            if behind_question or not is_conditional:
-                found.append((text, behind_question))
-    if is_conditional:
-        return [text for text, behind in found if behind]
-    return [text for text, _ in found][:1]
-
-
-def keys_of_row(source, position):
-    """Header and help of a row of the field table."""
-    literals = [text for kind, text, depth in tokens(source, position) if kind == "literal"]
-    if len(literals) <= FIELD_HELP:
-        return []
-    return [literals[FIELD_HEADER], literals[FIELD_HELP]]
-
-
-def line_of(source, position):
-    return source.count("\n", 0, position) + 1
-
-
-def source_keys():
-    """{key: "file:line" of its first use}, in the order of files and lines."""
-    keys = {}
-
-    def add(text, name, source, position):
-        if text.strip():
-            keys.setdefault(text, f"{name}:{line_of(source, position)}")
-
-    for path in sorted((ROOT / "src").rglob("*")):
-        if path.suffix not in (".cc", ".h") or path.name.endswith("_test.cc"):
+    count = 0
+    for match in PLACEHOLDER.finditer(text):
+        if match[0] in ("{{", "}}"):
             continue
-        name = path.relative_to(ROOT).as_posix()
-        raw = path.read_text(encoding="utf-8", errors="replace")
-        has_words = "tr(" in raw or "trf(" in raw
-        if not has_words and name not in TABLES and name != "src/snapshot/fields.cc":
-            continue
-        source = without_comments(raw)
-        if name == "src/snapshot/fields.cc":
-            for match in ROW.finditer(source):
-                for text in keys_of_row(source, match.end()):
-                    add(text, name, source, match.start())
-        patterns = [CALL] if "/base/tr." not in name else []
-        if "std::string said(std::string_view" in source:
-            patterns.append(SAID)
-        for pattern in patterns:
-            for match in pattern.finditer(source):
-                for text in keys_of_call(source, match.end()):
-                    add(text, name, source, match.start())
-        if name in TABLES:
-            for match in TABLES[name].finditer(source):
-                add(unescaped(match.group(1)), name, source, match.start())
-    return keys
+        position, _, style = match[1].partition(":")
+        found.append(f"{position or count}:{style}")
+        count += 1
+    return sorted(found)
 
 
-def read_po(path):
-    """[(msgid, msgstr, line)] without the header."""
-    entries = []
-    entry = None
-    field = None
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        line = line.strip()
-        match = re.match(r'(msgid|msgstr)\s+"(.*)"$', line)
-        if match and match.group(1) == "msgid":
-            entry = {"msgid": unescaped(match.group(2)), "msgstr": "", "line": number}
-            entries.append(entry)
-            field = "msgid"
-        elif match and entry is not None:
-            entry["msgstr"] = unescaped(match.group(2))
-            field = "msgstr"
-        elif line.startswith('"') and entry is not None:
-            entry[field] += unescaped(line[1:-1])
-        elif line.startswith(("msgctxt", "msgid_plural", "msgstr[")):
-            sys.exit(f"{path.name}:{number}: berth's catalogue has no contexts and no plurals")
-    return [e for e in entries if e["msgid"]]
+def findings(root: Path) -> list[str]:
+    wanted = words(root)
+    have = parse_po((root / CATALOGUE).read_text(encoding="utf-8"))
+    found = []
+    for word in sorted(wanted):
+        translation, fuzzy = have.get(word, ("", False))
+        if not translation:
+            found.append(f"{CATALOGUE}: no translation of {word!r}")
+        elif fuzzy:
+            found.append(f"{CATALOGUE}: still fuzzy: {word!r}")
+        elif placeholders(word) != placeholders(translation):
+            found.append(f"{CATALOGUE}: other placeholders than the English: {word!r}")
+        elif word.endswith("\n") != translation.endswith("\n"):
+            found.append(f"{CATALOGUE}: one ends the line, the other does not: {word!r}")
+    found += [f"{CATALOGUE}: nothing says this any more: {word!r}" for word in sorted(have.keys() - wanted)]
+    return found
 
 
-def placeholders(text):
-    """How often each placeholder occurs, by name: {} and {:.0f} both have none."""
-    text = text.replace("{{", "").replace("}}", "")
-    return sorted(match.group(1) for match in re.finditer(r"\{([^{}:]*)(?::[^{}]*)?\}", text))
+def quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
+    return f'"{escaped}"'
 
 
-def fits(english, translated):
-    """The translation uses the same arguments, in any order ({1} for the second where it must)."""
-    wanted, got = placeholders(english), placeholders(translated)
-    if wanted == got:
-        return True
-    by_number = [str(i) for i in range(len(wanted))]
-    return all(name == "" for name in wanted) and got == by_number
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", 1)[0])
-    parser.add_argument("--update", action="store_true", help="append missing keys, untranslated")
-    parser.add_argument("--keys", action="store_true", help="list every key and where it stands")
-    parser.add_argument("--po", type=pathlib.Path, default=ROOT / "po" / "zh_CN.po")
-    arguments = parser.parse_args()
-
-    keys = source_keys()
-    if arguments.keys:
-        for key, where in keys.items():
-            print(f"{where}: {escaped(key)}")
-        return 0
-
-    entries = read_po(arguments.po)
-    known = {entry["msgid"] for entry in entries}
-    missing = {key: where for key, where in keys.items() if key not in known}
-    if arguments.update and missing:
-        with arguments.po.open("a", encoding="utf-8") as po:
-            for key, where in missing.items():
-                po.write(f'\n#: {where}\nmsgid "{escaped(key)}"\nmsgstr ""\n')
-        print(f"{len(missing)} keys appended to {arguments.po}; translate them")
-        return 0
-
-    name = arguments.po.name
-    complaints = [f'{where}: no translation of "{escaped(key)}"' for key, where in missing.items()]
-    seen = {}
-    for entry in entries:
-        place = f"{name}:{entry['line']}"
-        shown = escaped(entry["msgid"])
-        if entry["msgid"] in seen:
-            complaints.append(f'{place}: a second time (first in line {seen[entry["msgid"]]}): "{shown}"')
-        seen.setdefault(entry["msgid"], entry["line"])
-        if entry["msgid"] not in keys:
-            complaints.append(f'{place}: nothing says this any more: "{shown}"')
-        if not entry["msgstr"]:
-            complaints.append(f'{place}: empty translation of "{shown}"')
-        elif not fits(entry["msgid"], entry["msgstr"]):
-            complaints.append(f'{place}: other placeholders than in "{shown}"')
-    for complaint in complaints:
-        print(complaint)
-    if complaints:
-        print(f"{len(complaints)} complaints; `tools/check_po.py --update` appends what is missing")
-    return 1 if complaints else 0
+def update(root: Path) -> None:
+    path = root / CATALOGUE
+    text = path.read_text(encoding="utf-8")
+    have = parse_po(text)
+    header = re.split(r"\n\s*\n", text)[0]
+    blocks = [header]
+    for word in sorted(words(root)):
+        blocks.append(f"msgid {quoted(word)}\nmsgstr {quoted(have.get(word, ('', False))[0])}")
+    path.write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    if sys.argv[1:] == ["--update"]:
+        update(repository.ROOT)
+        sys.exit(0)
+    sys.exit(repository.finish(findings(repository.root_from_arguments())))

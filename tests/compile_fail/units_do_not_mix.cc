@@ -1,10 +1,13 @@
-// A number of one unit cannot be added to another's.
+// refused: no match for 'operator+'
+// Bytes and Megahertz are both numbers, and adding them is a mistake.
 #include "base/units.h"
 
-using namespace berth;
+using namespace berth::literals;
 
-#ifdef BAD
-auto sum = Bytes{1} + Megahertz{1};
+auto sum() {
+#ifdef BERTH_WRONG
+  return 1_GiB + 5_MHz;
 #else
-auto sum = Bytes{1} + Bytes{1};
+  return 1_GiB + 5_MiB;
 #endif
+}

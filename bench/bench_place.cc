@@ -1,3 +1,4 @@
+// links: berth_place
 // How long choosing takes: sixteen devices, a server in use. The promise is 100 µs in a release.
 
 #include <benchmark/benchmark.h>
@@ -43,4 +44,3 @@ BENCHMARK(choose_share)->Unit(benchmark::kMicrosecond);
 }  // namespace
 }  // namespace berth
 
-BENCHMARK_MAIN();
