@@ -71,16 +71,22 @@ class Acquisition {
     if (!machine) return std::unexpected(std::move(machine).error());
     const auto lock = ledger_.lock(patience_for_the_lock);
     if (!lock) return std::unexpected(lock.error());
-    const auto view = ledger_.read();
-    if (!view) return std::unexpected(view.error());
+    // The tickets of a long queue are only read where they make a difference.
+    auto view = ledger_.read_with_tickets({});
+    if (!view) return std::unexpected(std::move(view).error());
     now_ = consider(*std::move(machine), *view);
+    if (now_.placement.satisfied() && !view->ticket_ids.empty()) {
+      view = ledger_.read();
+      if (!view) return std::unexpected(std::move(view).error());
+      now_ = consider(std::move(now_.snapshot), *view);
+    }
     if (now_.placement.satisfied()) return claim(*lock);
     if (!now_.placement.possible) return give_up(NotAcquired::Why::never_possible);
     if (options_.wait && options_.wait->count() <= 0) return give_up(NotAcquired::Why::none_free);
     auto ticket = ledger_.queue(*lock, terms_of_ticket());
     if (!ticket) return std::unexpected(std::move(ticket).error());
     ticket_.emplace(*std::move(ticket));
-    for (const Waiter& waiter : view->waiters) ahead_.push_back(waiter.id);
+    ahead_ = std::move(view->ticket_ids);
     return std::optional<Answer>();
   }
 
@@ -187,7 +193,7 @@ class Acquisition {
     now.snapshot = with_ledger(std::move(machine), view, clock_.now(), own);
     now.position = position_of(own, now.snapshot);
     now.placement = place_behind(now.snapshot, now.position, options_.request, limits);
-    if (now.placement.satisfied() || !is_held_back(now.placement)) {
+    if (!ticket_ || now.placement.satisfied() || !is_held_back(now.placement)) {
       able_since_.clear();
       return now;
     }
@@ -222,7 +228,9 @@ class Acquisition {
     for (const Choice& choice : now_.placement.chosen) {
       terms.devices.push_back({choice.device, choice.promised});
     }
-    static_cast<void>(ledger_.sweep(lock));  // our own leavings; if it fails they stay, dead
+    // Our own leavings; if it fails they stay, dead. Whoever waited leaves that to others: it would
+    // cost a long queue more than the claim.
+    if (!ticket_) static_cast<void>(ledger_.sweep(lock));
     auto lease = ledger_.claim(lock, terms);
     if (!lease) return std::unexpected(std::move(lease).error());
     if (ticket_) static_cast<void>(ticket_->leave(lock));  // if it fails, it dies with the process

@@ -12,6 +12,9 @@ using std::chrono::milliseconds;
 /// Watching means looking at least this often.
 constexpr Duration longest_gap_in_watching = std::chrono::seconds(5);
 
+/// Of a crowd of waiters who cannot use what is free, no more than this are judged one by one.
+constexpr std::size_t most_played_through = 32;
+
 template <class T>
 bool contains(const std::vector<T>& list, const T& value) {
   return std::find(list.begin(), list.end(), value) != list.end();
@@ -71,7 +74,7 @@ bool leaves_something(const Snapshot& snapshot, std::size_t position) {
 
 std::vector<std::string> able_to_start(const Snapshot& snapshot, std::size_t position) {
   std::vector<std::string> able;
-  for (std::size_t i = 0; i < std::min(position, snapshot.waiters.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(position, most_played_through); ++i) {
     const auto request = request_from_json(snapshot.waiters[i].request);
     if (request && place_behind(snapshot, i, *request, {}).satisfied()) {
       able.push_back(snapshot.waiters[i].id);
