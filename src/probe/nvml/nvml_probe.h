@@ -49,6 +49,7 @@ class NvmlProbe final : public Probe {
   explicit NvmlProbe(NvmlSource source, Depth depth = Depth::everything);
   /// With a table of functions instead of a library.
   NvmlProbe(const nvml::Api& api, NvmlSource source, Depth depth = Depth::everything);
+  /// Shuts the library down, which may block: a process that gave up on a device ends by _exit.
   ~NvmlProbe() override;
 
   [[nodiscard]] std::string_view name() const override { return "nvml"; }
@@ -76,7 +77,7 @@ class NvmlProbe final : public Probe {
 
   /// The row of a device that is not to be asked because it did not answer: identity as known from
   /// an earlier look, else by its place among /proc/driver/nvidia/gpus, else "nvml-index-N". Calls
-  /// nothing of the driver's. Its readings are `failed`.
+  /// nothing of the driver's. Its readings are `failed`, and a Problem "timeout" comes with it.
   [[nodiscard]] DeviceLook skipped_device(int index) const;
 
  private:
