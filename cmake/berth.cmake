@@ -7,13 +7,28 @@ target_compile_definitions(berth_options INTERFACE FMT_HEADER_ONLY _GNU_SOURCE
 target_compile_options(
   berth_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wno-missing-field-initializers>
                           -ffunction-sections -fdata-sections)
-if(BERTH_SANITIZE)
+if(BERTH_WERROR)
+  target_compile_options(berth_options INTERFACE -Werror)
+endif()
+# -O2: -O3 makes the build longer and nothing faster that a person could notice.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+# -g1 keeps file and line for the sanitizers' reports at a third of -g's compile and link time.
+set(CMAKE_CXX_FLAGS_DEBUG "-Og -g1")
+
+if(BERTH_FUZZ)
+  target_compile_options(berth_options INTERFACE -fsanitize=address,undefined,fuzzer-no-link
+                                                 -fno-sanitize-recover=all)
+  target_link_options(berth_options INTERFACE -fsanitize=address,undefined)
+elseif(BERTH_SANITIZE)
   target_compile_options(berth_options INTERFACE -fsanitize=address,undefined
                                                  -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(berth_options INTERFACE -fsanitize=address,undefined)
 elseif(BERTH_TSAN)
   target_compile_options(berth_options INTERFACE -fsanitize=thread)
   target_link_options(berth_options INTERFACE -fsanitize=thread)
+elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
+  target_compile_options(berth_options INTERFACE -fstack-protector-strong -U_FORTIFY_SOURCE
+                                                 -D_FORTIFY_SOURCE=2)
 endif()
 
 # berth_folder(NAME DEPS …): src/NAME/**/*.cc without *_test.cc becomes berth_NAME; the tests become
@@ -68,4 +83,13 @@ function(berth_catalogue library)
   set_source_files_properties(
     ${CMAKE_SOURCE_DIR}/src/base/catalogue.S
     PROPERTIES OBJECT_DEPENDS ${mo} COMPILE_OPTIONS "-Wa,-I,${CMAKE_BINARY_DIR}/po")
+endfunction()
+
+# berth_scenarios(): the .incbin in probe/sim/scenarios.S finds its files and notices their changes.
+function(berth_scenarios)
+  set(folder ${CMAKE_SOURCE_DIR}/src/probe/sim/scenarios)
+  file(GLOB scenarios CONFIGURE_DEPENDS ${folder}/*.json)
+  set_source_files_properties(
+    ${CMAKE_SOURCE_DIR}/src/probe/sim/scenarios.S
+    PROPERTIES OBJECT_DEPENDS "${scenarios}" COMPILE_OPTIONS "-Wa,-I,${folder}")
 endfunction()

@@ -98,7 +98,11 @@ constexpr std::array<Range, 7> unprintable = {{{0x00, 0x1F},
                                                {0x2066, 0x2069},
                                                {0xFEFF, 0xFEFF}}};
 
+/// Most text is this, and needs no look into the tables.
+bool is_plain_ascii(char32_t point) { return point >= 0x20 && point < 0x7F; }
+
 int width_of(char32_t point) {
+  if (is_plain_ascii(point)) return 1;
   if (point == broken || in_any(point, no_width)) return 0;
   return in_any(point, wide) ? 2 : 1;
 }
@@ -152,10 +156,13 @@ std::string printable(std::string_view text) {
   while (!text.empty()) {
     const std::string_view before = text;
     const char32_t point = take_code_point(text);
+    if (is_plain_ascii(point)) {
+      safe += static_cast<char>(point);
+      continue;
+    }
     std::array<char, 16> escape{};
     if (point == broken || (point < 0x80 && in_any(point, unprintable))) {
-      std::snprintf(escape.data(), escape.size(), "\\x%02X",
-                    static_cast<unsigned char>(before[0]));
+      std::snprintf(escape.data(), escape.size(), "\\x%02X", static_cast<unsigned char>(before[0]));
       safe += escape.data();
     } else if (in_any(point, unprintable)) {
       std::snprintf(escape.data(), escape.size(), "\\u{%X}", static_cast<unsigned>(point));

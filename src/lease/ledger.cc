@@ -27,7 +27,7 @@ using std::chrono::milliseconds;
 /// Far from the numbers that shells and programs use for their own descriptors.
 constexpr int lowest_descriptor = 100;
 /// Ending a lease may wait this long for the host lock; leaving the queue much less.
-constexpr Duration patience_to_end = std::chrono::seconds(10);
+constexpr Duration patience_to_end = std::chrono::seconds(30);
 constexpr Duration patience_to_leave = milliseconds(500);
 
 std::string hexadecimal(std::uint64_t value, int digits) {
@@ -52,6 +52,22 @@ Result<std::string> new_id() {
     return fail_system("get a random number for a name", errno);
   }
   return hexadecimal(host_mark(), 8) + "-" + hexadecimal(random, 16);
+}
+
+/// A place behind all tickets there are, also where the date was set back since they came. The
+/// name only carries it so that a long queue can be put in order by listing it; what counts is the
+/// file (ledger_read.cc).
+std::int64_t next_place(const std::vector<std::string>& names, WallTime now) {
+  constexpr std::size_t digits = 19;
+  constexpr std::int64_t step_when_set_back = 1'000'000'000;
+  std::int64_t last = 0;
+  for (const std::string& name : names) {
+    if (!name.starts_with(ticket_prefix)) continue;
+    const auto place = parse_signed(std::string_view(name).substr(ticket_prefix.size(), digits));
+    if (place && *place <= furthest_place) last = std::max(last, *place);
+  }
+  const std::int64_t now_ns = now.unix_ms * 1'000'000;
+  return now_ns > last ? now_ns : last + step_when_set_back;
 }
 
 Result<Fd> moved_up(Fd fd) {
@@ -172,21 +188,22 @@ Result<Lease> Ledger::claim(const HostLock& lock, const LeaseTerms& terms) {
 
 Result<Ticket> Ledger::queue(const HostLock& lock, const TicketTerms& terms) {
   static_cast<void>(lock);  // holding it is the point
-  if (last_place_ns_ == 0) {
-    if (auto view = read(); !view) return std::unexpected(std::move(view).error());
-  }
-  auto id = new_id();
-  if (!id) return std::unexpected(std::move(id).error());
+  const auto names = names_in(directory_.get());
+  if (!names) return std::unexpected(names.error());
+  auto random = new_id();
+  if (!random) return std::unexpected(std::move(random).error());
+  const std::int64_t place = next_place(*names, clock_->wall_now());
+  const std::string id = fmt::format("{:019}-{}", place, *random);
   const std::string text = write_ticket({.uid = ::geteuid(),
-                                         .not_before_ns = last_place_ns_,
+                                         .not_before_ns = place - 1,
                                          .process = own_process_id(),
                                          .command = terms.command,
                                          .wants = terms.wants,
                                          .request = terms.request,
                                          .devices = terms.devices});
-  auto fd = publish(directory_.get(), std::string(ticket_prefix) + *id, text, ticket_life);
+  auto fd = publish(directory_.get(), std::string(ticket_prefix) + id, text, ticket_life);
   if (!fd) return std::unexpected(no_room(std::move(fd).error(), place_));
-  Ticket ticket(*std::move(id), terms.devices, *std::move(fd), *this);
+  Ticket ticket(id, terms.devices, *std::move(fd), *this);
   if (auto shown = ticket.beat(clock_->now()); !shown) {
     return std::unexpected(std::move(shown).error());
   }

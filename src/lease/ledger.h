@@ -6,7 +6,6 @@
 // and every process of the job that inherited the descriptor. Everything else in the file only
 // describes.
 
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -122,8 +121,10 @@ struct LedgerView {
   std::vector<Claim> claims;        // live ones, oldest first
   std::vector<Waiter> waiters;      // live ones, in queue order
   std::vector<WaiterState> states;  // of `waiters`, same order
-  std::vector<Problem> problems;    // files that could not be understood: honoured where they
-                                    // claim
+  /// All tickets by name, those not read and dead ones included, in the order their names say.
+  std::vector<std::string> ticket_ids;
+  std::vector<Problem> problems;  // files that could not be understood: honoured where they
+                                  // claim
 };
 
 /// The ledger. Its tickets must not outlive it.
@@ -163,7 +164,6 @@ class Ledger {
   Fd directory_;
   Clock* clock_;
   mutable std::map<uid_t, std::string> user_names_;  // asked of /etc/passwd once each
-  mutable std::int64_t last_place_ns_ = 0;           // furthest place in the queue ever seen
 };
 
 }  // namespace berth

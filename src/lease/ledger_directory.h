@@ -18,6 +18,9 @@ constexpr std::string_view ticket_prefix = "ticket-";
 /// Files being written: never claims, swept when their writer has died.
 constexpr std::string_view temporary_prefix = ".new-";
 
+/// A place further than this is a lie or a broken clock: 2262 is where nanoseconds end.
+constexpr std::int64_t furthest_place = 9'000'000'000'000'000'000;
+
 /// False for file systems whose locks other machines or a user's own program decide about.
 [[nodiscard]] bool is_local_file_system(std::uint64_t magic);
 

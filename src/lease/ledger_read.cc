@@ -102,9 +102,6 @@ std::string without(std::string_view prefix, const std::string& name) {
   return name.substr(prefix.size());
 }
 
-/// A place further than this is a lie or a broken clock: 2262 is where nanoseconds end.
-constexpr std::int64_t furthest_place = 9'000'000'000'000'000'000;
-
 struct FoundTicket {
   std::int64_t place_ns = 0;
   std::int64_t arrived_ns = 0;
@@ -221,8 +218,9 @@ class Scan {
         problem_with(name, "foreign_file", std::string(tr("not a file of the ledger")), place_));
   }
 
-  /// Sorts everything. Returns the furthest place in the queue.
-  std::int64_t finish() {
+  /// Sorts everything.
+  void finish() {
+    std::sort(view.ticket_ids.begin(), view.ticket_ids.end());
     std::sort(view.claims.begin(), view.claims.end(), [](const Claim& a, const Claim& b) {
       return std::tie(a.since, a.id) < std::tie(b.since, b.id);
     });
@@ -234,7 +232,6 @@ class Scan {
       view.waiters.push_back(std::move(ticket.waiter));
       view.states.push_back(std::move(ticket.state));
     }
-    return tickets_.empty() ? 0 : tickets_.back().place_ns;
   }
 
   LedgerView view;
@@ -283,6 +280,7 @@ Result<LedgerView> Ledger::scan(const std::vector<std::string>* tickets) const {
     if (name.starts_with(lease_prefix)) {
       scan.add_lease(name);
     } else if (name.starts_with(ticket_prefix)) {
+      scan.view.ticket_ids.push_back(without(ticket_prefix, name));
       if (tickets == nullptr) scan.add_ticket(name);
     } else if (name != host_lock_name && !name.starts_with(temporary_prefix)) {
       scan.add_foreign(name);
@@ -291,7 +289,7 @@ Result<LedgerView> Ledger::scan(const std::vector<std::string>* tickets) const {
   if (tickets != nullptr) {
     for (const std::string& id : *tickets) scan.add_ticket(std::string(ticket_prefix) + id);
   }
-  last_place_ns_ = std::max(last_place_ns_, scan.finish());
+  scan.finish();
   return std::move(scan.view);
 }
 

@@ -302,8 +302,9 @@ TEST_F(LedgerTest, ForgetsATicketThatGoes) {
 TEST_F(LedgerTest, KeepsTheOrderWhenTheDateIsSetBack) {
   Ledger ledger = open_ledger();
   // Somebody who came when the date was years ahead.
-  const Fd early = put("ticket-early", "berth-ticket 1 " + std::to_string(::geteuid()) +
-                                           " 1 2000000000000000000\ncommand=early\n");
+  const Fd early =
+      put("ticket-2000000000000000000-x", "berth-ticket 1 " + std::to_string(::geteuid()) +
+                                              " 1 2000000000000000000\ncommand=early\n");
   const Ticket late = queue(ledger, "late");
   EXPECT_THAT(commands(read(ledger)), ElementsAre("early", "late"));
 }

@@ -1,0 +1,33 @@
+# cmake --install: the program, its man page and its completions where Debian and others look for
+# them. The program writes the last two itself, so they cannot disagree with it.
+
+include(GNUInstallDirs)
+
+if(TARGET berth)
+  install(TARGETS berth RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+  # A build with sanitizers or for tests needs none of this.
+  if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT CMAKE_CROSSCOMPILING)
+    set(pages ${CMAKE_BINARY_DIR}/share)
+    set(generated ${pages}/berth.1 ${pages}/berth.bash ${pages}/_berth ${pages}/berth.fish)
+    add_custom_command(
+      OUTPUT ${generated}
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${pages}
+      COMMAND ${CMAKE_COMMAND} -E env BERTH_LANG=en $<TARGET_FILE:berth> --man > ${pages}/berth.1
+      COMMAND ${CMAKE_COMMAND} -E env BERTH_LANG=en $<TARGET_FILE:berth> --completions bash > ${pages}/berth.bash
+      COMMAND ${CMAKE_COMMAND} -E env BERTH_LANG=en $<TARGET_FILE:berth> --completions zsh > ${pages}/_berth
+      COMMAND ${CMAKE_COMMAND} -E env BERTH_LANG=en $<TARGET_FILE:berth> --completions fish > ${pages}/berth.fish
+      DEPENDS berth
+      VERBATIM)
+    add_custom_target(pages ALL DEPENDS ${generated})
+
+    install(FILES ${pages}/berth.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    install(FILES ${pages}/berth.bash RENAME berth
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+    install(FILES ${pages}/_berth DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+    install(FILES ${pages}/berth.fish
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+  endif()
+endif()
+
+install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -1,0 +1,18 @@
+// links: berth_lease
+// The ledger's files, which any user of the machine may have written.
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/check.h"
+#include "lease/lease_text.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (const auto lease = berth::parse_lease(text)) {
+    BERTH_CHECK(!lease->devices.empty(), "a lease names a device");
+  }
+  (void)berth::parse_ticket(text);
+  return 0;
+}

@@ -1,0 +1,220 @@
+#include "app/command_line.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/text.h"
+#include "base/tr.h"
+
+namespace berth {
+
+namespace {
+
+const VerbEntry* find_verb(std::string_view name) {
+  for (const VerbEntry& entry : verbs()) {
+    if (entry.name == name) return &entry;
+  }
+  return nullptr;
+}
+
+/// "--sim NAME" takes a word of its own; "--sim=NAME" does not.
+bool is_global_with_value(std::string_view word) {
+  return word == "--sim" || word == "--replay" || word == "--lang";
+}
+
+/// Index of the verb's name: the first word that is not a global option. Nothing: `berth -w`,
+/// `berth --json`: the status.
+std::optional<std::size_t> verb_position(const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (is_global_with_value(words[i])) {
+      ++i;
+    } else if (!words[i].starts_with("--sim=") && !words[i].starts_with("--replay=") &&
+               !words[i].starts_with("--lang=")) {
+      return words[i].starts_with('-') ? std::nullopt : std::optional(i);
+    }
+  }
+  return std::nullopt;
+}
+
+std::string overview() {
+  std::string text = trf("berth {}: see every GPU, put each job on the right one, keep the record.\n",
+                         BERTH_VERSION);
+  text += "\n";
+  text += tr("Usage: berth [VERB] [OPTIONS]");
+  text += "\n\n";
+  int widest = 0;
+  for (const VerbEntry& entry : verbs()) {
+    widest = std::max(widest, static_cast<int>(entry.name.size()));
+  }
+  for (const VerbEntry& entry : verbs()) {
+    text += fmt::format("  {:<{}}  {}\n", entry.name, widest, tr(entry.summary));
+  }
+  text += "\n";
+  text += tr("berth VERB --help tells more. Try: berth demo");
+  text += "\n";
+  return text;
+}
+
+/// Splits "options -- command" or, without "--", leaves the command to CLI11's prefix rule.
+struct SplitWords {
+  std::vector<std::string> options;
+  std::vector<std::string> command;
+  bool separated = false;
+};
+
+SplitWords split_at_dashes(const std::vector<std::string>& words) {
+  SplitWords split;
+  const auto dashes = std::find(words.begin(), words.end(), "--");
+  split.options.assign(words.begin(), dashes);
+  if (dashes != words.end()) {
+    split.separated = true;
+    split.command.assign(dashes + 1, words.end());
+  }
+  return split;
+}
+
+/// Gives every option that stands without its optional value the value that this means.
+std::vector<std::string> with_optional_values(std::vector<std::string> words, const Verb& verb) {
+  std::vector<std::string> complete;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const OptionalValue* optional = nullptr;
+    const std::vector<OptionalValue> all = verb.optional_values();
+    for (const OptionalValue& candidate : all) {
+      if (candidate.option == words[i]) optional = &candidate;
+    }
+    complete.push_back(words[i]);
+    if (optional == nullptr) continue;
+    const bool value_follows = i + 1 < words.size() && parse_duration(words[i + 1]).has_value();
+    complete.emplace_back(value_follows ? words[++i] : std::string(optional->value_if_alone));
+  }
+  return complete;
+}
+
+int refuse(const VerbEntry& entry, const Verb& verb, std::string_view mistake) {
+  complain(trf("{}: {} (berth {} --help shows what it takes)", entry.name, printable(mistake),
+               entry.name));
+  return verb.usage_code();
+}
+
+int run_verb(Context& context, const VerbEntry& entry, std::vector<std::string> words) {
+  const std::unique_ptr<Verb> verb = entry.make();
+  GlobalOptions globals;
+  const std::unique_ptr<CLI::App> app = declare_options(entry, *verb, globals);
+  SplitWords split = verb->takes_command() ? split_at_dashes(words)
+                                           : SplitWords{.options = std::move(words), .command = {}};
+  split.options = with_optional_values(std::move(split.options), *verb);
+  try {
+    std::reverse(split.options.begin(), split.options.end());  // as CLI11's vector parser wants it
+    app->parse(split.options);
+  } catch (const CLI::CallForHelp&) {
+    print(app->help());
+    return exit_code::ok;
+  } catch (const CLI::ParseError& mistake) {
+    return refuse(entry, *verb, mistake.what());
+  }
+  std::vector<std::string> rest = app->remaining();
+  if (!rest.empty() && rest.front().starts_with('-')) {
+    return refuse(entry, *verb, trf("it has no option {}", rest.front()));
+  }
+  if (split.separated) {
+    if (!rest.empty()) {
+      return refuse(entry, *verb, trf("unexpected word \"{}\" before --", rest.front()));
+    }
+    rest = std::move(split.command);
+  }
+  context.apply(globals);
+  return verb->run(context, rest);
+}
+
+}  // namespace
+
+std::unique_ptr<CLI::App> declare_options(const VerbEntry& entry, Verb& verb,
+                                          GlobalOptions& globals) {
+  auto app = std::make_unique<CLI::App>(std::string(tr(entry.summary)),
+                                        "berth " + std::string(entry.name));
+  app->set_help_flag("-h,--help", std::string(tr("show this and exit")));
+  if (verb.takes_command()) app->prefix_command();
+  verb.declare(*app);
+  const std::string group(tr("Everywhere"));
+  app->add_option("--sim", globals.sim,
+                  std::string(tr("a simulated server: a built-in name or a file (BERTH_SIM)")))
+      ->group(group);
+  app->add_option("--replay", globals.replay,
+                  std::string(tr("a snapshot or recording instead of this machine")))
+      ->group(group);
+  app->add_option("--lang", globals.lang, std::string(tr("en or zh_CN (BERTH_LANG)")))
+      ->group(group);
+  return app;
+}
+
+int run_command_line(Context& context, const std::vector<std::string>& arguments) {
+  GlobalOptions by_environment;
+  context.apply(by_environment);
+  std::vector<std::string> words = arguments;
+  const auto position = verb_position(words);
+  if (position) {
+    const std::string name = words[*position];
+    words.erase(words.begin() + static_cast<std::ptrdiff_t>(*position));
+    if (name == "help" && words.empty()) {
+      print(overview());
+      return exit_code::ok;
+    }
+    const VerbEntry* entry = find_verb(name);
+    if (entry != nullptr) return run_verb(context, *entry, std::move(words));
+    complain(trf("there is no verb \"{}\"; berth --help lists them (to run a command: berth run -- "
+                 "{})",
+                 printable(name), printable(name)));
+    return exit_code::usage;
+  }
+  if (!words.empty()) {
+    const std::string& first = words.front();
+    if (first == "--help" || first == "-h") {
+      print(overview());
+      return exit_code::ok;
+    }
+    if (first == "--version" || first == "-V") {
+      print(fmt::format("berth {}\n", BERTH_VERSION));
+      return exit_code::ok;
+    }
+    if (first == "--man") {
+      print(manual_page());
+      return exit_code::ok;
+    }
+    if (first == "--completions" && words.size() == 2) {
+      const std::string script = completion_script(words[1]);
+      if (script.empty()) {
+        complain(tr("--completions takes bash, zsh or fish"));
+        return exit_code::usage;
+      }
+      print(script);
+      return exit_code::ok;
+    }
+  }
+  return run_verb(context, *find_verb("status"), std::move(words));
+}
+
+// --- output ---------------------------------------------------------------------------------------
+
+void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+void complain(std::string_view text) {
+  std::string line = "berth: ";
+  line += text;
+  line += '\n';
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+bool finish_output() {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return true;
+  complain(tr("the output could not be written (is the disk full?)"));
+  return false;
+}
+
+int report(const Error& error, int code) {
+  complain(error.message());
+  return code;
+}
+
+}  // namespace berth

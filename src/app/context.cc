@@ -1,0 +1,180 @@
+#include "app/context.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <ctime>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "base/tr.h"
+
+extern char** environ;
+
+namespace berth {
+
+namespace {
+
+bool names_utf8(std::string_view locale) {
+  return locale.find("UTF-8") != std::string_view::npos ||
+         locale.find("utf8") != std::string_view::npos ||
+         locale.find("UTF8") != std::string_view::npos ||
+         locale.find("utf-8") != std::string_view::npos;
+}
+
+constexpr int width_without_terminal = 80;
+
+int terminal_width(int fd, const std::optional<std::string>& columns) {
+  winsize size{};
+  if (::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  if (columns) {
+    const auto number = parse_unsigned(*columns);
+    if (number && *number > 0 && *number < 10000) return static_cast<int>(*number);
+  }
+  return width_without_terminal;
+}
+
+std::chrono::seconds local_offset(WallTime now) {
+  const std::time_t seconds = now.unix_ms / 1000;
+  std::tm local{};
+  return std::chrono::seconds(::localtime_r(&seconds, &local) != nullptr ? local.tm_gmtoff : 0);
+}
+
+int terminal_height(int fd) {
+  winsize size{};
+  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : 0;
+}
+
+}  // namespace
+
+Context::Context() {
+  stdout_is_terminal_ = ::isatty(STDOUT_FILENO) == 1;
+  stderr_is_terminal_ = ::isatty(STDERR_FILENO) == 1;
+  if (const auto library = variable("BERTH_NVML")) sources_.nvml_library = *library;
+}
+
+std::optional<std::string> Context::variable(const char* name) const {
+  const char* value = std::getenv(name);
+  if (value == nullptr) return std::nullopt;
+  return std::string(value);
+}
+
+std::vector<std::string> Context::environment() const {
+  std::vector<std::string> all;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    all.emplace_back(*entry);
+  }
+  return all;
+}
+
+void Context::apply(const GlobalOptions& options) {
+  // LC_ALL over LC_MESSAGES (words) and LC_CTYPE (characters) over LANG, as in locale(7).
+  const auto locale_for = [&](const char* category) {
+    for (const char* name : {"LC_ALL", category, "LANG"}) {
+      const auto value = variable(name);
+      if (value && !value->empty()) return *value;
+    }
+    return std::string("C");
+  };
+  std::string language = options.lang;
+  if (language.empty()) language = variable("BERTH_LANG").value_or("");
+  if (language.empty()) language = locale_for("LC_MESSAGES");
+  set_language(language_from_name(language));
+
+  const bool utf8 = names_utf8(locale_for("LC_CTYPE"));
+  const bool wants_colour = variable("NO_COLOR").value_or("").empty() &&
+                            variable("TERM").value_or("dumb") != "dumb";
+  out_.utf8 = err_.utf8 = utf8;
+  out_.colour = stdout_is_terminal_ && wants_colour;
+  err_.colour = stderr_is_terminal_ && wants_colour;
+  out_.width = terminal_width(STDOUT_FILENO, variable("COLUMNS"));
+  out_.utc_offset = err_.utc_offset = local_offset(clock_.wall_now());
+  err_.width = terminal_width(STDERR_FILENO, variable("COLUMNS"));
+
+  const std::string sim = options.sim.empty() ? variable("BERTH_SIM").value_or("") : options.sim;
+  if (!sim.empty()) sources_.simulated = sim;
+  if (!options.replay.empty()) sources_.replay = options.replay;
+}
+
+Style Context::out_now() const {
+  Style style = out_;
+  style.width = terminal_width(STDOUT_FILENO, variable("COLUMNS"));
+  return style;
+}
+
+int Context::terminal_rows() const { return terminal_height(STDOUT_FILENO); }
+
+std::optional<std::string> Context::state_directory() const {
+  const auto state = variable("XDG_STATE_HOME");
+  if (state && state->starts_with('/')) return *state + "/berth";
+  const auto home = variable("HOME");
+  if (home && home->starts_with('/')) return *home + "/.local/state/berth";
+  return std::nullopt;
+}
+
+Result<LedgerPlace> Context::ledger_place() const {
+  const auto named = variable("BERTH_LEDGER");
+  if (named && !named->empty()) return find_ledger(*named);
+  if (!sources_.simulated) return find_ledger(std::nullopt);
+  // A simulated server has a ledger of its own: its leases must not take real devices.
+  auto own = find_ledger(std::nullopt, "/nonexistent");
+  if (!own) return own;
+  std::string name = *sources_.simulated;
+  for (char& c : name) {
+    if (c == '/') c = '_';
+  }
+  own->directory += "/sim-" + name;
+  return own;
+}
+
+Result<Ledger> Context::open_ledger() {
+  auto place = ledger_place();
+  if (!place) return std::unexpected(std::move(place).error());
+  if (sources_.simulated && place->kind == LedgerPlace::Kind::own) {
+    const std::string parent = place->directory.substr(0, place->directory.rfind('/'));
+    auto made = make_directories(parent, 0700);
+    if (!made) return std::unexpected(std::move(made).error());
+  }
+  return Ledger::open(std::move(*place), clock_);
+}
+
+LedgerView Context::read_ledger() {
+  const auto place = ledger_place();
+  // Looking must not leave a directory behind: without one there are no leases.
+  if (place && ::access(place->directory.c_str(), F_OK) != 0) return {};
+  auto ledger = open_ledger();
+  auto view = ledger ? ledger->read() : Result<LedgerView>(std::unexpected(ledger.error()));
+  if (view) return std::move(*view);
+  LedgerView empty;
+  empty.problems.push_back({.source = "ledger",
+                            .device = std::nullopt,
+                            .code = std::string(name_of(view.error().code())),
+                            .message = view.error().message(),
+                            .remedy = {}});
+  return empty;
+}
+
+Result<Snapshot> Context::look_without_claims(Depth depth) {
+  ObserveOptions options{.depth = depth};
+  // A simulated server shows what the leased jobs would use; a real one is asked.
+  if (sources_.simulated) options.claims = read_ledger().claims;
+  return observe(sources_, options, clock_);
+}
+
+Result<Snapshot> Context::look(Depth depth) {
+  if (sources_.replay) return observe(sources_, {.depth = depth}, clock_);
+  LedgerView view = read_ledger();
+  ObserveOptions options{.depth = depth};
+  options.claims = view.claims;
+  auto snapshot = observe(sources_, options, clock_);
+  if (!snapshot) return snapshot;
+  snapshot->claims.insert(snapshot->claims.end(), std::make_move_iterator(view.claims.begin()),
+                          std::make_move_iterator(view.claims.end()));
+  snapshot->waiters.insert(snapshot->waiters.end(), std::make_move_iterator(view.waiters.begin()),
+                           std::make_move_iterator(view.waiters.end()));
+  snapshot->problems.insert(snapshot->problems.end(), view.problems.begin(), view.problems.end());
+  return snapshot;
+}
+
+}  // namespace berth

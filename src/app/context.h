@@ -1,0 +1,75 @@
+#pragma once
+// Context: what the program was started with — environment, terminal, language, sources — read once,
+// here, and handed to the verbs. Nothing outside app/ looks at the environment or the terminal.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "lease/ledger.h"
+#include "probe/observe.h"
+#include "snapshot/snapshot.h"
+#include "view/style.h"
+
+namespace berth {
+
+/// Options that every verb takes, before or after its name.
+struct GlobalOptions {
+  std::string sim;      // --sim NAME|FILE, else BERTH_SIM
+  std::string replay;   // --replay FILE
+  std::string lang;     // --lang, else BERTH_LANG, else the locale
+};
+
+class Context {
+ public:
+  /// Reads the environment. Nothing can fail here: what is wrong shows when it is used.
+  Context();
+
+  /// Takes --sim, --replay and --lang into account; sets the language of the process.
+  void apply(const GlobalOptions& options);
+
+  [[nodiscard]] std::optional<std::string> variable(const char* name) const;
+  /// All of the environment, as NAME=value.
+  [[nodiscard]] std::vector<std::string> environment() const;
+
+  /// How to draw on stdout and on stderr.
+  [[nodiscard]] const Style& out() const { return out_; }
+  [[nodiscard]] const Style& err() const { return err_; }
+  [[nodiscard]] bool stdout_is_terminal() const { return stdout_is_terminal_; }
+  [[nodiscard]] bool stderr_is_terminal() const { return stderr_is_terminal_; }
+  /// Asks the terminal again: its size may have changed.
+  [[nodiscard]] Style out_now() const;
+  /// Rows of the terminal on stdout; 0 where it is none.
+  [[nodiscard]] int terminal_rows() const;
+
+  [[nodiscard]] const Sources& sources() const { return sources_; }
+  [[nodiscard]] Clock& clock() { return clock_; }
+
+  /// Where runs are recorded: $XDG_STATE_HOME/berth, else ~/.local/state/berth; nothing where
+  /// neither can be told.
+  [[nodiscard]] std::optional<std::string> state_directory() const;
+
+  [[nodiscard]] Result<LedgerPlace> ledger_place() const;
+  /// The ledger of this machine, or the simulated server's own. Creates what it needs.
+  [[nodiscard]] Result<Ledger> open_ledger();
+  /// What the ledger says; an absent one says nothing. Problems go into the view.
+  [[nodiscard]] LedgerView read_ledger();
+
+  /// One look at the machine without the ledger (run/acquire adds it under the lock).
+  [[nodiscard]] Result<Snapshot> look_without_claims(Depth depth);
+  /// One look at the machine, claims and waiters included.
+  [[nodiscard]] Result<Snapshot> look(Depth depth);
+
+ private:
+  SystemClock clock_;
+  Style out_;
+  Style err_;
+  bool stdout_is_terminal_ = false;
+  bool stderr_is_terminal_ = false;
+  Sources sources_;
+};
+
+}  // namespace berth

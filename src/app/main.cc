@@ -1,0 +1,48 @@
+// berth: the program. Names every verb, finds the one asked for, reports what was thrown.
+
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "app/command_line.h"
+#include "app/context.h"
+#include "app/verb.h"
+#include "base/tr.h"
+
+namespace berth {
+
+namespace {
+constexpr auto all_verbs = std::to_array<VerbEntry>({
+    {"status", "every device and who is on it (also plain `berth`)", make_status},
+    {"run", "run a command on the right device, alone there", make_run},
+    {"pick", "say which devices a job would get; claims nothing", make_pick},
+    {"leases", "who holds what, and who waits", make_leases},
+    {"runs", "past and present runs", make_runs},
+    {"show", "what one run was given, did and used", make_show},
+    {"logs", "the output of a detached run", make_logs},
+    {"wait", "wait for a run and exit as it did", make_wait},
+    {"stop", "end a run and everything it started", make_stop},
+    {"mark", "note a job's progress in its record", make_mark},
+    {"demo", "a guided look, on this machine or a simulated one", make_demo},
+    {"scenarios", "the built-in simulated servers", make_scenarios},
+    {"setup", "make the ledger that all users share (root)", make_setup},
+});
+}  // namespace
+
+std::span<const VerbEntry> verbs() { return all_verbs; }
+
+}  // namespace berth
+
+int main(int argc, char** argv) {
+  try {
+    berth::Context context;
+    const int code =
+        berth::run_command_line(context, std::vector<std::string>(argv + 1, argv + argc));
+    return berth::finish_output() || code != 0 ? code : berth::exit_code::failed;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "berth: bug: unexpected exception: %s\n", error.what());
+    return berth::exit_code::berth_failed;
+  }
+}

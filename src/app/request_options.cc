@@ -1,0 +1,136 @@
+#include "app/request_options.h"
+
+#include <CLI/CLI.hpp>
+
+#include "app/context.h"
+#include "base/text.h"
+#include "base/tr.h"
+#include "place/visible_devices.h"
+
+namespace berth {
+
+namespace {
+std::string word(std::string_view english) { return std::string(tr(english)); }
+}  // namespace
+
+void RequestOptions::declare(CLI::App& app) {
+  const std::string group = word("Which device");
+  const auto option = [&](const char* name, std::string& into, std::string_view what) {
+    app.add_option(name, into, word(what))->group(group);
+  };
+  app.add_option("-n,--devices", devices_, word("how many devices"))
+      ->check(CLI::Range(1, 1024))
+      ->group(group);
+  option("--memory", memory_, "share: 10G or 50% promised on each; without it the device is whole");
+  option("--only", only_, "among these: index, UUID, PCI address or name glob, comma-separated");
+  option("--except", except_, "none of these");
+  option("--prefer", prefer_, "best-fit, most-free, spread, or a list to be tried in order");
+  option("--min-compute", min_compute_, "least compute capability, such as 8.0");
+  option("--need", need_, "features the job cannot do without: bf16, fp8");
+  option("--max-utilization", max_utilization_, "busiest that a device may be, in percent");
+  option("--idle-for", idle_for_, "how long it must have been idle, such as 5s");
+  const std::string waiting = word("When none is free");
+  app.add_option("--wait", wait_, word("wait in the queue, at most so long: --wait=30m"))
+      ->group(waiting);
+  app.add_flag("--no-wait", no_wait_, word("answer at once"))->group(waiting);
+  app.add_option("--or-cpu", or_cpu_,
+                 word("run on the CPU instead, at once or after so long: --or-cpu=10m"))
+      ->group(waiting);
+  app.add_flag("--cpu", cpu_, word("use no device, on purpose"))->group(waiting);
+  app.add_flag("--dry-run", dry_run_, word("show the whole reasoning, take nothing"));
+}
+
+std::vector<OptionalValue> RequestOptions::optional_values() {
+  return {{"--wait", "forever"}, {"--or-cpu", "0s"}};
+}
+
+Result<Request> RequestOptions::request() const {
+  Request request;
+  request.devices = devices_;
+  const auto wrong = [](std::string_view flag, Error error) {
+    return std::unexpected(std::move(error).because(flag));
+  };
+  if (!memory_.empty()) {
+    auto share = parse_share(memory_);
+    if (!share) return wrong("--memory", std::move(share).error());
+    request.memory = *share;
+  }
+  if (!only_.empty()) {
+    auto patterns = parse_patterns(only_);
+    if (!patterns) return wrong("--only", std::move(patterns).error());
+    request.only = std::move(*patterns);
+  }
+  if (!except_.empty()) {
+    auto patterns = parse_patterns(except_);
+    if (!patterns) return wrong("--except", std::move(patterns).error());
+    request.except = std::move(*patterns);
+  }
+  if (!prefer_.empty()) {
+    auto preference = parse_preference(prefer_, request);
+    if (!preference) return wrong("--prefer", std::move(preference).error());
+  }
+  if (!min_compute_.empty()) {
+    auto capability = parse_compute(min_compute_);
+    if (!capability) return wrong("--min-compute", std::move(capability).error());
+    request.min_compute = *capability;
+  }
+  if (!need_.empty()) {
+    auto needs = parse_needs(need_);
+    if (!needs) return wrong("--need", std::move(needs).error());
+    request.needs = std::move(*needs);
+  }
+  if (!max_utilization_.empty()) {
+    std::string_view digits = max_utilization_;
+    if (digits.ends_with('%')) digits.remove_suffix(1);
+    const auto percent = parse_decimal(digits);
+    if (!percent || *percent > 100) {
+      return fail(ErrorCode::invalid,
+                  trf("--max-utilization: \"{}\" is not a percentage from 0 to 100",
+                      printable(max_utilization_)));
+    }
+    request.max_utilization = Percent(*percent);
+  }
+  if (!idle_for_.empty()) {
+    auto duration = parse_duration(idle_for_);
+    if (!duration) return wrong("--idle-for", std::move(duration).error());
+    request.idle_for = Milliseconds(duration->count());
+  }
+  return request;
+}
+
+Result<std::optional<std::chrono::milliseconds>> RequestOptions::wait(
+    std::optional<std::chrono::milliseconds> without_flag) const {
+  using Patience = std::optional<std::chrono::milliseconds>;
+  if (no_wait_ && !wait_.empty()) {
+    return fail(ErrorCode::invalid, std::string(tr("--wait and --no-wait exclude each other")));
+  }
+  if (no_wait_) return Patience(std::chrono::milliseconds(0));
+  if (wait_.empty()) return without_flag;
+  if (wait_ == "forever") return Patience();
+  auto duration = parse_duration(wait_);
+  if (!duration) return std::unexpected(std::move(duration).error().because("--wait"));
+  return Patience(*duration);
+}
+
+Result<std::optional<std::chrono::milliseconds>> RequestOptions::or_cpu() const {
+  using Patience = std::optional<std::chrono::milliseconds>;
+  if (or_cpu_.empty()) return Patience();
+  auto duration = parse_duration(or_cpu_);
+  if (!duration) return std::unexpected(std::move(duration).error().because("--or-cpu"));
+  return Patience(*duration);
+}
+
+Result<PlaceLimits> inherited_limits(const Context& context, const Snapshot& snapshot) {
+  PlaceLimits limits;
+  const auto variable = context.variable("CUDA_VISIBLE_DEVICES");
+  if (!variable) return limits;
+  const auto order = context.variable("CUDA_DEVICE_ORDER");
+  auto visible = parse_visible_devices(
+      variable,
+      order == "PCI_BUS_ID" ? DeviceOrder::pci_bus_id : DeviceOrder::fastest_first, snapshot);
+  if (!visible) return std::unexpected(std::move(visible).error());
+  limits.visible = std::move(visible->devices);
+  return limits;
+}
+
+}  // namespace berth

@@ -1,0 +1,52 @@
+#pragma once
+// The request flags that `berth pick` and `berth run` share.
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/verb.h"
+#include "base/result.h"
+#include "place/placement.h"
+#include "place/request.h"
+
+namespace CLI {
+class App;
+}
+
+namespace berth {
+
+class Context;
+
+class RequestOptions {
+ public:
+  void declare(CLI::App& app);
+  /// `--wait` and `--or-cpu` may stand without a value.
+  [[nodiscard]] static std::vector<OptionalValue> optional_values();
+
+  /// The request, or what is wrong with a flag (invalid).
+  [[nodiscard]] Result<Request> request() const;
+  /// 0: do not wait. Nothing: as long as it takes.
+  [[nodiscard]] Result<std::optional<std::chrono::milliseconds>> wait(
+      std::optional<std::chrono::milliseconds> without_flag) const;
+  /// Nothing: no CPU fallback. 0: at once.
+  [[nodiscard]] Result<std::optional<std::chrono::milliseconds>> or_cpu() const;
+  [[nodiscard]] bool cpu() const { return cpu_; }
+  [[nodiscard]] bool dry_run() const { return dry_run_; }
+
+ private:
+  int devices_ = 1;
+  std::string memory_, only_, except_, prefer_, min_compute_, need_, max_utilization_, idle_for_;
+  std::string wait_, or_cpu_;
+  bool no_wait_ = false;
+  bool cpu_ = false;
+  bool dry_run_ = false;
+};
+
+/// What an inherited CUDA_VISIBLE_DEVICES allows: nothing is ever widened. invalid: it cannot be
+/// told what it means; says what to set.
+[[nodiscard]] Result<PlaceLimits> inherited_limits(const Context& context,
+                                                   const Snapshot& snapshot);
+
+}  // namespace berth

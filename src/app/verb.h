@@ -1,0 +1,89 @@
+#pragma once
+// A verb of the command line: `berth NAME …`. Each lives in its own verb_NAME.cc and only wires:
+// options in, one call into the library that does it, its answer out.
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/context.h"
+
+namespace CLI {
+class App;
+}
+
+namespace berth {
+
+/// Exit codes (doc/EXIT_CODES.md). `berth run` uses the job's own, and 124 to 127 as env(1) and
+/// timeout(1) do.
+namespace exit_code {
+constexpr int ok = 0;
+constexpr int failed = 1;
+constexpr int usage = 2;
+constexpr int no_device = 124;
+constexpr int berth_failed = 125;
+constexpr int cannot_execute = 126;
+constexpr int not_found = 127;
+}  // namespace exit_code
+
+/// An option whose value may be left out: "--wait" alone then means "--wait=forever". The next word
+/// is its value only where it is a duration, so that `--wait python train.py` runs python.
+struct OptionalValue {
+  std::string_view option;
+  std::string_view value_if_alone;
+};
+
+class Verb {
+ public:
+  virtual ~Verb() = default;
+  /// Adds its options to `app`.
+  virtual void declare(CLI::App& app) = 0;
+  /// `rest`: the words after "--" or after the first word that is no option, for verbs that take a
+  /// command.
+  virtual int run(Context& context, const std::vector<std::string>& rest) = 0;
+  /// What a mistake in the options exits with.
+  [[nodiscard]] virtual int usage_code() const { return exit_code::usage; }
+  [[nodiscard]] virtual std::vector<OptionalValue> optional_values() const { return {}; }
+  /// Takes a command line behind its options.
+  [[nodiscard]] virtual bool takes_command() const { return false; }
+};
+
+struct VerbEntry {
+  std::string_view name;
+  std::string_view summary;  // goes through tr()
+  std::unique_ptr<Verb> (*make)();
+};
+
+/// All verbs, in the order `berth --help` shows them. Listed in main.cc.
+[[nodiscard]] std::span<const VerbEntry> verbs();
+
+/// Completion scripts and the manual page are made from the verbs themselves.
+[[nodiscard]] std::string completion_script(std::string_view shell);
+[[nodiscard]] std::string manual_page();
+
+/// Prints to stdout; what cannot be written is noticed by finish_output().
+void print(std::string_view text);
+/// One line on stderr, prefixed "berth: ".
+void complain(std::string_view text);
+/// Flushes stdout. False (and a complaint): the answer did not arrive, e.g. the disk is full.
+[[nodiscard]] bool finish_output();
+/// "berth: <message>", and the code to exit with.
+[[nodiscard]] int report(const class Error& error, int code = exit_code::failed);
+
+std::unique_ptr<Verb> make_status();
+std::unique_ptr<Verb> make_pick();
+std::unique_ptr<Verb> make_run();
+std::unique_ptr<Verb> make_leases();
+std::unique_ptr<Verb> make_runs();
+std::unique_ptr<Verb> make_show();
+std::unique_ptr<Verb> make_mark();
+std::unique_ptr<Verb> make_logs();
+std::unique_ptr<Verb> make_stop();
+std::unique_ptr<Verb> make_wait();
+std::unique_ptr<Verb> make_setup();
+std::unique_ptr<Verb> make_demo();
+std::unique_ptr<Verb> make_scenarios();
+
+}  // namespace berth

@@ -1,0 +1,152 @@
+// `berth logs`, `berth wait`, `berth stop`, `berth mark`: what one does with a run under way.
+
+#include <CLI/CLI.hpp>
+
+#include "app/records.h"
+#include "app/verb.h"
+#include "base/text.h"
+#include "base/tr.h"
+#include "run/run.h"
+
+namespace berth {
+
+namespace {
+
+std::string word(std::string_view english) { return std::string(tr(english)); }
+
+void add_run_name(CLI::App& app, std::string& name) {
+  app.add_option("run", name, word("a run's id, the beginning or end of one, or last"));
+}
+
+class LogsVerb final : public Verb {
+ public:
+  void declare(CLI::App& app) override {
+    add_run_name(app, name_);
+    app.add_flag("-f,--follow", follow_, word("go on until the run has ended"));
+  }
+  int run(Context& context, const std::vector<std::string>&) override {
+    const auto found = find_run(context, name_);
+    if (!found) return report(found.error());
+    const InterruptNote interrupt;
+    const auto read = read_log(
+        *found, follow_ ? Follow::yes : Follow::no, context.clock(),
+        [](std::string_view text) {
+          print(text);
+          std::fflush(stdout);
+        },
+        [] { return InterruptNote::signal() != 0; });
+    return read ? exit_code::ok : report(read.error());
+  }
+
+ private:
+  std::string name_;
+  bool follow_ = false;
+};
+
+class WaitVerb final : public Verb {
+ public:
+  void declare(CLI::App& app) override { add_run_name(app, name_); }
+  [[nodiscard]] int usage_code() const override { return exit_code::berth_failed; }
+  int run(Context& context, const std::vector<std::string>&) override {
+    const auto found = find_run(context, name_);
+    if (!found) return report(found.error(), usage_code());
+    const InterruptNote interrupt;
+    const auto end = wait_for_run(*found, context.clock(),
+                                  [] { return InterruptNote::signal() != 0; });
+    if (InterruptNote::signal() != 0) return 128 + InterruptNote::signal();
+    if (!end) return report(end.error(), usage_code());
+    return shell_exit_code(*end);
+  }
+
+ private:
+  std::string name_;
+};
+
+class StopVerb final : public Verb {
+ public:
+  void declare(CLI::App& app) override {
+    add_run_name(app, name_);
+    app.add_option("--grace", grace_, word("how long to leave it between TERM and KILL (10s)"));
+    app.add_flag("--all", all_, word("all of your runs that are under way"));
+    app.add_flag("-q,--quiet", quiet_, word("say nothing but what went wrong"));
+  }
+  int run(Context& context, const std::vector<std::string>&) override {
+    const auto grace = parse_duration(grace_);
+    if (!grace) return report(Error(grace.error()).because("--grace"), exit_code::usage);
+    if (all_) return stop_all(context, *grace);
+    if (name_.empty()) {
+      complain(tr("stop: which run? berth runs lists them; berth stop last, or berth stop --all"));
+      return exit_code::usage;
+    }
+    const auto found = find_run(context, name_);
+    if (!found) return report(found.error());
+    return stop(context, *found, *grace);
+  }
+
+ private:
+  int stop_all(Context& context, std::chrono::milliseconds grace) const {
+    const auto state = context.state_directory();
+    const auto list = state ? list_runs(*state)
+                            : Result<RunList>(fail(ErrorCode::not_found, "no state directory"));
+    if (!list) return report(list.error());
+    int code = exit_code::ok;
+    for (const RunRecord& record : list->runs) {
+      if (record.state == RunState::running) code = std::max(code, stop(context, record, grace));
+    }
+    return code;
+  }
+
+  int stop(Context& context, const RunRecord& record, std::chrono::milliseconds grace) const {
+    const auto stopped = stop_run(record, grace, context.clock());
+    if (!stopped) return report(stopped.error());
+    if (quiet_) return exit_code::ok;
+    switch (*stopped) {
+      case StopResult::had_ended:
+        complain(trf("run {} had ended already", record.manifest.id));
+        break;
+      case StopResult::ended_by_term:
+        complain(trf("run {} has ended", record.manifest.id));
+        break;
+      case StopResult::ended_by_kill:
+        complain(trf("run {} did not end in time and was killed", record.manifest.id));
+        break;
+    }
+    return exit_code::ok;
+  }
+
+  std::string name_;
+  std::string grace_ = "10s";
+  bool all_ = false;
+  bool quiet_ = false;
+};
+
+class MarkVerb final : public Verb {
+ public:
+  void declare(CLI::App& app) override {
+    app.add_option("text", words_, word("what to note: epoch=3 loss=0.12"))->required();
+  }
+  int run(Context& context, const std::vector<std::string>&) override {
+    const auto marks = context.variable("BERTH_MARKS");
+    if (!marks || marks->empty()) {
+      complain(tr("mark: this is no run of berth (BERTH_MARKS is not set); start the job with berth "
+                  "run"));
+      return exit_code::failed;
+    }
+    std::string text;
+    for (const std::string& one : words_) text += (text.empty() ? "" : " ") + one;
+    const auto noted = append_mark(*marks, context.clock().wall_now(), text);
+    return noted ? exit_code::ok : report(noted.error());
+  }
+
+ private:
+  std::vector<std::string> words_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_logs() { return std::make_unique<LogsVerb>(); }
+std::unique_ptr<Verb> make_wait() { return std::make_unique<WaitVerb>(); }
+std::unique_ptr<Verb> make_stop() { return std::make_unique<StopVerb>(); }
+std::unique_ptr<Verb> make_mark() { return std::make_unique<MarkVerb>(); }
+
+}  // namespace berth

@@ -1,0 +1,34 @@
+// `berth leases`: who holds what, and who waits.
+
+#include <CLI/CLI.hpp>
+
+#include "app/verb.h"
+#include "base/tr.h"
+#include "view/leases_text.h"
+
+namespace berth {
+
+namespace {
+class LeasesVerb final : public Verb {
+ public:
+  void declare(CLI::App& app) override {
+    app.add_flag("--json", json_, std::string(tr("as JSON")));
+  }
+  int run(Context& context, const std::vector<std::string>&) override {
+    const auto place = context.ledger_place();
+    if (!place) return report(place.error());
+    const auto snapshot = context.look(Depth::state);
+    if (!snapshot) return report(snapshot.error());
+    print(json_ ? leases_json(*snapshot, *place) + "\n"
+                : render_leases(*snapshot, *place, context.out()));
+    return exit_code::ok;
+  }
+
+ private:
+  bool json_ = false;
+};
+}  // namespace
+
+std::unique_ptr<Verb> make_leases() { return std::make_unique<LeasesVerb>(); }
+
+}  // namespace berth

@@ -1,0 +1,105 @@
+// `berth pick`: which devices a job would get, as a line for a script. Claims nothing.
+
+#include <CLI/CLI.hpp>
+
+#include "app/request_options.h"
+#include "app/verb.h"
+#include "base/tr.h"
+#include "place/visible_devices.h"
+#include "view/placement_text.h"
+
+namespace berth {
+
+namespace {
+
+/// "0,2" for the shell, or what docker and CDI want to be told.
+Result<std::string> in_format(const std::string& format, const Placement& placement,
+                              const Request& request, const Snapshot& snapshot) {
+  std::vector<DeviceId> devices;
+  for (const Choice& choice : placement.chosen) devices.push_back(choice.device);
+  if (format == "json") return placement_json(placement, request, snapshot) + "\n";
+  if (format == "env") {
+    auto variables = visible_variables(devices, VisibleFormat::indices, snapshot);
+    if (!variables) return std::unexpected(std::move(variables).error());
+    std::string lines;
+    for (const auto& [name, value] : *variables) lines += "export " + name + "=" + value + "\n";
+    return lines;
+  }
+  const bool by_index = format == "indices";
+  auto list = write_visible_devices(
+      devices, by_index ? VisibleFormat::indices : VisibleFormat::uuids, snapshot);
+  if (!list) return std::unexpected(std::move(list).error());
+  // Both forms are one or more words for `docker run`; the quotes keep docker's CSV reader from
+  // taking the comma for its own.
+  if (format == "docker") return "--gpus '\"device=" + *list + "\"'\n";
+  if (format == "cdi") {
+    std::string words;
+    for (const DeviceId& device : devices) {
+      if (!words.empty()) words += ' ';
+      words += "--device nvidia.com/gpu=" + device.text();
+    }
+    return words + "\n";
+  }
+  return *list + "\n";
+}
+
+class PickVerb final : public Verb {
+ public:
+  void declare(CLI::App& app) override {
+    request_.declare(app);
+    app.add_option("--format", format_,
+                   std::string(tr("indices, uuids, env, json, docker or cdi")))
+        ->check(CLI::IsMember({"indices", "uuids", "env", "json", "docker", "cdi"}));
+    app.add_flag("--json", json_, std::string(tr("same as --format json")));
+  }
+
+  [[nodiscard]] std::vector<OptionalValue> optional_values() const override {
+    return RequestOptions::optional_values();
+  }
+
+  int run(Context& context, const std::vector<std::string>& rest) override {
+    if (!rest.empty()) {
+      complain(trf("pick runs nothing; to run it: berth run -- {}", rest.front()));
+      return exit_code::usage;
+    }
+    const auto request = request_.request();
+    if (!request) return report(request.error(), exit_code::usage);
+    const auto snapshot = context.look(Depth::state);
+    if (!snapshot) return report(snapshot.error());
+    auto limits = inherited_limits(context, *snapshot);
+    if (!limits) return report(limits.error(), exit_code::usage);
+    limits->reserved = reserved_before(*snapshot, snapshot->waiters.size(), *limits);
+    const Placement placement = place(*snapshot, *request, *limits);
+    return answer(context, placement, *request, *snapshot);
+  }
+
+ private:
+  int answer(const Context& context, const Placement& placement, const Request& request,
+             const Snapshot& snapshot) const {
+    const std::string format = json_ ? "json" : format_;
+    if (request_.dry_run() || !placement.satisfied()) {
+      const std::string reasons = render_placement(placement, request, snapshot, context.err());
+      std::fwrite(reasons.data(), 1, reasons.size(), stderr);
+    }
+    if (!placement.satisfied()) {
+      if (format == "json") print(placement_json(placement, request, snapshot) + "\n");
+      return exit_code::no_device;
+    }
+    const auto text = in_format(format, placement, request, snapshot);
+    if (!text) return report(text.error());
+    print(*text);
+    complain(
+        tr("picked, not claimed: another job may take it first; berth run claims what it picks"));
+    return exit_code::ok;
+  }
+
+  RequestOptions request_;
+  std::string format_ = "indices";
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_pick() { return std::make_unique<PickVerb>(); }
+
+}  // namespace berth

@@ -1,0 +1,81 @@
+// `berth runs` and `berth show`: the records.
+
+#include <CLI/CLI.hpp>
+
+#include "app/records.h"
+#include "app/verb.h"
+#include "base/tr.h"
+#include "view/runs_text.h"
+
+namespace berth {
+
+namespace {
+
+class RunsVerb final : public Verb {
+ public:
+  void declare(CLI::App& app) override {
+    app.add_flag("--json", json_, std::string(tr("as JSON")));
+    app.add_option("-n,--number", number_, std::string(tr("how many, newest first (20)")))
+        ->check(CLI::Range(1, 1'000'000));
+  }
+  int run(Context& context, const std::vector<std::string>&) override {
+    const auto state = context.state_directory();
+    if (!state) {
+      complain(tr("no records: neither XDG_STATE_HOME nor HOME is set"));
+      return exit_code::failed;
+    }
+    auto list = list_runs(*state);
+    if (!list) return report(list.error());
+    const std::size_t all = list->runs.size();
+    if (list->runs.size() > static_cast<std::size_t>(number_)) {
+      list->runs.resize(static_cast<std::size_t>(number_));
+    }
+    print(json_ ? runs_json(*list) + "\n"
+                : render_runs(*list, context.clock().wall_now(), context.out()));
+    if (json_) return exit_code::ok;
+    if (all > list->runs.size()) {
+      print(trf("({} older ones: berth runs -n {})\n", all - list->runs.size(), all));
+    }
+    return exit_code::ok;
+  }
+
+ private:
+  bool json_ = false;
+  int number_ = 20;
+};
+
+class ShowVerb final : public Verb {
+ public:
+  void declare(CLI::App& app) override {
+    app.add_option("run", name_, std::string(tr("a run's id, the beginning or end of one, or last")));
+    app.add_flag("--json", json_, std::string(tr("as JSON")));
+  }
+  int run(Context& context, const std::vector<std::string>&) override {
+    const auto found = find_run(context, name_);
+    if (!found) return report(found.error());
+    if (json_) {
+      print(to_json(*found) + "\n");
+      return exit_code::ok;
+    }
+    RunDetails details{.summary = summary_of(*found),
+                       .marks = marks_of(*found),
+                       .events = events_of(*found),
+                       .series = {}};
+    const auto read =
+        for_each_sample(*found, [&](const Sample& sample) { details.series.add(sample); });
+    if (!read) complain(read.error().message());
+    print(render_run(*found, details, context.clock().wall_now(), context.out()));
+    return exit_code::ok;
+  }
+
+ private:
+  std::string name_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_runs() { return std::make_unique<RunsVerb>(); }
+std::unique_ptr<Verb> make_show() { return std::make_unique<ShowVerb>(); }
+
+}  // namespace berth

@@ -1,0 +1,34 @@
+// `sudo berth setup`: the ledger that all users of this machine share.
+
+#include <CLI/CLI.hpp>
+
+#include "app/verb.h"
+#include "base/tr.h"
+#include "lease/setup.h"
+
+namespace berth {
+
+namespace {
+class SetupVerb final : public Verb {
+ public:
+  void declare(CLI::App& app) override {
+    app.add_option("--root", paths_.root,
+                   std::string(tr("put everything under this directory (for images)")));
+  }
+  int run(Context&, const std::vector<std::string>&) override {
+    const auto report_of = make_shared_ledger(paths_);
+    if (!report_of) return report(report_of.error());
+    for (const std::string& line : report_of->done) print("+ " + line + "\n");
+    for (const std::string& line : report_of->unchanged) print("= " + line + "\n");
+    for (const std::string& line : report_of->next) print("$ " + line + "\n");
+    return exit_code::ok;
+  }
+
+ private:
+  SetupPaths paths_;
+};
+}  // namespace
+
+std::unique_ptr<Verb> make_setup() { return std::make_unique<SetupVerb>(); }
+
+}  // namespace berth

@@ -1,0 +1,127 @@
+// `berth status`, and plain `berth`: every device and who is on it.
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+
+#include "app/records.h"
+#include "app/verb.h"
+#include "base/text.h"
+#include "base/tr.h"
+#include "snapshot/json.h"
+#include "view/csv.h"
+#include "view/refresh.h"
+#include "view/status.h"
+
+namespace berth {
+
+namespace {
+
+class StatusVerb final : public Verb {
+ public:
+  void declare(CLI::App& app) override {
+    const auto word = [](std::string_view english) { return std::string(tr(english)); };
+    app.add_option("-i,--id", devices_,
+                   word("only these: index, UUID prefix, PCI address or name glob"));
+    app.add_option("-u,--user", user_, word("only what this user has something on"));
+    app.add_option("-w,--watch", watch_, word("look again every so often (2s) until Ctrl-C"));
+    app.add_flag("--json", json_, word("the whole snapshot as JSON"));
+    app.add_option("--csv", csv_, word("these fields as CSV; --fields lists them"));
+    app.add_flag("--fields", fields_, word("list all fields"));
+  }
+
+  [[nodiscard]] std::vector<OptionalValue> optional_values() const override {
+    return {{"-w", "2s"}, {"--watch", "2s"}};
+  }
+
+  int run(Context& context, const std::vector<std::string>& rest) override {
+    if (!rest.empty()) {
+      complain(trf("status takes no word \"{}\"; one device: -i {}", printable(rest.front()),
+                   printable(rest.front())));
+      return exit_code::usage;
+    }
+    if (fields_) {
+      print(render_fields(context.out()));
+      return exit_code::ok;
+    }
+    if (!devices_.empty()) {
+      auto patterns = parse_patterns(devices_);
+      if (!patterns) return report(std::move(patterns).error().because("-i"), exit_code::usage);
+      options_.devices = std::move(*patterns);
+    }
+    if (!user_.empty()) options_.user = user_;
+    if (watch_.empty()) return once(context);
+    const auto every = parse_duration(watch_);
+    if (!every) return report(std::move(every).error().because("-w"), exit_code::usage);
+    return watch(context, std::max(*every, std::chrono::milliseconds(100)));
+  }
+
+ private:
+  int once(Context& context) {
+    const auto snapshot = context.look(Depth::everything);
+    if (!snapshot) return report(snapshot.error());
+    const auto shown = narrowed(*snapshot, options_);
+    if (!shown) return report(shown.error());
+    if (json_) {
+      print(to_json(*shown, context.stdout_is_terminal() ? JsonLayout::indented
+                                                         : JsonLayout::compact));
+      print("\n");
+    } else if (!csv_.empty()) {
+      const auto columns = parse_field_list(csv_);
+      if (!columns) return report(std::move(columns).error().because("--csv"), exit_code::usage);
+      print(render_csv(*shown, *columns));
+      if (shown->simulated) complain(trf("SIMULATED: {}", printable(*shown->simulated)));
+    } else {
+      print(render_status(*shown, context.out(), {}));
+    }
+    return any_device_seen(*snapshot) ? exit_code::ok : exit_code::failed;
+  }
+
+  /// No device at all, or no source that could be asked, is an answer that scripts must notice.
+  static bool any_device_seen(const Snapshot& snapshot) { return !snapshot.devices.empty(); }
+
+  int watch(Context& context, std::chrono::milliseconds every) {
+    const InterruptNote interrupt;
+    std::optional<std::string> before;
+    Style style_before = context.out();
+    Instant next = context.clock().now();
+    while (InterruptNote::signal() == 0) {
+      const auto snapshot = context.look(Depth::everything);
+      if (!snapshot) return report(snapshot.error());
+      const auto shown = narrowed(*snapshot, options_);
+      if (!shown) return report(shown.error());
+      if (json_) {
+        print(to_json(*shown, JsonLayout::compact) + "\n");
+      } else if (!context.stdout_is_terminal()) {
+        print(render_status(*shown, context.out(), {}) + "\n");
+      } else {
+        const Style style = context.out_now();
+        if (style.width != style_before.width) before.reset();
+        const std::string picture = fit_to_height(render_status(*shown, style, {}),
+                                                  context.terminal_rows(), style);
+        print(redraw(picture, before));
+        before = picture;
+        style_before = style;
+      }
+      if (!finish_output()) return exit_code::failed;
+      next = std::max(next + every, context.clock().now());
+      // In short steps, so that Ctrl-C is not kept waiting by a long interval.
+      while (InterruptNote::signal() == 0 && context.clock().now() < next) {
+        context.clock().wait_until(
+            std::min(next, context.clock().now() + std::chrono::milliseconds(50)));
+      }
+    }
+    return exit_code::ok;
+  }
+
+  std::string devices_, user_, watch_, csv_;
+  bool json_ = false;
+  bool fields_ = false;
+  StatusOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_status() { return std::make_unique<StatusVerb>(); }
+
+}  // namespace berth

@@ -1,0 +1,170 @@
+#include "probe/nvml/answers.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "base/fd.h"
+#include "base/text.h"
+
+namespace berth::nvml {
+
+namespace {
+
+struct Row {
+  Return code;
+  std::string_view words;  // as nvmlErrorString of a real library puts them
+  Absent why;
+};
+
+// NOT_FOUND, NO_DATA and NOT_READY are of things that may be there at the next look.
+// ARGUMENT_VERSION_MISMATCH reaches a reading when the driver knows none of our struct versions.
+constexpr std::array<Row, 28> rows = {{
+    {success, "Success", Absent::failed},
+    {uninitialized, "Uninitialized", Absent::failed},
+    {invalid_argument, "Invalid Argument", Absent::failed},
+    {not_supported, "Not Supported", Absent::unsupported},
+    {no_permission, "Insufficient Permissions", Absent::no_permission},
+    {5, "Already Initialized", Absent::failed},
+    {not_found, "Not Found", Absent::not_sampled},
+    {insufficient_size, "Insufficient Size", Absent::failed},
+    {insufficient_power, "Insufficient External Power", Absent::failed},
+    {driver_not_loaded, "Driver Not Loaded", Absent::failed},
+    {timed_out, "Timeout", Absent::failed},
+    {irq_issue, "Interrupt Request Issue", Absent::failed},
+    {library_not_found, "NVML Shared Library Not Found", Absent::failed},
+    {function_not_found, "Function Not Found", Absent::unsupported},
+    {corrupted_inforom, "Corrupted infoROM", Absent::failed},
+    {gpu_is_lost, "GPU is lost", Absent::failed},
+    {reset_required, "GPU requires reset", Absent::failed},
+    {operating_system, "GPU access blocked by the operating system", Absent::no_permission},
+    {version_mismatch, "Driver/library version mismatch", Absent::failed},
+    {in_use, "In use by another client", Absent::failed},
+    {insufficient_memory, "Insufficient Memory", Absent::failed},
+    {no_data, "No data", Absent::not_sampled},
+    {23, "Insufficient resources", Absent::failed},
+    {argument_version_mismatch, "Argument version mismatch", Absent::unsupported},
+    {deprecated, "Deprecated", Absent::unsupported},
+    {not_ready, "Not ready", Absent::not_sampled},
+    {gpu_not_found, "No GPUs found", Absent::failed},
+    {unknown, "Unknown Error", Absent::failed},
+}};
+
+const Row* find(Return code) {
+  for (const Row& row : rows) {
+    if (row.code == code) return &row;
+  }
+  return nullptr;
+}
+
+struct Advice {
+  Return code;
+  std::string_view problem;
+  std::string_view remedy;
+};
+
+constexpr std::string_view ask_admin_for_log =
+    "look for NVRM and Xid lines in the kernel log (journalctl -k) and tell the administrator";
+
+constexpr std::array<Advice, 8> source_advice = {{
+    {driver_not_loaded, "driver_not_loaded",
+     "load the NVIDIA kernel module (sudo modprobe nvidia); where that fails, look at "
+     "`journalctl -k`: Secure Boot or a kernel update without a rebuilt module are the usual "
+     "causes"},
+    {version_mismatch, "version_mismatch",
+     "the driver was updated while the old kernel module stayed loaded: reboot, or end all GPU "
+     "programs and reload the module"},
+    {no_permission, "no_permission",
+     "this user may not open /dev/nvidiactl: compare `ls -l /dev/nvidia*` with your groups"},
+    {operating_system, "no_permission",
+     "the devices are blocked for this process (container or cgroup): start it with access to the "
+     "GPUs"},
+    {gpu_is_lost, "device_lost",
+     "a GPU fell off the bus and takes the driver along: save work elsewhere, then reboot"},
+    {insufficient_power, "no_power", "connect the power cables of the card"},
+    {irq_issue, "driver_failed", ask_admin_for_log},
+    {gpu_not_found, "no_devices", "the driver is loaded and drives no GPU: see `lspci -k`"},
+}};
+
+constexpr std::array<Advice, 5> device_advice = {{
+    {gpu_is_lost, "device_lost",
+     "it fell off the bus: look for Xid lines in the kernel log (journalctl -k), then reboot; "
+     "if it comes back, suspect power, heat or the slot"},
+    {reset_required, "reset_required",
+     "end the programs on it and reset it (sudo nvidia-smi --gpu-reset -i INDEX), or reboot"},
+    {insufficient_power, "no_power", "connect the power cables of the card"},
+    {irq_issue, "driver_failed", ask_admin_for_log},
+    {operating_system, "no_permission",
+     "the device is blocked for this process (container or cgroup): start it with access to it"},
+}};
+
+}  // namespace
+
+std::string words(Return code) {
+  const Row* row = find(code);
+  if (row == nullptr) return fmt::format("error {}", code);
+  return fmt::format("{} ({})", row->words, code);
+}
+
+Absent why_absent(Return code) {
+  const Row* row = find(code);
+  return row == nullptr ? Absent::failed : row->why;
+}
+
+bool is_refused_for_good(Return code) {
+  return code == not_supported || code == function_not_found || code == deprecated ||
+         code == argument_version_mismatch;
+}
+
+bool wants_initialising(Return code) {
+  return code == uninitialized || code == driver_not_loaded || code == version_mismatch;
+}
+
+Problem source_problem(Return code, std::string_view attempted,
+                       const std::optional<std::string>& module_version) {
+  Problem problem{.source = "nvml",
+                  .code = "driver_failed",
+                  .message = fmt::format("{} failed: {}", attempted, words(code)),
+                  .remedy = std::string(ask_admin_for_log)};
+  for (const Advice& advice : source_advice) {
+    if (advice.code != code) continue;
+    problem.code = advice.problem;
+    problem.remedy = advice.remedy;
+  }
+  if (module_version && (code == version_mismatch || code == driver_not_loaded)) {
+    problem.message += fmt::format("; the loaded kernel module is {}", *module_version);
+  }
+  return problem;
+}
+
+std::optional<Problem> device_problem(Return code, const DeviceId& device,
+                                      std::string_view shown_as) {
+  for (const Advice& advice : device_advice) {
+    if (advice.code != code) continue;
+    return Problem{.source = "nvml",
+                   .device = device,
+                   .code = std::string(advice.problem),
+                   .message = fmt::format("reading {}: {}", shown_as, words(code)),
+                   .remedy = std::string(advice.remedy)};
+  }
+  return std::nullopt;
+}
+
+// "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.163.01  Tue …", and with the open module
+// "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  595.80  Release Build …": the first
+// word after "Kernel Module" that is digits and points.
+std::optional<std::string> kernel_module_version(const std::string& proc) {
+  const Result<std::string> text = read_file(proc + "/driver/nvidia/version", 4096);
+  if (!text) return std::nullopt;
+  const std::size_t module = text->find("Kernel Module");
+  if (module == std::string::npos) return std::nullopt;
+  const std::string_view line = std::string_view(*text).substr(module, text->find('\n') - module);
+  for (const std::string_view word : split(line, ' ')) {
+    if (word.find('.') == std::string_view::npos) continue;
+    if (word.find_first_not_of("0123456789.") == std::string_view::npos) return std::string(word);
+  }
+  return std::nullopt;
+}
+
+}  // namespace berth::nvml

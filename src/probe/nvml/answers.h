@@ -1,0 +1,40 @@
+#pragma once
+// What NVML's return codes mean to us: a reason for an absent reading, or a Problem that names what
+// was attempted, what the driver said and what to do.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/reading.h"
+#include "probe/nvml/abi.h"
+#include "snapshot/snapshot.h"
+
+namespace berth::nvml {
+
+/// The vendor's own words for a code ("GPU is lost (15)"), the number alone where unknown.
+[[nodiscard]] std::string words(Return code);
+
+/// Why a reading is absent that was answered with `code` (not success).
+[[nodiscard]] Absent why_absent(Return code);
+
+/// The device or the library will never answer this differently: need not be asked again.
+[[nodiscard]] bool is_refused_for_good(Return code);
+
+/// The library itself has to be initialised again: the driver was reloaded under it.
+[[nodiscard]] bool wants_initialising(Return code);
+
+/// Why the whole source is silent. `attempted` as in "initialising NVML".
+/// `module_version`: the kernel module's, by /proc/driver/nvidia/version, where readable.
+[[nodiscard]] Problem source_problem(Return code, std::string_view attempted,
+                                     const std::optional<std::string>& module_version);
+
+/// Why a device is not to be used at all, for the codes that say so (lost, reset required, blocked
+/// by the system, no power); nothing for the others.
+[[nodiscard]] std::optional<Problem> device_problem(Return code, const DeviceId& device,
+                                                    std::string_view shown_as);
+
+/// The version of the loaded kernel module; nothing: not loaded, or not readable.
+[[nodiscard]] std::optional<std::string> kernel_module_version(const std::string& proc);
+
+}  // namespace berth::nvml

@@ -1,0 +1,149 @@
+#pragma once
+// The functions of NVML that the probe calls, as a table of pointers of which any may be missing:
+// filled from the library (Library::open) or by a test.
+
+#include <cstddef>
+#include <expected>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "probe/nvml/abi.h"
+
+namespace berth::nvml {
+
+/// One function: null where this driver's library has none. `ordinal` numbers the functions, for
+/// remembering which of them a device refused.
+template <class... Parameters>
+struct Function {
+  using Pointer = Return (*)(Parameters...);
+  std::size_t ordinal;
+  std::string_view symbol;
+  Pointer call = nullptr;
+};
+
+// A macro, against the rule of two: each name is needed as a member, as the symbol's text and as an
+// ordinal, and a list kept three times is a list that disagrees with itself. Versions stand newest
+// first; "(since N)" is the driver whose library first has the name.
+// clang-format off
+#define BERTH_NVML_FUNCTIONS(X)                                                                   \
+  X(nvmlInit_v2)                                                                                  \
+  X(nvmlInit)                                                                                     \
+  X(nvmlShutdown)                                                                                 \
+  X(nvmlSystemGetDriverVersion, char*, unsigned)                                                  \
+  X(nvmlSystemGetNVMLVersion, char*, unsigned)                                                    \
+  X(nvmlSystemGetCudaDriverVersion_v2, int*)                /* since 418 */                       \
+  X(nvmlSystemGetCudaDriverVersion, int*)                                                         \
+  X(nvmlDeviceGetCount_v2, unsigned*)                                                             \
+  X(nvmlDeviceGetCount, unsigned*)                                                                \
+  X(nvmlDeviceGetHandleByIndex_v2, unsigned, Handle*)                                             \
+  X(nvmlDeviceGetHandleByIndex, unsigned, Handle*)                                                \
+  X(nvmlDeviceGetName, Handle, char*, unsigned)                                                   \
+  X(nvmlDeviceGetUUID, Handle, char*, unsigned)                                                   \
+  X(nvmlDeviceGetSerial, Handle, char*, unsigned)                                                 \
+  X(nvmlDeviceGetVbiosVersion, Handle, char*, unsigned)                                           \
+  X(nvmlDeviceGetPciInfo_v3, Handle, PciInfoV3*)                                                  \
+  X(nvmlDeviceGetPciInfo_v2, Handle, PciInfoV2*)                                                  \
+  X(nvmlDeviceGetMinorNumber, Handle, unsigned*)                                                  \
+  X(nvmlDeviceGetBrand, Handle, unsigned*)                                                        \
+  X(nvmlDeviceGetArchitecture, Handle, unsigned*)           /* since 450 */                       \
+  X(nvmlDeviceGetCudaComputeCapability, Handle, int*, int*)                                       \
+  X(nvmlDeviceGetNumGpuCores, Handle, unsigned*)            /* since 510 */                       \
+  X(nvmlDeviceGetMemoryBusWidth, Handle, unsigned*)         /* since 510 */                       \
+  X(nvmlDeviceGetMemoryAffinity, Handle, unsigned, unsigned long*, unsigned) /* since 450 */      \
+  X(nvmlDeviceGetPersistenceMode, Handle, unsigned*)                                              \
+  X(nvmlDeviceGetMigMode, Handle, unsigned*, unsigned*)     /* since 450 */                       \
+  X(nvmlDeviceGetEccMode, Handle, unsigned*, unsigned*)                                           \
+  X(nvmlDeviceGetDisplayActive, Handle, unsigned*)                                                \
+  X(nvmlDeviceGetDisplayMode, Handle, unsigned*)                                                  \
+  X(nvmlDeviceGetComputeMode, Handle, unsigned*)                                                  \
+  X(nvmlDeviceGetPerformanceState, Handle, unsigned*)                                             \
+  X(nvmlDeviceGetMemoryInfo_v2, Handle, MemoryV2*)          /* since 510 */                       \
+  X(nvmlDeviceGetMemoryInfo, Handle, MemoryV1*)                                                   \
+  X(nvmlDeviceGetUtilizationRates, Handle, Utilization*)                                          \
+  X(nvmlDeviceGetEncoderUtilization, Handle, unsigned*, unsigned*)                                \
+  X(nvmlDeviceGetDecoderUtilization, Handle, unsigned*, unsigned*)                                \
+  X(nvmlDeviceGetSamples, Handle, unsigned, unsigned long long, unsigned*, unsigned*, Sample*)    \
+  X(nvmlDeviceGetTemperatureV, Handle, TemperatureV1*)      /* since 570 */                       \
+  X(nvmlDeviceGetTemperature, Handle, unsigned, unsigned*)                                        \
+  X(nvmlDeviceGetTemperatureThreshold, Handle, unsigned, unsigned*)                               \
+  X(nvmlDeviceGetFanSpeed, Handle, unsigned*)                                                     \
+  X(nvmlDeviceGetPowerUsage, Handle, unsigned*)                                                   \
+  X(nvmlDeviceGetEnforcedPowerLimit, Handle, unsigned*)                                           \
+  X(nvmlDeviceGetPowerManagementDefaultLimit, Handle, unsigned*)                                  \
+  X(nvmlDeviceGetTotalEnergyConsumption, Handle, unsigned long long*)                             \
+  X(nvmlDeviceGetClockInfo, Handle, unsigned, unsigned*)                                          \
+  X(nvmlDeviceGetMaxClockInfo, Handle, unsigned, unsigned*)                                       \
+  X(nvmlDeviceGetCurrentClocksEventReasons, Handle, unsigned long long*)    /* since 535 */       \
+  X(nvmlDeviceGetCurrentClocksThrottleReasons, Handle, unsigned long long*)                       \
+  X(nvmlDeviceGetCurrPcieLinkGeneration, Handle, unsigned*)                                       \
+  X(nvmlDeviceGetMaxPcieLinkGeneration, Handle, unsigned*)                                        \
+  X(nvmlDeviceGetCurrPcieLinkWidth, Handle, unsigned*)                                            \
+  X(nvmlDeviceGetMaxPcieLinkWidth, Handle, unsigned*)                                             \
+  X(nvmlDeviceGetPcieReplayCounter, Handle, unsigned*)                                            \
+  X(nvmlDeviceGetFieldValues, Handle, int, FieldValue*)                                           \
+  X(nvmlDeviceGetTotalEccErrors, Handle, unsigned, unsigned, unsigned long long*)                 \
+  X(nvmlDeviceGetComputeRunningProcesses_v3, Handle, unsigned*, void*)      /* since 510 */       \
+  X(nvmlDeviceGetComputeRunningProcesses_v2, Handle, unsigned*, void*)      /* since 450 */       \
+  X(nvmlDeviceGetComputeRunningProcesses, Handle, unsigned*, void*)                               \
+  X(nvmlDeviceGetGraphicsRunningProcesses_v3, Handle, unsigned*, void*)     /* since 510 */       \
+  X(nvmlDeviceGetGraphicsRunningProcesses_v2, Handle, unsigned*, void*)     /* since 450 */       \
+  X(nvmlDeviceGetGraphicsRunningProcesses, Handle, unsigned*, void*)                              \
+  X(nvmlDeviceGetMPSComputeRunningProcesses_v3, Handle, unsigned*, void*)   /* since 510 */       \
+  X(nvmlDeviceGetMPSComputeRunningProcesses_v2, Handle, unsigned*, void*)   /* since 450 */       \
+  X(nvmlDeviceGetMPSComputeRunningProcesses, Handle, unsigned*, void*)                            \
+  X(nvmlDeviceGetProcessUtilization, Handle, ProcessUtilization*, unsigned*, unsigned long long)  \
+  X(nvmlDeviceGetMaxMigDeviceCount, Handle, unsigned*)      /* since 450 */                       \
+  X(nvmlDeviceGetMigDeviceHandleByIndex, Handle, unsigned, Handle*) /* since 450 */               \
+  X(nvmlDeviceGetGpuInstanceId, Handle, unsigned*)          /* since 450 */                       \
+  X(nvmlDeviceGetComputeInstanceId, Handle, unsigned*)      /* since 450 */                       \
+  X(nvmlDeviceGetAttributes_v2, Handle, Attributes*)        /* since 450 */                       \
+  X(nvmlDeviceGetConfComputeMemSizeInfo, Handle, void*)     /* only whether it is there */        \
+  X(nvmlDeviceGetRunningProcessDetailList, Handle, void*)   /* only whether it is there */
+// clang-format on
+
+enum class Ordinal : std::size_t {
+#define BERTH_NVML_ORDINAL(name, ...) name,
+  BERTH_NVML_FUNCTIONS(BERTH_NVML_ORDINAL) count
+#undef BERTH_NVML_ORDINAL
+};
+
+struct Api {
+#define BERTH_NVML_MEMBER(name, ...) \
+  Function<__VA_ARGS__> name{static_cast<std::size_t>(Ordinal::name), #name};
+  BERTH_NVML_FUNCTIONS(BERTH_NVML_MEMBER)
+#undef BERTH_NVML_MEMBER
+
+  /// Drivers 535.43 to 535.86, whose _v3 process entries have another layout: they have the one
+  /// function and not yet the other (found out by nvitop).
+  [[nodiscard]] bool has_five_member_processes() const {
+    return nvmlDeviceGetConfComputeMemSizeInfo.call != nullptr &&
+           nvmlDeviceGetRunningProcessDetailList.call == nullptr;
+  }
+};
+
+/// The names of all functions in the table.
+[[nodiscard]] std::vector<std::string_view> symbols();
+
+/// Why the library could not be used, as the loader put it.
+struct LoadFailure {
+  bool absent = false;  // there is no such file; false: it is there and unusable
+  std::string message;
+};
+
+/// An open libnvidia-ml. Closes it; does not call nvmlShutdown.
+class Library {
+ public:
+  static std::expected<Library, LoadFailure> open(const std::string& path);
+  [[nodiscard]] const Api& api() const { return api_; }
+
+ private:
+  struct Close {
+    void operator()(void* handle) const;
+  };
+  std::unique_ptr<void, Close> handle_;
+  Api api_;
+};
+
+}  // namespace berth::nvml

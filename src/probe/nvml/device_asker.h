@@ -1,0 +1,128 @@
+#pragma once
+// DeviceAsker: puts questions to one device during one look, and knows when to stop asking: one
+// answer "GPU is lost" makes the whole device lost (its old handle still answers some questions
+// with old values), and what a device refuses for good is not asked again at the next look.
+
+#include <bitset>
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/reading.h"
+#include "probe/nvml/answers.h"
+#include "probe/nvml/api.h"
+
+namespace berth::nvml {
+
+/// Questions that a device refused for good: one bit per function and variant of its arguments.
+class Refusals {
+ public:
+  [[nodiscard]] bool has(std::size_t ordinal, unsigned variant) const {
+    return bits_.test(position(ordinal, variant));
+  }
+  void add(std::size_t ordinal, unsigned variant) { bits_.set(position(ordinal, variant)); }
+
+ private:
+  static constexpr std::size_t variants = 8;
+  static std::size_t position(std::size_t ordinal, unsigned variant) {
+    return ordinal * variants + variant % variants;
+  }
+  std::bitset<static_cast<std::size_t>(Ordinal::count) * variants> bits_;
+};
+
+class DeviceAsker {
+ public:
+  DeviceAsker(const Api& api, Handle handle, Refusals& refusals)
+      : api_(api), handle_(handle), refusals_(refusals) {}
+
+  [[nodiscard]] const Api& api() const { return api_; }
+
+  /// Calls the function for this device unless that is known to be useless. `variant` tells apart
+  /// questions of one function that a device may refuse one by one (clock domains).
+  template <class... Parameters, class... Given>
+  Return call(const Function<Handle, Parameters...>& function, unsigned variant, Given... given) {
+    if (lost_) return gpu_is_lost;
+    if (function.call == nullptr) return function_not_found;
+    if (refusals_.has(function.ordinal, variant)) return not_supported;
+    const Return code = function.call(handle_, given...);
+    if (code != success) note(code, function.ordinal, variant, function.symbol);
+    return code;
+  }
+
+  /// A number that the function writes through its last parameter.
+  template <class T, class... Parameters, class... Given>
+  std::expected<T, Return> ask(const Function<Handle, Parameters...>& function, unsigned variant,
+                               Given... given) {
+    T value{};
+    const Return code = call(function, variant, given..., &value);
+    if (code != success) return std::unexpected(code);
+    return value;
+  }
+
+  /// A text of the usual form (buffer, length).
+  [[nodiscard]] Reading<std::string> ask_text(const Function<Handle, char*, unsigned>& function) {
+    char buffer[text_size] = {};
+    const Return code = call(function, 0, static_cast<char*>(buffer), text_size);
+    if (code != success) return why_absent(code);
+    buffer[text_size - 1] = '\0';
+    if (buffer[0] == '\0') return Absent::unsupported;
+    return std::string(buffer);
+  }
+
+  [[nodiscard]] bool is_lost() const { return lost_; }
+  /// A lost device can also be told inside an answer that succeeded.
+  void note_lost() {
+    lost_ = true;
+    verdict_ = gpu_is_lost;
+  }
+  /// The code that makes the device unusable (lost, reset required, …); success: there was none.
+  [[nodiscard]] Return verdict() const { return verdict_; }
+  /// Some call said that the library must be initialised again.
+  [[nodiscard]] bool wants_initialising() const { return wants_initialising_; }
+
+  /// What failed without a reason of its own ("nvmlDeviceGetTemperature: Unknown Error (999)").
+  [[nodiscard]] const std::vector<std::string>& failures() const { return failures_; }
+  void note_failure(std::string_view symbol, Return code) {
+    failures_.push_back(std::string(symbol) + ": " + words(code));
+  }
+
+ private:
+  void note(Return code, std::size_t ordinal, unsigned variant, std::string_view symbol) {
+    if (is_refused_for_good(code)) return refusals_.add(ordinal, variant);
+    if (code == gpu_is_lost) lost_ = true;
+    if (device_problem(code, DeviceId(), "")) verdict_ = code;
+    if (nvml::wants_initialising(code)) wants_initialising_ = true;
+    // A list that did not fit is asked again; it is no failure yet.
+    if (why_absent(code) == Absent::failed && code != insufficient_size) note_failure(symbol, code);
+  }
+
+  const Api& api_;
+  Handle handle_;
+  Refusals& refusals_;
+  bool lost_ = false;
+  Return verdict_ = success;
+  bool wants_initialising_ = false;
+  std::vector<std::string> failures_;
+};
+
+/// A reading from an answer: the number, or why it is absent.
+template <class T, class Raw>
+[[nodiscard]] Reading<T> reading(const std::expected<Raw, Return>& answer) {
+  if (!answer) return why_absent(answer.error());
+  return T(static_cast<typename T::rep>(*answer));
+}
+template <class Raw>
+[[nodiscard]] Reading<std::uint64_t> number(const std::expected<Raw, Return>& answer) {
+  if (!answer) return why_absent(answer.error());
+  return static_cast<std::uint64_t>(*answer);
+}
+/// nvmlEnableState_t.
+[[nodiscard]] inline Reading<bool> enabled(const std::expected<unsigned, Return>& answer) {
+  if (!answer) return why_absent(answer.error());
+  return *answer != 0;
+}
+
+}  // namespace berth::nvml

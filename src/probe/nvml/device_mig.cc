@@ -1,0 +1,91 @@
+#include "probe/nvml/device_mig.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "probe/nvml/card_table.h"
+#include "probe/nvml/device_processes.h"
+
+namespace berth::nvml {
+
+namespace {
+
+std::optional<MigPlace> place_of(DeviceAsker& asker) {
+  const auto gpu = asker.ask<unsigned>(asker.api().nvmlDeviceGetGpuInstanceId, 0);
+  const auto compute = asker.ask<unsigned>(asker.api().nvmlDeviceGetComputeInstanceId, 0);
+  if (!gpu || !compute) return std::nullopt;
+  return MigPlace{*gpu, *compute};
+}
+
+void read_multiprocessors(DeviceAsker& asker, Device& device) {
+  const auto attributes = asker.ask<Attributes>(asker.api().nvmlDeviceGetAttributes_v2, 0);
+  if (!attributes) {
+    device.multiprocessors = device.cuda_cores = why_absent(attributes.error());
+    return;
+  }
+  device.multiprocessors = static_cast<std::uint64_t>(attributes->multiprocessors);
+  device.cuda_cores = Absent::unsupported;
+  if (!device.compute_capability.get()) return;
+  if (const auto each = cores_per_multiprocessor(*device.compute_capability.get())) {
+    device.cuda_cores = attributes->multiprocessors * *each;
+  }
+}
+
+Device read_instance(DeviceAsker& asker, const Device& parent, unsigned slot) {
+  Device device = only_facts(parent, Absent::unsupported);
+  device.kind = DeviceKind::nvidia_mig;
+  device.parent = parent.id;
+  device.mig = place_of(asker);
+  device.mig_mode = true;
+  device.memory_bus_width = Absent::unsupported;
+  device.memory_bandwidth = Absent::unsupported;
+  device.uuid = asker.ask_text(asker.api().nvmlDeviceGetUUID);
+  device.name = asker.ask_text(asker.api().nvmlDeviceGetName);
+  const std::string place =
+      device.mig ? fmt::format("/{}/{}", device.mig->gpu_instance, device.mig->compute_instance)
+                 : fmt::format("/slot-{}", slot);
+  device.id = DeviceId(device.uuid.get() ? *device.uuid.get() : parent.id.text() + place);
+  read_multiprocessors(asker, device);
+  read_memory(asker, device);
+  if (asker.is_lost()) {
+    device.lost = true;
+    device = only_facts(device, Absent::failed);
+  }
+  return device;
+}
+
+}  // namespace
+
+std::vector<Device> read_mig_instances(DeviceAsker& parent_asker, const Device& parent,
+                                       DeviceMemory& memory, std::vector<GpuProcess>* processes) {
+  const Api& api = parent_asker.api();
+  const auto count = parent_asker.ask<unsigned>(api.nvmlDeviceGetMaxMigDeviceCount, 0);
+  constexpr unsigned most = 64;  // seven today
+  std::vector<Device> instances;
+  for (unsigned slot = 0; count && slot < std::min(*count, most); ++slot) {
+    const auto handle = parent_asker.ask<Handle>(api.nvmlDeviceGetMigDeviceHandleByIndex, 0, slot);
+    if (!handle) continue;  // an empty slot answers "not found"
+    DeviceAsker asker(api, *handle, memory.instance_refusals);
+    instances.push_back(read_instance(asker, parent, slot));
+    if (processes == nullptr) continue;
+    auto listed = read_processes(asker);
+    if (!listed) continue;
+    for (GpuProcess& process : *listed) {
+      process.mig = instances.back().mig;
+      processes->push_back(std::move(process));
+    }
+  }
+  return instances;
+}
+
+void attribute_processes(const std::vector<Device>& devices, std::vector<GpuProcess>& processes) {
+  for (GpuProcess& process : processes) {
+    process.device = devices.front().id;
+    for (const Device& device : devices) {
+      if (device.mig && device.mig == process.mig) process.device = device.id;
+    }
+  }
+}
+
+}  // namespace berth::nvml

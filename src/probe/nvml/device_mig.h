@@ -1,0 +1,22 @@
+#pragma once
+// The MIG instances of a GPU: devices of their own, with their own memory, on the parent's card.
+
+#include <vector>
+
+#include "probe/nvml/device_reading.h"
+#include "snapshot/process.h"
+
+namespace berth::nvml {
+
+/// The instances that exist now, each with identity, facts and memory. What belongs to the whole
+/// card (power, temperature, clocks, utilisation) is unsupported for an instance.
+/// `processes`, where not null, gets those that the instances list themselves: for a user who may
+/// not see the parent's.
+[[nodiscard]] std::vector<Device> read_mig_instances(DeviceAsker& parent_asker,
+                                                     const Device& parent, DeviceMemory& memory,
+                                                     std::vector<GpuProcess>* processes);
+
+/// Gives each process that runs on an instance the instance's id, the others the parent's.
+void attribute_processes(const std::vector<Device>& devices, std::vector<GpuProcess>& processes);
+
+}  // namespace berth::nvml

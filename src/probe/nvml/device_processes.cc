@@ -1,0 +1,189 @@
+#include "probe/nvml/device_processes.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <tuple>
+
+namespace berth::nvml {
+
+namespace {
+
+using ListFunction = Function<Handle, unsigned*, void*>;
+using Bytestring = std::vector<unsigned char>;
+
+/// Entries as one function wrote them.
+struct RawList {
+  Bytestring bytes;
+  std::size_t count = 0;
+};
+
+// The list can grow between two calls, so each retry has slack, and a driver that always says "too
+// small" is left after a few.
+std::expected<RawList, Return> fetch(DeviceAsker& asker, const ListFunction& function,
+                                     std::size_t entry_size) {
+  constexpr unsigned most = 1 << 16;
+  constexpr unsigned char untouched = 0xA5;
+  unsigned capacity = 32;
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    RawList list{.bytes = Bytestring(capacity * entry_size, untouched)};
+    unsigned count = capacity;
+    const Return code = asker.call(function, 0, &count, static_cast<void*>(list.bytes.data()));
+    if (code == success) {
+      list.count = std::min(count, capacity);
+      return list;
+    }
+    if (code != insufficient_size) return std::unexpected(code);
+    capacity = std::min(std::max(count, capacity) + count / 4 + 8, most);
+  }
+  asker.note_failure(function.symbol, insufficient_size);
+  return std::unexpected(insufficient_size);
+}
+
+/// How far apart the entries lie that a _v3 function of an early 535 driver wrote: measured from
+/// what the call changed, as the exact drivers with five members are known only roughly.
+std::size_t measured_stride(const RawList& list) {
+  constexpr unsigned char untouched = 0xA5;
+  const auto last = std::find_if(list.bytes.rbegin(), list.bytes.rend(),
+                                 [](unsigned char byte) { return byte != untouched; });
+  const auto written = static_cast<std::size_t>(list.bytes.rend() - last);
+  if (list.count > 0 && written == list.count * sizeof(ProcessV2)) return sizeof(ProcessV2);
+  return sizeof(ProcessV3Of535);
+}
+
+template <class Entry>
+Entry entry_at(const RawList& list, std::size_t index, std::size_t stride) {
+  Entry entry;
+  std::memcpy(&entry, list.bytes.data() + index * stride, sizeof entry);
+  return entry;
+}
+
+GpuProcess process_of(const ProcessV2& entry, GpuUse use) {
+  GpuProcess process;
+  process.pid = static_cast<pid_t>(entry.pid);
+  process.use = use;
+  process.memory = entry.used_memory == value_not_available
+                       ? Reading<Bytes>(Absent::unsupported)
+                       : Reading<Bytes>(Bytes(entry.used_memory));
+  if (entry.gpu_instance != no_instance && entry.compute_instance != no_instance) {
+    process.mig = MigPlace{entry.gpu_instance, entry.compute_instance};
+  }
+  return process;
+}
+
+std::vector<GpuProcess> processes_in(const RawList& list, std::size_t stride, GpuUse use) {
+  std::vector<GpuProcess> processes;
+  for (std::size_t i = 0; i < list.count; ++i) {
+    processes.push_back(process_of(entry_at<ProcessV2>(list, i, stride), use));
+  }
+  return processes;
+}
+
+struct Versions {
+  const ListFunction& v3;
+  const ListFunction& v2;
+  const ListFunction& v1;
+  GpuUse use;
+};
+
+std::expected<std::vector<GpuProcess>, Return> read_list(DeviceAsker& asker,
+                                                         const Versions& versions) {
+  const bool five_members = asker.api().has_five_member_processes();
+  auto list = fetch(asker, versions.v3, five_members ? sizeof(ProcessV3Of535) : sizeof(ProcessV2));
+  if (list) {
+    const std::size_t stride = five_members ? measured_stride(*list) : sizeof(ProcessV2);
+    return processes_in(*list, stride, versions.use);
+  }
+  if (!is_refused_for_good(list.error())) return std::unexpected(list.error());
+  list = fetch(asker, versions.v2, sizeof(ProcessV2));
+  if (list) return processes_in(*list, sizeof(ProcessV2), versions.use);
+  if (!is_refused_for_good(list.error())) return std::unexpected(list.error());
+  list = fetch(asker, versions.v1, sizeof(ProcessV1));
+  if (!list) return std::unexpected(list.error());
+  std::vector<GpuProcess> processes;
+  for (std::size_t i = 0; i < list->count; ++i) {
+    const auto entry = entry_at<ProcessV1>(*list, i, sizeof(ProcessV1));
+    processes.push_back(
+        process_of({entry.pid, entry.used_memory, no_instance, no_instance}, versions.use));
+  }
+  return processes;
+}
+
+auto place_of(const GpuProcess& process) {
+  const MigPlace place = process.mig.value_or(MigPlace{no_instance, no_instance});
+  return std::tuple(process.pid, place.gpu_instance, place.compute_instance);
+}
+
+GpuUse merged_use(GpuUse before, GpuUse also) {
+  if (before == also) return before;
+  if (before == GpuUse::mps || also == GpuUse::mps) return GpuUse::mps;
+  return GpuUse::both;
+}
+
+}  // namespace
+
+std::expected<std::vector<GpuProcess>, Return> read_processes(DeviceAsker& asker) {
+  const Api& api = asker.api();
+  const Versions lists[] = {
+      {api.nvmlDeviceGetComputeRunningProcesses_v3, api.nvmlDeviceGetComputeRunningProcesses_v2,
+       api.nvmlDeviceGetComputeRunningProcesses, GpuUse::compute},
+      {api.nvmlDeviceGetGraphicsRunningProcesses_v3, api.nvmlDeviceGetGraphicsRunningProcesses_v2,
+       api.nvmlDeviceGetGraphicsRunningProcesses, GpuUse::graphics},
+      {api.nvmlDeviceGetMPSComputeRunningProcesses_v3,
+       api.nvmlDeviceGetMPSComputeRunningProcesses_v2, api.nvmlDeviceGetMPSComputeRunningProcesses,
+       GpuUse::mps}};
+  using Place = decltype(place_of(GpuProcess()));
+  std::map<Place, GpuProcess> merged;
+  for (const Versions& versions : lists) {
+    auto listed = read_list(asker, versions);
+    if (!listed && versions.use == GpuUse::compute) return std::unexpected(listed.error());
+    if (!listed) continue;
+    for (GpuProcess& process : *listed) {
+      const auto [known, is_new] = merged.try_emplace(place_of(process), process);
+      if (is_new) continue;
+      known->second.use = merged_use(known->second.use, process.use);
+      if (!known->second.memory.get()) known->second.memory = process.memory;
+    }
+  }
+  std::vector<GpuProcess> processes;
+  processes.reserve(merged.size());
+  for (auto& [place, process] : merged) processes.push_back(std::move(process));
+  return processes;
+}
+
+void read_process_utilization(DeviceAsker& asker, WallTime taken, DeviceMemory& memory,
+                              std::vector<GpuProcess>& processes) {
+  if (processes.empty()) return;
+  // Since the look before; at the first look, or after a long pause, the last seconds.
+  constexpr std::uint64_t longest_us = 10'000'000;
+  constexpr std::uint64_t first_us = 2'000'000;
+  constexpr std::uint64_t most_ahead_us = 5'000'000;
+  const auto now_us = static_cast<std::uint64_t>(std::max<std::int64_t>(taken.unix_ms, 0)) * 1000;
+  const std::uint64_t back = memory.process_samples_seen_us == 0 ? first_us : longest_us;
+  const std::uint64_t since =
+      std::max(memory.process_samples_seen_us, now_us > back ? now_us - back : 0);
+
+  std::vector<ProcessUtilization> rows(std::max<std::size_t>(128, processes.size() * 2));
+  auto count = static_cast<unsigned>(rows.size());
+  const Return code = asker.call(asker.api().nvmlDeviceGetProcessUtilization, 0, rows.data(),
+                                 &count, static_cast<unsigned long long>(since));
+  rows.resize(code == success ? std::min<std::size_t>(count, rows.size()) : 0);
+  // A process without a row was not busy in any sample, or the samples were not taken yet: which of
+  // the two is not told.
+  const Absent without_row = code == success ? Absent::not_sampled : why_absent(code);
+  std::map<pid_t, ProcessUtilization> newest;
+  for (const ProcessUtilization& row : rows) {
+    const bool stale = row.timestamp_us <= since || row.timestamp_us > now_us + most_ahead_us;
+    if (stale || row.sm > 100) continue;
+    ProcessUtilization& known = newest[static_cast<pid_t>(row.pid)];
+    if (row.timestamp_us > known.timestamp_us) known = row;
+    memory.process_samples_seen_us = std::max(memory.process_samples_seen_us, row.timestamp_us);
+  }
+  for (GpuProcess& process : processes) {
+    process.utilization_sm = without_row;
+    const auto row = newest.find(process.pid);
+    if (row != newest.end()) process.utilization_sm = Percent(row->second.sm);
+  }
+}
+
+}  // namespace berth::nvml

@@ -1,0 +1,22 @@
+#pragma once
+// Who is on a device: the driver's three lists of processes (compute, graphics, MPS) made one, and
+// how busy each process keeps the multiprocessors.
+
+#include <expected>
+#include <vector>
+
+#include "probe/nvml/device_reading.h"
+#include "snapshot/process.h"
+
+namespace berth::nvml {
+
+/// The processes on a device, each once for each MIG instance it is on, by pid. `device` of each is
+/// left empty. An error only where the list of compute processes cannot be had: then nothing can be
+/// said about who is on the device.
+[[nodiscard]] std::expected<std::vector<GpuProcess>, Return> read_processes(DeviceAsker& asker);
+
+/// Fills utilization_sm of the processes from the driver's samples since the look before.
+void read_process_utilization(DeviceAsker& asker, WallTime taken, DeviceMemory& memory,
+                              std::vector<GpuProcess>& processes);
+
+}  // namespace berth::nvml

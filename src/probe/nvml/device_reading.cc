@@ -1,0 +1,415 @@
+#include "probe/nvml/device_reading.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <string>
+
+#include "probe/nvml/card_table.h"
+#include "snapshot/fields.h"
+
+namespace berth::nvml {
+
+namespace {
+
+template <class Info>
+void take_pci(const Info& info, Device& device) {
+  device.pci_address = pci_address(info.domain, info.bus, info.device);
+  device.pci_id =
+      fmt::format("{:04x}:{:04x}", info.device_and_vendor & 0xFFFF, info.device_and_vendor >> 16);
+}
+
+void read_pci(DeviceAsker& asker, Device& device) {
+  const Api& api = asker.api();
+  const auto info = asker.ask<PciInfoV3>(api.nvmlDeviceGetPciInfo_v3, 0);
+  if (info) return take_pci(*info, device);
+  const auto older = is_refused_for_good(info.error())
+                         ? asker.ask<PciInfoV2>(api.nvmlDeviceGetPciInfo_v2, 0)
+                         : std::unexpected(info.error());
+  if (older) return take_pci(*older, device);
+  device.pci_address = device.pci_id = why_absent(older.error());
+}
+
+void read_capability(DeviceAsker& asker, Device& device) {
+  int major = 0;
+  int minor = 0;
+  const Return code = asker.call(asker.api().nvmlDeviceGetCudaComputeCapability, 0, &major, &minor);
+  if (code != success) {
+    device.compute_capability = why_absent(code);
+  } else {
+    device.compute_capability = ComputeCapability{major, minor};
+  }
+}
+
+void read_architecture(DeviceAsker& asker, Device& device) {
+  const auto number = asker.ask<unsigned>(asker.api().nvmlDeviceGetArchitecture, 0);
+  std::optional<std::string_view> name;
+  if (number) name = architecture_name(*number);
+  if (!name && device.compute_capability.get()) {
+    name = architecture_name(*device.compute_capability.get());
+  }
+  if (name) {
+    device.architecture = std::string(*name);
+  } else {
+    device.architecture = number ? Absent::unsupported : why_absent(number.error());
+  }
+}
+
+void read_cores(DeviceAsker& asker, Device& device) {
+  const auto cores = asker.ask<unsigned>(asker.api().nvmlDeviceGetNumGpuCores, 0);
+  device.cuda_cores = number(cores);
+  if (!cores && is_refused_for_good(cores.error()) && device.name.get()) {
+    if (const auto known = cores_of_product(*device.name.get())) device.cuda_cores = *known;
+  }
+  device.multiprocessors = device.cuda_cores.get() ? Absent::unsupported : device.cuda_cores.why();
+  if (!device.cuda_cores.get() || !device.compute_capability.get()) return;
+  const auto each = cores_per_multiprocessor(*device.compute_capability.get());
+  if (each && *device.cuda_cores.get() % *each == 0) {
+    device.multiprocessors = *device.cuda_cores.get() / *each;
+  }
+}
+
+void read_memory_interface(DeviceAsker& asker, Device& device) {
+  device.memory_bus_width = number(asker.ask<unsigned>(asker.api().nvmlDeviceGetMemoryBusWidth, 0));
+  device.memory_bandwidth =
+      device.memory_bus_width.get() ? device.clock_memory_max.why() : device.memory_bus_width.why();
+  if (!device.memory_bus_width.get() || !device.clock_memory_max.get()) return;
+  device.memory_bandwidth =
+      peak_memory_bandwidth(*device.memory_bus_width.get(), *device.clock_memory_max.get());
+}
+
+// nvmlDeviceGetNumaNodeId is not it: that is the node that a GPU is, where GPUs are NUMA nodes.
+void read_numa_node(DeviceAsker& asker, Device& device) {
+  constexpr unsigned words_asked = 4;
+  unsigned long nodes[words_asked] = {};
+  const Return code = asker.call(asker.api().nvmlDeviceGetMemoryAffinity, 0, words_asked,
+                                 static_cast<unsigned long*>(nodes), affinity_node);
+  device.numa_node = code == success ? Absent::unsupported : why_absent(code);
+  if (code != success) return;
+  int found = 0;
+  for (unsigned word = 0; word < words_asked; ++word) {
+    found += std::popcount(nodes[word]);
+    if (nodes[word] == 0) continue;
+    device.numa_node = static_cast<std::uint64_t>(
+        word * 64 + static_cast<unsigned>(std::countr_zero(nodes[word])));
+  }
+  if (found != 1) device.numa_node = Absent::unsupported;
+}
+
+Reading<bool> read_mode(DeviceAsker& asker,
+                        const Function<Handle, unsigned*, unsigned*>& function) {
+  unsigned current = 0;
+  unsigned pending = 0;
+  const Return code = asker.call(function, 0, &current, &pending);
+  if (code != success) return why_absent(code);
+  return current != 0;
+}
+
+Reading<Percent> read_engine(DeviceAsker& asker,
+                             const Function<Handle, unsigned*, unsigned*>& function) {
+  unsigned busy = 0;
+  unsigned period = 0;
+  const Return code = asker.call(function, 0, &busy, &period);
+  if (code != success) return why_absent(code);
+  if (busy > 100) return Absent::failed;
+  return Percent(busy);
+}
+
+// nvmlComputeMode_t, in nvidia-smi's words.
+Reading<std::string> read_compute_mode(DeviceAsker& asker) {
+  const auto mode = asker.ask<unsigned>(asker.api().nvmlDeviceGetComputeMode, 0);
+  if (!mode) return why_absent(mode.error());
+  constexpr std::array<std::string_view, 4> names = {"Default", "Exclusive_Thread", "Prohibited",
+                                                     "Exclusive_Process"};
+  if (*mode >= names.size()) return Absent::unsupported;
+  return std::string(names[*mode]);
+}
+
+void read_modes(DeviceAsker& asker, Depth depth, Device& device) {
+  const Api& api = asker.api();
+  device.mig_mode = read_mode(asker, api.nvmlDeviceGetMigMode);
+  device.compute_mode = read_compute_mode(asker);
+  if (depth == Depth::state) return;
+  device.persistence_mode = enabled(asker.ask<unsigned>(api.nvmlDeviceGetPersistenceMode, 0));
+  device.ecc_mode = read_mode(asker, api.nvmlDeviceGetEccMode);
+  device.display_active = enabled(asker.ask<unsigned>(api.nvmlDeviceGetDisplayActive, 0));
+  device.display_attached = enabled(asker.ask<unsigned>(api.nvmlDeviceGetDisplayMode, 0));
+  // 32 is NVML_PSTATE_UNKNOWN.
+  const auto state = asker.ask<unsigned>(api.nvmlDeviceGetPerformanceState, 0);
+  device.performance_state = number(state);
+  if (state && *state > 15) device.performance_state = Absent::unsupported;
+}
+
+void read_utilization(DeviceAsker& asker, Depth depth, Device& device) {
+  const Api& api = asker.api();
+  const auto rates = asker.ask<Utilization>(api.nvmlDeviceGetUtilizationRates, 0);
+  if (!rates) {
+    device.utilization_gpu = device.utilization_memory = why_absent(rates.error());
+  } else {
+    device.utilization_gpu = Absent::failed;
+    device.utilization_memory = Absent::failed;
+    if (rates->gpu <= 100) device.utilization_gpu = Percent(rates->gpu);
+    if (rates->memory <= 100) device.utilization_memory = Percent(rates->memory);
+  }
+  if (depth == Depth::state) return;
+  device.utilization_encoder = read_engine(asker, api.nvmlDeviceGetEncoderUtilization);
+  device.utilization_decoder = read_engine(asker, api.nvmlDeviceGetDecoderUtilization);
+}
+
+/// All samples that the driver keeps. The list may grow between asking for its length and reading
+/// it, and a buffer too short would get the oldest ones: hence the slack, kept for the next look.
+std::expected<std::vector<Sample>, Return> fetch_samples(DeviceAsker& asker, unsigned& capacity) {
+  const auto& function = asker.api().nvmlDeviceGetSamples;
+  constexpr unsigned slack = 16;
+  constexpr unsigned most = 1 << 14;
+  unsigned value_type = 0;
+  std::vector<Sample> samples;
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    if (capacity == 0) {
+      unsigned count = 0;
+      const Return code = asker.call(function, 0, samples_gpu_utilization, 0ULL, &value_type,
+                                     &count, static_cast<Sample*>(nullptr));
+      if (code != success && code != insufficient_size) return std::unexpected(code);
+      capacity = std::min(count, most) + slack;
+    }
+    samples.resize(capacity);
+    unsigned count = capacity;
+    const Return code =
+        asker.call(function, 0, samples_gpu_utilization, 0ULL, &value_type, &count, samples.data());
+    if (code == success && count < capacity) {
+      samples.resize(count);
+      return samples;
+    }
+    if (code != success && code != insufficient_size) return std::unexpected(code);
+    capacity = 0;
+  }
+  return std::unexpected(insufficient_size);
+}
+
+Reading<std::vector<UtilizationSample>> read_history(DeviceAsker& asker, WallTime taken,
+                                                     unsigned& capacity) {
+  auto samples = fetch_samples(asker, capacity);
+  if (!samples && samples.error() == not_found) return std::vector<UtilizationSample>{};
+  if (!samples) return why_absent(samples.error());
+  // A sample may be taken after `taken` was; one further in the future is another clock's.
+  constexpr std::int64_t most_ahead_ms = 5000;
+  std::vector<UtilizationSample> history;
+  history.reserve(samples->size());
+  for (const Sample& sample : *samples) {
+    const unsigned busy = sample.value.as_unsigned;
+    const auto age = taken.unix_ms - static_cast<std::int64_t>(sample.timestamp_us / 1000);
+    if (sample.timestamp_us == 0 || busy > 100 || age < -most_ahead_ms) continue;
+    history.push_back({Milliseconds(std::max<std::int64_t>(age, 0)), Percent(busy)});
+  }
+  std::stable_sort(history.begin(), history.end(),
+                   [](const auto& a, const auto& b) { return a.age < b.age; });
+  return history;
+}
+
+Reading<Celsius> read_temperature(DeviceAsker& asker) {
+  const Api& api = asker.api();
+  TemperatureV1 newer{struct_version<TemperatureV1>(1), temperature_gpu, 0};
+  const Return code = asker.call(api.nvmlDeviceGetTemperatureV, 0, &newer);
+  if (code == success) return Celsius(newer.celsius);
+  if (!is_refused_for_good(code)) return why_absent(code);
+  return reading<Celsius>(asker.ask<unsigned>(api.nvmlDeviceGetTemperature, 0, temperature_gpu));
+}
+
+void read_power_and_clocks(DeviceAsker& asker, Depth depth, Device& device) {
+  const Api& api = asker.api();
+  const auto clock = [&](unsigned domain) {
+    return reading<Megahertz>(asker.ask<unsigned>(api.nvmlDeviceGetClockInfo, domain, domain));
+  };
+  device.temperature = read_temperature(asker);
+  device.power_draw = reading<Milliwatts>(asker.ask<unsigned>(api.nvmlDeviceGetPowerUsage, 0));
+  device.power_limit =
+      reading<Milliwatts>(asker.ask<unsigned>(api.nvmlDeviceGetEnforcedPowerLimit, 0));
+  device.energy = reading<Millijoules>(
+      asker.ask<unsigned long long>(api.nvmlDeviceGetTotalEnergyConsumption, 0));
+  device.clock_sm = clock(clock_sm);
+  auto reasons = asker.ask<unsigned long long>(api.nvmlDeviceGetCurrentClocksEventReasons, 0);
+  if (!reasons && is_refused_for_good(reasons.error())) {
+    reasons = asker.ask<unsigned long long>(api.nvmlDeviceGetCurrentClocksThrottleReasons, 0);
+  }
+  device.throttle_reasons = number(reasons);
+  if (depth == Depth::state) return;
+  device.fan_speed = reading<Percent>(asker.ask<unsigned>(api.nvmlDeviceGetFanSpeed, 0));
+  device.clock_graphics = clock(clock_graphics);
+  device.clock_memory = clock(clock_memory);
+}
+
+std::optional<std::uint64_t> whole_number(const FieldValue& field) {
+  switch (field.value_type) {
+    case value_is_unsigned:
+      return field.value.as_unsigned;
+    case value_is_unsigned_long:
+    case value_is_unsigned_long_long:
+      return field.value.as_unsigned_long;
+    case value_is_long_long:
+      if (field.value.as_long < 0) return std::nullopt;
+      return static_cast<std::uint64_t>(field.value.as_long);
+    case value_is_int:
+      if (field.value.as_int < 0) return std::nullopt;
+      return static_cast<std::uint64_t>(field.value.as_int);
+    case value_is_unsigned_short:
+      return field.value.as_unsigned_short;
+    default:
+      return std::nullopt;
+  }
+}
+
+template <class T>
+Reading<T> field_reading(const FieldValue& field) {
+  // A driver older than the field answers that it is no argument it knows.
+  if (field.answer == invalid_argument) return Absent::unsupported;
+  if (field.answer != success) return why_absent(field.answer);
+  const auto value = whole_number(field);
+  if (!value) return Absent::failed;
+  return T(static_cast<typename T::rep>(*value));
+}
+
+// One call for all of them. The byte counters are cumulative: nvmlDeviceGetPcieThroughput, which
+// measures for 20 ms while the caller sleeps, is never called.
+void read_field_values(DeviceAsker& asker, Device& device) {
+  std::array<FieldValue, 3> fields = {};
+  fields[0].field = field_pcie_sent_bytes;
+  fields[1].field = field_pcie_received_bytes;
+  fields[2].field = field_memory_temperature;
+  const Return code = asker.call(asker.api().nvmlDeviceGetFieldValues, 0,
+                                 static_cast<int>(fields.size()), fields.data());
+  if (code != success) {
+    device.pcie_sent = device.pcie_received = why_absent(code);
+    device.temperature_memory = why_absent(code);
+    return;
+  }
+  for (const FieldValue& field : fields) {
+    if (field.answer == gpu_is_lost) asker.note_lost();
+  }
+  device.pcie_sent = field_reading<Bytes>(fields[0]);
+  device.pcie_received = field_reading<Bytes>(fields[1]);
+  device.temperature_memory = field_reading<Celsius>(fields[2]);
+}
+
+void read_links_and_errors(DeviceAsker& asker, Device& device) {
+  const Api& api = asker.api();
+  device.pcie_generation = number(asker.ask<unsigned>(api.nvmlDeviceGetCurrPcieLinkGeneration, 0));
+  device.pcie_width = number(asker.ask<unsigned>(api.nvmlDeviceGetCurrPcieLinkWidth, 0));
+  device.pcie_replays = number(asker.ask<unsigned>(api.nvmlDeviceGetPcieReplayCounter, 0));
+  const auto errors = [&](unsigned type) {
+    return number(
+        asker.ask<unsigned long long>(api.nvmlDeviceGetTotalEccErrors, type, type, ecc_volatile));
+  };
+  device.ecc_corrected = errors(error_corrected);
+  device.ecc_uncorrected = errors(error_uncorrected);
+}
+
+}  // namespace
+
+std::string pci_address(std::uint32_t domain, std::uint32_t bus, std::uint32_t device) {
+  return fmt::format("{:08x}:{:02x}:{:02x}.0", domain, bus, device);
+}
+
+void read_identity(DeviceAsker& asker, Device& device) {
+  const Api& api = asker.api();
+  device.uuid = asker.ask_text(api.nvmlDeviceGetUUID);
+  device.name = asker.ask_text(api.nvmlDeviceGetName);
+  read_pci(asker, device);
+  device.minor_number = number(asker.ask<unsigned>(api.nvmlDeviceGetMinorNumber, 0));
+  read_capability(asker, device);
+  device.kernel_driver = std::string("nvidia");
+}
+
+void read_facts(DeviceAsker& asker, Device& device) {
+  const Api& api = asker.api();
+  const auto clock = [&](unsigned domain) {
+    return reading<Megahertz>(asker.ask<unsigned>(api.nvmlDeviceGetMaxClockInfo, domain, domain));
+  };
+  device.serial = asker.ask_text(api.nvmlDeviceGetSerial);
+  device.vbios_version = asker.ask_text(api.nvmlDeviceGetVbiosVersion);
+  const auto brand = asker.ask<unsigned>(api.nvmlDeviceGetBrand, 0);
+  device.brand = brand ? Absent::unsupported : why_absent(brand.error());
+  if (brand && brand_name(*brand)) device.brand = std::string(*brand_name(*brand));
+  read_architecture(asker, device);
+  read_cores(asker, device);
+  device.clock_graphics_max = clock(clock_graphics);
+  device.clock_sm_max = clock(clock_sm);
+  device.clock_memory_max = clock(clock_memory);
+  read_memory_interface(asker, device);
+  read_numa_node(asker, device);
+  device.temperature_slowdown = reading<Celsius>(asker.ask<unsigned>(
+      api.nvmlDeviceGetTemperatureThreshold, threshold_slowdown, threshold_slowdown));
+  device.power_limit_default =
+      reading<Milliwatts>(asker.ask<unsigned>(api.nvmlDeviceGetPowerManagementDefaultLimit, 0));
+  device.pcie_generation_max =
+      number(asker.ask<unsigned>(api.nvmlDeviceGetMaxPcieLinkGeneration, 0));
+  device.pcie_width_max = number(asker.ask<unsigned>(api.nvmlDeviceGetMaxPcieLinkWidth, 0));
+}
+
+void read_memory(DeviceAsker& asker, Device& device) {
+  const Api& api = asker.api();
+  MemoryV2 split{struct_version<MemoryV2>(2), 0, 0, 0, 0};
+  Return code = asker.call(api.nvmlDeviceGetMemoryInfo_v2, 0, &split);
+  if (code == success) {
+    device.memory_total = Bytes(split.total);
+    device.memory_used = Bytes(split.used);
+    device.memory_free = Bytes(split.free);
+    device.memory_reserved = Bytes(split.reserved);
+    return;
+  }
+  device.memory_reserved = why_absent(code);
+  MemoryV1 whole{};
+  if (is_refused_for_good(code)) code = asker.call(api.nvmlDeviceGetMemoryInfo, 0, &whole);
+  if (code == success) {
+    device.memory_total = Bytes(whole.total);
+    device.memory_used = Bytes(whole.used);
+    device.memory_free = Bytes(whole.free);
+    return;
+  }
+  device.memory_total = device.memory_used = device.memory_free = why_absent(code);
+}
+
+void read_state(DeviceAsker& asker, Depth depth, WallTime taken, DeviceMemory& memory,
+                Device& device) {
+  read_memory(asker, device);
+  read_utilization(asker, depth, device);
+  device.utilization_history = read_history(asker, taken, memory.samples_capacity);
+  read_modes(asker, depth, device);
+  read_power_and_clocks(asker, depth, device);
+  read_field_values(asker, device);
+  if (depth == Depth::everything) read_links_and_errors(asker, device);
+}
+
+Device only_facts(const Device& device, Absent why) {
+  Device kept = device;
+  const auto is_fact = [](std::string_view key) {
+    constexpr std::array<std::string_view, 16> facts = {"name",
+                                                        "uuid",
+                                                        "pci_address",
+                                                        "pci_id",
+                                                        "kernel_driver",
+                                                        "serial",
+                                                        "vbios_version",
+                                                        "minor_number",
+                                                        "architecture",
+                                                        "compute_capability",
+                                                        "cuda_cores",
+                                                        "multiprocessors",
+                                                        "memory_bus_width_bits",
+                                                        "memory_bandwidth_bytes_per_second",
+                                                        "numa_node",
+                                                        "brand"};
+    return std::find(facts.begin(), facts.end(), key) != facts.end();
+  };
+  const Snapshot nothing;
+  for (const Field& field : fields()) {
+    if (field.write == nullptr) continue;
+    if (is_fact(field.key) && field.read(device, nothing).get()) continue;
+    field.write(kept, Cell(why));
+  }
+  kept.utilization_history = why;
+  return kept;
+}
+
+}  // namespace berth::nvml

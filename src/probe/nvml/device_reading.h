@@ -1,0 +1,47 @@
+#pragma once
+// One device's readings, in the order in which they stand in snapshot/device.h.
+
+#include <cstdint>
+#include <string_view>
+
+#include "probe/nvml/device_asker.h"
+#include "probe/observe.h"
+#include "snapshot/device.h"
+
+namespace berth::nvml {
+
+/// What is kept of a device between looks.
+struct DeviceMemory {
+  Handle handle = nullptr;
+  /// Identity and facts, read once; `id` is empty until then.
+  Device facts;
+  bool identity_known = false;
+  bool facts_known = false;
+  Refusals refusals;
+  /// What its MIG instances refuse: they are alike, and their handles come and go.
+  Refusals instance_refusals;
+  unsigned samples_capacity = 0;
+  std::uint64_t process_samples_seen_us = 0;
+};
+
+/// Name, UUID, PCI address and id, minor number, compute capability. Leaves `id` alone.
+void read_identity(DeviceAsker& asker, Device& device);
+
+/// What does not change while the driver is loaded.
+void read_facts(DeviceAsker& asker, Device& device);
+
+/// What moves. `memory` remembers how large the driver's history is.
+void read_state(DeviceAsker& asker, Depth depth, WallTime taken, DeviceMemory& memory,
+                Device& device);
+
+/// The four memory readings, of a GPU or a MIG instance.
+void read_memory(DeviceAsker& asker, Device& device);
+
+/// Identity and facts alone; every other reading is absent with the reason given.
+[[nodiscard]] Device only_facts(const Device& device, Absent why);
+
+/// A vendor's bus id in our spelling: 8-digit domain, lower case.
+[[nodiscard]] std::string pci_address(std::uint32_t domain, std::uint32_t bus,
+                                      std::uint32_t device);
+
+}  // namespace berth::nvml

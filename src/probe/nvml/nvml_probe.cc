@@ -1,0 +1,417 @@
+#include "probe/nvml/nvml_probe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "probe/nvml/device_mig.h"
+#include "probe/nvml/device_processes.h"
+#include "probe/nvml/device_reading.h"
+
+namespace berth {
+
+using namespace nvml;
+
+struct NvmlProbe::Parts {
+  NvmlSource source;
+  Depth depth = Depth::everything;
+  std::optional<Api> given;  // by a test, instead of a library
+  std::optional<Library> library;
+  bool initialised = false;
+  bool stale = false;  // some answer said that the library must be initialised again
+  std::vector<DeviceMemory> devices;
+
+  [[nodiscard]] const Api& api() const { return given ? *given : library->api(); }
+
+  std::optional<Problem> load();
+  std::optional<Problem> initialise();
+  std::expected<int, Return> count() const;
+  void close();
+  void identify(int index, DeviceAsker& asker);
+  std::expected<Handle, Return> handle_of(int index);
+  [[nodiscard]] std::optional<std::string> address_by_place(int index) const;
+  [[nodiscard]] DeviceId unused_id(int index, const Device& device) const;
+  [[nodiscard]] Device row_without_handle(int index) const;
+};
+
+namespace {
+
+constexpr std::size_t most_devices = 1024;
+
+std::string shown_as(int index, const Device& device) {
+  if (device.pci_address.get()) return fmt::format("GPU {} ({})", index, *device.pci_address.get());
+  return fmt::format("GPU {}", index);
+}
+
+/// The driver version in an NVML version: "13.595.80" is 595.80.
+std::string driver_part(const std::string& nvml_version) {
+  const std::size_t point = nvml_version.find('.');
+  return point == std::string::npos ? nvml_version : nvml_version.substr(point + 1);
+}
+
+Reading<std::string> system_text(const Function<char*, unsigned>& function) {
+  if (function.call == nullptr) return Absent::unsupported;
+  char buffer[text_size] = {};
+  const Return code = function.call(buffer, text_size);
+  if (code != success) return why_absent(code);
+  buffer[text_size - 1] = '\0';
+  return std::string(buffer);
+}
+
+/// NVML's number for CUDA 12.4 is 12040.
+Reading<std::string> cuda_version(const Api& api) {
+  const auto& newest = api.nvmlSystemGetCudaDriverVersion_v2;
+  const auto& function = newest.call != nullptr ? newest : api.nvmlSystemGetCudaDriverVersion;
+  int version = 0;
+  if (function.call == nullptr) return Absent::unsupported;
+  const Return code = function.call(&version);
+  if (code != success) return why_absent(code);
+  if (version <= 0) return Absent::failed;
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+Problem load_problem(const LoadFailure& failure, const std::optional<std::string>& module) {
+  Problem problem{
+      .source = "nvml",
+      .code = failure.absent ? "library_not_found" : "library_unusable",
+      .message = fmt::format("loading NVIDIA's management library: {}", failure.message),
+      .remedy = "install the NVIDIA driver, its libraries included"};
+  if (module) {
+    problem.message += fmt::format("; the loaded kernel module is {}", *module);
+    problem.remedy =
+        "install the driver's libraries of the same version as the kernel module; in a container, "
+        "start it with the NVIDIA runtime and NVIDIA_DRIVER_CAPABILITIES=compute,utility";
+  }
+  return problem;
+}
+
+Problem failures_problem(const std::vector<std::string>& failures, const DeviceId& device,
+                         std::string_view shown) {
+  constexpr std::size_t most = 3;
+  std::string listed;
+  for (std::size_t i = 0; i < std::min(failures.size(), most); ++i) {
+    listed += (i == 0 ? "" : "; ") + failures[i];
+  }
+  if (failures.size() > most) listed += fmt::format("; and {} more", failures.size() - most);
+  return {.source = "nvml",
+          .device = device,
+          .code = "reading_failed",
+          .message = fmt::format("reading {}: {}", shown, listed),
+          .remedy = "look for NVRM and Xid lines in the kernel log (journalctl -k)"};
+}
+
+Problem processes_problem(Return code, const DeviceId& device, std::string_view shown) {
+  return {.source = "nvml",
+          .device = device,
+          .code = "processes_unreadable",
+          .message = fmt::format("listing the processes on {}: {}", shown, words(code)),
+          .remedy = "its processes are not shown; nvidia-smi may say more"};
+}
+
+/// The device as one that cannot be used or read: facts stay, readings go.
+Device lost_device(const Device& facts) {
+  Device device = only_facts(facts, Absent::failed);
+  device.lost = true;
+  device.unusable_because = "it fell off the bus";
+  return device;
+}
+
+void add_problems(const DeviceAsker& asker, const Device& device, const std::string& shown,
+                  std::vector<Problem>& problems) {
+  if (const auto verdict = device_problem(asker.verdict(), device.id, shown)) {
+    problems.push_back(*verdict);
+  } else if (!asker.failures().empty()) {
+    problems.push_back(failures_problem(asker.failures(), device.id, shown));
+  }
+}
+
+/// The processes of a GPU, by itself or, where it does not tell, by its instances.
+std::vector<GpuProcess> processes_of(DeviceAsker& asker, WallTime taken, DeviceMemory& memory,
+                                     DeviceLook& look, const std::string& shown) {
+  const bool divided = look.devices.front().mig_mode.get().value_or(false);
+  auto listed = read_processes(asker);
+  std::vector<GpuProcess> from_instances;
+  if (divided) {
+    auto instances =
+        read_mig_instances(asker, look.devices.front(), memory, listed ? nullptr : &from_instances);
+    for (Device& instance : instances) look.devices.push_back(std::move(instance));
+  }
+  std::vector<GpuProcess> processes = listed ? std::move(*listed) : std::move(from_instances);
+  const bool told = listed || !processes.empty() || is_refused_for_good(listed.error());
+  if (!told && !asker.is_lost()) {
+    look.problems.push_back(processes_problem(listed.error(), look.devices.front().id, shown));
+  }
+  attribute_processes(look.devices, processes);
+  read_process_utilization(asker, taken, memory, processes);
+  return processes;
+}
+
+}  // namespace
+
+std::optional<Problem> NvmlProbe::Parts::load() {
+  if (given || library) return std::nullopt;
+  auto opened = Library::open(source.library);
+  if (!opened) return load_problem(opened.error(), kernel_module_version(source.proc));
+  library.emplace(std::move(*opened));
+  const bool complete =
+      (api().nvmlInit_v2.call || api().nvmlInit.call) &&
+      (api().nvmlDeviceGetCount_v2.call || api().nvmlDeviceGetCount.call) &&
+      (api().nvmlDeviceGetHandleByIndex_v2.call || api().nvmlDeviceGetHandleByIndex.call);
+  if (complete) return std::nullopt;
+  library.reset();
+  return load_problem({.message = source.library + ": it lacks NVML's first functions (nvmlInit, "
+                                                   "nvmlDeviceGetCount)"},
+                      std::nullopt);
+}
+
+std::optional<Problem> NvmlProbe::Parts::initialise() {
+  const auto& newest = api().nvmlInit_v2;
+  const auto& function = newest.call != nullptr ? newest : api().nvmlInit;
+  const Return code = function.call();
+  if (code == success) {
+    initialised = true;
+    return std::nullopt;
+  }
+  Problem problem = source_problem(code, "initialising the NVIDIA driver's library",
+                                   kernel_module_version(source.proc));
+  // Needs no initialised library, and is then the only thing that tells the library's version.
+  const auto own = system_text(api().nvmlSystemGetNVMLVersion);
+  if (code == version_mismatch && own.get()) {
+    problem.message += fmt::format("; the library is {}", driver_part(*own.get()));
+  }
+  close();
+  return problem;
+}
+
+std::expected<int, Return> NvmlProbe::Parts::count() const {
+  const auto& newest = api().nvmlDeviceGetCount_v2;
+  const auto& function = newest.call != nullptr ? newest : api().nvmlDeviceGetCount;
+  unsigned found = 0;
+  const Return code = function.call(&found);
+  if (code != success) return std::unexpected(code);
+  return static_cast<int>(std::min<std::size_t>(found, most_devices));
+}
+
+// A reloaded driver may be another version, so the library is opened anew too.
+void NvmlProbe::Parts::close() {
+  if (initialised && api().nvmlShutdown.call != nullptr) api().nvmlShutdown.call();
+  initialised = stale = false;
+  devices.clear();
+  library.reset();
+}
+
+std::expected<Handle, Return> NvmlProbe::Parts::handle_of(int index) {
+  DeviceMemory& memory = devices[static_cast<std::size_t>(index)];
+  if (memory.handle != nullptr) return memory.handle;
+  const auto& newest = api().nvmlDeviceGetHandleByIndex_v2;
+  const auto& function = newest.call != nullptr ? newest : api().nvmlDeviceGetHandleByIndex;
+  Handle handle = nullptr;
+  const Return code = function.call(static_cast<unsigned>(index), &handle);
+  if (wants_initialising(code)) stale = true;
+  if (code != success) return std::unexpected(code);
+  return memory.handle = handle;
+}
+
+// The driver numbers its devices in the order of their PCI addresses. That this place is the
+// device's is believed only where the directory has as many devices as the driver counts and the
+// other devices that are known stand at their own places: in a container it may list more.
+std::optional<std::string> NvmlProbe::Parts::address_by_place(int index) const {
+  const auto names = list_directory(source.proc + "/driver/nvidia/gpus");
+  if (!names || names->size() != devices.size()) return std::nullopt;
+  std::vector<std::string> addresses;
+  for (const std::string& name : *names) {
+    const std::size_t colon = name.find(':');
+    if (colon == std::string::npos || colon > 8) return std::nullopt;
+    addresses.push_back(std::string(8 - colon, '0') + name);
+  }
+  std::sort(addresses.begin(), addresses.end());
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const auto& known = devices[i].facts.pci_address;
+    if (known.get() && *known.get() != addresses[i]) return std::nullopt;
+  }
+  return addresses[static_cast<std::size_t>(index)];
+}
+
+DeviceId NvmlProbe::Parts::unused_id(int index, const Device& device) const {
+  const auto is_free = [&](const std::string& id) {
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      if (static_cast<int>(i) != index && devices[i].facts.id.text() == id) return false;
+    }
+    return true;
+  };
+  const std::string& earlier = device.id.text();
+  if (device.uuid.get() && is_free(*device.uuid.get())) return DeviceId(*device.uuid.get());
+  if (!earlier.empty()) return device.id;
+  if (device.pci_address.get() && is_free(*device.pci_address.get())) {
+    return DeviceId(*device.pci_address.get());
+  }
+  return DeviceId(fmt::format("nvml-index-{}", index));
+}
+
+Device NvmlProbe::Parts::row_without_handle(int index) const {
+  Device device = devices[static_cast<std::size_t>(index)].facts;
+  device.kind = DeviceKind::nvidia_gpu;
+  device.index = index;
+  if (!device.pci_address.get()) {
+    if (auto address = address_by_place(index)) device.pci_address = std::move(*address);
+  }
+  device.id = unused_id(index, device);
+  return only_facts(device, Absent::failed);
+}
+
+void NvmlProbe::Parts::identify(int index, DeviceAsker& asker) {
+  DeviceMemory& memory = devices[static_cast<std::size_t>(index)];
+  if (memory.identity_known) return;
+  Device fresh = memory.facts;
+  fresh.kind = DeviceKind::nvidia_gpu;
+  fresh.index = index;
+  read_identity(asker, fresh);
+  memory.identity_known = asker.failures().empty() && !asker.is_lost();
+  if (!fresh.pci_address.get()) {
+    if (auto address = address_by_place(index)) fresh.pci_address = std::move(*address);
+  }
+  fresh.id = unused_id(index, fresh);
+  memory.facts = std::move(fresh);
+}
+
+NvmlProbe::NvmlProbe(NvmlSource source, Depth depth) : parts_(std::make_unique<Parts>()) {
+  parts_->source = std::move(source);
+  parts_->depth = depth;
+}
+
+NvmlProbe::NvmlProbe(const Api& api, NvmlSource source, Depth depth)
+    : NvmlProbe(std::move(source), depth) {
+  parts_->given = api;
+}
+
+NvmlProbe::~NvmlProbe() { parts_->close(); }
+
+std::expected<int, Problem> NvmlProbe::open() {
+  if (parts_->initialised && !parts_->stale) {
+    if (const auto count = parts_->count()) {
+      if (parts_->devices.size() != static_cast<std::size_t>(*count)) parts_->devices.clear();
+      parts_->devices.resize(static_cast<std::size_t>(*count));
+      return *count;
+    }
+  }
+  parts_->close();
+  if (auto problem = parts_->load()) return std::unexpected(std::move(*problem));
+  if (auto problem = parts_->initialise()) return std::unexpected(std::move(*problem));
+  const auto count = parts_->count();
+  if (!count) {
+    Problem problem = source_problem(count.error(), "counting the NVIDIA devices",
+                                     kernel_module_version(parts_->source.proc));
+    parts_->close();
+    return std::unexpected(std::move(problem));
+  }
+  parts_->devices.resize(static_cast<std::size_t>(*count));
+  return *count;
+}
+
+void NvmlProbe::observe_host(Host& host, std::vector<Problem>& problems) {
+  const Api& api = parts_->api();
+  host.driver_version = system_text(api.nvmlSystemGetDriverVersion);
+  host.nvml_version = system_text(api.nvmlSystemGetNVMLVersion);
+  host.cuda_version_supported = cuda_version(api);
+  const auto module = kernel_module_version(parts_->source.proc);
+  if (!module || !host.nvml_version.get()) return;
+  const std::string library = driver_part(*host.nvml_version.get());
+  if (library == *module) return;
+  problems.push_back(
+      {.source = "nvml",
+       .code = "version_mismatch",
+       .message =
+           fmt::format("the loaded kernel module is {}, the library is {}", *module, library),
+       .remedy = "programs started from now on may not find the GPUs: reboot, or end all GPU "
+                 "programs and reload the module"});
+}
+
+Device NvmlProbe::identify_device(int index) {
+  const auto handle = parts_->handle_of(index);
+  if (!handle) return parts_->row_without_handle(index);
+  DeviceMemory& memory = parts_->devices[static_cast<std::size_t>(index)];
+  DeviceAsker asker(parts_->api(), *handle, memory.refusals);
+  parts_->identify(index, asker);
+  parts_->stale |= asker.wants_initialising();
+  return memory.facts;
+}
+
+DeviceLook NvmlProbe::observe_device(int index, Depth depth, WallTime taken) {
+  DeviceLook look;
+  const auto handle = parts_->handle_of(index);
+  if (!handle) {
+    Device device = parts_->row_without_handle(index);
+    const std::string shown = shown_as(index, device);
+    const Return code = handle.error();
+    device = code == gpu_is_lost ? lost_device(device) : only_facts(device, why_absent(code));
+    if (code != gpu_is_lost) {
+      device.unusable_because = "the driver gives no access to it: " + words(code);
+    }
+    look.problems.push_back(device_problem(code, device.id, shown)
+                                .value_or(failures_problem({words(code)}, device.id, shown)));
+    look.devices.push_back(std::move(device));
+    return look;
+  }
+  DeviceMemory& memory = parts_->devices[static_cast<std::size_t>(index)];
+  DeviceAsker asker(parts_->api(), *handle, memory.refusals);
+  parts_->identify(index, asker);
+  if (depth == Depth::everything && !memory.facts_known) {
+    const std::size_t failed_before = asker.failures().size();
+    read_facts(asker, memory.facts);
+    memory.facts_known = asker.failures().size() == failed_before && !asker.is_lost();
+  }
+  look.devices.push_back(memory.facts);
+  const std::string shown = shown_as(index, memory.facts);
+  read_state(asker, depth, taken, memory, look.devices.front());
+  look.processes = processes_of(asker, taken, memory, look, shown);
+  if (asker.is_lost()) {
+    look.devices = {lost_device(memory.facts)};
+    look.processes.clear();
+  } else if (asker.verdict() == reset_required) {
+    look.devices.front().unusable_because = "it must be reset first";
+  }
+  add_problems(asker, look.devices.front(), shown, look.problems);
+  parts_->stale |= asker.wants_initialising();
+  return look;
+}
+
+DeviceLook NvmlProbe::skipped_device(int index) const {
+  Device device = parts_->row_without_handle(index);
+  device.unusable_because = "the driver does not answer for it";
+  Problem problem{.source = "nvml",
+                  .device = device.id,
+                  .code = "timeout",
+                  .message = fmt::format("reading {}: the driver did not answer in time",
+                                         shown_as(index, device)),
+                  .remedy =
+                      "look for NVRM and Xid lines in the kernel log (journalctl -k); a "
+                      "driver that hangs is cured by a reboot"};
+  return {{std::move(device)}, {}, {std::move(problem)}};
+}
+
+void NvmlProbe::observe(Snapshot& snapshot) {
+  const auto count = open();
+  snapshot.sources.push_back({std::string(name()), count.has_value()});
+  if (!count) {
+    snapshot.host.driver_version = Absent::failed;
+    snapshot.host.nvml_version = Absent::failed;
+    snapshot.host.cuda_version_supported = Absent::failed;
+    snapshot.problems.push_back(count.error());
+    return;
+  }
+  observe_host(snapshot.host, snapshot.problems);
+  const auto append = [](auto&& from, auto& to) {
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  };
+  for (int i = 0; i < *count; ++i) {
+    DeviceLook look = observe_device(i, parts_->depth, snapshot.taken);
+    append(look.devices, snapshot.devices);
+    append(look.processes, snapshot.gpu_processes);
+    append(look.problems, snapshot.problems);
+  }
+}
+
+}  // namespace berth

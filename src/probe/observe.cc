@@ -1,0 +1,123 @@
+#include "probe/observe.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/process.h"
+#include "probe/nvml/nvml_probe.h"
+#include "probe/pci/pci_probe.h"
+#include "probe/process/ask.h"
+#include "probe/process/progress.h"
+#include "probe/process/watch.h"
+#include "probe/procfs/procfs_probe.h"
+#include "probe/replay/replay.h"
+#include "probe/sim/sim_probe.h"
+
+namespace berth {
+
+namespace {
+
+/// Claims whose job is running. The first line of /proc/PID/stat never blocks.
+std::vector<Claim> with_living_jobs(std::vector<Claim> claims, const std::string& proc) {
+  std::erase_if(claims, [&](const Claim& claim) {
+    if (!claim.job) return true;
+    const auto now = identify_process(claim.job->pid, proc);
+    if (!now) return true;
+    return claim.job->start_ticks != 0 && claim.job->start_ticks != now->start_ticks;
+  });
+  return claims;
+}
+
+/// Jobs on simulated devices are real processes: what /proc says of them without blocking.
+void add_real_processes(Snapshot& snapshot, const std::vector<Claim>& claims,
+                        const Sources& sources) {
+  ProcfsProbe procfs({.proc = sources.proc, .passwd = sources.passwd});
+  for (const Claim& claim : claims) {
+    for (HostProcess& process : snapshot.processes) {
+      if (process.id.pid != claim.job->pid) continue;
+      HostProcess real = procfs.look_at(process.id.pid);
+      if (!real.uid.get()) continue;
+      real.user = process.user;
+      real.command = process.command;
+      process = std::move(real);
+    }
+  }
+}
+
+Snapshot simulate(SimProbe& probe, const Sources& sources, const std::vector<Claim>& claims,
+                  WallTime now) {
+  const std::vector<Claim> running = with_living_jobs(claims, sources.proc);
+  Snapshot snapshot{.taken = now};
+  probe.set_claims(running);
+  probe.observe(snapshot);
+  add_real_processes(snapshot, running, sources);
+  return snapshot;
+}
+
+}  // namespace
+
+Result<Snapshot> observe(const Sources& sources, const ObserveOptions& options, Clock& clock) {
+  if (sources.simulated) {
+    auto scenario = sim::load_scenario(*sources.simulated);
+    if (!scenario) return std::unexpected(std::move(scenario).error());
+    SimProbe probe(std::move(*scenario));
+    return simulate(probe, sources, options.claims, clock.wall_now());
+  }
+  if (sources.replay) {
+    const auto recording = Recording::open(*sources.replay);
+    if (!recording) return std::unexpected(recording.error());
+    return recording->at(recording->first());
+  }
+  const Ask ask = [&](Teller& teller) {
+    ask_sources(sources, options.depth, options.claims, teller);
+  };
+  return watch(ask, Snapshot{.taken = clock.wall_now()},
+               {.whole = options.patience, .stall = options.stall, .kill = nullptr}, clock);
+}
+
+struct Observer::Parts {
+  explicit Parts(const Sources& from)
+      : sources(from),
+        nvml({.library = from.nvml_library, .proc = from.proc}),
+        pci({.sys = from.sys, .pci_ids = from.pci_ids}),
+        procfs({.proc = from.proc, .passwd = from.passwd}) {}
+
+  Sources sources;
+  std::optional<SimProbe> sim;
+  std::optional<Player> player;
+  NvmlProbe nvml;
+  PciProbe pci;
+  ProcfsProbe procfs;
+};
+
+Observer::Observer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Observer::Observer(Observer&&) noexcept = default;
+Observer& Observer::operator=(Observer&&) noexcept = default;
+Observer::~Observer() = default;
+
+Result<Observer> Observer::start(const Sources& sources) {
+  auto parts = std::make_unique<Parts>(sources);
+  if (sources.simulated) {
+    auto scenario = sim::load_scenario(*sources.simulated);
+    if (!scenario) return std::unexpected(std::move(scenario).error());
+    parts->sim.emplace(std::move(*scenario));
+  } else if (sources.replay) {
+    auto recording = Recording::open(*sources.replay);
+    if (!recording) return std::unexpected(std::move(recording).error());
+    parts->player.emplace(std::move(*recording));
+  }
+  return Observer(std::move(parts));
+}
+
+Snapshot Observer::look(Depth depth, const std::vector<Claim>& claims, WallTime now) {
+  if (parts_->sim) return simulate(*parts_->sim, parts_->sources, claims, now);
+  if (parts_->player) return parts_->player->look(now);
+  Progress progress;
+  progress.snapshot.taken = now;
+  Teller teller(progress, nullptr);  // in this process: nobody to send it to
+  ask_with({.nvml = parts_->nvml, .pci = parts_->pci, .procfs = parts_->procfs}, depth, claims,
+           teller);
+  return finished_snapshot(std::move(progress));
+}
+
+}  // namespace berth

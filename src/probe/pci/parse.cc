@@ -1,0 +1,142 @@
+#include "probe/pci/parse.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "base/text.h"
+
+namespace berth::pci {
+
+namespace {
+
+constexpr std::uint32_t nvidia = 0x10de;
+constexpr std::uint32_t amd = 0x1002;
+constexpr std::uint32_t intel = 0x8086;
+constexpr std::uint32_t huawei = 0x19e5;
+
+constexpr std::uint32_t accelerator_class = 0x1200;
+
+std::optional<std::uint32_t> hex_number(std::string_view digits) {
+  std::uint32_t value = 0;
+  const char* end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, value, 16);
+  if (digits.empty() || error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+std::string hex4(std::uint32_t number) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  for (int shift = 12; shift >= 0; shift -= 4) text += digits[(number >> shift) & 0xf];
+  return text;
+}
+
+std::string_view line_at(std::string_view text, std::size_t at) {
+  return text.substr(at, text.find('\n', at) - at);
+}
+
+/// Graphics inside an Intel processor or its chipset always sit at 00:02.x.
+bool is_intel_integrated(const Function& function) {
+  return function.vendor == intel && function.address.find(":00:02.") != std::string::npos;
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> parse_hex(std::string_view text) {
+  text = trimmed(text);
+  if (text.starts_with("0x")) text.remove_prefix(2);
+  return hex_number(text);
+}
+
+std::optional<std::string> normal_address(std::string_view text) {
+  const auto parts = split(trimmed(text), ':');
+  if (parts.size() != 2 && parts.size() != 3) return std::nullopt;
+  const std::string_view slot = parts.back();
+  const std::size_t dot = slot.find('.');
+  if (dot == std::string_view::npos || dot != 2 || slot.size() != 4) return std::nullopt;
+  const std::string_view bus = parts[parts.size() - 2];
+  std::string domain(parts.size() == 3 ? parts[0] : "0");
+  if (bus.size() != 2 || domain.empty() || domain.size() > 8) return std::nullopt;
+  for (const std::string_view digits :
+       {std::string_view(domain), bus, slot.substr(0, 2), slot.substr(3)}) {
+    if (!hex_number(digits)) return std::nullopt;
+  }
+  domain.insert(0, 8 - domain.size(), '0');
+  std::string address = domain + ":" + std::string(bus) + ":" + std::string(slot);
+  for (char& c : address) {
+    if (c >= 'A' && c <= 'F') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return address;
+}
+
+std::optional<std::uint64_t> generation_from_speed(std::string_view text) {
+  // PCI Express Base Specification: each generation's transfers per second on one lane.
+  constexpr std::array<std::string_view, 6> speeds = {"2.5", "5.0", "8.0", "16.0", "32.0", "64.0"};
+  const std::string_view number = text.substr(0, text.find(' '));
+  for (std::size_t i = 0; i < speeds.size(); ++i) {
+    // Kernels before 4.13 write "5 GT/s" where later ones write "5.0 GT/s PCIe".
+    const std::string_view whole = speeds[i].substr(0, speeds[i].find('.'));
+    if (number == speeds[i] || (number == whole && i != 0)) return i + 1;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> name_in_pci_ids(std::string_view pci_ids, std::uint32_t vendor,
+                                           std::uint32_t device) {
+  const std::string vendor_key = "\n" + hex4(vendor) + "  ";
+  std::size_t at = pci_ids.find(vendor_key);
+  if (at == std::string_view::npos) return std::nullopt;
+  std::string name(line_at(pci_ids, at + vendor_key.size()));
+  const std::string device_key = "\t" + hex4(device) + "  ";
+  // Lines of the vendor: "\tDEVICE  name", "\t\tSUBVENDOR SUBDEVICE  name", comments.
+  for (at = pci_ids.find('\n', at + 1); at != std::string_view::npos && at + 1 < pci_ids.size();
+       at = pci_ids.find('\n', at + 1)) {
+    const std::string_view line = line_at(pci_ids, at + 1);
+    if (line.starts_with(device_key)) {
+      return name + " " + std::string(line.substr(device_key.size()));
+    }
+    if (!line.empty() && line[0] != '\t' && line[0] != '#') break;
+  }
+  return name;
+}
+
+bool is_wanted_class(std::uint32_t pci_class) {
+  return (pci_class >> 16) == 0x03 || (pci_class >> 8) == accelerator_class;
+}
+
+DeviceKind kind_of(const Function& function) {
+  const bool accelerator = (function.pci_class >> 8) == accelerator_class;
+  switch (function.vendor) {
+    case nvidia:
+      return DeviceKind::nvidia_gpu;
+    case amd:
+      return DeviceKind::amd_gpu;
+    case intel:
+      return is_intel_integrated(function) ? DeviceKind::other : DeviceKind::intel_gpu;
+    case huawei:  // its VGA function (1711) is the server board's management controller
+      return accelerator ? DeviceKind::ascend_npu : DeviceKind::other;
+    default:
+      return DeviceKind::other;
+  }
+}
+
+std::string unusable_because(const Function& function, bool nvml_answered) {
+  if (function.driver == "vfio-pci") return "given to a virtual machine (vfio-pci)";
+  const DeviceKind kind = kind_of(function);
+  if (kind == DeviceKind::nvidia_gpu) {
+    if (!function.driver) return "no kernel driver is bound to it";
+    if (*function.driver == "nouveau") {
+      return "the nouveau driver has it; CUDA needs NVIDIA's own driver";
+    }
+    if (*function.driver != "nvidia") return "another kernel driver has it";
+    return nvml_answered ? "the nvidia driver has it, but NVIDIA's library does not list it"
+                         : "NVIDIA's library does not answer";
+  }
+  if (kind == DeviceKind::other && (function.pci_class >> 16) == 0x03) {
+    return "a display adapter, nothing to compute on";
+  }
+  return "readings not supported yet";
+}
+
+}  // namespace berth::pci

@@ -1,0 +1,49 @@
+#pragma once
+// Readers of sysfs's texts about PCI functions, and of the pci.ids list. Pure; they read no file.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "snapshot/device_kind.h"
+
+namespace berth::pci {
+
+/// "0x10de\n", at most 32 bits.
+[[nodiscard]] std::optional<std::uint32_t> parse_hex(std::string_view text);
+
+/// A function's address as everybody writes it, "0000:3b:00.0", "3B:00.0", to ours with an 8-digit
+/// domain and lower case. Nothing: not an address.
+[[nodiscard]] std::optional<std::string> normal_address(std::string_view text);
+
+/// PCIe generation of a link speed, "16.0 GT/s PCIe". Nothing: unknown, or no link.
+[[nodiscard]] std::optional<std::uint64_t> generation_from_speed(std::string_view text);
+
+/// "NVIDIA Corporation GA100 [A100 SXM4 80GB]" out of the pci.ids list; the maker alone where the
+/// list lacks the device. Nothing: the list lacks both.
+[[nodiscard]] std::optional<std::string> name_in_pci_ids(std::string_view pci_ids,
+                                                         std::uint32_t vendor,
+                                                         std::uint32_t device);
+
+/// Whether somebody might want to compute on it or see through it: display (03xx) and processing
+/// accelerator (1200).
+[[nodiscard]] bool is_wanted_class(std::uint32_t pci_class);
+
+struct Function {
+  std::string address;  // normal_address()
+  std::uint32_t vendor = 0;
+  std::uint32_t device = 0;
+  std::uint32_t pci_class = 0;        // 24 bits: base class, subclass, interface
+  std::optional<std::string> driver;  // bound to it
+};
+
+/// What sort of device it is. Adapters that only draw (a server board's own, a virtual machine's)
+/// are `other`, so that nobody takes them for a GPU that could be had.
+[[nodiscard]] DeviceKind kind_of(const Function& function);
+
+/// Why no job can be given the device, for a function that no other source described. English, as
+/// one of few fixed sentences: whoever shows it passes it through tr().
+[[nodiscard]] std::string unusable_because(const Function& function, bool nvml_answered);
+
+}  // namespace berth::pci

@@ -1,0 +1,166 @@
+#include "probe/pci/pci_probe.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "base/tr.h"
+#include "snapshot/fields.h"
+
+namespace berth {
+
+namespace {
+
+std::optional<std::string> line_of(const std::string& path) {
+  const auto text = read_file(path, 4096);
+  if (!text) return std::nullopt;
+  return std::string(trimmed(*text));
+}
+
+std::optional<std::uint32_t> hex_of(const std::string& path) {
+  const auto line = line_of(path);
+  return line ? pci::parse_hex(*line) : std::nullopt;
+}
+
+template <class T>
+void fill(Reading<T>& reading, std::optional<T> value) {
+  if (!reading.get() && value) reading = std::move(*value);
+}
+
+std::string pci_id_of(const pci::Function& function) {
+  return fmt::format("{:04x}:{:04x}", function.vendor, function.device);
+}
+
+bool nvml_answered(const Snapshot& snapshot) {
+  return std::any_of(
+      snapshot.sources.begin(), snapshot.sources.end(),
+      [](const SourceReport& report) { return report.source == "nvml" && report.succeeded; });
+}
+
+Problem cannot_list(const Error& error) {
+  return {
+      .source = "pci",
+      .code = "not_readable",
+      .message = error.message(),
+      .remedy = std::string(tr("PCI devices without a driver are not shown; is /sys mounted?"))};
+}
+
+/// What PCI does not tell: all that is still unasked after it, of a device that only it knows.
+void mark_unread(Device& device, Absent why) {
+  for (const Field& field : fields()) {
+    if (field.write == nullptr) continue;
+    const Cell cell = field.read(device, Snapshot{});
+    if (!cell.get() && cell.why() == Absent::not_sampled) {
+      static_cast<void>(field.write(device, Cell(why)));
+    }
+  }
+  if (!device.utilization_history.get()) device.utilization_history = why;
+}
+
+}  // namespace
+
+std::string PciProbe::path_of(const std::string& entry, std::string_view file) const {
+  std::string path = source_.sys;
+  path += "/bus/pci/devices/";
+  path += entry;
+  path += '/';
+  path += file;
+  return path;
+}
+
+const std::string& PciProbe::pci_ids() {
+  if (pci_ids_) return *pci_ids_;
+  pci_ids_.emplace();
+  // Debian and Ubuntu; Fedora, RHEL and Arch; Gentoo and older ones.
+  std::vector<std::string> places = {"/usr/share/misc/pci.ids", "/usr/share/hwdata/pci.ids",
+                                     "/usr/share/pci.ids"};
+  if (!source_.pci_ids.empty()) places = {source_.pci_ids};
+  for (const std::string& place : places) {
+    auto text = read_file(place, 16 << 20);
+    if (!text) continue;
+    pci_ids_ = std::move(*text);
+    break;
+  }
+  return *pci_ids_;
+}
+
+void PciProbe::complete(Device& device, const pci::Function& function,
+                        const std::string& entry) const {
+  fill(device.pci_id, std::optional(pci_id_of(function)));
+  if (!device.kernel_driver.get()) {
+    device.kernel_driver =
+        function.driver ? Reading<std::string>(*function.driver) : Absent::unsupported;
+  }
+  if (!device.numa_node.get()) {
+    const auto line = line_of(path_of(entry, "numa_node"));
+    const auto node = line ? parse_unsigned(*line) : std::nullopt;  // "-1": there is but one node
+    device.numa_node = node ? Reading<std::uint64_t>(*node) : Absent::unsupported;
+  }
+  if (device.pcie_generation.get() && device.pcie_width.get()) return;
+  // Asking a card that sleeps for its link would wake it up.
+  if (line_of(path_of(entry, "power/runtime_status")) == "suspended") return;
+  const auto generation = [&](std::string_view file) {
+    const auto line = line_of(path_of(entry, file));
+    return line ? pci::generation_from_speed(*line) : std::nullopt;
+  };
+  const auto width = [&](std::string_view file) -> std::optional<std::uint64_t> {
+    const auto line = line_of(path_of(entry, file));
+    const auto lanes = line ? parse_unsigned(*line) : std::nullopt;
+    return lanes && *lanes > 0 && *lanes <= 32 ? lanes : std::nullopt;
+  };
+  fill(device.pcie_generation, generation("current_link_speed"));
+  fill(device.pcie_generation_max, generation("max_link_speed"));
+  fill(device.pcie_width, width("current_link_width"));
+  fill(device.pcie_width_max, width("max_link_width"));
+}
+
+Device PciProbe::device_from(const pci::Function& function, bool answered) {
+  Device device;
+  device.id = DeviceId(function.address);
+  device.kind = pci::kind_of(function);
+  device.pci_address = function.address;
+  device.unusable_because = pci::unusable_because(function, answered);
+  auto name = pci::name_in_pci_ids(pci_ids(), function.vendor, function.device);
+  device.name = name ? std::move(*name) : fmt::format("PCI device {}", pci_id_of(function));
+  return device;
+}
+
+void PciProbe::observe(Snapshot& snapshot) {
+  const auto entries = list_directory(source_.sys + "/bus/pci/devices");
+  if (!entries) {
+    snapshot.problems.push_back(cannot_list(entries.error()));
+    snapshot.sources.push_back({.source = "pci", .succeeded = false});
+    return;
+  }
+  const bool answered = nvml_answered(snapshot);
+  for (const std::string& entry : *entries) {
+    const auto pci_class = hex_of(path_of(entry, "class"));
+    if (!pci_class || !pci::is_wanted_class(*pci_class)) continue;
+    const auto address = pci::normal_address(entry);
+    const auto vendor = hex_of(path_of(entry, "vendor"));
+    const auto number = hex_of(path_of(entry, "device"));
+    if (!address || !vendor || !number) continue;
+    pci::Function function{
+        .address = *address, .vendor = *vendor, .device = *number, .pci_class = *pci_class};
+    if (const auto driver = read_link(path_of(entry, "driver"))) {
+      function.driver = driver->substr(driver->rfind('/') + 1);
+    }
+    bool known = false;
+    for (Device& device : snapshot.devices) {
+      if (device.pci_address.get() != *address) continue;
+      known = true;
+      complete(device, function, entry);
+    }
+    if (known) continue;
+    Device device = device_from(function, answered);
+    complete(device, function, entry);
+    const bool nvidia = device.kind == DeviceKind::nvidia_gpu;
+    mark_unread(device, nvidia ? Absent::failed : Absent::unsupported);
+    snapshot.devices.push_back(std::move(device));
+  }
+  snapshot.sources.push_back({.source = "pci", .succeeded = true});
+}
+
+}  // namespace berth

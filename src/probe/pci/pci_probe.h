@@ -1,0 +1,39 @@
+#pragma once
+// PciProbe: every display, 3D and accelerator function that the PCI bus has, whether a driver
+// speaks for it or not: what `lspci -k` would show, and why a card that is there cannot be used.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "probe/pci/parse.h"
+#include "snapshot/probe.h"
+
+namespace berth {
+
+struct PciSource {
+  std::string sys = "/sys";
+  std::string pci_ids;  // empty: looked for where distributions put it
+};
+
+class PciProbe final : public Probe {
+ public:
+  explicit PciProbe(PciSource source) : source_(std::move(source)) {}
+
+  [[nodiscard]] std::string_view name() const override { return "pci"; }
+  /// Completes the devices that other sources described (driver, PCI id, NUMA node, link where
+  /// absent), and adds those that none did. After the other sources; a second call adds nothing.
+  void observe(Snapshot& snapshot) override;
+
+ private:
+  [[nodiscard]] std::string path_of(const std::string& entry, std::string_view file) const;
+  void complete(Device& device, const pci::Function& function, const std::string& entry) const;
+  [[nodiscard]] Device device_from(const pci::Function& function, bool nvml_answered);
+  [[nodiscard]] const std::string& pci_ids();
+
+  PciSource source_;
+  std::optional<std::string> pci_ids_;  // read when the first name is needed: 1.3 MB
+};
+
+}  // namespace berth

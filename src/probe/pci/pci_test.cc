@@ -1,0 +1,175 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "probe/pci/parse.h"
+#include "probe/pci/pci_probe.h"
+#include "snapshot/builder.h"
+
+namespace berth {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr std::string_view ids =
+    "# list\n10de  NVIDIA Corporation\n\t20b2  GA100 [A100 SXM4 80GB]\n\t\t10de 1463  A100\n"
+    "\t2330  GH100 [H100 SXM5 80GB]\n1a03  ASPEED Technology, Inc.\n"
+    "\t2000  ASPEED Graphics Family\nC 03  Display controller\n";
+
+TEST(PciIds, NamesMakerAndDevice) {
+  EXPECT_EQ(pci::name_in_pci_ids(ids, 0x10de, 0x2330), "NVIDIA Corporation GH100 [H100 SXM5 80GB]");
+  EXPECT_EQ(pci::name_in_pci_ids(ids, 0x10de, 0x2000), "NVIDIA Corporation");
+  EXPECT_FALSE(pci::name_in_pci_ids(ids, 0x1463, 0x10de));
+  EXPECT_FALSE(pci::name_in_pci_ids("", 0x10de, 0x2330));
+  EXPECT_EQ(pci::name_in_pci_ids("\n10de  ", 0x10de, 1), "");
+}
+
+TEST(PciText, AddressesAreMadeEqual) {
+  EXPECT_EQ(pci::normal_address("0000:3B:00.0"), "00000000:3b:00.0");
+  EXPECT_EQ(pci::normal_address("3b:00.1\n"), "00000000:3b:00.1");
+  EXPECT_EQ(pci::normal_address("10000:01:00.0"), "00010000:01:00.0");
+  for (const std::string_view text : {"", ":", "::", "3b:00", "3b:00.", "x:3b:00.0", "3b:0g.0",
+                                      "123456789:00:00.0", "00:00:00:00.0"}) {
+    EXPECT_FALSE(pci::normal_address(text)) << text;
+  }
+}
+
+TEST(PciText, SpeedsAreGenerations) {
+  EXPECT_EQ(pci::generation_from_speed("2.5 GT/s PCIe"), 1U);
+  EXPECT_EQ(pci::generation_from_speed("8 GT/s"), 3U);
+  EXPECT_EQ(pci::generation_from_speed("32.0 GT/s PCIe"), 5U);
+  EXPECT_FALSE(pci::generation_from_speed("Unknown"));
+  EXPECT_FALSE(pci::generation_from_speed(""));
+}
+
+TEST(PciText, HexNumbersAreWholeOrNothing) {
+  EXPECT_EQ(pci::parse_hex("0x030200\n"), 0x030200U);
+  for (const std::string_view text : {"", "0x", "0x1 2", "0x123456789", "-1"}) {
+    EXPECT_FALSE(pci::parse_hex(text)) << text;
+  }
+}
+
+TEST(PciKind, BoardsOwnDisplayAdaptersAreNoGpus) {
+  using pci::Function;
+  const auto kind = [](std::uint32_t vendor, std::uint32_t pci_class, std::string address) {
+    return pci::kind_of({.address = std::move(address), .vendor = vendor, .pci_class = pci_class});
+  };
+  const std::string slot = "00000000:3b:00.0";
+  for (const std::uint32_t vendor : {0x1234U, 0x1af4U, 0x1b36U, 0x1a03U, 0x102bU, 0x19e5U}) {
+    EXPECT_EQ(kind(vendor, 0x030000, slot), DeviceKind::other) << vendor;
+  }
+  EXPECT_EQ(kind(0x8086, 0x030000, "00000000:00:02.0"), DeviceKind::other);
+  EXPECT_EQ(kind(0x8086, 0x038000, slot), DeviceKind::intel_gpu);
+  EXPECT_EQ(kind(0x1002, 0x038000, slot), DeviceKind::amd_gpu);
+  EXPECT_EQ(kind(0x10de, 0x030200, slot), DeviceKind::nvidia_gpu);
+  EXPECT_EQ(kind(0x19e5, 0x120000, slot), DeviceKind::ascend_npu);
+}
+
+/// A /sys of a few functions in a temporary directory.
+class PciTree : public testing::Test {
+ protected:
+  PciTree() {
+    std::string pattern = testing::TempDir() + "berth-pci-XXXXXX";
+    EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
+    root_ = pattern;
+    EXPECT_TRUE(make_directories(root_ + "/bus/pci/devices"));
+    EXPECT_TRUE(write_file_atomically(root_ + "/pci.ids", ids));
+  }
+  void put(const std::string& entry, const std::string& pci_class, const std::string& vendor,
+           const std::string& device, const std::string& driver) {
+    const std::string path = root_ + "/bus/pci/devices/" + entry;
+    EXPECT_TRUE(make_directories(path));
+    file(entry, "class", pci_class);
+    file(entry, "vendor", vendor);
+    file(entry, "device", device);
+    if (!driver.empty()) {
+      EXPECT_EQ(
+          ::symlink(("../../../bus/pci/drivers/" + driver).c_str(), (path + "/driver").c_str()), 0);
+    }
+  }
+  void file(const std::string& entry, const std::string& name, const std::string& text) {
+    EXPECT_TRUE(
+        write_file_atomically(root_ + "/bus/pci/devices/" + entry + "/" + name, text + "\n"));
+  }
+  Snapshot observed(Snapshot snapshot = {}) {
+    PciProbe({.sys = root_, .pci_ids = root_ + "/pci.ids"}).observe(snapshot);
+    return snapshot;
+  }
+  std::string root_;
+};
+
+TEST_F(PciTree, CardWithoutADriverIsNamedAndSaysWhyItIsUnusable) {
+  put("0000:3b:00.0", "0x030200", "0x10de", "0x20b2", "");
+  put("0000:00:1f.0", "0x060100", "0x8086", "0x1234", "");
+  const Snapshot got = observed();
+  ASSERT_EQ(got.devices.size(), 1U);
+  const Device& card = got.devices[0];
+  EXPECT_EQ(card.id, DeviceId("00000000:3b:00.0"));
+  EXPECT_EQ(card.kind, DeviceKind::nvidia_gpu);
+  EXPECT_EQ(*card.name.get(), "NVIDIA Corporation GA100 [A100 SXM4 80GB]");
+  EXPECT_EQ(*card.pci_id.get(), "10de:20b2");
+  EXPECT_EQ(card.kernel_driver, Reading<std::string>(Absent::unsupported));
+  EXPECT_THAT(card.unusable_because, HasSubstr("no kernel driver"));
+  EXPECT_EQ(card.memory_total, Reading<Bytes>(Absent::failed));
+  EXPECT_FALSE(card.index);
+  EXPECT_EQ(got.sources.back(), (SourceReport{"pci", true}));
+}
+
+TEST_F(PciTree, EachDriverThatHasACardHasItsReason) {
+  put("0000:01:00.0", "0x030000", "0x10de", "0x2330", "nouveau");
+  put("0000:02:00.0", "0x030000", "0x10de", "0x2330", "vfio-pci");
+  put("0000:03:00.0", "0x030000", "0x10de", "0x2330", "nvidia");
+  put("0000:04:00.0", "0x038000", "0x1002", "0x740f", "amdgpu");
+  put("0000:05:00.0", "0x030000", "0x1a03", "0x2000", "ast");
+  const Snapshot got = observed();
+  ASSERT_EQ(got.devices.size(), 5U);
+  EXPECT_THAT(got.devices[0].unusable_because, HasSubstr("nouveau"));
+  EXPECT_THAT(got.devices[1].unusable_because, HasSubstr("virtual machine"));
+  EXPECT_THAT(got.devices[2].unusable_because, HasSubstr("does not answer"));
+  EXPECT_THAT(got.devices[3].unusable_because, HasSubstr("not supported yet"));
+  EXPECT_THAT(got.devices[4].unusable_because, HasSubstr("display adapter"));
+  EXPECT_EQ(*got.devices[4].kernel_driver.get(), "ast");
+}
+
+TEST_F(PciTree, DeviceThatNvmlDescribedIsCompletedAndNotDoubled) {
+  put("0000:3b:00.0", "0x030200", "0x10de", "0x2330", "nvidia");
+  file("0000:3b:00.0", "numa_node", "1");
+  file("0000:3b:00.0", "current_link_speed", "16.0 GT/s PCIe");
+  file("0000:3b:00.0", "current_link_width", "8");
+  const Snapshot before = SnapshotBuilder()
+                              .gpu("GPU-1", Bytes(1 << 30))
+                              .with([](Device& device) {
+                                device.pci_address = std::string("00000000:3b:00.0");
+                                device.pcie_width = std::uint64_t{16};
+                              })
+                              .build();
+  const Snapshot got = observed(before);
+  ASSERT_EQ(got.devices.size(), 1U);
+  EXPECT_EQ(got.devices[0].id, DeviceId("GPU-1"));
+  EXPECT_EQ(*got.devices[0].kernel_driver.get(), "nvidia");
+  EXPECT_EQ(*got.devices[0].numa_node.get(), 1U);
+  EXPECT_EQ(*got.devices[0].pcie_generation.get(), 4U);
+  EXPECT_EQ(*got.devices[0].pcie_width.get(), 16U);
+  EXPECT_THAT(got.devices[0].unusable_because, IsEmpty());
+}
+
+TEST_F(PciTree, SleepingCardIsNotWokenForItsLink) {
+  put("0000:3b:00.0", "0x030200", "0x10de", "0x2330", "nvidia");
+  make_directories(root_ + "/bus/pci/devices/0000:3b:00.0/power").value();
+  file("0000:3b:00.0", "power/runtime_status", "suspended");
+  file("0000:3b:00.0", "current_link_speed", "16.0 GT/s PCIe");
+  EXPECT_FALSE(observed().devices.at(0).pcie_generation.get());
+}
+
+TEST(PciProbe, MachineWithoutAPciBusIsAProblem) {
+  Snapshot got;
+  PciProbe({.sys = "/nowhere"}).observe(got);
+  EXPECT_EQ(got.sources.back(), (SourceReport{"pci", false}));
+  ASSERT_EQ(got.problems.size(), 1U);
+  EXPECT_THAT(got.problems[0].message, HasSubstr("/nowhere"));
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,202 @@
+#include "probe/process/ask.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "probe/nvml/nvml_probe.h"
+#include "probe/pci/pci_probe.h"
+#include "probe/procfs/procfs_probe.h"
+
+namespace berth {
+
+namespace {
+
+using wire::Step;
+using wire::StepKind;
+
+constexpr Step nvml_open{StepKind::nvml_open, 0};
+
+Step device_step(int index) { return {StepKind::nvml_device, static_cast<std::uint64_t>(index)}; }
+
+void tell_look(Teller& teller, DeviceLook look) {
+  for (Device& device : look.devices) teller.tell(std::move(device));
+  for (GpuProcess& process : look.processes) teller.tell(std::move(process));
+  for (Problem& problem : look.problems) teller.tell(std::move(problem));
+}
+
+/// The number of devices; nothing: the driver cannot be asked, and why has been told.
+std::optional<int> open_nvml(NvmlProbe& nvml, Teller& teller) {
+  teller.begin(nvml_open);
+  const auto count = nvml.open();
+  Host host;
+  if (count) {
+    teller.tell(wire::DeviceCount{static_cast<std::uint64_t>(*count)});
+    std::vector<Problem> problems;
+    nvml.observe_host(host, problems);
+    for (Problem& problem : problems) teller.tell(std::move(problem));
+    teller.tell(SourceReport{.source = "nvml", .succeeded = true});
+  } else {
+    host.driver_version = host.nvml_version = host.cuda_version_supported = Absent::failed;
+    teller.tell(count.error());
+    teller.tell(SourceReport{.source = "nvml", .succeeded = false});
+  }
+  teller.tell(host);
+  teller.finish(nvml_open);
+  if (!count) return std::nullopt;
+  return *count;
+}
+
+void ask_nvml(NvmlProbe& nvml, Depth depth, Teller& teller) {
+  const Progress& known = teller.progress();
+  const auto left = [&] {
+    if (!known.device_count) return !known.is_over(nvml_open);
+    if (known.is_given_up(nvml_open)) return false;
+    for (int i = 0; i < *known.device_count; ++i) {
+      if (!known.is_over(device_step(i))) return true;
+    }
+    return false;
+  };
+  if (left() && open_nvml(nvml, teller)) {
+    for (int i = 0; i < *known.device_count; ++i) {
+      if (known.is_over(device_step(i))) continue;
+      teller.begin(device_step(i));
+      teller.tell(wire::Identified{static_cast<std::uint64_t>(i), nvml.identify_device(i)});
+      teller.begin(device_step(i));
+      tell_look(teller, nvml.observe_device(i, depth, known.snapshot.taken));
+      teller.finish(device_step(i));
+    }
+  }
+  // Devices that hung before they had said who they are still get a row.
+  for (int i = 0; i < known.device_count.value_or(0); ++i) {
+    if (!known.is_given_up(device_step(i))) continue;
+    const auto& devices = known.snapshot.devices;
+    const bool shown = std::any_of(devices.begin(), devices.end(),
+                                   [&](const Device& device) { return device.index == i; });
+    if (shown) continue;
+    DeviceLook look = nvml.skipped_device(i);
+    look.problems.clear();  // whoever gave it up has said why
+    tell_look(teller, std::move(look));
+  }
+}
+
+void ask_pci(PciProbe& pci, Teller& teller) {
+  constexpr Step step{StepKind::pci, 0};
+  if (teller.progress().is_over(step)) return;
+  teller.begin(step);
+  Snapshot looked;
+  looked.devices = teller.progress().snapshot.devices;
+  looked.sources = teller.progress().snapshot.sources;
+  pci.observe(looked);
+  teller.tell(wire::AllDevices{std::move(looked.devices)});
+  for (const Problem& problem : looked.problems) teller.tell(problem);
+  if (!looked.sources.empty()) teller.tell(looked.sources.back());
+  teller.finish(step);
+}
+
+void ask_commands(ProcfsProbe& procfs, const std::vector<pid_t>& pids, Teller& teller) {
+  for (const pid_t pid : pids) {
+    const Step step{StepKind::command, static_cast<std::uint64_t>(pid)};
+    if (teller.progress().is_over(step)) continue;
+    const auto& processes = teller.progress().snapshot.processes;
+    const auto process = std::find_if(processes.begin(), processes.end(),
+                                      [&](const HostProcess& one) { return one.id.pid == pid; });
+    // Not there to be asked, or hidden: look_at has said so.
+    if (process == processes.end() || !process->uid.get()) continue;
+    teller.begin(step);
+    teller.tell(wire::CommandOf{pid, procfs.command_of(pid)});
+    teller.finish(step);
+  }
+}
+
+void ask_users(ProcfsProbe& procfs, Teller& teller) {
+  std::set<uid_t> uids;
+  for (const HostProcess& process : teller.progress().snapshot.processes) {
+    if (process.uid.get()) uids.insert(*process.uid.get());
+  }
+  std::vector<uid_t> strangers;
+  for (const uid_t uid : uids) {
+    if (auto name = procfs.local_user(uid)) {
+      teller.tell(wire::UserName{uid, std::move(*name)});
+    } else {
+      strangers.push_back(uid);
+    }
+  }
+  for (const uid_t uid : strangers) {
+    const auto& given_up = teller.progress().given_up;
+    // A directory service that hung for one name hangs for the next.
+    const bool hangs = std::any_of(given_up.begin(), given_up.end(),
+                                   [](Step step) { return step.kind == StepKind::user; });
+    const Step step{StepKind::user, uid};
+    if (hangs || teller.progress().is_over(step)) continue;
+    teller.begin(step);
+    if (auto name = ProcfsProbe::directory_user(uid)) {
+      teller.tell(wire::UserName{uid, std::move(*name)});
+    }
+    teller.finish(step);
+  }
+}
+
+void ask_procfs(ProcfsProbe& procfs, const std::vector<Claim>& claims, Teller& teller) {
+  procfs.begin_look();
+  const std::vector<pid_t> pids = pids_named_by(teller.progress().snapshot, claims);
+  for (const pid_t pid : pids) {
+    const Step step{StepKind::process, static_cast<std::uint64_t>(pid)};
+    if (teller.progress().is_over(step)) continue;
+    teller.begin(step);
+    teller.tell(procfs.look_at(pid));
+    teller.finish(step);
+  }
+  ask_users(procfs, teller);
+  ask_commands(procfs, pids, teller);
+}
+
+void ask_host(const ProcfsProbe& procfs, Teller& teller) {
+  constexpr Step step{StepKind::host, 0};
+  if (teller.progress().is_over(step)) return;
+  teller.begin(step);
+  Host host;
+  procfs.observe_host(host);
+  teller.tell(std::move(host));
+  teller.finish(step);
+}
+
+}  // namespace
+
+void Teller::tell(const wire::Message& message) {
+  if (send_) unsent_ += wire::encode(message);
+  apply(progress_, message);
+}
+
+void Teller::send() {
+  if (send_ && !send_(unsent_)) send_ = nullptr;
+  unsent_.clear();
+}
+
+void Teller::begin(wire::Step step) {
+  tell(wire::Begun{step});
+  send();
+}
+
+void Teller::done() {
+  tell(wire::Done{});
+  send();
+}
+
+void ask_with(Probes probes, Depth depth, const std::vector<Claim>& claims, Teller& teller) {
+  ask_host(probes.procfs, teller);
+  ask_nvml(probes.nvml, depth, teller);
+  ask_pci(probes.pci, teller);
+  ask_procfs(probes.procfs, claims, teller);
+  teller.done();
+}
+
+void ask_sources(const Sources& sources, Depth depth, const std::vector<Claim>& claims,
+                 Teller& teller) {
+  NvmlProbe nvml({.library = sources.nvml_library, .proc = sources.proc}, depth);
+  PciProbe pci({.sys = sources.sys, .pci_ids = sources.pci_ids});
+  ProcfsProbe procfs({.proc = sources.proc, .passwd = sources.passwd});
+  ask_with({.nvml = nvml, .pci = pci, .procfs = procfs}, depth, claims, teller);
+}
+
+}  // namespace berth

@@ -1,0 +1,57 @@
+#pragma once
+// The asking side: goes through the sources step by step and tells what it begins and what it
+// learned. Runs in the probe process; anything here may never return.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "probe/observe.h"
+#include "probe/process/progress.h"
+#include "probe/process/wire.h"
+
+namespace berth {
+
+class NvmlProbe;
+class PciProbe;
+class ProcfsProbe;
+
+/// Collects messages and hands them on as bytes whenever something that may block comes next.
+class Teller {
+ public:
+  /// `send` false: nobody listens any more.
+  Teller(Progress& progress, std::function<bool(std::string_view)> send)
+      : progress_(progress), send_(std::move(send)) {}
+
+  void tell(const wire::Message& message);
+  /// Says that this comes next, and sends all that was told before.
+  void begin(wire::Step step);
+  void finish(wire::Step step) { tell(wire::Finished{step}); }
+  void done();
+  /// All that is known, what was just told included.
+  [[nodiscard]] const Progress& progress() const { return progress_; }
+
+ private:
+  void send();
+
+  Progress& progress_;
+  std::function<bool(std::string_view)> send_;
+  std::string unsent_;
+};
+
+/// What a probe process does: ask whatever `teller.progress()` does not know to be over.
+using Ask = std::function<void(Teller& teller)>;
+
+/// Probes that are kept from look to look.
+struct Probes {
+  NvmlProbe& nvml;
+  PciProbe& pci;
+  ProcfsProbe& procfs;
+};
+void ask_with(Probes probes, Depth depth, const std::vector<Claim>& claims, Teller& teller);
+
+/// The same with probes of its own: NVML device by device, then PCI, then /proc process by process.
+void ask_sources(const Sources& sources, Depth depth, const std::vector<Claim>& claims,
+                 Teller& teller);
+
+}  // namespace berth

@@ -1,0 +1,266 @@
+#include "probe/process/progress.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "base/tr.h"
+#include "snapshot/fields.h"
+
+namespace berth {
+
+namespace {
+
+using wire::Step;
+using wire::StepKind;
+
+template <class T>
+void fill(Reading<T>& known, Reading<T> told) {
+  if (!known.get()) known = std::move(told);
+}
+
+/// Every reading nobody has taken becomes `failed`.
+void mark_failed(Device& device) {
+  static const Snapshot nobody;
+  for (const Field& field : fields()) {
+    if (field.write == nullptr) continue;
+    const Cell cell = field.read(device, nobody);
+    if (cell.get() || cell.why() != Absent::not_sampled) continue;
+    static_cast<void>(field.write(device, Cell(Absent::failed)));
+  }
+  if (!device.utilization_history.get()) device.utilization_history = Absent::failed;
+}
+
+void put(std::vector<Device>& devices, Device device) {
+  for (Device& known : devices) {
+    if (known.id != device.id) continue;
+    known = std::move(device);
+    return;
+  }
+  devices.push_back(std::move(device));
+}
+
+void put(std::vector<HostProcess>& processes, HostProcess process) {
+  for (HostProcess& known : processes) {
+    if (known.id.pid != process.id.pid) continue;
+    known = std::move(process);
+    return;
+  }
+  processes.push_back(std::move(process));
+}
+
+HostProcess unread_process(pid_t pid) {
+  HostProcess process;
+  process.id.pid = pid;
+  process.uid = Absent::failed;
+  process.user = process.executable_name = Absent::failed;
+  process.command = Absent::failed;
+  process.started = Absent::failed;
+  process.cpu_time = Absent::failed;
+  process.memory_resident = Absent::failed;
+  process.state = process.container = Absent::failed;
+  return process;
+}
+
+struct Receiver {
+  Progress& progress;
+
+  void operator()(wire::Begun& begun) { progress.current = begun.step; }
+  void operator()(wire::Finished& finished) {
+    progress.over.insert(finished.step);
+    progress.current.reset();
+  }
+  void operator()(wire::DeviceCount& devices) {
+    constexpr std::uint64_t most = 4096;  // a driver that says more is not to be believed
+    progress.device_count = static_cast<int>(std::min(devices.count, most));
+  }
+  void operator()(wire::Identified& identified) { progress.identified = std::move(identified); }
+  void operator()(wire::AllDevices& all) { progress.snapshot.devices = std::move(all.devices); }
+  void operator()(wire::CommandOf& command) {
+    for (HostProcess& process : progress.snapshot.processes) {
+      if (process.id.pid == command.pid) process.command = command.command;
+    }
+  }
+  void operator()(wire::UserName& user) {
+    for (HostProcess& process : progress.snapshot.processes) {
+      if (process.uid.get() == user.uid) process.user = user.name;
+    }
+  }
+  void operator()(wire::Done&) { progress.current.reset(); }
+  void operator()(Host& told) {
+    Host& host = progress.snapshot.host;
+    fill(host.name, std::move(told.name));
+    fill(host.kernel, std::move(told.kernel));
+    fill(host.boot_id, std::move(told.boot_id));
+    fill(host.driver_version, std::move(told.driver_version));
+    fill(host.nvml_version, std::move(told.nvml_version));
+    fill(host.cuda_version_supported, std::move(told.cuda_version_supported));
+  }
+  void operator()(Device& device) { put(progress.snapshot.devices, std::move(device)); }
+  void operator()(GpuProcess& process) {
+    progress.snapshot.gpu_processes.push_back(std::move(process));
+  }
+  void operator()(HostProcess& process) { put(progress.snapshot.processes, std::move(process)); }
+  void operator()(Problem& problem) {
+    auto& problems = progress.snapshot.problems;
+    if (std::find(problems.begin(), problems.end(), problem) == problems.end()) {
+      problems.push_back(std::move(problem));
+    }
+  }
+  void operator()(SourceReport& report) {
+    for (SourceReport& known : progress.snapshot.sources) {
+      if (known.source != report.source) continue;
+      known = std::move(report);
+      return;
+    }
+    progress.snapshot.sources.push_back(std::move(report));
+  }
+};
+
+std::string what_of(const Step& step) {
+  switch (step.kind) {
+    case StepKind::nvml_open:
+      return std::string(tr("starting NVIDIA's library"));
+    case StepKind::nvml_device:
+      return trf("asking GPU {}", step.number);
+    case StepKind::pci:
+      return std::string(tr("listing the PCI devices"));
+    case StepKind::host:
+      return std::string(tr("reading the host's name"));
+    case StepKind::process:
+      return trf("reading /proc/{}", step.number);
+    case StepKind::command:
+      return trf("reading the command line of process {}", step.number);
+    case StepKind::user:
+      return trf("asking for the name of user {}", step.number);
+  }
+  return {};
+}
+
+std::string_view source_of(StepKind kind) {
+  switch (kind) {
+    case StepKind::nvml_open:
+    case StepKind::nvml_device:
+      return "nvml";
+    case StepKind::pci:
+      return "pci";
+    case StepKind::host:
+    case StepKind::process:
+    case StepKind::command:
+    case StepKind::user:
+      return "procfs";
+  }
+  return "";
+}
+
+std::string remedy_of(StepKind kind) {
+  switch (kind) {
+    case StepKind::nvml_open:
+    case StepKind::nvml_device:
+      return std::string(tr(
+          "look for \"NVRM\" and \"Xid\" in the kernel log; a device that hangs may need a reset "
+          "or a reboot"));
+    case StepKind::user:
+      return std::string(
+          tr("the directory service does not answer; user numbers are shown instead"));
+    case StepKind::pci:
+    case StepKind::host:
+    case StepKind::process:
+    case StepKind::command:
+      return std::string(tr("the process or the file system behind it is stuck in the kernel"));
+  }
+  return {};
+}
+
+Problem problem_of(const Step& step, const GivenUp& reason) {
+  Problem problem{.source = std::string(source_of(step.kind)), .remedy = remedy_of(step.kind)};
+  const std::string what = what_of(step);
+  switch (reason.why) {
+    case GivenUp::Why::stalled: {
+      const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(reason.waited).count();
+      problem.code = "timeout";
+      problem.message = trf("{}: no answer for {} ms, given up", what, ms);
+      break;
+    }
+    case GivenUp::Why::died:
+      problem.code = "crashed";
+      problem.message = trf("{}: the probe process died of {}", what, reason.how);
+      break;
+    case GivenUp::Why::out_of_time:
+      problem.code = "timeout";
+      problem.message = trf("{}: no time was left for it", what);
+      break;
+  }
+  return problem;
+}
+
+void leave_device_row(Progress& progress, const Step& step, Problem& problem) {
+  if (!progress.identified || progress.identified->index != step.number) return;
+  Device device = progress.identified->device;
+  problem.device = device.id;
+  if (device.unusable_because.empty()) {
+    device.unusable_because = "it does not answer";  // shown through tr()
+  }
+  mark_failed(device);
+  put(progress.snapshot.devices, std::move(device));
+}
+
+}  // namespace
+
+void apply(Progress& progress, wire::Message message) { std::visit(Receiver{progress}, message); }
+
+void give_up(Progress& progress, Step step, const GivenUp& reason) {
+  progress.over.insert(step);
+  progress.given_up.insert(step);
+  if (progress.current == step) progress.current.reset();
+  Problem problem = problem_of(step, reason);
+  switch (step.kind) {
+    case StepKind::nvml_device:
+      leave_device_row(progress, step, problem);
+      break;
+    case StepKind::process:
+      put(progress.snapshot.processes, unread_process(static_cast<pid_t>(step.number)));
+      break;
+    case StepKind::nvml_open:
+    case StepKind::pci:
+    case StepKind::host:
+    case StepKind::command:
+    case StepKind::user:
+      break;
+  }
+  apply(progress, std::move(problem));
+}
+
+void give_up_nvml(Progress& progress, const GivenUp& reason) {
+  for (int i = 0; i < progress.device_count.value_or(0); ++i) {
+    const Step device{StepKind::nvml_device, static_cast<std::uint64_t>(i)};
+    if (!progress.is_over(device)) give_up(progress, device, reason);
+  }
+}
+
+Snapshot finished_snapshot(Progress progress) {
+  Snapshot& snapshot = progress.snapshot;
+  const auto report = [&](const char* source, bool succeeded) {
+    const bool told = std::any_of(snapshot.sources.begin(), snapshot.sources.end(),
+                                  [&](const SourceReport& one) { return one.source == source; });
+    if (!told) snapshot.sources.push_back({.source = source, .succeeded = succeeded});
+  };
+  report("nvml", progress.device_count.has_value());
+  report("pci", false);
+  report("procfs",
+         progress.is_over({StepKind::host, 0}) && !progress.is_given_up({StepKind::host, 0}));
+  // By index, MIG instances after their parent, those without a number last; otherwise as told.
+  const auto place = [](const Device& device) {
+    return std::tuple(device.index.value_or(std::numeric_limits<int>::max()),
+                      device.parent.has_value());
+  };
+  std::stable_sort(snapshot.devices.begin(), snapshot.devices.end(),
+                   [&](const Device& a, const Device& b) { return place(a) < place(b); });
+  std::sort(snapshot.processes.begin(), snapshot.processes.end(),
+            [](const HostProcess& a, const HostProcess& b) { return a.id.pid < b.id.pid; });
+  return std::move(snapshot);
+}
+
+}  // namespace berth

@@ -1,0 +1,47 @@
+#pragma once
+// How far a look at the machine has come: what was learned, which steps are over, which one is
+// going on. Both sides of the pipe keep one and change it by the same messages, so that a new probe
+// process goes on where one that was given up had stopped. Pure.
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "base/clock.h"
+#include "probe/process/wire.h"
+#include "snapshot/snapshot.h"
+
+namespace berth {
+
+struct Progress {
+  Snapshot snapshot;
+  std::set<wire::Step> over;      // finished or given up: not asked again
+  std::set<wire::Step> given_up;  // a part of `over`
+  std::optional<wire::Step> current;
+  std::optional<int> device_count;             // once the driver has told
+  std::optional<wire::Identified> identified;  // the device being asked
+
+  [[nodiscard]] bool is_over(wire::Step step) const { return over.contains(step); }
+  [[nodiscard]] bool is_given_up(wire::Step step) const { return given_up.contains(step); }
+};
+
+/// What a message adds.
+void apply(Progress& progress, wire::Message message);
+
+/// Why a step is not waited for any longer.
+struct GivenUp {
+  enum class Why { stalled, died, out_of_time } why = Why::stalled;
+  Duration waited{};  // stalled: for so long
+  std::string how;    // died: "signal 11"
+};
+
+/// Leaves a step out for good: what it would have told is `failed`, and a Problem says why.
+void give_up(Progress& progress, wire::Step step, const GivenUp& reason);
+
+/// Gives up whatever NVIDIA's driver still was to be asked.
+void give_up_nvml(Progress& progress, const GivenUp& reason);
+
+/// The snapshot in its promised order, each source's success told.
+[[nodiscard]] Snapshot finished_snapshot(Progress progress);
+
+}  // namespace berth

@@ -1,0 +1,224 @@
+#include "probe/process/watch.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/process.h"
+#include "base/tr.h"
+
+namespace berth {
+
+namespace {
+
+using std::chrono::milliseconds;
+using wire::StepKind;
+
+/// A probe process must hold neither a lease nor a terminal: it may live on for ever.
+void keep_only(int pipe) {
+  constexpr long close_range_number = 436;  // x86-64 and arm64
+  constexpr int own_pipe = 3;
+  if (pipe != own_pipe) ::dup2(pipe, own_pipe);
+  if (::syscall(close_range_number, own_pipe + 1, ~0U, 0) != 0) {  // before Linux 5.9
+    for (int fd = own_pipe + 1; fd < ::sysconf(_SC_OPEN_MAX); ++fd) ::close(fd);
+  }
+  const int null = ::open("/dev/null", O_RDWR);
+  for (int fd = 0; fd <= 2 && null >= 0; ++fd) ::dup2(null, fd);
+  if (null > own_pipe) ::close(null);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+struct Child {
+  pid_t pid = 0;
+  Fd pipe;
+};
+
+Result<Child> start_child(const Ask& ask, const Progress& so_far) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail_system("make a pipe", errno);
+  Fd reader(ends[0]);
+  const Fd writer(ends[1]);
+  const auto pid = fork_process([&] {
+    keep_only(writer.get());
+    Progress progress = so_far;
+    Teller teller(progress, [](std::string_view bytes) { return write_all(3, bytes).has_value(); });
+    ask(teller);
+    return 0;
+  });
+  if (!pid) return std::unexpected(pid.error());
+  return Child{.pid = *pid, .pipe = std::move(reader)};
+}
+
+enum class Heard { all, silence, end, garbage };
+
+/// Waits for bytes; false: none came in time.
+bool wait_for_bytes(int fd, Clock& clock, Instant until) {
+  while (true) {
+    const Duration left = std::max(until - clock.now(), Duration{0});
+    const auto ms = std::chrono::ceil<milliseconds>(left).count();
+    pollfd wanted{.fd = fd, .events = POLLIN, .revents = 0};
+    const int ready = ::poll(&wanted, 1, static_cast<int>(ms));
+    if (ready > 0) return true;
+    if (ready == 0) return false;  // whatever the clock says: a fake one stands still
+    if (errno != EINTR) return true;
+  }
+}
+
+class Watcher {
+ public:
+  Watcher(const Ask& ask, Snapshot start, const Patience& patience, Clock& clock)
+      : ask_(ask), patience_(patience), clock_(clock), began_(clock.now()) {
+    progress_.snapshot = std::move(start);
+  }
+
+  Snapshot watch() {
+    while (true) {
+      auto child = start_child(ask_, progress_);
+      if (!child) {
+        apply(progress_, Problem{.source = "probe",
+                                 .code = "no_process",
+                                 .message = child.error().message(),
+                                 .remedy = std::string(tr("too many processes? see ulimit -u"))});
+        break;
+      }
+      progress_.current.reset();
+      const Heard heard = listen(*child);
+      const GivenUp reason = end(*child, heard);
+      if (heard == Heard::all) break;
+      // Nothing was begun that could be left out: the next one would fare no better.
+      if (!progress_.current) {
+        tell_of_nothing(reason);
+        break;
+      }
+      leave_out(*progress_.current, reason);
+      if (is_over(end_of_all())) break;
+    }
+    if (is_over(end_of_all())) {
+      give_up_nvml(progress_, {.why = GivenUp::Why::out_of_time});
+    }
+    return finished_snapshot(std::move(progress_));
+  }
+
+ private:
+  [[nodiscard]] Instant end_of_all() const { return began_ + patience_.whole; }
+  /// What the driver may take of the time, so that PCI and /proc get their turn.
+  [[nodiscard]] Instant end_of_nvml() const { return began_ + patience_.whole * 3 / 4; }
+  [[nodiscard]] bool is_over(Instant end) const { return clock_.now() >= end; }
+
+  /// Until when the step that is going on may be silent.
+  [[nodiscard]] Instant limit() const {
+    // Without persistence mode the driver wakes every card up while its library starts: seconds.
+    const bool opening = progress_.current && progress_.current->kind == StepKind::nvml_open;
+    const bool nvml =
+        opening || (progress_.current && progress_.current->kind == StepKind::nvml_device);
+    const Instant end = nvml ? end_of_nvml() : end_of_all();
+    if (opening) return end;
+    // Each that hangs shortens what the next may take, so that many hanging devices all get asked.
+    const Duration left = std::max(end - clock_.now(), Duration{0});
+    const Duration share = std::max<Duration>(left / 3, milliseconds(100));
+    const Duration silence = stalls_ == 0 ? patience_.stall : std::min(patience_.stall, share);
+    return std::min(end, clock_.now() + silence);
+  }
+
+  Heard listen(const Child& child) {
+    wire::Unpacker unpacker;
+    std::array<char, 65536> block;
+    while (true) {
+      heard_last_ = clock_.now();
+      if (!wait_for_bytes(child.pipe.get(), clock_, limit())) return Heard::silence;
+      const ssize_t got = ::read(child.pipe.get(), block.data(), block.size());
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return Heard::end;
+      unpacker.feed(std::string_view(block.data(), static_cast<std::size_t>(got)));
+      while (auto message = unpacker.next()) {
+        const bool done = std::holds_alternative<wire::Done>(*message);
+        apply(progress_, std::move(*message));
+        if (done) return Heard::all;
+      }
+      if (unpacker.is_broken()) return Heard::garbage;
+      if (is_over(end_of_all())) return Heard::silence;
+    }
+  }
+
+  /// Ends the child, waits a moment for it at most, and says what happened.
+  GivenUp end(const Child& child, Heard heard) {
+    if (heard == Heard::silence || heard == Heard::garbage) {
+      ++stalls_;
+      kill(child.pid);
+    }
+    const Duration moment =
+        heard == Heard::silence ? Duration(milliseconds(10)) : Duration(milliseconds(100));
+    if (const auto pidfd = open_pidfd(child.pid)) {
+      static_cast<void>(wait_for_bytes(pidfd->get(), clock_, clock_.now() + moment));
+    }
+    const auto ended = reap_if_ended(child.pid);
+    if (heard == Heard::silence) {
+      return {.why = GivenUp::Why::stalled, .waited = clock_.now() - heard_last_};
+    }
+    GivenUp died{.why = GivenUp::Why::died};
+    if (heard == Heard::garbage) {
+      died.how = tr("bytes that are not its own in its pipe");
+    } else if (ended && *ended && (*ended)->signal != 0) {
+      died.how = trf("signal {}", (*ended)->signal);
+    } else if (ended && *ended) {
+      died.how = trf("exit code {}", (*ended)->code);
+    } else {
+      died.how = tr("an unknown cause");
+    }
+    return died;
+  }
+
+  void kill(pid_t pid) const {
+    if (patience_.kill) {
+      patience_.kill(pid);
+    } else {
+      // Its own child, not yet reaped: the pid cannot be another's.
+      static_cast<void>(send_signal({.pid = pid}, SIGKILL));
+    }
+  }
+
+  void leave_out(wire::Step step, const GivenUp& reason) {
+    give_up(progress_, step, reason);
+    if (step.kind == StepKind::nvml_open) {
+      give_up_nvml(progress_, {.why = GivenUp::Why::out_of_time});
+    }
+    if (step.kind == StepKind::nvml_device && is_over(end_of_nvml())) {
+      give_up_nvml(progress_, {.why = GivenUp::Why::out_of_time});
+    }
+  }
+
+  void tell_of_nothing(const GivenUp& reason) {
+    apply(progress_, Problem{.source = "probe",
+                             .code = reason.why == GivenUp::Why::died ? "crashed" : "timeout",
+                             .message = reason.why == GivenUp::Why::died
+                                            ? trf("the probe process died of {}", reason.how)
+                                            : std::string(tr("the probe process did not answer"))});
+  }
+
+  const Ask& ask_;
+  const Patience& patience_;
+  Clock& clock_;
+  Instant began_;
+  Instant heard_last_{};
+  Progress progress_;
+  int stalls_ = 0;
+};
+
+}  // namespace
+
+Snapshot watch(const Ask& ask, Snapshot start, const Patience& patience, Clock& clock) {
+  return Watcher(ask, std::move(start), patience, clock).watch();
+}
+
+}  // namespace berth

@@ -1,0 +1,28 @@
+#pragma once
+// The watching side: forks a probe process, reads what it tells, and does not wait for it longer
+// than it is patient. A process stuck in the kernel cannot be killed, so after SIGKILL nobody
+// waits: a new probe process goes on with what is left.
+
+#include <sys/types.h>
+
+#include <functional>
+
+#include "base/clock.h"
+#include "probe/process/ask.h"
+#include "probe/process/progress.h"
+
+namespace berth {
+
+struct Patience {
+  Duration whole = std::chrono::milliseconds(2500);
+  Duration stall = std::chrono::milliseconds(700);
+  /// Ends a probe process that is given up; replaced in tests by one that cannot.
+  std::function<void(pid_t)> kill;
+};
+
+/// Asks in probe processes until all is told or patience is over. Never fails: what is missing is
+/// in the snapshot's problems.
+[[nodiscard]] Snapshot watch(const Ask& ask, Snapshot start, const Patience& patience,
+                             Clock& clock);
+
+}  // namespace berth

@@ -1,0 +1,237 @@
+// The subject is what happens to real processes that hang or die, so these tests fork; what they
+// wait for is the stall, a few hundredths of a second.
+
+#include "probe/process/watch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+
+#include "base/process.h"
+#include "probe/process/progress.h"
+
+namespace berth {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using wire::Step;
+using wire::StepKind;
+
+constexpr Step open_step{StepKind::nvml_open, 0};
+Step device_step(std::uint64_t index) { return {StepKind::nvml_device, index}; }
+Step command_step(std::uint64_t pid) { return {StepKind::command, pid}; }
+
+[[noreturn]] void hang() {
+  while (true) ::pause();
+}
+
+Device card(std::uint64_t index) {
+  Device device;
+  device.id = DeviceId("GPU-" + std::to_string(index));
+  device.index = static_cast<int>(index);
+  return device;
+}
+
+void open_with(int count, Teller& teller) {
+  teller.begin(open_step);
+  teller.tell(wire::DeviceCount{static_cast<std::uint64_t>(count)});
+  teller.finish(open_step);
+}
+
+/// A driver with `count` devices, of which some do what `instead` does.
+Ask driver(std::uint64_t count, std::function<void(std::uint64_t)> instead) {
+  return [=](Teller& teller) {
+    open_with(static_cast<int>(count), teller);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      if (teller.progress().is_over(device_step(i))) continue;
+      teller.begin(device_step(i));
+      teller.tell(wire::Identified{i, card(i)});
+      teller.begin(device_step(i));
+      instead(i);
+      Device device = card(i);
+      device.temperature = Celsius(40);
+      teller.tell(device);
+      teller.finish(device_step(i));
+    }
+    teller.done();
+  };
+}
+
+const Patience short_patience{
+    .whole = milliseconds(1500), .stall = milliseconds(60), .kill = nullptr};
+
+Snapshot watched(const Ask& ask, const Patience& patience = short_patience) {
+  SystemClock clock;
+  return watch(ask, Snapshot{.taken = {1}}, patience, clock);
+}
+
+TEST(Watch, AnswersOfAHealthyMachineArriveWhole) {
+  const Snapshot got = watched(driver(3, [](std::uint64_t) {}));
+  ASSERT_EQ(got.devices.size(), 3U);
+  EXPECT_EQ(*got.devices[2].temperature.get(), Celsius(40));
+  EXPECT_THAT(got.problems, IsEmpty());
+  EXPECT_EQ(got.taken, WallTime{1});
+}
+
+TEST(Watch, DeviceThatHangsIsOneRowAndTheOthersAreShown) {
+  const Snapshot got = watched(driver(4, [](std::uint64_t i) {
+    if (i == 1) hang();
+  }));
+  ASSERT_EQ(got.devices.size(), 4U);
+  EXPECT_EQ(got.devices[1].temperature, Reading<Celsius>(Absent::failed));
+  EXPECT_FALSE(got.devices[1].unusable_because.empty());
+  EXPECT_EQ(*got.devices[3].temperature.get(), Celsius(40));
+  ASSERT_EQ(got.problems.size(), 1U);
+  EXPECT_EQ(got.problems[0].code, "timeout");
+  EXPECT_EQ(got.problems[0].device, DeviceId("GPU-1"));
+  EXPECT_THAT(got.problems[0].message, HasSubstr("GPU 1"));
+}
+
+TEST(Watch, ProbeProcessThatCannotBeKilledIsNotWaitedFor) {
+  std::vector<pid_t> left;
+  const Patience patience{.whole = milliseconds(1500),
+                          .stall = milliseconds(50),
+                          .kill = [&](pid_t pid) { left.push_back(pid); }};
+  SystemClock clock;
+  const Instant began = clock.now();
+  const Snapshot got = watched(driver(2,
+                                      [](std::uint64_t i) {
+                                        if (i == 0) hang();
+                                      }),
+                               patience);
+  EXPECT_LT(clock.now() - began, milliseconds(1000));
+  EXPECT_EQ(*got.devices.at(1).temperature.get(), Celsius(40));
+  ASSERT_EQ(left.size(), 1U);
+  ASSERT_TRUE(send_signal({.pid = left[0]}, SIGKILL));
+  EXPECT_EQ(reap(left[0])->signal, SIGKILL);
+}
+
+TEST(Watch, EverythingThatHangsEndsWithinPatience) {
+  const Patience patience{.whole = milliseconds(400), .stall = milliseconds(100), .kill = nullptr};
+  SystemClock clock;
+  const Instant began = clock.now();
+  const Snapshot got = watched(driver(64, [](std::uint64_t) { hang(); }), patience);
+  EXPECT_LT(clock.now() - began, milliseconds(1200));
+  const auto names_a_gpu = [](const Problem& problem) {
+    return problem.message.starts_with("asking GPU ");
+  };
+  EXPECT_EQ(std::count_if(got.problems.begin(), got.problems.end(), names_a_gpu), 64);
+}
+
+TEST(Watch, CrashInTheVendorsLibraryIsAProblemOfThatDevice) {
+  const Snapshot got = watched(driver(3, [](std::uint64_t i) {
+    if (i == 2) ::raise(SIGKILL);
+  }));
+  ASSERT_EQ(got.problems.size(), 1U);
+  EXPECT_EQ(got.problems[0].code, "crashed");
+  EXPECT_THAT(got.problems[0].message, HasSubstr("signal 9"));
+  EXPECT_EQ(got.problems[0].device, DeviceId("GPU-2"));
+  EXPECT_EQ(got.devices.size(), 3U);
+}
+
+TEST(Watch, LibraryThatExitsTheProcessIsAProblem) {
+  const Snapshot got = watched(driver(2, [](std::uint64_t i) {
+    if (i == 0) ::_exit(3);
+  }));
+  ASSERT_EQ(got.problems.size(), 1U);
+  EXPECT_THAT(got.problems[0].message, HasSubstr("exit code 3"));
+  EXPECT_EQ(*got.devices.at(1).temperature.get(), Celsius(40));
+}
+
+TEST(Watch, GarbageInThePipeCostsTheStepThatWroteIt) {
+  const Snapshot got = watched(driver(2, [](std::uint64_t i) {
+    const std::string_view garbage = "Segmentation fault, core dumped, have a nice day";
+    if (i == 0 && ::write(3, garbage.data(), garbage.size()) > 0) hang();
+  }));
+  ASSERT_EQ(got.problems.size(), 1U);
+  EXPECT_EQ(got.problems[0].code, "crashed");
+  EXPECT_EQ(*got.devices.at(1).temperature.get(), Celsius(40));
+}
+
+TEST(Watch, ProcessThatDiesBeforeItBeginsIsAskedNoSecondTime) {
+  const Snapshot got = watched([](Teller&) { ::_exit(9); });
+  ASSERT_EQ(got.problems.size(), 1U);
+  EXPECT_EQ(got.problems[0].source, "probe");
+  EXPECT_EQ(got.problems[0].code, "crashed");
+}
+
+TEST(Watch, LibraryThatNeverStartsLeavesTimeForTheOthers) {
+  const Patience patience{.whole = milliseconds(120), .stall = milliseconds(50), .kill = nullptr};
+  const Ask ask = [](Teller& teller) {
+    if (!teller.progress().is_over(open_step)) {
+      teller.begin(open_step);
+      hang();
+    }
+    teller.begin({StepKind::pci, 0});
+    teller.tell(card(7));
+    teller.tell(SourceReport{"pci", true});
+    teller.finish({StepKind::pci, 0});
+    teller.done();
+  };
+  const Snapshot got = watched(ask, patience);
+  EXPECT_EQ(got.devices.size(), 1U);
+  EXPECT_THAT(got.sources, testing::Contains(SourceReport{"nvml", false}));
+  EXPECT_THAT(got.sources, testing::Contains(SourceReport{"pci", true}));
+}
+
+TEST(Watch, CommandOfAStuckProcessCostsOnlyThatCommand) {
+  const Ask ask = [](Teller& teller) {
+    for (const pid_t pid : {10, 11}) {
+      const Step read{StepKind::process, static_cast<std::uint64_t>(pid)};
+      if (teller.progress().is_over(read)) continue;
+      teller.begin(read);
+      HostProcess process{.id = {pid, 5}};
+      process.executable_name = std::string("python");
+      process.command = Absent::failed;
+      teller.tell(process);
+      teller.finish(read);
+    }
+    for (const std::uint64_t pid : {10U, 11U}) {
+      if (teller.progress().is_over(command_step(pid))) continue;
+      teller.begin(command_step(pid));
+      if (pid == 10) hang();
+      teller.tell(wire::CommandOf{static_cast<pid_t>(pid), std::vector<std::string>{"ls"}});
+      teller.finish(command_step(pid));
+    }
+    teller.done();
+  };
+  const Snapshot got = watched(ask);
+  ASSERT_EQ(got.processes.size(), 2U);
+  EXPECT_EQ(*got.processes[0].executable_name.get(), "python");
+  EXPECT_EQ(got.processes[0].command, Reading<std::vector<std::string>>(Absent::failed));
+  EXPECT_EQ(got.processes[1].command.get()->at(0), "ls");
+  EXPECT_THAT(got.problems.at(0).message, HasSubstr("10"));
+}
+
+TEST(Watch, ProbeProcessHoldsNoDescriptorOfItsParent) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  const Ask ask = [&](Teller& teller) {
+    for (const int fd : ends) {
+      if (fd > 3 && ::close(fd) == 0) ::_exit(1);
+    }
+    if (::isatty(0) != 0 || ::isatty(1) != 0) ::_exit(2);
+    teller.done();
+  };
+  EXPECT_THAT(watched(ask).problems, IsEmpty());
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+TEST(Watch, FakeClockThatStandsStillDoesNotWaitForEver) {
+  FakeClock clock;
+  const Ask ask = driver(2, [](std::uint64_t i) {
+    if (i == 0) hang();
+  });
+  const Snapshot got = watch(ask, Snapshot{}, short_patience, clock);
+  EXPECT_EQ(got.devices.size(), 2U);
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,99 @@
+#pragma once
+// What the probe process writes into its pipe: messages of a few bytes to a few kilobytes, each
+// with its length in front. Both ends are the same program, so there is no version; but the writer
+// has a vendor's library in its address space and may be cut off anywhere, so the reader believes
+// nothing.
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "snapshot/snapshot.h"
+
+namespace berth::wire {
+
+/// The things that can take for ever, each begun and finished by itself.
+enum class StepKind : std::uint8_t {
+  nvml_open,
+  nvml_device,
+  pci,
+  host,
+  process,
+  command,
+  user,
+};
+struct Step {
+  StepKind kind = StepKind::nvml_open;
+  std::uint64_t number = 0;  // index of a device, pid, uid
+  friend auto operator<=>(const Step&, const Step&) = default;
+};
+
+struct Begun {
+  Step step;
+  friend bool operator==(const Begun&, const Begun&) = default;
+};
+/// Everything that the step has to say has been said.
+struct Finished {
+  Step step;
+  friend bool operator==(const Finished&, const Finished&) = default;
+};
+struct DeviceCount {
+  std::uint64_t count = 0;
+  friend bool operator==(const DeviceCount&, const DeviceCount&) = default;
+};
+/// Who a device is, before anything of it is asked that could hang.
+struct Identified {
+  std::uint64_t index = 0;
+  Device device;
+  friend bool operator==(const Identified&, const Identified&) = default;
+};
+/// Devices as the PCI probe completed them: they replace all that was known.
+struct AllDevices {
+  std::vector<Device> devices;
+  friend bool operator==(const AllDevices&, const AllDevices&) = default;
+};
+struct CommandOf {
+  pid_t pid = 0;
+  Reading<std::vector<std::string>> command;
+  friend bool operator==(const CommandOf&, const CommandOf&) = default;
+};
+struct UserName {
+  uid_t uid = 0;
+  std::string name;
+  friend bool operator==(const UserName&, const UserName&) = default;
+};
+/// The last message: nothing is left to ask.
+struct Done {
+  friend bool operator==(const Done&, const Done&) = default;
+};
+
+using Message =
+    std::variant<Begun, Finished, DeviceCount, Identified, AllDevices, CommandOf, UserName, Done,
+                 Host, Device, GpuProcess, HostProcess, Problem, SourceReport>;
+
+/// The message with its length in front.
+[[nodiscard]] std::string encode(const Message& message);
+/// A message without its length. Nothing: not one.
+[[nodiscard]] std::optional<Message> decode(std::string_view body);
+
+/// Cuts a stream of bytes into messages.
+class Unpacker {
+ public:
+  void feed(std::string_view bytes) { bytes_.append(bytes); }
+  /// The next whole message; nothing: more bytes are needed, or is_broken().
+  [[nodiscard]] std::optional<Message> next();
+  /// The stream is not ours any more: nothing that follows can be believed.
+  [[nodiscard]] bool is_broken() const { return broken_; }
+
+ private:
+  std::string bytes_;
+  std::size_t at_ = 0;
+  bool broken_ = false;
+};
+
+}  // namespace berth::wire

@@ -1,0 +1,192 @@
+#include "probe/procfs/parse.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "base/text.h"
+
+namespace berth::procfs {
+
+namespace {
+
+bool is_hex(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+/// A container's id as tools print it: the first 12 of its 64 digits.
+std::optional<std::string> short_id(std::string_view id) {
+  if (id.size() < 12 || !is_hex(id)) return std::nullopt;
+  return std::string(id.substr(0, 12));
+}
+
+std::string_view without_suffix(std::string_view text, std::string_view suffix) {
+  if (text.ends_with(suffix)) text.remove_suffix(suffix.size());
+  return text;
+}
+
+/// "docker-ID.scope" and what other tools call theirs.
+std::optional<std::string> container_in_scope(std::string_view part) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> tools = {{
+      {"docker-", "docker"},
+      {"libpod-", "podman"},
+      {"cri-containerd-", "containerd"},
+      {"nerdctl-", "containerd"},
+      {"containerd-", "containerd"},
+      {"crio-", "cri-o"},
+  }};
+  for (const auto& [prefix, tool] : tools) {
+    if (!part.starts_with(prefix)) continue;
+    const auto id = short_id(without_suffix(part.substr(prefix.size()), ".scope"));
+    if (id) return std::string(tool) + " " + *id;
+  }
+  return std::nullopt;
+}
+
+/// "kubepods-burstable-pod2f5c_….slice" (systemd) or "pod2f5c-…" below "kubepods".
+std::optional<std::string> pod_in(std::string_view part) {
+  const std::size_t pod = part.starts_with("pod") ? 0 : part.rfind("-pod");
+  if (pod == std::string_view::npos) return std::nullopt;
+  std::string uid(without_suffix(part.substr(pod + (pod == 0 ? 3 : 4)), ".slice"));
+  std::replace(uid.begin(), uid.end(), '_', '-');
+  if (uid.size() < 8) return std::nullopt;
+  return "kubernetes pod " + uid;
+}
+
+std::optional<std::string> slurm_job_in(const std::vector<std::string_view>& parts) {
+  const bool slurm = std::any_of(parts.begin(), parts.end(),
+                                 [](std::string_view part) { return part.starts_with("slurm"); });
+  if (!slurm) return std::nullopt;
+  for (const std::string_view part : parts) {
+    if (!part.starts_with("job_")) continue;
+    if (const auto number = parse_unsigned(part.substr(4))) {
+      return "slurm job " + std::to_string(*number);
+    }
+  }
+  return std::nullopt;
+}
+
+/// The strongest statement of one path, with its rank: the lower, the more it says.
+struct Enclosure {
+  int rank = std::numeric_limits<int>::max();
+  std::string text;
+};
+
+void keep_better(Enclosure& best, int rank, std::optional<std::string> found) {
+  if (found && rank < best.rank) best = {rank, std::move(*found)};
+}
+
+Enclosure enclosure_of(std::string_view path) {
+  const std::vector<std::string_view> parts = split(path, '/');
+  Enclosure best;
+  keep_better(best, 0, slurm_job_in(parts));
+  bool kubernetes = false;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::string_view part = parts[i];
+    kubernetes = kubernetes || part.starts_with("kubepods");
+    if (kubernetes) keep_better(best, 1, pod_in(part));
+    keep_better(best, 2, container_in_scope(part));
+    if (i > 0 && (parts[i - 1] == "docker" || parts[i - 1] == "lxc")) {
+      const auto id = short_id(part);
+      keep_better(best, 3, std::string(parts[i - 1]) + " " + id.value_or(std::string(part)));
+    }
+    if (part.starts_with("lxc.payload.")) {
+      keep_better(best, 3, "lxc " + std::string(part.substr(12)));
+    }
+    if (part.ends_with(".service") && !part.starts_with("user@")) {
+      keep_better(best, 4, "systemd unit " + std::string(part));
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+std::optional<Stat> parse_stat(std::string_view text) {
+  // The command in parentheses may hold parentheses, spaces and line breaks: fields count from the
+  // last ')'.
+  const std::size_t open = text.find('(');
+  const std::size_t close = text.rfind(')');
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open) {
+    return std::nullopt;
+  }
+  const auto fields = split(trimmed(text.substr(close + 1)), ' ');
+  const auto field = [&](std::size_t number) -> std::optional<std::uint64_t> {
+    constexpr std::size_t first = 3;  // the state
+    if (fields.size() <= number - first) return std::nullopt;
+    return parse_unsigned(fields[number - first]);
+  };
+  if (fields.empty() || fields[0].size() != 1) return std::nullopt;
+  const auto parent = field(4);
+  const auto user = field(14);
+  const auto system = field(15);
+  const auto start = field(22);
+  const auto resident = field(24);
+  if (!parent || !user || !system || !start || !resident) return std::nullopt;
+  if (!std::in_range<pid_t>(*parent)) return std::nullopt;
+  return Stat{.comm = std::string(text.substr(open + 1, close - open - 1)),
+              .state = fields[0][0],
+              .parent = static_cast<pid_t>(*parent),
+              .user_ticks = *user,
+              .system_ticks = *system,
+              .start_ticks = *start,
+              .resident_pages = *resident};
+}
+
+std::vector<std::string> parse_cmdline(std::string_view text) {
+  while (text.ends_with('\0')) text.remove_suffix(1);
+  if (text.empty()) return {};
+  const bool rewritten = text.find('\0') == std::string_view::npos;
+  std::vector<std::string> words;
+  for (const std::string_view word : split(text, rewritten ? ' ' : '\0')) words.emplace_back(word);
+  return words;
+}
+
+std::optional<uid_t> parse_status_uid(std::string_view text) {
+  // "Name:" comes first and its value has line breaks escaped by the kernel.
+  constexpr std::string_view key = "\nUid:\t";
+  const std::size_t at = text.find(key);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = text.substr(at + key.size());
+  const auto uid = parse_unsigned(rest.substr(0, rest.find_first_of("\t\n")));
+  if (!uid || !std::in_range<uid_t>(*uid)) return std::nullopt;
+  return static_cast<uid_t>(*uid);
+}
+
+std::optional<std::int64_t> parse_boot_time(std::string_view text) {
+  constexpr std::string_view key = "btime ";
+  const std::size_t at = text.starts_with(key) ? 0 : text.find("\nbtime ");
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = text.substr(at + key.size() + (at == 0 ? 0 : 1));
+  const auto seconds = parse_signed(rest.substr(0, rest.find('\n')));
+  constexpr std::int64_t year_10000 = 253'402'300'800;
+  if (!seconds || *seconds < 0 || *seconds > year_10000) return std::nullopt;
+  return seconds;
+}
+
+std::optional<std::string> user_in_passwd(std::string_view text, uid_t uid) {
+  for (const std::string_view line : split(text, '\n')) {
+    const auto fields = split(line, ':');
+    if (fields.size() < 4 || fields[0].empty()) continue;
+    if (parse_unsigned(fields[2]) == uid) return std::string(fields[0]);
+  }
+  return std::nullopt;
+}
+
+std::string container_in_cgroup(std::string_view text) {
+  Enclosure best;
+  for (const std::string_view line : split(text, '\n')) {
+    // "hierarchy:controllers:path", where the path may hold colons.
+    const std::size_t first = line.find(':');
+    if (first == std::string_view::npos) continue;
+    const std::size_t second = line.find(':', first + 1);
+    if (second == std::string_view::npos) continue;
+    Enclosure here = enclosure_of(line.substr(second + 1));
+    if (here.rank < best.rank) best = std::move(here);
+  }
+  return best.text;
+}
+
+}  // namespace berth::procfs

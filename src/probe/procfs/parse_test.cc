@@ -1,0 +1,137 @@
+#include "probe/procfs/parse.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace berth::procfs {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using namespace std::string_literals;
+
+const std::string after_comm =
+    " S 21850 21871 21790 34816 21871 4194304 99 0 1 0 1500 250 0 0 20 0 64 0 8800000 999 4500 "
+    "18446744073709551615 0 0\n";
+
+TEST(ParseStat, ReadsWhatIsAskedOfIt) {
+  const auto stat = parse_stat("21871 (python)" + after_comm);
+  ASSERT_TRUE(stat);
+  EXPECT_EQ(stat->comm, "python");
+  EXPECT_EQ(stat->state, 'S');
+  EXPECT_EQ(stat->parent, 21850);
+  EXPECT_EQ(stat->user_ticks, 1500U);
+  EXPECT_EQ(stat->system_ticks, 250U);
+  EXPECT_EQ(stat->start_ticks, 8'800'000U);
+  EXPECT_EQ(stat->resident_pages, 4500U);
+}
+
+TEST(ParseStat, CommandMayHoldParenthesesAndLineBreaks) {
+  const auto stat = parse_stat("7 (a) R 1 (\n) Z)" + after_comm);
+  ASSERT_TRUE(stat);
+  EXPECT_EQ(stat->comm, "a) R 1 (\n) Z");
+  EXPECT_EQ(stat->parent, 21850);
+}
+
+TEST(ParseStat, RefusesWhatIsNoSuchLine) {
+  for (const std::string& text :
+       {""s, ")("s, "1 (x)"s, "1 (x) "s, "1 (x) S"s, "1 (x) S 1 2 3"s, "1 x S 1"s,
+        "7 (x) SS" + after_comm.substr(2), "7 (x) S 99999999999" + after_comm.substr(8),
+        "7 (x) S -1" + after_comm.substr(8), std::string(1 << 20, '('), std::string(1 << 20, ')'),
+        "1 (x" + std::string(1 << 20, ' ')}) {
+    EXPECT_FALSE(parse_stat(text)) << text.substr(0, 80);
+  }
+}
+
+TEST(ParseCmdline, WordsEndWithNul) {
+  EXPECT_THAT(parse_cmdline("python\0train.py\0\0--x=\0"s),
+              ElementsAre("python", "train.py", "", "--x="));
+  EXPECT_THAT(parse_cmdline("one"), ElementsAre("one"));
+}
+
+TEST(ParseCmdline, RewrittenTitleIsSplitSoThatSecretsInItAreSeen) {
+  EXPECT_THAT(parse_cmdline("server --token abc\0\0\0"s), ElementsAre("server", "--token", "abc"));
+}
+
+TEST(ParseCmdline, ZombieHasNone) {
+  EXPECT_THAT(parse_cmdline(""), IsEmpty());
+  EXPECT_THAT(parse_cmdline("\0\0"s), IsEmpty());
+}
+
+TEST(ParseStatus, ReadsTheRealUser) {
+  EXPECT_EQ(parse_status_uid("Name:\tx\nState:\tS\nUid:\t1001\t0\t0\t0\nGid:\t7\n"), 1001U);
+}
+
+TEST(ParseStatus, RefusesAMissingOrWrongUser) {
+  for (const std::string_view text : {"", "Name:\tUid:\t3\n", "\nUid:\t", "\nUid:\t-1\t",
+                                      "\nUid:\t4294967296\t", "\nUid:\tx\t"}) {
+    EXPECT_FALSE(parse_status_uid(text)) << text;
+  }
+}
+
+TEST(ParseBootTime, FindsItsLine) {
+  EXPECT_EQ(parse_boot_time("cpu 1 2\nintr 1\nbtime 1760000000\nprocesses 1\n"), 1'760'000'000);
+  EXPECT_EQ(parse_boot_time("btime 5"), 5);
+  EXPECT_FALSE(parse_boot_time("cpu 1 2\n"));
+  EXPECT_FALSE(parse_boot_time("btime -7\n"));
+  EXPECT_FALSE(parse_boot_time("btime 999999999999999999\n"));
+}
+
+TEST(UserInPasswd, FindsTheFirstEntryOfTheNumber) {
+  const std::string_view text =
+      "root:x:0:0:root:/root:/bin/sh\n\nbroken\nalice:x:1001:1001::/home/alice:\n"
+      "alias:x:1001:1::/:\n:x:1002:1::/:\n";
+  EXPECT_EQ(user_in_passwd(text, 1001), "alice");
+  EXPECT_EQ(user_in_passwd(text, 0), "root");
+  EXPECT_FALSE(user_in_passwd(text, 1002));
+  EXPECT_FALSE(user_in_passwd(text, 77));
+  EXPECT_FALSE(user_in_passwd("+::::::", 0));
+}
+
+constexpr std::string_view id64 =
+    "1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f809";
+
+struct Case {
+  std::string text;
+  std::string container;
+};
+class ContainerInCgroup : public testing::TestWithParam<Case> {};
+
+TEST_P(ContainerInCgroup, SaysWhatEnclosesTheProcess) {
+  EXPECT_EQ(container_in_cgroup(GetParam().text), GetParam().container) << GetParam().text;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Texts, ContainerInCgroup,
+    testing::Values(
+        Case{"0::/user.slice/user-1001.slice/session-3.scope\n", ""},
+        Case{"0::/user.slice/user-1001.slice/user@1001.service/app.slice/x.scope\n", ""},
+        Case{"0::/\n", ""}, Case{"", ""}, Case{"no colons", ""}, Case{"0:", ""}, Case{"0::", ""},
+        Case{"0::/system.slice/docker-" + std::string(id64) + ".scope\n", "docker 1a2b3c4d5e6f"},
+        Case{"12:memory:/docker/" + std::string(id64) + "\n1:name=systemd:/\n",
+             "docker 1a2b3c4d5e6f"},
+        Case{"0::/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" +
+                 std::string(id64) + ".scope/container\n",
+             "podman 1a2b3c4d5e6f"},
+        Case{"0::/system.slice/nerdctl-" + std::string(id64) + ".scope\n",
+             "containerd 1a2b3c4d5e6f"},
+        Case{"0::/kubepods.slice/kubepods-burstable.slice/"
+             "kubepods-burstable-pod2f5c1d3e_0000_4b1c_8d3f_112233445566.slice/cri-containerd-" +
+                 std::string(id64) + ".scope\n",
+             "kubernetes pod 2f5c1d3e-0000-4b1c-8d3f-112233445566"},
+        Case{"4:devices:/kubepods/besteffort/pod2f5c1d3e-0000-4b1c-8d3f-112233445566/" +
+                 std::string(id64) + "\n",
+             "kubernetes pod 2f5c1d3e-0000-4b1c-8d3f-112233445566"},
+        Case{"9:freezer:/slurm/uid_1001/job_42/step_0\n1:name=systemd:/system.slice/slurmd.service",
+             "slurm job 42"},
+        Case{"0::/system.slice/slurmstepd.scope/job_42/step_batch/user/task_0\n", "slurm job 42"},
+        Case{"0::/system.slice/ollama.service\n", "systemd unit ollama.service"},
+        Case{"0::/lxc.payload.box/init.scope\n", "lxc box"},
+        Case{"0::/home/job_42/docker-nothex.scope\n", ""}));
+
+TEST(ContainerInCgroup, HugeTextIsReadInTime) {
+  EXPECT_EQ(container_in_cgroup("0::/" + std::string(1 << 20, '/')), "");
+}
+
+}  // namespace
+}  // namespace berth::procfs

@@ -1,0 +1,186 @@
+#include "probe/procfs/procfs_probe.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include "base/fd.h"
+#include "base/process.h"
+#include "base/text.h"
+
+namespace berth {
+
+namespace {
+
+Absent why_of(const Error& error) {
+  return error.code() == ErrorCode::no_permission ? Absent::no_permission : Absent::failed;
+}
+
+void set_all_absent(HostProcess& process, Absent why) {
+  process.uid = why;
+  process.user = why;
+  process.command = why;
+  process.executable_name = why;
+  process.started = why;
+  process.cpu_time = why;
+  process.memory_resident = why;
+  process.state = why;
+  process.container = why;
+}
+
+Reading<std::string> first_line(const std::string& path) {
+  const auto text = read_file(path);
+  if (!text) return why_of(text.error());
+  return std::string(trimmed(*text));
+}
+
+}  // namespace
+
+ProcfsProbe::ProcfsProbe(ProcfsSource source, std::int64_t ticks_per_second)
+    : source_(std::move(source)), ticks_per_second_(ticks_per_second) {}
+
+std::string ProcfsProbe::path_of(pid_t pid, std::string_view file) const {
+  std::string path = source_.proc;
+  path += '/';
+  path += std::to_string(pid);
+  path += '/';
+  path += file;
+  return path;
+}
+
+const ProcfsProbe::StatRead& ProcfsProbe::stat_of(pid_t pid) {
+  const auto known = stats_.find(pid);
+  if (known != stats_.end()) return known->second;
+  StatRead read;
+  const auto text = read_file(path_of(pid, "stat"));
+  if (text) {
+    read.stat = procfs::parse_stat(*text);
+  } else {
+    read.why = why_of(text.error());
+    // A /proc mounted with hidepid=2 denies that others' processes exist; a pidfd can be had.
+    const bool hidden = text.error().code() == ErrorCode::not_found && source_.proc == "/proc" &&
+                        open_pidfd(pid).has_value();
+    if (hidden) read.why = Absent::no_permission;
+  }
+  return stats_.emplace(pid, std::move(read)).first->second;
+}
+
+std::vector<pid_t> ProcfsProbe::ancestors_of(pid_t first_parent) {
+  constexpr std::size_t deepest = 256;  // a /proc that changes while being read could go in circles
+  std::vector<pid_t> ancestors;
+  for (pid_t pid = first_parent; pid > 0 && ancestors.size() < deepest;) {
+    ancestors.push_back(pid);
+    const StatRead& parent = stat_of(pid);
+    if (!parent.stat) break;
+    pid = parent.stat->parent;
+  }
+  return ancestors;
+}
+
+HostProcess ProcfsProbe::look_at(pid_t pid) {
+  HostProcess process;
+  process.id.pid = pid;
+  const StatRead read = stat_of(pid);
+  if (!read.stat) {
+    set_all_absent(process, read.why);
+    return process;
+  }
+  const procfs::Stat& stat = *read.stat;
+  process.id.start_ticks = stat.start_ticks;
+  process.ancestors = ancestors_of(stat.parent);
+  process.executable_name = stat.comm;
+  process.state = std::string(1, stat.state);
+  process.cpu_time = Milliseconds(static_cast<std::int64_t>(stat.user_ticks + stat.system_ticks) *
+                                  1000 / ticks_per_second_);
+  static const auto page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  process.memory_resident = Bytes(stat.resident_pages * page_bytes);
+  process.command = Absent::failed;  // until asked for
+
+  if (!boot_seconds_) {
+    const auto text = read_file(source_.proc + "/stat", 16 << 20);
+    boot_seconds_ = text ? procfs::parse_boot_time(*text) : std::nullopt;
+  }
+  process.started = Absent::failed;
+  if (boot_seconds_) {
+    process.started = WallTime{*boot_seconds_ * 1000 + static_cast<std::int64_t>(stat.start_ticks) *
+                                                           1000 / ticks_per_second_};
+  }
+  const auto status = read_file(path_of(pid, "status"));
+  const auto uid = status ? procfs::parse_status_uid(*status) : std::nullopt;
+  process.uid =
+      uid ? Reading<uid_t>(*uid) : Reading<uid_t>(status ? Absent::failed : why_of(status.error()));
+  process.user =
+      uid ? Reading<std::string>(std::to_string(*uid)) : Reading<std::string>(process.uid.why());
+  const auto cgroup = read_file(path_of(pid, "cgroup"));
+  process.container = cgroup ? Reading<std::string>(procfs::container_in_cgroup(*cgroup))
+                             : Reading<std::string>(why_of(cgroup.error()));
+  return process;
+}
+
+Reading<std::vector<std::string>> ProcfsProbe::command_of(pid_t pid) const {
+  const auto text = read_file(path_of(pid, "cmdline"), 4 << 20);
+  if (!text) return why_of(text.error());
+  const std::vector<std::string> words = procfs::parse_cmdline(*text);
+  if (words.empty()) return Absent::unsupported;  // a zombie, or a thread of the kernel
+  return masked_command(words);
+}
+
+std::optional<std::string> ProcfsProbe::local_user(uid_t uid) {
+  if (!passwd_) passwd_ = read_file(source_.passwd, 16 << 20).value_or(std::string());
+  return procfs::user_in_passwd(*passwd_, uid);
+}
+
+std::optional<std::string> ProcfsProbe::directory_user(uid_t uid) {
+  passwd entry{};
+  passwd* found = nullptr;
+  std::array<char, 16384> buffer;
+  if (::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) != 0) return std::nullopt;
+  if (found == nullptr || found->pw_name == nullptr) return std::nullopt;
+  return std::string(found->pw_name);
+}
+
+std::string ProcfsProbe::user_name(uid_t uid) {
+  const auto known = users_.find(uid);
+  if (known != users_.end()) return known->second;
+  auto name = local_user(uid);
+  if (!name) name = directory_user(uid);
+  return users_.emplace(uid, name.value_or(std::to_string(uid))).first->second;
+}
+
+void ProcfsProbe::observe_host(Host& host) const {
+  const std::string kernel = source_.proc + "/sys/kernel/";
+  if (!host.name.get()) host.name = first_line(kernel + "hostname");
+  if (!host.kernel.get()) host.kernel = first_line(kernel + "osrelease");
+  if (!host.boot_id.get()) host.boot_id = first_line(source_.proc + "/sys/kernel/random/boot_id");
+}
+
+void ProcfsProbe::observe(Snapshot& snapshot) {
+  begin_look();
+  observe_host(snapshot.host);
+  snapshot.processes.clear();
+  for (const pid_t pid : pids_named_by(snapshot, snapshot.claims)) {
+    HostProcess process = look_at(pid);
+    if (process.uid.get()) {
+      process.command = command_of(pid);
+      process.user = user_name(*process.uid.get());
+    }
+    snapshot.processes.push_back(std::move(process));
+  }
+  snapshot.sources.push_back({.source = "procfs", .succeeded = snapshot.host.boot_id.has_value()});
+}
+
+std::vector<pid_t> pids_named_by(const Snapshot& snapshot, const std::vector<Claim>& claims) {
+  std::set<pid_t> pids;
+  for (const GpuProcess& process : snapshot.gpu_processes) pids.insert(process.pid);
+  for (const Claim& claim : claims) {
+    if (claim.job) pids.insert(claim.job->pid);
+    if (claim.keeper.pid > 0) pids.insert(claim.keeper.pid);
+  }
+  return {pids.begin(), pids.end()};
+}
+
+}  // namespace berth

@@ -1,0 +1,73 @@
+#pragma once
+// ProcfsProbe: who the processes on the devices are, as /proc and the passwd file say. Reading a
+// command line can block for ever (the process's memory is locked by a thread that is stuck), and
+// so can asking a directory service for a name; each is therefore a step of its own, which the
+// probe process (probe/process) can leave out.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "probe/procfs/parse.h"
+#include "snapshot/probe.h"
+
+namespace berth {
+
+struct ProcfsSource {
+  std::string proc = "/proc";
+  std::string passwd = "/etc/passwd";
+};
+
+class ProcfsProbe final : public Probe {
+ public:
+  /// `ticks_per_second`: of the kernel's clock in /proc/PID/stat, 100 on every Linux.
+  explicit ProcfsProbe(ProcfsSource source, std::int64_t ticks_per_second = 100);
+
+  [[nodiscard]] std::string_view name() const override { return "procfs"; }
+  /// All processes that the snapshot's devices and claims name. May block.
+  void observe(Snapshot& snapshot) override;
+
+  /// Host name, kernel and boot id, where not known yet.
+  void observe_host(Host& host) const;
+
+  /// Without its command and with the user's number as the name. A process that has gone, or that
+  /// may not be seen, says so in its readings.
+  [[nodiscard]] HostProcess look_at(pid_t pid);
+  /// Masked. May block for as long as the process is stuck.
+  [[nodiscard]] Reading<std::vector<std::string>> command_of(pid_t pid) const;
+  /// From the passwd file; nothing: not there.
+  [[nodiscard]] std::optional<std::string> local_user(uid_t uid);
+  /// From the directory services that the machine is set up for. May block for very long.
+  [[nodiscard]] static std::optional<std::string> directory_user(uid_t uid);
+
+  /// Forgets what was read for one look; names of users stay.
+  void begin_look() {
+    stats_.clear();
+    boot_seconds_.reset();
+  }
+
+ private:
+  struct StatRead {
+    std::optional<procfs::Stat> stat;
+    Absent why = Absent::failed;
+  };
+  const StatRead& stat_of(pid_t pid);
+  [[nodiscard]] std::string path_of(pid_t pid, std::string_view file) const;
+  std::vector<pid_t> ancestors_of(pid_t first_parent);
+  std::string user_name(uid_t uid);
+
+  ProcfsSource source_;
+  std::int64_t ticks_per_second_;
+  std::map<pid_t, StatRead> stats_;  // of this look
+  std::optional<std::int64_t> boot_seconds_;
+  std::optional<std::string> passwd_;
+  std::map<uid_t, std::string> users_;
+};
+
+/// Pids that a snapshot's devices and some claims (their jobs and keepers) name, each once, sorted.
+[[nodiscard]] std::vector<pid_t> pids_named_by(const Snapshot& snapshot,
+                                               const std::vector<Claim>& claims);
+
+}  // namespace berth

@@ -1,0 +1,100 @@
+#include "probe/procfs/procfs_probe.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "base/fd.h"
+#include "snapshot/builder.h"
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+using namespace std::string_literals;
+
+/// A /proc of a few processes in a temporary directory.
+class ProcTree : public testing::Test {
+ protected:
+  ProcTree() {
+    std::string pattern = testing::TempDir() + "berth-proc-XXXXXX";
+    EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
+    root_ = pattern;
+    put("stat", "cpu 1 2\nbtime 1760000000\n");
+    put("passwd", "alice:x:1001:1001::/home/alice:/bin/sh\n");
+    put("sys/kernel/hostname", "box\n");
+    put("sys/kernel/random/boot_id", "abc\n");
+  }
+  void put(const std::string& name, const std::string& text) {
+    const std::string path = root_ + "/" + name;
+    EXPECT_TRUE(make_directories(path.substr(0, path.rfind('/'))));
+    EXPECT_TRUE(write_file_atomically(path, text));
+  }
+  void process(pid_t pid, const std::string& comm, char state, pid_t parent, unsigned uid,
+               const std::string& cmdline) {
+    const std::string folder = std::to_string(pid);
+    put(folder + "/stat", folder + " (" + comm + ") " + state + " " + std::to_string(parent) +
+                              " 1 1 0 -1 0 0 0 0 0 150 50 0 0 20 0 1 0 4200 0 10 0\n");
+    put(folder + "/status", "Name:\t" + comm + "\nUid:\t" + std::to_string(uid) + "\t0\t0\t0\n");
+    put(folder + "/cmdline", cmdline);
+    put(folder + "/cgroup", "0::/user.slice\n");
+  }
+  ProcfsProbe probe() { return ProcfsProbe({.proc = root_, .passwd = root_ + "/passwd"}); }
+  std::string root_;
+};
+
+TEST_F(ProcTree, ProcessOnADeviceIsDescribed) {
+  process(1, "init", 'S', 0, 0, "init\0"s);
+  process(50, "bash", 'S', 1, 1001, "bash\0"s);
+  process(77, "python", 'R', 50, 1001, "python\0t.py\0--token\0secret\0"s);
+  Snapshot host = SnapshotBuilder().gpu("A", Bytes(1)).process(77, "x", Bytes(1)).build();
+  probe().observe(host);
+  ASSERT_EQ(host.processes.size(), 1U);
+  const HostProcess& got = host.processes[0];
+  EXPECT_EQ(got.id, (ProcessId{77, 4200}));
+  EXPECT_THAT(got.ancestors, ElementsAre(50, 1));
+  EXPECT_EQ(*got.user.get(), "alice");
+  EXPECT_THAT(*got.command.get(), ElementsAre("python", "t.py", "--token", "***"));
+  EXPECT_EQ(*got.started.get(), (WallTime{1'760'000'042'000}));
+  EXPECT_EQ(*got.cpu_time.get(), Milliseconds(2000));
+  EXPECT_EQ(*got.state.get(), "R");
+  EXPECT_EQ(*got.container.get(), "");
+  EXPECT_EQ(*host.host.name.get(), "box");
+  EXPECT_EQ(*host.host.boot_id.get(), "abc");
+}
+
+TEST_F(ProcTree, VanishedProcessIsAbsentWithItsReason) {
+  const HostProcess got = probe().look_at(4711);
+  EXPECT_EQ(got.id, (ProcessId{4711, 0}));
+  EXPECT_EQ(got.uid, Reading<uid_t>(Absent::failed));
+  EXPECT_EQ(got.user, Reading<std::string>(Absent::failed));
+}
+
+TEST_F(ProcTree, ZombieKeepsItsNameAndHasNoCommand) {
+  process(77, "python", 'Z', 0, 1001, "");
+  EXPECT_EQ(*probe().look_at(77).executable_name.get(), "python");
+  EXPECT_EQ(*probe().look_at(77).state.get(), "Z");
+  EXPECT_EQ(probe().command_of(77), Reading<std::vector<std::string>>(Absent::unsupported));
+}
+
+TEST_F(ProcTree, AncestorsThatGoInCirclesEnd) {
+  process(5, "a", 'S', 6, 0, "a");
+  process(6, "b", 'S', 5, 0, "b");
+  EXPECT_LE(probe().look_at(5).ancestors.size(), 256U);
+}
+
+TEST(PidsNamed, ArePidsOfDevicesJobsAndKeepersOnce) {
+  const Snapshot host = SnapshotBuilder()
+                            .gpu("A", Bytes(1))
+                            .process(9, "x", Bytes(1))
+                            .process(7, "x", Bytes(1))
+                            .process(9, "x", Bytes(1))
+                            .claim("x", std::nullopt, 8)
+                            .build();
+  EXPECT_THAT(pids_named_by(host, host.claims), ElementsAre(7, 8, 9));
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,115 @@
+#include "probe/replay/replay.h"
+
+#include <utility>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "base/tr.h"
+#include "snapshot/json.h"
+
+namespace berth {
+
+namespace {
+
+/// A day at one snapshot a second, of a small machine.
+constexpr std::size_t longest_recording = std::size_t{1} << 30;
+
+struct Spec {
+  std::string file;
+  std::size_t first = 1;
+};
+
+Result<Spec> parse_spec(const std::string& spec) {
+  const std::size_t hash = spec.rfind('#');
+  if (hash == std::string::npos) return Spec{.file = spec};
+  const auto number = parse_unsigned(std::string_view(spec).substr(hash + 1));
+  if (!number) return Spec{.file = spec};  // a '#' of the file's own name
+  if (*number == 0) {
+    return fail(ErrorCode::invalid, trf("{}: snapshots are counted from 1", spec));
+  }
+  return Spec{.file = spec.substr(0, hash), .first = *number};
+}
+
+}  // namespace
+
+void Recording::split_lines() {
+  std::size_t begin = 0;
+  for (std::size_t number = 1; begin < text_.size(); ++number) {
+    std::size_t end = text_.find('\n', begin);
+    if (end == std::string::npos) end = text_.size();
+    const std::string_view line = std::string_view(text_).substr(begin, end - begin);
+    if (!trimmed(line).empty()) lines_.push_back({number, begin, end - begin});
+    begin = end + 1;
+  }
+}
+
+Result<Recording> Recording::parse(std::string text, std::string name, std::size_t first) {
+  Recording recording(std::move(text), std::move(name), first - 1);
+  recording.split_lines();
+  if (recording.lines_.empty()) {
+    return fail(ErrorCode::invalid, trf("{} holds no snapshot: it is empty", recording.name_));
+  }
+  // Indented JSON has its first line end in the middle of an object.
+  const auto& opening = recording.lines_.front();
+  const std::string_view line =
+      trimmed(std::string_view(recording.text_).substr(opening.begin, opening.length));
+  if (recording.lines_.size() > 1 && !line.ends_with('}')) {
+    recording.lines_ = {{1, 0, recording.text_.size()}};
+  }
+  if (recording.first_ >= recording.size()) {
+    return fail(ErrorCode::invalid, trf("{} holds {} snapshots, there is no number {}",
+                                        recording.name_, recording.size(), first));
+  }
+  auto readable = recording.at(recording.first_);
+  if (!readable) return std::unexpected(std::move(readable).error());
+  return recording;
+}
+
+Result<Recording> Recording::open(const std::string& spec) {
+  const auto wanted = parse_spec(spec);
+  if (!wanted) return std::unexpected(wanted.error());
+  auto text = read_file(wanted->file, longest_recording);
+  if (!text) {
+    return fail(ErrorCode::invalid, trf("cannot replay {}: {}", spec, text.error().message()));
+  }
+  return parse(std::move(*text), wanted->file, wanted->first);
+}
+
+Result<Snapshot> Recording::at(std::size_t position) const {
+  const Line& line = lines_.at(position);
+  auto snapshot = snapshot_from_json(std::string_view(text_).substr(line.begin, line.length));
+  if (!snapshot) {
+    return fail(ErrorCode::invalid,
+                trf("{}, line {}: {}", name_, line.number, snapshot.error().message()));
+  }
+  return snapshot;
+}
+
+Snapshot Player::look(WallTime now) {
+  if (!started_) {
+    started_ = now;
+    position_ = recording_.first();
+    // parse() has read this one.
+    shown_ = recording_.at(position_++).value_or(Snapshot{});
+    recorded_ = shown_.taken;
+  }
+  const std::int64_t elapsed = now.unix_ms - started_->unix_ms;
+  std::vector<Problem> unreadable;
+  while (position_ < recording_.size()) {
+    auto next = recording_.at(position_);
+    if (!next) {
+      unreadable.push_back(
+          {.source = "replay", .code = "unreadable", .message = next.error().message()});
+    } else if (next->taken.unix_ms - recorded_->unix_ms <= elapsed) {
+      shown_ = std::move(*next);
+    } else {
+      break;
+    }
+    ++position_;
+  }
+  Snapshot shown = shown_;
+  shown.problems.insert(shown.problems.end(), unreadable.begin(), unreadable.end());
+  return shown;
+}
+
+}  // namespace berth

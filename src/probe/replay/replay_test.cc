@@ -1,0 +1,93 @@
+#include "probe/replay/replay.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/fd.h"
+#include "snapshot/builder.h"
+#include "snapshot/json.h"
+
+namespace berth {
+namespace {
+
+using namespace literals;
+using testing::HasSubstr;
+
+Snapshot at_second(std::int64_t second) {
+  Snapshot host = SnapshotBuilder().gpu("A", 24_GiB).build();
+  host.taken = {1'760'000'000'000 + second * 1000};
+  return host;
+}
+
+std::string three_lines() {
+  std::string text;
+  for (const int second : {0, 1, 5}) text += to_json(at_second(second), JsonLayout::compact) + "\n";
+  return text;
+}
+
+std::string error_of(const Result<Recording>& result) {
+  return result ? "none" : result.error().message();
+}
+
+TEST(Recording, OneIndentedSnapshotIsARecordingOfOne) {
+  const auto recording = Recording::parse(to_json(at_second(3), JsonLayout::indented), "f");
+  ASSERT_TRUE(recording) << recording.error().message();
+  EXPECT_EQ(recording->size(), 1U);
+  EXPECT_EQ(*recording->at(0), at_second(3));
+}
+
+TEST(Recording, LinesAreSnapshotsAndEmptyOnesAreNot) {
+  const auto recording = Recording::parse("\n" + three_lines() + "\n \n", "f", 3);
+  ASSERT_TRUE(recording) << recording.error().message();
+  EXPECT_EQ(recording->size(), 3U);
+  EXPECT_EQ(*recording->at(recording->first()), at_second(5));
+}
+
+TEST(Recording, FileAndNumberAreReadFromTheSpec) {
+  const std::string path = testing::TempDir() + "berth-recording#x.jsonl";
+  ASSERT_TRUE(write_file_atomically(path, three_lines()));
+  const auto whole = Recording::open(path);
+  ASSERT_TRUE(whole) << whole.error().message();
+  EXPECT_EQ(whole->first(), 0U);
+  const auto second = Recording::open(path + "#2");
+  ASSERT_TRUE(second) << second.error().message();
+  EXPECT_EQ(*second->at(second->first()), at_second(1));
+}
+
+TEST(Recording, MistakesNameFileLineAndReason) {
+  EXPECT_THAT(error_of(Recording::open("/nowhere/x.json")), HasSubstr("/nowhere/x.json"));
+  EXPECT_THAT(error_of(Recording::open("/nowhere/x.json#0")), HasSubstr("from 1"));
+  EXPECT_THAT(error_of(Recording::parse("", "f")), HasSubstr("empty"));
+  EXPECT_THAT(error_of(Recording::parse(three_lines(), "f", 4)), HasSubstr("no number 4"));
+  EXPECT_THAT(error_of(Recording::parse("{\"berth_snapshot\": 99}", "f")),
+              HasSubstr("f, line 1: "));
+  const std::string broken = three_lines() + "{\"berth_snapshot\": 1,}\n";
+  EXPECT_THAT(error_of(Recording::parse(broken, "f", 4)), HasSubstr("f, line 4: not valid JSON"));
+}
+
+TEST(Player, ShowsWhatWasRecordedSoFarIntoIt) {
+  auto recording = Recording::parse(three_lines(), "f");
+  ASSERT_TRUE(recording);
+  Player player(std::move(*recording));
+  const std::int64_t now = 1'900'000'000'000;
+  EXPECT_EQ(player.look({now}), at_second(0));
+  EXPECT_EQ(player.look({now + 900}), at_second(0));
+  EXPECT_EQ(player.look({now + 1000}), at_second(1));
+  EXPECT_EQ(player.look({now + 4999}), at_second(1));
+  EXPECT_EQ(player.look({now + 60'000}), at_second(5));
+}
+
+TEST(Player, LeavesOutABrokenLineAndSaysSo) {
+  auto recording = Recording::parse(to_json(at_second(0), JsonLayout::compact) + "\n{broken}\n" +
+                                        to_json(at_second(1), JsonLayout::compact),
+                                    "f");
+  ASSERT_TRUE(recording);
+  Player player(std::move(*recording));
+  const Snapshot first = player.look({0});  // looks one line ahead
+  ASSERT_EQ(first.problems.size(), 1U);
+  EXPECT_THAT(first.problems[0].message, HasSubstr("line 2"));
+  EXPECT_EQ(player.look({1000}), at_second(1));
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,72 @@
+#include "probe/sim/load.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace berth::sim {
+
+namespace {
+
+/// Replaces a value that is there; a reading that the device does not have stays absent.
+template <class T>
+void replace(Reading<T>& reading, double value) {
+  if (!reading.get()) return;
+  reading = T(static_cast<typename T::rep>(std::llround(std::max(value, 0.0))));
+}
+void replace(Reading<std::uint64_t>& reading, std::uint64_t value) {
+  if (reading.get()) reading = value;
+}
+template <class T>
+double count_of(const Reading<T>& reading, double otherwise) {
+  return reading.get() ? static_cast<double>(reading.get()->count()) : otherwise;
+}
+
+/// What the driver keeps is about 20 s in samples a second apart or closer.
+constexpr int history_seconds = 20;
+
+void put_history(Device& device, const std::function<double(double)>& percent_ago) {
+  if (!device.utilization_history.get()) return;
+  std::vector<UtilizationSample> history;
+  for (int age = 0; age < history_seconds; ++age) {
+    history.push_back(
+        {Milliseconds(age * 1000 + 100), Percent(std::round(percent_ago(age + 0.1)))});
+  }
+  device.utilization_history = std::move(history);
+}
+
+}  // namespace
+
+void put_under_load(Device& device, const std::function<double(double)>& percent_ago) {
+  const double percent = std::clamp(percent_ago(0), 0.0, 100.0);
+  // Metal is slower than silicon: the temperature follows the last half minute.
+  double warm = 0;
+  constexpr int thermal_seconds = 30;
+  for (int age = 0; age < thermal_seconds; ++age) warm += percent_ago(age) / thermal_seconds;
+
+  const double idle_temperature = count_of(device.temperature, 0);
+  const double hottest = count_of(device.temperature_slowdown, idle_temperature + 55) - 18;
+  const double idle_power = count_of(device.power_draw, 0);
+  const double most_power = count_of(device.power_limit, idle_power) * 0.93;
+
+  replace(device.utilization_gpu, percent);
+  replace(device.utilization_memory, percent * 0.45);
+  replace(device.temperature, idle_temperature + (hottest - idle_temperature) * warm / 100);
+  replace(device.temperature_memory,
+          count_of(device.temperature_memory, 0) + (hottest - idle_temperature) * warm / 100);
+  replace(device.power_draw, idle_power + std::max(0.0, most_power - idle_power) * percent / 100);
+  replace(device.clock_graphics, count_of(device.clock_graphics_max, 0) * 0.97);
+  replace(device.clock_sm, count_of(device.clock_sm_max, 0) * 0.97);
+  replace(device.clock_memory, count_of(device.clock_memory_max, 0));
+  replace(device.fan_speed, 30 + 50 * warm / 100);
+  replace(device.performance_state, std::uint64_t{0});
+  replace(device.throttle_reasons, std::uint64_t{0});
+  if (device.pcie_generation_max.get()) {
+    replace(device.pcie_generation, *device.pcie_generation_max.get());
+  }
+  put_history(device, percent_ago);
+}
+
+}  // namespace berth::sim

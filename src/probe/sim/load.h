@@ -1,0 +1,15 @@
+#pragma once
+// What computing does to a device's other readings, well enough that a table of them looks alive:
+// power, temperature, clocks, memory traffic and the history follow from the utilisation.
+
+#include <functional>
+
+#include "snapshot/device.h"
+
+namespace berth::sim {
+
+/// Sets what a device shows while it computes. `percent_ago` is its utilisation so many seconds
+/// before now. Readings that the device does not have stay absent.
+void put_under_load(Device& device, const std::function<double(double seconds)>& percent_ago);
+
+}  // namespace berth::sim

@@ -1,0 +1,222 @@
+#include "probe/sim/motion.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "base/text.h"
+#include "probe/sim/load.h"
+#include "snapshot/questions.h"
+
+namespace berth::sim {
+
+namespace {
+
+constexpr std::int64_t day_ms = 86'400'000;
+
+double wave_at(const Wave& wave, double unix_seconds) {
+  // The remainder first: a sine of seconds since 1970 would lose its low digits.
+  const double turn = std::fmod(unix_seconds, wave.period_s) / wave.period_s + wave.phase;
+  const double sine = std::sin(2 * std::numbers::pi * turn);
+  return (wave.high + wave.low) / 2 + (wave.high - wave.low) / 2 * sine;
+}
+
+std::optional<double> number_in(const Cell& cell) {
+  if (!cell.get()) return std::nullopt;
+  return std::visit(
+      [](const auto& value) -> std::optional<double> {
+        if constexpr (std::is_arithmetic_v<std::decay_t<decltype(value)>>) {
+          return static_cast<double>(value);
+        } else {
+          return std::nullopt;
+        }
+      },
+      *cell.get());
+}
+
+/// The field's value after one move; nothing for a field that the device does not have, unless a
+/// wave brings it.
+std::optional<double> moved(const How& how, std::optional<double> value, std::uint64_t seed,
+                            std::uint64_t stream, double unix_seconds, double since_taken) {
+  if (const auto* wave = std::get_if<Wave>(&how)) return wave_at(*wave, unix_seconds);
+  if (!value) return std::nullopt;
+  if (const auto* noise = std::get_if<Noise>(&how)) {
+    const auto step = static_cast<std::int64_t>(std::floor(unix_seconds / noise->every_s));
+    return *value + noise->amplitude * noise_at(seed, stream, step);
+  }
+  if (const auto* rate = std::get_if<Rate>(&how)) {
+    return *value + rate->per_second * std::max(0.0, since_taken);
+  }
+  return value;
+}
+
+void move_field(const Move& move, Device& device, const Snapshot& snapshot, std::uint64_t seed,
+                std::uint64_t stream, double since_taken) {
+  const double seconds = static_cast<double>(snapshot.taken.unix_ms) / 1000;
+  const auto value = moved(move.how, number_in(move.field->read(device, snapshot)), seed, stream,
+                           seconds, since_taken);
+  if (!value) return;
+  const auto count = static_cast<std::int64_t>(std::llround(std::clamp(*value, 0.0, 9e15)));
+  // A field of a type that takes no number keeps what the file says.
+  static_cast<void>(move.field->write(device, Cell(CellValue(count))));
+}
+
+/// Processes that computed in the file follow the device's utilisation.
+void follow_device(Snapshot& snapshot, const Device& device) {
+  for (GpuProcess& process : snapshot.gpu_processes) {
+    if (process.device != device.id || !process.utilization_sm.get()) continue;
+    if (process.utilization_sm.get()->count() > 0) process.utilization_sm = device.utilization_gpu;
+  }
+}
+
+/// Starts of processes and leases keep their distance to the file's time, moved by whole days, so
+/// that they stand still while one watches and ages grow.
+void move_times(Snapshot& snapshot, WallTime now) {
+  const std::int64_t elapsed = now.unix_ms - snapshot.taken.unix_ms;
+  std::int64_t days = elapsed / day_ms;
+  if (elapsed % day_ms < 0) --days;
+  const std::int64_t shift = days * day_ms;
+  for (HostProcess& process : snapshot.processes) {
+    if (process.started.get()) process.started = WallTime{process.started.get()->unix_ms + shift};
+  }
+  for (Claim& claim : snapshot.claims) claim.since.unix_ms += shift;
+  for (Waiter& waiter : snapshot.waiters) waiter.since.unix_ms += shift;
+  snapshot.taken = now;
+}
+
+std::uint64_t number_from(const std::string& text) {
+  std::uint64_t hash = 1469598103934665603U;  // FNV-1a
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  return hash;
+}
+
+/// What the job of one claim has of one device.
+struct Share {
+  Bytes memory;
+  double seconds = 0;  // since it began
+};
+
+Share share_of(const ClaimedDevice& claimed, const Device& device, double seconds) {
+  constexpr double used_of_promise = 0.6;
+  const Bytes all = claimed.promised.value_or(device.memory_total.get().value_or(Bytes{0}));
+  const double there = std::clamp(seconds, 0.05, 1.0);
+  const auto wanted =
+      static_cast<std::uint64_t>(static_cast<double>(all.count()) * used_of_promise * there);
+  const Bytes free = device.memory_free.get().value_or(Bytes(wanted));
+  return {.memory = std::min(Bytes(wanted), free), .seconds = seconds};
+}
+
+void take_memory(Device& device, Bytes bytes) {
+  if (device.memory_used.get()) device.memory_used = *device.memory_used.get() + bytes;
+  if (device.memory_free.get()) {
+    device.memory_free = minus(*device.memory_free.get(), bytes).value_or(Bytes{0});
+  }
+}
+
+void compute_on(Device& device, const Share& share, std::uint64_t seed, std::uint64_t stream,
+                WallTime now) {
+  // Absent stays absent below; nothing is computed from this 0 then.
+  const double before = device.utilization_gpu.get().value_or(Percent{0}).count();
+  const Reading<Milliwatts> idle = device.power_draw;
+  const auto second = now.unix_ms / 1000;
+  put_under_load(device, [&](double ago) {
+    if (ago > share.seconds) return before;
+    const double ramp = std::min(1.0, share.seconds - ago + 0.1);
+    const auto step = second - static_cast<std::int64_t>(ago);
+    return std::clamp(before + ramp * (91 + 6 * noise_at(seed, stream, step)), 0.0, 100.0);
+  });
+  if (device.energy.get() && device.power_draw.get() && idle.get()) {
+    const auto more = minus(*device.power_draw.get(), *idle.get()).value_or(Milliwatts{0});
+    const double spent = static_cast<double>(more.count()) * share.seconds;
+    device.energy = *device.energy.get() + Millijoules(static_cast<std::uint64_t>(spent));
+  }
+}
+
+HostProcess process_of(const Claim& claim, const Share& share) {
+  HostProcess process{.id = *claim.job};
+  process.ancestors = {claim.keeper.pid};
+  process.uid = claim.uid;
+  process.user = claim.user;
+  std::vector<std::string> words;
+  for (const std::string_view word : split(claim.command, ' ')) words.emplace_back(word);
+  process.executable_name = words.front().substr(0, 15);
+  process.command = std::move(words);
+  process.started = claim.since;
+  process.cpu_time = Milliseconds(static_cast<std::int64_t>(share.seconds * 1000));
+  process.state = std::string("R");
+  process.container = std::string();
+  return process;
+}
+
+void add_job(Snapshot& snapshot, const Claim& claim, std::uint64_t seed) {
+  const auto elapsed_ms = std::max<std::int64_t>(0, snapshot.taken.unix_ms - claim.since.unix_ms);
+  for (const ClaimedDevice& claimed : claim.devices) {
+    const auto device = std::find_if(snapshot.devices.begin(), snapshot.devices.end(),
+                                     [&](const Device& one) { return one.id == claimed.device; });
+    if (device == snapshot.devices.end() || device->lost) continue;
+    if (!device->unusable_because.empty()) continue;
+    const Share share = share_of(claimed, *device, static_cast<double>(elapsed_ms) / 1000);
+    take_memory(*device, share.memory);
+    compute_on(*device, share, seed, number_from(claim.id + claimed.device.text()), snapshot.taken);
+    for (Device& parent : snapshot.devices) {
+      if (device->parent && parent.id == *device->parent) take_memory(parent, share.memory);
+    }
+    GpuProcess process{.device = device->id, .pid = claim.job->pid, .memory = share.memory};
+    process.mig = device->mig;
+    process.utilization_sm = device->utilization_gpu;
+    snapshot.gpu_processes.push_back(std::move(process));
+    if (find_process(claim.job->pid, snapshot) == nullptr) {
+      snapshot.processes.push_back(process_of(claim, share));
+    }
+  }
+}
+
+}  // namespace
+
+double noise_at(std::uint64_t seed, std::uint64_t stream, std::int64_t step) {
+  // splitmix64 (Steele, Lea, Flood 2014) of the three numbers, one after the other.
+  std::uint64_t state = 0;
+  for (const std::uint64_t part : {seed, stream, static_cast<std::uint64_t>(step)}) {
+    state = (state ^ part) + 0x9e3779b97f4a7c15U;
+    state = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9U;
+    state = (state ^ (state >> 27)) * 0x94d049bb133111ebU;
+    state ^= state >> 31;
+  }
+  return static_cast<double>(state >> 11) / static_cast<double>(1ULL << 52) - 1.0;
+}
+
+Snapshot scenario_at(const Scenario& scenario, WallTime now) {
+  Snapshot snapshot = scenario.base;
+  const double since_taken = static_cast<double>(now.unix_ms - scenario.base.taken.unix_ms) / 1000;
+  move_times(snapshot, now);
+  for (std::size_t number = 0; number < scenario.moves.size(); ++number) {
+    const Move& move = scenario.moves[number];
+    for (const std::size_t position : move.devices) {
+      Device& device = snapshot.devices[position];
+      if (device.lost) continue;
+      if (const auto* load = std::get_if<Load>(&move.how)) {
+        const double seconds = static_cast<double>(now.unix_ms) / 1000;
+        put_under_load(device,
+                       [&](double ago) { return wave_at(load->utilization, seconds - ago); });
+        follow_device(snapshot, device);
+      } else {
+        move_field(move, device, snapshot, scenario.seed, number * 1000 + position, since_taken);
+      }
+    }
+  }
+  return snapshot;
+}
+
+void add_jobs(Snapshot& snapshot, const std::vector<Claim>& claims, std::uint64_t seed) {
+  for (const Claim& claim : claims) {
+    if (claim.job) add_job(snapshot, claim, seed);
+  }
+  std::sort(snapshot.processes.begin(), snapshot.processes.end(),
+            [](const HostProcess& a, const HostProcess& b) { return a.id.pid < b.id.pid; });
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,24 @@
+#pragma once
+// A scenario's numbers at one instant: pure functions of the scenario and the time.
+
+#include <cstdint>
+#include <vector>
+
+#include "probe/sim/scenario.h"
+#include "snapshot/claim.h"
+
+namespace berth::sim {
+
+/// The simulated server as of `now`.
+[[nodiscard]] Snapshot scenario_at(const Scenario& scenario, WallTime now);
+
+/// Lets the jobs of these claims show on the devices that they hold: a process with memory (60 % of
+/// what was promised, or of the device; there within a second), utilisation about 90 %, power and
+/// heat to match. Claims without a job, or on devices that the server does not have, show nothing.
+/// Does not touch Snapshot::claims.
+void add_jobs(Snapshot& snapshot, const std::vector<Claim>& claims, std::uint64_t seed);
+
+/// A number in [-1, 1] that follows from its arguments alone.
+[[nodiscard]] double noise_at(std::uint64_t seed, std::uint64_t stream, std::int64_t step);
+
+}  // namespace berth::sim

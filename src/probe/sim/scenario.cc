@@ -1,0 +1,189 @@
+#include "probe/sim/scenario.h"
+
+#include <cmath>
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "base/fd.h"
+#include "base/tr.h"
+#include "probe/observe.h"
+#include "probe/sim/builtin.h"
+#include "snapshot/json.h"
+
+namespace berth::sim {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A mistake in the file, thrown inside this file only and turned into an Error at its border.
+struct Mistake {
+  std::string what;
+};
+
+/// Devices that name a model become complete: what the model says under what they say themselves.
+void fill_in_models(Json& root) {
+  const auto devices = root.find("devices");
+  if (devices == root.end() || !devices->is_array()) return;
+  for (Json& device : *devices) {
+    if (!device.is_object() || !device.contains("model")) continue;
+    const Json& model = device["model"];
+    const auto models = root.find("models");
+    if (!model.is_string() || models == root.end() || !models->is_object() ||
+        !models->contains(model.get<std::string>())) {
+      throw Mistake{
+          trf("a device wants the model {}, which \"models\" does not have", model.dump())};
+    }
+    Json complete = (*models)[model.get<std::string>()];
+    if (!complete.is_object()) throw Mistake{trf("the model {} is not an object", model.dump())};
+    complete.merge_patch(device);
+    device = std::move(complete);
+  }
+}
+
+double number(const Json& how, const char* key, std::optional<double> otherwise,
+              const std::string& where) {
+  const auto found = how.find(key);
+  if (found == how.end() && otherwise) return *otherwise;
+  if (found == how.end() || !found->is_number()) {
+    throw Mistake{trf("{}: \"{}\" is missing or not a number", where, key)};
+  }
+  return found->get<double>();
+}
+
+double positive(const Json& how, const char* key, std::optional<double> otherwise,
+                const std::string& where) {
+  const double value = number(how, key, otherwise, where);
+  if (!(value > 0)) throw Mistake{trf("{}: \"{}\" must be more than 0", where, key)};
+  return value;
+}
+
+Wave wave_from(const Json& how, const std::string& where) {
+  const Wave wave{.low = number(how, "low", std::nullopt, where),
+                  .high = number(how, "high", std::nullopt, where),
+                  .period_s = positive(how, "period_s", 60, where),
+                  .phase = number(how, "phase", 0, where)};
+  if (wave.low > wave.high) throw Mistake{trf("{}: \"low\" is more than \"high\"", where)};
+  return wave;
+}
+
+How how_from(const Json& move, const std::string& where) {
+  if (const auto how = move.find("wave"); how != move.end()) return wave_from(*how, where);
+  if (const auto how = move.find("noise"); how != move.end()) {
+    return Noise{.amplitude = number(*how, "amplitude", std::nullopt, where),
+                 .every_s = positive(*how, "every_s", 1, where)};
+  }
+  if (const auto how = move.find("rate"); how != move.end()) {
+    return Rate{.per_second = number(*how, "per_second", std::nullopt, where)};
+  }
+  if (const auto how = move.find("load"); how != move.end()) return Load{wave_from(*how, where)};
+  throw Mistake{trf("{}: one of \"wave\", \"noise\", \"rate\", \"load\" is wanted", where)};
+}
+
+std::vector<std::size_t> devices_from(const Json& move, const Snapshot& base,
+                                      const std::string& where) {
+  const auto named = move.find("device");
+  const Json which = named == move.end() ? Json("all") : *named;
+  std::vector<std::size_t> positions;
+  for (std::size_t i = 0; i < base.devices.size(); ++i) {
+    const bool chosen = which == "all" || which == base.devices[i].id.text() ||
+                        (which.is_number_unsigned() && which.get<std::size_t>() == i);
+    if (chosen) positions.push_back(i);
+  }
+  if (positions.empty()) throw Mistake{trf("{}: there is no device {}", where, which.dump())};
+  return positions;
+}
+
+Move move_from(const Json& json, const Snapshot& base, const std::string& where) {
+  if (!json.is_object()) throw Mistake{trf("{} is not an object", where)};
+  Move move{.devices = devices_from(json, base, where), .how = how_from(json, where)};
+  if (std::holds_alternative<Load>(move.how)) return move;
+  const auto field = json.find("field");
+  if (field == json.end() || !field->is_string()) {
+    throw Mistake{trf("{}: \"field\" is missing", where)};
+  }
+  move.field = find_field(field->get<std::string>());
+  if (move.field == nullptr || move.field->write == nullptr || move.field->unit == Unit::none) {
+    throw Mistake{trf("{}: there is no field {} that can move", where, field->dump())};
+  }
+  return move;
+}
+
+Scenario scenario_from(Json root, std::string name) {
+  if (!root.is_object()) throw Mistake{std::string(tr("it is not an object"))};
+  fill_in_models(root);
+  auto base = snapshot_from_json(root.dump(-1, ' ', false, Json::error_handler_t::replace));
+  if (!base) throw Mistake{base.error().message()};
+  Scenario scenario{.name = std::move(name), .base = std::move(*base)};
+  scenario.base.simulated = scenario.name;
+  scenario.about = root.contains("about") && root["about"].is_string()
+                       ? root["about"].get<std::string>()
+                       : std::string();
+  if (root.contains("seed") && root["seed"].is_number_unsigned()) {
+    scenario.seed = root["seed"].get<std::uint64_t>();
+  }
+  const auto moves = root.find("moves");
+  if (moves == root.end() || moves->is_null()) return scenario;
+  if (!moves->is_array()) throw Mistake{std::string(tr("\"moves\" is not a list"))};
+  for (std::size_t i = 0; i < moves->size(); ++i) {
+    scenario.moves.push_back(move_from((*moves)[i], scenario.base, trf("move {}", i)));
+  }
+  return scenario;
+}
+
+std::string known_names() {
+  std::string names;
+  for (const ScenarioName& known : builtin_scenarios()) {
+    if (!names.empty()) names += ", ";
+    names += known.name;
+  }
+  return names;
+}
+
+}  // namespace
+
+Result<Scenario> scenario_from_json(std::string_view text, std::string name) {
+  // Snapshots nest 5 deep; whole files of brackets would be taken down by recursion.
+  constexpr int deepest = 100;
+  int depth = 0;
+  const auto too_deep = [&](int at, Json::parse_event_t, Json&) {
+    depth = std::max(depth, at);
+    return depth <= deepest;
+  };
+  try {
+    Json root = Json::parse(text, too_deep);
+    if (depth > deepest) return fail(ErrorCode::invalid, trf("it is nested too deeply"));
+    return scenario_from(std::move(root), std::move(name));
+  } catch (const Mistake& mistake) {
+    return fail(ErrorCode::invalid, mistake.what);
+  } catch (const std::exception& error) {  // nlohmann's: says line and column
+    return fail(ErrorCode::invalid, trf("it is not valid JSON: {}", error.what()));
+  }
+}
+
+Result<Scenario> load_scenario(const std::string& name_or_path) {
+  if (const auto text = builtin_scenario(name_or_path)) {
+    return scenario_from_json(*text, name_or_path);
+  }
+  const auto text = read_file(name_or_path, 64 << 20);
+  if (!text) {
+    return fail(
+        text.error().code() == ErrorCode::not_found ? ErrorCode::invalid : text.error().code(),
+        trf("\"{}\" is neither a built-in scenario nor a scenario file ({}); built in are: "
+            "{}",
+            name_or_path, text.error().message(), known_names()));
+  }
+  const std::size_t slash = name_or_path.rfind('/');
+  std::string name = slash == std::string::npos ? name_or_path : name_or_path.substr(slash + 1);
+  if (name.ends_with(".json")) name.resize(name.size() - 5);
+  auto scenario = scenario_from_json(*text, name);
+  if (!scenario) {
+    return std::unexpected(
+        std::move(scenario).error().because(trf("reading the scenario {}", name_or_path)));
+  }
+  return scenario;
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,19 @@
+/* The built-in scenarios, placed in the binary as they are. Listed by name in sim/builtin.cc. */
+        .section .rodata
+        .macro scenario symbol, file
+        .global berth_scenario_\symbol
+berth_scenario_\symbol:
+        .incbin "\file"
+        .global berth_scenario_\symbol\()_end
+berth_scenario_\symbol\()_end:
+        .byte 0
+        .endm
+
+        scenario server_8xh100, "server-8xh100.json"
+        scenario lab_4, "lab-4.json"
+        scenario desktop, "desktop.json"
+        scenario h100_mig, "h100-mig.json"
+        scenario no_history, "no-history.json"
+        scenario faults, "faults.json"
+        scenario driver_mismatch, "driver-mismatch.json"
+        .section .note.GNU-stack,"",%progbits

@@ -1,0 +1,145 @@
+#include "run/turn.h"
+
+#include <algorithm>
+
+namespace berth {
+
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+
+/// Watching means looking at least this often.
+constexpr Duration longest_gap_in_watching = std::chrono::seconds(5);
+
+/// Of a crowd of waiters who cannot use what is free, no more than this are judged one by one.
+constexpr std::size_t most_played_through = 32;
+
+template <class T>
+bool contains(const std::vector<T>& list, const T& value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+}  // namespace
+
+bool is_stuck(const WaiterState& state, Instant now) {
+  return state.beat && now - *state.beat >= stuck_after;
+}
+
+Duration sleep_between_asking(std::size_t ahead) {
+  const std::size_t too_many = ahead > lookers_at_most ? ahead - lookers_at_most : 0;
+  const auto steps = static_cast<Duration::rep>(std::min<std::size_t>(too_many, 1000) + 1);
+  return std::min(steps * shortest_pause, longest_pause);
+}
+
+Snapshot with_ledger(Snapshot snapshot, const LedgerView& view, Instant now,
+                     const std::string& own) {
+  snapshot.claims = view.claims;
+  snapshot.waiters.clear();
+  for (std::size_t i = 0; i < view.waiters.size(); ++i) {
+    const Waiter& waiter = view.waiters[i];
+    if (waiter.id == own || !is_stuck(view.states[i], now)) snapshot.waiters.push_back(waiter);
+  }
+  std::erase_if(snapshot.problems,
+                [](const Problem& problem) { return problem.source == "ledger"; });
+  snapshot.problems.insert(snapshot.problems.end(), view.problems.begin(), view.problems.end());
+  return snapshot;
+}
+
+Placement place_behind(const Snapshot& snapshot, std::size_t position, const Request& request,
+                       const PlaceLimits& limits) {
+  Placement placement = place(snapshot, request, limits);
+  // A few at a time: mostly the first few take everything, and playing five hundred requests
+  // through costs a hundred times what those few do.
+  for (std::size_t few = std::min(position, lookers_at_most); position > 0;) {
+    if (!placement.satisfied()) return placement;
+    PlaceLimits narrowed = limits;
+    narrowed.reserved = reserved_before(snapshot, few, request, limits);
+    placement = place(snapshot, request, narrowed);
+    if (few == position) break;
+    few = std::min(position, few * 4);
+  }
+  return placement;
+}
+
+bool is_held_back(const Placement& placement) {
+  return std::any_of(placement.refused.begin(), placement.refused.end(),
+                     [](const Refusal& refusal) { return refusal.rule == Rule::reserved; });
+}
+
+bool leaves_something(const Snapshot& snapshot, std::size_t position) {
+  const Request least{.devices = 1, .memory = Bytes{1}};
+  return place_behind(snapshot, position + 1, least, {}).satisfied();
+}
+
+std::vector<std::string> able_to_start(const Snapshot& snapshot, std::size_t position) {
+  std::vector<std::string> able;
+  for (std::size_t i = 0; i < std::min(position, most_played_through); ++i) {
+    const auto request = request_from_json(snapshot.waiters[i].request);
+    if (request && place_behind(snapshot, i, *request, {}).satisfied()) {
+      able.push_back(snapshot.waiters[i].id);
+    }
+  }
+  return able;
+}
+
+std::vector<DeviceId> worth_gathering(const Placement& placement, const Request& request) {
+  const auto wanted = static_cast<std::size_t>(std::max(request.devices, 0));
+  std::vector<DeviceId> devices;
+  for (const Choice& choice : placement.available) {
+    if (devices.size() < wanted) devices.push_back(choice.device);
+  }
+  std::vector<const Refusal*> leased;
+  for (const Refusal& refusal : placement.refused) {
+    const bool by_a_lease = refusal.rule == Rule::leased || refusal.rule == Rule::memory;
+    if (by_a_lease && refusal.may_change) leased.push_back(&refusal);
+  }
+  std::stable_sort(leased.begin(), leased.end(), [](const Refusal* a, const Refusal* b) {
+    return a->holders.size() < b->holders.size();
+  });
+  for (const Refusal* refusal : leased) {
+    if (devices.size() < wanted) devices.push_back(refusal->device);
+  }
+  return devices;
+}
+
+Request as_others_see(const Request& request, const PlaceLimits& limits, const Snapshot& snapshot) {
+  if (!limits.visible) return request;
+  Request narrowed = request;
+  narrowed.only.clear();
+  for (const Device& device : snapshot.devices) {
+    const bool wanted =
+        request.only.empty() ||
+        std::any_of(request.only.begin(), request.only.end(),
+                    [&](const DevicePattern& pattern) { return matches(pattern, device); });
+    if (wanted && contains(*limits.visible, device.id)) {
+      narrowed.only.push_back({device.id.text()});
+    }
+  }
+  // None at all: a name that no device has, as an empty list would mean any.
+  if (narrowed.only.empty()) narrowed.only.push_back({"none"});
+  return narrowed;
+}
+
+void IdleWatch::note(const Placement& placement, Instant now) {
+  if (last_ && now - *last_ > longest_gap_in_watching) since_.clear();
+  last_ = now;
+  watching_ = false;
+  for (const Refusal& refusal : placement.refused) {
+    if (refusal.rule == Rule::not_idle) since_.erase(refusal.device);
+    if (refusal.rule == Rule::not_watched_long) {
+      since_.emplace(refusal.device, now);
+      watching_ = true;
+    }
+  }
+}
+
+std::vector<std::pair<DeviceId, Milliseconds>> IdleWatch::watched(Instant now) const {
+  std::vector<std::pair<DeviceId, Milliseconds>> watched;
+  for (const auto& [device, since] : since_) {
+    watched.emplace_back(device, Milliseconds(duration_cast<milliseconds>(now - since).count()));
+  }
+  return watched;
+}
+
+}  // namespace berth

@@ -1,0 +1,83 @@
+#pragma once
+// Whose turn it is: the queue's order as pure functions of what the waiters show.
+//
+// A long queue must cost nothing while nothing happens, so only the first few look at GPUs. The
+// rest ask about once a second whether they are among the first few by now, by reading the state
+// of the first few alone. A waiter that cannot use what is free says so ("passed") and one that
+// was stopped stops beating ("stuck"): neither counts among the first few, both keep their place.
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "lease/ledger.h"
+#include "place/placement.h"
+#include "place/request.h"
+
+namespace berth {
+
+/// So many waiters look at GPUs at a time.
+constexpr std::size_t lookers_at_most = 4;
+/// Those among the first beat once a second at least, the others every 2 s; a look takes 2.5 s at
+/// worst.
+constexpr Duration beat_interval = std::chrono::seconds(1);
+constexpr Duration stuck_after = std::chrono::milliseconds(4500);
+/// Who could start and does not, although awake, is passed over after this long.
+constexpr Duration turn_limit = std::chrono::milliseconds(4500);
+constexpr Duration shortest_pause = std::chrono::milliseconds(50);
+constexpr Duration longest_pause = std::chrono::seconds(2);
+/// Devices are held together for the head this long, then released for as long.
+constexpr Duration gather_limit = std::chrono::minutes(10);
+
+[[nodiscard]] bool is_stuck(const WaiterState& state, Instant now);
+
+/// How long somebody asleep may wait before asking again, by how many are before it.
+[[nodiscard]] Duration sleep_between_asking(std::size_t ahead);
+
+/// The snapshot with the ledger's claims, problems, and those waiters who are not stuck. The one
+/// with the id `own` always counts.
+[[nodiscard]] Snapshot with_ledger(Snapshot snapshot, const LedgerView& view, Instant now,
+                                   const std::string& own);
+
+/// The placement after everybody before `position` has taken or gathered what is theirs.
+[[nodiscard]] Placement place_behind(const Snapshot& snapshot, std::size_t position,
+                                     const Request& request, const PlaceLimits& limits);
+
+/// Whether earlier waiters are among the reasons.
+[[nodiscard]] bool is_held_back(const Placement& placement);
+
+/// Whether somebody further back might start on what the waiter at `position` leaves.
+[[nodiscard]] bool leaves_something(const Snapshot& snapshot, std::size_t position);
+
+/// Ids of the waiters before `position` who could start on this snapshot now.
+[[nodiscard]] std::vector<std::string> able_to_start(const Snapshot& snapshot,
+                                                     std::size_t position);
+
+/// What the head keeps together: what it could have already, filled up with devices that will come
+/// free when their leases end.
+[[nodiscard]] std::vector<DeviceId> worth_gathering(const Placement& placement,
+                                                    const Request& request);
+
+/// The request as others have to know it: an inherited list of devices is part of it.
+[[nodiscard]] Request as_others_see(const Request& request, const PlaceLimits& limits,
+                                    const Snapshot& snapshot);
+
+/// Devices watched and found idle, for those whose own history is too short.
+class IdleWatch {
+ public:
+  /// After each placement. A gap in watching begins anew.
+  void note(const Placement& placement, Instant now);
+  [[nodiscard]] std::vector<std::pair<DeviceId, Milliseconds>> watched(Instant now) const;
+  /// Some device only needs to be watched for longer.
+  [[nodiscard]] bool is_watching() const { return watching_; }
+
+ private:
+  std::map<DeviceId, Instant> since_;
+  std::optional<Instant> last_;
+  bool watching_ = false;
+};
+
+}  // namespace berth

@@ -1,0 +1,197 @@
+#include "view/csv.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <numeric>
+#include <type_traits>
+#include <utility>
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "view/paint.h"
+
+namespace berth {
+
+namespace {
+
+std::string cell_text(const Cell& cell) {
+  if (!cell.get()) return "";
+  return std::visit(
+      [](const auto& value) -> std::string {
+        using Value = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, bool>) {
+          return value ? "true" : "false";
+        } else {
+          return fmt::format("{}", value);
+        }
+      },
+      *cell.get());
+}
+
+std::string csv_quoted(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+/// How many letters have to change to get from one to the other (Levenshtein's distance).
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t k = 0; k < b.size(); ++k) {
+      const std::size_t replaced = diagonal + (a[i] == b[k] ? 0 : 1);
+      diagonal = row[k + 1];
+      row[k + 1] = std::min({replaced, row[k] + 1, row[k + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+/// The three names most like what was typed: those that contain it first, then by distance.
+std::string near_matches(std::string_view typed) {
+  std::vector<std::pair<std::size_t, std::string_view>> ranked;
+  const auto rank = [&](std::string_view name) {
+    if (name.empty()) return;
+    const bool contains = typed.size() >= 3 && name.find(typed) != std::string_view::npos;
+    ranked.emplace_back(contains ? 0 : 1 + distance(typed.substr(0, 64), name), name);
+  };
+  for (const Field& field : fields()) {
+    rank(field.key);
+    if (field.smi != field.key) rank(field.smi);
+  }
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::string text;
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, ranked.size()); ++i) {
+    text += (i > 0 ? ", " : "") + std::string(ranked[i].second);
+  }
+  return text;
+}
+
+struct MetricUnit {
+  Unit unit;
+  std::string_view name;
+};
+constexpr std::array<MetricUnit, 10> unit_names = {{
+    {Unit::none, ""},
+    {Unit::count, "count"},
+    {Unit::bytes, "bytes"},
+    {Unit::bytes_per_second, "bytes/s"},
+    {Unit::percent, "percent"},
+    {Unit::celsius, "celsius"},
+    {Unit::milliwatts, "milliwatts"},
+    {Unit::millijoules, "millijoules"},
+    {Unit::megahertz, "megahertz"},
+    {Unit::bits, "bits"},
+}};
+
+}  // namespace
+
+std::string_view name_of(Unit unit) {
+  for (const MetricUnit& row : unit_names) {
+    if (row.unit == unit) return row.name;
+  }
+  return "";
+}
+
+Result<std::vector<const Field*>> parse_field_list(std::string_view list) {
+  std::vector<const Field*> columns;
+  for (const std::string_view part : split(list, ',')) {
+    const std::string_view name = trimmed(part);
+    if (const Field* field = find_field(name)) {
+      columns.push_back(field);
+      continue;
+    }
+    if (name.empty()) {
+      return fail(ErrorCode::invalid,
+                  std::string(tr("an empty field in the list; write for example "
+                                 "index,name,memory_used_bytes (all of them: berth --fields)")));
+    }
+    if (const auto mistake = typographic_mistake(name)) {
+      return fail(ErrorCode::invalid,
+                  trf("\"{}\" has the character \"{}\" in it; did you mean {}?", printable(name),
+                      mistake->found, printable(mistake->corrected)));
+    }
+    return fail(ErrorCode::invalid,
+                trf("there is no field \"{}\"; near it: {} (all of them: berth --fields)",
+                    printable(name), near_matches(name)));
+  }
+  return columns;
+}
+
+std::string render_csv(const Snapshot& snapshot, std::span<const Field* const> columns) {
+  std::string text;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    text += (i > 0 ? "," : "") + std::string(columns[i]->key);
+  }
+  text += "\r\n";
+  for (const Device& device : snapshot.devices) {
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (i > 0) text += ',';
+      text += csv_quoted(cell_text(columns[i]->read(device, snapshot)));
+    }
+    text += "\r\n";
+  }
+  return text;
+}
+
+std::string render_fields(const Style& style) {
+  std::vector<ColumnWish> wishes = {{0, 12, 0}, {0, 4, 2}, {0, 8, 3}, {0, 16, 1}};
+  const auto cells = [&](const Field& field) {
+    return std::array<std::string, 4>{std::string(field.key), std::string(name_of(field.unit)),
+                                      std::string(field.smi), own(tr(field.help), style)};
+  };
+  const std::array<std::string, 4> heads = {own(tr("Field"), style), own(tr("Unit"), style),
+                                            "nvidia-smi", own(tr("What it is"), style)};
+  for (std::size_t i = 0; i < wishes.size(); ++i) wishes[i].wanted = display_width(heads[i]);
+  for (const Field& field : fields()) {
+    const auto row = cells(field);
+    for (std::size_t i = 0; i < wishes.size(); ++i) {
+      wishes[i].wanted = std::max(wishes[i].wanted, display_width(row[i]));
+    }
+  }
+  // A field's name is there to be copied: never cut.
+  for (std::size_t i = 0; i < 3; ++i) wishes[i].minimum = wishes[i].wanted;
+  const std::vector<int> widths = fitted(wishes, style.width, 2);
+  const auto line_of = [&](const std::array<std::string, 4>& row, Paint paint) {
+    Line line(style);
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (widths[i] > 0) line.cell(row[i], widths[i], Align::left, paint).add("  ");
+    }
+    return line.text();
+  };
+  std::string text = line_of(heads, Paint::dim);
+  for (const Field& field : fields()) text += line_of(cells(field), Paint::plain);
+  return text;
+}
+
+std::string render_metrics_markdown() {
+  std::string text =
+      "# Fields and metrics\n\n"
+      "Generated from the field table (src/snapshot/fields.cc); `berth --fields` prints the same.\n"
+      "The key is the name in JSON and CSV and says the unit; `berth --csv` takes nvidia-smi's\n"
+      "name too. A metric is in Prometheus' base units: ratios from 0 to 1, watts, joules, hertz.\n"
+      "A reading that a device does not have is `null` in JSON (the reason stands beside it under\n"
+      "`why`), an empty cell in CSV, and no sample at all as a metric.\n\n"
+      "| Key | Unit | nvidia-smi | Metric | What it is |\n"
+      "|---|---|---|---|---|\n";
+  const auto code = [](std::string_view name) {
+    return name.empty() ? std::string() : "`" + std::string(name) + "`";
+  };
+  for (const Field& field : fields()) {
+    text += fmt::format("| {} | {} | {} | {} | {} |\n", code(field.key), name_of(field.unit),
+                        code(field.smi), code(field.metric), field.help);
+  }
+  return text;
+}
+
+}  // namespace berth

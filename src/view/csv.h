@@ -1,0 +1,34 @@
+#pragma once
+// What prints from the field table (snapshot/fields.h): `--csv FIELDS`, `--fields`, doc/METRICS.md.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "snapshot/fields.h"
+#include "snapshot/snapshot.h"
+#include "view/style.h"
+
+namespace berth {
+
+/// "index,memory_used_bytes,temperature.gpu": our keys or nvidia-smi's names, in this order.
+/// invalid: an unknown one, with the nearest that exist; an empty list.
+[[nodiscard]] Result<std::vector<const Field*>> parse_field_list(std::string_view list);
+
+/// RFC 4180 (lines end in CR LF), a header line of our keys (they name the unit, also where the
+/// field was asked for by nvidia-smi's name), one line per device. An absent cell is empty. Bytes
+/// are as they are: this is for programs.
+[[nodiscard]] std::string render_csv(const Snapshot& snapshot,
+                                     std::span<const Field* const> columns);
+
+/// Every field: key, unit, nvidia-smi's name, what it means.
+[[nodiscard]] std::string render_fields(const Style& style);
+
+/// doc/METRICS.md, generated; in English whatever the language.
+[[nodiscard]] std::string render_metrics_markdown();
+
+[[nodiscard]] std::string_view name_of(Unit unit);
+
+}  // namespace berth

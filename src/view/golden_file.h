@@ -1,0 +1,26 @@
+#pragma once
+// Pictures kept as files in src/view/goldens, to be looked at by people. For tests only.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace berth {
+
+/// Compares with goldens/NAME.txt; on a difference writes what was drawn beside the test's other
+/// temporary files and says how to accept it.
+inline void expect_golden(const std::string& name, const std::string& drawn) {
+  const std::string here(__FILE__);
+  const std::string path = here.substr(0, here.rfind('/')) + "/goldens/" + name + ".txt";
+  std::ostringstream wanted;
+  wanted << std::ifstream(path, std::ios::binary).rdbuf();
+  if (wanted.str() == drawn) return;
+  const std::string other = ::testing::TempDir() + "berth_golden_" + name + ".txt";
+  std::ofstream(other, std::ios::binary) << drawn;
+  ADD_FAILURE() << name << " is drawn otherwise now:\n"
+                << drawn << "if this is wanted: cp " << other << " " << path;
+}
+
+}  // namespace berth

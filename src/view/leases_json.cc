@@ -1,0 +1,39 @@
+// Leases and the queue for programs: the same objects under the same names as in a snapshot.
+
+#include <nlohmann/json.hpp>
+
+#include "snapshot/json.h"
+#include "view/leases_text.h"
+
+namespace berth {
+
+std::string leases_json(const Snapshot& snapshot, const LedgerPlace& place) {
+  using Json = nlohmann::ordered_json;
+  Snapshot only_leases;
+  only_leases.taken = snapshot.taken;
+  only_leases.claims = snapshot.claims;
+  only_leases.waiters = snapshot.waiters;
+  // Written by the one writer there is, and taken apart again: the formats cannot drift apart.
+  const Json whole = Json::parse(to_json(only_leases, JsonLayout::compact), nullptr, false);
+  Json root = Json::object();
+  root["berth_leases"] = 1;
+  root["taken_unix_ms"] = snapshot.taken.unix_ms;
+  root["simulated"] = snapshot.simulated ? Json(*snapshot.simulated) : Json(nullptr);
+  root["ledger"] = place.directory;
+  switch (place.kind) {
+    case LedgerPlace::Kind::shared:
+      root["ledger_kind"] = "shared";
+      break;
+    case LedgerPlace::Kind::own:
+      root["ledger_kind"] = "own";
+      break;
+    case LedgerPlace::Kind::named:
+      root["ledger_kind"] = "named";
+      break;
+  }
+  root["leases"] = whole.value("leases", Json::array());
+  root["queue"] = whole.value("queue", Json::array());
+  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace berth

@@ -1,0 +1,153 @@
+#include "view/leases_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "snapshot/questions.h"
+#include "view/paint.h"
+#include "view/values.h"
+
+namespace berth {
+
+namespace {
+
+constexpr std::size_t cell_count = 6;
+using Cells = std::array<std::string, cell_count>;
+
+std::string device_text(const DeviceId& id, const Snapshot& snapshot, const Style& style) {
+  const Device* device = find_device(id, snapshot);
+  if (device != nullptr && device->index && !device->parent) return std::to_string(*device->index);
+  return cut_to_width(outside(id.text(), style), 12, !style.utf8);
+}
+
+std::string devices_text(const Claim& claim, const Snapshot& snapshot, const Style& style) {
+  std::string text;
+  for (const ClaimedDevice& part : claim.devices) {
+    text += (text.empty() ? "" : ",") + device_text(part.device, snapshot, style);
+  }
+  return text;
+}
+
+/// "whole", "10.0 GiB", or "mixed" where the devices differ.
+std::string promised_text(const Claim& claim, const Style& style) {
+  if (claim.devices.empty()) return std::string(absent_mark(style));
+  const auto& first = claim.devices.front().promised;
+  const bool same = std::all_of(claim.devices.begin(), claim.devices.end(),
+                                [&](const ClaimedDevice& part) { return part.promised == first; });
+  if (!same) return own(tr("mixed"), style);
+  return first ? bytes_text(*first) : own(tr("whole"), style);
+}
+
+Cells claim_cells(const Claim& claim, const Snapshot& snapshot, const Style& style) {
+  const bool dated = claim.since.unix_ms > 0;
+  return {
+      devices_text(claim, snapshot, style),
+      outside(claim.user, style),
+      promised_text(claim, style),
+      dated ? since_text(claim.since, snapshot.taken, style) : std::string(absent_mark(style)),
+      outside(claim.run, style),
+      claim.parsed ? outside(claim.command, style) : own(tr("(lease in a newer format)"), style)};
+}
+
+Cells waiter_cells(const Waiter& waiter, std::size_t place, const Snapshot& snapshot,
+                   const Style& style) {
+  std::string gathered;
+  for (const DeviceId& id : waiter.gathered) {
+    gathered += (gathered.empty() ? "" : ",") + device_text(id, snapshot, style);
+  }
+  return {std::to_string(place),
+          outside(waiter.user, style),
+          outside(waiter.wants, style),
+          age_text(waiter.since, snapshot.taken),
+          gathered,
+          outside(waiter.command, style)};
+}
+
+std::string table(const Cells& heads, const std::vector<Cells>& rows, const Style& style) {
+  std::vector<ColumnWish> wishes = {{0, 3, 0}, {0, 6, 0}, {0, 8, 2},
+                                    {0, 6, 1}, {0, 8, 3}, {0, 8, 0}};
+  for (std::size_t i = 0; i < cell_count; ++i) {
+    bool filled = false;
+    for (const Cells& row : rows) {
+      wishes[i].wanted = std::max(wishes[i].wanted, display_width(row[i]));
+      filled = filled || !row[i].empty();
+    }
+    wishes[i].wanted = filled ? std::max(wishes[i].wanted, display_width(heads[i])) : 0;
+  }
+  wishes[3].minimum = wishes[3].wanted;  // half a time is a wrong time
+  const std::vector<int> widths = fitted(wishes, style.width, 2);
+  const auto line_of = [&](const Cells& row, Paint paint) {
+    Line line(style);
+    for (std::size_t i = 0; i < cell_count; ++i) {
+      if (widths[i] > 0) line.cell(row[i], widths[i], Align::left, paint).add("  ");
+    }
+    return line.text();
+  };
+  std::string text = line_of(heads, Paint::dim);
+  for (const Cells& row : rows) text += line_of(row, Paint::plain);
+  return text;
+}
+
+/// Whose leases can be seen here at all: an empty list means different things.
+std::string scope_text(const LedgerPlace& place, const Style& style) {
+  std::string text;
+  switch (place.kind) {
+    case LedgerPlace::Kind::shared:
+      text = trf("Ledger {}, shared by everybody on this machine.", printable(place.directory));
+      break;
+    case LedgerPlace::Kind::own:
+      text =
+          trf("Ledger {}, yours alone: leases of others are not seen. `sudo berth setup` makes "
+              "one for everybody.",
+              printable(place.directory));
+      break;
+    case LedgerPlace::Kind::named:
+      text = trf("Ledger {} (BERTH_LEDGER).", printable(place.directory));
+      break;
+  }
+  return wrapped("", own(text, style), 2, style, Paint::dim);
+}
+
+}  // namespace
+
+std::string render_leases(const Snapshot& snapshot, const LedgerPlace& place, const Style& style) {
+  std::string text;
+  if (snapshot.simulated) {
+    text +=
+        Line(style).add("SIMULATED " + outside(*snapshot.simulated, style), Paint::yellow).text();
+  }
+  if (snapshot.claims.empty()) {
+    text += wrapped("", own(tr("Nobody holds a lease."), style), 0, style);
+  } else {
+    std::vector<Cells> rows;
+    for (const Claim& claim : snapshot.claims) rows.push_back(claim_cells(claim, snapshot, style));
+    text += table({"GPU", own(tr("User"), style), own(tr("Promised"), style),
+                   own(tr("Since"), style), own(tr("Run"), style), own(tr("Command"), style)},
+                  rows, style);
+  }
+  if (!snapshot.waiters.empty()) {
+    std::vector<Cells> rows;
+    for (const Waiter& waiter : snapshot.waiters) {
+      rows.push_back(waiter_cells(waiter, rows.size() + 1, snapshot, style));
+    }
+    text += "\n" +
+            table({own(tr("Place"), style), own(tr("User"), style), own(tr("Wants"), style),
+                   own(tr("Waited"), style), own(tr("Gathers"), style), own(tr("Command"), style)},
+                  rows, style);
+  }
+  text += scope_text(place, style);
+  for (const Problem& problem : snapshot.problems) {
+    if (problem.source != "ledger") continue;
+    text += wrapped("! ", outside(tr(problem.message), style), 2, style, Paint::yellow);
+    if (problem.remedy.empty()) continue;
+    text += wrapped(style.utf8 ? "  → " : "  > ", outside(tr(problem.remedy), style), 4, style);
+  }
+  return text;
+}
+
+}  // namespace berth

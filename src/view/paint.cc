@@ -1,0 +1,213 @@
+#include "view/paint.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <numeric>
+#include <utility>
+
+#include "base/text.h"
+
+namespace berth {
+
+namespace {
+
+std::string_view code_of(Paint paint) {
+  switch (paint) {
+    case Paint::plain:
+      return "";
+    case Paint::dim:
+      return "\033[2m";
+    case Paint::bold:
+      return "\033[1m";
+    case Paint::red:
+      return "\033[31m";
+    case Paint::green:
+      return "\033[32m";
+    case Paint::yellow:
+      return "\033[33m";
+    case Paint::blue:
+      return "\033[36m";  // cyan: blue itself is unreadable on a black ground
+  }
+  return "";
+}
+
+/// Bytes of the UTF-8 character at the front; printable() has made sure that it is one.
+std::size_t character_length(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  const std::size_t length = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  return std::min(length, text.size());
+}
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 9> ascii_forms = {{
+    {"–", "-"},
+    {"—", "-"},
+    {"…", "..."},
+    {"°", ""},
+    {"·", "."},
+    {"×", "x"},
+    {"≥", ">="},
+    {"“", "\""},
+    {"”", "\""},
+}};
+
+std::string ascii_only(std::string_view text) {
+  std::string ascii;
+  while (!text.empty()) {
+    const std::string_view character = text.substr(0, character_length(text));
+    text.remove_prefix(character.size());
+    if (character.size() == 1) {
+      ascii += character;
+      continue;
+    }
+    const auto found = std::find_if(ascii_forms.begin(), ascii_forms.end(),
+                                    [&](const auto& form) { return form.first == character; });
+    ascii += found == ascii_forms.end() ? "?" : found->second;
+  }
+  return ascii;
+}
+
+/// What wrapped() must not tear apart: a run of narrow characters, or one wide character.
+std::string_view take_unbreakable(std::string_view& text) {
+  std::size_t length = 0;
+  while (length < text.size() && text[length] != ' ') {
+    const std::size_t next = character_length(text.substr(length));
+    const bool is_wide = display_width(text.substr(length, next)) > 1;
+    if (is_wide && length > 0) break;
+    length += next;
+    if (is_wide) break;
+  }
+  const std::string_view taken = text.substr(0, length);
+  text.remove_prefix(length);
+  return taken;
+}
+
+int sum_with_gaps(const std::vector<int>& widths, int gap) {
+  const auto shown = std::count_if(widths.begin(), widths.end(), [](int w) { return w > 0; });
+  const int gaps = shown > 0 ? static_cast<int>(shown - 1) * gap : 0;
+  return std::accumulate(widths.begin(), widths.end(), gaps);
+}
+
+}  // namespace
+
+std::string own(std::string_view text, const Style& style) {
+  return style.utf8 ? std::string(text) : ascii_only(text);
+}
+
+std::string outside(std::string_view text, const Style& style) {
+  return own(printable(text), style);
+}
+
+std::string painted(std::string_view text, Paint paint, const Style& style) {
+  if (!style.colour || paint == Paint::plain || text.empty()) return std::string(text);
+  return std::string(code_of(paint)) + std::string(text) + "\033[0m";
+}
+
+Line& Line::add(std::string_view text, Paint paint) {
+  if (text.empty()) return *this;
+  width_ += display_width(text);
+  pieces_.push_back({std::string(text), paint});
+  return *this;
+}
+
+Line& Line::space_to(int column) {
+  if (column > width_) add(std::string(static_cast<std::size_t>(column - width_), ' '));
+  return *this;
+}
+
+Line& Line::cell(std::string_view text, int columns, Align align, Paint paint) {
+  const int start = width_;
+  const std::string shown = cut_to_width(text, columns, !style_.utf8);
+  if (align == Align::right) space_to(start + columns - display_width(shown));
+  add(shown, paint);
+  return space_to(start + columns);
+}
+
+std::string Line::text() const {
+  std::size_t last = pieces_.size();
+  while (last > 0 && pieces_[last - 1].text.find_first_not_of(' ') == std::string::npos) --last;
+  std::string line;
+  int room = style_.width;
+  for (std::size_t i = 0; i < last; ++i) {
+    std::string piece = pieces_[i].text;
+    if (i + 1 == last) piece.erase(piece.find_last_not_of(' ') + 1);
+    const int width = display_width(piece);
+    // What follows needs at least one column to say that it was cut.
+    const bool more_follows = i + 1 < last && width >= room;
+    if (width > room || more_follows) {
+      line += painted(cut_to_width(piece + (more_follows ? " +" : ""), room, !style_.utf8),
+                      pieces_[i].paint, style_);
+      break;
+    }
+    line += painted(piece, pieces_[i].paint, style_);
+    room -= width;
+  }
+  return line + "\n";
+}
+
+std::string wrapped(std::string_view first_indent, std::string_view text, int next_indent,
+                    const Style& style, Paint paint) {
+  const int width = std::max(style.width, 8);
+  const auto indent = static_cast<std::size_t>(std::min(next_indent, width / 2));
+  std::string all;
+  std::string line(first_indent);
+  bool fresh = true;  // nothing but the indent on this line yet
+  const auto end_line = [&] {
+    line.erase(line.find_last_not_of(' ') + 1);
+    all += painted(line, paint, style) + "\n";
+    line.assign(indent, ' ');
+    fresh = true;
+  };
+  while (!text.empty()) {
+    const std::size_t spaces = std::min(text.find_first_not_of(' '), text.size());
+    text.remove_prefix(spaces);
+    std::string_view word = take_unbreakable(text);
+    if (word.empty()) break;
+    const int before = spaces > 0 && !fresh ? 1 : 0;
+    if (!fresh && display_width(line) + before + display_width(word) > width) end_line();
+    if (before > 0 && !fresh) line += ' ';
+    while (!word.empty()) {  // a word longer than a line is torn, a path can still be pasted
+      const std::string_view character = word.substr(0, character_length(word));
+      if (display_width(line) + display_width(character) > width && !fresh) end_line();
+      line += character;
+      fresh = false;
+      word.remove_prefix(character.size());
+    }
+  }
+  end_line();
+  return all;
+}
+
+std::vector<int> fitted(const std::vector<ColumnWish>& wishes, int width, int gap) {
+  std::vector<int> widths;
+  std::vector<int> minima;
+  for (const ColumnWish& wish : wishes) {
+    widths.push_back(wish.wanted);
+    minima.push_back(std::min(wish.minimum, wish.wanted));
+  }
+  const auto drop_one = [&](int from) {
+    std::size_t worst = wishes.size();
+    for (std::size_t i = 0; i < wishes.size(); ++i) {
+      if (widths[i] == 0 || wishes[i].drop_order < from) continue;
+      if (worst == wishes.size() || wishes[i].drop_order > wishes[worst].drop_order) worst = i;
+    }
+    if (worst == wishes.size()) return false;
+    widths[worst] = minima[worst] = 0;
+    return true;
+  };
+  while (sum_with_gaps(widths, gap) > width && drop_one(ColumnWish::luxury)) {
+  }
+  while (sum_with_gaps(minima, gap) > width && drop_one(1)) {
+  }
+  for (int excess = sum_with_gaps(widths, gap) - width; excess > 0; --excess) {
+    std::size_t widest = 0;  // by what it can give
+    for (std::size_t i = 1; i < widths.size(); ++i) {
+      if (widths[i] - minima[i] > widths[widest] - minima[widest]) widest = i;
+    }
+    if (widths[widest] <= minima[widest]) break;  // the rest is cut at the line's end
+    --widths[widest];
+  }
+  return widths;
+}
+
+}  // namespace berth

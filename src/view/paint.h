@@ -1,0 +1,69 @@
+#pragma once
+// Lines of text with colours, measured in columns: what every table in view/ is put together from.
+// The only file that knows escape codes, together with refresh.cc.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "view/style.h"
+
+namespace berth {
+
+enum class Paint { plain, dim, bold, red, green, yellow, blue };
+
+/// Text from outside (names, commands, users), safe to put on a terminal: escaped by printable(),
+/// and ASCII alone where the style says so.
+[[nodiscard]] std::string outside(std::string_view text, const Style& style);
+
+/// Our own or a translated text, as ASCII where the style says so: "–" becomes "-", what has no
+/// ASCII look-alike "?".
+[[nodiscard]] std::string own(std::string_view text, const Style& style);
+
+/// The text between the escape codes of its paint; itself where the style has no colour.
+[[nodiscard]] std::string painted(std::string_view text, Paint paint, const Style& style);
+
+enum class Align { left, right };
+
+/// One line of a picture. Knows how wide it is and never becomes wider than the style's width.
+class Line {
+ public:
+  explicit Line(const Style& style) : style_(style) {}
+  /// Text that is outside() or own() already.
+  Line& add(std::string_view text, Paint paint = Paint::plain);
+  Line& space_to(int column);
+  /// The text in exactly `columns`: cut or padded.
+  Line& cell(std::string_view text, int columns, Align align, Paint paint = Paint::plain);
+  [[nodiscard]] int width() const { return width_; }
+  /// Cut to the style's width, without spaces at the end, with a line break.
+  [[nodiscard]] std::string text() const;
+
+ private:
+  struct Piece {
+    std::string text;
+    Paint paint;
+  };
+  Style style_;
+  std::vector<Piece> pieces_;
+  int width_ = 0;
+};
+
+/// The text broken at spaces (and between East Asian characters) into lines of at most the style's
+/// width, each ending in a line break; those after the first are indented. For sentences, which are
+/// to be read whole.
+[[nodiscard]] std::string wrapped(std::string_view first_indent, std::string_view text,
+                                  int next_indent, const Style& style, Paint paint = Paint::plain);
+
+/// What a column wants.
+struct ColumnWish {
+  int wanted = 0;   // columns its widest cell takes; 0: nothing to show, dropped
+  int minimum = 0;  // what it can be cut to
+  /// When room is short, the highest goes first; 0 stays. From `luxury` up it goes as soon as the
+  /// others would have to be cut for it.
+  int drop_order = 0;
+  static constexpr int luxury = 10;
+};
+/// Widths (0: dropped) that fit into `width` with `gap` spaces between columns.
+[[nodiscard]] std::vector<int> fitted(const std::vector<ColumnWish>& wishes, int width, int gap);
+
+}  // namespace berth

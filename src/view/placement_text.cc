@@ -1,0 +1,215 @@
+#include "view/placement_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "snapshot/questions.h"
+#include "view/paint.h"
+#include "view/values.h"
+
+namespace berth {
+
+namespace {
+
+/// What a person calls a device, in two columns: "GPU 2" and its name.
+struct Called {
+  std::string number;
+  std::string name;
+};
+
+Called called(const DeviceId& id, std::optional<int> index, const Snapshot& snapshot,
+              const Style& style) {
+  const Device* device = find_device(id, snapshot);
+  const bool by_index = index && (device == nullptr || !device->parent);
+  Called words;
+  words.number = by_index ? fmt::format("GPU {}", *index) : outside(id.text(), style);
+  if (device != nullptr && device->name.get()) {
+    words.name = outside(*device->name.get(), style);
+    if (words.name.starts_with("NVIDIA ")) words.name.erase(0, 7);
+  }
+  return words;
+}
+
+std::string holder_text(const Holder& holder, const Snapshot& snapshot, const Style& style) {
+  std::string text = holder.user.empty() ? "?" : outside(holder.user, style);
+  if (holder.since && holder.since->unix_ms > 0) {
+    text += " " + own(trf("since {}", since_text(*holder.since, snapshot.taken, style)), style);
+  }
+  std::string what = outside(holder.command, style);
+  if (holder.pid != 0) {
+    if (!what.empty()) what += ", ";
+    what += fmt::format("pid {}", holder.pid);
+  }
+  return what.empty() ? text : text + " (" + what + ")";
+}
+
+/// The rule in words, then who: "leased to alice since 10:02 (python train.py, pid 4711)".
+std::string refusal_text(const Refusal& refusal, const Snapshot& snapshot, const Style& style) {
+  std::string text = outside(refusal.text, style);
+  std::string holders;
+  for (const Holder& holder : refusal.holders) {
+    holders += (holders.empty() ? "" : "; ") + holder_text(holder, snapshot, style);
+  }
+  if (holders.empty()) return text;
+  if (refusal.rule == Rule::leased && refusal.text == tr("leased whole")) {
+    return own(trf("leased to {}", holders), style);
+  }
+  return text + ": " + holders;
+}
+
+struct Row {
+  Called device;
+  std::string text;
+  Paint paint = Paint::plain;
+};
+
+/// Rows with number and name in columns of their own; what they say is wrapped beneath itself, so
+/// that nothing of a reason is lost.
+std::string rows_text(const std::vector<Row>& rows, const Style& style) {
+  int number = 0;
+  int name = 0;
+  for (const Row& row : rows) {
+    number = std::max(number, display_width(row.device.number));
+    name = std::max(name, display_width(row.device.name));
+  }
+  number = std::min(number, std::max(style.width / 3, 6));
+  name = style.width >= 60 ? std::min(name, style.width / 3) : 0;
+  const auto fixed = [&](const std::string& text, int columns) {
+    std::string cell = cut_to_width(text, columns, !style.utf8);
+    cell.append(static_cast<std::size_t>(std::max(columns - display_width(cell), 0)), ' ');
+    return cell + "  ";
+  };
+  std::string text;
+  for (const Row& row : rows) {
+    std::string start = "  " + fixed(row.device.number, number);
+    if (name > 0) start += fixed(row.device.name, name);
+    text += wrapped(start, row.text, display_width(start), style, row.paint);
+  }
+  return text;
+}
+
+std::vector<Row> refused_rows(const Placement& placement, const Snapshot& snapshot,
+                              const Style& style) {
+  std::vector<Row> rows;
+  for (const Refusal& refusal : placement.refused) {
+    rows.push_back({called(refusal.device, refusal.index, snapshot, style),
+                    refusal_text(refusal, snapshot, style), Paint::plain});
+  }
+  return rows;
+}
+
+std::vector<Row> choice_rows(const std::vector<Choice>& choices, const Snapshot& snapshot,
+                             const Style& style, Paint paint) {
+  std::vector<Row> rows;
+  for (const Choice& choice : choices) {
+    std::string text = outside(choice.reason, style);
+    if (choice.promised) {
+      text += "; " +
+              own(trf("{} promised, a promise, not enforced", bytes_text(*choice.promised)), style);
+    }
+    rows.push_back({called(choice.device, choice.index, snapshot, style), text, paint});
+  }
+  return rows;
+}
+
+std::string heading(std::string_view text, Paint paint, const Style& style) {
+  return wrapped("", own(text, style), 0, style, paint);
+}
+
+std::string simulated_heading(const Snapshot& snapshot, const Style& style) {
+  if (!snapshot.simulated) return "";
+  return heading("SIMULATED " + printable(*snapshot.simulated), Paint::yellow, style);
+}
+
+/// Whoever holds most of what is in the way, in few words: "alice (python train.py), bob".
+std::string holders_in_short(const Placement& placement, const Style& style) {
+  std::vector<std::string> names;
+  for (const Refusal& refusal : placement.refused) {
+    if (!refusal.may_change) continue;
+    for (const Holder& holder : refusal.holders) {
+      std::string name = fmt::format("{} {}", refusal.index ? std::to_string(*refusal.index) : "?",
+                                     outside(holder.user, style));
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  }
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+}  // namespace
+
+std::string render_refusals(const Placement& placement, const Snapshot& snapshot,
+                            const Style& style) {
+  std::string text = rows_text(refused_rows(placement, snapshot, style), style);
+  if (placement.refused.empty() && placement.available.empty() && placement.chosen.empty()) {
+    text += wrapped("  ",
+                    own(tr("there is no device on this machine; `berth` says what was looked "
+                           "at, --or-cpu runs without one"),
+                        style),
+                    2, style);
+  } else if (!placement.possible) {
+    text += wrapped("  ",
+                    own(tr("waiting will not help: this machine can never satisfy it. Ask for "
+                           "less, or look at --only, --except and --min-compute."),
+                        style),
+                    2, style, Paint::yellow);
+  }
+  return text;
+}
+
+std::string render_placement(const Placement& placement, const Request& request,
+                             const Snapshot& snapshot, const Style& style) {
+  std::string text = simulated_heading(snapshot, style);
+  text += wrapped("", own(trf("Asked for: {}", printable(as_typed(request))), style), 2, style);
+  if (placement.satisfied()) {
+    text += heading(tr("Would get:"), Paint::green, style);
+    text += rows_text(choice_rows(placement.chosen, snapshot, style, Paint::plain), style);
+  } else if (placement.available.empty()) {
+    text += heading(tr("Would get nothing now."), Paint::yellow, style);
+  } else {
+    text += heading(trf("Would get nothing now: {} of {} devices would do.",
+                        placement.available.size(), request.devices),
+                    Paint::yellow, style);
+  }
+  if (!placement.available.empty()) {
+    text += heading(tr("Would also do:"), Paint::bold, style);
+    text += rows_text(choice_rows(placement.available, snapshot, style, Paint::plain), style);
+  }
+  if (!placement.refused.empty()) {
+    text += heading(tr("Refused:"), Paint::bold, style);
+  }
+  text += render_refusals(placement, snapshot, style);
+  return text + heading(tr("Nothing was taken."), Paint::dim, style);
+}
+
+std::string render_waiting_line(const WaitingNews& news, const Style& style) {
+  const auto seconds = [](std::chrono::milliseconds time) { return short_duration(time); };
+  std::string text;
+  if (news.snapshot.simulated) text += "SIMULATED ";
+  text += own(trf("waiting {}", seconds(news.waited)), style);
+  if (news.left) text += own(trf(" (gives up in {})", seconds(*news.left)), style);
+  text += own(news.position == 1 ? std::string(tr(", next in the queue"))
+                                 : trf(", place {} in the queue", news.position),
+              style);
+  const std::string holders = holders_in_short(news.placement, style);
+  if (!holders.empty()) text += own(trf("; held: {}", holders), style);
+  // One column stays free: a character in the last one makes some terminals wrap.
+  return cut_to_width(text, std::max(style.width - 1, 1), !style.utf8);
+}
+
+std::string render_waiting_notice(const WaitingNews& news, const Style& style) {
+  const std::string place = news.position == 1
+                                ? std::string(tr("waiting, next in the queue"))
+                                : trf("waiting, place {} in the queue", news.position);
+  return simulated_heading(news.snapshot, style) + heading(place, Paint::plain, style) +
+         render_refusals(news.placement, news.snapshot, style);
+}
+
+std::string_view clear_to_end_of_line() { return "\033[K"; }
+
+}  // namespace berth

@@ -1,0 +1,45 @@
+#pragma once
+// Why these devices, why not those: placements, refusals and waits in words and as JSON.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "place/placement.h"
+#include "place/request.h"
+#include "run/acquire.h"
+#include "snapshot/snapshot.h"
+#include "view/style.h"
+
+namespace berth {
+
+/// The whole reasoning (`--dry-run`): what was wanted, what it would get and why, what else would
+/// do, what was refused by which rule and who holds it.
+[[nodiscard]] std::string render_placement(const Placement& placement, const Request& request,
+                                           const Snapshot& snapshot, const Style& style);
+
+/// One line per refused device: "GPU 2  NVIDIA H100  leased to alice since 10:02 (python train.py,
+/// pid 4711)". Ends with what to do, where nothing of it will change by waiting says so.
+[[nodiscard]] std::string render_refusals(const Placement& placement, const Snapshot& snapshot,
+                                          const Style& style);
+
+/// One line that fits the width, no line break: place in the queue, how long waited, what holds it.
+/// A terminal overwrites it ("\r" + line + clear_to_end_of_line()).
+[[nodiscard]] std::string render_waiting_line(const WaitingNews& news, const Style& style);
+
+/// The same for a pipe: a line with the place and one per device. Holds nothing that changes by
+/// itself: print it when it differs from the last one printed.
+[[nodiscard]] std::string render_waiting_notice(const WaitingNews& news, const Style& style);
+
+/// `pick --format json` and `--dry-run --json`. `variables` is what visible_variables() says for
+/// the chosen. Not translated, except the texts under "text" and "reason".
+[[nodiscard]] std::string placement_json(
+    const Placement& placement, const Request& request, const Snapshot& snapshot,
+    std::span<const std::pair<std::string, std::string>> variables = {});
+
+/// What a terminal wants after a line drawn over a longer one; empty where the style has no
+/// terminal to speak of (plain callers need not ask).
+[[nodiscard]] std::string_view clear_to_end_of_line();
+
+}  // namespace berth

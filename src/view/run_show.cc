@@ -1,0 +1,264 @@
+// `berth show RUN`: one run from end to end.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "view/paint.h"
+#include "view/runs_text.h"
+#include "view/values.h"
+
+namespace berth {
+
+namespace {
+
+/// "label      value", the value wrapped beneath itself. Nothing where there is no value.
+class Facts {
+ public:
+  explicit Facts(const Style& style) : style_(style) {}
+  void add(std::string_view label, const std::string& value, Paint paint = Paint::plain) {
+    if (value.empty()) return;
+    std::string start = "  " + cut_to_width(own(label, style_), label_width, !style_.utf8);
+    start.append(static_cast<std::size_t>(std::max(label_width + 3 - display_width(start), 1)),
+                 ' ');
+    text_ += wrapped(start, value, display_width(start), style_, paint);
+  }
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  static constexpr int label_width = 11;
+  Style style_;
+  std::string text_;
+};
+
+void append(std::string& list, const std::string& item) {
+  if (!item.empty()) list += (list.empty() ? "" : ", ") + item;
+}
+
+template <class T, class Text>
+void append_reading(std::string& list, const Reading<T>& reading, Text text) {
+  if (reading.get()) append(list, text(*reading.get()));
+}
+
+std::string machine_text(const Manifest& manifest, const Style& style) {
+  const auto plain = [&](const std::string& text) { return outside(text, style); };
+  const Host& host = manifest.given.host;
+  std::string text;
+  append_reading(text, host.name, plain);
+  append_reading(text, manifest.machine.instance_type, plain);
+  append_reading(text, manifest.machine.operating_system, plain);
+  append_reading(text, host.kernel, plain);
+  append_reading(text, host.driver_version, [&](const std::string& version) {
+    return own(tr("driver"), style) + " " + outside(version, style);
+  });
+  append_reading(text, host.cuda_version_supported, [&](const std::string& version) {
+    return own(trf("CUDA up to {}", printable(version)), style);
+  });
+  append_reading(text, manifest.machine.container, plain);
+  return text;
+}
+
+std::string cpu_text(const MachineFacts& machine, const Style& style) {
+  std::string text;
+  append_reading(text, machine.cpu_model,
+                 [&](const std::string& model) { return outside(model, style); });
+  append_reading(text, machine.cpu_count,
+                 [&](std::uint64_t count) { return own(trf("{} CPUs", count), style); });
+  append_reading(text, machine.memory_total, bytes_text);
+  return text;
+}
+
+std::string code_text(const GitFacts& git, const Style& style) {
+  std::string text = outside(git.root, style);
+  append_reading(text, git.commit,
+                 [&](const std::string& commit) { return outside(commit.substr(0, 12), style); });
+  append_reading(text, git.branch,
+                 [&](const std::string& branch) { return outside(branch, style); });
+  append_reading(text, git.dirty, [&](bool dirty) {
+    return own(dirty ? tr("with changes not committed") : tr("nothing changed"), style);
+  });
+  return text;
+}
+
+std::string python_text(const PythonFacts& python, const Style& style) {
+  std::string text = outside(python.interpreter, style);
+  append_reading(text, python.version,
+                 [&](const std::string& version) { return outside(version, style); });
+  for (const auto& [name, version] : python.packages) {
+    append(text, outside(name + " " + version, style));
+  }
+  append(text, outside(python.environment, style));
+  return text;
+}
+
+std::string times_text(const RunRecord& run, WallTime now, const Style& style) {
+  const Manifest& manifest = run.manifest;
+  std::string text = date_time_text(manifest.started, style);
+  if (run.state == RunState::running && !run.end) {
+    append(text, own(trf("{} ago", age_text(manifest.started, now)), style));
+  }
+  if (manifest.waited_ms > 0) {
+    append(text, own(trf("after waiting {}",
+                         short_duration(std::chrono::milliseconds(manifest.waited_ms))),
+                     style));
+  }
+  if (manifest.time_limit_ms) {
+    append(text, own(trf("time limit {}",
+                         short_duration(std::chrono::milliseconds(*manifest.time_limit_ms))),
+                     style));
+  }
+  return text;
+}
+
+std::string facts_text(const RunRecord& run, WallTime now, const Style& style) {
+  const Manifest& manifest = run.manifest;
+  Facts facts(style);
+  facts.add(tr("Command"), outside(shell_joined(manifest.command), style), Paint::bold);
+  facts.add(tr("Directory"), outside(manifest.working_directory, style));
+  facts.add(tr("User"), outside(manifest.user, style));
+  facts.add(tr("Started"), times_text(run, now, style));
+  facts.add(tr("Asked for"), outside(manifest.wanted, style));
+  if (manifest.log) facts.add(tr("Output"), outside(*manifest.log, style));
+  facts.add(tr("Machine"), machine_text(manifest, style));
+  facts.add("CPU", cpu_text(manifest.machine, style));
+  if (manifest.git) facts.add(tr("Code"), code_text(*manifest.git, style));
+  if (manifest.python) facts.add("Python", python_text(*manifest.python, style));
+  std::string variables;
+  for (const auto& [name, value] : manifest.variables) {
+    variables += (variables.empty() ? "" : " ") + outside(name + "=" + shell_quoted(value), style);
+  }
+  facts.add(tr("Variables"), variables);
+  if (!manifest.complete) {
+    facts.add(tr("Note"), own(tr("the facts of machine and code are not all in"), style));
+  }
+  return facts.text();
+}
+
+/// A chart under its label, with the number that sums it up behind it.
+std::string chart_line(std::string_view label, const std::vector<Reading<double>>& values,
+                       double top, const std::string& number, const Style& style) {
+  constexpr int number_room = 22;
+  const int room = std::min(style.width - 16 - number_room, 60);
+  Line line(style);
+  line.add("  ").cell(own(label, style), 12, Align::left);
+  if (room >= 8 && !values.empty()) {
+    line.cell(sparkline(values, top, room, style), room, Align::left, Paint::green).add("  ");
+  }
+  return line.add(number).text();
+}
+
+std::string device_text(std::size_t i, const RunRecord& run, const RunDetails& details,
+                        const Style& style) {
+  const Device& device = run.manifest.given.devices[i];
+  std::string heading = device.index && !device.parent ? fmt::format("GPU {}", *device.index)
+                                                       : outside(device.id.text(), style);
+  if (device.name.get()) heading += "  " + outside(*device.name.get(), style);
+  if (i < run.manifest.promised.size()) {
+    const auto& promised = run.manifest.promised[i];
+    heading +=
+        "  " +
+        own(promised ? trf("{} promised", bytes_text(*promised)) : std::string(tr("whole")), style);
+  }
+  std::string text = "\n" + Line(style).add(heading, Paint::bold).text();
+  const bool summed_up = i < details.summary.devices.size();
+  const DeviceSummary summary = summed_up ? details.summary.devices[i] : DeviceSummary{};
+  const auto with_reason = [&](std::string_view words, const auto& reading, auto how) {
+    if (reading.get()) return own(words, style) + " " + how(*reading.get());
+    return own(reason_text(reading.why()), style);
+  };
+  text += chart_line(tr("Utilisation"), details.series.utilization(i), 100,
+                     with_reason(tr("mean"), summary.mean_utilization, percent_text), style);
+  const auto total = device.memory_total.get();
+  const double top = total ? static_cast<double>(total->count()) : 0;
+  std::string peak = with_reason(tr("peak"), summary.memory_peak, bytes_text);
+  if (summary.memory_peak.get() && summary.memory_source == MemorySource::whole_device) {
+    peak += own(tr(" (all on the device)"), style);
+  }
+  text += chart_line(tr("Memory"), details.series.memory(i), top, peak, style);
+  std::string rest;
+  append_reading(rest, summary.energy, [&](Millijoules energy) {
+    return summary.energy_source == EnergySource::counter
+               ? energy_text(energy)
+               : own(trf("about {}", energy_text(energy)), style);
+  });
+  append_reading(rest, summary.temperature_peak, [&](Celsius hottest) {
+    return own(trf("hottest {}", temperature_text(hottest, style)), style);
+  });
+  if (!rest.empty()) text += chart_line(tr("Energy"), {}, 1, rest, style);
+  return text;
+}
+
+std::string tree_text(const Summary& summary, const Style& style) {
+  std::string text;
+  append_reading(text, summary.tree_cpu, [&](Milliseconds cpu) {
+    return own(trf("{} of CPU time", short_duration(std::chrono::milliseconds(cpu.count()))),
+               style);
+  });
+  append_reading(text, summary.tree_memory_peak, [&](Bytes peak) {
+    return own(trf("main memory peak {}", bytes_text(peak)), style);
+  });
+  append_reading(text, summary.device_files_open, [&](std::uint64_t open) {
+    return open == 0 ? own(tr("no GPU device file was opened"), style)
+                     : own(trf("{} GPU device files were open at once", open), style);
+  });
+  return text.empty() ? ""
+                      : "\n" + wrapped("", own(tr("Processes"), style) + "  " + text, 2, style);
+}
+
+std::string marks_text(const std::vector<Mark>& marks, WallTime now, const Style& style) {
+  constexpr std::size_t most = 10;
+  if (marks.empty()) return "";
+  std::string heading(tr("Marks"));
+  if (marks.size() > most) heading = trf("Marks, the last {} of {}", most, marks.size());
+  std::string text = "\n" + Line(style).add(own(heading, style), Paint::bold).text();
+  for (std::size_t i = marks.size() - std::min(most, marks.size()); i < marks.size(); ++i) {
+    const std::string time = (marks[i].exact ? "" : "~") + since_text(marks[i].at, now, style);
+    text += wrapped("  " + time + "  ", outside(marks[i].text, style), 4, style);
+  }
+  return text;
+}
+
+std::string events_text(const std::vector<RunEvent>& events, WallTime now, const Style& style) {
+  if (events.empty()) return "";
+  std::string text = "\n" + Line(style).add(own(tr("Noticed"), style), Paint::bold).text();
+  for (const RunEvent& event : events) {
+    text += wrapped("  " + since_text(event.at, now, style) + "  ", outside(tr(event.text), style),
+                    4, style, Paint::yellow);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string render_run(const RunRecord& run, const RunDetails& details, WallTime now,
+                       const Style& style) {
+  Line first(style);
+  if (run.manifest.given.simulated) {
+    first.add("SIMULATED " + outside(*run.manifest.given.simulated, style), Paint::yellow)
+        .add("  ");
+  }
+  first.add(outside(run.manifest.id, style), Paint::bold).add("  ");
+  const bool known = run.end && run.end->known;
+  const bool well = known && run.end->exit.signal == 0 && run.end->exit.code == 0;
+  const bool badly = known && !well;
+  std::string state = state_text(run);
+  if (run.end) {
+    state += " " + trf("after {}", age_text(run.manifest.started, run.end->at));
+  }
+  first.add(own(state, style), well ? Paint::green : badly ? Paint::red : Paint::yellow);
+  std::string text = first.text() + facts_text(run, now, style);
+  for (std::size_t i = 0; i < run.manifest.given.devices.size(); ++i) {
+    text += device_text(i, run, details, style);
+  }
+  text += tree_text(details.summary, style);
+  text += marks_text(details.marks, now, style);
+  text += events_text(details.events, now, style);
+  for (const std::string& problem : run.problems) {
+    text += wrapped("! ", outside(problem, style), 2, style, Paint::yellow);
+  }
+  return text;
+}
+
+}  // namespace berth

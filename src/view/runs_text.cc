@@ -1,0 +1,294 @@
+#include "view/runs_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstring>
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "view/paint.h"
+#include "view/values.h"
+
+namespace berth {
+
+namespace {
+
+enum Column : std::size_t {
+  id_column,
+  started_column,
+  duration_column,
+  state_column,
+  devices_column,
+  busy_column,
+  memory_column,
+  command_column,
+  column_count
+};
+using Cells = std::array<std::string, column_count>;
+
+std::string signal_name(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name == nullptr ? fmt::format("{}", signal) : fmt::format("SIG{} ({})", name, signal);
+}
+
+std::string devices_text(const RunRecord& run, const Style& style) {
+  if (run.manifest.cpu_only) return "CPU";
+  std::string text;
+  for (const Device& device : run.manifest.given.devices) {
+    if (!text.empty()) text += ',';
+    text += device.index && !device.parent
+                ? std::to_string(*device.index)
+                : cut_to_width(outside(device.id.text(), style), 10, !style.utf8);
+  }
+  return text.empty() ? std::string(absent_mark(style)) : text;
+}
+
+std::optional<WallTime> ending(const RunRecord& run, WallTime now) {
+  if (run.end) return run.end->at;
+  if (run.state == RunState::running) return now;
+  return std::nullopt;
+}
+
+/// The largest peak of one device, where all are known.
+Reading<Bytes> memory_peak(const Summary& summary) {
+  Reading<Bytes> peak = Absent::not_sampled;
+  for (const DeviceSummary& device : summary.devices) {
+    if (!device.memory_peak.get()) return device.memory_peak.why();
+    if (!peak.get() || *peak.get() < *device.memory_peak.get()) peak = device.memory_peak;
+  }
+  return peak;
+}
+
+Cells cells_of(const RunRecord& run, WallTime now, const Style& style) {
+  const auto end = ending(run, now);
+  const Summary summary = run.end ? run.end->summary : Summary{};
+  const std::string absent(absent_mark(style));
+  Cells cells;
+  cells[id_column] = outside(run.manifest.id, style);
+  cells[started_column] = since_text(run.manifest.started, now, style);
+  cells[duration_column] = end ? age_text(run.manifest.started, *end) : absent;
+  cells[state_column] = own(state_text(run), style);
+  cells[devices_column] = devices_text(run, style);
+  cells[busy_column] = reading_text(summary.mean_utilization, style, percent_text);
+  cells[memory_column] = reading_text(memory_peak(summary), style, bytes_short);
+  cells[command_column] = outside(shell_joined(run.manifest.command), style);
+  return cells;
+}
+
+std::vector<int> widths_for(const Cells& heads, const std::vector<Cells>& rows,
+                            const Style& style) {
+  constexpr std::array<int, column_count> drop_order = {0, 3, 1, 0, 2, 4, 5, 0};
+  std::vector<ColumnWish> wishes(column_count);
+  for (std::size_t i = 0; i < column_count; ++i) {
+    wishes[i].wanted = display_width(heads[i]);
+    for (const Cells& row : rows) {
+      wishes[i].wanted = std::max(wishes[i].wanted, display_width(row[i]));
+    }
+    wishes[i].minimum = wishes[i].wanted;
+    wishes[i].drop_order = drop_order[i];
+  }
+  wishes[state_column].minimum = std::min(wishes[state_column].wanted, 8);
+  wishes[devices_column].minimum = std::min(wishes[devices_column].wanted, 7);
+  wishes[command_column].minimum = 12;
+  return fitted(wishes, style.width, 2);
+}
+
+std::string line_of(const Cells& cells, const std::vector<int>& widths, Paint paint,
+                    const Style& style) {
+  constexpr std::array<Align, column_count> aligns = {Align::left,  Align::left, Align::right,
+                                                      Align::left,  Align::left, Align::right,
+                                                      Align::right, Align::left};
+  Line line(style);
+  for (std::size_t i = 0; i < column_count; ++i) {
+    if (widths[i] > 0) line.cell(cells[i], widths[i], aligns[i], paint).add("  ");
+  }
+  return line.text();
+}
+
+/// "GPU 2 (H100 80GB HBM3)", "GPU 0,1 (…)", "the CPU".
+std::string place_text(const RunRecord& run, const Style& style) {
+  const auto& devices = run.manifest.given.devices;
+  if (devices.empty()) return own(tr("the CPU"), style);
+  std::string text = "GPU " + devices_text(run, style);
+  const auto& name = devices.front().name;
+  const bool same = std::all_of(devices.begin(), devices.end(),
+                                [&](const Device& device) { return device.name == name; });
+  if (same && name.get()) text += " (" + outside(*name.get(), style) + ")";
+  return text;
+}
+
+std::optional<Bytes> promised_each(const RunRecord& run) {
+  const auto& promised = run.manifest.promised;
+  if (promised.empty()) return std::nullopt;
+  const bool same = std::all_of(promised.begin(), promised.end(),
+                                [&](const auto& one) { return one == promised.front(); });
+  return same ? promised.front() : std::nullopt;
+}
+
+std::string used_text(const RunRecord& run, const Summary& summary) {
+  std::string text;
+  const Reading<Bytes> peak = memory_peak(summary);
+  if (peak.get()) {
+    const auto promised = promised_each(run);
+    text += promised ? trf("; memory peak {} of {} promised", bytes_text(*peak.get()),
+                           bytes_text(*promised))
+                     : trf("; memory peak {}", bytes_text(*peak.get()));
+  }
+  if (summary.mean_utilization.get()) {
+    text += trf("; GPU busy {}", percent_text(*summary.mean_utilization.get()));
+  }
+  if (summary.energy.get()) text += "; " + energy_text(*summary.energy.get());
+  if (!run.manifest.given.devices.empty() && !peak.get() && !summary.mean_utilization.get()) {
+    text += trf("; what it used on the GPU is not known ({})",
+                reason_text(summary.mean_utilization.why()));
+  }
+  if (run.manifest.given.devices.empty() && summary.device_files_open.get()) {
+    const auto open = *summary.device_files_open.get();
+    text += open == 0 ? std::string(tr("; no GPU device file was opened"))
+                      : trf("; {} GPU device files were open at once", open);
+  }
+  return text;
+}
+
+}  // namespace
+
+void RunSeries::halve() {
+  const auto merge = [](std::vector<Point>& points) {
+    std::vector<Point> half((points.size() + 1) / 2);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      half[i / 2].sum += points[i].sum;
+      half[i / 2].count += points[i].count;
+    }
+    points = std::move(half);
+  };
+  for (Track& track : devices_) {
+    merge(track.utilization);
+    merge(track.memory);
+  }
+  samples_per_point_ *= 2;
+}
+
+void RunSeries::add(const Sample& sample) {
+  constexpr std::size_t most_points = 512;
+  if (samples_ / samples_per_point_ >= most_points) halve();
+  const std::size_t point = samples_ / samples_per_point_;
+  if (devices_.size() < sample.devices.size()) devices_.resize(sample.devices.size());
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    devices_[i].utilization.resize(point + 1);
+    devices_[i].memory.resize(point + 1);
+    if (i >= sample.devices.size()) continue;
+    const auto put = [&](Point& at, double value) {
+      at.sum += value;
+      ++at.count;
+    };
+    const DeviceSample& device = sample.devices[i];
+    if (const auto& busy = device.utilization_gpu.get()) {
+      put(devices_[i].utilization[point], busy->count());
+    }
+    if (const auto& used = device.memory_used.get()) {
+      put(devices_[i].memory[point], static_cast<double>(used->count()));
+    }
+  }
+  ++samples_;
+}
+
+std::vector<Reading<double>> RunSeries::means(const std::vector<Point>& points) {
+  std::vector<Reading<double>> values;
+  values.reserve(points.size());
+  for (const Point& point : points) {
+    if (point.count == 0) {
+      values.emplace_back(Absent::not_sampled);
+    } else {
+      values.emplace_back(point.sum / static_cast<double>(point.count));
+    }
+  }
+  return values;
+}
+
+std::vector<Reading<double>> RunSeries::utilization(std::size_t device) const {
+  return device < devices_.size() ? means(devices_[device].utilization)
+                                  : std::vector<Reading<double>>{};
+}
+
+std::vector<Reading<double>> RunSeries::memory(std::size_t device) const {
+  return device < devices_.size() ? means(devices_[device].memory) : std::vector<Reading<double>>{};
+}
+
+std::string state_text(const RunRecord& run) {
+  if (run.end && run.end->known) {
+    const Exit& exit = run.end->exit;
+    std::string text = exit.signal != 0 ? trf("killed by {}", signal_name(exit.signal))
+                                        : trf("ended with {}", exit.code);
+    if (!run.end->because.empty()) {
+      text += trf(" by berth: {}", tr(printable(run.end->because)));
+    }
+    return text;
+  }
+  switch (run.state) {
+    case RunState::running:
+      return std::string(tr("running"));
+    case RunState::ended:
+      return std::string(tr("ended"));
+    case RunState::end_unknown:
+      return std::string(tr("end unknown"));
+    case RunState::elsewhere:
+      return std::string(tr("on another machine"));
+  }
+  return std::string(tr("end unknown"));
+}
+
+std::string render_runs(const RunList& list, WallTime now, const Style& style) {
+  std::string text;
+  if (list.runs.empty()) {
+    text += wrapped("",
+                    own(tr("No runs yet. `berth run -- COMMAND` starts one and keeps its "
+                           "record."),
+                        style),
+                    2, style);
+  } else {
+    const Cells heads = {own(tr("Run"), style),
+                         own(tr("Started"), style),
+                         own(tr("Took"), style),
+                         own(tr("How it went"), style),
+                         "GPU",
+                         own(tr("Util"), style),
+                         own(tr("Memory"), style),
+                         own(tr("Command"), style)};
+    std::vector<Cells> rows;
+    bool simulated = false;
+    for (const RunRecord& run : list.runs) {
+      rows.push_back(cells_of(run, now, style));
+      if (!run.manifest.given.simulated) continue;
+      simulated = true;
+      rows.back()[state_column] = "SIMULATED " + rows.back()[state_column];
+    }
+    const std::vector<int> widths = widths_for(heads, rows, style);
+    if (simulated && widths[state_column] < 9) {
+      text += Line(style).add("SIMULATED", Paint::yellow).text();
+    }
+    text += line_of(heads, widths, Paint::dim, style);
+    for (const Cells& row : rows) text += line_of(row, widths, Paint::plain, style);
+  }
+  for (const std::string& problem : list.problems) {
+    text += wrapped("! ", outside(problem, style), 2, style, Paint::yellow);
+  }
+  return text;
+}
+
+std::string render_end_line(const RunRecord& run, const Style& style) {
+  std::string text;
+  if (run.manifest.given.simulated) text += "SIMULATED ";
+  text += own(state_text(run), style);
+  if (run.end) {
+    text += " " +
+            own(trf("after {} on {}", age_text(run.manifest.started, *end), place_text(run, style)),
+                style);
+    text += own(used_text(run, run.end->summary), style);
+  }
+  return text + "\n";
+}
+
+}  // namespace berth

@@ -1,0 +1,64 @@
+#pragma once
+// `berth runs`, `berth show RUN` and the line at a run's end, from its record.
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "record/run_record.h"
+#include "view/style.h"
+
+namespace berth {
+
+/// How a run's readings went over time, in few enough points to draw however long it was: fed
+/// sample by sample (for_each_sample), it halves its resolution when it is full.
+class RunSeries {
+ public:
+  void add(const Sample& sample);
+  [[nodiscard]] std::size_t device_count() const { return devices_.size(); }
+  /// Percent.
+  [[nodiscard]] std::vector<Reading<double>> utilization(std::size_t device) const;
+  /// Bytes.
+  [[nodiscard]] std::vector<Reading<double>> memory(std::size_t device) const;
+
+ private:
+  struct Point {
+    double sum = 0;
+    std::size_t count = 0;
+  };
+  struct Track {
+    std::vector<Point> utilization;
+    std::vector<Point> memory;
+  };
+  static std::vector<Reading<double>> means(const std::vector<Point>& points);
+  void halve();
+  std::vector<Track> devices_;
+  std::size_t samples_ = 0;
+  std::size_t samples_per_point_ = 1;
+};
+
+/// What `show` tells beside the record itself.
+struct RunDetails {
+  Summary summary;
+  std::vector<Mark> marks;
+  std::vector<RunEvent> events;
+  RunSeries series;
+};
+
+/// One line per run, newest first: id, start, how long, how it went, where, what.
+[[nodiscard]] std::string render_runs(const RunList& list, WallTime now, const Style& style);
+/// {"berth_runs": 1, "runs": […]}: the records as `show --json` has them.
+[[nodiscard]] std::string runs_json(const RunList& list);
+
+/// Everything of one run that a person wants to read.
+[[nodiscard]] std::string render_run(const RunRecord& run, const RunDetails& details, WallTime now,
+                                     const Style& style);
+
+/// The line on stderr when the job has ended: how, how long, on what, memory peak against what was
+/// promised, how busy the GPU was, energy. One line, never cut. Says so where the run is simulated.
+[[nodiscard]] std::string render_end_line(const RunRecord& run, const Style& style);
+
+/// "ended with 0", "ended with 1", "killed by SIGKILL (9)", "running", "end unknown".
+[[nodiscard]] std::string state_text(const RunRecord& run);
+
+}  // namespace berth

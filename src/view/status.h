@@ -1,0 +1,36 @@
+#pragma once
+// `berth status`: every device on one line, who is on it behind or below, what is wrong underneath.
+// Fits 80 columns; wider terminals get more columns, narrower ones fewer. Never wraps a row.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "place/request.h"
+#include "snapshot/snapshot.h"
+#include "view/style.h"
+
+namespace berth {
+
+/// Which part of the machine to show.
+struct StatusOptions {
+  std::vector<DevicePattern> devices;  // `-i`; empty: all
+  std::optional<std::string> user;     // `-u`: only devices this user has something on, and theirs
+};
+
+/// Devices the options let through, in the snapshot's order. A parent chosen by -i brings its MIG
+/// instances along.
+[[nodiscard]] std::vector<const Device*> shown_devices(const Snapshot& snapshot,
+                                                       const StatusOptions& options);
+
+/// The snapshot with only what the options let through, for `--json` and `--csv`: other devices,
+/// their processes and leases are gone, problems of the whole machine stay.
+///
+/// not_found: a pattern that names no device; the message lists what there is.
+[[nodiscard]] Result<Snapshot> narrowed(const Snapshot& snapshot, const StatusOptions& options);
+
+[[nodiscard]] std::string render_status(const Snapshot& snapshot, const Style& style,
+                                        const StatusOptions& options = {});
+
+}  // namespace berth

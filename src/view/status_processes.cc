@@ -1,0 +1,214 @@
+// Who is on a device: one row per process, lease without a process, and amount of memory that
+// nothing visible accounts for.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "view/status_rows.h"
+#include "view/values.h"
+
+namespace berth {
+
+namespace {
+
+// What a driver keeps per process beside its list (contexts, page tables) stays below this.
+constexpr Bytes worth_explaining{std::uint64_t{1} << 30};
+
+std::string command_of(const HostProcess* process, const Style& style) {
+  if (process != nullptr && process->command.get() && !process->command.get()->empty()) {
+    std::vector<std::string> words = *process->command.get();
+    // The path of the interpreter would push out what is being run.
+    const std::size_t slash = words.front().rfind('/');
+    if (slash != std::string::npos && slash + 1 < words.front().size()) {
+      words.front().erase(0, slash + 1);
+    }
+    return outside(shell_joined(words), style);
+  }
+  if (process != nullptr && process->executable_name.get()) {
+    return outside(*process->executable_name.get(), style);
+  }
+  return own(tr("(not visible from here)"), style);
+}
+
+bool is_of(const std::string& user, const Claim& claim) {
+  return claim.user == user || std::to_string(claim.uid) == user;
+}
+
+bool is_of(const std::string& user, const HostProcess* process) {
+  if (process == nullptr) return false;
+  if (process->user.get() && *process->user.get() == user) return true;
+  return process->uid.get() && std::to_string(*process->uid.get()) == user;
+}
+
+const ClaimedDevice* part_of(const Claim& claim, const DeviceId& device) {
+  for (const ClaimedDevice& claimed : claim.devices) {
+    if (claimed.device == device) return &claimed;
+  }
+  return nullptr;
+}
+
+/// What the processes of a claim use on a device together, as far as it is known.
+Bytes used_under(const Claim& claim, const DeviceId& device, const Snapshot& snapshot) {
+  Bytes sum;
+  for (const GpuProcess& use : snapshot.gpu_processes) {
+    if (use.device != device || claim_of(use.pid, snapshot) != &claim) continue;
+    if (use.memory.get()) sum += *use.memory.get();
+  }
+  return sum;
+}
+
+void note_lease(OccupantRow& row, const GpuProcess& use, const Snapshot& snapshot) {
+  const Claim* claim = claim_of(use.pid, snapshot);
+  if (claim == nullptr) {
+    if (only_draws(use)) {
+      row.note = tr("desktop");
+      row.note_paint = Paint::dim;
+    } else if (!claims_on(use.device, snapshot).empty()) {
+      row.note = tr("no lease");
+      row.note_paint = Paint::yellow;
+    }
+    return;
+  }
+  const ClaimedDevice* part = part_of(*claim, use.device);
+  if (part == nullptr) {
+    row.note = tr("outside its lease");
+    row.note_paint = Paint::red;
+  } else if (!part->promised) {
+    row.note = tr("lease");
+  } else if (used_under(*claim, use.device, snapshot) > *part->promised) {
+    row.note = trf("over its {}", bytes_short(*part->promised));
+    row.note_paint = Paint::red;
+  } else {
+    row.note = trf("lease {}", bytes_short(*part->promised));
+  }
+}
+
+OccupantRow process_row(const GpuProcess& use, const Snapshot& snapshot, const Style& style) {
+  const HostProcess* process = find_process(use.pid, snapshot);
+  OccupantRow row;
+  row.user = absent_mark(style);
+  row.age = absent_mark(style);
+  if (process != nullptr) {
+    row.user = reading_text(process->user, style,
+                            [&](const std::string& name) { return outside(name, style); });
+    row.age = reading_text(process->started, style,
+                           [&](WallTime started) { return age_text(started, snapshot.taken); });
+  }
+  row.pid = std::to_string(use.pid);
+  row.command = command_of(process, style);
+  row.memory = reading_text(use.memory, style, bytes_short);
+  note_lease(row, use, snapshot);
+  if (process != nullptr && process->container.get() && !process->container.get()->empty()) {
+    if (!row.note.empty()) row.note += ", ";
+    row.note += outside(*process->container.get(), style);
+  }
+  row.note = own(row.note, style);
+  return row;
+}
+
+OccupantRow unused_lease_row(const Claim& claim, const ClaimedDevice& part,
+                             const Snapshot& snapshot, const Style& style) {
+  OccupantRow row;
+  row.user = outside(claim.user, style);
+  row.pid = claim.job ? std::to_string(claim.job->pid) : std::string(absent_mark(style));
+  row.command =
+      claim.parsed ? outside(claim.command, style) : own(tr("(lease in a newer format)"), style);
+  row.age = claim.since.unix_ms > 0 ? age_text(claim.since, snapshot.taken)
+                                    : std::string(absent_mark(style));
+  row.memory = absent_mark(style);
+  row.note = own(part.promised ? trf("lease {}, unused", bytes_short(*part.promised))
+                               : std::string(tr("lease, unused")),
+                 style);
+  return row;
+}
+
+std::optional<OccupantRow> unexplained_row(const Device& device, const Snapshot& snapshot,
+                                           const Style& style) {
+  if (device.mig_mode.get().value_or(false) || device.kind == DeviceKind::nvidia_mig) return {};
+  const Reading<Bytes> unexplained = unexplained_memory(device, snapshot);
+  if (!unexplained.get()) return {};
+  const bool is_all =
+      state_of(device, snapshot) == DeviceState::held && processes_on(device.id, snapshot).empty();
+  if (!is_all && *unexplained.get() < worth_explaining) return {};
+  OccupantRow row;
+  row.user = "?";
+  row.pid = absent_mark(style);
+  row.command = own(tr("(held by no visible process)"), style);
+  row.age = absent_mark(style);
+  row.memory = bytes_short(*unexplained.get());
+  return row;
+}
+
+int widest(const std::vector<std::vector<OccupantRow>>& all, std::string OccupantRow::* cell) {
+  int width = 0;
+  for (const auto& rows : all) {
+    for (const OccupantRow& row : rows) width = std::max(width, display_width(row.*cell));
+  }
+  return width;
+}
+
+}  // namespace
+
+bool has_something_on(const std::string& user, const Device& device, const Snapshot& snapshot) {
+  for (const Claim* claim : claims_on(device.id, snapshot)) {
+    if (is_of(user, *claim)) return true;
+  }
+  return std::any_of(
+      snapshot.gpu_processes.begin(), snapshot.gpu_processes.end(), [&](const GpuProcess& use) {
+        return use.device == device.id && is_of(user, find_process(use.pid, snapshot));
+      });
+}
+
+std::vector<OccupantRow> occupants_of(const Device& device, const Snapshot& snapshot,
+                                      const std::optional<std::string>& user, const Style& style) {
+  std::vector<OccupantRow> leased;
+  std::vector<OccupantRow> strangers;
+  std::vector<const Claim*> used;
+  for (const GpuProcess& use : snapshot.gpu_processes) {
+    if (use.device != device.id) continue;
+    const Claim* claim = claim_of(use.pid, snapshot);
+    if (claim != nullptr) used.push_back(claim);
+    if (user && !is_of(*user, find_process(use.pid, snapshot))) continue;
+    const bool is_leased = claim != nullptr && part_of(*claim, device.id) != nullptr;
+    (is_leased ? leased : strangers).push_back(process_row(use, snapshot, style));
+  }
+  for (const Claim* claim : claims_on(device.id, snapshot)) {
+    if (std::find(used.begin(), used.end(), claim) != used.end()) continue;
+    if (user && !is_of(*user, *claim)) continue;
+    leased.push_back(unused_lease_row(*claim, *part_of(*claim, device.id), snapshot, style));
+  }
+  leased.insert(leased.end(), strangers.begin(), strangers.end());
+  if (!user) {
+    if (auto rest = unexplained_row(device, snapshot, style)) leased.push_back(std::move(*rest));
+  }
+  return leased;
+}
+
+OccupantColumns::OccupantColumns(const std::vector<std::vector<OccupantRow>>& all, int width) {
+  const int command = std::max(widest(all, &OccupantRow::command), 1);
+  widths_ = fitted({{std::min(widest(all, &OccupantRow::user), 16), 6, 0},
+                    {widest(all, &OccupantRow::pid), 5, 3},
+                    {command, 12, 0},
+                    {widest(all, &OccupantRow::age), 6, 1},
+                    {widest(all, &OccupantRow::memory), 5, 0},
+                    {std::min(widest(all, &OccupantRow::note), 32), 5, 2}},
+                   width, 1);
+}
+
+void OccupantColumns::add(Line& line, const OccupantRow& occupant) const {
+  const auto put = [&](std::size_t column, const std::string& text, Align align, Paint paint) {
+    if (widths_[column] == 0) return;
+    line.cell(text, widths_[column], align, paint).add(" ");
+  };
+  put(0, occupant.user, Align::left, Paint::bold);
+  put(1, occupant.pid, Align::right, Paint::dim);
+  put(2, occupant.command, Align::left, Paint::plain);
+  put(3, occupant.age, Align::right, Paint::plain);
+  put(4, occupant.memory, Align::right, Paint::plain);
+  put(5, occupant.note, Align::left, occupant.note_paint);
+}
+
+}  // namespace berth

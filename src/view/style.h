@@ -1,0 +1,20 @@
+#pragma once
+// Style: what a renderer needs to know of the screen. app/ finds it out (terminal, locale,
+// NO_COLOR) and hands it down; nothing in view/ prints or reads the environment, so every picture
+// is a function of its arguments. The language is the process's (base/tr.h).
+
+#include <chrono>
+
+namespace berth {
+
+struct Style {
+  /// Columns. No line of a table is wider; what does not fit is cut with "…".
+  int width = 80;
+  bool colour = false;
+  /// False: ASCII alone (bars, dashes, ellipses) for everything that berth itself draws.
+  bool utf8 = true;
+  /// What local time is ahead of UTC now.
+  std::chrono::seconds utc_offset{0};
+};
+
+}  // namespace berth

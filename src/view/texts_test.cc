@@ -1,0 +1,206 @@
+// Placements, waits, leases and runs in words.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "view/example_server.h"
+#include "view/leases_text.h"
+#include "view/placement_text.h"
+#include "view/runs_text.h"
+
+namespace berth {
+namespace {
+
+using namespace literals;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr WallTime now{example::taken_ms};
+
+void expect_fits(const std::string& text, int width) {
+  for (const std::string_view line : split(text, '\n')) {
+    EXPECT_LE(display_width(line), width) << line;
+    EXPECT_EQ(printable(line), line);
+  }
+}
+
+Placement refused_placement() {
+  Placement placement;
+  placement.refused.push_back(
+      {.device = DeviceId("GPU-0a"),
+       .index = 0,
+       .rule = Rule::leased,
+       .text = "leased whole",
+       .holders = {{"alice", 4711, "python train.py", WallTime{now.unix_ms - 7'380'000}}}});
+  placement.refused.push_back({.device = DeviceId("GPU-5f"),
+                               .index = 5,
+                               .rule = Rule::lost,
+                               .text = "fell off\033[2J the bus",
+                               .holders = {},
+                               .may_change = false});
+  return placement;
+}
+
+TEST(PlacementText, RefusalNamesTheRuleAndTheHolder) {
+  const std::string text = render_refusals(refused_placement(), example::server(), {.width = 120});
+  EXPECT_THAT(text,
+              HasSubstr("GPU 0  H100 80GB HBM3  leased to alice since 06:50 (python train.py, "
+                        "pid 4711)\n"));
+  EXPECT_THAT(text, HasSubstr("GPU 5  H100 80GB HBM3  fell off\\x1B[2J the bus\n"));
+  for (const int width : {40, 80}) {
+    expect_fits(render_refusals(refused_placement(), example::server(), {.width = width}), width);
+  }
+}
+
+TEST(PlacementText, SaysWhenWaitingWillNotHelp) {
+  Placement placement = refused_placement();
+  EXPECT_THAT(render_refusals(placement, example::server(), {}), Not(HasSubstr("will not help")));
+  placement.possible = false;
+  EXPECT_THAT(render_refusals(placement, example::server(), {}), HasSubstr("will not help"));
+}
+
+TEST(PlacementText, DryRunShowsChoiceReasonAndThatNothingWasTaken) {
+  Placement placement = refused_placement();
+  placement.chosen.push_back({DeviceId("GPU-2c"), 2, 10_GiB, "free, least left over"});
+  Snapshot host = example::server();
+  host.simulated = "h100x8";
+  const std::string text = render_placement(placement, Request{}, host, {.width = 100});
+  EXPECT_TRUE(text.starts_with("SIMULATED h100x8\n"));
+  EXPECT_THAT(text,
+              HasSubstr("Would get:\n  GPU 2  H100 80GB HBM3  free, least left over; 10.0 GiB "
+                        "promised, a promise, not enforced\n"));
+  EXPECT_THAT(text, HasSubstr("Refused:\n  GPU 0"));
+  EXPECT_TRUE(text.ends_with("Nothing was taken.\n"));
+}
+
+TEST(PlacementText, WaitingIsOneLineThatFits) {
+  WaitingNews news;
+  news.position = 2;
+  news.placement = refused_placement();
+  news.snapshot = example::server();
+  news.waited = std::chrono::seconds(75);
+  news.left = std::chrono::minutes(20);
+  EXPECT_EQ(render_waiting_line(news, {.width = 120}),
+            "waiting 1m15s (gives up in 20m00s), place 2 in the queue; held: 0 alice");
+  for (const int width : {20, 40, 60}) {
+    const std::string line = render_waiting_line(news, {.width = width});
+    EXPECT_LT(display_width(line), width);
+    EXPECT_EQ(line.find('\n'), std::string::npos);
+  }
+}
+
+TEST(PlacementText, NoticeForAPipeDoesNotChangeByItself) {
+  WaitingNews news;
+  news.placement = refused_placement();
+  news.snapshot = example::server();
+  const std::string first = render_waiting_notice(news, {});
+  news.waited = std::chrono::hours(1);
+  EXPECT_EQ(render_waiting_notice(news, {}), first);
+  EXPECT_TRUE(first.starts_with("waiting, next in the queue\n")) << first;
+}
+
+TEST(PlacementText, JsonHasTheRuleByNameAndClaimsNothing) {
+  const std::vector<std::pair<std::string, std::string>> variables = {
+      {"CUDA_VISIBLE_DEVICES", "2"}};
+  const std::string json =
+      placement_json(refused_placement(), Request{}, example::server(), variables);
+  EXPECT_THAT(json, HasSubstr("\"claimed\": false"));
+  EXPECT_THAT(json, HasSubstr("\"CUDA_VISIBLE_DEVICES\": \"2\""));
+  EXPECT_THAT(json, HasSubstr("\"rule\": \"leased\""));
+  EXPECT_THAT(json, HasSubstr("\"satisfied\": false"));
+}
+
+TEST(LeasesText, ListsLeasesQueueAndWhoSharesTheLedger) {
+  const LedgerPlace shared{"/run/berth", LedgerPlace::Kind::shared};
+  const std::string text = render_leases(example::server(), shared, {.width = 120});
+  EXPECT_THAT(text, HasSubstr("0    alice  whole"));
+  EXPECT_THAT(text, HasSubstr("1    bob    20.0 GiB"));
+  EXPECT_THAT(text, HasSubstr("frank"));
+  EXPECT_THAT(text, HasSubstr("Ledger /run/berth, shared by everybody"));
+  for (const int width : {40, 80}) {
+    expect_fits(render_leases(example::server(), shared, {.width = width}), width);
+  }
+  const LedgerPlace own{"/var/tmp/berth-1000", LedgerPlace::Kind::own};
+  const std::string nobody = render_leases(Snapshot{}, own, {});
+  EXPECT_THAT(nobody, HasSubstr("Nobody holds a lease."));
+  EXPECT_THAT(nobody, HasSubstr("yours alone"));
+}
+
+TEST(LeasesText, JsonHoldsTheSnapshotsObjects) {
+  const std::string json = leases_json(example::server(), {"/x", LedgerPlace::Kind::named});
+  EXPECT_THAT(json, HasSubstr("\"ledger_kind\": \"named\""));
+  EXPECT_THAT(json, HasSubstr("\"promised_bytes\": 21474836480"));
+  EXPECT_THAT(json, HasSubstr("\"wants\": \"-n 4\""));
+}
+
+RunRecord ended_run() {
+  RunRecord run;
+  run.manifest.id = "20251009-065020-k3f9q2";
+  run.manifest.command = {"python", "train.py"};
+  run.manifest.started = {now.unix_ms - 7'380'000};
+  run.manifest.given = example::devices();
+  run.manifest.given.devices.resize(1);
+  run.manifest.promised = {20_GiB};
+  run.manifest.complete = true;
+  run.state = RunState::ended;
+  run.end = RunEnd{};
+  run.end->at = now;
+  DeviceSummary device;
+  device.memory_peak = 12_GiB;
+  device.mean_utilization = 87_percent;
+  run.end->summary.devices = {device};
+  run.end->summary.mean_utilization = 87_percent;
+  run.end->summary.energy = Millijoules(3'600'000'000);
+  return run;
+}
+
+TEST(RunsText, EndLineSaysHowLongOnWhatAndWhatWasUsed) {
+  RunRecord run = ended_run();
+  EXPECT_EQ(render_end_line(run, {}),
+            "ended with 0 after 2h03m on GPU 0 (NVIDIA H100 80GB HBM3); memory peak 12.0 GiB of "
+            "20.0 GiB promised; GPU busy 87%; 1.00 kWh\n");
+  run.end->exit.signal = 9;
+  EXPECT_TRUE(render_end_line(run, {}).starts_with("killed by SIGKILL (9) after"));
+  run.end->known = false;
+  run.manifest.given.simulated = "x";
+  EXPECT_TRUE(render_end_line(run, {}).starts_with("SIMULATED end unknown after"));
+}
+
+TEST(RunsText, TableKeepsTheIdWholeAndFits) {
+  RunRecord odd = ended_run();
+  odd.manifest.command = {"\033[2J", "训练"};
+  const RunList list{{ended_run(), odd}, {"a record\ncannot be read"}};
+  for (const int width : {40, 80, 132}) {
+    const std::string text = render_runs(list, now, {.width = width});
+    EXPECT_THAT(text, HasSubstr("20251009-065020-k3f9q2"));
+    expect_fits(text, width);
+  }
+  EXPECT_THAT(render_runs({}, now, {}), HasSubstr("No runs yet"));
+}
+
+TEST(RunsText, ShowDrawsChartsMarksAndAbsentReasons) {
+  RunDetails details;
+  details.summary = ended_run().end->summary;
+  details.marks = {{{now.unix_ms - 60'000}, true, "epoch=3 loss=0.12"}};
+  for (int i = 0; i < 3000; ++i) {
+    Sample sample;
+    sample.devices.resize(1);
+    sample.devices[0].utilization_gpu = Percent(i < 1500 ? 0.0 : 100.0);
+    details.series.add(sample);
+  }
+  EXPECT_LE(details.series.utilization(0).size(), 512U);
+  const std::string text = render_run(ended_run(), details, now, {});
+  EXPECT_THAT(text, HasSubstr("20251009-065020-k3f9q2  ended with 0 after 2h03m"));
+  EXPECT_THAT(text, HasSubstr("▁▁██"));
+  EXPECT_THAT(text, HasSubstr("mean 87%"));
+  EXPECT_THAT(text, HasSubstr("08:52  epoch=3 loss=0.12"));
+  details.summary.devices[0].memory_peak = Absent::unsupported;
+  EXPECT_THAT(render_run(ended_run(), details, now, {}), HasSubstr("not supported by this device"));
+  for (const int width : {40, 80, 132}) {
+    expect_fits(render_run(ended_run(), details, now, {.width = width}), width);
+  }
+}
+
+}  // namespace
+}  // namespace berth

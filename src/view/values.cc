@@ -1,0 +1,200 @@
+#include "view/values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+
+#include "base/text.h"
+#include "base/tr.h"
+
+namespace berth {
+
+namespace {
+
+constexpr double kibi = 1024.0;
+
+struct Scaled {
+  double number;
+  std::string_view unit;   // "GiB"
+  std::string_view brief;  // "G"
+};
+
+Scaled scaled(std::uint64_t bytes) {
+  constexpr std::array<Scaled, 5> units = {{{1, "B", "B"},
+                                            {kibi, "KiB", "K"},
+                                            {kibi * kibi, "MiB", "M"},
+                                            {kibi * kibi * kibi, "GiB", "G"},
+                                            {kibi * kibi * kibi * kibi, "TiB", "T"}}};
+  const auto number = static_cast<double>(bytes);
+  std::size_t i = 0;
+  while (i + 1 < units.size() && number >= units[i + 1].number) ++i;
+  return {number / units[i].number, units[i].unit, units[i].brief};
+}
+
+/// "12.3", "141": one decimal where it is one of three digits. Below GiB none matters.
+std::string digits(const Scaled& value) {
+  const bool small_unit = value.brief != "G" && value.brief != "T";
+  if (small_unit || value.number >= 99.95) return fmt::format("{:.0f}", value.number);
+  return fmt::format("{:.1f}", value.number);
+}
+
+struct Calendar {
+  std::chrono::year_month_day date;
+  std::chrono::hh_mm_ss<std::chrono::seconds> time;
+};
+
+Calendar calendar(WallTime time, const Style& style) {
+  // Within what a calendar can say: a hostile file may hold any number.
+  constexpr std::int64_t year_9999 = 253'402'300'799'000;
+  const std::chrono::milliseconds since(std::clamp<std::int64_t>(time.unix_ms, 0, year_9999));
+  const std::chrono::sys_seconds local(
+      std::chrono::floor<std::chrono::seconds>(since + style.utc_offset));
+  const auto day = std::chrono::floor<std::chrono::days>(local);
+  return {std::chrono::year_month_day(day), std::chrono::hh_mm_ss(local - day)};
+}
+
+std::string date_text(const std::chrono::year_month_day& date) {
+  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
+}
+
+double within_0_1(double share) { return std::isfinite(share) ? std::clamp(share, 0.0, 1.0) : 0.0; }
+
+}  // namespace
+
+std::string bytes_text(Bytes bytes) {
+  const Scaled value = scaled(bytes.count());
+  return digits(value) + " " + std::string(value.unit);
+}
+
+std::string bytes_short(Bytes bytes) {
+  const Scaled value = scaled(bytes.count());
+  return digits(value) + std::string(value.brief);
+}
+
+std::string bytes_of_total(Bytes used, Bytes total) {
+  const Scaled whole = scaled(total.count());
+  double unit = 1;
+  if (total.count() > 0) unit = static_cast<double>(total.count()) / whole.number;
+  const Scaled part{static_cast<double>(used.count()) / unit, whole.unit, whole.brief};
+  return digits(part) + "/" + digits(whole) + std::string(whole.brief);
+}
+
+std::string rate_text(BytesPerSecond rate) { return bytes_text(Bytes(rate.count())) + "/s"; }
+
+std::string power_text(Milliwatts power) {
+  const double watts = static_cast<double>(power.count()) / 1000.0;
+  return watts < 9.95 ? fmt::format("{:.1f} W", watts) : fmt::format("{:.0f} W", watts);
+}
+
+std::string energy_text(Millijoules energy) {
+  const double joules = static_cast<double>(energy.count()) / 1000.0;
+  const double watt_hours = joules / 3600.0;
+  if (watt_hours >= 1000) return fmt::format("{:.2f} kWh", watt_hours / 1000.0);
+  if (watt_hours >= 9.95) return fmt::format("{:.0f} Wh", watt_hours);
+  if (watt_hours >= 1) return fmt::format("{:.1f} Wh", watt_hours);
+  return joules >= 1000 ? fmt::format("{:.1f} kJ", joules / 1000.0)
+                        : fmt::format("{:.0f} J", joules);
+}
+
+std::string temperature_text(Celsius temperature, const Style& style) {
+  return fmt::format("{}{}", temperature.count(), style.utf8 ? "°C" : "C");
+}
+
+std::string percent_text(Percent percent) {
+  return fmt::format("{:.0f}%", std::clamp(percent.count(), 0.0, 1e6));
+}
+
+std::string clock_text(Megahertz clock) { return fmt::format("{} MHz", clock.count()); }
+
+std::string_view absent_mark(const Style& style) { return style.utf8 ? "–" : "-"; }
+
+std::string_view reason_text(Absent why) {
+  switch (why) {
+    case Absent::unsupported:
+      return tr("not supported by this device");
+    case Absent::no_permission:
+      return tr("no permission to read it");
+    case Absent::failed:
+      return tr("reading it failed");
+    case Absent::not_sampled:
+      return tr("not read");
+  }
+  return tr("not read");
+}
+
+std::string date_time_text(WallTime time, const Style& style) {
+  const Calendar at = calendar(time, style);
+  return fmt::format("{} {:02}:{:02}:{:02}", date_text(at.date), at.time.hours().count(),
+                     at.time.minutes().count(), at.time.seconds().count());
+}
+
+std::string since_text(WallTime time, WallTime now, const Style& style) {
+  const Calendar at = calendar(time, style);
+  const Calendar today = calendar(now, style);
+  if (at.date.year() != today.date.year()) return date_text(at.date);
+  const std::string clock =
+      fmt::format("{:02}:{:02}", at.time.hours().count(), at.time.minutes().count());
+  if (at.date == today.date) return clock;
+  return fmt::format("{:02}-{:02} {}", static_cast<unsigned>(at.date.month()),
+                     static_cast<unsigned>(at.date.day()), clock);
+}
+
+std::string age_text(WallTime since, WallTime now) {
+  if (since > now) return short_duration(std::chrono::milliseconds(0));
+  // Unsigned: the difference of two hostile times may not fit.
+  const std::uint64_t age =
+      static_cast<std::uint64_t>(now.unix_ms) - static_cast<std::uint64_t>(since.unix_ms);
+  constexpr std::uint64_t hundred_years = 3'155'760'000'000;
+  return short_duration(std::chrono::milliseconds(std::min(age, hundred_years)));
+}
+
+std::string bar(double share, int columns, const Style& style) {
+  constexpr std::array<std::string_view, 8> parts = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const int steps = style.utf8 ? 8 : 1;
+  const auto filled = static_cast<int>(std::lround(within_0_1(share) * columns * steps));
+  std::string picture;
+  for (int i = 0; i < columns; ++i) {
+    const int here = filled - i * steps;
+    if (here >= steps) {
+      picture += style.utf8 ? "█" : "#";
+    } else if (here > 0) {
+      picture += parts[static_cast<std::size_t>(here)];
+    } else {
+      picture += style.utf8 ? "·" : ".";
+    }
+  }
+  return picture;
+}
+
+std::string sparkline(const std::vector<Reading<double>>& values, double top, int columns,
+                      const Style& style) {
+  constexpr std::array<std::string_view, 8> blocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  constexpr std::array<std::string_view, 8> ascii = {"_", ".", ":", "-", "=", "+", "*", "#"};
+  const std::size_t count = std::min(values.size(), static_cast<std::size_t>(std::max(columns, 0)));
+  std::string picture;
+  for (std::size_t column = 0; column < count; ++column) {
+    const std::size_t first = column * values.size() / count;
+    const std::size_t last = (column + 1) * values.size() / count;
+    double sum = 0;
+    int present = 0;
+    for (std::size_t i = first; i < last; ++i) {
+      if (!values[i].get()) continue;
+      sum += *values[i].get();
+      ++present;
+    }
+    if (present == 0) {
+      picture += ' ';
+      continue;
+    }
+    const double share = top > 0 ? within_0_1(sum / present / top) : 0;
+    const auto level = static_cast<std::size_t>(std::lround(share * 7));
+    picture += style.utf8 ? blocks[level] : ascii[level];
+  }
+  return picture;
+}
+
+}  // namespace berth

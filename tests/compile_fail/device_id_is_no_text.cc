@@ -1,0 +1,11 @@
+// refused: to non-scalar type
+// A text does not become a device's identity by itself.
+#include "base/ids.h"
+
+using namespace berth;
+
+#ifdef BERTH_WRONG
+DeviceId id = std::string("GPU-1");
+#else
+DeviceId id{std::string("GPU-1")};
+#endif

@@ -1,0 +1,28 @@
+// lease_stress: proofs of the ledger and the queue with real processes. Prints a line per proof;
+// exits 0 (shown), 1 (broken) or 77 (cannot be shown here, and says why).
+#include <cstdio>
+#include <string>
+
+#include "base/text.h"
+#include "stress/jobs.h"
+
+int main(int argc, char** argv) {
+  using namespace berth;
+  using namespace berth::stress;
+  const std::string what = argc > 1 ? argv[1] : "";
+  const auto number = [&](int at, int otherwise) {
+    const auto value = argc > at ? parse_unsigned(argv[at]) : std::nullopt;
+    return value ? static_cast<int>(*value) : otherwise;
+  };
+  const std::chrono::milliseconds hold(number(3, 30));
+  if (what == "race") return race(number(2, 500), false, hold);
+  if (what == "race-without-inotify") return race(number(2, 500), true, hold);
+  if (what == "stopped-head") return stopped_head();
+  if (what == "kill-claimer") return kill_points(false);
+  if (what == "kill-waiter") return kill_points(true);
+  if (what == "two-users") return two_users();
+  std::fprintf(stderr,
+               "usage: lease_stress race|race-without-inotify [JOBS [HOLD_MS]]\n"
+               "       lease_stress stopped-head|kill-claimer|kill-waiter|two-users\n");
+  return 2;
+}

@@ -1,0 +1,90 @@
+"""The check of the documents can fail."""
+
+from pathlib import Path
+
+import check_docs
+
+BERTH = """#!/bin/sh
+case "$*" in
+  --help) echo '  status  every device'; echo '  run  a job' ;;
+  *--metrics-doc*) echo '# Metrics' ;;
+  *run*) echo '  --wait  wait' ;;
+  *) echo '  --json  as JSON' ;;
+esac
+"""
+DEV = "  run [arguments]\n  test\n"
+
+
+def house(root: Path, readme: str, translated: str | None = None) -> Path:
+    """A repository with these READMEs, and a program that knows status and run."""
+    (root / "doc").mkdir()
+    (root / "README.md").write_text(readme)
+    (root / "README.zh-CN.md").write_text(readme if translated is None else translated)
+    (root / "CONTRIBUTING.md").write_text("")
+    (root / "doc" / "TOUR.md").write_text("")
+    (root / "dev").write_text(DEV)
+    berth = root / "bin" / "berth"
+    berth.parent.mkdir()
+    berth.write_text(BERTH)
+    berth.chmod(0o755)
+    return berth
+
+
+def sh(*lines: str) -> str:
+    return "```sh\n" + "\n".join(lines) + "\n```\n"
+
+
+def test_links_lead_somewhere(tmp_path: Path) -> None:
+    house(tmp_path, "[a](doc/TOUR.md) [b](doc/NO.md) [c](#here) [d](https://example.org)\n\n# Here\n")
+    assert check_docs.link_findings(tmp_path, Path("README.md")) == [
+        "README.md: the link doc/NO.md leads nowhere"
+    ]
+
+
+def test_links_lead_to_headings_that_exist(tmp_path: Path) -> None:
+    house(tmp_path, "[a](#there)\n\n# Here\n")
+    assert "no such heading" in check_docs.link_findings(tmp_path, Path("README.md"))[0]
+
+
+def test_nothing_speaks_of_where_it_was_written(tmp_path: Path) -> None:
+    house(tmp_path, "see /work/x, issue #12, pypi.org\n")
+    found = [f for f in check_docs.forbidden_findings(tmp_path) if f.startswith("README.md")]
+    assert len(found) == 3
+
+
+def test_ordinary_words_are_allowed(tmp_path: Path) -> None:
+    house(tmp_path, "./src/work/x, an issue, `Fixes #12`, /proc/1\n")
+    assert check_docs.forbidden_findings(tmp_path) == []
+
+
+def test_commands_that_exist_are_accepted(tmp_path: Path) -> None:
+    text = sh("./dev run status --json  # look", "sudo berth run --wait=2h -- python x --fast")
+    assert check_docs.readme_findings(tmp_path, house(tmp_path, text)) == []
+
+
+def test_an_option_that_does_not_exist_is_found(tmp_path: Path) -> None:
+    found = check_docs.readme_findings(tmp_path, house(tmp_path, "use `berth run --soon` now"))
+    assert "berth run has no option --soon" in found[0]
+
+
+def test_a_verb_of_dev_that_does_not_exist_is_found(tmp_path: Path) -> None:
+    found = check_docs.readme_findings(tmp_path, house(tmp_path, sh("./dev fly")))
+    assert "./dev has no verb fly" in found[0]
+
+
+def test_both_readmes_show_the_same_commands(tmp_path: Path) -> None:
+    berth = house(tmp_path, sh("berth run -- a"), sh("berth run -- b"))
+    assert "different commands" in check_docs.readme_findings(tmp_path, berth)[0]
+
+
+def test_commands_after_a_dollar_are_run(tmp_path: Path) -> None:
+    berth = house(tmp_path, "```console\n$ berth status && false\nanswer\n```\n")
+    assert "exit 1" in check_docs.readme_findings(tmp_path, berth)[0]
+
+
+def test_generated_documents_are_what_the_program_prints(tmp_path: Path) -> None:
+    berth = house(tmp_path, "")
+    assert len(check_docs.generated_findings(tmp_path, berth)) == 2
+    for name, text in check_docs.generated(berth).items():
+        (tmp_path / name).write_text(text)
+    assert check_docs.generated_findings(tmp_path, berth) == []

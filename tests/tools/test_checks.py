@@ -1,0 +1,196 @@
+"""Each check lets pass what is right and can fail."""
+
+from pathlib import Path
+
+import pytest
+
+import check_binary
+import check_compile_fail
+import check_format
+import check_layers
+import check_lengths
+import check_po
+
+CMAKE = """\
+berth_folder(base)
+berth_folder(snapshot DEPS base)
+berth_folder(place DEPS snapshot)
+berth_folder(view DEPS place)
+berth_folder(app DEPS view)
+"""
+
+
+def write(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return root
+
+
+def layers(root: Path, name: str, text: str) -> list[str]:
+    files = {"CMakeLists.txt": CMAKE, "src/base/fd.h": "", "src/place/place.h": "", name: text}
+    found = check_layers.findings(write(root, files))
+    return [line for line in found if not line.startswith("CMakeLists.txt")]
+
+
+def test_layers_allows_an_arrow_and_what_lies_behind_it(tmp_path: Path) -> None:
+    assert layers(tmp_path, "src/view/a.cc", '#include "base/fd.h"\n#include "place/place.h"\n') == []
+
+
+def test_layers_refuses_an_include_against_the_arrows(tmp_path: Path) -> None:
+    found = layers(tmp_path, "src/snapshot/a.cc", '#include "place/place.h"\n')
+    assert found == ["src/snapshot/a.cc:1: snapshot must not include place/ (no such arrow)"]
+
+
+def test_layers_refuses_a_path_from_elsewhere(tmp_path: Path) -> None:
+    assert "write the path from src/" in layers(tmp_path, "src/view/a.cc", '#include "../a.h"\n')[0]
+
+
+def test_layers_refuses_a_folder_without_a_library(tmp_path: Path) -> None:
+    assert "no berth_folder()" in layers(tmp_path, "src/misc/a.cc", "")[0]
+
+
+def test_layers_compares_the_drawing_with_the_build(tmp_path: Path) -> None:
+    drawing = "```arrows\nbase → ∅\nsnapshot → base\nplace → base\n```\n"
+    write(tmp_path, {"CMakeLists.txt": CMAKE, "doc/DESIGN.md": drawing})
+    found = check_layers.findings(tmp_path)
+    assert any("place does not link" in line for line in found)
+    assert not any("snapshot does not link" in line for line in found)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "auto p = fork();",
+        "::kill(pid, 9);",
+        "auto now = std::chrono::steady_clock::now();",
+        "std::this_thread::sleep_for(1s);",
+        'auto home = std::getenv("HOME");',
+        "std::exit(1);",
+        "std::cout << 1;",
+        'fmt::print("a");',
+        'auto red = "\\x1b[31m";',
+        'auto text = number + " GiB";',
+        'auto text = fmt::format("{:.1f} GiB", number);',
+        "nvmlReturn_t code;",
+        "std::random_device source;",
+        "#include <sqlite3.h>",
+        "#include <nvml.h>",
+    ],
+)
+def test_layers_refuses_what_has_its_own_place(tmp_path: Path, line: str) -> None:
+    assert len(layers(tmp_path, "src/place/a.cc", line + "\n")) >= 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "// fork() and exit(1) are spoken of here, GiB too",
+        'auto text = "fork() in a text";',
+        "process.kill(signal);",
+        "supervisor->exit();",
+        "auto forked = fork_process(body);",
+        "std::fprintf(stderr, \"a\");",
+        "Exit exit;",
+        'auto text = "less than 1 MiB";',
+    ],
+)
+def test_layers_lets_pass_what_only_looks_alike(tmp_path: Path, line: str) -> None:
+    assert layers(tmp_path, "src/place/a.cc", line + "\n") == []
+
+
+def test_layers_lets_a_test_fork_but_not_sleep(tmp_path: Path) -> None:
+    assert layers(tmp_path, "src/place/a_test.cc", "auto p = fork();\n") == []
+    assert len(layers(tmp_path, "src/place/a_test.cc", "usleep(5);\n")) == 1
+
+
+def test_lengths_counts_tests_by_their_own_limit(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "src/a.cc": "\n" * 501,
+            "src/b.cc": "\n" * 500,
+            "src/b_test.cc": "\n" * 800,
+            "src/a_test.cc": "\n" * 801,
+            "tests/data/huge.json": "\n" * 9000,
+        },
+    )
+    assert [line.split(":")[0] for line in check_lengths.findings(tmp_path)] == [
+        "src/a.cc",
+        "src/a_test.cc",
+    ]
+
+
+def test_format_names_the_file_that_differs_and_mends_it(tmp_path: Path) -> None:
+    write(tmp_path, {"a.cc": "int  a ;\n", "b.cc": "int b;\n", ".clang-format": "BasedOnStyle: Google\n"})
+    found = check_format.findings(tmp_path)
+    assert len(found) == 1 and found[0].startswith("a.cc:1:")
+    check_format.findings(tmp_path, fix=True)
+    assert check_format.findings(tmp_path) == []
+
+
+PO = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n\n'
+
+
+def po(root: Path, source: str, catalogue: str) -> list[str]:
+    return check_po.findings(write(root, {"src/a/a.cc": source, "po/zh_CN.po": PO + catalogue}))
+
+
+def test_po_is_content_with_a_translation(tmp_path: Path) -> None:
+    assert po(tmp_path, 'tr("a " "dog");', 'msgid "a dog"\nmsgstr "狗"\n') == []
+
+
+def test_po_wants_every_word_translated(tmp_path: Path) -> None:
+    assert "no translation" in po(tmp_path, 'tr("a dog");', "")[0]
+    assert "no translation" in po(tmp_path, 'tr("a dog");', 'msgid "a dog"\nmsgstr ""\n')[0]
+
+
+def test_po_refuses_words_that_nothing_says(tmp_path: Path) -> None:
+    assert "nothing says this" in po(tmp_path, "", 'msgid "a dog"\nmsgstr "狗"\n')[0]
+
+
+def test_po_refuses_a_translation_that_loses_a_placeholder(tmp_path: Path) -> None:
+    found = po(tmp_path, 'trf("{} of {}", 1, 2);', 'msgid "{} of {}"\nmsgstr "{}"\n')
+    assert "placeholders" in found[0]
+
+
+def test_po_allows_placeholders_in_another_order(tmp_path: Path) -> None:
+    assert po(tmp_path, 'trf("{} of {}", 1, 2);', 'msgid "{} of {}"\nmsgstr "{1} 中 {0}"\n') == []
+
+
+def test_po_reads_the_words_of_tables(tmp_path: Path) -> None:
+    table = "constexpr auto all_verbs = x({\n    {\"run\", \"run a job\", make},\n});\n"
+    write(tmp_path, {"src/app/main.cc": table, "po/zh_CN.po": PO})
+    assert any("'run a job'" in line for line in check_po.findings(tmp_path))
+    assert not any("'run'" in line for line in check_po.findings(tmp_path))
+
+
+def test_binary_refuses_a_symbol_of_a_newer_glibc() -> None:
+    symbols = "  5: 0 0 FUNC GLOBAL DEFAULT UND arc4random@GLIBC_2.36 (3)\n"
+    assert check_binary.symbol_findings(symbols) == ["arc4random needs glibc 2.36, more than 2.35"]
+    assert check_binary.symbol_findings(symbols.replace("2.36", "2.9")) == []
+
+
+def test_binary_refuses_a_library_that_may_be_absent() -> None:
+    dynamic = " 0x1 (NEEDED) Shared library: [libstdc++.so.6]\n 0x1 (NEEDED) Shared library: [libc.so.6]\n"
+    assert check_binary.library_findings(dynamic) == ["it needs libstdc++.so.6"]
+
+
+def test_binary_refuses_what_is_not_hardened() -> None:
+    assert len(check_binary.hardening_findings("", "")) == 2
+
+
+def test_compile_fail_notices_what_compiles_after_all(tmp_path: Path) -> None:
+    write(tmp_path, {"src/x.h": "", "tests/compile_fail/a.cc": "// refused: anything\nint a;\n"})
+    assert "must not" in check_compile_fail.findings(tmp_path)[0]
+
+
+def test_compile_fail_wants_the_reason_it_expects(tmp_path: Path) -> None:
+    text = "// refused: another reason\n#ifdef BERTH_WRONG\nint a = nothing;\n#endif\n"
+    write(tmp_path, {"src/x.h": "", "tests/compile_fail/a.cc": text})
+    assert "without saying" in check_compile_fail.findings(tmp_path)[0]
+
+
+def test_compile_fail_is_not_silent_where_there_is_nothing(tmp_path: Path) -> None:
+    assert check_compile_fail.findings(tmp_path) != []

@@ -1,0 +1,89 @@
+"""Holds the release binary to what it promises: glibc 2.35, no other library, at most 12 MiB."""
+
+import os
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+GLIBC_FLOOR = (2, 35)
+GREATEST_SIZE = 12 << 20
+# The loader's name differs by processor: ld-linux-x86-64.so.2, ld-linux-aarch64.so.1.
+LIBRARIES = re.compile(r"libc\.so\.6|libm\.so\.6|ld-linux[\w.-]*\.so\.\d+")
+
+
+def version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split("."))
+
+
+def symbol_findings(symbols: str) -> list[str]:
+    """`symbols`: what readelf --dyn-syms prints."""
+    found = set()
+    for name, needed in re.findall(r"(\S+)@+GLIBC_([\d.]+)", symbols):
+        if version(needed) > GLIBC_FLOOR:
+            found.add(f"{name} needs glibc {needed}, more than 2.35")
+    for name in re.findall(r"\sUND\s+(\S+)@+(?:GLIBCXX|CXXABI|GCC)_", symbols):
+        found.add(f"{name} comes from a C++ runtime that was to be linked in")
+    return sorted(found)
+
+
+def library_findings(dynamic: str) -> list[str]:
+    """`dynamic`: what readelf --dynamic prints."""
+    needed = re.findall(r"\(NEEDED\).*\[(.+)\]", dynamic)
+    return [f"it needs {name}" for name in needed if not LIBRARIES.fullmatch(name)]
+
+
+def hardening_findings(dynamic: str, segments: str) -> list[str]:
+    found = []
+    if "BIND_NOW" not in dynamic and "NOW" not in dynamic:
+        found.append("symbols are bound lazily (-z now is missing)")
+    if "GNU_RELRO" not in segments:
+        found.append("no GNU_RELRO segment (-z relro is missing)")
+    stack = re.search(r"GNU_STACK\s+(?:\S+\s+){5}(R\w*)\s", segments.replace("\n", " "))
+    if stack and "E" in stack[1]:
+        found.append("its stack is executable")
+    return found
+
+
+def readelf(path: Path, *options: str) -> str:
+    done = subprocess.run(
+        ["readelf", "--wide", *options, str(path)], capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def stripped_size(path: Path) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        stripped = Path(folder) / "stripped"
+        subprocess.run(["strip", "-o", str(stripped), str(path)], check=True)
+        return stripped.stat().st_size
+
+
+def findings(path: Path) -> list[str]:
+    dynamic = readelf(path, "--dynamic")
+    found = symbol_findings(readelf(path, "--dyn-syms"))
+    found += library_findings(dynamic)
+    found += hardening_findings(dynamic, readelf(path, "--segments"))
+    size = stripped_size(path)
+    if size > GREATEST_SIZE:
+        found.append(f"{size} bytes stripped, at most {GREATEST_SIZE}")
+    return [f"{path}: {finding}" for finding in found]
+
+
+def reason_to_skip() -> str | None:
+    """Where glibc is newer than Debian 12's, its headers redirect to symbols that are newer too."""
+    name, found = platform.libc_ver(os.path.realpath(sys.executable))
+    if name == "glibc" and version(found) > (2, 36):
+        return f"built against glibc {found}; the portable binary is built on Debian 12"
+    return None
+
+
+if __name__ == "__main__":
+    if reason := reason_to_skip():
+        print(f"skipped: {reason}")
+        sys.exit(77)
+    problems = findings(Path(sys.argv[1]))
+    print("\n".join(problems) if problems else f"{stripped_size(Path(sys.argv[1]))} bytes stripped")
+    sys.exit(1 if problems else 0)

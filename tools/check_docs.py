@@ -1,0 +1,243 @@
+"""Holds the documents to the repository and the program.
+
+Links resolve; commands and options in the READMEs exist, and the two READMEs show the same ones;
+generated documents are what the program prints; nothing speaks of the place where it was written.
+With --write BERTH, rewrites the generated documents.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import repository
+
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.M | re.S)
+README = Path("README.md")
+README_ZH = Path("README.zh-CN.md")
+
+# Written so that this file does not hold them itself.
+FORBIDDEN = [
+    ("a path of one machine", re.compile(r"(?<![\w.~-])/" + "work/")),
+    ("an issue by its number", re.compile(r"(?i)\bissue" + r"[ _#]*\d+")),
+    (
+        "a package registry's host",
+        re.compile(
+            r"(?i)\b(?:pypi\.org|pythonhosted\.org|npm" + r"js\.(?:org|com)|crates\.io"
+            r"|deb\.debian\.org|(?:archive|security)\.ubuntu\.com|proxy\.golang\.org)\b"
+        ),
+    ),
+]
+ABOUT_THE_CHECK = {Path("tools/check_docs.py"), Path("tests/tools/test_check_docs.py")}
+
+
+def anchors(text: str) -> set[str]:
+    """The fragments GitHub makes from headings."""
+    found = set()
+    for heading in re.findall(r"^#+\s+(.*)$", FENCE.sub("", text), re.M):
+        plain = re.sub(r"[^\w\- ]", "", heading.strip().lower())
+        found.add(plain.replace(" ", "-"))
+    return found
+
+
+def link_findings(root: Path, name: Path) -> list[str]:
+    text = (root / name).read_text(encoding="utf-8")
+    found = []
+    for match in LINK.finditer(FENCE.sub("", text)):
+        target = match[1] or match[2]
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, fragment = target.partition("#")
+        file = (root / name.parent / path) if path else root / name
+        if not file.exists():
+            found.append(f"{name}: the link {target} leads nowhere")
+        elif fragment and file.suffix == ".md":
+            if fragment not in anchors(file.read_text(encoding="utf-8")):
+                found.append(f"{name}: {target}: there is no such heading")
+    return found
+
+
+def forbidden_findings(root: Path) -> list[str]:
+    found = []
+    for name in repository.files(root):
+        if name in ABOUT_THE_CHECK or name.parts[:2] == ("tests", "data"):
+            continue
+        try:
+            text = (root / name).read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue
+        for what, pattern in FORBIDDEN:
+            for hit in pattern.finditer(text):
+                line = text.count("\n", 0, hit.start()) + 1
+                found.append(f"{name}:{line}: {hit[0]}: {what}")
+    return found
+
+
+def commands(text: str) -> list[str]:
+    """What a reader is told to type: lines of sh blocks, after "$ " in console blocks, and code in
+    running text that begins with berth or ./dev."""
+    found = re.findall(r"`((?:sudo )?(?:berth|\./dev) [^`]+)`", FENCE.sub("", text))
+    for language, body in FENCE.findall(text):
+        body = body.replace("\\\n", " ")
+        for line in body.splitlines():
+            if language == "console" and line.startswith("$ "):
+                found.append(line[2:].strip())
+            elif language in {"sh", "bash"} and line.strip() and not line.startswith("#"):
+                found.append(re.sub(r"\s+#.*$", "", line).strip())
+    return found
+
+
+def answer(berth: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(berth), *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+        env={"PATH": os.environ.get("PATH", ""), "LC_ALL": "C.UTF-8", "BERTH_LANG": "en"},
+    )
+
+
+def verbs_of(berth: Path) -> list[str]:
+    return re.findall(r"^  ([a-z]+)  ", answer(berth, "--help").stdout, re.M)
+
+
+class Commands:
+    """Knows which verbs and options there are."""
+
+    def __init__(self, root: Path, berth: Path) -> None:
+        self.berth = berth
+        self.verbs = verbs_of(berth)
+        self.help: dict[str, str] = {}
+        self.dev_verbs = set(re.findall(r"^  ([a-z]+)", (root / "dev").read_text(), re.M))
+
+    def finding(self, command: str) -> str | None:
+        words = command.split()
+        while words and (words[0] == "sudo" or re.fullmatch(r"[A-Z_]+=\S*", words[0])):
+            words = words[1:]
+        if words[:1] == ["./dev"]:
+            if len(words) > 1 and words[1] not in self.dev_verbs:
+                return f"./dev has no verb {words[1]}"
+            words = ["berth", *words[2:]] if words[1:2] == ["run"] else []
+        if words[:1] not in (["berth"], ["build/release/berth"]):
+            return None
+        return self.berth_finding(words[1:])
+
+    def berth_finding(self, words: list[str]) -> str | None:
+        verb = "status"
+        for word in words:
+            if not word.startswith("-") and word in self.verbs:
+                verb = word
+                break
+        if verb not in self.help:
+            self.help[verb] = answer(self.berth, verb, "--help").stdout
+        for word in words:
+            if word in {"--", "|", ">", "&&", ";"}:
+                break
+            option = word.split("=")[0]
+            if option.startswith("--") and option not in {"--help", "--version"}:
+                if not re.search(re.escape(option) + r"(?![\w-])", self.help[verb]):
+                    return f"berth {verb} has no option {option}"
+        return None
+
+
+def readme_findings(root: Path, berth: Path) -> list[str]:
+    known = Commands(root, berth)
+    found = []
+    seen: dict[Path, list[str]] = {}
+    for name in (README, README_ZH, Path("CONTRIBUTING.md"), Path("doc/TOUR.md")):
+        if not (root / name).is_file():
+            found.append(f"{name}: missing")
+            continue
+        seen[name] = commands((root / name).read_text(encoding="utf-8"))
+        for command in seen[name]:
+            if problem := known.finding(command):
+                found.append(f"{name}: {command}: {problem}")
+    only_one = set(seen.get(README, ())) ^ set(seen.get(README_ZH, ()))
+    if README in seen and README_ZH in seen and only_one:
+        found.append(f"{README} and {README_ZH} show different commands: {sorted(only_one)}")
+    return found + run_findings(root, berth)
+
+
+def run_findings(root: Path, berth: Path) -> list[str]:
+    """Runs the berth commands of the README's console blocks on a simulated server."""
+    if not (root / README).is_file():
+        return []
+    found = []
+    text = (root / README).read_text(encoding="utf-8")
+    blocks = "".join(f"```console\n{body}```\n" for kind, body in FENCE.findall(text) if kind == "console")
+    with tempfile.TemporaryDirectory() as home:
+        environment = {
+            "PATH": f"{berth.parent}:{os.environ.get('PATH', '')}",
+            "HOME": home,
+            "BERTH_LEDGER": f"{home}/ledger",
+            "BERTH_SIM": "server-8xh100",
+            "LC_ALL": "C.UTF-8",
+        }
+        for command in commands(blocks):
+            if not command.startswith("berth"):
+                continue
+            done = subprocess.run(
+                ["bash", "-c", command],
+                cwd=root,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=60,
+            )
+            if done.returncode != 0:
+                found.append(f"{README}: {command}: exit {done.returncode}: {done.stderr.strip()}")
+    return found
+
+
+def commands_page(berth: Path) -> str:
+    page = (
+        "# Commands\n\nMade by `./dev docs` from the program's own `--help`; do not edit.\n\n"
+        f"```text\n{answer(berth, '--help').stdout.rstrip()}\n```\n"
+    )
+    for verb in verbs_of(berth):
+        page += f"\n## berth {verb}\n\n```text\n{answer(berth, verb, '--help').stdout.rstrip()}\n```\n"
+    return page
+
+
+def generated(berth: Path) -> dict[Path, str]:
+    return {
+        Path("doc/COMMANDS.md"): commands_page(berth),
+        Path("doc/METRICS.md"): answer(berth, "--metrics-doc").stdout,
+    }
+
+
+def generated_findings(root: Path, berth: Path) -> list[str]:
+    found = []
+    for name, wanted in generated(berth).items():
+        path = root / name
+        if not wanted.strip():
+            found.append(f"{name}: the program prints nothing for it")
+        elif not path.is_file() or path.read_text(encoding="utf-8") != wanted:
+            found.append(f"{name}: not what the program prints now (./dev docs rewrites it)")
+    return found
+
+
+def findings(root: Path, berth: Path | None) -> list[str]:
+    found = forbidden_findings(root)
+    for name in repository.files(root):
+        if name.suffix == ".md" and name.parts[:2] != ("tests", "data"):
+            found += link_findings(root, name)
+    if berth:
+        found += generated_findings(root, berth) + readme_findings(root, berth)
+    return found
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--write"]:
+        for file, content in generated(Path(sys.argv[2]).resolve()).items():
+            if content.strip():
+                (repository.ROOT / file).write_text(content, encoding="utf-8")
+        sys.exit(0)
+    program = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else None
+    sys.exit(repository.finish(findings(repository.ROOT, program)))

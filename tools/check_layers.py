@@ -1,0 +1,222 @@
+"""Holds #includes against the arrows between folders, and some words to the one place for them.
+
+The arrows are the DEPS of berth_folder() in CMakeLists.txt; doc/DESIGN.md must draw the same ones.
+"""
+
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import repository
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
+COMMENT_OR_STRING = re.compile(
+    r"//[^\n]*|/\*.*?\*/|R\"(?P<tag>[^(\s]*)\(.*?\)(?P=tag)\"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'",
+    re.S,
+)
+
+
+@dataclass(frozen=True)
+class OnlyHere:
+    """What may be written in some files only."""
+
+    what: str
+    pattern: re.Pattern[str]
+    allowed: re.Pattern[str]  # matched against the path under the repository's root
+    in_strings: bool = False  # look inside string literals, else outside of them
+    in_tests: bool = False  # tests are held to it as well
+
+
+def called(names: str) -> re.Pattern[str]:
+    """A call of one of these functions; not of a member or of something in a namespace of ours."""
+    return re.compile(r"(?<![\w.>])(?<!\w::)(?:std::|std::this_thread::)?(?:" + names + r")\s*\(")
+
+
+# A declaration "pid_t fork(...)" cannot be told from a call without a parser, and there is no need:
+# naming one's own function like a system call is what the rule is against.
+RULES = [
+    OnlyHere(
+        "fork, exec, kill, wait and pidfds belong to base/process_posix.cc",
+        re.compile(
+            called(
+                r"v?fork|execv|execvp|execve|execvpe|execl|execlp|execle|fexecve|execveat|kill|killpg"
+                r"|tgkill|posix_spawnp?|pidfd_\w+|waitpid|waitid|wait4|clone3?|_exit|_Exit"
+            ).pattern
+            + r"|\bSYS_(?:v?fork|clone3?|execve|execveat|kill|tgkill|pidfd_\w+|wait4|waitid)\b"
+        ),
+        re.compile(r"src/base/process_posix\.cc|src/guard/"),
+    ),
+    OnlyHere(
+        "the clock is read and waited for in base/clock_system.cc; take a Clock",
+        re.compile(
+            called(
+                r"sleep|usleep|nanosleep|clock_nanosleep|sleep_for|sleep_until|clock_gettime"
+                r"|gettimeofday|time\s*\(\s*(?:nullptr|NULL|0)\s*\)|timespec_get"
+            ).pattern
+            + r"|\w+_clock::now\s*\("
+        ),
+        re.compile(r"src/base/clock_system\.cc|src/guard/"),
+        in_tests=True,
+    ),
+    OnlyHere(
+        "the environment is read in app/ (and guard/); take a value",
+        re.compile(called(r"getenv|secure_getenv|setenv|putenv|unsetenv").pattern + r"|\benviron\b"),
+        re.compile(r"src/app/|src/guard/"),
+    ),
+    OnlyHere(
+        "only app/ ends the program; return a Result",
+        called(r"exit|quick_exit|at_quick_exit|atexit"),
+        re.compile(r"src/app/"),
+    ),
+    OnlyHere(
+        "only app/ prints; return text",
+        re.compile(
+            r"std::cout|std::cerr|(?<![\w.>:])stdout\b|(?<![\w.>])(?:std::)?(?:printf|puts|putchar)\s*\("
+            r"|fmt::print\s*\("
+        ),
+        re.compile(r"src/app/"),
+    ),
+    OnlyHere(
+        "terminal escape codes belong to view/",
+        re.compile(r"\\(?:x1[bB]|033|e|u001[bB])[\[\]]"),
+        re.compile(r"src/view/"),
+        in_strings=True,
+    ),
+    OnlyHere(
+        "MiB and GiB are written by view/ (and read by base/text.cc)",
+        # A value's unit: after a placeholder, or at the start of a text that is put behind a number.
+        re.compile(r"(?:\{[^{}]*\}|\") ?[KMGT]iB\b"),
+        re.compile(r"src/view/|src/base/text\.cc"),
+        in_strings=True,
+    ),
+    OnlyHere(
+        "the driver's own types stay in probe/nvml/",
+        re.compile(r"\bnvml[A-Z]\w*"),
+        re.compile(r"src/probe/nvml/"),
+    ),
+    OnlyHere(
+        "no random_device: it needs a newer glibc than berth promises to run on",
+        re.compile(r"\brandom_device\b"),
+        re.compile(r"$^"),
+        in_tests=True,
+    ),
+]
+HEADERS_ONLY_HERE = {
+    "sqlite3.h": re.compile(r"src/(record|jobs)/store"),
+    "nvml.h": re.compile(r"$^"),
+    "cuda.h": re.compile(r"$^"),
+    "sys/socket.h": re.compile(r"src/serve/|src/probe/process/"),
+    "sys/pidfd.h": re.compile(r"$^"),
+}
+
+
+def arrows_in_cmake(text: str) -> dict[str, set[str]]:
+    arrows = {}
+    for call in re.finditer(r"^berth_folder\((\w+)(?:\s+DEPS\s+([^)]*))?\)", text, re.M):
+        arrows[call[1]] = set((call[2] or "").split())
+    return arrows
+
+
+def arrows_in_design(text: str) -> dict[str, set[str]]:
+    """Lines "place → snapshot" of the fenced block named arrows."""
+    block = re.search(r"^```arrows\n(.*?)^```", text, re.M | re.S)
+    arrows = {}
+    for line in (block[1] if block else "").splitlines():
+        name, _, targets = line.partition("→")
+        arrows[name.strip()] = {word.strip() for word in targets.split(",")} - {"∅", ""}
+    return arrows
+
+
+def reachable(arrows: dict[str, set[str]], start: str) -> set[str]:
+    seen: set[str] = set()
+    waiting = [start]
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            waiting.extend(arrows.get(name, ()))
+    return seen
+
+
+def line_of(text: str, position: int) -> int:
+    return text.count("\n", 0, position) + 1
+
+
+def blanked(match: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", match[0])
+
+
+def code_and_strings(text: str) -> tuple[str, str]:
+    """The text without comments and literals, and the literals alone, each at its old place."""
+    code = COMMENT_OR_STRING.sub(blanked, text)
+    strings = [re.sub(r"[^\n]", " ", text)]
+    end = 0
+    pieces = []
+    for match in COMMENT_OR_STRING.finditer(text):
+        pieces.append(re.sub(r"[^\n]", " ", text[end : match.start()]))
+        pieces.append(blanked(match) if match[0].startswith("/") else match[0])
+        end = match.end()
+    pieces.append(strings[0][end:])
+    return code, "".join(pieces)
+
+
+def include_findings(name: Path, text: str, arrows: dict[str, set[str]], root: Path) -> list[str]:
+    found = []
+    folder = name.parts[1] if name.parts[0] == "src" and len(name.parts) > 2 else None
+    for number, line in enumerate(text.splitlines(), 1):
+        include = INCLUDE.match(line)
+        if not include:
+            continue
+        quote, target = include.groups()
+        here = f"{name}:{number}"
+        allowed = HEADERS_ONLY_HERE.get(target)
+        if allowed and name.parts[0] == "src" and not allowed.match(str(name)):
+            found.append(f"{here}: <{target}> has no place here")
+        if quote == "<" or folder is None:
+            continue
+        if not (root / "src" / target).is_file():
+            # Generated and test-only headers come with a path of their own.
+            if ".." in target or "/" not in target:
+                found.append(f'{here}: "{target}": write the path from src/')
+            continue
+        other = target.split("/")[0]
+        if other not in reachable(arrows, folder):
+            found.append(f"{here}: {folder} must not include {other}/ (no such arrow)")
+    return found
+
+
+def rule_findings(name: Path, text: str) -> list[str]:
+    if name.parts[0] != "src":
+        return []
+    is_test = name.stem.endswith("_test")
+    code, strings = code_and_strings(text)
+    found = []
+    for rule in RULES:
+        if rule.allowed.match(str(name)) or (is_test and not rule.in_tests):
+            continue
+        for hit in rule.pattern.finditer(strings if rule.in_strings else code):
+            found.append(f"{name}:{line_of(text, hit.start())}: {hit[0].strip()}: {rule.what}")
+    return found
+
+
+def findings(root: Path) -> list[str]:
+    arrows = arrows_in_cmake((root / "CMakeLists.txt").read_text(encoding="utf-8"))
+    found = []
+    design = root / "doc" / "DESIGN.md"
+    drawn = arrows_in_design(design.read_text(encoding="utf-8")) if design.is_file() else {}
+    for name in sorted(arrows.keys() | drawn.keys()):
+        if arrows.get(name) != drawn.get(name):
+            found.append(f"CMakeLists.txt: {name} does not link what doc/DESIGN.md draws for it")
+    for name in repository.sources(root):
+        if name.parts[0] == "src" and len(name.parts) > 2 and name.parts[1] not in arrows:
+            found.append(f"{name}: the folder {name.parts[1]} has no berth_folder() in CMakeLists.txt")
+            continue
+        text = (root / name).read_text(encoding="utf-8")
+        found += include_findings(name, text, arrows, root)
+        found += rule_findings(name, text)
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(repository.finish(findings(repository.root_from_arguments())))

@@ -1,0 +1,156 @@
+"""Holds po/zh_CN.po against the words for people in the sources.
+
+Words are what tr(), trf() and word() are given, and the columns of a few constant tables. Each must
+have a translation that uses the same placeholders; a translation of words that are gone is an error
+as well. With --update, adds empty entries for new words and drops those that are gone.
+"""
+
+import ast
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import repository
+
+CATALOGUE = Path("po/zh_CN.po")
+KEYWORDS = ["tr", "trf", "word"]
+LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"(?:\s*"(?:\\.|[^"\\\n])*")*')
+PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A constant table whose rows hold words that reach tr() at run time."""
+
+    file: str
+    begin: str  # a regular expression; the table ends at the next "});" or "}};"
+    texts_per_row: int
+    words: tuple[int, ...]  # which of a row's texts are words
+
+
+TABLES = [
+    Table("src/snapshot/fields.cc", r"constexpr auto table\b", 5, (1, 4)),
+    Table("src/app/main.cc", r"constexpr auto all_verbs\b", 2, (1,)),
+    Table("src/probe/sim/scenarios.cc", r"\bbuiltin\b.*=", 2, (1,)),
+]
+
+
+def unquoted(literals: str) -> str:
+    """The text of one or more adjacent C string literals."""
+    return "".join(ast.literal_eval(piece) for piece in re.findall(r'"(?:\\.|[^"\\\n])*"', literals))
+
+
+def table_words(root: Path, table: Table) -> set[str]:
+    path = root / table.file
+    if not path.is_file():
+        return set()
+    text = path.read_text(encoding="utf-8")
+    begin = re.search(table.begin, text)
+    if not begin:
+        return set()
+    end = re.compile(r"^\}[)}];", re.M).search(text, begin.end())
+    body = text[begin.end() : end.start() if end else len(text)]
+    texts = [unquoted(literal[0]) for literal in LITERAL.finditer(body)]
+    return {text for i, text in enumerate(texts) if i % table.texts_per_row in table.words and text}
+
+
+def parse_po(text: str) -> dict[str, tuple[str, bool]]:
+    """msgid → (msgstr, is fuzzy), without the header."""
+    entries = {}
+    for block in re.split(r"\n\s*\n", text):
+        lines = [line for line in block.splitlines() if not line.startswith("#~")]
+        fuzzy = any(line.startswith("#,") and "fuzzy" in line for line in lines)
+        fields = {"msgid": "", "msgstr": ""}
+        current = None
+        for line in lines:
+            start = re.match(r"(msgid|msgstr)\s+(\".*\")$", line)
+            if start:
+                current = start[1]
+                fields[current] = unquoted(start[2])
+            elif line.startswith('"') and current:
+                fields[current] += unquoted(line)
+        if fields["msgid"]:
+            entries[fields["msgid"]] = (fields["msgstr"], fuzzy)
+    return entries
+
+
+def called_words(root: Path) -> set[str]:
+    names = [
+        str(name)
+        for name in repository.sources(root)
+        if name.parts[0] == "src" and not name.stem.endswith("_test")
+    ]
+    if not names:
+        return set()
+    done = subprocess.run(
+        ["xgettext", "--language=C++", "--from-code=UTF-8", "--omit-header", "--no-location"]
+        + ["--no-wrap", "-k", *(f"--keyword={name}" for name in KEYWORDS), "-o", "-", *names],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(parse_po(done.stdout))
+
+
+def words(root: Path) -> set[str]:
+    found = called_words(root)
+    for table in TABLES:
+        found |= table_words(root, table)
+    return found
+
+
+def placeholders(text: str) -> list[str]:
+    """What fmt would fill in, numbered, in a fixed order: "{} {}" and "{1} {0}" are the same."""
+    found = []
+    count = 0
+    for match in PLACEHOLDER.finditer(text):
+        if match[0] in ("{{", "}}"):
+            continue
+        position, _, style = match[1].partition(":")
+        found.append(f"{position or count}:{style}")
+        count += 1
+    return sorted(found)
+
+
+def findings(root: Path) -> list[str]:
+    wanted = words(root)
+    have = parse_po((root / CATALOGUE).read_text(encoding="utf-8"))
+    found = []
+    for word in sorted(wanted):
+        translation, fuzzy = have.get(word, ("", False))
+        if not translation:
+            found.append(f"{CATALOGUE}: no translation of {word!r}")
+        elif fuzzy:
+            found.append(f"{CATALOGUE}: still fuzzy: {word!r}")
+        elif placeholders(word) != placeholders(translation):
+            found.append(f"{CATALOGUE}: other placeholders than the English: {word!r}")
+        elif word.endswith("\n") != translation.endswith("\n"):
+            found.append(f"{CATALOGUE}: one ends the line, the other does not: {word!r}")
+    found += [f"{CATALOGUE}: nothing says this any more: {word!r}" for word in sorted(have.keys() - wanted)]
+    return found
+
+
+def quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
+    return f'"{escaped}"'
+
+
+def update(root: Path) -> None:
+    path = root / CATALOGUE
+    text = path.read_text(encoding="utf-8")
+    have = parse_po(text)
+    header = re.split(r"\n\s*\n", text)[0]
+    blocks = [header]
+    for word in sorted(words(root)):
+        blocks.append(f"msgid {quoted(word)}\nmsgstr {quoted(have.get(word, ('', False))[0])}")
+    path.write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--update"]:
+        update(repository.ROOT)
+        sys.exit(0)
+    sys.exit(repository.finish(findings(repository.root_from_arguments())))

@@ -1,0 +1,173 @@
+"""What `./dev test` and `./dev check` run: checks, unit tests, replayed fuzz corpora, end-to-end tests.
+
+    run_tests.py                everything; build/release and build/test are configured
+    run_tests.py --quick        only the checks that take seconds
+    run_tests.py --unit BUILD   only the unit tests, of another build
+    run_tests.py --gpu          only tests/gpu, on this machine's GPUs; needs the program and python3
+
+The last line printed is "N passed, N failed, N skipped"; the exit code is 0 when nothing failed.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import check_binary
+import check_compile_fail
+import check_docs
+import check_format
+import check_layers
+import check_lengths
+import check_po
+import repository
+import test_programs
+from test_report import Report
+
+ROOT = repository.ROOT
+RELEASE = ROOT / "build" / "release"
+TEST = ROOT / "build" / "test"
+BERTH = RELEASE / "berth"
+MEMORY_PER_COMPILER = 1 << 30  # with sanitizers and JSON
+
+
+def check(report: Report, name: str, findings: list[str]) -> None:
+    if findings:
+        report.add_failed(f"check:{name}", "\n".join(findings))
+    else:
+        report.add_passed()
+    print(f"check {name}: {'failed' if findings else 'ok'}", flush=True)
+
+
+def quick_checks(report: Report) -> None:
+    check(report, "layers", check_layers.findings(ROOT))
+    check(report, "lengths", check_lengths.findings(ROOT))
+    check(report, "format", check_format.findings(ROOT))
+    check(report, "po", check_po.findings(ROOT))
+    # What the program prints can only be held to the documents once it is built.
+    check(report, "docs", check_docs.findings(ROOT, None))
+
+
+def checks_of_the_program(report: Report) -> None:
+    check(report, "generated documents", check_docs.generated_findings(ROOT, BERTH))
+    check(report, "README's commands", check_docs.readme_findings(ROOT, BERTH))
+    if reason := check_binary.reason_to_skip():
+        report.add_skipped("check:binary", reason)
+    else:
+        check(report, "binary", check_binary.findings(BERTH))
+
+
+def jobs() -> int:
+    """Compilers at once: as many as processors, fewer where memory is small."""
+    available = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return max(1, min(os.cpu_count() or 1, available // MEMORY_PER_COMPILER))
+
+
+def build(report: Report, folder: Path) -> bool:
+    begin = time.monotonic()
+    done = subprocess.run(
+        ["ninja", "--quiet", "-C", str(folder), f"-j{jobs()}"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    name = folder.relative_to(ROOT)
+    if done.returncode != 0:
+        report.add_failed(f"build:{name}", done.stdout)
+    else:
+        report.add_passed()
+    print(f"built {name} ({time.monotonic() - begin:.0f} s)", flush=True)
+    return done.returncode == 0
+
+
+def unit_programs(folder: Path) -> list[Path]:
+    names = (folder / "test_programs.txt").read_text(encoding="utf-8").split()
+    return [folder / name for name in names]
+
+
+def unit_tests(report: Report, folder: Path) -> None:
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for program in unit_programs(folder):
+            if program.is_file():
+                pool.submit(test_programs.run_googletest, report, program, ROOT)
+            else:
+                report.add_failed(program.name, "it was not built")
+
+
+def replay_corpora(report: Report, folder: Path) -> None:
+    """Each parser on its corpus and on a few thousand changed copies, under the sanitizers."""
+    corpora = ROOT / "tests" / "data" / "fuzz"
+    targets = sorted(path.stem for path in (ROOT / "fuzz").glob("fuzz_*.cc"))
+    for target in targets:
+        program = folder / "fuzz" / f"replay_{target}"
+        corpus = corpora / target.removeprefix("fuzz_")
+        if not corpus.is_dir() or not any(corpus.iterdir()):
+            report.add_failed(f"fuzz:{target}", f"it has no corpus: {corpus.relative_to(ROOT)}")
+            continue
+        command = [str(program), str(corpus)]
+        code, output = test_programs.run_bounded(command, 60, dict(os.environ), ROOT)
+        if code == 0:
+            report.add_passed()
+        else:
+            report.add_failed(f"fuzz:{target}", output)
+    print(f"fuzz: {len(targets)} parsers replayed", flush=True)
+
+
+def end_to_end(report: Report) -> None:
+    for folder in ("tools", "e2e"):
+        tests = ROOT / "tests" / folder
+        if not any(tests.glob("test_*.py")):
+            report.add_failed(f"tests/{folder}", "there is no test in it")
+            continue
+        test_programs.run_pytest(
+            report, tests, ROOT, {"BERTH": str(BERTH), "BERTH_BUILD": str(RELEASE)}
+        )
+
+
+def everything(report: Report) -> None:
+    quick_checks(report)
+    released = build(report, RELEASE)
+    tested = build(report, TEST)
+    if released:
+        checks_of_the_program(report)
+    else:
+        report.add_skipped("generated documents, README's commands, binary", "not built")
+    check(report, "what must not compile", check_compile_fail.findings(ROOT))
+    if tested:
+        unit_tests(report, TEST)
+        replay_corpora(report, TEST)
+    else:
+        report.add_skipped("unit tests and fuzz corpora", "not built")
+    if released:
+        end_to_end(report)
+    else:
+        report.add_skipped("tests/e2e and tests/tools", "not built")
+    report.add_skipped("tests/gpu", "needs a GPU: ./dev test --gpu")
+
+
+def main(arguments: list[str]) -> int:
+    report = Report()
+    if arguments == ["--quick"]:
+        quick_checks(report)
+        if BERTH.is_file():
+            check(report, "generated documents", check_docs.generated_findings(ROOT, BERTH))
+        else:
+            report.add_skipped("check:generated documents", "needs ./dev build first")
+    elif arguments[:1] == ["--unit"]:
+        folder = Path(arguments[1]).resolve()
+        if build(report, folder):
+            unit_tests(report, folder)
+    elif arguments == ["--gpu"]:
+        os.environ["BERTH"] = str(BERTH)
+        test_programs.run_unittest(report, ROOT / "tests" / "gpu")
+    else:
+        everything(report)
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

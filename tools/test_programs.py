@@ -1,0 +1,156 @@
+"""Runs test programs of three kinds and reads what they report: GoogleTest, pytest, unittest.
+
+A program that crashes, hangs, or reports nothing has failed: its silence is never success.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import xml.etree.ElementTree as xml
+from pathlib import Path
+
+from test_report import Report
+
+UNIT_PATIENCE_S = 300
+PYTEST_PATIENCE_S = 900
+
+
+def run_bounded(
+    command: list[str], patience_s: float, environment: dict[str, str], folder: Path
+) -> tuple[int | None, str]:
+    """Exit code (none: it did not end in time and was killed with its group) and output."""
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            cwd=folder,
+            start_new_session=True,
+        )
+        try:
+            code = process.wait(patience_s)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            code = None
+        output.seek(0)
+        return code, output.read().decode(errors="replace")
+
+
+def how_it_ended(code: int | None, patience_s: float) -> str:
+    if code is None:
+        return f"did not end within {patience_s:.0f} s"
+    if code < 0:
+        return f"was ended by signal {-code} ({signal.Signals(-code).name})"
+    return f"exited with {code}"
+
+
+def summary(name: str, report: Report, seconds: float) -> str:
+    return f"{name}: {report.closing_line()} ({seconds:.1f} s)"
+
+
+def read_junit(text: str, prefix: str) -> Report:
+    """GoogleTest's and pytest's XML are near enough to each other."""
+    report = Report()
+    for case in xml.fromstring(text).iter("testcase"):
+        name = f"{prefix}:{case.get('classname', '')}.{case.get('name', '')}"
+        bad = [child for child in case if child.tag in {"failure", "error"}]
+        skipped = case.find("skipped")
+        if bad:
+            texts = [f"{child.get('message') or ''}\n{child.text or ''}" for child in bad]
+            report.failed.append((name, "\n".join(texts)))
+        elif skipped is not None:
+            message = skipped.get("message") or (skipped.text or "")
+            report.skipped.append((name, message.strip().splitlines()[-1] if message.strip() else ""))
+        elif case.get("status") == "notrun":
+            report.skipped.append((name, "disabled: what it wishes for is not so yet"))
+        else:
+            report.passed += 1
+    return report
+
+
+def take(report: Report, part: Report, name: str, output: str, ended: str | None) -> None:
+    """Adds a program's results to the whole; `ended` says what was wrong with the way it ended."""
+    if ended and not part.failed:
+        part.failed.append((name, f"{name} {ended}\n{output}"))
+    elif part.passed + len(part.failed) + len(part.skipped) == 0:
+        part.failed.append((name, f"{name} ran no test\n{output}"))
+    for failed, text in part.failed:
+        report.add_failed(failed, text)
+    report.add_passed(part.passed)
+    for skipped, reason in part.skipped:
+        report.add_skipped(skipped, reason)
+
+
+def run_with_results(
+    report: Report, name: str, command: list[str], results: Path, patience_s: float, folder: Path
+) -> None:
+    """Runs one program that writes `results` as XML."""
+    environment = {**os.environ, "LC_ALL": "C.UTF-8", "UBSAN_OPTIONS": "print_stacktrace=1"}
+    environment.pop("BERTH_SIM", None)
+    environment.pop("CUDA_VISIBLE_DEVICES", None)
+    if name.endswith("_tests"):
+        environment["HOME"] = "/nonexistent"  # a unit test that needs a home directory is wrong
+    begin = time.monotonic()
+    code, output = run_bounded(command, patience_s, environment, folder)
+    ended = None if code == 0 else how_it_ended(code, patience_s)
+    try:
+        part = read_junit(results.read_text(encoding="utf-8", errors="replace"), name)
+    except (OSError, xml.ParseError):
+        part = Report(failed=[(name, f"{how_it_ended(code, patience_s)}, no results\n{output}")])
+    take(report, part, name, output, ended)
+    print(summary(name, part, time.monotonic() - begin), flush=True)
+
+
+def run_googletest(report: Report, program: Path, folder: Path) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        results = Path(scratch) / "results.xml"
+        command = [str(program), f"--gtest_output=xml:{results}", "--gtest_brief=1"]
+        run_with_results(report, program.name, command, results, UNIT_PATIENCE_S, folder)
+
+
+def run_pytest(report: Report, tests: Path, folder: Path, environment: dict[str, str]) -> None:
+    os.environ.update(environment)
+    with tempfile.TemporaryDirectory() as scratch:
+        results = Path(scratch) / "results.xml"
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs"]
+        command += [f"--junitxml={results}", str(tests)]
+        run_with_results(
+            report, str(tests.relative_to(folder)), command, results, PYTEST_PATIENCE_S, folder
+        )
+
+
+class ReportingResult(unittest.TextTestResult):
+    """unittest's results, counted as the others are."""
+
+    report: Report
+
+    def addSuccess(self, test: unittest.TestCase) -> None:
+        super().addSuccess(test)
+        self.report.add_passed()
+
+    def addSkip(self, test: unittest.TestCase, reason: str) -> None:
+        super().addSkip(test, reason)
+        self.report.add_skipped(test.id(), reason)
+
+    def addFailure(self, test: unittest.TestCase, err: object) -> None:
+        super().addFailure(test, err)
+        self.report.add_failed(test.id(), self.failures[-1][1])
+
+    def addError(self, test: unittest.TestCase, err: object) -> None:
+        super().addError(test, err)
+        self.report.add_failed(test.id(), self.errors[-1][1])
+
+
+def run_unittest(report: Report, tests: Path) -> None:
+    suite = unittest.defaultTestLoader.discover(str(tests), pattern="test_*.py")
+    ReportingResult.report = report
+    unittest.TextTestRunner(sys.stdout, verbosity=2, resultclass=ReportingResult).run(suite)
+    if suite.countTestCases() == 0:
+        report.add_failed(str(tests), "there is no test in it")

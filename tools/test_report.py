@@ -1,0 +1,57 @@
+"""Counts tests: what passed, what failed and why, what was skipped and why."""
+
+import sys
+import threading
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Report:
+    """Filled by several threads; printed at the end."""
+
+    passed: int = 0
+    failed: list[tuple[str, str]] = field(default_factory=list)  # name, output
+    skipped: list[tuple[str, str]] = field(default_factory=list)  # name, reason
+    guard: threading.Lock = field(default_factory=threading.Lock)
+
+    def add_passed(self, count: int = 1) -> None:
+        with self.guard:
+            self.passed += count
+
+    def add_failed(self, name: str, output: str) -> None:
+        with self.guard:
+            self.failed.append((name, output))
+        print(f"FAILED {name}\n{indented(output)}", flush=True)
+
+    def add_skipped(self, name: str, reason: str) -> None:
+        with self.guard:
+            self.skipped.append((name, reason.strip() or "no reason given"))
+
+    def merge(self, other: "Report") -> None:
+        with self.guard:
+            self.passed += other.passed
+            self.failed += other.failed
+            self.skipped += other.skipped
+
+    def closing_line(self) -> str:
+        return f"{self.passed} passed, {len(self.failed)} failed, {len(self.skipped)} skipped"
+
+    def finish(self) -> int:
+        """Prints what a reader must know, the closing line last; the exit code."""
+        print()
+        for name, reason in sorted(self.skipped):
+            print(f"skipped {name}: {reason}")
+        for name, _ in sorted(self.failed):
+            print(f"failed {name}")
+        print(self.closing_line())
+        sys.stdout.flush()
+        # A run in which nothing passed has tested nothing, unless all of it was skipped by name.
+        return 1 if self.failed or (self.passed == 0 and not self.skipped) else 0
+
+
+def indented(text: str, lines: int = 120) -> str:
+    """The end of a long output is where the reason stands."""
+    kept = text.rstrip().splitlines()
+    if len(kept) > lines:
+        kept = [f"… {len(kept) - lines} lines before this", *kept[-lines:]]
+    return "\n".join("    " + line for line in kept)
