@@ -73,6 +73,8 @@ struct ChildChange {
 
 /// /dev/null in place of the descriptors 0, 1, 2.
 [[nodiscard]] Result<void> close_standard_streams();
+/// The same for 0 and 1 alone: stderr stays for our own words.
+[[nodiscard]] Result<void> close_input_and_output();
 /// Closes what a caller left open for its job (not close-on-exec, 3 and above, `except` kept): a
 /// process that only watches must not hold the other end of somebody's pipe.
 void close_inherited_descriptors(int except);

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <initializer_list>
 
 #include "base/process.h"
 #include "base/signals.h"
@@ -178,18 +179,25 @@ Result<void> die_with_parent(pid_t parent) {
 
 pid_t process_group_of(pid_t pid) { return ::getpgid(pid); }
 
-Result<void> close_standard_streams() {
+namespace {
+Result<void> replace_by_null(std::initializer_list<int> streams) {
   auto null = open_fd("/dev/null", O_RDWR);
   if (!null) return std::unexpected(std::move(null).error());
-  for (const int stream : {0, 1, 2}) {
+  bool keep = false;  // it took the number of a stream that was closed
+  for (const int stream : streams) {
     if (null->get() == stream) {
-      (void)null->release();
+      keep = true;
     } else if (::dup2(null->get(), stream) < 0) {
       return fail_system("put /dev/null in place of a standard stream", errno);
     }
   }
+  if (keep) (void)null->release();
   return {};
 }
+}  // namespace
+
+Result<void> close_standard_streams() { return replace_by_null({0, 1, 2}); }
+Result<void> close_input_and_output() { return replace_by_null({0, 1}); }
 
 void close_inherited_descriptors(int except) {
   const auto names = list_directory("/proc/self/fd");

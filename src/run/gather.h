@@ -1,0 +1,37 @@
+#pragma once
+// What a paper or a colleague needs to know about a run besides its devices: the machine, the work
+// tree, the interpreter. Gathered by the sampler once the job runs.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "record/run_record.h"
+
+namespace berth {
+
+struct GatherRoots {
+  std::string proc = "/proc";
+  std::string sys = "/sys";
+  std::string etc = "/etc";
+};
+
+[[nodiscard]] MachineFacts gather_machine(const GatherRoots& roots);
+
+/// The work tree around `directory`; nothing: it is in none. `dirty` is left not sampled.
+[[nodiscard]] std::optional<GitFacts> gather_git(const std::string& directory);
+/// Asks git itself whether tracked files differ; bounded in time.
+[[nodiscard]] Reading<bool> is_git_dirty(const std::string& root,
+                                         const std::vector<std::string>& environment, Clock& clock);
+
+/// Nothing: the command is not Python.
+[[nodiscard]] std::optional<PythonFacts> gather_python(const std::vector<std::string>& command,
+                                                       const std::string& search_path);
+
+/// "torch-2.3.1+cu121.dist-info": name and version; nothing: not such a name.
+[[nodiscard]] std::optional<std::pair<std::string, std::string>> package_from_directory(
+    std::string_view name);
+
+}  // namespace berth

@@ -1,0 +1,94 @@
+#include "run/inside.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "snapshot/questions.h"
+
+namespace berth {
+
+std::string inside_directory(const Ledger& ledger, const std::string& lease) {
+  // Beside the ledger where it is ours; those of a shared one lie where its users' own ledgers do.
+  const LedgerPlace& place = ledger.place();
+  const std::string beside = place.kind == LedgerPlace::Kind::shared
+                                 ? "/var/tmp/berth-" + std::to_string(::getuid())
+                                 : place.directory;
+  return beside + "-inside/" + lease;
+}
+
+Result<void> narrow_to(const Claim& claim, AcquireOptions& wish) {
+  std::vector<DeviceId> devices;
+  std::optional<Bytes> smallest;
+  for (const ClaimedDevice& device : claim.devices) {
+    const auto& visible = wish.limits.visible;
+    if (visible && std::find(visible->begin(), visible->end(), device.device) == visible->end()) {
+      continue;
+    }
+    devices.push_back(device.device);
+    if (device.promised)
+      smallest = smallest ? std::min(*smallest, *device.promised) : device.promised;
+  }
+  if (static_cast<std::size_t>(wish.request.devices) > devices.size()) {
+    return fail(
+        ErrorCode::invalid,
+        fmt::format("this runs inside a lease of {} device(s) and asks for {}: ask for more "
+                    "in the outer `berth run`",
+                    devices.size(), wish.request.devices));
+  }
+  if (smallest) {
+    const auto* bytes = wish.request.memory ? std::get_if<Bytes>(&*wish.request.memory) : nullptr;
+    if (bytes != nullptr && *bytes > *smallest) {
+      return fail(
+          ErrorCode::invalid,
+          fmt::format("this runs inside a lease of {} bytes per device and asks for {}: ask "
+                      "for more in the outer `berth run`",
+                      smallest->count(), bytes->count()));
+    }
+    // A percentage of the device could be more than the lease has, and none means all of it.
+    if (bytes == nullptr) wish.request.memory = *smallest;
+  }
+  wish.limits.visible = std::move(devices);
+  return {};
+}
+
+Snapshot without_run_of(const Claim& claim, Snapshot snapshot) {
+  const auto is_of_run = [&](pid_t pid) {
+    if (pid == claim.keeper.pid || (claim.job && pid == claim.job->pid)) return true;
+    const HostProcess* process = find_process(pid, snapshot);
+    if (process == nullptr) return false;
+    return std::find(process->ancestors.begin(), process->ancestors.end(), claim.keeper.pid) !=
+           process->ancestors.end();
+  };
+  std::erase_if(snapshot.gpu_processes,
+                [&](const GpuProcess& process) { return is_of_run(process.pid); });
+  return snapshot;
+}
+
+Result<std::optional<Inside>> enter_outer_lease(const Ledger& outer,
+                                                const std::optional<std::string>& lease,
+                                                Clock& clock, AcquireOptions& wish, Look& look) {
+  if (!lease || lease->empty() || lease->find('/') != std::string::npos) {
+    return std::optional<Inside>();
+  }
+  const auto view = outer.read();
+  if (!view) return std::unexpected(view.error());
+  const auto claim = std::find_if(view->claims.begin(), view->claims.end(), [&](const Claim& one) {
+    return one.id == *lease && one.uid == ::getuid();
+  });
+  if (claim == view->claims.end()) return std::optional<Inside>();
+  auto narrowed = narrow_to(*claim, wish);
+  if (!narrowed) return std::unexpected(std::move(narrowed).error());
+  auto inner = Ledger::open(
+      {.directory = inside_directory(outer, *lease), .kind = LedgerPlace::Kind::named}, clock);
+  if (!inner) return std::unexpected(std::move(inner).error());
+  look = [original = std::move(look), claim = *claim]() -> Result<Snapshot> {
+    auto snapshot = original();
+    if (!snapshot) return snapshot;
+    return without_run_of(claim, std::move(*snapshot));
+  };
+  return std::optional(Inside{.lease = *lease, .ledger = std::move(*inner)});
+}
+
+}  // namespace berth

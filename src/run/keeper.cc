@@ -1,0 +1,387 @@
+#include "run/keeper.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/process.h"
+#include "base/text.h"
+#include "run/environment.h"
+#include "run/keeper_plan.h"
+#include "run/sampler.h"
+#include "run/tree.h"
+
+namespace berth {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr Duration last_sample_patience = milliseconds(150);
+constexpr Duration finish_patience = std::chrono::seconds(3);
+
+KeeperTerms terms_of(const KeeperTask& task) {
+  const RunOptions& options = *task.options;
+  return {.linger = options.linger,
+          .hold = options.hold,
+          .has_lease = task.lease != nullptr,
+          .time_limit = options.time_limit,
+          .warning_ahead = options.warning_ahead,
+          .warning_signal = options.warning_signal,
+          .stop_grace = options.stop_grace};
+}
+
+/// In the child that becomes the job: what differs from the keeper it was forked from. Returns only
+/// where the command cannot be run.
+Error become_job(const KeeperTask& task) {
+  const RunOptions& options = *task.options;
+  if (options.detach) {
+    auto session = start_session();
+    if (!session) return std::move(session).error();
+    const std::string log = options.log.value_or("/dev/null");
+    const auto in = open_fd("/dev/null", O_RDONLY);
+    const auto out = open_fd(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    if (!in) return in.error();
+    if (!out) return out.error();
+    if (::dup2(in->get(), 0) < 0 || ::dup2(out->get(), 1) < 0 || ::dup2(out->get(), 2) < 0) {
+      return system_error("connect the job to its log", errno);
+    }
+  }
+  if (task.lease != nullptr) {
+    auto kept = keep_on_exec(task.lease->descriptor());
+    if (!kept) return std::move(kept).error();
+  }
+  task.signals->restore_original();
+  return execute(options.command, task.environment,
+                 value_of(task.environment, "PATH").value_or("/usr/local/bin:/usr/bin:/bin"));
+}
+
+class Keeper {
+ public:
+  Keeper(const KeeperTask& task, Fd to_launcher)
+      : task_(task),
+        clock_(task.services->clock),
+        manifest_(task.manifest),
+        to_launcher_(std::move(to_launcher)),
+        plan_(terms_of(task), clock_.now()) {}
+
+  int run() {
+    (void)adopt_orphans();
+    if (task_.options->detach) (void)start_session();
+    auto failed = start_job();
+    if (!task_.options->detach) (void)start_session();
+    (void)close_standard_streams();
+    close_inherited_descriptors(-1);
+    std::error_code ignored;  // so that no mount is kept busy by a process that only watches
+    std::filesystem::current_path("/", ignored);
+    if (!failed) failed = exec_failure();
+    if (failed) return give_up(*failed);
+    manifest_.keeper = own_process_id();
+    manifest_.job = identify_process(job_).value_or(ProcessId{.pid = job_});
+    tell(fmt::format("started {} {}", job_, manifest_.job->start_ticks));
+    describe();
+    start_sampler();
+    while (!finished_) turn();
+    finish();
+    return 0;
+  }
+
+ private:
+  void tell(const std::string& line) { (void)write_all(to_launcher_.get(), line + "\n"); }
+
+  void complain(const Error& error) {
+    if (std::exchange(complained_, true)) return;
+    tell("say the run's record can no longer be written, the job goes on: " +
+         printable(error.message()));
+  }
+
+  std::optional<Error> start_job() {
+    auto pipe = make_pipe();
+    if (!pipe) return pipe.error();
+    const auto job = fork_process([&] {
+      const Error error = become_job(task_);
+      (void)write_all(
+          pipe->write.get(),
+          fmt::format("{} {}", error.code() == ErrorCode::not_found ? 127 : 126, error.message()));
+      return error.code() == ErrorCode::not_found ? 127 : 126;
+    });
+    if (!job) return job.error();
+    job_ = *job;
+    exec_result_ = std::move(pipe->read);
+    return std::nullopt;
+  }
+
+  /// The pipe closes without a word when the command runs.
+  std::optional<Error> exec_failure() {
+    const auto said = read_all(exec_result_.get(), 1 << 16);
+    exec_result_.close();
+    if (!said || said->empty()) return std::nullopt;
+    const bool missing = said->starts_with("127");
+    return Error(missing ? ErrorCode::not_found : ErrorCode::no_permission, said->substr(4));
+  }
+
+  int give_up(const Error& error) {
+    const int code = error.code() == ErrorCode::not_found ? 127 : 126;
+    if (job_ > 0) (void)reap(job_);
+    release();
+    if (task_.record != nullptr) {
+      RunEnd end{.at = clock_.wall_now(), .exit = {.code = code}, .because = "not started"};
+      end.released = end.at;
+      (void)task_.record->write_end(end);
+    }
+    tell(fmt::format("failed {} {}", code, printable(error.message())));
+    return 0;
+  }
+
+  void describe() {
+    if (task_.lease != nullptr) (void)task_.lease->describe(manifest_.keeper, manifest_.job);
+    if (task_.record == nullptr) return;
+    const auto written = task_.record->write_manifest(manifest_);
+    if (!written) complain(written.error());
+  }
+
+  void start_sampler() {
+    auto down = make_pipe();
+    auto up = make_pipe();
+    if (!down || !up) return;
+    const SamplerTask sampler{.options = task_.options,
+                              .services = task_.services,
+                              .manifest = manifest_,
+                              .record = task_.record,
+                              .keeper = manifest_.keeper.pid};
+    const auto child = fork_process([&] {
+      if (task_.lease != nullptr) task_.lease->let_go();
+      if (task_.record != nullptr) task_.record->let_go();
+      down->write.close();
+      up->read.close();
+      to_sampler_.close();
+      from_sampler_.close();
+      to_launcher_.close();
+      return sample_run(sampler, std::move(down->read), std::move(up->write));
+    });
+    if (!child) return;
+    sampler_ = *child;
+    to_sampler_ = std::move(down->write);
+    from_sampler_ = std::move(up->read);
+    sampler_text_.clear();
+    sampler_ready_ = false;
+  }
+
+  // --- waiting ---------------------------------------------------------------------------------
+
+  void turn() {
+    std::optional<Duration> patience;
+    if (const auto deadline = plan_.next_deadline()) patience = *deadline - clock_.now();
+    listen(patience);
+    while (task_.signals->next()) {
+      // Nothing that is sent to the keeper is meant for it; SIGCHLD has woken us.
+    }
+    while (const auto change = next_child_change()) on_child(*change);
+    const auto deadline = plan_.next_deadline();
+    if (deadline && *deadline <= clock_.now()) step(TimePassed{});
+  }
+
+  void listen(std::optional<Duration> patience) {
+    const auto readable =
+        wait_readable({task_.signals->descriptor(), from_sampler_.get()}, patience);
+    if (readable[1]) hear_sampler();
+  }
+
+  void hear_sampler() {
+    char piece[4096];
+    const ssize_t got = ::read(from_sampler_.get(), piece, sizeof piece);
+    if (got <= 0) {
+      from_sampler_.close();
+      return;
+    }
+    sampler_text_.append(piece, static_cast<std::size_t>(got));
+    for (std::size_t end = sampler_text_.find('\n'); end != std::string::npos;
+         end = sampler_text_.find('\n')) {
+      on_sampler_line(sampler_text_.substr(0, end));
+      sampler_text_.erase(0, end + 1);
+    }
+  }
+
+  void on_sampler_line(const std::string& line) {
+    if (line == "ready") sampler_ready_ = true;
+    if (line == "sampled") sampled_ = true;
+    if (line.starts_with("lost ")) complain(Error(ErrorCode::io, line.substr(5)));
+    if (!line.starts_with("event ")) return;
+    const std::size_t space = line.find(' ', 6);
+    if (space == std::string::npos) return;
+    note(line.substr(6, space - 6), line.substr(space + 1));
+    tell("say " + printable(line.substr(space + 1)));
+  }
+
+  void on_child(const ChildChange& change) {
+    using What = ChildChange::What;
+    if (change.pid == job_) {
+      if (change.what == What::stopped) step(JobStopped{change.stop_signal});
+      if (change.what == What::continued) step(JobContinued{});
+      if (change.what == What::ended) {
+        job_ended_ = true;
+        step(JobEnded{change.exit});
+      }
+      return;
+    }
+    if (change.what != What::ended) return;
+    if (change.pid == sampler_) {
+      sampler_ = 0;
+      to_sampler_.close();
+      step(SamplerEnded{});
+    } else if (job_ended_) {
+      survey();
+    }
+  }
+
+  // --- doing -----------------------------------------------------------------------------------
+
+  void step(const KeeperEvent& event) {
+    for (const KeeperAction& action : plan_.step(event, clock_.now())) {
+      std::visit([this](const auto& one) { perform(one); }, action);
+    }
+  }
+
+  void perform(const TellStopped& stopped) { tell(fmt::format("stopped {}", stopped.signal)); }
+  void perform(const ContinueLauncher&) { (void)send_signal(launcher_, SIGCONT); }
+  void perform(const SurveyTree&) { survey(); }
+  void perform(const StartSampler&) { start_sampler(); }
+  void perform(const SignalJob& order) {
+    if (manifest_.job && !job_ended_) (void)send_signal(*manifest_.job, order.signal);
+  }
+  void perform(const SignalTree& order) {
+    const auto tree = run_processes(manifest_.keeper.pid, task_.options->proc);
+    signal_all(tree, order.signal);
+    signal_all(tree, SIGCONT);  // a stopped process could not end
+  }
+  void perform(const NoteEvent& event) { note(event.kind, event.text); }
+  void perform(const ReleaseLease&) { release(); }
+  void perform(const Finish&) { finished_ = true; }
+
+  void perform(const TellEnd& told) {
+    ask_sampler(sample_now, last_sample_patience);
+    end_ = RunEnd{.at = clock_.wall_now(), .exit = told.exit, .because = told.because};
+    if (released_) end_.released = end_.at;
+    end_.cpu_ms = children_cpu_time().count();
+    if (task_.record != nullptr) {
+      std::error_code unknown;
+      if (end_.because.empty() &&
+          std::filesystem::exists(task_.record->path_of(record_file::stop_wish), unknown)) {
+        end_.because = "stopped";
+      }
+      const RunRecord run{.directory = task_.record->directory(), .manifest = manifest_};
+      end_.summary = summary_of(run);
+      write_end();
+    }
+    tell(fmt::format("end {} {} {} {}", told.exit.code, told.exit.signal, told.exit.dumped ? 1 : 0,
+                     end_.because));
+  }
+
+  void write_end() {
+    const auto written = task_.record->write_end(end_);
+    if (!written) complain(written.error());
+  }
+
+  void note(const std::string& kind, const std::string& text) {
+    if (task_.record == nullptr) return;
+    const auto written = task_.record->append_event(
+        {.at = clock_.wall_now(), .kind = kind, .text = printable(text)});
+    if (!written) complain(written.error());
+  }
+
+  void release() {
+    if (task_.lease == nullptr || released_) return;
+    const auto ended = task_.lease->end(*task_.ledger);
+    if (!ended) note("lease_not_removed", ended.error().message());
+    released_ = true;
+  }
+
+  /// Only the sampler is left as a child: nobody survived, and no look at /proc is needed.
+  [[nodiscard]] bool is_alone() const {
+    const std::string self = std::to_string(manifest_.keeper.pid);
+    const auto children = read_file("/proc/self/task/" + self + "/children");
+    if (!children) return false;
+    for (const std::string_view word : split(trimmed(*children), ' ')) {
+      if (!word.empty() && word != std::to_string(sampler_)) return false;
+    }
+    return true;
+  }
+
+  void survey() {
+    TreeSurveyed seen;
+    if (!is_alone()) {
+      const RunOptions& options = *task_.options;
+      const auto tree = run_processes(manifest_.keeper.pid, options.proc);
+      seen.survivors = tree.size();
+      seen.with_device = static_cast<std::size_t>(
+          std::count_if(tree.begin(), tree.end(), [&](const ProcessId& one) {
+            return has_device_open(one.pid, options.device_files, options.proc);
+          }));
+    }
+    step(seen);
+  }
+
+  /// Asks the sampler for something and hears it out for a while. One that has not said anything
+  /// yet is still starting and is not waited for.
+  void ask_sampler(char wish, Duration patience) {
+    if (sampler_ == 0 || !to_sampler_.is_open()) return;
+    sampled_ = false;
+    if (!write_all(to_sampler_.get(), std::string(1, wish))) return;
+    if (wait_readable({from_sampler_.get()}, Duration(0)).front()) hear_sampler();
+    if (!sampler_ready_) return;
+    const Instant deadline = clock_.now() + patience;
+    while (!sampled_ && from_sampler_.is_open() && clock_.now() < deadline) {
+      if (wait_readable({from_sampler_.get()}, deadline - clock_.now()).front()) hear_sampler();
+    }
+  }
+
+  void finish() {
+    if (task_.record != nullptr && !end_.released) {
+      end_.released = clock_.wall_now();
+      write_end();
+    }
+    to_launcher_.close();
+    if (!task_.own_ledger.empty()) {
+      std::error_code ignored;
+      std::filesystem::remove_all(task_.own_ledger, ignored);
+    }
+    if (sampler_ == 0) return;
+    // It may still be gathering what the manifest is to say.
+    const auto ended = open_pidfd(sampler_);
+    (void)write_all(to_sampler_.get(), std::string(1, finish_up));
+    if (ended && wait_readable({ended->get()}, finish_patience).front()) return;
+    const auto sampler = identify_process(sampler_);
+    if (sampler) (void)send_signal(*sampler, SIGKILL);
+  }
+
+  const KeeperTask& task_;
+  Clock& clock_;
+  Manifest manifest_;
+  Fd to_launcher_;
+  KeeperPlan plan_;
+  ProcessId launcher_ = identify_process(::getppid()).value_or(ProcessId{});
+  pid_t job_ = 0;
+  bool job_ended_ = false;
+  Fd exec_result_;
+  pid_t sampler_ = 0;
+  Fd to_sampler_;
+  Fd from_sampler_;
+  std::string sampler_text_;
+  bool sampler_ready_ = false;  // its first sample is in the file
+  bool sampled_ = false;
+  bool released_ = false;
+  bool finished_ = false;
+  bool complained_ = false;
+  RunEnd end_;
+};
+
+}  // namespace
+
+int keep_run(const KeeperTask& task, Fd to_launcher) {
+  return Keeper(task, std::move(to_launcher)).run();
+}
+
+}  // namespace berth

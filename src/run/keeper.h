@@ -1,0 +1,37 @@
+#pragma once
+// The keeper: forked before the job, its parent and the adopter of its orphans; holds the lease,
+// reaps the tree, closes the record. It outlives the launcher and the terminal.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/signals.h"
+#include "lease/ledger.h"
+#include "record/record_writer.h"
+#include "run/run.h"
+
+namespace berth {
+
+/// Everything the keeper takes over from the launcher by being forked from it.
+struct KeeperTask {
+  const RunOptions* options = nullptr;
+  const RunServices* services = nullptr;
+  Ledger* ledger = nullptr;        // the one that the lease is in; null: no lease
+  Lease* lease = nullptr;          // null: a run without a device
+  RecordWriter* record = nullptr;  // null: unrecorded
+  SignalQueue* signals = nullptr;
+  Manifest manifest;
+  std::vector<std::string> environment;  // the job's
+  std::string own_ledger;  // directory of the ledger for runs inside this one; removed at the end
+};
+
+/// What the keeper tells the launcher: one line each.
+///
+///   started PID START_TICKS      failed CODE TEXT (the command could not be run)
+///   stopped SIGNAL               end EXIT_CODE SIGNAL DUMPED BECAUSE
+///   say TEXT                     for the user
+[[nodiscard]] int keep_run(const KeeperTask& task, Fd to_launcher);
+
+}  // namespace berth

@@ -1,0 +1,265 @@
+#include "run/launcher.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "base/process.h"
+#include "base/text.h"
+#include "base/tr.h"
+#include "run/tree.h"
+
+namespace berth {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+// A signal to the group reaches its members within one system call; the rest is scheduling.
+constexpr Duration group_patience = milliseconds(50);
+
+struct Heard {
+  int number = 0;
+  pid_t sender = 0;
+  Instant at;
+};
+
+/// A second member of the launcher's process group that only listens: what reaches it too was sent
+/// to the group (`kill %1`, a shell that passes on SIGHUP), so the job has had it already. Nothing
+/// in a signal itself tells.
+class GroupEar {
+ public:
+  explicit GroupEar(const LauncherTask& task) : clock_(*task.clock) {
+    auto heard = make_pipe();
+    if (!heard) return;
+    const pid_t launcher = ::getpid();
+    const auto child = fork_process([&] {
+      heard->read.close();
+      return listen(*task.signals, heard->write.get(), launcher);
+    });
+    if (!child) return;
+    pid_ = *child;
+    from_ear_ = std::move(heard->read);
+  }
+
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+  /// Whether the same signal of the same sender has reached the ear as well.
+  [[nodiscard]] bool heard(const ArrivedSignal& signal) {
+    const Instant deadline = clock_.now() + group_patience;
+    for (;;) {
+      std::erase_if(heard_,
+                    [&](const Heard& one) { return clock_.now() - one.at > 2 * group_patience; });
+      const auto same = std::find_if(heard_.begin(), heard_.end(), [&](const Heard& one) {
+        return one.number == signal.number && one.sender == signal.sender;
+      });
+      if (same != heard_.end()) {
+        heard_.erase(same);
+        return true;
+      }
+      const Duration left = deadline - clock_.now();
+      if (left <= Duration(0) || !from_ear_.is_open()) return false;
+      if (wait_readable({from_ear_.get()}, left).front()) take_in();
+    }
+  }
+
+  void end() {
+    from_ear_.close();
+    if (pid_ == 0) return;
+    if (const auto self = identify_process(pid_)) (void)send_signal(*self, SIGKILL);
+    (void)reap(pid_);
+    pid_ = 0;
+  }
+  void has_ended() { pid_ = 0; }
+  [[nodiscard]] int descriptor() const { return from_ear_.get(); }
+  void take_in() {
+    Heard one;
+    const ssize_t got = ::read(from_ear_.get(), &one, sizeof one);
+    if (got == static_cast<ssize_t>(sizeof one)) {
+      one.at = clock_.now();
+      heard_.push_back(one);
+    } else {
+      from_ear_.close();
+    }
+  }
+
+ private:
+  static int listen(SignalQueue& signals, int to_launcher, pid_t launcher) {
+    const auto tied = die_with_parent(launcher);
+    if (!tied || !close_standard_streams()) return 0;
+    for (;;) {
+      (void)wait_readable({signals.descriptor()}, std::nullopt);
+      while (const auto signal = signals.next()) {
+        if (signal->from_kernel) continue;
+        const Heard one{.number = signal->number, .sender = signal->sender};
+        const std::string_view bytes(reinterpret_cast<const char*>(&one), sizeof one);
+        if (!write_all(to_launcher, bytes)) return 0;
+      }
+    }
+  }
+
+  Clock& clock_;
+  Fd from_ear_;
+  pid_t pid_ = 0;
+  std::vector<Heard> heard_;
+};
+
+/// The job or one of its descendants: its line of parents leads to the keeper.
+bool is_of_tree(pid_t pid, pid_t keeper, pid_t job, const std::string& proc) {
+  for (int generation = 0; pid > 1 && generation < 64; ++generation) {
+    if (pid == job || pid == keeper) return true;
+    const auto text = read_file(proc + "/" + std::to_string(pid) + "/stat", 4096);
+    const auto stat = text ? parse_process_stat(*text) : std::nullopt;
+    if (!stat) return false;
+    pid = stat->parent;
+  }
+  return false;
+}
+
+class Launcher {
+ public:
+  Launcher(const LauncherTask& task, Fd from_keeper)
+      : task_(task), from_keeper_(std::move(from_keeper)) {}
+
+  LauncherReport run() {
+    while (!done_) {
+      std::vector<int> descriptors = {task_.signals->descriptor(), from_keeper_.get()};
+      descriptors.push_back(ear_ ? ear_->descriptor() : -1);
+      const auto readable = wait_readable(descriptors, std::nullopt);
+      if (readable[2]) ear_->take_in();
+      if (readable[1]) hear_keeper();
+      if (readable[0]) take_signals();
+    }
+    if (ear_) ear_->end();
+    return report_;
+  }
+
+ private:
+  void hear_keeper() {
+    char piece[4096];
+    const ssize_t got = ::read(from_keeper_.get(), piece, sizeof piece);
+    if (got <= 0) {
+      from_keeper_.close();
+      on_keeper_gone();
+      return;
+    }
+    text_.append(piece, static_cast<std::size_t>(got));
+    for (std::size_t end = text_.find('\n'); end != std::string::npos; end = text_.find('\n')) {
+      const std::string line = text_.substr(0, end);
+      text_.erase(0, end + 1);
+      on_line(line);
+    }
+  }
+
+  void on_line(const std::string& line) {
+    const auto words = split(line, ' ');
+    const auto number = [&](std::size_t at) {
+      return at < words.size() ? parse_signed(words[at]).value_or(0) : 0;
+    };
+    if (words[0] == "started") {
+      report_.job = ProcessId{static_cast<pid_t>(number(1)), static_cast<std::uint64_t>(number(2))};
+      if (task_.on_started) task_.on_started(*report_.job);
+      if (task_.detached) {
+        done_ = true;
+      } else {
+        ear_.emplace(task_);
+      }
+    } else if (words[0] == "failed") {
+      const std::size_t text = line.find(' ', 7);
+      report_.not_started =
+          Error(number(1) == 127 ? ErrorCode::not_found : ErrorCode::no_permission,
+                line.substr(text + 1));
+      done_ = true;
+    } else if (words[0] == "stopped") {
+      stop_with_job(static_cast<int>(number(1)));
+    } else if (words[0] == "end") {
+      report_.exit = Exit{.code = static_cast<int>(number(1)),
+                          .signal = static_cast<int>(number(2)),
+                          .dumped = number(3) != 0};
+      const std::size_t because =
+          std::min(line.size(), line.find(' ', line.find(' ', line.find(' ', 4) + 1) + 1) + 1);
+      report_.because = line.substr(because);
+      done_ = true;
+    } else if (words[0] == "say" && task_.say) {
+      task_.say(line.substr(4));
+    }
+  }
+
+  /// The shell is to see us stop when the job stops; one continued meanwhile has not stopped.
+  void stop_with_job(int signal) {
+    if (!report_.job) return;
+    const auto text =
+        read_file(task_.proc + "/" + std::to_string(report_.job->pid) + "/stat", 4096);
+    const auto stat = text ? parse_process_stat(*text) : std::nullopt;
+    if (stat && stat->state == 'T') stop_self(signal);
+  }
+
+  /// Orphans of a killed keeper come to us (we adopt orphans too), the job among them.
+  void on_keeper_gone() {
+    if (done_) return;
+    report_.keeper_lost = true;
+    if (!report_.job) {
+      report_.not_started = Error(ErrorCode::io, "the keeper of the run was killed");
+      done_ = true;
+      return;
+    }
+    if (task_.say) {
+      task_.say(
+          tr("the keeper of this run was killed: its record ends here; the devices stay its "
+             "own as long as a process of the job lives"));
+    }
+    take_children();
+  }
+
+  void take_children() {
+    while (const auto change = next_child_change()) {
+      if (ear_ && change->pid == ear_->pid() && change->what == ChildChange::What::ended) {
+        ear_->has_ended();
+      }
+      if (!report_.job || change->pid != report_.job->pid) continue;
+      if (change->what == ChildChange::What::stopped) stop_with_job(change->stop_signal);
+      if (change->what == ChildChange::What::ended) {
+        report_.exit = change->exit;
+        done_ = true;
+      }
+    }
+  }
+
+  void take_signals() {
+    while (const auto signal = task_.signals->next()) {
+      if (signal->number == SIGCHLD) {
+        take_children();
+        continue;
+      }
+      if (!report_.job || signal->from_kernel) continue;
+      SignalFacts facts{.signal = *signal, .keeper = task_.keeper};
+      facts.sent_by_tree = is_of_tree(signal->sender, task_.keeper, report_.job->pid, task_.proc);
+      facts.job_in_group = process_group_of(report_.job->pid) == process_group_of(0);
+      facts.sent_to_group = ear_ && ear_->heard(*signal);
+      if (is_to_be_forwarded(facts)) (void)send_signal(*report_.job, signal->number);
+    }
+  }
+
+  const LauncherTask& task_;
+  Fd from_keeper_;
+  std::string text_;
+  std::optional<GroupEar> ear_;
+  LauncherReport report_;
+  bool done_ = false;
+};
+
+}  // namespace
+
+bool is_to_be_forwarded(const SignalFacts& facts) {
+  if (facts.signal.from_kernel || facts.signal.number == SIGCHLD) return false;
+  if (facts.signal.sender == facts.keeper || facts.sent_by_tree) return false;
+  return !(facts.sent_to_group && facts.job_in_group);
+}
+
+LauncherReport wait_for_job(const LauncherTask& task, Fd from_keeper) {
+  return Launcher(task, std::move(from_keeper)).run();
+}
+
+}  // namespace berth

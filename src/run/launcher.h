@@ -1,0 +1,54 @@
+#pragma once
+// The launcher: the process that the shell started and that stays in its job control. It only
+// waits: stops when the job stops, passes on the signals that reached it alone, ends as the job
+// did.
+
+#include <sys/types.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/signals.h"
+
+namespace berth {
+
+/// What is known about a signal that reached the launcher.
+struct SignalFacts {
+  ArrivedSignal signal;
+  pid_t keeper = 0;
+  bool sent_by_tree = false;   // by the job or a descendant of it
+  bool sent_to_group = false;  // others in the launcher's process group got it as well
+  bool job_in_group = true;    // the job still is in the launcher's process group
+};
+/// Whether the job has not had it yet and should.
+[[nodiscard]] bool is_to_be_forwarded(const SignalFacts& facts);
+
+/// What the keeper has told, in the end.
+struct LauncherReport {
+  std::optional<ProcessId> job;
+  std::optional<Error> not_started;
+  std::optional<Exit> exit;
+  std::string because;
+  bool keeper_lost = false;
+};
+
+struct LauncherTask {
+  SignalQueue* signals = nullptr;
+  pid_t keeper = 0;
+  bool detached = false;  // leave as soon as the job has started
+  std::function<void(const ProcessId&)> on_started;
+  std::function<void(std::string_view)> say;
+  std::string proc = "/proc";
+  Clock* clock = nullptr;
+};
+
+/// Waits for the job.
+[[nodiscard]] LauncherReport wait_for_job(const LauncherTask& task, Fd from_keeper);
+
+}  // namespace berth

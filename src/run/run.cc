@@ -1,0 +1,331 @@
+// The whole of `berth run`: acquire, or go without; launch; wait; sum up.
+
+#include "run/run.h"
+
+#include <fmt/format.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+
+#include "base/signals.h"
+#include "base/text.h"
+#include "base/tr.h"
+#include "run/environment.h"
+#include "run/inside.h"
+#include "run/keeper.h"
+#include "run/launcher.h"
+#include "snapshot/questions.h"
+
+namespace berth {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+std::string first_line_of(const std::string& path) {
+  const auto text = read_file(path, 4096);
+  return text ? std::string(trimmed(*text)) : std::string();
+}
+
+/// The user's name from the password file alone: a directory service may hang.
+std::string own_name(const std::string& etc) {
+  const std::string uid = std::to_string(::getuid());
+  if (const auto passwd = read_file(etc + "/passwd", 1 << 22)) {
+    for (const std::string_view line : split(*passwd, '\n')) {
+      const auto fields = split(line, ':');
+      if (fields.size() > 2 && fields[2] == uid) return std::string(fields[0]);
+    }
+  }
+  return uid;
+}
+
+/// A script of the command that chooses its devices itself: the warning to print.
+std::optional<std::string> warning_about_script(const std::vector<std::string>& command) {
+  constexpr std::size_t words_looked_at = 4;
+  constexpr off_t small_file = 256 << 10;
+  for (std::size_t at = 0; at < std::min(command.size(), words_looked_at); ++at) {
+    struct stat facts{};
+    const std::string& word = command[at];
+    if (::stat(word.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) continue;
+    if (facts.st_size > small_file) continue;
+    const auto text = read_file(word, small_file);
+    if (!text || text->find('\0') != std::string::npos) continue;
+    const auto line = find_visible_devices_assignment(*text);
+    if (!line) continue;
+    return trf(
+        "{} sets the visible devices itself in line {} ({}): it may use other devices than "
+        "those it is given; remove that line",
+        printable(word), line->number, line->text);
+  }
+  return std::nullopt;
+}
+
+class Run {
+ public:
+  Run(const RunOptions& options, const RunServices& services, const RunCallbacks& callbacks)
+      : options_(options), services_(services), callbacks_(callbacks), ledger_(services.ledger) {}
+
+  Result<RunOutcome> go() {
+    auto missing = preflight();
+    if (missing) return not_started(std::move(*missing));
+    prepare_manifest();
+    if (options_.where != RunWhere::cpu) {
+      auto refused = get_devices();
+      if (!refused) return std::unexpected(std::move(refused).error());
+      if (*refused) return std::move(**refused);
+    }
+    auto environment = job_environment();
+    if (!environment) return std::unexpected(give_back(std::move(environment).error()));
+    return launch(std::move(*environment));
+  }
+
+ private:
+  void say(std::string_view text) const {
+    if (callbacks_.say) callbacks_.say(text);
+  }
+
+  RunOutcome not_started(Error error) const {
+    const int code = error.code() == ErrorCode::not_found ? 127 : 126;
+    return {.how = RunOutcome::How::not_started,
+            .id = manifest_.id,
+            .exit = {.code = code},
+            .error = std::move(error),
+            .refusal = std::nullopt};
+  }
+
+  /// A mistyped command is told at once, not after hours in the queue.
+  std::optional<Error> preflight() const {
+    if (options_.command.empty()) return Error(ErrorCode::not_found, "no command was given");
+    const auto found = find_executable(
+        options_.command.front(),
+        value_of(options_.environment, "PATH").value_or("/usr/local/bin:/usr/bin:/bin"));
+    if (!found) return found.error();
+    if (const auto warning = warning_about_script(options_.command)) say(*warning);
+    return std::nullopt;
+  }
+
+  void prepare_manifest() {
+    manifest_.started = services_.clock.wall_now();
+    manifest_.machine_id = first_line_of("/etc/machine-id");
+    manifest_.boot_id = first_line_of("/proc/sys/kernel/random/boot_id");
+    manifest_.id =
+        make_run_id(manifest_.machine_id, manifest_.boot_id, manifest_.started, ::getpid());
+    manifest_.command = masked_command(options_.command);
+    manifest_.working_directory = options_.working_directory;
+    manifest_.uid = ::getuid();
+    manifest_.user = own_name(options_.etc);
+    manifest_.wanted = as_typed(options_.request);
+    if (options_.time_limit) manifest_.time_limit_ms = options_.time_limit->count();
+    manifest_.given.taken = manifest_.started;
+  }
+
+  /// Nothing inside: devices got, or the job goes on the CPU. An outcome: it does not go at all.
+  Result<std::optional<RunOutcome>> get_devices() {
+    if (ledger_ == nullptr) {
+      return fail(ErrorCode::unsupported,
+                  "there is no ledger to claim devices in: see `berth setup`");
+    }
+    AcquireOptions wish{.request = options_.request, .limits = options_.limits};
+    Look look = services_.look;
+    auto inside = enter_outer_lease(*ledger_, value_of(options_.environment, "BERTH_LEASE"),
+                                    services_.clock, wish, look);
+    if (!inside) return std::unexpected(std::move(inside).error());
+    if (inside->has_value()) {
+      manifest_.inside = (*inside)->lease;
+      inner_ledger_.emplace(std::move((*inside)->ledger));
+      ledger_ = &*inner_ledger_;
+    }
+    wish.run = manifest_.id;
+    wish.command = shell_joined(manifest_.command);
+    wish.wait =
+        options_.where == RunWhere::gpu_or_cpu ? std::optional(options_.cpu_after) : options_.wait;
+    wish.on_news = callbacks_.on_waiting;
+    auto answer = acquire(*ledger_, look, services_.clock, wish);
+    if (!answer) return std::unexpected(std::move(answer).error());
+    if (auto* got = std::get_if<Acquired>(&*answer)) {
+      take(std::move(*got));
+      return std::optional<RunOutcome>();
+    }
+    return without_devices(std::move(std::get<NotAcquired>(*answer)));
+  }
+
+  std::optional<RunOutcome> without_devices(NotAcquired refusal) {
+    const bool interrupted = refusal.why == NotAcquired::Why::interrupted;
+    if (options_.where == RunWhere::gpu_or_cpu && !interrupted) {
+      if (callbacks_.on_cpu_fallback) callbacks_.on_cpu_fallback(refusal);
+      return std::nullopt;
+    }
+    RunOutcome outcome{.how = interrupted ? RunOutcome::How::interrupted : RunOutcome::How::refused,
+                       .id = {},
+                       .exit = {.signal = interrupted ? SIGINT : 0},
+                       .error = std::nullopt,
+                       .refusal = std::move(refusal)};
+    return outcome;
+  }
+
+  void take(Acquired got) {
+    started_.devices = got.placement.chosen;
+    started_.waited = got.waited;
+    started_.snapshot = got.snapshot;
+    manifest_.lease = got.lease.id();
+    manifest_.waited_ms = got.waited.count();
+    manifest_.given.simulated = got.snapshot.simulated;
+    manifest_.given.taken = got.snapshot.taken;
+    manifest_.given.host = got.snapshot.host;
+    for (const Choice& choice : got.placement.chosen) {
+      if (const Device* device = find_device(choice.device, got.snapshot)) {
+        manifest_.given.devices.push_back(*device);
+        manifest_.promised.push_back(choice.promised);
+      }
+    }
+    lease_.emplace(std::move(got.lease));
+  }
+
+  Error give_back(Error error) {
+    if (lease_) (void)lease_->end(*ledger_);
+    return error;
+  }
+
+  Result<std::vector<std::string>> job_environment() {
+    std::vector<Variable> variables = {{"BERTH_RUN", manifest_.id}};
+    if (lease_) {
+      std::vector<DeviceId> devices;
+      for (const Choice& choice : started_.devices) devices.push_back(choice.device);
+      auto visible = visible_variables(devices, options_.visible_format, started_.snapshot);
+      if (!visible) return std::unexpected(std::move(visible).error());
+      variables.insert(variables.end(), visible->begin(), visible->end());
+      variables.emplace_back("BERTH_LEASE", lease_->id());
+    } else {
+      manifest_.cpu_only = true;
+      const auto settings =
+          cpu_only_settings(options_.environment, std::thread::hardware_concurrency());
+      variables.insert(variables.end(), settings.begin(), settings.end());
+    }
+    const std::string marks = make_record();
+    variables.emplace_back("BERTH_MARKS", marks);
+    return with_variables(options_.environment, variables);
+  }
+
+  /// The record's directory, so that the job can mark from its first moment. The path of its marks.
+  std::string make_record() {
+    if (options_.detach) {
+      manifest_.log = options_.log.value_or(runs_directory(options_.state_directory) + "/" +
+                                            manifest_.id + "/output");
+    }
+    auto record = RecordWriter::create(options_.state_directory, manifest_);
+    if (!record) {
+      say(trf("this run is not recorded: {}; the job runs all the same",
+              printable(record.error().message())));
+      if (options_.detach && !options_.log) manifest_.log = "/dev/null";
+      return "/dev/null";
+    }
+    record_.emplace(std::move(*record));
+    return record_->path_of(record_file::marks);
+  }
+
+  Result<RunOutcome> launch(std::vector<std::string> environment) {
+    auto signals = SignalQueue::open();
+    if (!signals) return std::unexpected(give_back(std::move(signals).error()));
+    auto pipe = make_pipe();
+    if (!pipe) return std::unexpected(give_back(std::move(pipe).error()));
+    RunOptions options = options_;
+    options.log = manifest_.log;
+    const KeeperTask task{.options = &options,
+                          .services = &services_,
+                          .ledger = ledger_,
+                          .lease = lease_ ? &*lease_ : nullptr,
+                          .record = record_ ? &*record_ : nullptr,
+                          .signals = &*signals,
+                          .manifest = manifest_,
+                          .environment = std::move(environment),
+                          .own_ledger = lease_ ? inside_directory(*ledger_, lease_->id()) : ""};
+    (void)adopt_orphans();
+    const Instant began = services_.clock.now();
+    const auto keeper = fork_process([&] {
+      pipe->read.close();
+      return keep_run(task, std::move(pipe->write));
+    });
+    if (!keeper) return std::unexpected(give_back(keeper.error()));
+    pipe->write.close();
+    if (lease_) lease_->let_go();
+    if (record_) record_->let_go();
+    if (!options_.detach) leave_streams_to_job();
+    const LauncherReport report =
+        wait_for_job({.signals = &*signals,
+                      .keeper = *keeper,
+                      .detached = options_.detach,
+                      .on_started = [&](const ProcessId& job) { tell_started(job); },
+                      .say = callbacks_.say,
+                      .proc = options_.proc,
+                      .clock = &services_.clock},
+                     std::move(pipe->read));
+    return outcome_of(report, began);
+  }
+
+  /// Whoever reads the job's output sees its end when the job closes it, not when we leave. Our
+  /// words go to stderr, which stays.
+  static void leave_streams_to_job() {
+    close_inherited_descriptors(-1);
+    (void)close_input_and_output();
+  }
+
+  void tell_started(const ProcessId& job) {
+    started_.id = manifest_.id;
+    started_.cpu_only = manifest_.cpu_only;
+    started_.job = job;
+    started_.directory = record_ ? record_->directory() : std::string();
+    if (callbacks_.on_started) callbacks_.on_started(started_);
+  }
+
+  RunOutcome outcome_of(const LauncherReport& report, Instant began) {
+    RunOutcome outcome{.how = RunOutcome::How::finished,
+                       .id = manifest_.id,
+                       .exit = {},
+                       .error = std::nullopt,
+                       .refusal = std::nullopt};
+    if (report.not_started) return not_started(*report.not_started);
+    if (!report.exit) {
+      outcome.how = RunOutcome::How::detached;
+      return outcome;
+    }
+    outcome.exit = *report.exit;
+    RunFinished finished{
+        .started = started_,
+        .exit = *report.exit,
+        .lasted = std::chrono::duration_cast<milliseconds>(services_.clock.now() - began),
+        .because = report.because};
+    if (record_) {
+      const auto run = read_run(record_->directory());
+      if (run) {
+        finished.recorded = run->end.has_value();
+        finished.summary = summary_of(*run);
+        if (run->end && finished.because.empty()) finished.because = run->end->because;
+      }
+    }
+    if (callbacks_.on_finished) callbacks_.on_finished(finished);
+    return outcome;
+  }
+
+  const RunOptions& options_;
+  const RunServices& services_;
+  const RunCallbacks& callbacks_;
+  Ledger* ledger_;
+  std::optional<Ledger> inner_ledger_;
+  Manifest manifest_;
+  RunStarted started_;
+  std::optional<Lease> lease_;
+  std::optional<RecordWriter> record_;
+};
+
+}  // namespace
+
+Result<RunOutcome> run_job(const RunOptions& options, const RunServices& services,
+                           const RunCallbacks& callbacks) {
+  return Run(options, services, callbacks).go();
+}
+
+}  // namespace berth

@@ -1,0 +1,230 @@
+#include "run/sampler.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/process.h"
+#include "base/signals.h"
+#include "run/environment.h"
+#include "run/gather.h"
+#include "run/tree.h"
+#include "snapshot/questions.h"
+
+namespace berth {
+
+namespace {
+
+bool contains(const std::vector<pid_t>& pids, pid_t pid) {
+  return std::find(pids.begin(), pids.end(), pid) != pids.end();
+}
+
+class Sampler {
+ public:
+  Sampler(const SamplerTask& task, Fd from_keeper, Fd to_keeper)
+      : task_(task),
+        from_keeper_(std::move(from_keeper)),
+        to_keeper_(std::move(to_keeper)),
+        tree_(task.keeper, task.options->proc) {}
+
+  int run() {
+    gather_quick();
+    open_samples();
+    auto sight = task_.services->sight ? task_.services->sight()
+                                       : Result<Sight>(fail(ErrorCode::unsupported, "no sources"));
+    if (sight) {
+      sight_ = std::move(*sight);
+    } else {
+      tell("event sampler_blind the devices are not sampled: " + sight.error().message());
+    }
+    take_sample();
+    tell("ready");
+    gather_slow();
+    return loop();
+  }
+
+ private:
+  void tell(const std::string& line) { (void)write_all(to_keeper_.get(), line + "\n"); }
+
+  void complain_once(const Error& error) {
+    if (!std::exchange(complained_, true)) tell("lost " + error.message());
+  }
+
+  void write_manifest() {
+    if (task_.record == nullptr) return;
+    const auto written = task_.record->write_manifest(task_.manifest);
+    if (!written) complain_once(written.error());
+  }
+
+  void gather_quick() {
+    const RunOptions& options = *task_.options;
+    Manifest& manifest = task_.manifest;
+    manifest.machine =
+        gather_machine({.proc = options.proc, .sys = options.sys, .etc = options.etc});
+    manifest.git = gather_git(options.working_directory);
+    manifest.python = gather_python(options.command,
+                                    value_of(options.environment, "PATH").value_or(default_path));
+    manifest.variables = notable_variables(options.environment);
+    write_manifest();
+  }
+
+  void gather_slow() {
+    if (task_.manifest.git) {
+      task_.manifest.git->dirty =
+          is_git_dirty(task_.manifest.git->root, task_.options->environment, task_.services->clock);
+    }
+    task_.manifest.complete = true;
+    write_manifest();
+  }
+
+  void open_samples() {
+    if (task_.record == nullptr) return;
+    auto samples = task_.record->open_samples();
+    if (samples) {
+      samples_ = std::move(*samples);
+    } else {
+      complain_once(samples.error());
+    }
+  }
+
+  int loop() {
+    Clock& clock = task_.services->clock;
+    Instant next = clock.now() + task_.options->sample_every;
+    for (;;) {
+      const Duration left = next - clock.now();
+      if (left > Duration(0) && !wait_readable({from_keeper_.get()}, left).front()) continue;
+      if (left > Duration(0)) {
+        char wish = 0;
+        if (::read(from_keeper_.get(), &wish, 1) != 1) return 0;
+        take_sample();
+        tell("sampled");
+        if (wish == finish_up) return 0;
+        continue;
+      }
+      take_sample();
+      // After a pause of the machine the missed samples are not made up for.
+      next = std::max(next + task_.options->sample_every, clock.now());
+    }
+  }
+
+  Claim own_claim() const {
+    const Manifest& manifest = task_.manifest;
+    Claim claim{.id = manifest.lease,
+                .run = manifest.id,
+                .uid = manifest.uid,
+                .user = manifest.user,
+                .keeper = manifest.keeper,
+                .job = manifest.job};
+    claim.command = manifest.command.empty() ? std::string() : manifest.command.front();
+    claim.since = manifest.started;
+    for (std::size_t at = 0; at < manifest.given.devices.size(); ++at) {
+      claim.devices.push_back({manifest.given.devices[at].id, manifest.promised[at]});
+    }
+    return claim;
+  }
+
+  void take_sample() {
+    const WallTime now = task_.services->clock.wall_now();
+    const TreeWatch::Seen seen = tree_.look();
+    const std::vector<Device>& given = task_.manifest.given.devices;
+    Sample sample{.at = now};
+    sample.tree = {.processes = seen.pids.size(),
+                   .cpu = seen.cpu,
+                   .memory_resident = seen.memory_resident,
+                   .read = seen.read,
+                   .written = seen.written,
+                   .device_files_open = Absent::not_sampled};
+    if (task_.manifest.cpu_only) sample.tree.device_files_open = open_device_files(seen.pids);
+    Snapshot snapshot;
+    if (sight_)
+      snapshot = sight_(given.empty() ? std::vector<Claim>() : std::vector{own_claim()}, now);
+    for (const Device& device : given) {
+      const Device* current = find_device(device.id, snapshot);
+      sample.devices.push_back(current != nullptr ? sample_of(*current) : DeviceSample{});
+    }
+    sample.processes = own_processes(snapshot, seen.pids, given);
+    report_strays(snapshot, seen.pids);
+    write(sample);
+  }
+
+  std::uint64_t open_device_files(const std::vector<pid_t>& pids) const {
+    return static_cast<std::uint64_t>(std::count_if(pids.begin(), pids.end(), [&](pid_t pid) {
+      return has_device_open(pid, task_.options->device_files, task_.options->proc);
+    }));
+  }
+
+  void report_strays(const Snapshot& snapshot, const std::vector<pid_t>& pids) {
+    for (const Stray& stray : strays_in(snapshot, pids, task_.manifest.given.devices)) {
+      if (!reported_.insert(stray).second) continue;
+      const Device* device = find_device(stray.device, snapshot);
+      const std::string name = device != nullptr && device->index
+                                   ? "GPU " + std::to_string(*device->index)
+                                   : stray.device.text();
+      tell(
+          fmt::format("event outside_lease process {} of this run is on {}, which the run was not "
+                      "given",
+                      stray.pid, name));
+    }
+  }
+
+  void write(Sample& sample) {
+    if (!samples_.is_open()) return;
+    struct stat marks{};
+    const std::string path = task_.record->path_of(record_file::marks);
+    if (::stat(path.c_str(), &marks) == 0) {
+      sample.marks_bytes = static_cast<std::uint64_t>(marks.st_size);
+    }
+    const auto written = write_all(samples_.get(), to_line(sample));
+    if (!written) complain_once(written.error());
+  }
+
+  static constexpr const char* default_path = "/usr/local/bin:/usr/bin:/bin";
+  SamplerTask task_;
+  Fd from_keeper_;
+  Fd to_keeper_;
+  Fd samples_;
+  TreeWatch tree_;
+  Sight sight_;
+  std::set<Stray> reported_;
+  bool complained_ = false;
+};
+
+}  // namespace
+
+std::vector<Stray> strays_in(const Snapshot& snapshot, const std::vector<pid_t>& tree,
+                             const std::vector<Device>& given) {
+  std::vector<Stray> strays;
+  for (const GpuProcess& process : snapshot.gpu_processes) {
+    if (!contains(tree, process.pid)) continue;
+    const bool is_given = std::any_of(given.begin(), given.end(), [&](const Device& device) {
+      return device.id == process.device || device.parent == process.device;
+    });
+    if (!is_given) strays.push_back({.pid = process.pid, .device = process.device});
+  }
+  return strays;
+}
+
+std::vector<ProcessSample> own_processes(const Snapshot& snapshot, const std::vector<pid_t>& tree,
+                                         const std::vector<Device>& given) {
+  std::vector<ProcessSample> own;
+  for (const GpuProcess& process : snapshot.gpu_processes) {
+    if (!contains(tree, process.pid)) continue;
+    for (std::size_t at = 0; at < given.size(); ++at) {
+      if (given[at].id != process.device) continue;
+      own.push_back({.device = at, .pid = process.pid, .memory = process.memory});
+    }
+  }
+  return own;
+}
+
+int sample_run(const SamplerTask& task, Fd from_keeper, Fd to_keeper) {
+  // Our own end with the keeper's also comes as the pipe's end; this is for a hang in the driver.
+  const auto tied = die_with_parent(task.keeper);
+  if (!tied) return 0;
+  return Sampler(task, std::move(from_keeper), std::move(to_keeper)).run();
+}
+
+}  // namespace berth

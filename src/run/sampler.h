@@ -1,0 +1,49 @@
+#pragma once
+// The sampler: a child of the keeper that looks once a second and writes what it sees into the
+// record. It holds no lease, may hang on a broken driver and may die; the run does not depend on
+// it.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "record/record_writer.h"
+#include "run/run.h"
+
+namespace berth {
+
+/// What the keeper tells the sampler, a byte each; the pipe's end means: the keeper has gone.
+inline constexpr char sample_now = 's';
+inline constexpr char finish_up = 'f';
+
+/// What the sampler tells the keeper, a line each: "ready" (after the first
+/// sample), "sampled", "event KIND TEXT" (goes into the
+/// record and to the user), "lost TEXT" (the record cannot be written).
+struct SamplerTask {
+  const RunOptions* options = nullptr;
+  const RunServices* services = nullptr;
+  Manifest manifest;
+  const RecordWriter* record = nullptr;  // null: unrecorded, only watches
+  pid_t keeper = 0;
+};
+
+/// The sampler's whole life; the exit code of its process.
+[[nodiscard]] int sample_run(const SamplerTask& task, Fd from_keeper, Fd to_keeper);
+
+/// Processes of the run seen on devices that it was not given, one line each. A MIG instance's
+/// parent counts as given.
+struct Stray {
+  pid_t pid = 0;
+  DeviceId device;
+  friend auto operator<=>(const Stray&, const Stray&) = default;
+};
+[[nodiscard]] std::vector<Stray> strays_in(const Snapshot& snapshot, const std::vector<pid_t>& tree,
+                                           const std::vector<Device>& given);
+
+/// One sample from one look.
+[[nodiscard]] std::vector<ProcessSample> own_processes(const Snapshot& snapshot,
+                                                       const std::vector<pid_t>& tree,
+                                                       const std::vector<Device>& given);
+
+}  // namespace berth

@@ -1,0 +1,133 @@
+// Verbs on runs that were started elsewhere: stop, wait, logs.
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/process.h"
+#include "record/record_writer.h"
+#include "run/run.h"
+#include "run/tree.h"
+
+namespace berth {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr Duration look_pause = milliseconds(50);
+constexpr Duration kill_patience = std::chrono::seconds(5);
+
+/// Who is left of the run: descendants of its keeper, and whoever carries its name.
+std::vector<ProcessId> left_of(const RunRecord& run, const std::string& proc) {
+  const ProcessId& keeper = run.manifest.keeper;
+  std::vector<ProcessId> left;
+  const auto living = identify_process(keeper.pid, proc);
+  const bool keeper_lives = keeper.pid > 0 && living && *living == keeper;
+  if (keeper_lives) left = run_processes(keeper.pid, proc);
+  for (const ProcessId& named : processes_named_for(run.manifest.id, ::getpid(), proc)) {
+    // A keeper of a run inside this one lives in a session of its own; our own is spared.
+    if (keeper_lives && named.pid == keeper.pid) continue;
+    left.push_back(named);
+  }
+  std::sort(left.begin(), left.end());
+  left.erase(std::unique(left.begin(), left.end()), left.end());
+  std::erase_if(left, [](const ProcessId& one) { return one.pid == ::getpid(); });
+  return left;
+}
+
+bool is_gone_by(Clock& clock, Instant deadline, const RunRecord& run, const std::string& proc) {
+  for (;;) {
+    if (left_of(run, proc).empty()) return true;
+    if (clock.now() >= deadline) return false;
+    clock.wait_until(std::min(deadline, clock.now() + look_pause));
+  }
+}
+
+std::string path_in(const RunRecord& run, std::string_view file) {
+  return run.directory + "/" + std::string(file);
+}
+
+}  // namespace
+
+Result<StopResult> stop_run(const RunRecord& run, milliseconds grace, Clock& clock,
+                            const std::string& proc) {
+  if (run.state == RunState::elsewhere) {
+    return fail(ErrorCode::unsupported,
+                "run " + run.manifest.id + " is on another machine: stop it there");
+  }
+  if (run.manifest.uid != ::getuid() && ::getuid() != 0) {
+    return fail(ErrorCode::no_permission, "run " + run.manifest.id + " is " + run.manifest.user +
+                                              "'s: only they can stop it");
+  }
+  auto left = left_of(run, proc);
+  if (left.empty()) return StopResult::had_ended;
+  // Tells the keeper why; without it the record says only how.
+  (void)write_file_atomically(path_in(run, record_file::stop_wish), "stopped\n", 0600);
+  signal_all(left, SIGTERM);
+  signal_all(left, SIGCONT);  // a stopped process could not end
+  if (is_gone_by(clock, clock.now() + grace, run, proc)) return StopResult::ended_by_term;
+  const Instant deadline = clock.now() + kill_patience;
+  while (clock.now() < deadline) {
+    signal_all(left_of(run, proc), SIGKILL);
+    if (is_gone_by(clock, clock.now() + look_pause, run, proc)) return StopResult::ended_by_kill;
+  }
+  left = left_of(run, proc);
+  if (left.empty()) return StopResult::ended_by_kill;
+  return fail(
+      ErrorCode::timeout,
+      fmt::format("process {} of run {} does not end even by SIGKILL: it hangs in the kernel "
+                  "(a driver or a network file system); it keeps what it holds until then",
+                  left.front().pid, run.manifest.id));
+}
+
+Result<Exit> wait_for_run(const RunRecord& run, Clock& clock,
+                          const std::function<bool()>& interrupted) {
+  Duration pause = milliseconds(20);
+  for (;;) {
+    const auto now = read_run(run.directory);
+    if (!now) return std::unexpected(now.error());
+    if (now->state == RunState::ended && now->end) return now->end->exit;
+    if (now->state == RunState::end_unknown) {
+      return fail(ErrorCode::not_found,
+                  "how run " + run.manifest.id + " ended is unknown: its keeper was killed");
+    }
+    if (interrupted && interrupted()) return fail(ErrorCode::busy, "interrupted while waiting");
+    clock.wait_until(clock.now() + pause);
+    pause = std::min<Duration>(pause * 2, milliseconds(500));
+  }
+}
+
+Result<void> read_log(const RunRecord& run, Follow follow, Clock& clock,
+                      const std::function<void(std::string_view)>& print,
+                      const std::function<bool()>& interrupted) {
+  if (!run.manifest.log) {
+    return fail(ErrorCode::unsupported,
+                "the output of run " + run.manifest.id +
+                    " went to where it was started; only detached runs have "
+                    "a log");
+  }
+  const auto fd = open_fd(*run.manifest.log, O_RDONLY);
+  if (!fd) return std::unexpected(fd.error());
+  std::array<char, 65536> piece;
+  bool is_last_look = follow == Follow::no;
+  for (;;) {
+    const ssize_t got = ::read(fd->get(), piece.data(), piece.size());
+    if (got < 0) return fail_system("read " + *run.manifest.log, errno);
+    if (got > 0) {
+      print({piece.data(), static_cast<std::size_t>(got)});
+      continue;
+    }
+    if (is_last_look || (interrupted && interrupted())) return {};
+    // What was written between the last read and the end is read once more.
+    const auto now = read_run(run.directory);
+    is_last_look =
+        !now || now->state != RunState::running || (now->end && now->end->released.has_value());
+    if (!is_last_look) clock.wait_until(clock.now() + milliseconds(200));
+  }
+}
+
+}  // namespace berth
