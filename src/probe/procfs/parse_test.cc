@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"0::/home/job_42/docker-nothex.scope\n", ""}));
 
 TEST(ContainerInCgroup, HugeTextIsReadInTime) {
-  EXPECT_EQ(container_in_cgroup("0::/" + std::string(1 << 20, '/')), "");
+  EXPECT_EQ(container_in_cgroup("0::/" + std::string(1 << 16, '/')), "");
 }
 
 }  // namespace

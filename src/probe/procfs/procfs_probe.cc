@@ -115,7 +115,7 @@ HostProcess ProcfsProbe::look_at(pid_t pid) {
       uid ? Reading<uid_t>(*uid) : Reading<uid_t>(status ? Absent::failed : why_of(status.error()));
   process.user =
       uid ? Reading<std::string>(std::to_string(*uid)) : Reading<std::string>(process.uid.why());
-  const auto cgroup = read_file(path_of(pid, "cgroup"));
+  const auto cgroup = read_file(path_of(pid, "cgroup"), 1 << 16);
   process.container = cgroup ? Reading<std::string>(procfs::container_in_cgroup(*cgroup))
                              : Reading<std::string>(why_of(cgroup.error()));
   return process;
