@@ -43,4 +43,3 @@ BENCHMARK(choose_share)->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace berth
-

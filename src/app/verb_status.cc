@@ -51,7 +51,7 @@ class StatusVerb final : public Verb {
     }
     if (!user_.empty()) options_.user = user_;
     if (watch_.empty()) return once(context);
-    const auto every = parse_duration(watch_);
+    auto every = parse_duration(watch_);
     if (!every) return report(std::move(every).error().because("-w"), exit_code::usage);
     return watch(context, std::max(*every, std::chrono::milliseconds(100)));
   }
@@ -67,7 +67,7 @@ class StatusVerb final : public Verb {
                                                          : JsonLayout::compact));
       print("\n");
     } else if (!csv_.empty()) {
-      const auto columns = parse_field_list(csv_);
+      auto columns = parse_field_list(csv_);
       if (!columns) return report(std::move(columns).error().because("--csv"), exit_code::usage);
       print(render_csv(*shown, *columns));
       if (shown->simulated) complain(trf("SIMULATED: {}", printable(*shown->simulated)));

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -12,8 +13,10 @@ namespace berth {
 /// Compares with goldens/NAME.txt; on a difference writes what was drawn beside the test's other
 /// temporary files and says how to accept it.
 inline void expect_golden(const std::string& name, const std::string& drawn) {
-  const std::string here(__FILE__);
-  const std::string path = here.substr(0, here.rfind('/')) + "/goldens/" + name + ".txt";
+  // __FILE__ may be relative to where the compiler ran, which is where the test program lies.
+  const auto program = std::filesystem::read_symlink("/proc/self/exe");
+  const std::filesystem::path here = program.parent_path() / __FILE__;
+  const std::string path = here.parent_path() / "goldens" / (name + ".txt");
   std::ostringstream wanted;
   wanted << std::ifstream(path, std::ios::binary).rdbuf();
   if (wanted.str() == drawn) return;

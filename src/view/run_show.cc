@@ -143,7 +143,9 @@ std::string chart_line(std::string_view label, const std::vector<Reading<double>
   const int room = std::min(style.width - 16 - number_room, 60);
   Line line(style);
   line.add("  ").cell(own(label, style), 12, Align::left);
-  if (room >= 8 && !values.empty()) {
+  const bool has_some = std::any_of(values.begin(), values.end(),
+                                    [](const auto& value) { return value.has_value(); });
+  if (room >= 8 && has_some) {
     line.cell(sparkline(values, top, room, style), room, Align::left, Paint::green).add("  ");
   }
   return line.add(number).text();

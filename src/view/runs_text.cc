@@ -227,6 +227,7 @@ std::string state_text(const RunRecord& run) {
     }
     return text;
   }
+  if (run.end) return std::string(tr("end unknown"));
   switch (run.state) {
     case RunState::running:
       return std::string(tr("running"));
@@ -283,9 +284,9 @@ std::string render_end_line(const RunRecord& run, const Style& style) {
   if (run.manifest.given.simulated) text += "SIMULATED ";
   text += own(state_text(run), style);
   if (run.end) {
-    text += " " +
-            own(trf("after {} on {}", age_text(run.manifest.started, *end), place_text(run, style)),
-                style);
+    text += " " + own(trf("after {} on {}", age_text(run.manifest.started, run.end->at),
+                          place_text(run, style)),
+                      style);
     text += own(used_text(run, run.end->summary), style);
   }
   return text + "\n";

@@ -68,12 +68,12 @@ def vendor_number(text: str) -> "float | None":
 
 
 def reason_to_skip() -> "str | None":
-    if not Path(BERTH).is_file():
-        return f"no berth at {BERTH}: ./dev build"
     if not shutil.which("nvidia-smi"):
         return "no GPU here: there is no nvidia-smi"
     if subprocess.run(["nvidia-smi", "-L"], capture_output=True, check=False).returncode != 0:
         return "no GPU here: nvidia-smi finds none"
+    if not Path(BERTH).is_file():
+        return f"no berth at {BERTH}: ./dev build"
     return None
 
 
