@@ -1,0 +1,205 @@
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/fd.h"
+#include "record/record_writer.h"
+#include "snapshot/builder.h"
+
+namespace berth {
+namespace {
+
+using namespace literals;
+
+class Record : public testing::Test {
+ protected:
+  void SetUp() override {
+    state_ = testing::TempDir() + "berth-record-" + std::to_string(::getpid());
+    std::filesystem::remove_all(state_);
+  }
+  void TearDown() override { std::filesystem::remove_all(state_); }
+
+  Manifest manifest() const {
+    Manifest manifest;
+    const WallTime now{1'763'690'000'000};
+    manifest.machine_id = std::string("here");
+    if (const auto id = read_file("/etc/machine-id")) manifest.machine_id = id->substr(0, 32);
+    if (const auto boot = read_file("/proc/sys/kernel/random/boot_id")) {
+      manifest.boot_id = boot->substr(0, 36);
+    }
+    manifest.id = make_run_id(manifest.machine_id, manifest.boot_id, now, 1);
+    manifest.command = {"python", "train.py"};
+    manifest.started = now;
+    manifest.given = SnapshotBuilder().gpu("GPU-A", 24_GiB).build();
+    manifest.promised = {10_GiB};
+    manifest.machine.cpu_count = 64;
+    manifest.machine.container = Absent::no_permission;
+    manifest.variables = {{"CUDA_VISIBLE_DEVICES", "0"}};
+    return manifest;
+  }
+  std::string state_;
+};
+
+Sample sample_at(std::int64_t ms) {
+  Sample sample{.at = {ms}};
+  sample.devices.resize(1);
+  sample.devices[0].utilization_gpu = 50_percent;
+  sample.devices[0].memory_used = 5_GiB;
+  sample.devices[0].energy = Absent::unsupported;
+  sample.devices[0].power_draw = 200_watts;
+  sample.processes.push_back({.device = 0, .pid = 7, .memory = 4_GiB});
+  sample.tree.read = Absent::no_permission;
+  return sample;
+}
+
+TEST_F(Record, ReadsBackWhatWasWritten) {
+  const Manifest written = manifest();
+  const auto writer = RecordWriter::create(state_, written);
+  ASSERT_TRUE(writer) << writer.error().message();
+  const auto run = load_run(state_, "last");
+  ASSERT_TRUE(run) << run.error().message();
+  EXPECT_EQ(run->manifest.command, written.command);
+  EXPECT_EQ(run->manifest.given.devices, written.given.devices);
+  EXPECT_EQ(run->manifest.promised, written.promised);
+  EXPECT_EQ(run->manifest.machine.cpu_count, written.machine.cpu_count);
+  EXPECT_EQ(run->manifest.machine.container.why(), Absent::no_permission);
+  EXPECT_EQ(run->manifest.variables, written.variables);
+  EXPECT_EQ(run->state, RunState::running) << "this process holds the keeper's lock";
+}
+
+TEST_F(Record, WithoutItsKeeperIsClosedAsEndUnknown) {
+  {
+    const auto writer = RecordWriter::create(state_, manifest());
+    ASSERT_TRUE(writer);
+    const auto samples = writer->open_samples();
+    ASSERT_TRUE(write_all(samples->get(), to_line(sample_at(1'763'690'005'000))));
+  }
+  const auto run = load_run(state_, "last");
+  ASSERT_TRUE(run) << run.error().message();
+  EXPECT_EQ(run->state, RunState::end_unknown);
+  ASSERT_TRUE(run->end);
+  EXPECT_EQ(run->end->at.unix_ms, 1'763'690'005'000) << "the last sign of life";
+  EXPECT_TRUE(std::filesystem::exists(run->directory + "/end.json"));
+  EXPECT_EQ(read_run(run->directory)->state, RunState::end_unknown);
+}
+
+TEST_F(Record, TruncatedAnywhereKeepsEverySampleBeforeTheTear) {
+  std::string text = samples_header();
+  for (int at = 0; at < 3; ++at) text += to_line(sample_at(1000 * (at + 1)));
+  for (std::size_t length = 0; length <= text.size(); ++length) {
+    std::size_t whole = 0;
+    for (std::size_t at = 0; at < length; ++at) whole += text[at] == '\n' ? 1U : 0U;
+    SampleReader reader;
+    std::vector<Sample> read;
+    reader.feed(text.substr(0, length), [&](const Sample& one) { read.push_back(one); });
+    ASSERT_EQ(read.size(), whole == 0 ? 0 : whole - 1) << "cut after " << length << " bytes";
+    for (std::size_t at = 0; at < read.size(); ++at) {
+      ASSERT_EQ(read[at], sample_at(1000 * static_cast<std::int64_t>(at + 1)));
+    }
+  }
+}
+
+TEST_F(Record, SamplesSurviveATornLineInTheMiddle) {
+  SampleReader reader;
+  int read = 0;
+  const std::string line = to_line(sample_at(1));
+  reader.feed(samples_header() + line.substr(0, 20) + "\n" + samples_header() + line,
+              [&](const Sample&) { ++read; });
+  EXPECT_EQ(read, 1);
+  EXPECT_EQ(reader.torn_lines(), 1U);
+}
+
+TEST_F(Record, SamplesOfANewerFormatLoseOnlyTheColumnsWeDoNotKnow) {
+  SampleReader reader;
+  std::vector<Sample> read;
+  reader.feed(R"({"device_columns":["future_thing","memory_used_bytes"]}
+{"t":5,"d":[[99,1024]],"p":[],"tree":[1,2,3,4,5,6],"marks":0}
+)",
+              [&](const Sample& one) { read.push_back(one); });
+  ASSERT_EQ(read.size(), 1U);
+  EXPECT_EQ(read[0].devices.at(0).memory_used, Reading<Bytes>(1024_B));
+  EXPECT_EQ(read[0].devices.at(0).temperature.why(), Absent::not_sampled);
+}
+
+TEST_F(Record, DatesAMarkWithoutATimeByTheNextSample) {
+  const auto writer = RecordWriter::create(state_, manifest());
+  ASSERT_TRUE(writer);
+  const std::string marks = writer->path_of(record_file::marks);
+  ASSERT_TRUE(append_mark(marks, {1'763'690'001'500}, "epoch=1 loss=0.5"));
+  ASSERT_TRUE(write_all(open_fd(marks, O_WRONLY | O_APPEND)->get(), "epoch=2\ntorn"));
+  const auto samples = writer->open_samples();
+  Sample before = sample_at(1'763'690'002'000);
+  before.marks_bytes = 20;
+  Sample after = sample_at(1'763'690'003'000);
+  after.marks_bytes = 1000;
+  ASSERT_TRUE(write_all(samples->get(), to_line(before) + to_line(after)));
+  const auto run = load_run(state_, "last");
+  const auto found = marks_of(*run);
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].text, "epoch=1 loss=0.5");
+  EXPECT_EQ(found[0].at.unix_ms, 1'763'690'001'500);
+  EXPECT_EQ(found[1].text, "epoch=2");
+  EXPECT_EQ(found[1].at.unix_ms, 1'763'690'003'000);
+  EXPECT_FALSE(found[1].exact);
+}
+
+TEST_F(Record, EndReadsBackWithItsSummary) {
+  Summarizer summarizer;
+  for (int at = 0; at < 11; ++at) summarizer.add(sample_at(1000 * at));
+  RunEnd end{.at = {5}, .exit = {.signal = 9}, .because = "time limit"};
+  end.summary = summarizer.summary();
+  const auto read = end_from_json(end_to_json(end));
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(read->exit, end.exit);
+  EXPECT_EQ(read->because, end.because);
+  EXPECT_EQ(read->summary, end.summary);
+}
+
+TEST_F(Record, ManifestCutAnywhereIsAnErrorAndNoCrash) {
+  const std::string text = manifest_to_json(manifest());
+  for (std::size_t length = 0; length + 2 < text.size(); length += 7) {
+    EXPECT_FALSE(manifest_from_json(text.substr(0, length))) << "cut after " << length << " bytes";
+  }
+}
+
+TEST_F(Record, NewerFormatIsRefusedWithAReason) {
+  std::string text = manifest_to_json(manifest());
+  text.replace(text.find("\"version\": 1"), 12, "\"version\": 9");
+  const auto read = manifest_from_json(text);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code(), ErrorCode::unsupported);
+}
+
+TEST_F(Record, RunIdsDifferByMachineBootTimeAndPid) {
+  const WallTime now{1'763'690'000'000};
+  const std::string id = make_run_id("a", "b", now, 1);
+  EXPECT_TRUE(id.starts_with("20251121-015320-")) << id;
+  EXPECT_NE(id, make_run_id("x", "b", now, 1));
+  EXPECT_NE(id, make_run_id("a", "x", now, 1));
+  EXPECT_NE(id, make_run_id("a", "b", {now.unix_ms + 1}, 1));
+  EXPECT_NE(id, make_run_id("a", "b", now, 2));
+}
+
+TEST(Summary, IntegratesPowerWhereThereIsNoEnergyCounterAndSaysSo) {
+  Summarizer summarizer;
+  for (int at = 0; at < 11; ++at) summarizer.add(sample_at(1000 * at));
+  const Summary summary = summarizer.summary();
+  EXPECT_EQ(summary.energy, Reading<Millijoules>(Millijoules(2'000'000)));  // 200 W for 10 s
+  EXPECT_EQ(summary.energy_source, EnergySource::integrated_power);
+  EXPECT_EQ(summary.devices.at(0).memory_peak, Reading<Bytes>(4_GiB));
+  EXPECT_EQ(summary.devices.at(0).memory_source, MemorySource::own_processes);
+  EXPECT_EQ(summary.mean_utilization, Reading<Percent>(50_percent));
+}
+
+TEST(Summary, OfNothingIsAbsentNotZero) {
+  const Summary summary = Summarizer().summary();
+  EXPECT_FALSE(summary.mean_utilization.has_value());
+  EXPECT_FALSE(summary.energy.has_value());
+  EXPECT_FALSE(summary.tree_memory_peak.has_value());
+}
+
+}  // namespace
+}  // namespace berth

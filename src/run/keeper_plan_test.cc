@@ -1,0 +1,116 @@
+#include "run/keeper_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace berth {
+namespace {
+
+using namespace std::chrono_literals;
+
+template <class T>
+std::size_t count_of(const std::vector<KeeperAction>& actions) {
+  std::size_t count = 0;
+  for (const KeeperAction& action : actions) count += std::holds_alternative<T>(action) ? 1U : 0U;
+  return count;
+}
+
+KeeperTerms with_lease() { return {.linger = 60s, .has_lease = true, .stop_grace = 10s}; }
+
+TEST(KeeperPlan, ReleasesBeforeItTellsWhenNobodySurvives) {
+  KeeperPlan plan(with_lease(), Instant{});
+  EXPECT_EQ(count_of<SurveyTree>(plan.step(JobEnded{{.code = 3}}, Instant{1s})), 1U);
+  const auto actions = plan.step(TreeSurveyed{}, Instant{1s});
+  ASSERT_EQ(actions.size(), 3U);
+  EXPECT_TRUE(std::holds_alternative<ReleaseLease>(actions[0]));
+  ASSERT_TRUE(std::holds_alternative<TellEnd>(actions[1]));
+  EXPECT_EQ(std::get<TellEnd>(actions[1]).exit.code, 3);
+  EXPECT_TRUE(std::holds_alternative<Finish>(actions[2]));
+}
+
+TEST(KeeperPlan, KeepsTheLeaseAsLongAsASurvivorHasTheDeviceOpen) {
+  FakeClock clock;
+  KeeperPlan plan(with_lease(), clock.now());
+  (void)plan.step(JobEnded{}, clock.now());
+  const auto first = plan.step(TreeSurveyed{.survivors = 1, .with_device = 1}, clock.now());
+  EXPECT_EQ(count_of<TellEnd>(first), 1U);
+  for (int second = 0; second < 3600; ++second) {
+    clock.advance(1s);
+    const auto actions = plan.step(TreeSurveyed{.survivors = 1, .with_device = 1}, clock.now());
+    ASSERT_EQ(count_of<ReleaseLease>(actions), 0U) << "after " << second << " s";
+    ASSERT_EQ(count_of<TellEnd>(actions), 0U);
+  }
+}
+
+TEST(KeeperPlan, ReleasesWhenNoSurvivorHasHadTheDeviceOpenForTheLinger) {
+  FakeClock clock;
+  KeeperPlan plan(with_lease(), clock.now());
+  (void)plan.step(JobEnded{}, clock.now());
+  (void)plan.step(TreeSurveyed{.survivors = 1, .with_device = 1}, clock.now());
+  (void)plan.step(TreeSurveyed{.survivors = 1}, clock.now());
+  clock.advance(59s);
+  EXPECT_EQ(count_of<ReleaseLease>(plan.step(TreeSurveyed{.survivors = 1}, clock.now())), 0U);
+  clock.advance(1s);
+  EXPECT_EQ(count_of<ReleaseLease>(plan.step(TreeSurveyed{.survivors = 1}, clock.now())), 1U);
+}
+
+TEST(KeeperPlan, HoldsForLateStartersUntilTheLastProcessEnds) {
+  FakeClock clock;
+  KeeperTerms terms = with_lease();
+  terms.hold = true;
+  KeeperPlan plan(terms, clock.now());
+  (void)plan.step(JobEnded{}, clock.now());
+  (void)plan.step(TreeSurveyed{.survivors = 1}, clock.now());
+  clock.advance(24h);
+  EXPECT_EQ(count_of<ReleaseLease>(plan.step(TreeSurveyed{.survivors = 1}, clock.now())), 0U);
+  EXPECT_EQ(count_of<ReleaseLease>(plan.step(TreeSurveyed{}, clock.now())), 1U);
+}
+
+TEST(KeeperPlan, WarnsThenTermsThenKillsAtTheTimeLimit) {
+  FakeClock clock;
+  KeeperTerms terms = with_lease();
+  terms.time_limit = 2h;
+  terms.warning_ahead = 60s;
+  terms.warning_signal = SIGUSR1;
+  KeeperPlan plan(terms, clock.now());
+  std::vector<int> signals;
+  std::vector<Duration> times;
+  const Instant began = clock.now();
+  for (int turn = 0; turn < 3; ++turn) {
+    clock.wait_until(*plan.next_deadline());
+    for (const KeeperAction& action : plan.step(TimePassed{}, clock.now())) {
+      if (const auto* job = std::get_if<SignalJob>(&action)) signals.push_back(job->signal);
+      if (const auto* tree = std::get_if<SignalTree>(&action)) signals.push_back(tree->signal);
+    }
+    times.push_back(clock.now() - began);
+  }
+  EXPECT_THAT(signals, testing::ElementsAre(SIGUSR1, SIGTERM, SIGKILL));
+  EXPECT_THAT(times, testing::ElementsAre(Duration(2h - 60s), Duration(2h), Duration(2h + 10s)));
+  (void)plan.step(JobEnded{{.signal = SIGKILL}}, clock.now());
+  const auto actions = plan.step(TreeSurveyed{}, clock.now());
+  EXPECT_EQ(std::get<TellEnd>(actions.at(1)).because, "time limit");
+}
+
+TEST(KeeperPlan, RestartsASamplerEverMoreSlowly) {
+  FakeClock clock;
+  KeeperPlan plan(with_lease(), clock.now());
+  std::vector<Duration> pauses;
+  for (int death = 0; death < 8; ++death) {
+    (void)plan.step(SamplerEnded{}, clock.now());
+    pauses.push_back(*plan.next_deadline() - clock.now());
+    clock.wait_until(*plan.next_deadline());
+    EXPECT_EQ(count_of<StartSampler>(plan.step(TimePassed{}, clock.now())), 1U);
+  }
+  EXPECT_THAT(pauses, testing::ElementsAre(1s, 2s, 4s, 8s, 16s, 32s, 60s, 60s));
+}
+
+TEST(KeeperPlan, ContinuesALauncherThatStoppedWithTheJob) {
+  KeeperPlan plan(with_lease(), Instant{});
+  EXPECT_EQ(count_of<TellStopped>(plan.step(JobStopped{SIGTSTP}, Instant{})), 1U);
+  EXPECT_EQ(count_of<ContinueLauncher>(plan.step(JobContinued{}, Instant{})), 1U);
+}
+
+}  // namespace
+}  // namespace berth
