@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
+#include "view/csv.h"
 
 namespace berth {
 
@@ -180,6 +181,10 @@ int run_command_line(Context& context, const std::vector<std::string>& arguments
     }
     if (first == "--man") {
       print(manual_page());
+      return exit_code::ok;
+    }
+    if (first == "--metrics-doc") {
+      print(render_metrics_markdown());
       return exit_code::ok;
     }
     if (first == "--completions" && words.size() == 2) {

@@ -133,13 +133,13 @@ std::string render_csv(const Snapshot& snapshot, std::span<const Field* const> c
   for (std::size_t i = 0; i < columns.size(); ++i) {
     text += (i > 0 ? "," : "") + std::string(columns[i]->key);
   }
-  text += "\r\n";
+  text += "\n";
   for (const Device& device : snapshot.devices) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
       if (i > 0) text += ',';
       text += csv_quoted(cell_text(columns[i]->read(device, snapshot)));
     }
-    text += "\r\n";
+    text += "\n";
   }
   return text;
 }

@@ -17,7 +17,7 @@ namespace berth {
 /// invalid: an unknown one, with the nearest that exist; an empty list.
 [[nodiscard]] Result<std::vector<const Field*>> parse_field_list(std::string_view list);
 
-/// RFC 4180 (lines end in CR LF), a header line of our keys (they name the unit, also where the
+/// RFC 4180 but for the line ends (LF, so that shell loops work), a header line of our keys (they
 /// field was asked for by nvidia-smi's name), one line per device. An absent cell is empty. Bytes
 /// are as they are: this is for programs.
 [[nodiscard]] std::string render_csv(const Snapshot& snapshot,

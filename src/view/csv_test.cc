@@ -17,9 +17,9 @@ TEST(Csv, PrintsOurKeysAlsoForTheVendorsNamesAndLeavesAbsentEmpty) {
   ASSERT_TRUE(columns.has_value());
   const std::string text = render_csv(host, *columns);
   EXPECT_TRUE(text.starts_with(
-      "index,memory_used_bytes,utilization_gpu_percent,state\r\n0,55834574848,97,leased\r\n"))
+      "index,memory_used_bytes,utilization_gpu_percent,state\n0,55834574848,97,leased\n"))
       << text;
-  EXPECT_THAT(text, HasSubstr("\r\n5,,,lost\r\n"));
+  EXPECT_THAT(text, HasSubstr("\n5,,,lost\n"));
 }
 
 TEST(Csv, QuotesByRfc4180) {
@@ -28,7 +28,7 @@ TEST(Csv, QuotesByRfc4180) {
   host.devices[0].name = std::string("a \"b\", c\r\nd");
   const auto columns = parse_field_list("name");
   ASSERT_TRUE(columns.has_value());
-  EXPECT_EQ(render_csv(host, *columns), "name\r\n\"a \"\"b\"\", c\r\nd\"\r\n");
+  EXPECT_EQ(render_csv(host, *columns), "name\n\"a \"\"b\"\", c\r\nd\"\n");
 }
 
 TEST(Csv, NamesTheNearestFieldsForAnUnknownOne) {

@@ -155,7 +155,7 @@ class Watcher {
   GivenUp end(const Child& child, Heard heard) {
     if (heard == Heard::silence || heard == Heard::garbage) {
       ++stalls_;
-      kill(child.pid);
+      end_child(child.pid);
     }
     const Duration moment =
         heard == Heard::silence ? Duration(milliseconds(10)) : Duration(milliseconds(100));
@@ -179,9 +179,9 @@ class Watcher {
     return died;
   }
 
-  void kill(pid_t pid) const {
-    if (patience_.kill) {
-      patience_.kill(pid);
+  void end_child(pid_t pid) const {
+    if (patience_.end_child) {
+      patience_.end_child(pid);
     } else {
       // Its own child, not yet reaped: the pid cannot be another's.
       static_cast<void>(send_signal({.pid = pid}, SIGKILL));

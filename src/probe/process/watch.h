@@ -17,7 +17,7 @@ struct Patience {
   Duration whole = std::chrono::milliseconds(2500);
   Duration stall = std::chrono::milliseconds(700);
   /// Ends a probe process that is given up; replaced in tests by one that cannot.
-  std::function<void(pid_t)> kill;
+  std::function<void(pid_t)> end_child;
 };
 
 /// Asks in probe processes until all is told or patience is over. Never fails: what is missing is

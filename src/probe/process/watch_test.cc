@@ -64,7 +64,7 @@ Ask driver(std::uint64_t count, std::function<void(std::uint64_t)> instead) {
 }
 
 const Patience short_patience{
-    .whole = milliseconds(1500), .stall = milliseconds(60), .kill = nullptr};
+    .whole = milliseconds(1500), .stall = milliseconds(60), .end_child = nullptr};
 
 Snapshot watched(const Ask& ask, const Patience& patience = short_patience) {
   SystemClock clock;
@@ -97,7 +97,7 @@ TEST(Watch, ProbeProcessThatCannotBeKilledIsNotWaitedFor) {
   std::vector<pid_t> left;
   const Patience patience{.whole = milliseconds(1500),
                           .stall = milliseconds(50),
-                          .kill = [&](pid_t pid) { left.push_back(pid); }};
+                          .end_child = [&](pid_t pid) { left.push_back(pid); }};
   SystemClock clock;
   const Instant began = clock.now();
   const Snapshot got = watched(driver(2,
@@ -113,7 +113,7 @@ TEST(Watch, ProbeProcessThatCannotBeKilledIsNotWaitedFor) {
 }
 
 TEST(Watch, EverythingThatHangsEndsWithinPatience) {
-  const Patience patience{.whole = milliseconds(400), .stall = milliseconds(100), .kill = nullptr};
+  const Patience patience{.whole = milliseconds(400), .stall = milliseconds(100), .end_child = nullptr};
   SystemClock clock;
   const Instant began = clock.now();
   const Snapshot got = watched(driver(64, [](std::uint64_t) { hang(); }), patience);
@@ -162,7 +162,7 @@ TEST(Watch, ProcessThatDiesBeforeItBeginsIsAskedNoSecondTime) {
 }
 
 TEST(Watch, LibraryThatNeverStartsLeavesTimeForTheOthers) {
-  const Patience patience{.whole = milliseconds(120), .stall = milliseconds(50), .kill = nullptr};
+  const Patience patience{.whole = milliseconds(120), .stall = milliseconds(50), .end_child = nullptr};
   const Ask ask = [](Teller& teller) {
     if (!teller.progress().is_over(open_step)) {
       teller.begin(open_step);
