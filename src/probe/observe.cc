@@ -72,7 +72,7 @@ Result<Snapshot> observe(const Sources& sources, const ObserveOptions& options, 
     ask_sources(sources, options.depth, options.claims, teller);
   };
   return watch(ask, Snapshot{.taken = clock.wall_now()},
-               {.whole = options.patience, .stall = options.stall, .kill = nullptr}, clock);
+               {.whole = options.patience, .stall = options.stall, .end_child = nullptr}, clock);
 }
 
 struct Observer::Parts {

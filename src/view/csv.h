@@ -18,8 +18,8 @@ namespace berth {
 [[nodiscard]] Result<std::vector<const Field*>> parse_field_list(std::string_view list);
 
 /// RFC 4180 but for the line ends (LF, so that shell loops work), a header line of our keys (they
-/// field was asked for by nvidia-smi's name), one line per device. An absent cell is empty. Bytes
-/// are as they are: this is for programs.
+/// name the unit, also where the field was asked for by nvidia-smi's name), one line per device. An
+/// absent cell is empty. Bytes are as they are: this is for programs.
 [[nodiscard]] std::string render_csv(const Snapshot& snapshot,
                                      std::span<const Field* const> columns);
 
