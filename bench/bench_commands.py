@@ -1,0 +1,115 @@
+"""Times whole commands against the least that any program would have to do, in the same run.
+
+`berth status` with 8 devices, 16 real processes and 2 leases on the fake NVML, probe process included,
+against loading, initialising and shutting down the same library; `berth run -- true` against fork and
+exec of true; what the sampler costs per second and per further process."""
+
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+BERTH = os.environ["BERTH"]
+BUILD = pathlib.Path(os.environ["BERTH_BUILD"])
+SPAWN = BUILD / "bench/floor_spawn"
+LIBRARY = BUILD / "fakes/nvml/all/libnvidia-ml.so.1"
+ROUNDS = 200
+
+
+def machine_json(pids):
+    """8 H100-like devices, two processes on each."""
+    uuids = [f"GPU-{i:08x}-5e1a-4b0c-8d3f-0000b0e2a003" for i in range(8)]
+    devices = [
+        {
+            "kind": "nvidia-gpu", "id": uuid, "uuid": uuid, "index": i, "minor_number": i,
+            "name": "NVIDIA H100 80GB HBM3", "pci_address": f"00000000:{i + 16:02x}:00.0",
+            "compute_capability": "9.0", "memory_total_bytes": 85520809984,
+            "memory_used_bytes": (40 << 30) if pids else 0,
+            "memory_free_bytes": 85520809984 - ((40 << 30) if pids else 0),
+            "memory_reserved_bytes": 0, "utilization_gpu_percent": 90 if pids else 0,
+            "utilization_memory_percent": 40, "temperature_celsius": 60,
+            "power_draw_milliwatts": 600000, "power_limit_milliwatts": 700000,
+            "utilization_history_ms_percent": [[100 * k, 90 if pids else 0] for k in range(100)],
+        }
+        for i, uuid in enumerate(uuids)
+    ]
+    processes = [
+        {"device": uuids[i % 8], "pid": pid, "type": "C", "memory_used_bytes": 20 << 30}
+        for i, pid in enumerate(pids)
+    ]
+    return json.dumps({
+        "berth_snapshot": 1, "taken_unix_ms": int(time.time() * 1000),
+        "host": {"name": "bench", "driver_version": "590.48.01", "cuda_version_supported": "13.1"},
+        "devices": devices, "gpu_processes": processes,
+    })
+
+
+def spawn(rounds, *commands, env):
+    """Per command a list of (microseconds, peak KiB); every command must exit with 0."""
+    line = []
+    for command in commands:
+        line += ([":"] if line else []) + [str(word) for word in command]
+    done = subprocess.run([SPAWN, str(rounds), *line], env=env, text=True, stdout=subprocess.PIPE,
+                          check=True)
+    results = []
+    for printed in done.stdout.splitlines():
+        rows = [cell.split(":") for cell in printed.split()]
+        assert all(row[2] == "0" for row in rows), f"a command failed: {printed[:200]}"
+        results.append([(float(row[0]), int(row[1])) for row in rows])
+    return results
+
+
+def tell(name, unit, values, floor, limit):
+    quarters = statistics.quantiles(values, n=4)
+    print(json.dumps({
+        "name": name, "unit": unit, "value": statistics.median(values), "low": quarters[0],
+        "high": quarters[2], "floor": floor, "limit": limit, "runs": len(values),
+    }), flush=True)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as scratch:
+        sleepers = [subprocess.Popen(["sleep", "600"]) for _ in range(16)]
+        env = {
+            "PATH": os.environ["PATH"], "HOME": scratch, "LANG": "C.UTF-8", "COLUMNS": "120",
+            "XDG_STATE_HOME": scratch + "/state", "BERTH_LEDGER": scratch + "/ledger",
+            "BERTH_NVML": str(LIBRARY), "BERTH_FAKE_NVML": scratch + "/machine.json",
+        }
+        machine = pathlib.Path(scratch, "machine.json")
+        try:
+            machine.write_text(machine_json([]))
+            # Two leases, held while the status is timed.
+            for _ in range(2):
+                subprocess.run([BERTH, "run", "-q", "--detach", "--memory", "10G", "--", "sleep", "600"],
+                               env=env, check=True, stdout=subprocess.DEVNULL)
+            machine.write_text(machine_json([p.pid for p in sleepers]))
+            status(env)
+            subprocess.run([BERTH, "stop", "--all", "-q", "--grace", "0s"], env=env, check=True)
+            machine.write_text(machine_json([]))
+            run_true(env)
+        finally:
+            for sleeper in sleepers:
+                sleeper.kill()
+
+
+def status(env):
+    floor, berth = spawn(ROUNDS, [BUILD / "bench/floor_nvml", LIBRARY], [BERTH, "status"], env=env)
+    floor_ms = statistics.median(us for us, _ in floor) / 1000
+    tell("`berth status`, 8 GPUs, 16 processes, 2 leases", "ms", [us / 1000 for us, _ in berth],
+         floor_ms, 2.5)
+    tell("`berth status`, peak memory", "MiB", [kib / 1024 for _, kib in berth],
+         statistics.median(kib for _, kib in floor) / 1024, 6)
+
+
+def run_true(env):
+    floor, berth = spawn(50, ["true"], [BERTH, "run", "-q", "--", "true"], env=env)
+    tell("`berth run -- true`", "ms", [us / 1000 for us, _ in berth],
+         statistics.median(us for us, _ in floor) / 1000, 10)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
