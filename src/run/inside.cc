@@ -9,6 +9,16 @@
 
 namespace berth {
 
+namespace {
+/// Otherwise the memory would look as if held by nobody that can be seen.
+void leave_out(Bytes memory, Device& device) {
+  if (device.memory_used.get()) {
+    device.memory_used = minus(*device.memory_used.get(), memory).value_or(Bytes{0});
+  }
+  if (device.memory_free.get()) device.memory_free = *device.memory_free.get() + memory;
+}
+}  // namespace
+
 std::string inside_directory(const Ledger& ledger, const std::string& lease) {
   // Beside the ledger where it is ours; those of a shared one lie where its users' own ledgers do.
   const LedgerPlace& place = ledger.place();
@@ -61,6 +71,12 @@ Snapshot without_run_of(const Claim& claim, Snapshot snapshot) {
     return std::find(process->ancestors.begin(), process->ancestors.end(), claim.keeper.pid) !=
            process->ancestors.end();
   };
+  for (const GpuProcess& process : snapshot.gpu_processes) {
+    if (!is_of_run(process.pid) || !process.memory.get()) continue;
+    for (Device& device : snapshot.devices) {
+      if (device.id == process.device) leave_out(*process.memory.get(), device);
+    }
+  }
   std::erase_if(snapshot.gpu_processes,
                 [&](const GpuProcess& process) { return is_of_run(process.pid); });
   return snapshot;

@@ -237,6 +237,8 @@ class Launcher {
       SignalFacts facts{.signal = *signal, .keeper = task_.keeper};
       facts.sent_by_tree = is_of_tree(signal->sender, task_.keeper, report_.job->pid, task_.proc);
       facts.job_in_group = process_group_of(report_.job->pid) == process_group_of(0);
+      // Hearing the ear out takes a moment: only where it matters.
+      if (!is_to_be_forwarded(facts)) continue;
       facts.sent_to_group = ear_ && ear_->heard(*signal);
       if (is_to_be_forwarded(facts)) (void)send_signal(*report_.job, signal->number);
     }

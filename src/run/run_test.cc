@@ -1,0 +1,136 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "run/environment.h"
+#include "run/gather.h"
+#include "run/inside.h"
+#include "run/launcher.h"
+#include "run/run.h"
+#include "run/sampler.h"
+#include "run/tree.h"
+#include "snapshot/builder.h"
+
+namespace berth {
+namespace {
+
+using namespace literals;
+using testing::Contains;
+using testing::Not;
+
+TEST(ForwardedSignals, KeysOfTheTerminalAreTheJobsAlready) {
+  EXPECT_FALSE(is_to_be_forwarded({.signal = {.number = SIGINT, .from_kernel = true}}));
+}
+
+TEST(ForwardedSignals, KillOnTheLauncherAloneIsForwarded) {
+  EXPECT_TRUE(is_to_be_forwarded({.signal = {.number = SIGTERM, .sender = 7}, .keeper = 5}));
+}
+
+TEST(ForwardedSignals, WhatTheGroupGotIsForwardedOnlyToAJobThatLeftTheGroup) {
+  SignalFacts facts{.signal = {.number = SIGTERM, .sender = 7}, .keeper = 5, .sent_to_group = true};
+  EXPECT_FALSE(is_to_be_forwarded(facts));
+  facts.job_in_group = false;
+  EXPECT_TRUE(is_to_be_forwarded(facts));
+}
+
+TEST(ForwardedSignals, WhatTheJobOrTheKeeperSentStays) {
+  EXPECT_FALSE(is_to_be_forwarded(
+      {.signal = {.number = SIGTERM, .sender = 7}, .keeper = 5, .sent_by_tree = true}));
+  EXPECT_FALSE(is_to_be_forwarded({.signal = {.number = SIGCONT, .sender = 5}, .keeper = 5}));
+}
+
+TEST(ScriptCheck, FindsAssignmentsAndNamesTheLine) {
+  for (const char* text : {"import os\nos.environ[\"CUDA_VISIBLE_DEVICES\"] = \"1\"\n",
+                           "#!/bin/sh\nexport CUDA_VISIBLE_DEVICES=1\n",
+                           "#!/bin/sh\nCUDA_VISIBLE_DEVICES=1 python x.py\n",
+                           "x\n  environ['CUDA_VISIBLE_DEVICES']='0'\n"}) {
+    const auto found = find_visible_devices_assignment(text);
+    ASSERT_TRUE(found) << text;
+    EXPECT_EQ(found->number, 2) << text;
+  }
+}
+
+TEST(ScriptCheck, ReadingCommentsAndComparisonsAreNoAssignments) {
+  for (const char* text :
+       {"print(os.environ[\"CUDA_VISIBLE_DEVICES\"])", "# export CUDA_VISIBLE_DEVICES=1",
+        "if os.environ[\"CUDA_VISIBLE_DEVICES\"] == \"1\":", "echo $CUDA_VISIBLE_DEVICES",
+        "os.environ.setdefault(\"CUDA_VISIBLE_DEVICES\", \"0\")"}) {
+    EXPECT_FALSE(find_visible_devices_assignment(text)) << text;
+  }
+}
+
+TEST(Environment, CpuOnlySetsThreadsOnlyWhereUnset) {
+  const auto settings = cpu_only_settings({"OMP_NUM_THREADS=3"}, 64);
+  EXPECT_THAT(settings, Contains(Variable{"CUDA_VISIBLE_DEVICES", "-1"}));
+  EXPECT_THAT(settings, Contains(Variable{"MKL_NUM_THREADS", "16"}));
+  EXPECT_THAT(settings, Not(Contains(testing::Field(&Variable::first, "OMP_NUM_THREADS"))));
+}
+
+TEST(Environment, VariablesAreReplacedNotRepeated) {
+  EXPECT_THAT(with_variables({"A=1", "B=2", "A=3"}, {{"A", "9"}}),
+              testing::ElementsAre("B=2", "A=9"));
+}
+
+TEST(Environment, SecretsAmongNotableVariablesAreMasked) {
+  EXPECT_THAT(notable_variables({"HF_TOKEN=abc", "CUDA_HOME=/opt", "HOME=/root"}),
+              testing::ElementsAre(Variable{"CUDA_HOME", "/opt"}, Variable{"HF_TOKEN", "***"}));
+}
+
+TEST(Strays, AreProcessesOfTheTreeOnDevicesNotGiven) {
+  const Snapshot host = SnapshotBuilder()
+                            .gpu("A", 24_GiB)
+                            .process(7, "ann", 1_GiB)
+                            .gpu("B", 24_GiB)
+                            .process(7, "ann", 1_GiB)
+                            .process(8, "bob", 1_GiB)
+                            .build();
+  EXPECT_THAT(strays_in(host, {7}, {host.devices[0]}),
+              testing::ElementsAre(Stray{.pid = 7, .device = DeviceId("B")}));
+  EXPECT_THAT(strays_in(host, {7}, host.devices), testing::IsEmpty());
+}
+
+TEST(Inside, AsksOnlyForTheLeasesDevicesAndItsShare) {
+  Claim claim;
+  claim.devices = {{DeviceId("A"), 10_GiB}, {DeviceId("B"), 8_GiB}};
+  AcquireOptions wish;
+  ASSERT_TRUE(narrow_to(claim, wish));
+  EXPECT_THAT(*wish.limits.visible, testing::ElementsAre(DeviceId("A"), DeviceId("B")));
+  EXPECT_EQ(std::get<Bytes>(*wish.request.memory), 8_GiB);
+  wish.request.devices = 3;
+  EXPECT_EQ(narrow_to(claim, wish).error().code(), ErrorCode::invalid);
+}
+
+TEST(Inside, WhatTheOuterRunUsesIsNobodyElses) {
+  Claim claim;
+  claim.job = ProcessId{.pid = 7};
+  const Snapshot host =
+      SnapshotBuilder().gpu("A", 24_GiB).used(2_GiB).process(7, "ann", 2_GiB).build();
+  const Snapshot seen = without_run_of(claim, host);
+  EXPECT_THAT(seen.gpu_processes, testing::IsEmpty());
+  EXPECT_EQ(seen.devices.at(0).memory_used, Reading<Bytes>(0_B));
+}
+
+TEST(ProcessStat, ReadsANameWithSpacesAndParentheses) {
+  const auto stat =
+      parse_process_stat("42 (a ) b) S 7 42 41 0 -1 0 0 0 0 0 5 6 0 0 20 0 1 0 999 1000 12 0\n");
+  ASSERT_TRUE(stat);
+  EXPECT_EQ(stat->id, (ProcessId{.pid = 42, .start_ticks = 999}));
+  EXPECT_EQ(stat->parent, 7);
+  EXPECT_EQ(stat->session, 41);
+  EXPECT_EQ(stat->cpu_ticks, 11U);
+  EXPECT_EQ(stat->resident_pages, 12U);
+  EXPECT_FALSE(parse_process_stat("42 (cut"));
+}
+
+TEST(Packages, AreReadFromTheirDirectoriesNames) {
+  using Package = std::pair<std::string, std::string>;
+  EXPECT_EQ(package_from_directory("torch-2.3.1+cu121.dist-info"),
+            std::optional(Package("torch", "2.3.1+cu121")));
+  EXPECT_EQ(package_from_directory("numpy-1.24.2-py3.11.egg-info"),
+            std::optional(Package("numpy", "1.24.2")));
+  EXPECT_FALSE(package_from_directory("torch"));
+}
+
+}  // namespace
+}  // namespace berth
