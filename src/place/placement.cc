@@ -72,8 +72,11 @@ std::uint64_t whole_gib(const Candidate& candidate) {
 
 bool fits_better(const Candidate& a, const Candidate& b) {
   if (a.promised && b.promised) {
-    const auto left_over = [](const Candidate& c) { return c.left - c.promised->count(); };
-    return std::make_tuple(left_over(a), place_of(a)) < std::make_tuple(left_over(b), place_of(b));
+    // Who started a job without a lease has not agreed to share: their cards come last.
+    const auto key = [](const Candidate& c) {
+      return std::make_tuple(c.strangers > 0, c.left - c.promised->count(), place_of(c));
+    };
+    return key(a) < key(b);
   }
   const auto key = [](const Candidate& c) {
     return std::make_tuple(c.device->kind == DeviceKind::nvidia_mig, whole_gib(c), c.drawn_on,

@@ -98,7 +98,8 @@ struct PlaceLimits {
 ///          `unsupported`, `no permission` and `not sampled` fall to the next; `failed` refuses.
 ///          Load on a device where only a desktop draws does not count against it.
 /// Kind     chosen devices are of one kind: a program reads one visible-devices variable.
-/// Best fit a share goes where least is left over. A device wanted whole says nothing about how
+/// Best fit a share goes where least is left over; beside strangers, who have not agreed to share,
+/// only where nothing else will do. A device wanted whole says nothing about how
 ///          much it needs: the card with the least memory (to the GiB), so that the large ones stay
 ///          for those who ask for them (--memory, --only, --prefer most-free), but whole GPUs
 ///          before MIG instances, which are for those who ask. Then the one a desktop uses least.

@@ -213,6 +213,22 @@ TEST(Place, PercentagesAreOfWhatTheDriverLeaves) {
   EXPECT_EQ(got.chosen[0].promised, 39_GiB);
 }
 
+TEST(Place, SharesWithAStrangerOnlyWhereNothingElseWillDo) {
+  const Snapshot host = SnapshotBuilder()
+                            .gpu("A", 80_GiB)
+                            .used(60_GiB)
+                            .process(4711, "alice", 60_GiB)
+                            .gpu("B", 80_GiB)
+                            .build();
+  EXPECT_THAT(chosen(place(host, share(10_GiB))), ElementsAre("B"));
+  const Snapshot crowded = SnapshotBuilder()
+                               .gpu("A", 80_GiB)
+                               .used(60_GiB)
+                               .process(4711, "alice", 60_GiB)
+                               .build();
+  EXPECT_THAT(chosen(place(crowded, share(10_GiB))), ElementsAre("A"));
+}
+
 TEST(Place, TooLargeAShareIsNeverPossible) {
   const Snapshot host = SnapshotBuilder().gpu("A", 24_GiB).build();
   const Placement got = place(host, share(40_GiB));

@@ -259,15 +259,20 @@ std::string render_runs(const RunList& list, WallTime now, const Style& style) {
                          own(tr("Memory"), style),
                          own(tr("Command"), style)};
     std::vector<Cells> rows;
-    bool simulated = false;
+    const auto is_simulated = [](const RunRecord& run) {
+      return run.manifest.given.simulated.has_value();
+    };
+    const bool any = std::any_of(list.runs.begin(), list.runs.end(), is_simulated);
+    // Said once where it is true of all; else the rows of which it is true say it.
+    const bool all = std::all_of(list.runs.begin(), list.runs.end(), is_simulated);
     for (const RunRecord& run : list.runs) {
       rows.push_back(cells_of(run, now, style));
-      if (!run.manifest.given.simulated) continue;
-      simulated = true;
-      rows.back()[state_column] = "SIMULATED " + rows.back()[state_column];
+      if (!all && is_simulated(run)) {
+        rows.back()[state_column] = "SIMULATED " + rows.back()[state_column];
+      }
     }
     const std::vector<int> widths = widths_for(heads, rows, style);
-    if (simulated && widths[state_column] < 9) {
+    if (all || (any && widths[state_column] < 9)) {
       text += Line(style).add("SIMULATED", Paint::yellow).text();
     }
     text += line_of(heads, widths, Paint::dim, style);
