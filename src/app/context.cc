@@ -83,8 +83,8 @@ void Context::apply(const GlobalOptions& options) {
   set_language(language_from_name(language));
 
   const bool utf8 = names_utf8(locale_for("LC_CTYPE"));
-  const bool wants_colour = variable("NO_COLOR").value_or("").empty() &&
-                            variable("TERM").value_or("dumb") != "dumb";
+  const bool wants_colour =
+      variable("NO_COLOR").value_or("").empty() && variable("TERM").value_or("dumb") != "dumb";
   out_.utf8 = err_.utf8 = utf8;
   out_.colour = stdout_is_terminal_ && wants_colour;
   err_.colour = stderr_is_terminal_ && wants_colour;

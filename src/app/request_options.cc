@@ -126,8 +126,8 @@ Result<PlaceLimits> inherited_limits(const Context& context, const Snapshot& sna
   if (!variable) return limits;
   const auto order = context.variable("CUDA_DEVICE_ORDER");
   auto visible = parse_visible_devices(
-      variable,
-      order == "PCI_BUS_ID" ? DeviceOrder::pci_bus_id : DeviceOrder::fastest_first, snapshot);
+      variable, order == "PCI_BUS_ID" ? DeviceOrder::pci_bus_id : DeviceOrder::fastest_first,
+      snapshot);
   if (!visible) return std::unexpected(std::move(visible).error());
   limits.visible = std::move(visible->devices);
   return limits;

@@ -47,8 +47,7 @@ class PickVerb final : public Verb {
  public:
   void declare(CLI::App& app) override {
     request_.declare(app);
-    app.add_option("--format", format_,
-                   std::string(tr("indices, uuids, env, json, docker or cdi")))
+    app.add_option("--format", format_, std::string(tr("indices, uuids, env, json, docker or cdi")))
         ->check(CLI::IsMember({"indices", "uuids", "env", "json", "docker", "cdi"}));
     app.add_flag("--json", json_, std::string(tr("same as --format json")));
   }

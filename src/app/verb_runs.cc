@@ -47,7 +47,8 @@ class RunsVerb final : public Verb {
 class ShowVerb final : public Verb {
  public:
   void declare(CLI::App& app) override {
-    app.add_option("run", name_, std::string(tr("a run's id, the beginning or end of one, or last")));
+    app.add_option("run", name_,
+                   std::string(tr("a run's id, the beginning or end of one, or last")));
     app.add_flag("--json", json_, std::string(tr("as JSON")));
   }
   int run(Context& context, const std::vector<std::string>&) override {

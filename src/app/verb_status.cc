@@ -63,8 +63,8 @@ class StatusVerb final : public Verb {
     const auto shown = narrowed(*snapshot, options_);
     if (!shown) return report(shown.error());
     if (json_) {
-      print(to_json(*shown, context.stdout_is_terminal() ? JsonLayout::indented
-                                                         : JsonLayout::compact));
+      print(to_json(*shown,
+                    context.stdout_is_terminal() ? JsonLayout::indented : JsonLayout::compact));
       print("\n");
     } else if (!csv_.empty()) {
       auto columns = parse_field_list(csv_);
@@ -97,8 +97,8 @@ class StatusVerb final : public Verb {
       } else {
         const Style style = context.out_now();
         if (style.width != style_before.width) before.reset();
-        const std::string picture = fit_to_height(render_status(*shown, style, {}),
-                                                  context.terminal_rows(), style);
+        const std::string picture =
+            fit_to_height(render_status(*shown, style, {}), context.terminal_rows(), style);
         print(redraw(picture, before));
         before = picture;
         style_before = style;
