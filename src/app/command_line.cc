@@ -131,12 +131,32 @@ int run_verb(Context& context, const VerbEntry& entry, std::vector<std::string> 
 
 }  // namespace
 
+namespace {
+/// The words that CLI11 itself puts into a help text.
+void name_help_parts(CLI::App& app) {
+  const auto formatter = app.get_formatter();
+  const auto word = [&](const char* label, std::string_view shown) {
+    formatter->label(label, std::string(shown));
+  };
+  word("Usage", tr("Usage"));
+  word("Positionals", tr("Positionals"));
+  word("OPTIONS", tr("OPTIONS"));
+  word("REQUIRED", tr("REQUIRED"));
+  word("TEXT", tr("TEXT"));
+  word("INT", tr("INT"));
+  const std::string group(tr("Options"));
+  app.option_defaults()->group(group);
+  app.get_help_ptr()->group(group);
+}
+}  // namespace
+
 std::unique_ptr<CLI::App> declare_options(const VerbEntry& entry, Verb& verb,
                                           GlobalOptions& globals) {
   auto app = std::make_unique<CLI::App>(std::string(tr(entry.summary)),
                                         "berth " + std::string(entry.name));
   app->set_help_flag("-h,--help", std::string(tr("show this and exit")));
   if (verb.takes_command()) app->prefix_command();
+  name_help_parts(*app);
   verb.declare(*app);
   const std::string group(tr("Everywhere"));
   app->add_option("--sim", globals.sim,
@@ -208,7 +228,7 @@ void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), std
 
 void complain(std::string_view text) {
   std::string line = "berth: ";
-  line += text;
+  line += tr_composed(text);
   line += '\n';
   std::fwrite(line.data(), 1, line.size(), stderr);
 }

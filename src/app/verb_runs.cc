@@ -19,6 +19,8 @@ class RunsVerb final : public Verb {
         ->check(CLI::Range(1, 1'000'000));
   }
   int run(Context& context, const std::vector<std::string>&) override {
+    // JSON is for programs: its sentences are the same in every language.
+    if (json_) set_language(Language::english);
     const auto state = context.state_directory();
     if (!state) {
       complain(tr("no records: neither XDG_STATE_HOME nor HOME is set"));

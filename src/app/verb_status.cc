@@ -40,6 +40,8 @@ class StatusVerb final : public Verb {
                    printable(rest.front())));
       return exit_code::usage;
     }
+    // JSON is for programs: its sentences are the same in every language.
+    if (json_) set_language(Language::english);
     if (fields_) {
       print(render_fields(context.out()));
       return exit_code::ok;
