@@ -26,6 +26,12 @@ Claim claim_of(const Waiter& waiter, std::vector<ClaimedDevice> devices) {
   return claim;
 }
 
+std::vector<ClaimedDevice> taken_by(const Placement& placement) {
+  std::vector<ClaimedDevice> devices;
+  for (const Choice& choice : placement.chosen) devices.push_back({choice.device, choice.promised});
+  return devices;
+}
+
 /// What a waiter that cannot start keeps for itself: as much of each gathered device as it wants.
 std::vector<ClaimedDevice> gathered_by(const Waiter& waiter, const Request* request,
                                        const Snapshot& snapshot) {
@@ -42,22 +48,43 @@ std::vector<ClaimedDevice> gathered_by(const Waiter& waiter, const Request* requ
   return devices;
 }
 
-/// What the waiter takes now, else what it gathers.
-std::vector<ClaimedDevice> taken_by(const Waiter& waiter, const Snapshot& machine,
-                                    const PlaceLimits& limits) {
-  const auto request = request_from_json(waiter.request);
-  if (!request) return gathered_by(waiter, nullptr, machine);
-  const Placement placement = place(machine, *request, limits);
-  if (!placement.satisfied()) return gathered_by(waiter, &*request, machine);
-  std::vector<ClaimedDevice> devices;
-  for (const Choice& choice : placement.chosen) devices.push_back({choice.device, choice.promised});
-  return devices;
+/// The machine after the first waiters have taken their turns.
+struct Played {
+  Snapshot machine;
+  std::vector<bool> started;
+};
+
+Played played(const Snapshot& snapshot, std::size_t waiters, const PlaceLimits& limits) {
+  Played result{snapshot, {}};
+  for (std::size_t i = 0; i < waiters; ++i) {
+    const Waiter& waiter = snapshot.waiters[i];
+    const auto request = request_from_json(waiter.request);
+    const Placement placement = request ? place(result.machine, *request, limits) : Placement{};
+    result.started.push_back(placement.satisfied());
+    auto devices = placement.satisfied()
+                       ? taken_by(placement)
+                       : gathered_by(waiter, request ? &*request : nullptr, snapshot);
+    if (!devices.empty()) result.machine.claims.push_back(claim_of(waiter, std::move(devices)));
+  }
+  return result;
 }
 
 bool may_have(const Device& device, const Occupancy& occupancy, const Request& request,
               const PlaceLimits& limits) {
   const DeviceOccupancy here = occupancy.of(device);
   return !refusal_of({device, here, request, limits});
+}
+
+/// Whether somebody who started `before` could not any more once `tried` has been taken.
+bool delays(const Placement& tried, const Snapshot& snapshot, const Played& before,
+            const PlaceLimits& limits) {
+  Snapshot taken = snapshot;
+  taken.claims.push_back(claim_of(Waiter{}, taken_by(tried)));
+  const Played after = played(taken, before.started.size(), limits);
+  for (std::size_t i = 0; i < before.started.size(); ++i) {
+    if (before.started[i] && !after.started[i]) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -70,22 +97,25 @@ std::vector<DeviceId> reserved_before(const Snapshot& snapshot, std::size_t posi
 
   PlaceLimits for_others = limits;
   for_others.visible.reset();
-  Snapshot machine = snapshot;
-  for (std::size_t i = 0; i < earlier; ++i) {
-    auto devices = taken_by(snapshot.waiters[i], machine, for_others);
-    if (!devices.empty())
-      machine.claims.push_back(claim_of(snapshot.waiters[i], std::move(devices)));
-  }
-  if (machine.claims.size() == snapshot.claims.size()) return reserved;
+  const Played before = played(snapshot, earlier, for_others);
+  if (before.machine.claims.size() == snapshot.claims.size()) return reserved;
 
   const Occupancy now(snapshot);
-  const Occupancy then(machine);
+  const Occupancy then(before.machine);
   for (const Device& device : snapshot.devices) {
     if (may_have(device, now, own, for_others) && !may_have(device, then, own, for_others)) {
       reserved.push_back(device.id);
     }
   }
-  return reserved;
+  // What we take may send an earlier one to another device (it looks for the best fit), and that
+  // one the next: then what we would take is left to them too.
+  PlaceLimits ours = limits;
+  ours.reserved = reserved;
+  while (true) {
+    const Placement tried = place(snapshot, own, ours);
+    if (!tried.satisfied() || !delays(tried, snapshot, before, for_others)) return ours.reserved;
+    for (const Choice& choice : tried.chosen) ours.reserved.push_back(choice.device);
+  }
 }
 
 std::vector<DeviceId> reserved_before(const Snapshot& snapshot, std::size_t position,

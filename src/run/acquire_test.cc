@@ -243,8 +243,11 @@ TEST_F(AcquireTest, SaysThatItCannotUseWhatIsFree) {
 TEST_F(AcquireTest, WatchesADeviceWithoutHistoryForAsLongAsAsked) {
   machine_ = SnapshotBuilder()
                  .gpu("A", 80_GiB)
+                 .used(1_GiB)
+                 .process(4711, "ann", 1_GiB)
                  .with([](Device& device) { device.utilization_history = Absent::unsupported; })
                  .build();
+  options_.request.memory = 10_GiB;  // beside ann's, which is quiet now
   options_.request.idle_for = Milliseconds(20'000);
   const Acquired got = must_get(1, minutes(5));
   EXPECT_GE(got.waited, seconds(20));
@@ -257,7 +260,7 @@ TEST_F(AcquireTest, ReportsAMachineThatCannotBeLookedAt) {
 }
 
 TEST(Turn, SleepsLongerTheFurtherBack) {
-  EXPECT_EQ(sleep_between_asking(0), shortest_pause);
+  EXPECT_EQ(sleep_between_asking(0), sleep_step);
   EXPECT_LT(sleep_between_asking(8), sleep_between_asking(20));
   EXPECT_EQ(sleep_between_asking(500), longest_pause);
 }

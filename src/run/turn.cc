@@ -29,7 +29,7 @@ bool is_stuck(const WaiterState& state, Instant now) {
 Duration sleep_between_asking(std::size_t ahead) {
   const std::size_t too_many = ahead > lookers_at_most ? ahead - lookers_at_most : 0;
   const auto steps = static_cast<Duration::rep>(std::min<std::size_t>(too_many, 1000) + 1);
-  return std::min(steps * shortest_pause, longest_pause);
+  return std::min(steps * sleep_step, longest_pause);
 }
 
 Snapshot with_ledger(Snapshot snapshot, const LedgerView& view, Instant now,

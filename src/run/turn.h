@@ -27,6 +27,9 @@ constexpr Duration beat_interval = std::chrono::seconds(1);
 constexpr Duration stuck_after = std::chrono::milliseconds(4500);
 /// Who could start and does not, although awake, is passed over after this long.
 constexpr Duration turn_limit = std::chrono::milliseconds(4500);
+/// Somebody asleep asks again after so long per waiter before it: soon enough for a queue that
+/// moves by a hundred a second.
+constexpr Duration sleep_step = std::chrono::milliseconds(10);
 constexpr Duration shortest_pause = std::chrono::milliseconds(50);
 constexpr Duration longest_pause = std::chrono::seconds(2);
 /// Devices are held together for the head this long, then released for as long.

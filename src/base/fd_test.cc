@@ -1,0 +1,113 @@
+#include "base/fd.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/lock.h"
+#include "base/process.h"
+
+namespace berth {
+namespace {
+
+class Files : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = ::testing::TempDir() + "berth-XXXXXX";
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    directory_ = pattern;
+  }
+  void TearDown() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(directory_, ignored);
+  }
+  [[nodiscard]] std::string path(const std::string& name) const { return directory_ + "/" + name; }
+  [[nodiscard]] Fd open_directory() const { return *open_fd(directory_, O_RDONLY | O_DIRECTORY); }
+  [[nodiscard]] Fd open_file() const { return *open_fd(path("f"), O_RDWR | O_CREAT, 0600); }
+
+  std::string directory_;
+};
+
+TEST_F(Files, AtomicWriteIsReadBackAndLeavesNothingElse) {
+  ASSERT_TRUE(write_file_atomically(path("f"), "one"));
+  ASSERT_TRUE(write_file_atomically(path("f"), "two"));
+  EXPECT_EQ(read_file(path("f")).value(), "two");
+  EXPECT_THAT(list_directory(directory_).value(), ::testing::ElementsAre("f"));
+}
+TEST_F(Files, LargerThanExpectedIsRefused) {
+  ASSERT_TRUE(write_file_atomically(path("f"), std::string(100, 'x')));
+  EXPECT_EQ(read_file(path("f"), 99).error().code(), ErrorCode::invalid);
+}
+TEST_F(Files, UntrustedLinksAndPipesAreRefusedWithoutWaiting) {
+  const Fd directory = open_directory();
+  ASSERT_TRUE(write_file_atomically(path("f"), "x"));
+  EXPECT_EQ(read_untrusted_file(directory.get(), "f").value(), "x");
+  ASSERT_EQ(::symlink("f", path("soft").c_str()), 0);
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_FALSE(read_untrusted_file(directory.get(), "soft"));
+  EXPECT_FALSE(read_untrusted_file(directory.get(), "pipe"));
+  EXPECT_FALSE(read_untrusted_file(directory.get(), "."));
+  ASSERT_EQ(::link(path("f").c_str(), path("hard").c_str()), 0);
+  EXPECT_FALSE(read_untrusted_file(directory.get(), "f"));
+}
+TEST_F(Files, OfdLockIsSeenByOthersAndOutlivesItsTakerInAChild) {
+  Fd owner = open_file();
+  const Fd other = open_file();
+  ASSERT_TRUE(take_ofd_lock(owner.get()));
+  EXPECT_TRUE(is_ofd_locked(other.get()).value());
+  EXPECT_FALSE(is_ofd_locked(owner.get()).value());  // its own lock is no conflict
+  EXPECT_EQ(take_ofd_lock(other.get()).error().code(), ErrorCode::busy);
+
+  int gate[2];
+  ASSERT_EQ(::pipe2(gate, O_CLOEXEC), 0);
+  Fd reader(gate[0]);
+  Fd writer(gate[1]);
+  const auto child = fork_process([&] {
+    writer.close();
+    char byte = 0;
+    return static_cast<int>(::read(reader.get(), &byte, 1));
+  });
+  ASSERT_TRUE(child);
+  owner.close();
+  EXPECT_TRUE(is_ofd_locked(other.get()).value());
+  writer.close();
+  EXPECT_EQ(reap(*child).value(), Exit{});
+  EXPECT_FALSE(is_ofd_locked(other.get()).value());
+}
+TEST_F(Files, FlockGivesUpAtItsDeadline) {
+  const Fd owner = open_file();
+  const Fd other = open_file();
+  FakeClock clock;
+  ASSERT_TRUE(take_flock(owner.get(), clock, clock.now()));
+  const Instant deadline = clock.now() + std::chrono::seconds(1);
+  EXPECT_EQ(take_flock(other.get(), clock, deadline).error().code(), ErrorCode::timeout);
+  EXPECT_EQ(clock.now(), deadline);
+}
+
+TEST(Process, EndIsReportedAsAShellWould) {
+  const auto child = fork_process([] { return 7; });
+  ASSERT_TRUE(child);
+  const auto end = reap(*child);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(shell_exit_code(*end), 7);
+  EXPECT_EQ(shell_exit_code(Exit{.code = 0, .signal = 9}), 137);
+}
+TEST(Process, SignalForAnEarlierProcessOfThatPidIsNotSent) {
+  ProcessId earlier = own_process_id();
+  ASSERT_NE(earlier.start_ticks, 0U);
+  earlier.start_ticks -= 1;
+  EXPECT_EQ(send_signal(earlier, 9).error().code(), ErrorCode::not_found);
+}
+TEST(Process, CommandThatDoesNotExistIsNotFound) {
+  EXPECT_EQ(find_executable("no-such-command", "/bin:/usr/bin").error().code(),
+            ErrorCode::not_found);
+  EXPECT_EQ(find_executable("/", "").error().code(), ErrorCode::no_permission);
+  EXPECT_TRUE(find_executable("sh", "/nowhere:/bin"));
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,101 @@
+#include "base/text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/units.h"
+
+namespace berth {
+namespace {
+
+using namespace literals;
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(ParseSize, ReadsUnitsOf1024) {
+  EXPECT_EQ(parse_size("10G").value(), 10_GiB);
+  EXPECT_EQ(parse_size("512MiB").value(), 512_MiB);
+  EXPECT_EQ(parse_size(" 1.5g ").value(), 1536_MiB);
+  EXPECT_EQ(parse_size("8000000000").value(), Bytes{8'000'000'000});
+}
+TEST(ParseSize, RefusesWhatIsNoSize) {
+  for (const char* text : {"", "G", "-1G", "1e3", "10X", "1.2.3G", "0x10", "99999999999T"}) {
+    EXPECT_FALSE(parse_size(text)) << text;
+  }
+  EXPECT_THAT(parse_size("１０G").error().message(), HasSubstr("10G"));
+}
+TEST(ParseDuration, ReadsUnitsAndTheirSums) {
+  EXPECT_EQ(parse_duration("90").value(), 90s);
+  EXPECT_EQ(parse_duration("1h30m").value(), 90min);
+  EXPECT_EQ(parse_duration("250ms").value(), 250ms);
+  EXPECT_EQ(parse_duration("1.5s").value(), 1500ms);
+  for (const char* text : {"", "h", "5x", "-5s", "1h30x", "99999999999999999999d"}) {
+    EXPECT_FALSE(parse_duration(text)) << text;
+  }
+}
+TEST(ParseNumbers, TakeTheWholeTextOnly) {
+  EXPECT_EQ(parse_unsigned("18446744073709551615"), 18446744073709551615ULL);
+  EXPECT_EQ(parse_unsigned("18446744073709551616"), std::nullopt);
+  EXPECT_EQ(parse_unsigned("+1"), std::nullopt);
+  EXPECT_EQ(parse_unsigned("1 "), std::nullopt);
+  EXPECT_EQ(parse_signed("-5"), -5);
+  EXPECT_EQ(parse_decimal("1.5"), 1.5);
+  EXPECT_EQ(parse_decimal("."), std::nullopt);
+  EXPECT_EQ(parse_decimal("1e3"), std::nullopt);
+}
+TEST(Split, KeepsEmptyParts) { EXPECT_THAT(split("a,,b", ','), ElementsAre("a", "", "b")); }
+TEST(TypographicMistake, NamesTheFirstAndCorrectsAll) {
+  const auto mistake = typographic_mistake("“0，1”");
+  ASSERT_TRUE(mistake);
+  EXPECT_EQ(mistake->found, "“");
+  EXPECT_EQ(mistake->corrected, "\"0,1\"");
+  EXPECT_FALSE(typographic_mistake("0,1 中文"));
+}
+TEST(Printable, EscapesWhatMovesTheCursor) {
+  EXPECT_EQ(printable("a\x1b[31m\n"), "a\\x1B[31m\\x0A");
+  EXPECT_EQ(printable("\xFF"), "\\xFF");
+  EXPECT_EQ(printable("a\u202Eb"), "a\\u{202E}b");
+  EXPECT_EQ(printable("中文 é"), "中文 é");
+}
+TEST(DisplayWidth, CountsEastAsianCharactersTwice) {
+  EXPECT_EQ(display_width("ab"), 2);
+  EXPECT_EQ(display_width("显卡"), 4);
+  EXPECT_EQ(display_width("e\u0301"), 1);
+}
+TEST(CutToWidth, NeverExceedsTheColumns) {
+  EXPECT_EQ(cut_to_width("abcdef", 4, false), "abc…");
+  EXPECT_EQ(cut_to_width("abcdef", 4, true), "a...");
+  EXPECT_EQ(cut_to_width("显卡显卡", 4, false), "显…");
+  for (int columns = 0; columns < 8; ++columns) {
+    EXPECT_LE(display_width(cut_to_width("显卡abc显", columns, true)), columns);
+  }
+}
+TEST(ShellQuoted, IsSafeToPaste) {
+  EXPECT_EQ(shell_joined({"a", "b c", "it's", "", "*"}), "a 'b c' 'it'\\''s' '' '*'");
+}
+TEST(ShortSize, RoundsWithoutEverSaying1024MiB) {
+  EXPECT_EQ(short_size(0_B), "0");
+  EXPECT_EQ(short_size(512_MiB), "512 MiB");
+  EXPECT_EQ(short_size(Bytes{(1ULL << 30) - 1}), "1.0 GiB");
+  EXPECT_EQ(short_size(80_GiB), "80.0 GiB");
+  EXPECT_EQ(short_size(1_B), "1 KiB");
+}
+TEST(ShortDuration, HasTwoUnitsAtMost) {
+  EXPECT_EQ(short_duration(45s), "45s");
+  EXPECT_EQ(short_duration(2h + 3min + 9s), "2h03m");
+  EXPECT_EQ(short_duration(76h), "3d04h");
+}
+TEST(NestingDepth, IgnoresBracketsInTexts) {
+  EXPECT_EQ(nesting_depth(R"({"a":[1,{"b":"[[[\"[["}]})"), 3);
+  EXPECT_EQ(nesting_depth("]]]"), 0);
+}
+TEST(MaskedCommand, HidesSecretsAndNothingElse) {
+  EXPECT_EQ(masked_command({"run", "--token", "abc", "--max_tokens", "5", "API_KEY=x", "lr=1"}),
+            (std::vector<std::string>{"run", "--token", "***", "--max_tokens", "5", "API_KEY=***",
+                                      "lr=1"}));
+  EXPECT_EQ(masked_text("https://bob:pw@host/x"), "https://bob:***@host/x");
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,216 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+#include "place/placement.h"
+#include "snapshot/builder.h"
+
+namespace berth {
+namespace {
+
+using namespace literals;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+Waiter waiter(const Request& request, std::vector<DeviceId> gathered = {}) {
+  return {.user = "u", .request = to_json(request), .gathered = std::move(gathered)};
+}
+
+Request share(Bytes bytes) { return Request{.memory = MemoryShare(bytes)}; }
+
+TEST(ReservedBefore, HeadThatCanStartReservesWhatItTakes) {
+  Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).gpu("B", 8_GiB).build();
+  host.waiters = {waiter(Request{}), waiter(Request{})};
+  EXPECT_THAT(reserved_before(host, 0), IsEmpty());
+  EXPECT_THAT(reserved_before(host, 1), ElementsAre(DeviceId("A")));
+  EXPECT_THAT(reserved_before(host, 2), ElementsAre(DeviceId("A"), DeviceId("B")));
+  EXPECT_THAT(reserved_before(host, 99), ElementsAre(DeviceId("A"), DeviceId("B")));
+}
+
+TEST(ReservedBefore, OneThatCannotUseWhatIsFreeBlocksNobody) {
+  Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).gpu("B", 8_GiB).claim("x").build();
+  host.waiters = {waiter(Request{.devices = 2}), waiter(Request{.only = {{"1"}}}),
+                  waiter(Request{})};
+  EXPECT_THAT(reserved_before(host, 2), IsEmpty());
+}
+
+TEST(ReservedBefore, GatheredDevicesAreKeptForTheirHead) {
+  Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).gpu("B", 8_GiB).claim("x").build();
+  host.waiters = {waiter(Request{.devices = 2}, {DeviceId("A"), DeviceId("gone")}),
+                  waiter(Request{})};
+  EXPECT_THAT(reserved_before(host, 1), ElementsAre(DeviceId("A")));
+}
+
+TEST(ReservedBefore, NewerTicketKeepsOnlyWhatItGathered) {
+  Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).gpu("B", 8_GiB).build();
+  host.waiters = {{.request = R"({"berth_request":9})", .gathered = {DeviceId("B")}},
+                  {.request = ""},
+                  waiter(Request{})};
+  EXPECT_THAT(reserved_before(host, 2), ElementsAre(DeviceId("B")));
+}
+
+TEST(ReservedBefore, SharesThatBothFitDoNotBlockEachOther) {
+  Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).build();
+  host.waiters = {waiter(share(30_GiB)), waiter(share(30_GiB)), waiter(share(30_GiB)),
+                  waiter(Request{})};
+  EXPECT_THAT(reserved_before(host, 1), IsEmpty());
+  EXPECT_THAT(reserved_before(host, 2), ElementsAre(DeviceId("A")));
+  EXPECT_THAT(reserved_before(host, 1, Request{}), ElementsAre(DeviceId("A")));
+}
+
+TEST(ReservedBefore, OthersAreNotBoundByOurVisibleDevices) {
+  Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).gpu("B", 24_GiB).build();
+  host.waiters = {waiter(Request{})};
+  PlaceLimits limits;
+  limits.visible = {DeviceId("B")};
+  EXPECT_THAT(reserved_before(host, 1, Request{}, limits), ElementsAre(DeviceId("A")));
+}
+
+// --- properties over random machines and queues
+// ------------------------------------------------------
+
+using Random = std::mt19937;
+
+int below(Random& random, int limit) {
+  return static_cast<int>(random() % static_cast<unsigned>(limit));
+}
+
+Snapshot random_machine(Random& random) {
+  SnapshotBuilder builder;
+  const int cards = 1 + below(random, 6);
+  for (int i = 0; i < cards; ++i) {
+    builder.gpu("GPU-" + std::to_string(i), below(random, 2) == 0 ? 24_GiB : 80_GiB);
+    if (below(random, 4) == 0) builder.claim("x");
+    if (below(random, 4) == 0) builder.claim("y", Bytes{(1ULL + random() % 20) << 30});
+    if (below(random, 6) == 0) builder.used(2_GiB).process(1000 + i, "eve", 2_GiB);
+  }
+  return builder.build();
+}
+
+Request random_request(Random& random) {
+  Request request;
+  request.devices = 1 + below(random, 3);
+  if (below(random, 2) == 0) request.memory = MemoryShare(Bytes{(1ULL + random() % 30) << 30});
+  if (below(random, 4) == 0) request.only = {{std::to_string(below(random, 6))}, {"0"}};
+  request.prefer = static_cast<Preference>(below(random, 3));
+  return request;
+}
+
+Snapshot random_queue(Random& random) {
+  Snapshot host = random_machine(random);
+  const int length = 1 + below(random, 6);
+  for (int i = 0; i < length; ++i) {
+    Waiter next = waiter(random_request(random));
+    if (i == 0 && below(random, 3) == 0) next.gathered = {host.devices[0].id};
+    host.waiters.push_back(std::move(next));
+  }
+  return host;
+}
+
+Placement turn_of(const Snapshot& host, std::size_t position) {
+  const Request request = request_from_json(host.waiters[position].request).value();
+  PlaceLimits limits;
+  limits.reserved = reserved_before(host, position);
+  return place(host, request, limits);
+}
+
+void start(Snapshot& host, std::size_t position, const Placement& placement) {
+  Claim claim;
+  claim.id = "started";
+  for (const Choice& choice : placement.chosen)
+    claim.devices.push_back({choice.device, choice.promised});
+  host.claims.push_back(claim);
+  host.waiters.erase(host.waiters.begin() + static_cast<std::ptrdiff_t>(position));
+}
+
+bool overcommitted(const Snapshot& host, const Device& device) {
+  Bytes promised;
+  int whole = 0;
+  int all = 0;
+  for (const Claim& claim : host.claims) {
+    for (const ClaimedDevice& claimed : claim.devices) {
+      if (claimed.device != device.id) continue;
+      ++all;
+      if (!claimed.promised) ++whole;
+      promised += claimed.promised.value_or(Bytes{0});
+    }
+  }
+  return whole > 0 ? all > 1 : promised > *device.memory_total.get();
+}
+
+TEST(QueueProperty, NoDeviceIsGivenTwiceInWhateverOrderWaitersLook) {
+  Random random(1);
+  int starts = 0;
+  for (int round = 0; round < 120; ++round) {
+    Snapshot host = random_queue(random);
+    for (Claim& claim : host.claims) {
+      if (claim.devices[0].promised) claim.devices.clear();  // only whole ones to begin with
+    }
+    for (int looks = 0; looks < 12 && !host.waiters.empty(); ++looks) {
+      const auto position =
+          static_cast<std::size_t>(below(random, static_cast<int>(host.waiters.size())));
+      const Placement got = turn_of(host, position);
+      if (!got.satisfied()) continue;
+      std::set<DeviceId> distinct;
+      for (const Choice& choice : got.chosen) distinct.insert(choice.device);
+      ASSERT_EQ(distinct.size(), got.chosen.size());
+      start(host, position, got);
+      ++starts;
+      for (const Device& device : host.devices) {
+        ASSERT_FALSE(overcommitted(host, device)) << "round " << round << ", " << device.id.text();
+      }
+    }
+  }
+  EXPECT_GT(starts, 60) << "the machines were too full to show anything";
+}
+
+TEST(QueueProperty, NoLaterStartDelaysAnEarlierWaiterThatCouldStart) {
+  Random random(2);
+  int overtakes = 0;
+  for (int round = 0; round < 120; ++round) {
+    const Snapshot host = random_queue(random);
+    for (std::size_t later = 1; later < host.waiters.size(); ++later) {
+      const Placement got = turn_of(host, later);
+      if (!got.satisfied()) continue;
+      Snapshot after = host;
+      start(after, later, got);
+      for (std::size_t earlier = 0; earlier < later; ++earlier) {
+        if (!turn_of(host, earlier).satisfied()) continue;
+        ++overtakes;
+        ASSERT_TRUE(turn_of(after, earlier).satisfied())
+            << "round " << round << ": waiter " << later << " delays waiter " << earlier;
+      }
+      for (const DeviceId& kept : host.waiters[0].gathered) {
+        if (turn_of(host, 0).satisfied()) break;
+        const auto request = request_from_json(host.waiters[0].request).value();
+        if (request.memory) break;
+        for (const Choice& choice : got.chosen) ASSERT_NE(choice.device, kept);
+      }
+    }
+  }
+  EXPECT_GT(overtakes, 30) << "nobody overtook: nothing was shown";
+}
+
+TEST(QueueProperty, WaiterWhomNobodyBeforeAffectsIsNotBlocked) {
+  Random random(3);
+  int unblocked = 0;
+  for (int round = 0; round < 120; ++round) {
+    Snapshot host = random_queue(random);
+    const std::size_t last = host.waiters.size() - 1;
+    for (std::size_t i = 0; i < last; ++i) {
+      host.waiters[i].gathered.clear();
+      if (place(host, request_from_json(host.waiters[i].request).value()).satisfied()) {
+        host.waiters[i] = waiter(Request{.devices = 99});  // can use nothing that is free
+      }
+    }
+    const Placement alone = place(host, request_from_json(host.waiters[last].request).value());
+    ASSERT_EQ(turn_of(host, last).satisfied(), alone.satisfied()) << "round " << round;
+    if (alone.satisfied()) ++unblocked;
+  }
+  EXPECT_GT(unblocked, 15);
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,243 @@
+#include "place/request.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "snapshot/builder.h"
+
+namespace berth {
+namespace {
+
+using namespace literals;
+using ::testing::HasSubstr;
+
+Device card() {
+  Device device = SnapshotBuilder().gpu("GPU-1a2b3c4d-0000", 80_GiB).build().devices[0];
+  device.index = 2;
+  device.name = std::string("NVIDIA H100 80GB HBM3");
+  device.pci_address = std::string("00000000:3b:00.0");
+  return device;
+}
+
+bool fits(std::string text) { return matches(DevicePattern{std::move(text)}, card()); }
+
+Request full_request() {
+  Request request;
+  request.devices = 2;
+  request.memory = MemoryShare(10_GiB);
+  request.only = {{"0"}, {"*H100*"}};
+  request.except = {{"GPU-1a"}};
+  request.prefer = Preference::listed;
+  request.preferred = {{"3"}, {"1"}};
+  request.min_compute = ComputeCapability{8, 6};
+  request.needs = {Need::bf16, Need::fp8};
+  request.max_utilization = 10_percent;
+  request.idle_for = Milliseconds{5000};
+  return request;
+}
+
+TEST(DevicePattern, DigitsAreAnIndexAndNothingElse) {
+  EXPECT_TRUE(fits("2"));
+  EXPECT_TRUE(fits("02"));
+  EXPECT_FALSE(fits("3"));
+  EXPECT_FALSE(fits("100"));  // would be in the name
+  EXPECT_FALSE(fits("99999999999999999999"));
+}
+
+TEST(DevicePattern, UuidMatchesByPrefixInAnyCase) {
+  EXPECT_TRUE(fits("GPU-1a2b"));
+  EXPECT_TRUE(fits("gpu-1A2B3C4D-0000"));
+  EXPECT_FALSE(fits("GPU-2"));
+  EXPECT_FALSE(fits("MIG-1a2b"));
+}
+
+TEST(DevicePattern, UuidOfACardMatchesItsMigInstances) {
+  Device instance = card();
+  instance.kind = DeviceKind::nvidia_mig;
+  instance.parent = instance.id;
+  instance.id = DeviceId("MIG-77");
+  instance.uuid = std::string("MIG-77");
+  EXPECT_TRUE(matches({"GPU-1a2b"}, instance));
+  EXPECT_TRUE(matches({"MIG-7"}, instance));
+}
+
+TEST(DevicePattern, PciAddressMatchesWithAndWithoutItsDomain) {
+  EXPECT_TRUE(fits("00000000:3b:00.0"));
+  EXPECT_TRUE(fits("0000:3B:00.0"));
+  EXPECT_TRUE(fits("3b:00.0"));
+  EXPECT_FALSE(fits("0001:3b:00.0"));
+  EXPECT_FALSE(fits("3c:00.0"));
+  EXPECT_FALSE(fits("3b:00.1"));
+}
+
+TEST(DevicePattern, NameGlobIgnoresCaseAndCoversTheWholeName) {
+  EXPECT_TRUE(fits("*h100*"));
+  EXPECT_TRUE(fits("NVIDIA H100 80GB HBM?"));
+  EXPECT_FALSE(fits("H100"));
+  EXPECT_FALSE(fits("*A100*"));
+  EXPECT_TRUE(fits("*"));
+  EXPECT_FALSE(fits(""));
+}
+
+TEST(DevicePattern, HostileGlobEndsSoon) {
+  Device device = card();
+  device.name = std::string(2000, 'a');
+  std::string pattern;
+  for (int i = 0; i < 200; ++i) pattern += "*a";
+  EXPECT_FALSE(matches({pattern + "b"}, device));
+}
+
+TEST(ParsePatterns, ReadsAListAndTrimsItsEntries) {
+  const auto patterns = parse_patterns("0, GPU-1a ,*4090*");
+  ASSERT_TRUE(patterns);
+  EXPECT_EQ(*patterns, (std::vector<DevicePattern>{{"0"}, {"GPU-1a"}, {"*4090*"}}));
+}
+
+TEST(ParsePatterns, RefusesAnEmptyEntry) {
+  for (const char* text : {"", "0,", ",0", "0,,1", "  "}) {
+    EXPECT_FALSE(parse_patterns(text)) << text;
+  }
+}
+
+TEST(ParsePatterns, NamesAFullWidthCommaAndGivesTheRightLine) {
+  const auto patterns = parse_patterns("0，1");
+  ASSERT_FALSE(patterns);
+  EXPECT_EQ(patterns.error().code(), ErrorCode::invalid);
+  EXPECT_THAT(patterns.error().message(), HasSubstr("\"，\""));
+  EXPECT_THAT(patterns.error().message(), HasSubstr("write 0,1"));
+}
+
+TEST(ParseShare, ReadsSizesAndPercentages) {
+  EXPECT_EQ(parse_share("10G").value(), MemoryShare(10_GiB));
+  EXPECT_EQ(parse_share(" 512MiB ").value(), MemoryShare(512_MiB));
+  EXPECT_EQ(parse_share("50%").value(), MemoryShare(50_percent));
+  EXPECT_EQ(parse_share("12.5 %").value(), MemoryShare(Percent(12.5)));
+  EXPECT_EQ(parse_share("100%").value(), MemoryShare(100_percent));
+}
+
+TEST(ParseShare, RefusesNothingTooMuchAndWhatIsNoSize) {
+  for (const char* text : {"0", "0%", "101%", "-5%", "10", "ten", "", "%", "1e3%", "nan%"}) {
+    EXPECT_FALSE(parse_share(text)) << text;
+  }
+}
+
+TEST(ParseShare, NamesFullWidthDigits) {
+  const auto share = parse_share("１０G");
+  ASSERT_FALSE(share);
+  EXPECT_THAT(share.error().message(), HasSubstr("10G"));
+  const auto percent = parse_share("５０%");
+  ASSERT_FALSE(percent);
+  EXPECT_THAT(percent.error().message(), HasSubstr("50%"));
+}
+
+TEST(ParsePreference, ReadsWordsAndLists) {
+  Request request;
+  ASSERT_TRUE(parse_preference("most-free", request));
+  EXPECT_EQ(request.prefer, Preference::most_free);
+  ASSERT_TRUE(parse_preference("3,*A100*", request));
+  EXPECT_EQ(request.prefer, Preference::listed);
+  EXPECT_EQ(request.preferred, (std::vector<DevicePattern>{{"3"}, {"*A100*"}}));
+  ASSERT_TRUE(parse_preference("spread", request));
+  EXPECT_TRUE(request.preferred.empty());
+}
+
+TEST(ParsePreference, RefusesASlipOfTheWord) {
+  Request request;
+  const auto parsed = parse_preference("bestfit", request);
+  ASSERT_FALSE(parsed);
+  EXPECT_THAT(parsed.error().message(), HasSubstr("best-fit, most-free, spread"));
+}
+
+TEST(ParseCompute, ReadsACapability) {
+  EXPECT_EQ(parse_compute("8.6").value(), (ComputeCapability{8, 6}));
+  EXPECT_EQ(parse_compute("12.0").value(), (ComputeCapability{12, 0}));
+  EXPECT_EQ(parse_compute("9").value(), (ComputeCapability{9, 0}));
+  for (const char* text : {"", "86", "8.", ".6", "8.6.1", "-8.0", "8,6", "0.5", "sm_86"}) {
+    EXPECT_FALSE(parse_compute(text)) << text;
+  }
+  EXPECT_THAT(parse_compute("８.6").error().message(), HasSubstr("8.6"));
+}
+
+TEST(ParseNeeds, ReadsFeaturesOnce) {
+  EXPECT_EQ(parse_needs("bf16,fp8,BF16").value(), (std::vector<Need>{Need::bf16, Need::fp8}));
+  EXPECT_FALSE(parse_needs("fp4"));
+  EXPECT_FALSE(parse_needs(""));
+}
+
+TEST(RequestJson, GivesBackEveryMember) {
+  const Request request = full_request();
+  const auto back = request_from_json(to_json(request));
+  ASSERT_TRUE(back) << back.error().message();
+  EXPECT_EQ(*back, request);
+  Request half = request;
+  half.memory = MemoryShare(Percent(12.5));
+  half.prefer = Preference::spread;
+  half.preferred.clear();
+  EXPECT_EQ(request_from_json(to_json(half)).value(), half);
+  EXPECT_EQ(request_from_json(to_json(Request{})).value(), Request{});
+}
+
+TEST(RequestJson, IsOneLine) {
+  Request request = full_request();
+  request.only = {{"a\nb\xFF"}};
+  EXPECT_EQ(to_json(request).find('\n'), std::string::npos);
+}
+
+TEST(RequestJson, IgnoresUnknownKeysOfItsOwnVersion) {
+  const auto request = request_from_json(R"({"berth_request":1,"devices":3,"later":[1,{}]})");
+  ASSERT_TRUE(request);
+  EXPECT_EQ(request->devices, 3);
+}
+
+TEST(RequestJson, RefusesANewerVersion) {
+  const auto request = request_from_json(R"({"berth_request":2,"devices":1})");
+  ASSERT_FALSE(request);
+  EXPECT_THAT(request.error().message(), HasSubstr("newer"));
+}
+
+TEST(RequestJson, RefusesWhatItCannotTrust) {
+  for (const std::string text : {R"()",
+                                 R"(null)",
+                                 R"([])",
+                                 R"({})",
+                                 R"({"berth_request":"1"})",
+                                 R"({"berth_request":0})",
+                                 R"({"berth_request":1,"devices":0})",
+                                 R"({"berth_request":1,"devices":-1})",
+                                 R"({"berth_request":1,"devices":1.5})",
+                                 R"({"berth_request":1,"devices":99999999999})",
+                                 R"({"berth_request":1,"memory_bytes":-1})",
+                                 R"({"berth_request":1,"memory_percent":0})",
+                                 R"({"berth_request":1,"memory_percent":1e300})",
+                                 R"({"berth_request":1,"memory_bytes":1,"memory_percent":1})",
+                                 R"({"berth_request":1,"only":"0"})",
+                                 R"({"berth_request":1,"only":[0]})",
+                                 R"({"berth_request":1,"prefer":"fastest"})",
+                                 R"({"berth_request":1,"needs":["fp4"]})",
+                                 R"({"berth_request":1,"min_compute":8.0})",
+                                 R"({"berth_request":1,"idle_for_ms":-5})",
+                                 R"({"berth_request":1,"max_utilization_percent":101})"}) {
+    const auto request = request_from_json(text);
+    ASSERT_FALSE(request) << text;
+    EXPECT_EQ(request.error().code(), ErrorCode::invalid) << text;
+  }
+  EXPECT_FALSE(request_from_json(std::string(100'000, '[')));
+  EXPECT_FALSE(request_from_json(std::string(100'000, ' ') + "{}"));
+}
+
+TEST(AsTyped, CanBePastedBack) {
+  EXPECT_EQ(as_typed(Request{}), "-n 1");
+  EXPECT_EQ(as_typed(full_request()),
+            "-n 2 --memory 10G --only '0,*H100*' --except GPU-1a --prefer 3,1 --min-compute 8.6 "
+            "--need bf16,fp8 --max-utilization 10 --idle-for 5s");
+  Request odd;
+  odd.memory = MemoryShare(Percent(12.5));
+  odd.prefer = Preference::most_free;
+  odd.idle_for = Milliseconds{250};
+  EXPECT_EQ(as_typed(odd), "-n 1 --memory 12.5% --prefer most-free --idle-for 250ms");
+  odd = Request{.memory = MemoryShare(1536_MiB)};
+  EXPECT_EQ(as_typed(odd), "-n 1 --memory 1536M");
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,89 @@
+#include "snapshot/fields.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "snapshot/sample_test.h"
+
+namespace berth {
+namespace {
+
+const Snapshot nothing;
+
+TEST(Fields, EveryStoredFieldIsReadBackAsWritten) {
+  for (const Field& field : fields()) {
+    if (field.write == nullptr) continue;
+    Device device;
+    EXPECT_EQ(field.read(device, nothing), Cell(Absent::not_sampled)) << field.key;
+    ASSERT_TRUE(fill(field, device, 7)) << field.key;
+    const Cell cell = field.read(device, nothing);
+    ASSERT_TRUE(cell.has_value()) << field.key;
+    Device copy;
+    ASSERT_TRUE(field.write(copy, cell)) << field.key;
+    EXPECT_EQ(copy, device) << field.key;
+  }
+}
+
+TEST(Fields, EachStoredFieldHasAMemberOfItsOwn) {
+  for (const Field& written : fields()) {
+    if (written.write == nullptr) continue;
+    Device device;
+    fill(written, device, 7);
+    for (const Field& other : fields()) {
+      if (other.write == nullptr || other.key == written.key) continue;
+      EXPECT_FALSE(other.read(device, nothing).has_value()) << written.key << ", " << other.key;
+    }
+  }
+}
+
+TEST(Fields, AbsenceKeepsItsReason) {
+  for (const Field& field : fields()) {
+    if (field.write == nullptr) continue;
+    Device device;
+    for (const Absent why : {Absent::unsupported, Absent::no_permission, Absent::failed}) {
+      ASSERT_TRUE(field.write(device, Cell(why))) << field.key;
+      EXPECT_EQ(field.read(device, nothing), Cell(why)) << field.key;
+    }
+  }
+}
+
+TEST(Fields, NamesAreUniqueAndFound) {
+  std::set<std::string_view> keys;
+  std::set<std::string_view> metrics;
+  for (const Field& field : fields()) {
+    EXPECT_TRUE(keys.insert(field.key).second) << field.key;
+    if (!field.metric.empty()) {
+      EXPECT_TRUE(metrics.insert(field.metric).second) << field.metric;
+    }
+    EXPECT_EQ(find_field(field.key), &field) << field.key;
+    if (!field.smi.empty()) {
+      EXPECT_EQ(find_field(field.smi), &field) << field.smi;
+    }
+    EXPECT_FALSE(field.header.empty()) << field.key;
+    EXPECT_FALSE(field.help.empty()) << field.key;
+  }
+  EXPECT_EQ(find_field("no.such"), nullptr);
+  EXPECT_EQ(find_field(""), nullptr);
+}
+
+TEST(Fields, AliasesOfNvidiaSmiAreFound) {
+  ASSERT_NE(find_field("gpu_name"), nullptr);
+  EXPECT_EQ(find_field("gpu_name")->key, "name");
+  EXPECT_EQ(find_field("clocks.gr")->key, "clock_graphics_megahertz");
+  EXPECT_EQ(find_field("power.limit")->key, "power_limit_milliwatts");
+}
+
+TEST(Fields, NumbersThatWouldLoseSomethingAreRefused) {
+  Device device;
+  const Field& total = *find_field("memory_total_bytes");
+  EXPECT_FALSE(total.write(device, CellValue(std::int64_t{-1})));
+  EXPECT_FALSE(total.write(device, CellValue(1.5)));
+  EXPECT_FALSE(total.write(device, CellValue(1e300)));
+  EXPECT_TRUE(total.write(device, CellValue(4096.0)));
+  EXPECT_EQ(device.memory_total, Reading<Bytes>(Bytes{4096}));
+}
+
+}  // namespace
+}  // namespace berth

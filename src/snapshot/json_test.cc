@@ -1,0 +1,117 @@
+#include "snapshot/json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "snapshot/sample_test.h"
+
+namespace berth {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string with_device(const std::string& members) {
+  return R"({"berth_snapshot":1,"devices":[{"kind":"nvidia-gpu","id":"GPU-1")" + members + "}]}";
+}
+
+TEST(SnapshotJson, GivesBackAFullSnapshot) {
+  const Snapshot snapshot = full_snapshot();
+  for (const JsonLayout layout : {JsonLayout::compact, JsonLayout::indented}) {
+    const auto back = snapshot_from_json(to_json(snapshot, layout));
+    ASSERT_TRUE(back) << back.error().message();
+    EXPECT_EQ(back->host, snapshot.host);
+    EXPECT_EQ(back->devices, snapshot.devices);
+    EXPECT_EQ(back->gpu_processes, snapshot.gpu_processes);
+    EXPECT_EQ(back->processes, snapshot.processes);
+    EXPECT_EQ(back->claims, snapshot.claims);
+    EXPECT_EQ(back->waiters, snapshot.waiters);
+    EXPECT_EQ(back->problems, snapshot.problems);
+    EXPECT_EQ(*back, snapshot);
+  }
+}
+
+TEST(SnapshotJson, GivesBackAnEmptySnapshot) {
+  EXPECT_EQ(snapshot_from_json(to_json(Snapshot{}, JsonLayout::compact)).value(), Snapshot{});
+}
+
+TEST(SnapshotJson, CompactIsOneLine) {
+  EXPECT_EQ(to_json(full_snapshot(), JsonLayout::compact).find('\n'), std::string::npos);
+}
+
+TEST(SnapshotJson, AbsentIsNullWithTheReasonBesideIt) {
+  Snapshot snapshot;
+  snapshot.devices = {Device{.id = DeviceId("GPU-1"), .power_draw = Absent::no_permission}};
+  const std::string text = to_json(snapshot, JsonLayout::compact);
+  EXPECT_THAT(text, HasSubstr(R"("power_draw_milliwatts":null)"));
+  EXPECT_THAT(text, HasSubstr(R"("power_draw_milliwatts":"no permission")"));
+}
+
+TEST(SnapshotJson, WhatAFileLeavesOutIsNotSampled) {
+  const auto snapshot = snapshot_from_json(with_device(""));
+  ASSERT_TRUE(snapshot) << snapshot.error().message();
+  EXPECT_EQ(snapshot->devices.at(0).memory_used, Reading<Bytes>(Absent::not_sampled));
+}
+
+TEST(SnapshotJson, IgnoresUnknownKeys) {
+  EXPECT_TRUE(snapshot_from_json(with_device(R"(,"colour":"green","new":{"a":[1]})")));
+  EXPECT_TRUE(snapshot_from_json(R"({"berth_snapshot":1,"later":[]})"));
+}
+
+TEST(SnapshotJson, RefusesANewerVersion) {
+  const auto snapshot = snapshot_from_json(R"({"berth_snapshot":2})");
+  ASSERT_FALSE(snapshot);
+  EXPECT_EQ(snapshot.error().code(), ErrorCode::invalid);
+  EXPECT_THAT(snapshot.error().message(), HasSubstr("newer"));
+}
+
+TEST(SnapshotJson, RefusesWhatIsNoSnapshot) {
+  for (const char* text :
+       {"", "null", "[]", "{}", "7", "{\"berth_snapshot\":", "\xFF", R"({"berth_snapshot":"1"})",
+        R"({"berth_snapshot":0})", R"({"berth_snapshot":1,"devices":{}})",
+        R"({"berth_snapshot":1,"devices":[7]})",
+        R"({"berth_snapshot":1,"devices":[{"kind":"toaster","id":"x"}]})",
+        R"({"berth_snapshot":1,"devices":[{"kind":"other","id":""}]})",
+        R"({"berth_snapshot":1,"gpu_processes":[{"device":"x","pid":"1"}]})",
+        R"({"berth_snapshot":1,"leases":[{"devices":"GPU-1"}]})",
+        R"({"berth_snapshot":1,"queue":[{"gathered":[7]}]})"}) {
+    const auto snapshot = snapshot_from_json(text);
+    ASSERT_FALSE(snapshot) << text;
+    EXPECT_EQ(snapshot.error().code(), ErrorCode::invalid) << text;
+  }
+}
+
+TEST(SnapshotJson, RefusesValuesOfTheWrongTypeOrRange) {
+  for (const char* member :
+       {R"(,"index":-1)", R"(,"index":99999999999)", R"(,"index":"0")", R"(,"index":1.5)",
+        R"(,"memory_total_bytes":"80G")", R"(,"memory_total_bytes":-1)",
+        R"(,"memory_total_bytes":1e300)", R"(,"memory_total_bytes":1.5)", R"(,"name":7)",
+        R"(,"mig_mode":"yes")", R"(,"lost":1)", R"(,"compute_capability":"8")",
+        R"(,"compute_capability":"99999999999999999999.0")", R"(,"name":{})",
+        R"(,"utilization_history_ms_percent":[[1]])", R"(,"utilization_history_ms_percent":7)",
+        R"(,"utilization_history_ms_percent":[["a",1]])", R"(,"mig":{"gpu_instance":-1})"}) {
+    EXPECT_FALSE(snapshot_from_json(with_device(member))) << member;
+  }
+}
+
+TEST(SnapshotJson, SurvivesDeepNesting) {
+  EXPECT_FALSE(snapshot_from_json(std::string(1'000'000, '[')));
+  EXPECT_FALSE(snapshot_from_json(R"({"berth_snapshot":1,"x":)" + std::string(200'000, '[')));
+}
+
+TEST(SnapshotJson, WritesValidJsonOfBrokenUtf8) {
+  Snapshot snapshot;
+  snapshot.host.name = std::string("a\xFF\xC3(b\n\x01");
+  const auto back = snapshot_from_json(to_json(snapshot, JsonLayout::compact));
+  ASSERT_TRUE(back) << back.error().message();
+  EXPECT_EQ(back->host.name.get().value_or(""), "a\uFFFD\uFFFD(b\n\x01");
+}
+
+TEST(SnapshotJson, UnknownReasonIsAFailure) {
+  const auto snapshot = snapshot_from_json(
+      with_device(R"(,"power_draw_milliwatts":null,"why":{"power_draw_milliwatts":"gremlins"})"));
+  ASSERT_TRUE(snapshot);
+  EXPECT_EQ(snapshot->devices[0].power_draw, Reading<Milliwatts>(Absent::failed));
+}
+
+}  // namespace
+}  // namespace berth

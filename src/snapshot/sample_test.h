@@ -1,0 +1,86 @@
+#pragma once
+// A snapshot with every member filled, for the tests of this folder.
+
+#include "snapshot/builder.h"
+#include "snapshot/fields.h"
+
+namespace berth {
+
+/// Writes a value of the field's own type; `seed` makes neighbours differ. False: it takes none of
+/// the types tried.
+inline bool fill(const Field& field, Device& device, std::uint64_t seed) {
+  if (field.key == "compute_capability") {
+    return field.write(device, CellValue(std::string("8.6")));
+  }
+  return field.write(device, CellValue(1000 + seed)) || field.write(device, CellValue(true)) ||
+         field.write(device, CellValue("text " + std::to_string(seed)));
+}
+
+inline Device full_device(std::string id) {
+  Device device;
+  device.id = DeviceId(std::move(id));
+  device.kind = DeviceKind::nvidia_mig;
+  device.parent = DeviceId("GPU-parent");
+  device.mig = MigPlace{3, 1};
+  device.index = 4;
+  device.unusable_because = "a reason";
+  device.lost = true;
+  std::uint64_t seed = 0;
+  for (const Field& field : fields()) {
+    if (field.write != nullptr) fill(field, device, ++seed);
+  }
+  device.utilization_history =
+      std::vector<UtilizationSample>{{Milliseconds{5}, Percent{12.5}}, {Milliseconds{170}, {}}};
+  return device;
+}
+
+inline Snapshot full_snapshot() {
+  Snapshot snapshot;
+  snapshot.taken = WallTime{1'760'000'000'123};
+  snapshot.simulated = "SIMULATED lab";
+  snapshot.host = {std::string("box"),    std::string("6.1"), std::string("boot"),
+                   std::string("590.48"), std::string("12"),  std::string("13.1")};
+  snapshot.devices = {full_device("MIG-1"), Device{.id = DeviceId("GPU-2")}};
+  snapshot.devices[1].power_draw = Absent::no_permission;
+  snapshot.devices[1].temperature = Celsius{-5};
+  snapshot.devices[1].utilization_history = Absent::failed;
+  snapshot.gpu_processes = {
+      {.device = DeviceId("MIG-1"),
+       .pid = 42,
+       .use = GpuUse::both,
+       .memory = Bytes{7},
+       .utilization_sm = Percent{3.5},
+       .mig = MigPlace{3, 1}},
+      {.device = DeviceId("GPU-2"), .pid = 43, .memory = Absent::unsupported}};
+  HostProcess process;
+  process.id = {42, 99};
+  process.ancestors = {7, 1};
+  process.uid = uid_t{1000};
+  process.user = std::string("alice");
+  process.command = std::vector<std::string>{"python", "a b.py", ""};
+  process.executable_name = std::string("python");
+  process.started = WallTime{17};
+  process.cpu_time = Milliseconds{18};
+  process.memory_resident = Bytes{19};
+  process.state = std::string("S");
+  process.container = std::string("docker 1a2b");
+  snapshot.processes = {process, HostProcess{.id = {43, 0}, .user = Absent::no_permission}};
+  snapshot.claims = {{"lease",
+                      "run",
+                      1000,
+                      "alice",
+                      {7, 8},
+                      ProcessId{42, 99},
+                      "python",
+                      {16},
+                      {{DeviceId("MIG-1"), Bytes{5}}, {DeviceId("GPU-2"), std::nullopt}},
+                      false}};
+  snapshot.waiters = {
+      {"ticket", 1001, "bob", {50, 51}, "train", "-n 2", "{}", {20}, {DeviceId("GPU-2")}}};
+  snapshot.sources = {{"nvml", true}, {"pci", false}};
+  snapshot.problems = {{"nvml", DeviceId("GPU-2"), "timeout", "it hung", "reset it"},
+                       {"pci", std::nullopt, "denied", "no", ""}};
+  return snapshot;
+}
+
+}  // namespace berth
