@@ -260,9 +260,14 @@ TEST_F(AcquireTest, ReportsAMachineThatCannotBeLookedAt) {
 }
 
 TEST(Turn, SleepsLongerTheFurtherBack) {
-  EXPECT_EQ(sleep_between_asking(0), sleep_step);
-  EXPECT_LT(sleep_between_asking(8), sleep_between_asking(20));
-  EXPECT_EQ(sleep_between_asking(500), longest_pause);
+  EXPECT_EQ(sleep_between_asking(4, 0, seconds(1)), sleep_step);
+  EXPECT_LT(sleep_between_asking(8, 0, seconds(1)), sleep_between_asking(20, 0, seconds(1)));
+  EXPECT_EQ(sleep_between_asking(500, 0, seconds(1)), longest_pause);
+}
+
+TEST(Turn, WakesBeforeAFastQueueReachesIt) {
+  EXPECT_EQ(sleep_between_asking(104, 100, seconds(1)), milliseconds(500));
+  EXPECT_EQ(sleep_between_asking(5, 100, seconds(1)), shortest_sleep);
 }
 
 TEST(Turn, TellsOthersTheInheritedListOfDevices) {

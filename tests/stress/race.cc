@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <map>
 
+#include "base/process.h"
 #include "base/text.h"
 #include "stress/jobs.h"
 
@@ -30,6 +31,14 @@ int job(const Scene& scene, int number, milliseconds hold) {
   if (got == nullptr) give_up("job " + options.run + " was sent away");
   const DeviceId device = got->placement.chosen.at(0).device;
   take_token(scene, device);
+  // The order's rule on what the choice was made on: as many devices as there are earlier waiters
+  // were left free for them.
+  const auto& waiters = got->snapshot.waiters;
+  const auto me = std::find_if(waiters.begin(), waiters.end(), [](const Waiter& waiter) {
+    return waiter.process == own_process_id();
+  });
+  const auto earlier = static_cast<std::size_t>(me - waiters.begin());
+  expect(got->snapshot.claims.size() + earlier < 8, "started before an earlier one that could");
   log_line(scene, "started " + options.run);
   clock.wait_until(clock.now() + hold);
   return_token(scene, device);
@@ -65,8 +74,9 @@ void note_arrivals(const Ledger& ledger, Arrivals& arrivals) {
   for (const Waiter& waiter : view->waiters) arrivals.emplace(waiter.command, waiter.id);
 }
 
-/// How far any job started from where its arrival put it. The starts are written down just after
-/// the fact by each, several at a time, so neighbours may swap lines.
+/// How far any job started from where its arrival put it. One that sleeps while its device is kept
+/// for it is overtaken on the others, and each writes its start down just after the fact: this
+/// shows that nobody is forgotten, job() that nobody is robbed.
 long worst_displacement(const std::vector<std::string>& lines, const Arrivals& arrivals) {
   std::vector<std::string> came;
   for (const auto& [job, ticket] : arrivals) came.push_back(ticket);
@@ -119,7 +129,7 @@ int race(int jobs, bool without_inotify, milliseconds hold) {
   expect(starts == jobs, "not every job started exactly once");
   expect(left.empty(), "left over: " + (left.empty() ? "" : left.front()));
   expect(arrivals.size() * 4 >= static_cast<std::size_t>(jobs), "too few were seen waiting");
-  expect(displaced <= 24, "jobs started out of order");
+  expect(displaced <= std::max(24, jobs / 2), "somebody was forgotten");
   expect(list_directory(scene.tokens)->empty(), "a token was left behind");
   remove_scene(scene);
   return 0;
