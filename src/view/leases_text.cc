@@ -145,7 +145,8 @@ std::string render_leases(const Snapshot& snapshot, const LedgerPlace& place, co
     if (problem.source != "ledger") continue;
     text += wrapped("! ", outside(tr_composed(problem.message), style), 2, style, Paint::yellow);
     if (problem.remedy.empty()) continue;
-    text += wrapped(style.utf8 ? "  → " : "  > ", outside(tr_composed(problem.remedy), style), 4, style);
+    text += wrapped(style.utf8 ? "  → " : "  > ", outside(tr_composed(problem.remedy), style), 4,
+                    style);
   }
   return text;
 }

@@ -205,7 +205,8 @@ std::string problems_text(const Snapshot& snapshot, const Style& style) {
                       return later.remedy == problem.remedy && !said.contains(later.message);
                     });
     if (problem.remedy.empty() || follows) continue;
-    text += wrapped(style.utf8 ? "  → " : "  > ", outside(tr_composed(problem.remedy), style), 4, style);
+    text += wrapped(style.utf8 ? "  → " : "  > ", outside(tr_composed(problem.remedy), style), 4,
+                    style);
   }
   return text;
 }
