@@ -91,6 +91,7 @@ def main():
             subprocess.run([BERTH, "stop", "--all", "-q", "--grace", "0s"], env=env, check=True)
             machine.write_text(machine_json([]))
             run_true(env)
+            sampler(env)
         finally:
             for sleeper in sleepers:
                 sleeper.kill()
@@ -109,6 +110,52 @@ def run_true(env):
     floor, berth = spawn(50, ["true"], [BERTH, "run", "-q", "--", "true"], env=env)
     tell("`berth run -- true`", "ms", [us / 1000 for us, _ in berth],
          statistics.median(us for us, _ in floor) / 1000, 10)
+
+
+def sampler_cpu(env, processes, seconds):
+    """CPU seconds that the sampler of a run with so many processes used within `seconds`."""
+    job = f"for i in $(seq {processes - 1}); do sleep {seconds + 6} & done; sleep {seconds + 6}"
+    run = subprocess.Popen([BERTH, "run", "-q", "-n", "8", "--", "sh", "-c", job], env=env,
+                           stdin=subprocess.DEVNULL)
+    try:
+        time.sleep(3)  # the manifest is gathered in the first seconds, once
+        pid = sampler_of(run.pid)
+        began = cpu_nanoseconds(pid)
+        time.sleep(seconds)
+        return (cpu_nanoseconds(pid) - began) / 1e9
+    finally:
+        run.terminate()
+        run.wait()
+
+
+def children_of(pid):
+    found = []
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        found += map(int, (task / "children").read_text().split())
+    return found
+
+
+def sampler_of(launcher):
+    """The launcher's child that is the keeper has the sampler among its children: the one of this
+    program that has the NVML library mapped."""
+    for keeper in children_of(launcher):
+        for child in children_of(keeper):
+            if "libnvidia-ml" in pathlib.Path(f"/proc/{child}/maps").read_text():
+                return child
+    raise SystemExit("the sampler was not found")
+
+
+def cpu_nanoseconds(pid):
+    return int(pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()[0])
+
+
+def sampler(env):
+    seconds = 20
+    few, many = sampler_cpu(env, 8, seconds), sampler_cpu(env, 72, seconds)
+    tell("sampler: 8 GPUs, 8 processes at 1 Hz, the library's own time included", "% of a core",
+         [100 * few / seconds] * 2, None, 0.2)
+    tell("sampler: each further process, per sample", "µs", [(many - few) / 64 / seconds * 1e6] * 2,
+         None, 30)
 
 
 if __name__ == "__main__":
