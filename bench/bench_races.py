@@ -29,7 +29,7 @@ def main():
     for verb, name in (("race", "500 launches race for 8 devices, CPU of all"),
                        ("race-without-inotify", "the same with no inotify instance left")):
         text = shown(verb, "500", "30")
-        tell(name, "s", float(re.search(r"([\d.]+) s of CPU", text).group(1)), 10)
+        tell(name, "s", float(re.search(r"([\d.]+) s CPU", text).group(1)), 10)
 
 
 if __name__ == "__main__":

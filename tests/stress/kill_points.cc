@@ -161,6 +161,7 @@ bool die_at(const Scene& scene, int calls, bool waiter) {
   Pipe said = make_pipe();
   const pid_t child = start([&] {
     alive.write_end.close();
+    if (holder) holder->let_go();  // this process's copy of the pipe's end
     ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
     ::raise(SIGSTOP);
     return keeper(scene, alive, said);
