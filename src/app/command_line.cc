@@ -39,8 +39,8 @@ std::optional<std::size_t> verb_position(const std::vector<std::string>& words) 
 }
 
 std::string overview() {
-  std::string text = trf("berth {}: see every GPU, put each job on the right one, keep the record.\n",
-                         BERTH_VERSION);
+  std::string text = trf(
+      "berth {}: see every GPU, put each job on the right one, keep the record.\n", BERTH_VERSION);
   text += "\n";
   text += tr("Usage: berth [VERB] [OPTIONS]");
   text += "\n\n";
@@ -142,7 +142,7 @@ void name_help_parts(CLI::App& app) {
   word("OPTIONS", tr("OPTIONS"));
   word("REQUIRED", tr("REQUIRED"));
   word("TEXT", tr("TEXT"));
-  word("INT", tr("INT"));
+  word("INT", "N");
   const std::string group(tr("Options"));
   app.option_defaults()->group(group);
   app.get_help_ptr()->group(group);
@@ -183,9 +183,10 @@ int run_command_line(Context& context, const std::vector<std::string>& arguments
     }
     const VerbEntry* entry = find_verb(name);
     if (entry != nullptr) return run_verb(context, *entry, std::move(words));
-    complain(trf("there is no verb \"{}\"; berth --help lists them (to run a command: berth run -- "
-                 "{})",
-                 printable(name), printable(name)));
+    complain(
+        trf("there is no verb \"{}\"; berth --help lists them (to run a command: berth run -- "
+            "{})",
+            printable(name), printable(name)));
     return exit_code::usage;
   }
   if (!words.empty()) {
@@ -215,7 +216,8 @@ int run_command_line(Context& context, const std::vector<std::string>& arguments
   return run_verb(context, *find_verb("status"), std::move(words));
 }
 
-// --- output ---------------------------------------------------------------------------------------
+// --- output
+// ---------------------------------------------------------------------------------------
 
 void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 

@@ -19,7 +19,7 @@ void RequestOptions::declare(CLI::App& app) {
     app.add_option(name, into, word(what))->group(group);
   };
   app.add_option("-n,--devices", devices_, word("how many devices"))
-      ->check(CLI::Range(1, 1024))
+      ->check(CLI::Range(1, 1024).description(""))
       ->group(group);
   option("--memory", memory_, "share: 10G or 50% promised on each; without it the device is whole");
   option("--only", only_, "among these: index, UUID, PCI address or name glob, comma-separated");
@@ -126,8 +126,8 @@ Result<PlaceLimits> inherited_limits(const Context& context, const Snapshot& sna
   if (!variable) return limits;
   const auto order = context.variable("CUDA_DEVICE_ORDER");
   auto visible = parse_visible_devices(
-      variable,
-      order == "PCI_BUS_ID" ? DeviceOrder::pci_bus_id : DeviceOrder::fastest_first, snapshot);
+      variable, order == "PCI_BUS_ID" ? DeviceOrder::pci_bus_id : DeviceOrder::fastest_first,
+      snapshot);
   if (!visible) return std::unexpected(std::move(visible).error());
   limits.visible = std::move(visible->devices);
   return limits;

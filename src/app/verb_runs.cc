@@ -16,7 +16,7 @@ class RunsVerb final : public Verb {
   void declare(CLI::App& app) override {
     app.add_flag("--json", json_, std::string(tr("as JSON")));
     app.add_option("-n,--number", number_, std::string(tr("how many, newest first (20)")))
-        ->check(CLI::Range(1, 1'000'000));
+        ->check(CLI::Range(1, 1'000'000).description(""));
   }
   int run(Context& context, const std::vector<std::string>&) override {
     // JSON is for programs: its sentences are the same in every language.
@@ -49,7 +49,8 @@ class RunsVerb final : public Verb {
 class ShowVerb final : public Verb {
  public:
   void declare(CLI::App& app) override {
-    app.add_option("run", name_, std::string(tr("a run's id, the beginning or end of one, or last")));
+    app.add_option("run", name_,
+                   std::string(tr("a run's id, the beginning or end of one, or last")));
     app.add_flag("--json", json_, std::string(tr("as JSON")));
   }
   int run(Context& context, const std::vector<std::string>&) override {

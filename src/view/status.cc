@@ -88,7 +88,7 @@ std::string summary_line(const Counts& counts, const Snapshot& snapshot, const S
     line.add(own(trf("0 of {} free", counts.all), style), Paint::yellow);
   } else {
     std::string text = trf("{} of {} free", free, counts.all);
-    if (!counts.free_indices.empty()) text += ": " + ranges(counts.free_indices);
+    if (!counts.free_indices.empty()) text += std::string(tr(": ")) + ranges(counts.free_indices);
     line.add(own(text, style), Paint::green);
   }
   for (const DeviceState state : {DeviceState::leased, DeviceState::busy, DeviceState::held,
@@ -205,7 +205,8 @@ std::string problems_text(const Snapshot& snapshot, const Style& style) {
                       return later.remedy == problem.remedy && !said.contains(later.message);
                     });
     if (problem.remedy.empty() || follows) continue;
-    text += wrapped(style.utf8 ? "  → " : "  > ", outside(tr_composed(problem.remedy), style), 4, style);
+    text += wrapped(style.utf8 ? "  → " : "  > ", outside(tr_composed(problem.remedy), style), 4,
+                    style);
   }
   return text;
 }
