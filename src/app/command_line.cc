@@ -93,8 +93,8 @@ std::vector<std::string> with_optional_values(std::vector<std::string> words, co
 }
 
 int refuse(const VerbEntry& entry, const Verb& verb, std::string_view mistake) {
-  complain(trf("{}: {} (berth {} --help shows what it takes)", entry.name, printable(mistake),
-               entry.name));
+  complain(trf("{}: {} (berth {} --help shows what it takes)", entry.name,
+               tr_composed(printable(mistake)), entry.name));
   return verb.usage_code();
 }
 

@@ -136,7 +136,7 @@ std::string translate_composed(std::string_view english, int depth) {
     }
     return detail::format_translated(found->key, values);
   }
-  for (const std::string_view mark : {": ", "; "}) {
+  for (const std::string_view mark : {"：", ": ", "; "}) {
     const std::size_t at = english.find(mark);
     if (at == english.npos) continue;
     const std::string_view before = english.substr(0, at);
