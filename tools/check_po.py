@@ -56,7 +56,18 @@ EVENT = re.compile(r"^(event|say|lost) (\w+ )?|^; ")
 ERRORS = {"fail_system": "cannot {0}: {{}}", "fail": "{0}", "because": "{0}: {{}}"}
 ERROR = re.compile(r"\b(fail_system|fail|because)\((?:ErrorCode::\w+,)?\s*")
 ASSIGNED = re.compile(r'\bbecause_? = ("(?:\\.|[^"\\\n])*")')
+LIBRARY = {  # CLI11's words about a mistake on the command line
+    "Could not convert: {} = {}",
+    "The following argument was not expected: {}",
+    "The following arguments were not expected: {}",
+    "{} is required",
+    "{}: Value {} not in range {} to {}",
+    "{}: {} required {} missing",
+}
 SCENARIO = re.compile(r'"(?:message|remedy|unusable_because)": ("(?:\\.|[^"\\\n])+")')
+CHOICE = re.compile(  # tr(free ? "free" : "in use"), of which xgettext sees one
+    r'\b(?:tr|trf|word|said)\([^;"]*\?\s*("(?:\\.|[^"\\\n])*")\s*:\s*("(?:\\.|[^"\\\n])*")'
+)
 COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*")|//[^\n]*')
 
 
@@ -107,7 +118,7 @@ def error_words(source: str) -> set[str]:
             continue
         call = re.compile(r"fmt::format\(\s*").match(source, begin)
         text = composed(source, call.end() if call else begin)
-        if len(re.sub(r"\{\}|[^A-Za-z]", "", text)) < 4 or text.startswith("-"):
+        if len(re.sub(r"\{\}|[^A-Za-z]", "", text)) < 3 or text.startswith("-"):
             continue
         found.add(ERRORS[match[1]].format(text.replace("{}", "\0")).replace("\0", "{}"))
     return found
@@ -125,6 +136,7 @@ def shown_elsewhere(root: Path) -> set[str]:
             continue
         source = COMMENT.sub(lambda match: match[1] or "", path.read_text(encoding="utf-8"))
         found |= error_words(source) | {unquoted(text) for text in ASSIGNED.findall(source)}
+        found |= {unquoted(text) for pair in CHOICE.findall(source) for text in pair}
         if path.relative_to(root).as_posix() in SENTENCES:
             found |= sentence_words(source)
     for path in sorted((root / "src/probe/sim/scenarios").glob("*.json")):
@@ -173,9 +185,12 @@ def called_words(root: Path) -> set[str]:
 
 
 def words(root: Path) -> set[str]:
-    found = called_words(root) | shown_elsewhere(root)
+    found = called_words(root)
+    found |= shown_elsewhere(root)
     for table in TABLES:
         found |= table_words(root, table)
+    if (root / "src/app/command_line.cc").is_file():
+        found |= LIBRARY
     return found
 
 

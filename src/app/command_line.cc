@@ -94,8 +94,8 @@ std::vector<std::string> with_optional_values(std::vector<std::string> words, co
 }
 
 int refuse(const VerbEntry& entry, const Verb& verb, std::string_view mistake) {
-  complain(trf("{}: {} (berth {} --help shows what it takes)", entry.name, printable(mistake),
-               entry.name));
+  complain(trf("{}: {} (berth {} --help shows what it takes)", entry.name,
+               tr_composed(printable(mistake)), entry.name));
   return verb.usage_code();
 }
 
@@ -143,7 +143,7 @@ void name_help_parts(CLI::App& app) {
   word("OPTIONS", tr("OPTIONS"));
   word("REQUIRED", tr("REQUIRED"));
   word("TEXT", tr("TEXT"));
-  word("INT", tr("INT"));
+  word("INT", "N");
   const std::string group(tr("Options"));
   app.option_defaults()->group(group);
   app.get_help_ptr()->group(group);

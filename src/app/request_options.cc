@@ -19,7 +19,7 @@ void RequestOptions::declare(CLI::App& app) {
     app.add_option(name, into, word(what))->group(group);
   };
   app.add_option("-n,--devices", devices_, word("how many devices"))
-      ->check(CLI::Range(1, 1024))
+      ->check(CLI::Range(1, 1024).description(""))
       ->group(group);
   option("--memory", memory_, "share: 10G or 50% promised on each; without it the device is whole");
   option("--only", only_, "among these: index, UUID, PCI address or name glob, comma-separated");

@@ -16,7 +16,7 @@ class RunsVerb final : public Verb {
   void declare(CLI::App& app) override {
     app.add_flag("--json", json_, std::string(tr("as JSON")));
     app.add_option("-n,--number", number_, std::string(tr("how many, newest first (20)")))
-        ->check(CLI::Range(1, 1'000'000));
+        ->check(CLI::Range(1, 1'000'000).description(""));
   }
   int run(Context& context, const std::vector<std::string>&) override {
     // JSON is for programs: its sentences are the same in every language.

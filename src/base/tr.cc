@@ -136,11 +136,14 @@ std::string translate_composed(std::string_view english, int depth) {
     }
     return detail::format_translated(found->key, values);
   }
-  for (const std::string_view mark : {": ", "; "}) {
+  for (const std::string_view mark : {"：", ": ", "; "}) {
     const std::size_t at = english.find(mark);
     if (at == english.npos) continue;
-    return translate_composed(english.substr(0, at), depth - 1) + std::string(mark) +
-           translate_composed(english.substr(at + mark.size()), depth - 1);
+    const std::string_view before = english.substr(0, at);
+    const std::string_view after = english.substr(at + mark.size());
+    const std::string first = translate_composed(before, depth - 1);
+    const std::string rest = translate_composed(after, depth - 1);
+    if (first != before || rest != after) return first + std::string(tr(mark)) + rest;
   }
   return std::string(english);
 }

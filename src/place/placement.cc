@@ -150,13 +150,14 @@ Choice choice_of(const Candidate& candidate, const Request* chosen_for) {
   const Device& device = *candidate.device;
   std::string reason(candidate.promised || candidate.claims > 0 ? tr("shared") : tr("free"));
   if (device.memory_total.get()) {
-    reason += ", ";
+    reason += tr(", ");
     reason += candidate.promised ? trf("{} of {} left", short_size(Bytes(candidate.left)),
                                        short_size(*device.memory_total.get()))
                                  : short_size(*device.memory_total.get());
   }
-  if (!candidate.evidence.empty()) reason += ", " + candidate.evidence;
-  if (chosen_for != nullptr) reason += ", " + why_preferred(candidate, *chosen_for);
+  if (!candidate.evidence.empty()) reason += std::string(tr(", ")) + candidate.evidence;
+  if (chosen_for != nullptr)
+    reason += std::string(tr(", ")) + why_preferred(candidate, *chosen_for);
   return {device.id, device.index, candidate.promised, std::move(reason)};
 }
 

@@ -58,7 +58,7 @@ std::string refusal_text(const Refusal& refusal, const Snapshot& snapshot, const
   if (refusal.rule == Rule::leased && refusal.text == tr("leased whole")) {
     return own(trf("leased to {}", holders), style);
   }
-  return text + ": " + holders;
+  return text + own(tr(": "), style) + holders;
 }
 
 struct Row {

@@ -140,7 +140,7 @@ std::string used_text(const RunRecord& run, const Summary& summary) {
   if (summary.mean_utilization.get()) {
     text += trf("; GPU busy {}", percent_text(*summary.mean_utilization.get()));
   }
-  if (summary.energy.get()) text += "; " + energy_text(*summary.energy.get());
+  if (summary.energy.get()) text += std::string(tr("; ")) + energy_text(*summary.energy.get());
   if (!run.manifest.given.devices.empty() && !peak.get() && !summary.mean_utilization.get()) {
     text += trf("; what it used on the GPU is not known ({})",
                 reason_text(summary.mean_utilization.why()));

@@ -88,7 +88,7 @@ std::string summary_line(const Counts& counts, const Snapshot& snapshot, const S
     line.add(own(trf("0 of {} free", counts.all), style), Paint::yellow);
   } else {
     std::string text = trf("{} of {} free", free, counts.all);
-    if (!counts.free_indices.empty()) text += ": " + ranges(counts.free_indices);
+    if (!counts.free_indices.empty()) text += std::string(tr(": ")) + ranges(counts.free_indices);
     line.add(own(text, style), Paint::green);
   }
   for (const DeviceState state : {DeviceState::leased, DeviceState::busy, DeviceState::held,

@@ -1,0 +1,50 @@
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "view/example_server.h"
+#include "view/golden_file.h"
+#include "view/status.h"
+
+namespace berth {
+namespace {
+
+/// Simplified Chinese for one test.
+class Chinese : public ::testing::Test {
+ protected:
+  Chinese() { set_language(Language::simplified_chinese); }
+  ~Chinese() override { set_language(Language::english); }
+};
+
+TEST_F(Chinese, StatusLooksAsItDidAndKeepsWithinTheTerminal) {
+  const std::string drawn = render_status(example::server(), {.width = 80, .utf8 = true}, {});
+  expect_golden("status_80_zh_CN", drawn);
+  for (const std::string_view line : split(drawn, '\n')) EXPECT_LE(display_width(line), 80) << line;
+}
+
+TEST_F(Chinese, ComposedEnglishIsFoundAgainByItsWords) {
+  EXPECT_EQ(tr_composed("cannot open /tmp/a b: No such file or directory"),
+            "无法打开 /tmp/a b：No such file or directory");
+  EXPECT_EQ(tr_composed("reading GPU 3: the driver did not answer in time"),
+            "读取 GPU 3：驱动没有及时响应");
+  EXPECT_EQ(tr_composed("/a/b is not a directory"), "/a/b 不是目录");
+}
+
+TEST_F(Chinese, ComposedPartsAreTranslatedEach) {
+  EXPECT_EQ(tr_composed("writing /a: cannot replace /a: Read-only file system"),
+            "写入 /a：无法替换 /a：Read-only file system");
+}
+
+TEST_F(Chinese, WordsOfOthersStayAsTheyAre) {
+  EXPECT_EQ(tr_composed("Xid 79 on bus 3"), "Xid 79 on bus 3");
+  EXPECT_EQ(tr_composed("NVRM: Xid; nothing of ours"), "NVRM: Xid; nothing of ours");
+  EXPECT_EQ(tr_composed(""), "");
+  EXPECT_EQ(tr_composed("{} {:d} }{"), "{} {:d} }{");
+}
+
+TEST(English, ComposedTextIsGivenBackAsItIs) {
+  EXPECT_EQ(tr_composed("cannot open {}: no"), "cannot open {}: no");
+}
+
+}  // namespace
+}  // namespace berth
