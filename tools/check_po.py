@@ -1,11 +1,15 @@
 """Holds po/zh_CN.po against the words for people in the sources.
 
-Words are what tr(), trf() and word() are given, and the columns of a few constant tables. Each must
-have a translation that uses the same placeholders; a translation of words that are gone is an error
-as well. With --update, adds empty entries for new words and drops those that are gone.
+Words are what tr(), trf() and the local helpers that pass text on to them are given, the columns of a
+few constant tables, and the English that is composed elsewhere and shown through tr_composed():
+errors, problems and events ("open " + path, in fail_system(), is the word "cannot open {}: {}"). Each
+must have a translation that uses the same placeholders; a translation of words that are gone is an
+error as well. With --update, adds empty entries for new words and drops those that are gone; with
+--keys, lists the words.
 """
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -15,7 +19,8 @@ from pathlib import Path
 import repository
 
 CATALOGUE = Path("po/zh_CN.po")
-KEYWORDS = ["tr", "trf", "word"]
+# said() is place's std::string(tr(...)); option() is a local of request_options.cc.
+KEYWORDS = ["tr", "trf", "word", "said", "option:3"]
 LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"(?:\s*"(?:\\.|[^"\\\n])*")*')
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 
@@ -33,8 +38,26 @@ class Table:
 TABLES = [
     Table("src/snapshot/fields.cc", r"constexpr auto table\b", 5, (1, 4)),
     Table("src/app/main.cc", r"constexpr auto all_verbs\b", 2, (1,)),
-    Table("src/probe/sim/scenarios.cc", r"\bbuiltin\b.*=", 2, (1,)),
+    Table("src/probe/sim/builtin.cc", r"constexpr .*\bbuiltins\b", 2, (1,)),
+    Table("src/view/status_devices.cc", r"constexpr .*\bcolumns\b", 1, (0,)),
+    Table("src/base/reading.h", r"string_view name_of\(Absent", 1, (0,)),
 ]
+
+# Where problems and events are composed: their texts of three words and more are shown to people.
+SENTENCES = [
+    "src/probe/nvml/answers.cc",
+    "src/probe/nvml/nvml_probe.cc",
+    "src/probe/pci/parse.cc",
+    "src/probe/process/progress.cc",
+    "src/run/keeper_plan.cc",
+    "src/run/sampler.cc",
+]
+EVENT = re.compile(r"^(event|say|lost) (\w+ )?|^; ")
+ERRORS = {"fail_system": "cannot {0}: {{}}", "fail": "{0}", "because": "{0}: {{}}"}
+ERROR = re.compile(r"\b(fail_system|fail|because)\((?:ErrorCode::\w+,)?\s*")
+ASSIGNED = re.compile(r'\bbecause_? = ("(?:\\.|[^"\\\n])*")')
+SCENARIO = re.compile(r'"(?:message|remedy|unusable_because)": ("(?:\\.|[^"\\\n])+")')
+COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*")|//[^\n]*')
 
 
 def unquoted(literals: str) -> str:
@@ -54,6 +77,59 @@ def table_words(root: Path, table: Table) -> set[str]:
     body = text[begin.end() : end.start() if end else len(text)]
     texts = [unquoted(literal[0]) for literal in LITERAL.finditer(body)]
     return {text for i, text in enumerate(texts) if i % table.texts_per_row in table.words and text}
+
+
+def composed(source: str, position: int) -> str:
+    """The words of the argument that begins here: "open " + path is "open {}"."""
+    template = ""
+    depth = 0
+    while position < len(source):
+        literal = LITERAL.match(source, position)
+        if literal and depth == 0:
+            template += unquoted(literal[0])
+            position = literal.end()
+            continue
+        character = source[position]
+        if character in ")," and depth == 0:
+            return template
+        depth += (character in "({[") - (character in ")}]")
+        if not template.endswith("{}") and (character.isalnum() or character == "*"):
+            template += "{}"
+        position = literal.end() if literal else position + 1
+    return template
+
+
+def error_words(source: str) -> set[str]:
+    found = set()
+    for match in ERROR.finditer(source):
+        begin = match.end()
+        if source[begin:].startswith(("tr(", "trf(", "std::string(tr(")):
+            continue
+        call = re.compile(r"fmt::format\(\s*").match(source, begin)
+        text = composed(source, call.end() if call else begin)
+        if len(re.sub(r"\{\}|[^A-Za-z]", "", text)) < 4 or text.startswith("-"):
+            continue
+        found.add(ERRORS[match[1]].format(text.replace("{}", "\0")).replace("\0", "{}"))
+    return found
+
+
+def sentence_words(source: str) -> set[str]:
+    texts = {EVENT.sub("", unquoted(match[0])) for match in LITERAL.finditer(source)}
+    return {text.strip() for text in texts if len(text.split()) >= 3 and not text[0].isupper()}
+
+
+def shown_elsewhere(root: Path) -> set[str]:
+    found = set()
+    for path in sorted((root / "src").rglob("*.cc")):
+        if path.stem.endswith("_test"):
+            continue
+        source = COMMENT.sub(lambda match: match[1] or "", path.read_text(encoding="utf-8"))
+        found |= error_words(source) | {unquoted(text) for text in ASSIGNED.findall(source)}
+        if path.relative_to(root).as_posix() in SENTENCES:
+            found |= sentence_words(source)
+    for path in sorted((root / "src/probe/sim/scenarios").glob("*.json")):
+        found |= {unquoted(text) for text in SCENARIO.findall(path.read_text(encoding="utf-8"))}
+    return found
 
 
 def parse_po(text: str) -> dict[str, tuple[str, bool]]:
@@ -85,18 +161,19 @@ def called_words(root: Path) -> set[str]:
     if not names:
         return set()
     done = subprocess.run(
-        ["xgettext", "--language=C++", "--from-code=UTF-8", "--omit-header", "--no-location"]
+        ["xgettext", "--language=C++", "--from-code=UTF-8", "--no-location"]
         + ["--no-wrap", "-k", *(f"--keyword={name}" for name in KEYWORDS), "-o", "-", *names],
         cwd=root,
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=True,
     )
     return set(parse_po(done.stdout))
 
 
 def words(root: Path) -> set[str]:
-    found = called_words(root)
+    found = called_words(root) | shown_elsewhere(root)
     for table in TABLES:
         found |= table_words(root, table)
     return found
@@ -152,5 +229,8 @@ def update(root: Path) -> None:
 if __name__ == "__main__":
     if sys.argv[1:] == ["--update"]:
         update(repository.ROOT)
+        sys.exit(0)
+    if sys.argv[1:] == ["--keys"]:
+        print("\n".join(quoted(word) for word in sorted(words(repository.ROOT))))
         sys.exit(0)
     sys.exit(repository.finish(findings(repository.root_from_arguments())))

@@ -40,8 +40,8 @@ std::optional<std::size_t> verb_position(const std::vector<std::string>& words) 
 }
 
 std::string overview() {
-  std::string text = trf("berth {}: see every GPU, put each job on the right one, keep the record.\n",
-                         BERTH_VERSION);
+  std::string text = trf(
+      "berth {}: see every GPU, put each job on the right one, keep the record.\n", BERTH_VERSION);
   text += "\n";
   text += tr("Usage: berth [VERB] [OPTIONS]");
   text += "\n\n";
@@ -131,12 +131,32 @@ int run_verb(Context& context, const VerbEntry& entry, std::vector<std::string> 
 
 }  // namespace
 
+namespace {
+/// The words that CLI11 itself puts into a help text.
+void name_help_parts(CLI::App& app) {
+  const auto formatter = app.get_formatter();
+  const auto word = [&](const char* label, std::string_view shown) {
+    formatter->label(label, std::string(shown));
+  };
+  word("Usage", tr("Usage"));
+  word("Positionals", tr("Positionals"));
+  word("OPTIONS", tr("OPTIONS"));
+  word("REQUIRED", tr("REQUIRED"));
+  word("TEXT", tr("TEXT"));
+  word("INT", tr("INT"));
+  const std::string group(tr("Options"));
+  app.option_defaults()->group(group);
+  app.get_help_ptr()->group(group);
+}
+}  // namespace
+
 std::unique_ptr<CLI::App> declare_options(const VerbEntry& entry, Verb& verb,
                                           GlobalOptions& globals) {
   auto app = std::make_unique<CLI::App>(std::string(tr(entry.summary)),
                                         "berth " + std::string(entry.name));
   app->set_help_flag("-h,--help", std::string(tr("show this and exit")));
   if (verb.takes_command()) app->prefix_command();
+  name_help_parts(*app);
   verb.declare(*app);
   const std::string group(tr("Everywhere"));
   app->add_option("--sim", globals.sim,
@@ -164,9 +184,10 @@ int run_command_line(Context& context, const std::vector<std::string>& arguments
     }
     const VerbEntry* entry = find_verb(name);
     if (entry != nullptr) return run_verb(context, *entry, std::move(words));
-    complain(trf("there is no verb \"{}\"; berth --help lists them (to run a command: berth run -- "
-                 "{})",
-                 printable(name), printable(name)));
+    complain(
+        trf("there is no verb \"{}\"; berth --help lists them (to run a command: berth run -- "
+            "{})",
+            printable(name), printable(name)));
     return exit_code::usage;
   }
   if (!words.empty()) {
@@ -200,13 +221,14 @@ int run_command_line(Context& context, const std::vector<std::string>& arguments
   return run_verb(context, *find_verb("status"), std::move(words));
 }
 
-// --- output ---------------------------------------------------------------------------------------
+// --- output
+// ---------------------------------------------------------------------------------------
 
 void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 void complain(std::string_view text) {
   std::string line = "berth: ";
-  line += text;
+  line += tr_composed(text);
   line += '\n';
   std::fwrite(line.data(), 1, line.size(), stderr);
 }

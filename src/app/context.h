@@ -1,6 +1,7 @@
 #pragma once
-// Context: what the program was started with — environment, terminal, language, sources — read once,
-// here, and handed to the verbs. Nothing outside app/ looks at the environment or the terminal.
+// Context: what the program was started with — environment, terminal, language, sources — read
+// once, here, and handed to the verbs. Nothing outside app/ looks at the environment or the
+// terminal.
 
 #include <optional>
 #include <string>
@@ -18,9 +19,9 @@ namespace berth {
 
 /// Options that every verb takes, before or after its name.
 struct GlobalOptions {
-  std::string sim;      // --sim NAME|FILE, else BERTH_SIM
-  std::string replay;   // --replay FILE
-  std::string lang;     // --lang, else BERTH_LANG, else the locale
+  std::string sim;     // --sim NAME|FILE, else BERTH_SIM
+  std::string replay;  // --replay FILE
+  std::string lang;    // --lang, else BERTH_LANG, else the locale
 };
 
 class Context {

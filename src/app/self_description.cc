@@ -85,8 +85,7 @@ std::string bash_script() {
          "  done\n"
          "  case $verb in\n"
          "    '') words=\"" +
-         names +
-         "--help --version\" ;;\n" + cases +
+         names + "--help --version\" ;;\n" + cases +
          "  esac\n"
          "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
          "  case $verb:$current in run:-*) ;; run:*)\n"

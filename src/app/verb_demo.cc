@@ -106,8 +106,9 @@ class DemoVerb final : public Verb {
           std::any_of(snapshot->devices.begin(), snapshot->devices.end(),
                       [](const Device& device) { return device.unusable_because.empty(); });
       if (has_device) return look_around(context);
-      print(tr("This machine has no device that a job could be given, so here is a simulated "
-               "server with eight."));
+      print(
+          tr("This machine has no device that a job could be given, so here is a simulated "
+             "server with eight."));
       print("\n");
     }
     return simulated_tour(context);
@@ -130,8 +131,9 @@ class DemoVerb final : public Verb {
     const std::string scenario = context.sources().simulated.value_or("server-8xh100");
     const auto scratch = ScratchDirectory::make(context.variable("TMPDIR").value_or("/tmp"));
     if (!scratch) return report(scratch.error());
-    const Steps steps(context, {"BERTH_SIM=" + scenario, "BERTH_LEDGER=" + scratch->path() + "/ledger",
-                                "XDG_STATE_HOME=" + scratch->path()});
+    const Steps steps(context,
+                      {"BERTH_SIM=" + scenario, "BERTH_LEDGER=" + scratch->path() + "/ledger",
+                       "XDG_STATE_HOME=" + scratch->path()});
     // Ctrl-C ends the step that is running (it has the terminal too) and the tour, tidily.
     // A handler, not "ignore": exec would pass that on to the steps.
     std::signal(SIGINT, [](int) {});
@@ -149,14 +151,16 @@ class DemoVerb final : public Verb {
     if (!steps.show(with_job({"run", "--detach", "--memory", "10G"}, job))) return false;
     if (!steps.show({"leases"})) return false;
     steps.say(tr("3. A third wants more than is left. It waits, says for whom, and then starts:"));
-    if (!steps.show(with_job({"run", "--wait=15s", "-n", "4"},
-                             {"sh", "-c", "echo \"the job sees $CUDA_VISIBLE_DEVICES\"; sleep 1.5"}))) {
+    if (!steps.show(
+            with_job({"run", "--wait=15s", "-n", "4"},
+                     {"sh", "-c", "echo \"the job sees $CUDA_VISIBLE_DEVICES\"; sleep 1.5"}))) {
       return false;
     }
     steps.say(tr("4. What ran, what it was given, what it used:"));
     if (!steps.show({"runs"})) return false;
     if (!steps.show({"show", "last"})) return false;
-    steps.say(tr("That was a simulation. On a GPU server: berth, then berth run -- python train.py"));
+    steps.say(
+        tr("That was a simulation. On a GPU server: berth, then berth run -- python train.py"));
     return true;
   }
 

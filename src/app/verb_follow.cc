@@ -51,8 +51,8 @@ class WaitVerb final : public Verb {
     const auto found = find_run(context, name_);
     if (!found) return report(found.error(), usage_code());
     const InterruptNote interrupt;
-    const auto end = wait_for_run(*found, context.clock(),
-                                  [] { return InterruptNote::signal() != 0; });
+    const auto end =
+        wait_for_run(*found, context.clock(), [] { return InterruptNote::signal() != 0; });
     if (InterruptNote::signal() != 0) return 128 + InterruptNote::signal();
     if (!end) return report(end.error(), usage_code());
     return shell_exit_code(*end);
@@ -128,8 +128,9 @@ class MarkVerb final : public Verb {
   int run(Context& context, const std::vector<std::string>&) override {
     const auto marks = context.variable("BERTH_MARKS");
     if (!marks || marks->empty()) {
-      complain(tr("mark: this is no run of berth (BERTH_MARKS is not set); start the job with berth "
-                  "run"));
+      complain(
+          tr("mark: this is no run of berth (BERTH_MARKS is not set); start the job with berth "
+             "run"));
       return exit_code::failed;
     }
     std::string text;

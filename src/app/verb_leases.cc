@@ -15,6 +15,8 @@ class LeasesVerb final : public Verb {
     app.add_flag("--json", json_, std::string(tr("as JSON")));
   }
   int run(Context& context, const std::vector<std::string>&) override {
+    // JSON is for programs: its sentences are the same in every language.
+    if (json_) set_language(Language::english);
     const auto place = context.ledger_place();
     if (!place) return report(place.error());
     const auto snapshot = context.look(Depth::state);

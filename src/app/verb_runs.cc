@@ -19,6 +19,8 @@ class RunsVerb final : public Verb {
         ->check(CLI::Range(1, 1'000'000));
   }
   int run(Context& context, const std::vector<std::string>&) override {
+    // JSON is for programs: its sentences are the same in every language.
+    if (json_) set_language(Language::english);
     const auto state = context.state_directory();
     if (!state) {
       complain(tr("no records: neither XDG_STATE_HOME nor HOME is set"));
@@ -47,7 +49,8 @@ class RunsVerb final : public Verb {
 class ShowVerb final : public Verb {
  public:
   void declare(CLI::App& app) override {
-    app.add_option("run", name_, std::string(tr("a run's id, the beginning or end of one, or last")));
+    app.add_option("run", name_,
+                   std::string(tr("a run's id, the beginning or end of one, or last")));
     app.add_flag("--json", json_, std::string(tr("as JSON")));
   }
   int run(Context& context, const std::vector<std::string>&) override {

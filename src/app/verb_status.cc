@@ -40,6 +40,8 @@ class StatusVerb final : public Verb {
                    printable(rest.front())));
       return exit_code::usage;
     }
+    // JSON is for programs: its sentences are the same in every language.
+    if (json_) set_language(Language::english);
     if (fields_) {
       print(render_fields(context.out()));
       return exit_code::ok;
@@ -63,8 +65,8 @@ class StatusVerb final : public Verb {
     const auto shown = narrowed(*snapshot, options_);
     if (!shown) return report(shown.error());
     if (json_) {
-      print(to_json(*shown, context.stdout_is_terminal() ? JsonLayout::indented
-                                                         : JsonLayout::compact));
+      print(to_json(*shown,
+                    context.stdout_is_terminal() ? JsonLayout::indented : JsonLayout::compact));
       print("\n");
     } else if (!csv_.empty()) {
       auto columns = parse_field_list(csv_);
@@ -97,8 +99,8 @@ class StatusVerb final : public Verb {
       } else {
         const Style style = context.out_now();
         if (style.width != style_before.width) before.reset();
-        const std::string picture = fit_to_height(render_status(*shown, style, {}),
-                                                  context.terminal_rows(), style);
+        const std::string picture =
+            fit_to_height(render_status(*shown, style, {}), context.terminal_rows(), style);
         print(redraw(picture, before));
         before = picture;
         style_before = style;

@@ -1,7 +1,11 @@
 #include "base/tr.h"
 
+#include <fmt/args.h>
+
 #include <cstdint>
 #include <cstring>
+#include <optional>
+#include <vector>
 
 // The compiled catalogue (gettext's .mo format, "The Format of GNU MO Files" in gettext's manual),
 // placed here by catalogue.S.
@@ -23,17 +27,12 @@ class Catalogue {
       : begin_(begin), size_(static_cast<std::size_t>(end - begin)) {}
 
   [[nodiscard]] std::string_view find(std::string_view key) const {
-    constexpr std::uint32_t little_endian_magic = 0x950412de;
-    if (size_ < 20 || word(0) != little_endian_magic) return {};
-    const std::uint32_t count = word(8);
-    const std::uint32_t keys = word(12);
-    const std::uint32_t texts = word(16);
     std::uint32_t low = 0;
-    std::uint32_t high = count;
+    std::uint32_t high = count();
     while (low < high) {
       const std::uint32_t middle = low + (high - low) / 2;
-      const std::string_view candidate = text_at(keys + middle * 8);
-      if (candidate == key) return text_at(texts + middle * 8);
+      const std::string_view candidate = key_at(middle);
+      if (candidate == key) return text_at(word(16) + middle * 8);
       if (candidate < key) {
         low = middle + 1;
       } else {
@@ -42,6 +41,12 @@ class Catalogue {
     }
     return {};
   }
+
+  [[nodiscard]] std::uint32_t count() const {
+    constexpr std::uint32_t little_endian_magic = 0x950412de;
+    return size_ < 20 || word(0) != little_endian_magic ? 0 : word(8);
+  }
+  [[nodiscard]] std::string_view key_at(std::uint32_t i) const { return text_at(word(12) + i * 8); }
 
  private:
   [[nodiscard]] std::uint32_t word(std::size_t offset) const {
@@ -60,6 +65,86 @@ class Catalogue {
   std::size_t size_;
 };
 
+Catalogue catalogue() { return {berth_catalogue_zh_CN, berth_catalogue_zh_CN_end}; }
+
+/// The pieces between "{}"; nothing where the key has none or others ("{:.1f}"), and where it has
+/// too few words of its own to be recognised by.
+std::vector<std::string_view> words_of(std::string_view key) {
+  constexpr std::size_t fewest = 8;
+  std::vector<std::string_view> words;
+  std::size_t own = 0;
+  for (std::size_t begin = 0; begin <= key.size();) {
+    const std::size_t brace = key.find_first_of("{}", begin);
+    const std::string_view piece = key.substr(begin, brace - begin);
+    for (const char c : piece) own += c != ' ' ? 1 : 0;
+    words.push_back(piece);
+    if (brace == key.npos) break;
+    if (key.substr(brace, 2) != "{}") return {};
+    begin = brace + 2;
+  }
+  if (words.size() < 2 || own < fewest) return {};
+  return words;
+}
+
+/// What stands where the template has "{}".
+std::optional<std::vector<std::string_view>> values_in(std::string_view text,
+                                                       const std::vector<std::string_view>& words) {
+  if (!text.starts_with(words.front())) return std::nullopt;
+  std::vector<std::string_view> values;
+  std::size_t at = words.front().size();
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const bool is_last = i + 1 == words.size();
+    std::size_t next = text.find(words[i], at);
+    if (is_last) {
+      if (!text.ends_with(words[i]) || text.size() - words[i].size() < at) return std::nullopt;
+      next = text.size() - words[i].size();
+    }
+    if (next == text.npos || next == at) return std::nullopt;
+    values.push_back(text.substr(at, next - at));
+    at = next + words[i].size();
+  }
+  return values;
+}
+
+struct Found {
+  std::string_view key;
+  std::vector<std::string_view> values;
+};
+
+/// Of the keys that fit, the one with the fewest bytes left to values.
+std::optional<Found> template_of(std::string_view text) {
+  const Catalogue all = catalogue();
+  std::optional<Found> best;
+  for (std::uint32_t i = 0; i < all.count(); ++i) {
+    const std::string_view key = all.key_at(i);
+    const auto words = words_of(key);
+    if (words.empty() || (best && key.size() <= best->key.size())) continue;
+    if (auto values = values_in(text, words)) best = Found{key, std::move(*values)};
+  }
+  return best;
+}
+
+std::string translate_composed(std::string_view english, int depth) {
+  const std::string_view whole = tr(english);
+  if (whole != english || depth == 0 || english.find(' ') == english.npos) {
+    return std::string(whole);
+  }
+  if (const auto found = template_of(english)) {
+    fmt::dynamic_format_arg_store<fmt::format_context> values;
+    for (const std::string_view value : found->values) {
+      values.push_back(translate_composed(value, depth - 1));
+    }
+    return detail::format_translated(found->key, values);
+  }
+  for (const std::string_view mark : {": ", "; "}) {
+    const std::size_t at = english.find(mark);
+    if (at == english.npos) continue;
+    return translate_composed(english.substr(0, at), depth - 1) + std::string(mark) +
+           translate_composed(english.substr(at + mark.size()), depth - 1);
+  }
+  return std::string(english);
+}
+
 }  // namespace
 
 Language language_from_name(std::string_view name) {
@@ -76,9 +161,14 @@ Language current_language() { return chosen; }
 
 std::string_view tr(std::string_view english) {
   if (chosen == Language::english || english.empty()) return english;
-  const Catalogue catalogue(berth_catalogue_zh_CN, berth_catalogue_zh_CN_end);
-  const std::string_view found = catalogue.find(english);
+  const std::string_view found = catalogue().find(english);
   return found.empty() ? english : found;
+}
+
+std::string tr_composed(std::string_view english) {
+  constexpr int most_nested = 6;  // a hostile text must not cost more than a long one
+  if (chosen == Language::english) return std::string(english);
+  return translate_composed(english, most_nested);
 }
 
 namespace detail {

@@ -26,6 +26,11 @@ void set_language(Language language);
 /// The text in the chosen language; itself where there is no translation.
 [[nodiscard]] std::string_view tr(std::string_view english);
 
+/// A sentence that was composed in English where it was noticed (a probe, a record, a failed call):
+/// found again among the catalogue's keys, the values between its words filled in. A part after
+/// ": " is looked for by itself. What is not found stays as it is.
+[[nodiscard]] std::string tr_composed(std::string_view english);
+
 namespace detail {
 [[nodiscard]] std::string format_translated(std::string_view english, fmt::format_args args);
 }

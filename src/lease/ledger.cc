@@ -67,7 +67,10 @@ std::int64_t next_place(const std::vector<std::string>& names, WallTime now) {
     if (place && *place <= furthest_place) last = std::max(last, *place);
   }
   const std::int64_t now_ns = now.unix_ms * 1'000'000;
-  return now_ns > last ? now_ns : last + step_when_set_back;
+  if (now_ns > last) return now_ns;
+  // The last one's st_ctime is a little later than the place in its name.
+  const bool set_back = last - now_ns > step_when_set_back;
+  return last + (set_back ? step_when_set_back : 1);
 }
 
 Result<Fd> moved_up(Fd fd) {

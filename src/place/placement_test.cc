@@ -221,11 +221,8 @@ TEST(Place, SharesWithAStrangerOnlyWhereNothingElseWillDo) {
                             .gpu("B", 80_GiB)
                             .build();
   EXPECT_THAT(chosen(place(host, share(10_GiB))), ElementsAre("B"));
-  const Snapshot crowded = SnapshotBuilder()
-                               .gpu("A", 80_GiB)
-                               .used(60_GiB)
-                               .process(4711, "alice", 60_GiB)
-                               .build();
+  const Snapshot crowded =
+      SnapshotBuilder().gpu("A", 80_GiB).used(60_GiB).process(4711, "alice", 60_GiB).build();
   EXPECT_THAT(chosen(place(crowded, share(10_GiB))), ElementsAre("A"));
 }
 

@@ -20,7 +20,7 @@ struct Sources {
   std::string nvml_library = "libnvidia-ml.so.1";
   std::string proc = "/proc";
   std::string sys = "/sys";
-  std::string pci_ids;              // empty: looked for where distributions put it
+  std::string pci_ids;  // empty: looked for where distributions put it
   std::string passwd = "/etc/passwd";
   /// A built-in scenario's name or a scenario file: then nothing else is asked.
   std::optional<std::string> simulated;

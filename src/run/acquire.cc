@@ -91,8 +91,7 @@ class Acquisition {
   }
 
   Result<Answer> wait_for_turn() {
-    next_look_ = clock_.now();
-    last_good_look_ = clock_.now();
+    next_look_ = last_good_look_ = asked_ = clock_.now();
     while (true) {
       if (options_.interrupted && options_.interrupted()) {
         return answer(NotAcquired::Why::interrupted);
@@ -112,10 +111,13 @@ class Acquisition {
   Result<std::optional<Answer>> take_turn_if_due() {
     const bool due = clock_.now() >= next_look_;
     if (asleep_ && !due) return std::optional<Answer>();
+    const std::size_t ahead_before = ahead_.size();
+    const Instant asked_before = std::exchange(asked_, clock_.now());
     asleep_ = !is_among_the_first();
     if (asleep_) {
       watch_.reset();
-      next_look_ = clock_.now() + sleep_between_asking(ahead_.size());
+      next_look_ = asked_ + sleep_between_asking(ahead_.size(), ahead_before - ahead_.size(),
+                                                 asked_ - asked_before);
       return std::optional<Answer>();
     }
     begin_watching();
@@ -340,6 +342,7 @@ class Acquisition {
   std::vector<std::string> ahead_;  // ids, first in the queue first
   std::optional<LedgerWatch> watch_;
   bool watch_failed_ = false;
+  Instant asked_;        // whether we are among the first
   bool asleep_ = false;  // too far back to look
   Instant next_look_;
   Instant last_good_look_;

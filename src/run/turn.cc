@@ -26,10 +26,15 @@ bool is_stuck(const WaiterState& state, Instant now) {
   return state.beat && now - *state.beat >= stuck_after;
 }
 
-Duration sleep_between_asking(std::size_t ahead) {
+Duration sleep_between_asking(std::size_t ahead, std::size_t gone, Duration meanwhile) {
+  using Count = Duration::rep;
   const std::size_t too_many = ahead > lookers_at_most ? ahead - lookers_at_most : 0;
-  const auto steps = static_cast<Duration::rep>(std::min<std::size_t>(too_many, 1000) + 1);
-  return std::min(steps * shortest_pause, longest_pause);
+  Duration sleep = static_cast<Count>(std::min<std::size_t>(too_many, 1000) + 1) * sleep_step;
+  if (gone > 0) {
+    const Duration each = meanwhile / static_cast<Count>(gone);
+    sleep = std::min(sleep, each * static_cast<Count>(too_many / 2));
+  }
+  return std::clamp<Duration>(sleep, shortest_sleep, longest_pause);
 }
 
 Snapshot with_ledger(Snapshot snapshot, const LedgerView& view, Instant now,

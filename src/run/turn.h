@@ -27,6 +27,10 @@ constexpr Duration beat_interval = std::chrono::seconds(1);
 constexpr Duration stuck_after = std::chrono::milliseconds(4500);
 /// Who could start and does not, although awake, is passed over after this long.
 constexpr Duration turn_limit = std::chrono::milliseconds(4500);
+/// Somebody asleep asks again after so long per waiter before it: soon enough for a queue that
+/// begins to move.
+constexpr Duration sleep_step = std::chrono::milliseconds(25);
+constexpr Duration shortest_sleep = std::chrono::milliseconds(10);
 constexpr Duration shortest_pause = std::chrono::milliseconds(50);
 constexpr Duration longest_pause = std::chrono::seconds(2);
 /// Devices are held together for the head this long, then released for as long.
@@ -34,8 +38,10 @@ constexpr Duration gather_limit = std::chrono::minutes(10);
 
 [[nodiscard]] bool is_stuck(const WaiterState& state, Instant now);
 
-/// How long somebody asleep may wait before asking again, by how many are before it.
-[[nodiscard]] Duration sleep_between_asking(std::size_t ahead);
+/// How long somebody asleep may wait before asking again: by how many are before it, and not past
+/// the time in which half of them will have gone if the queue goes on moving as it did.
+[[nodiscard]] Duration sleep_between_asking(std::size_t ahead, std::size_t gone,
+                                            Duration meanwhile);
 
 /// The snapshot with the ledger's claims, problems, and those waiters who are not stuck. The one
 /// with the id `own` always counts.

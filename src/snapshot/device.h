@@ -58,8 +58,8 @@ struct Device {
   // --- facts --------------------------------------------------------------------------------
   Reading<std::string> name;
   Reading<std::string> uuid;
-  Reading<std::string> pci_address;  // "00000000:3b:00.0", lower case, 8-digit domain
-  Reading<std::string> pci_id;       // "10de:2330"
+  Reading<std::string> pci_address;    // "00000000:3b:00.0", lower case, 8-digit domain
+  Reading<std::string> pci_id;         // "10de:2330"
   Reading<std::string> kernel_driver;  // bound kernel driver, "nvidia"
   Reading<std::string> serial;
   Reading<std::string> vbios_version;
@@ -68,7 +68,7 @@ struct Device {
   Reading<ComputeCapability> compute_capability;
   Reading<std::uint64_t> cuda_cores;
   Reading<std::uint64_t> multiprocessors;
-  Reading<std::uint64_t> memory_bus_width;  // bits
+  Reading<std::uint64_t> memory_bus_width;   // bits
   Reading<BytesPerSecond> memory_bandwidth;  // theoretical peak
   Reading<std::uint64_t> numa_node;
   Reading<std::string> brand;
@@ -84,12 +84,12 @@ struct Device {
 
   // --- memory -------------------------------------------------------------------------------
   Reading<Bytes> memory_total;
-  Reading<Bytes> memory_used;      // without `reserved` where the driver tells them apart
+  Reading<Bytes> memory_used;  // without `reserved` where the driver tells them apart
   Reading<Bytes> memory_free;
   Reading<Bytes> memory_reserved;
 
   // --- load ---------------------------------------------------------------------------------
-  Reading<Percent> utilization_gpu;  // share of time a kernel ran; not how full the chip was
+  Reading<Percent> utilization_gpu;     // share of time a kernel ran; not how full the chip was
   Reading<Percent> utilization_memory;  // share of time memory was read or written
   Reading<Percent> utilization_encoder;
   Reading<Percent> utilization_decoder;
@@ -105,7 +105,7 @@ struct Device {
   Reading<Milliwatts> power_draw;
   Reading<Milliwatts> power_limit;  // enforced now
   Reading<Milliwatts> power_limit_default;
-  Reading<Millijoules> energy;      // since the driver was loaded
+  Reading<Millijoules> energy;  // since the driver was loaded
   Reading<Megahertz> clock_graphics;
   Reading<Megahertz> clock_sm;
   Reading<Megahertz> clock_memory;

@@ -123,7 +123,8 @@ constexpr Field stored(std::string_view key, std::string_view header, std::strin
   return {key, header, smi, metric, unit, help, read_member<Member>, write_member<Member>};
 }
 
-// --- derived --------------------------------------------------------------------------------------
+// --- derived
+// --------------------------------------------------------------------------------------
 
 Cell read_state(const Device& device, const Snapshot& snapshot) {
   return CellValue(std::string(name_of(state_of(device, snapshot))));
@@ -171,7 +172,8 @@ constexpr auto table = std::to_array<Field>({
     stored<&D::kernel_driver>("kernel_driver", "Kernel driver", "", "", none,
                               "Kernel driver bound to the device."),
     {"state", "State", "", "", none,
-     "free, leased, busy (without a lease), held (memory taken, nothing running), lost or unusable.",
+     "free, leased, busy (without a lease), held (memory taken, nothing running), lost or "
+     "unusable.",
      read_state, nullptr},
     {"users", "Users", "", "", none, "Users with a process or a lease on it.", read_users, nullptr},
     {"leases", "Leases", "", "berth_device_leases", count, "Leases that name the device.",
@@ -246,8 +248,7 @@ constexpr auto table = std::to_array<Field>({
     stored<&D::power_draw>("power_draw_milliwatts", "Power", "power.draw",
                            "berth_device_power_watts", milliwatts, "Power drawn by the board."),
     stored<&D::power_limit>("power_limit_milliwatts", "Limit", "enforced.power.limit",
-                            "berth_device_power_limit_watts", milliwatts,
-                            "Power limit in force."),
+                            "berth_device_power_limit_watts", milliwatts, "Power limit in force."),
     stored<&D::power_limit_default>("power_limit_default_milliwatts", "Default limit",
                                     "power.default_limit", "", milliwatts,
                                     "Power limit after a reboot."),
@@ -263,8 +264,8 @@ constexpr auto table = std::to_array<Field>({
                                    "clocks.max.graphics", "", megahertz, "Highest graphics clock."),
     stored<&D::clock_sm_max>("clock_sm_max_megahertz", "Max SM clock", "clocks.max.sm", "",
                              megahertz, "Highest clock of the SMs."),
-    stored<&D::clock_memory_max>("clock_memory_max_megahertz", "Max mem clock",
-                                 "clocks.max.memory", "", megahertz, "Highest memory clock."),
+    stored<&D::clock_memory_max>("clock_memory_max_megahertz", "Max mem clock", "clocks.max.memory",
+                                 "", megahertz, "Highest memory clock."),
     stored<&D::throttle_reasons>("throttle_reasons_mask", "Throttled", "", "", count,
                                  "NVML's bit mask of what holds the clocks back."),
     stored<&D::pcie_generation>("pcie_generation", "PCIe gen", "pcie.link.gen.gpucurrent",

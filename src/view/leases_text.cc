@@ -143,9 +143,10 @@ std::string render_leases(const Snapshot& snapshot, const LedgerPlace& place, co
   text += scope_text(place, style);
   for (const Problem& problem : snapshot.problems) {
     if (problem.source != "ledger") continue;
-    text += wrapped("! ", outside(tr(problem.message), style), 2, style, Paint::yellow);
+    text += wrapped("! ", outside(tr_composed(problem.message), style), 2, style, Paint::yellow);
     if (problem.remedy.empty()) continue;
-    text += wrapped(style.utf8 ? "  → " : "  > ", outside(tr(problem.remedy), style), 4, style);
+    text += wrapped(style.utf8 ? "  → " : "  > ", outside(tr_composed(problem.remedy), style), 4,
+                    style);
   }
   return text;
 }

@@ -49,7 +49,7 @@ std::string holder_text(const Holder& holder, const Snapshot& snapshot, const St
 
 /// The rule in words, then who: "leased to alice since 10:02 (python train.py, pid 4711)".
 std::string refusal_text(const Refusal& refusal, const Snapshot& snapshot, const Style& style) {
-  std::string text = outside(refusal.text, style);
+  std::string text = outside(tr_composed(refusal.text), style);
   std::string holders;
   for (const Holder& holder : refusal.holders) {
     holders += (holders.empty() ? "" : "; ") + holder_text(holder, snapshot, style);

@@ -226,8 +226,8 @@ std::string events_text(const std::vector<RunEvent>& events, WallTime now, const
   if (events.empty()) return "";
   std::string text = "\n" + Line(style).add(own(tr("Noticed"), style), Paint::bold).text();
   for (const RunEvent& event : events) {
-    text += wrapped("  " + since_text(event.at, now, style) + "  ", outside(tr(event.text), style),
-                    4, style, Paint::yellow);
+    text += wrapped("  " + since_text(event.at, now, style) + "  ",
+                    outside(tr_composed(event.text), style), 4, style, Paint::yellow);
   }
   return text;
 }
@@ -258,7 +258,7 @@ std::string render_run(const RunRecord& run, const RunDetails& details, WallTime
   text += marks_text(details.marks, now, style);
   text += events_text(details.events, now, style);
   for (const std::string& problem : run.problems) {
-    text += wrapped("! ", outside(problem, style), 2, style, Paint::yellow);
+    text += wrapped("! ", outside(tr_composed(problem), style), 2, style, Paint::yellow);
   }
   return text;
 }

@@ -223,7 +223,7 @@ std::string state_text(const RunRecord& run) {
     std::string text = exit.signal != 0 ? trf("killed by {}", signal_name(exit.signal))
                                         : trf("ended with {}", exit.code);
     if (!run.end->because.empty()) {
-      text += trf(" by berth: {}", tr(printable(run.end->because)));
+      text += trf(" by berth: {}", tr_composed(printable(run.end->because)));
     }
     return text;
   }
@@ -279,7 +279,7 @@ std::string render_runs(const RunList& list, WallTime now, const Style& style) {
     for (const Cells& row : rows) text += line_of(row, widths, Paint::plain, style);
   }
   for (const std::string& problem : list.problems) {
-    text += wrapped("! ", outside(problem, style), 2, style, Paint::yellow);
+    text += wrapped("! ", outside(tr_composed(problem), style), 2, style, Paint::yellow);
   }
   return text;
 }

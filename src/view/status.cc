@@ -197,7 +197,7 @@ std::string problems_text(const Snapshot& snapshot, const Style& style) {
     const Problem& problem = snapshot.problems[i];
     if (!said.insert(problem.message).second) continue;
     if (text.empty()) text = "\n";
-    text += wrapped("! ", outside(tr(problem.message), style), 2, style, Paint::yellow);
+    text += wrapped("! ", outside(tr_composed(problem.message), style), 2, style, Paint::yellow);
     // A remedy shared by several stands once, under the last of them.
     const bool follows =
         std::any_of(snapshot.problems.begin() + static_cast<std::ptrdiff_t>(i) + 1,
@@ -205,7 +205,8 @@ std::string problems_text(const Snapshot& snapshot, const Style& style) {
                       return later.remedy == problem.remedy && !said.contains(later.message);
                     });
     if (problem.remedy.empty() || follows) continue;
-    text += wrapped(style.utf8 ? "  → " : "  > ", outside(tr(problem.remedy), style), 4, style);
+    text += wrapped(style.utf8 ? "  → " : "  > ", outside(tr_composed(problem.remedy), style), 4,
+                    style);
   }
   return text;
 }

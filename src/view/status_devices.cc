@@ -157,7 +157,7 @@ DeviceRow device_row(const Device& device, const Snapshot& snapshot, const std::
   }
   if (row.state == DeviceState::lost || row.state == DeviceState::unusable) {
     row.reason = device.unusable_because.empty() ? std::string(tr("no longer answers the driver"))
-                                                 : printable(tr(device.unusable_because));
+                                                 : printable(tr_composed(device.unusable_because));
     row.reason = own(row.reason, style);
   }
   row.cells.resize(column_count);

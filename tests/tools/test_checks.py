@@ -166,6 +166,28 @@ def test_po_reads_the_words_of_tables(tmp_path: Path) -> None:
     assert not any("'run'" in line for line in check_po.findings(tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("source", "word"),
+    [
+        ('fail_system("open " + path, errno);', "cannot open {}: {}"),
+        ('fail(ErrorCode::io, name + " is not a directory");', "{} is not a directory"),
+        ('e.because("writing " + f(x, "y"));', "writing {}: {}"),
+        ('fail(ErrorCode::io, fmt::format("no run {}", id));', "no run {}"),
+        ('return said("lost for good");', "lost for good"),
+        ('option("--memory", memory_, "a share");', "a share"),
+        ('tr(free ? "free" : "in use");', "in use"),
+        ('word("TERM, …");', "TERM, …"),
+    ],
+)
+def test_po_finds_words_that_helpers_and_errors_pass_on(tmp_path: Path, source: str, word: str) -> None:
+    assert f"po/zh_CN.po: no translation of {word!r}" in po(tmp_path, f"void f() {{ {source} }}", "")
+
+
+def test_po_leaves_alone_an_error_that_is_translated_already(tmp_path: Path) -> None:
+    found = po(tmp_path, 'void f() { fail(ErrorCode::io, trf("{} is gone", x)); }', "")
+    assert found == ["po/zh_CN.po: no translation of '{} is gone'"]
+
+
 def test_binary_refuses_a_symbol_of_a_newer_glibc() -> None:
     symbols = "  5: 0 0 FUNC GLOBAL DEFAULT UND arc4random@GLIBC_2.36 (3)\n"
     assert check_binary.symbol_findings(symbols) == ["arc4random needs glibc 2.36, more than 2.35"]

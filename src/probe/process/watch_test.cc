@@ -113,7 +113,8 @@ TEST(Watch, ProbeProcessThatCannotBeKilledIsNotWaitedFor) {
 }
 
 TEST(Watch, EverythingThatHangsEndsWithinPatience) {
-  const Patience patience{.whole = milliseconds(400), .stall = milliseconds(100), .end_child = nullptr};
+  const Patience patience{
+      .whole = milliseconds(400), .stall = milliseconds(100), .end_child = nullptr};
   SystemClock clock;
   const Instant began = clock.now();
   const Snapshot got = watched(driver(64, [](std::uint64_t) { hang(); }), patience);
@@ -162,7 +163,8 @@ TEST(Watch, ProcessThatDiesBeforeItBeginsIsAskedNoSecondTime) {
 }
 
 TEST(Watch, LibraryThatNeverStartsLeavesTimeForTheOthers) {
-  const Patience patience{.whole = milliseconds(120), .stall = milliseconds(50), .end_child = nullptr};
+  const Patience patience{
+      .whole = milliseconds(120), .stall = milliseconds(50), .end_child = nullptr};
   const Ask ask = [](Teller& teller) {
     if (!teller.progress().is_over(open_step)) {
       teller.begin(open_step);

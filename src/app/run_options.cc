@@ -1,0 +1,116 @@
+#include "app/run_options.h"
+
+#include <CLI/CLI.hpp>
+
+#include <array>
+#include <csignal>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "base/tr.h"
+
+namespace berth {
+
+namespace {
+
+std::string word(std::string_view english) { return std::string(tr(english)); }
+
+std::optional<int> signal_by_name(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, int>, 6> names = {{{"TERM", SIGTERM},
+                                                                      {"INT", SIGINT},
+                                                                      {"HUP", SIGHUP},
+                                                                      {"USR1", SIGUSR1},
+                                                                      {"USR2", SIGUSR2},
+                                                                      {"QUIT", SIGQUIT}}};
+  if (name.starts_with("SIG")) name.remove_prefix(3);
+  for (const auto& [known, number] : names) {
+    if (equals_ignoring_case(known, name)) return number;
+  }
+  return std::nullopt;
+}
+
+/// The duration of an option that was given, into `target`.
+template <class Target>
+Result<void> take_duration(const std::string& text, std::string_view option, Target& target) {
+  if (text.empty()) return {};
+  auto duration = parse_duration(text);
+  if (!duration) return std::unexpected(std::move(duration).error().because(option));
+  target = *duration;
+  return {};
+}
+
+}  // namespace
+
+void RunFlags::declare(CLI::App& app) {
+  request_.declare(app);
+  app.add_flag("--json", json_, word("with --dry-run: the reasoning as JSON"));
+  app.add_flag("--uuids", uuids_, word("give the job UUIDs instead of indices"));
+  app.add_flag("-q,--quiet", quiet_, word("say nothing but what went wrong"));
+  const std::string life = word("The job's life");
+  const auto option = [&](const char* name, std::string& into, std::string_view what) {
+    app.add_option(name, into, word(what))->group(life);
+  };
+  app.add_flag("-d,--detach", detach_, word("leave it running, also after logout"))->group(life);
+  option("--log", log_, "where a detached job's output goes");
+  option("--time", time_, "end it after so long: a warning signal, then stop");
+  option("--warn-signal", warn_signal_, "the warning: TERM, USR1, INT, …");
+  option("--warn-ahead", warn_ahead_, "how long before the limit to warn (60s)");
+  app.add_flag("--hold", hold_, word("keep the device while any process of the job lives"))
+      ->group(life);
+  option("--linger", linger_,
+         "keep the device this long after the job's last process has let go of it (60s)");
+}
+
+Result<RunOptions> RunFlags::options(const Context& context,
+                                     const std::vector<std::string>& command) const {
+  RunOptions options;
+  options.command = command;
+  if (auto filled = fill_request(options); !filled) {
+    return std::unexpected(std::move(filled).error());
+  }
+  if (auto filled = fill_times(options); !filled) return std::unexpected(std::move(filled).error());
+  options.visible_format = uuids_ ? VisibleFormat::uuids : VisibleFormat::indices;
+  options.environment = context.environment();
+  options.working_directory = read_link("/proc/self/cwd").value_or("");
+  options.state_directory = context.state_directory().value_or("");
+  options.detach = detach_;
+  if (!log_.empty()) options.log = log_;
+  options.hold = hold_;
+  return options;
+}
+
+Result<void> RunFlags::fill_request(RunOptions& options) const {
+  auto request = request_.request();
+  if (!request) return std::unexpected(std::move(request).error());
+  options.request = std::move(*request);
+  auto wait = request_.wait(std::chrono::milliseconds(0));
+  if (!wait) return std::unexpected(std::move(wait).error());
+  options.wait = *wait;
+  auto or_cpu = request_.or_cpu();
+  if (!or_cpu) return std::unexpected(std::move(or_cpu).error());
+  if (or_cpu->has_value()) {
+    options.where = RunWhere::gpu_or_cpu;
+    options.cpu_after = **or_cpu;
+  }
+  if (request_.cpu()) options.where = RunWhere::cpu;
+  return {};
+}
+
+Result<void> RunFlags::fill_times(RunOptions& options) const {
+  if (auto taken = take_duration(time_, "--time", options.time_limit); !taken) return taken;
+  if (auto taken = take_duration(warn_ahead_, "--warn-ahead", options.warning_ahead); !taken) {
+    return taken;
+  }
+  if (auto taken = take_duration(linger_, "--linger", options.linger); !taken) return taken;
+  if (warn_signal_.empty()) return {};
+  const auto signal = signal_by_name(warn_signal_);
+  if (!signal) {
+    return fail(ErrorCode::invalid,
+                trf("--warn-signal: there is no signal \"{}\"; write TERM, INT, HUP, USR1 or USR2",
+                    printable(warn_signal_)));
+  }
+  options.warning_signal = *signal;
+  return {};
+}
+
+}  // namespace berth

@@ -1,0 +1,38 @@
+#pragma once
+// The options of `berth run`, and the RunOptions they make.
+
+#include <string>
+#include <vector>
+
+#include "app/request_options.h"
+#include "app/verb.h"
+#include "run/run.h"
+
+namespace berth {
+
+class RunFlags {
+ public:
+  void declare(CLI::App& app);
+
+  /// Everything but the inherited limits. The error names the option.
+  [[nodiscard]] Result<RunOptions> options(const Context& context,
+                                           const std::vector<std::string>& command) const;
+
+  [[nodiscard]] bool dry_run() const { return request_.dry_run(); }
+  [[nodiscard]] bool json() const { return json_; }
+  [[nodiscard]] bool quiet() const { return quiet_; }
+
+ private:
+  [[nodiscard]] Result<void> fill_request(RunOptions& options) const;
+  [[nodiscard]] Result<void> fill_times(RunOptions& options) const;
+
+  RequestOptions request_;
+  std::string log_, time_, warn_signal_, warn_ahead_, linger_;
+  bool json_ = false;
+  bool uuids_ = false;
+  bool detach_ = false;
+  bool hold_ = false;
+  bool quiet_ = false;
+};
+
+}  // namespace berth

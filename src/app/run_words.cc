@@ -1,0 +1,120 @@
+#include "app/run_words.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "app/verb.h"
+#include "base/text.h"
+#include "base/tr.h"
+#include "view/placement_text.h"
+#include "view/run_start_text.h"
+#include "view/runs_text.h"
+
+namespace berth {
+
+namespace {
+
+void to_stderr(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
+/// The record of a run that has just ended; where it could not be written, what is known of it.
+RunRecord record_of(const RunFinished& finished) {
+  if (finished.recorded) {
+    auto record = read_run(finished.started.directory);
+    if (record && record->end) return std::move(*record);
+  }
+  RunRecord known;
+  known.manifest.id = finished.started.id;
+  known.manifest.cpu_only = finished.started.cpu_only;
+  known.manifest.given = finished.started.snapshot;
+  std::erase_if(known.manifest.given.devices, [&](const Device& device) {
+    return std::none_of(finished.started.devices.begin(), finished.started.devices.end(),
+                        [&](const Choice& choice) { return choice.device == device.id; });
+  });
+  for (const Choice& choice : finished.started.devices) {
+    known.manifest.promised.push_back(choice.promised);
+  }
+  known.state = RunState::ended;
+  known.end = RunEnd{.at = {known.manifest.started.unix_ms + finished.lasted.count()},
+                     .exit = finished.exit,
+                     .because = finished.because,
+                     .released = std::nullopt,
+                     .cpu_ms = std::nullopt,
+                     .summary = finished.summary};
+  return known;
+}
+
+void say_what_to_do(const RunOptions& options, const NotAcquired& refusal) {
+  switch (refusal.why) {
+    case NotAcquired::Why::none_free:
+      complain(
+          tr("no device is free for this job; --wait waits in the queue, --or-cpu runs it "
+             "on the CPU"));
+      return;
+    case NotAcquired::Why::never_possible:
+      complain(tr("this machine can never give what was asked for, whoever leaves"));
+      return;
+    case NotAcquired::Why::timed_out:
+      complain(trf("no device came within {}",
+                   short_duration(options.wait.value_or(std::chrono::milliseconds(0)))));
+      return;
+    case NotAcquired::Why::interrupted:
+      return;
+  }
+}
+
+}  // namespace
+
+void WaitingTeller::operator()(const WaitingNews& news) {
+  if (context_.stderr_is_terminal()) {
+    // Who is in the way is said once in full; after that one line keeps itself up to date.
+    if (last_.empty()) to_stderr(render_refusals(news.placement, news.snapshot, context_.err()));
+    last_ = render_waiting_line(news, context_.err());
+    to_stderr("\r" + last_ + std::string(clear_to_end_of_line()));
+    return;
+  }
+  std::string notice = render_waiting_notice(news, context_.err());
+  if (notice == last_) return;
+  to_stderr(notice);
+  last_ = std::move(notice);
+}
+
+void WaitingTeller::finish() {
+  if (!last_.empty() && context_.stderr_is_terminal()) {
+    to_stderr("\r" + std::string(clear_to_end_of_line()));
+  }
+  last_.clear();
+}
+
+RunCallbacks words_of_a_run(const Context& context, WaitingTeller& teller, Talk talk) {
+  const bool quiet = talk == Talk::quiet;
+  RunCallbacks words;
+  words.on_waiting = [&](const WaitingNews& news) { teller(news); };
+  words.on_cpu_fallback = [&context, &teller, quiet](const NotAcquired& refusal) {
+    teller.finish();
+    if (quiet) return;
+    to_stderr(render_refusals(refusal.placement, refusal.snapshot, context.err()));
+    complain(tr("no device: running on the CPU, as --or-cpu says"));
+  };
+  words.on_started = [&context, &teller, quiet](const RunStarted& started) {
+    teller.finish();
+    if (quiet) return;
+    to_stderr(render_started({.id = started.id,
+                              .cpu_only = started.cpu_only,
+                              .devices = started.devices,
+                              .simulated = started.snapshot.simulated,
+                              .waited = started.waited},
+                             context.err()));
+  };
+  words.on_finished = [&context, quiet](const RunFinished& finished) {
+    if (!quiet) to_stderr(render_end_line(record_of(finished), context.err()));
+  };
+  words.say = [](std::string_view sentence) { complain(sentence); };
+  return words;
+}
+
+void say_refusal(const Context& context, const RunOptions& options, const NotAcquired& refusal) {
+  to_stderr(render_refusals(refusal.placement, refusal.snapshot, context.err()));
+  say_what_to_do(options, refusal);
+}
+
+}  // namespace berth

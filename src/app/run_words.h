@@ -1,0 +1,33 @@
+#pragma once
+// What `berth run` says on stderr while a job waits, starts and ends. The job's own output is never
+// touched.
+
+#include <string>
+
+#include "app/context.h"
+#include "run/run.h"
+
+namespace berth {
+
+/// Tells somebody who waits: one line that updates on a terminal, a line per change in a pipe.
+class WaitingTeller {
+ public:
+  explicit WaitingTeller(const Context& context) : context_(context) {}
+  void operator()(const WaitingNews& news);
+  /// Takes the line away before anything else is printed.
+  void finish();
+
+ private:
+  const Context& context_;
+  std::string last_;
+};
+
+enum class Talk { normal, quiet };
+
+/// The callbacks of run_job. References outlive the call.
+[[nodiscard]] RunCallbacks words_of_a_run(const Context& context, WaitingTeller& teller, Talk talk);
+
+/// Why nothing was got, device by device, and what to do about it.
+void say_refusal(const Context& context, const RunOptions& options, const NotAcquired& refusal);
+
+}  // namespace berth

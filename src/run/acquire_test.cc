@@ -1,0 +1,294 @@
+#include "run/acquire.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "run/turn.h"
+#include "snapshot/builder.h"
+
+namespace berth {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+using namespace literals;
+
+/// The clock does what the other processes of the machine would do meanwhile.
+class BusyClock final : public Clock {
+ public:
+  [[nodiscard]] Instant now() const override { return clock_.now(); }
+  [[nodiscard]] WallTime wall_now() const override { return clock_.wall_now(); }
+  void wait_until(Instant deadline) override {
+    clock_.wait_until(deadline);
+    if (meanwhile) meanwhile();
+  }
+  void advance(Duration by) { clock_.advance(by); }
+  void set_wall(WallTime to) { clock_.set_wall(to); }
+  std::function<void()> meanwhile;
+
+ private:
+  FakeClock clock_;
+};
+
+class AcquireTest : public testing::Test {
+ protected:
+  AcquireTest() : ledger_(make_ledger()) {}
+  ~AcquireTest() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+
+  Ledger make_ledger() {
+    std::string name = testing::TempDir() + "berth-acquire-XXXXXX";
+    folder_ = ::mkdtemp(name.data());
+    auto ledger =
+        Ledger::open({.directory = folder_ + "/l", .kind = LedgerPlace::Kind::named}, clock_);
+    EXPECT_TRUE(ledger) << ledger.error().message();
+    return *std::move(ledger);
+  }
+
+  std::variant<Acquired, NotAcquired> get(int devices,
+                                          std::optional<milliseconds> wait = milliseconds(0)) {
+    options_.request.devices = devices;
+    options_.wait = wait;
+    auto answer = acquire(ledger_, look_, clock_, options_);
+    EXPECT_TRUE(answer) << answer.error().message();
+    if (!answer) return NotAcquired{};
+    return *std::move(answer);
+  }
+  Acquired must_get(int devices, std::optional<milliseconds> wait = milliseconds(0)) {
+    auto answer = get(devices, wait);
+    EXPECT_TRUE(std::holds_alternative<Acquired>(answer));
+    return std::get<Acquired>(std::move(answer));
+  }
+  /// Somebody else's place in the queue.
+  Ticket waiter(const Request& request) {
+    const auto lock = ledger_.lock(seconds(1));
+    return *ledger_.queue(*lock, {.command = "other",
+                                  .request = to_json(request),
+                                  .devices = {DeviceId("A"), DeviceId("B")}});
+  }
+  static std::vector<std::string> names(const Placement& placement) {
+    std::vector<std::string> names;
+    for (const Choice& choice : placement.chosen) names.push_back(choice.device.text());
+    return names;
+  }
+
+  std::string folder_;
+  BusyClock clock_;
+  Ledger ledger_;
+  Snapshot machine_ = SnapshotBuilder().gpu("A", 80_GiB).gpu("B", 80_GiB).build();
+  Look look_ = [this] { return Result<Snapshot>(machine_); };
+  AcquireOptions options_{.run = "r1", .command = "python a.py"};
+};
+
+TEST_F(AcquireTest, GivesFreeDevicesAtOnce) {
+  const Acquired got = must_get(2);
+  EXPECT_THAT(names(got.placement), ElementsAre("A", "B"));
+  const auto view = ledger_.read();
+  ASSERT_THAT(view->claims, SizeIs(1));
+  EXPECT_THAT(view->claims[0].devices, SizeIs(2));
+  EXPECT_EQ(view->claims[0].command, "python a.py");
+}
+
+TEST_F(AcquireTest, NeverGivesADeviceTwice) {
+  const Acquired first = must_get(1);
+  const Acquired second = must_get(1);
+  EXPECT_NE(names(first.placement), names(second.placement));
+  const auto third = get(1);
+  ASSERT_TRUE(std::holds_alternative<NotAcquired>(third));
+  EXPECT_EQ(std::get<NotAcquired>(third).why, NotAcquired::Why::none_free);
+  EXPECT_THAT(std::get<NotAcquired>(third).placement.refused, SizeIs(2));
+  EXPECT_THAT(ledger_.read()->waiters, IsEmpty()) << "who does not wait leaves no ticket";
+}
+
+TEST_F(AcquireTest, TakesAllOrNothing) {
+  const Acquired first = must_get(1);
+  EXPECT_TRUE(std::holds_alternative<NotAcquired>(get(2)));
+  EXPECT_THAT(ledger_.read()->claims, SizeIs(1));
+}
+
+TEST_F(AcquireTest, DoesNotWaitForWhatCanNeverBe) {
+  const auto answer = get(3, std::nullopt);
+  ASSERT_TRUE(std::holds_alternative<NotAcquired>(answer));
+  EXPECT_EQ(std::get<NotAcquired>(answer).why, NotAcquired::Why::never_possible);
+}
+
+TEST_F(AcquireTest, WaitsUntilALeaseEnds) {
+  Acquired first = must_get(2);
+  const Instant before = clock_.now();
+  clock_.meanwhile = [&] {
+    if (clock_.now() - before > seconds(60)) static_cast<void>(first.lease.end(ledger_));
+  };
+  const Acquired got = must_get(1, std::nullopt);
+  EXPECT_GE(got.waited, seconds(60));
+  EXPECT_LE(got.waited, seconds(63));
+  EXPECT_THAT(ledger_.read()->waiters, IsEmpty());
+}
+
+TEST_F(AcquireTest, HoldsNothingWhileItWaits) {
+  const Acquired first = must_get(1);
+  std::size_t most = 0;
+  clock_.meanwhile = [&] { most = std::max(most, ledger_.read()->claims.size()); };
+  EXPECT_TRUE(std::holds_alternative<NotAcquired>(get(2, seconds(10))));
+  EXPECT_EQ(most, 1U);
+}
+
+TEST_F(AcquireTest, GivesUpWhenItsTimeIsOver) {
+  const Acquired first = must_get(2);
+  const Instant before = clock_.now();
+  const auto answer = get(1, minutes(3));
+  ASSERT_TRUE(std::holds_alternative<NotAcquired>(answer));
+  EXPECT_EQ(std::get<NotAcquired>(answer).why, NotAcquired::Why::timed_out);
+  EXPECT_EQ(clock_.now() - before, minutes(3));
+  EXPECT_THAT(ledger_.read()->waiters, IsEmpty());
+}
+
+TEST_F(AcquireTest, WaitsAsLongWhenTheDateIsSet) {
+  const Acquired first = must_get(2);
+  const Instant before = clock_.now();
+  clock_.meanwhile = [&] { clock_.set_wall({clock_.wall_now().unix_ms - 86'400'000}); };
+  EXPECT_TRUE(std::holds_alternative<NotAcquired>(get(1, minutes(1))));
+  EXPECT_EQ(clock_.now() - before, minutes(1));
+}
+
+TEST_F(AcquireTest, EndsWhenInterrupted) {
+  const Acquired first = must_get(2);
+  int asked = 0;
+  options_.interrupted = [&] { return ++asked > 5; };
+  const auto answer = get(1, std::nullopt);
+  ASSERT_TRUE(std::holds_alternative<NotAcquired>(answer));
+  EXPECT_EQ(std::get<NotAcquired>(answer).why, NotAcquired::Why::interrupted);
+  EXPECT_THAT(ledger_.read()->waiters, IsEmpty());
+}
+
+TEST_F(AcquireTest, TellsNewsOnlyWhenSomethingChanged) {
+  Acquired first = must_get(1);
+  Acquired second = must_get(1);
+  std::vector<WaitingNews> news;
+  options_.on_news = [&](const WaitingNews& told) { news.push_back(told); };
+  const Instant before = clock_.now();
+  clock_.meanwhile = [&] {
+    if (clock_.now() - before > seconds(30)) static_cast<void>(first.lease.end(ledger_));
+  };
+  EXPECT_TRUE(std::holds_alternative<NotAcquired>(get(2, minutes(2))));
+  ASSERT_THAT(news, SizeIs(2)) << "at first, and when one of the two came free";
+  EXPECT_EQ(news[0].position, 1);
+  EXPECT_THAT(news[0].placement.refused, SizeIs(2));
+  EXPECT_EQ(news[0].left, minutes(2));
+  EXPECT_THAT(news[1].placement.available, SizeIs(1));
+}
+
+TEST_F(AcquireTest, LeavesAnEarlierWaiterItsDevice) {
+  Ticket earlier = waiter({.devices = 2});
+  EXPECT_TRUE(std::holds_alternative<NotAcquired>(get(1))) << "a fresh arrival respects the queue";
+}
+
+TEST_F(AcquireTest, IsNotBlockedByAWaiterThatCannotUseWhatIsFree) {
+  const Ticket earlier = waiter({.only = {{"B"}}});
+  const Acquired got = must_get(1);
+  EXPECT_THAT(names(got.placement), ElementsAre("A"));
+}
+
+TEST_F(AcquireTest, PassesOverAStoppedHeadWithinFiveSeconds) {
+  const Ticket stopped = waiter({.devices = 2});  // never beats again
+  const Acquired got = must_get(1, minutes(10));
+  EXPECT_LE(got.waited, seconds(5));
+  EXPECT_THAT(ledger_.read()->waiters, SizeIs(1)) << "the stopped one keeps its place";
+}
+
+TEST_F(AcquireTest, PassesOverAHeadThatIsAwakeAndDoesNotTakeItsTurn) {
+  Ticket idle = waiter({.devices = 2});
+  clock_.meanwhile = [&] { static_cast<void>(idle.beat(clock_.now())); };
+  const Acquired got = must_get(1, minutes(10));
+  EXPECT_LE(got.waited, seconds(5));
+  EXPECT_GE(got.waited, seconds(4)) << "not before it had its chance";
+}
+
+TEST_F(AcquireTest, GathersDevicesAtTheHeadForABoundedTime) {
+  const Acquired first = must_get(1);  // for ever
+  bool gathered = false;
+  std::optional<Instant> released;
+  const Instant before = clock_.now();
+  clock_.meanwhile = [&] {
+    const auto waiters = ledger_.read()->waiters;
+    if (waiters.empty()) return;
+    if (!waiters[0].gathered.empty()) gathered = true;
+    if (gathered && waiters[0].gathered.empty() && !released) released = clock_.now();
+  };
+  EXPECT_TRUE(std::holds_alternative<NotAcquired>(get(2, minutes(15))));
+  EXPECT_TRUE(gathered);
+  ASSERT_TRUE(released);
+  EXPECT_LE(*released - before, gather_limit + seconds(5));
+}
+
+TEST_F(AcquireTest, SaysThatItCannotUseWhatIsFree) {
+  options_.request.only = {{"A"}};
+  const Acquired first = must_get(1);
+  bool passed = false;
+  clock_.meanwhile = [&] {
+    const auto view = ledger_.read();
+    if (!view->states.empty()) passed = passed || view->states[0].passed;
+  };
+  EXPECT_TRUE(std::holds_alternative<NotAcquired>(get(1, seconds(10))));
+  EXPECT_TRUE(passed) << "B is free and others may have it";
+}
+
+TEST_F(AcquireTest, WatchesADeviceWithoutHistoryForAsLongAsAsked) {
+  machine_ = SnapshotBuilder()
+                 .gpu("A", 80_GiB)
+                 .used(1_GiB)
+                 .process(4711, "ann", 1_GiB)
+                 .with([](Device& device) { device.utilization_history = Absent::unsupported; })
+                 .build();
+  options_.request.memory = 10_GiB;  // beside ann's, which is quiet now
+  options_.request.idle_for = Milliseconds(20'000);
+  const Acquired got = must_get(1, minutes(5));
+  EXPECT_GE(got.waited, seconds(20));
+  EXPECT_LE(got.waited, seconds(23));
+}
+
+TEST_F(AcquireTest, ReportsAMachineThatCannotBeLookedAt) {
+  const Look broken = [] { return Result<Snapshot>(fail(ErrorCode::io, "no such scenario")); };
+  EXPECT_FALSE(acquire(ledger_, broken, clock_, options_));
+}
+
+TEST(Turn, SleepsLongerTheFurtherBack) {
+  EXPECT_EQ(sleep_between_asking(4, 0, seconds(1)), sleep_step);
+  EXPECT_LT(sleep_between_asking(8, 0, seconds(1)), sleep_between_asking(20, 0, seconds(1)));
+  EXPECT_EQ(sleep_between_asking(500, 0, seconds(1)), longest_pause);
+}
+
+TEST(Turn, WakesBeforeAFastQueueReachesIt) {
+  EXPECT_EQ(sleep_between_asking(104, 100, seconds(1)), milliseconds(500));
+  EXPECT_EQ(sleep_between_asking(5, 100, seconds(1)), shortest_sleep);
+}
+
+TEST(Turn, TellsOthersTheInheritedListOfDevices) {
+  const Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).gpu("B", 80_GiB).build();
+  const PlaceLimits only_b{.visible = {{DeviceId("B")}}};
+  EXPECT_EQ(as_others_see({}, {}, host), Request{});
+  EXPECT_THAT(as_others_see({}, only_b, host).only, ElementsAre(DevicePattern{"B"}));
+  EXPECT_THAT(as_others_see({.only = {{"A"}}}, only_b, host).only, SizeIs(1));
+}
+
+TEST(Turn, GathersWhatIsFreeFirstAndThenWhatTheFewestHold) {
+  Placement placement;
+  placement.available.push_back({.device = DeviceId("free")});
+  placement.refused.push_back(
+      {.device = DeviceId("crowded"), .rule = Rule::leased, .holders = {{}, {}}});
+  placement.refused.push_back({.device = DeviceId("one"), .rule = Rule::leased, .holders = {{}}});
+  placement.refused.push_back({.device = DeviceId("strangers"), .rule = Rule::in_use});
+  EXPECT_THAT(worth_gathering(placement, {.devices = 2}),
+              ElementsAre(DeviceId("free"), DeviceId("one")));
+  EXPECT_THAT(worth_gathering(placement, {.devices = 8}), SizeIs(3));
+}
+
+}  // namespace
+}  // namespace berth
