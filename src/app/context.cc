@@ -92,8 +92,10 @@ void Context::apply(const GlobalOptions& options) {
   out_.utc_offset = err_.utc_offset = local_offset(clock_.wall_now());
   err_.width = terminal_width(STDERR_FILENO, variable("COLUMNS"));
 
-  const std::string sim = options.sim.empty() ? variable("BERTH_SIM").value_or("") : options.sim;
-  if (!sim.empty()) sources_.simulated = sim;
+  std::string sim = options.sim;
+  // What was typed counts for more than the environment.
+  if (sim.empty() && options.replay.empty()) sim = variable("BERTH_SIM").value_or("");
+  sources_.simulated = sim.empty() ? std::nullopt : std::optional(sim);
   if (!options.replay.empty()) sources_.replay = options.replay;
 }
 

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "app/context.h"
+#include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "place/visible_devices.h"
@@ -129,6 +130,9 @@ Result<PlaceLimits> inherited_limits(const Context& context, const Snapshot& sna
       variable, order == "PCI_BUS_ID" ? DeviceOrder::pci_bus_id : DeviceOrder::fastest_first,
       snapshot);
   if (!visible) return std::unexpected(std::move(visible).error());
+  for (const std::string& remark : visible->remarks) {
+    complain(trf("CUDA_VISIBLE_DEVICES: {}", remark));
+  }
   limits.visible = std::move(visible->devices);
   return limits;
 }

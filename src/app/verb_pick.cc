@@ -4,6 +4,7 @@
 
 #include "app/request_options.h"
 #include "app/verb.h"
+#include "base/text.h"
 #include "base/tr.h"
 #include "place/visible_devices.h"
 #include "view/placement_text.h"
@@ -65,6 +66,7 @@ class PickVerb final : public Verb {
     if (json_ || format_ == "json") set_language(Language::english);
     const auto request = request_.request();
     if (!request) return report(request.error(), exit_code::usage);
+    if (const auto mistake = mistake_in_patience()) return report(*mistake, exit_code::usage);
     const auto snapshot = context.look(Depth::state);
     if (!snapshot) return report(snapshot.error());
     auto limits = inherited_limits(context, *snapshot);
@@ -75,6 +77,13 @@ class PickVerb final : public Verb {
   }
 
  private:
+  /// pick never waits, but a line that is later given to run must be right.
+  [[nodiscard]] std::optional<Error> mistake_in_patience() const {
+    if (auto wait = request_.wait(std::nullopt); !wait) return std::move(wait).error();
+    if (auto or_cpu = request_.or_cpu(); !or_cpu) return std::move(or_cpu).error();
+    return std::nullopt;
+  }
+
   int answer(const Context& context, const Placement& placement, const Request& request,
              const Snapshot& snapshot) const {
     const std::string format = json_ ? "json" : format_;
@@ -89,6 +98,7 @@ class PickVerb final : public Verb {
     const auto text = in_format(format, placement, request, snapshot);
     if (!text) return report(text.error());
     print(*text);
+    if (snapshot.simulated) complain(trf("SIMULATED: {}", printable(*snapshot.simulated)));
     complain(
         tr("picked, not claimed: another job may take it first; berth run claims what it picks"));
     return exit_code::ok;

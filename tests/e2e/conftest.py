@@ -1,16 +1,75 @@
 """What the end-to-end tests share: the program as a user starts it, on a machine of its own.
 
 Every test gets a ledger, a state directory and a home below its own temporary directory, so nothing
-of the machine it runs on is seen or touched. BERTH_BIN names the binary."""
+of the machine it runs on is seen or touched. BERTH (or BERTH_BIN) names the binary, BERTH_BUILD the
+build directory with the fake driver libraries."""
 
+import copy
+import fcntl
+import json
 import os
 import pathlib
+import pty
+import re
+import select
+import signal
+import struct
 import subprocess
+import termios
+import time
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BERTH = os.environ.get("BERTH_BIN", str(ROOT / "build/release/berth"))
+BUILD = pathlib.Path(os.environ.get("BERTH_BUILD", ROOT / "build/release"))
+BERTH = os.environ.get("BERTH_BIN") or os.environ.get("BERTH") or str(BUILD / "berth")
+
+
+def wait_until(condition, what, timeout=10.0):
+    """Polls `condition` and returns its first true value; fails naming `what` was awaited."""
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.01)
+    pytest.fail(f"not within {timeout} s: {what}")
+
+
+def fake_library(symbols="all"):
+    """The fake libnvidia-ml.so.1 that exports what the driver `symbols` exports."""
+    return BUILD / "fakes/nvml" / symbols / "libnvidia-ml.so.1"
+
+
+class Terminal:
+    """A pseudo-terminal of a given size, with what the program on it has printed."""
+
+    def __init__(self, columns, rows=50):
+        self.master, self.slave = pty.openpty()
+        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.output = b""
+
+    def settings(self):
+        return termios.tcgetattr(self.slave)
+
+    def read(self, timeout=0.01):
+        while select.select([self.master], [], [], timeout)[0]:
+            try:
+                block = os.read(self.master, 65536)
+            except OSError:
+                break
+            if not block:
+                break
+            self.output += block
+            timeout = 0
+        return self.output
+
+    def type(self, text):
+        os.write(self.master, text)
+
+    def close(self):
+        os.close(self.master)
+        os.close(self.slave)
 
 
 class Machine:
@@ -32,20 +91,141 @@ class Machine:
     def command(self, *words):
         return [BERTH, *map(str, words)]
 
+    def environment(self, changes):
+        env = self.env | changes
+        return {name: value for name, value in env.items() if value is not None}
+
     def run(self, *words, timeout=30, **kwargs):
-        env = self.env | kwargs.pop("env", {})
-        env = {name: value for name, value in env.items() if value is not None}
-        kwargs.setdefault("stdin", subprocess.DEVNULL)
+        env = self.environment(kwargs.pop("env", {}))
+        if "stdin" not in kwargs and "input" not in kwargs:
+            kwargs["stdin"] = subprocess.DEVNULL
         return subprocess.run(
             self.command(*words), env=env, timeout=timeout, text=True, capture_output=True, **kwargs
         )
 
     def start(self, *words, **kwargs):
-        env = self.env | kwargs.pop("env", {})
+        env = self.environment(kwargs.pop("env", {}))
         kwargs.setdefault("stdin", subprocess.DEVNULL)
         kwargs.setdefault("stdout", subprocess.PIPE)
         kwargs.setdefault("stderr", subprocess.PIPE)
         return subprocess.Popen(self.command(*words), env=env, text=True, **kwargs)
+
+    def start_on(self, terminal, *words, env=None):
+        """Starts it as the session leader of `terminal`, so that Ctrl-C typed there arrives."""
+
+        def make_controlling():
+            os.setsid()
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+        return subprocess.Popen(
+            self.command(*words),
+            env=self.environment(env or {}),
+            stdin=terminal.slave,
+            stdout=terminal.slave,
+            stderr=terminal.slave,
+            preexec_fn=make_controlling,
+        )
+
+    def on_terminal(self, columns, *words, env=None, timeout=20):
+        """(exit code, text as printed) of a run on a terminal `columns` wide."""
+        terminal = Terminal(columns)
+        try:
+            process = self.start_on(terminal, *words, env=env)
+            deadline = time.monotonic() + timeout
+            while process.poll() is None:
+                terminal.read()
+                if time.monotonic() > deadline:
+                    process.kill()
+                    process.wait()
+                    pytest.fail(f"{words} did not end in {timeout} s: {terminal.output!r}")
+            terminal.read()
+            return process.returncode, terminal.output.decode(errors="surrogateescape")
+        finally:
+            terminal.close()
+
+
+class FakeDriver(Machine):
+    """A machine whose devices are seen through the fake libnvidia-ml.so.1, by dlopen."""
+
+    def __init__(self, directory, snapshot=None, symbols="all", faults=None):
+        super().__init__(directory, sim=None)
+        self.env["BERTH_NVML"] = str(fake_library(symbols))
+        if not fake_library(symbols).exists():
+            pytest.fail(f"{fake_library(symbols)} is missing: ninja fake_nvml")
+        if snapshot is not None:
+            played = directory / "played.json"
+            played.write_text(json.dumps(snapshot), encoding="utf-8")
+            self.env["BERTH_FAKE_NVML"] = str(played)
+        if faults:
+            self.env["BERTH_FAKE_NVML_FAULTS"] = faults
+
+    def status_json(self, *words):
+        done = self.run("status", "--json", *words)
+        assert done.stdout, f"no JSON on stdout; exit {done.returncode}, stderr: {done.stderr}"
+        return json.loads(done.stdout)
+
+
+_scenarios = {}
+
+
+def scenario(name):
+    """The snapshot of a built-in scenario, as a fresh copy."""
+    if name not in _scenarios:
+        done = subprocess.run(
+            [BERTH, "status", "--json", "--sim", name],
+            env={"PATH": os.environ["PATH"], "BERTH_LEDGER": "/nonexistent/ledger"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        _scenarios[name] = json.loads(done.stdout)
+    return copy.deepcopy(_scenarios[name])
+
+
+def many_devices(count):
+    """A machine with `count` equal cards that do nothing."""
+    snapshot = scenario("server-8xh100")
+    model = next(d for d in snapshot["devices"] if d["index"] == 7)
+    snapshot["gpu_processes"], snapshot["processes"] = [], []
+    snapshot["devices"] = []
+    for index in range(count):
+        uuid = f"GPU-{index:08x}-0000-4000-8000-000000000000"
+        address = f"00000000:{index + 1:02x}:00.0"
+        snapshot["devices"].append(
+            model
+            | {"index": index, "id": uuid, "uuid": uuid, "pci_address": address}
+            | {"minor_number": index}
+        )
+    return snapshot
+
+
+ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]")
+
+
+def without_escapes(text):
+    return ESCAPE.sub("", text).replace("\r", "")
+
+
+def children(pid):
+    """Pids whose parent is `pid`."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        try:
+            stat = pathlib.Path("/proc", entry, "stat").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            continue
+        if int(stat.rpartition(")")[2].split()[1]) == pid:
+            found.append(int(entry))
+    return found
+
+
+def end(process):
+    """Ends a process that a test started, whatever became of the test."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGKILL)
+    process.wait()
 
 
 @pytest.fixture
@@ -57,6 +237,12 @@ def machine(tmp_path):
 def machine_of(tmp_path):
     """machine_of("desktop"), machine_of(None) for the real one."""
     return lambda sim: Machine(tmp_path, sim)
+
+
+@pytest.fixture
+def driver_of(tmp_path):
+    """driver_of(snapshot, symbols=…, faults=…): a machine behind the fake driver library."""
+    return lambda snapshot=None, **how: FakeDriver(tmp_path, snapshot, **how)
 
 
 @pytest.fixture

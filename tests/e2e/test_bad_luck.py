@@ -1,0 +1,467 @@
+"""Bad input and bad luck: a clear message with what to do next, a documented exit code, in time."""
+
+import fcntl
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+from conftest import (
+    BERTH,
+    Terminal,
+    children,
+    end,
+    many_devices,
+    scenario,
+    wait_until,
+    without_escapes,
+)
+
+PATIENCE_S = 3.0
+
+
+def assert_explained(done, *parts, code=None):
+    """A message of ours with these parts, no crash, and the exit code."""
+    text = " ".join((done.stdout + done.stderr).split())
+    for part in parts:
+        assert part in text, f"{part!r} is not said in: {done.stdout}{done.stderr}"
+    assert done.returncode >= 0, f"ended by signal {-done.returncode}"
+    if code is not None:
+        assert done.returncode == code, f"exit {done.returncode}: {text}"
+
+
+# --- the driver -----------------------------------------------------------------------------------
+
+
+def test_no_library_is_said_with_what_to_do(machine_of):
+    done = machine_of(None).run(env={"BERTH_NVML": "/nonexistent/libnvidia-ml.so.1"})
+    assert_explained(done, "No GPU found", "/nonexistent/libnvidia-ml.so.1", "berth demo", code=1)
+
+
+def test_a_library_that_is_none_is_said(machine_of, tmp_path):
+    junk = tmp_path / "junk.so"
+    junk.write_bytes(b"not an ELF file")
+    done = machine_of(None).run(env={"BERTH_NVML": str(junk)})
+    assert_explained(done, "file too short", code=1)
+
+
+@pytest.mark.parametrize(
+    ("code", "meaning", "remedy"),
+    [
+        (9, "Driver Not Loaded", "modprobe nvidia"),
+        (4, "Insufficient Permissions", "/dev/nvidia"),
+        (18, "version mismatch", "reboot"),
+        (999, "Unknown Error", "kernel log"),
+    ],
+)
+def test_a_driver_that_does_not_start_says_why_and_what_to_do(driver_of, code, meaning, remedy):
+    done = driver_of(many_devices(1), faults=f"nvmlInit_v2={code};nvmlInit={code}").run()
+    assert_explained(done, meaning, remedy, code=1)
+
+
+def test_no_devices_is_an_answer(driver_of):
+    snapshot = many_devices(0)
+    snapshot["sources"] = []
+    done = driver_of(snapshot).run()
+    assert_explained(done, "No GPU found", code=1)
+    picked = driver_of(snapshot).run("pick")
+    assert picked.returncode == 124, picked.stderr
+
+
+def test_64_devices_are_all_seen_and_the_last_can_be_picked(driver_of):
+    driver = driver_of(many_devices(64))
+    begin = time.monotonic()
+    seen = driver.status_json()["devices"]
+    assert [d["index"] for d in seen] == list(range(64))
+    assert driver.run("pick", "--only", "63").stdout == "63\n"
+    assert driver.run("pick", "-n", "64").stdout.count(",") == 63
+    assert time.monotonic() - begin < PATIENCE_S
+
+
+def test_a_device_lost_half_way_spoils_only_what_it_did_not_tell(driver_of):
+    driver = driver_of(many_devices(3), faults="nvmlDeviceGetTemperature@1=15;nvmlDeviceGetTemperatureV@1=15")
+    seen = driver.status_json()
+    assert len(seen["devices"]) == 3
+    whole = [d for d in seen["devices"] if d["index"] != 1]
+    assert all(d["temperature_celsius"] is not None for d in whole)
+    assert "GPU 1" in driver.run().stdout
+
+
+def run_within(machine, *words, patience=PATIENCE_S, **kwargs):
+    begin = time.monotonic()
+    done = machine.run(*words, **kwargs)
+    took = time.monotonic() - begin
+    assert took < patience, f"{words} took {took:.2f} s"
+    return done
+
+
+def test_a_call_that_hangs_costs_only_its_device(driver_of):
+    driver = driver_of(many_devices(4), faults="nvmlDeviceGetPowerUsage@2=hang;nvmlDeviceGetName@2=hang")
+    done = run_within(driver, "status")
+    assert_explained(done, "GPU 2", "no answer", code=0)
+    rows = [line for line in done.stdout.splitlines() if re.match(r"  [0-3] ", line)]
+    assert len(rows) == 4, done.stdout
+    assert sum("free" in row for row in rows) == 3
+    picked = run_within(driver, "pick", "-n", "3")
+    assert picked.stdout == "0,1,3\n", picked.stderr
+
+
+def test_many_hanging_devices_do_not_add_up(driver_of):
+    done = run_within(driver_of(many_devices(16), faults="nvmlDeviceGetName@*=hang"), "status")
+    assert done.returncode in (0, 1)
+    assert "no answer" in " ".join(done.stdout.split())
+
+
+def test_a_library_that_hangs_while_it_starts_is_given_up(driver_of):
+    done = run_within(driver_of(many_devices(1), faults="nvmlInit_v2=hang"), "status")
+    assert_explained(done, "no answer", code=1)
+
+
+def test_nothing_is_left_of_a_probe_that_hung(driver_of):
+    """Every process with this test's own library in its environment is gone."""
+    driver = driver_of(many_devices(2), faults="nvmlDeviceGetName@1=hang")
+    driver.env["BERTH_TEST_MARK"] = mark = str(driver.directory)
+    run_within(driver, "status")
+    wait_until(lambda: not with_environment(mark), "the probe process is gone")
+
+
+def with_environment(text):
+    found = []
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit() or int(entry) == os.getpid():
+            continue
+        try:
+            if text.encode() in pathlib.Path("/proc", entry, "environ").read_bytes():
+                found.append(int(entry))
+        except OSError:
+            continue
+    return found
+
+
+class Freezer:
+    """A cgroup whose processes do not even die of SIGKILL: as one stuck in the kernel."""
+
+    def __init__(self, name):
+        self.path = pathlib.Path("/sys/fs/cgroup/freezer") / name
+        self.path.mkdir()
+
+    def freeze(self, pid):
+        (self.path / "cgroup.procs").write_text(str(pid), encoding="utf-8")
+        (self.path / "freezer.state").write_text("FROZEN", encoding="utf-8")
+
+    def thaw_and_remove(self):
+        (self.path / "freezer.state").write_text("THAWED", encoding="utf-8")
+        wait_until(lambda: not (self.path / "cgroup.procs").read_text(), "the thawed are gone")
+        self.path.rmdir()
+
+
+def test_a_probe_that_cannot_even_be_killed_holds_nobody_up(driver_of):
+    """berth has exited and been reaped within 3 s while its probe process is frozen."""
+    try:
+        freezer = Freezer(f"berth-test-{os.getpid()}")
+    except OSError as error:
+        pytest.skip(f"needs root and a cgroup v1 freezer: {error}")
+    driver = driver_of(many_devices(2), faults="nvmlDeviceGetName@1=hang")
+    begin = time.monotonic()
+    process = driver.start("status")
+    try:
+        probe = wait_until(lambda: children(process.pid), "the probe process has started", 2)[0]
+        freezer.freeze(probe)
+        out, err = process.communicate(timeout=20)
+        took = time.monotonic() - begin
+        assert took < PATIENCE_S, f"{took:.2f} s: {out}{err}"
+        assert pathlib.Path(f"/proc/{probe}").exists(), "the probe was not stuck: nothing was tested"
+        assert re.search(r"^  0 H100.*free", out, re.MULTILINE), f"{out}{err}"
+    finally:
+        end(process)
+        freezer.thaw_and_remove()
+
+
+# --- hostile text ---------------------------------------------------------------------------------
+
+
+def test_names_with_escapes_never_reach_the_terminal_raw(machine_of, tmp_path):
+    evil = "\x1b]0;owned\x07\x1b[2Jpy\nthon\u202e\x9b31m"
+    snapshot = scenario("desktop")
+    for process in snapshot["processes"]:
+        process["command"] = [evil, "\x1b[31mred"]
+        process["user"] = "ali\x1b[5mce"
+    snapshot["devices"][0]["name"] = "RTX\x1b[7m\n3070"
+    saved = tmp_path / "evil.json"
+    saved.write_text(json.dumps(snapshot), encoding="utf-8")
+    plain = machine_of(None)
+    for words in (["status"], ["pick", "-n", "2"], ["leases"]):
+        _, printed = plain.on_terminal(120, *words, "--replay", saved, env={"NO_COLOR": "1"})
+        assert "\x1b" not in printed and "\x07" not in printed, f"{words}: {printed!r}"
+        assert "\x9b" not in printed and "\u202e" not in printed, f"{words}: {printed!r}"
+    csv = plain.run("--csv", "index,name", "--replay", saved).stdout
+    assert "\x1b" not in csv
+
+
+def test_a_process_with_a_broken_name_behind_the_driver_is_shown_escaped(driver_of, tmp_path):
+    sleeper = subprocess.Popen(
+        [b"ev\xff\x1b[31mil\n", "-c", "read line"],
+        executable="/bin/sh",
+        stdin=subprocess.PIPE,
+    )
+    try:
+        played = many_devices(1)
+        played["gpu_processes"] = [
+            {"device": played["devices"][0]["id"], "pid": sleeper.pid, "type": "C", "memory_used_bytes": 1 << 30}
+        ]
+        driver = driver_of(played)
+        code, printed = driver.on_terminal(120, env={"NO_COLOR": "1"})
+        assert code == 0
+        assert "\x1b" not in printed and "il" in printed, repr(printed)
+        json.loads(driver.run("--json").stdout.encode("utf-8"))
+    finally:
+        sleeper.stdin.close()
+        sleeper.wait()
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", "null", '{"berth_snapshot": 999}', "\x00\xff", "[" * 100000]
+)
+@pytest.mark.parametrize("option", ["--replay", "--sim"])
+def test_a_file_that_is_no_snapshot_is_refused_by_name(machine_of, tmp_path, option, content):
+    broken = tmp_path / "broken.json"
+    broken.write_text(content, encoding="latin-1")
+    done = machine_of(None).run("status", option, broken)
+    assert_explained(done, "broken.json", code=1)
+
+
+@pytest.mark.parametrize("path", ["/nonexistent/x.json", "/", "/dev/null"])
+def test_an_unreadable_replay_file_is_named(machine_of, path):
+    done = machine_of(None).run("status", "--replay", path)
+    assert_explained(done, path, code=1)
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 64 KiB, read-only or full as a test wishes."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "berth-test", str(place)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if made.returncode != 0:
+        pytest.skip(f"needs root to mount a tmpfs: {made.stderr.strip()}")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_a_read_only_state_directory_stops_no_job(machine, small_disk):
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    done = machine.run("run", "--", "echo", "worked", env={"XDG_STATE_HOME": str(small_disk)})
+    assert done.stdout == "worked\n" and done.returncode == 0, done.stderr
+    assert str(small_disk) in done.stderr, f"the record that is missing is not mentioned: {done.stderr}"
+
+
+def test_a_full_state_directory_stops_no_job(machine, small_disk):
+    with open(small_disk / "filling", "wb", buffering=0) as filling:
+        try:
+            while True:
+                filling.write(b"x" * 4096)
+        except OSError:
+            pass
+    done = machine.run("run", "--", "echo", "worked", env={"XDG_STATE_HOME": str(small_disk)})
+    assert done.stdout == "worked\n" and done.returncode == 0, done.stderr
+    assert done.stderr, "nothing was said of the record"
+    assert machine.run("runs", env={"XDG_STATE_HOME": str(small_disk)}).returncode in (0, 1)
+
+
+def test_without_a_home_a_job_still_runs(machine):
+    nowhere = {"HOME": None, "XDG_STATE_HOME": None}
+    done = machine.run("run", "--", "echo", "worked", env=nowhere)
+    assert done.stdout == "worked\n" and done.returncode == 0, done.stderr
+    assert_explained(machine.run("show", env=nowhere), "HOME", code=1)
+
+
+# --- the ledger -----------------------------------------------------------------------------------
+
+
+def test_foreign_broken_and_newer_files_in_the_ledger_harm_nobody(machine):
+    assert machine.run("run", "-q", "--", "true").returncode == 0
+    ledger = machine.directory / "ledger"
+    (ledger / "README.txt").write_text("hello", encoding="utf-8")
+    (ledger / "lease-broken").write_bytes(b"\xff\x00garbage")
+    (ledger / "lease-empty").touch()
+    (ledger / "core").mkdir()
+    (ledger / "link").symlink_to("/etc/passwd")
+    os.mkfifo(ledger / "lease-pipe")
+    for words in (["status"], ["leases"], ["pick"], ["run", "-q", "--", "true"]):
+        done = run_within(machine, *words)
+        assert done.returncode == 0, f"{words}: {done.stderr}"
+    assert (ledger / "README.txt").exists(), "a stranger's file was removed"
+
+
+def test_a_lease_of_a_newer_format_is_honoured(machine, tmp_path):
+    """Line 1 is the same for all time; a live lease of a newer berth keeps its device."""
+    started = tmp_path / "started"
+    job = machine.start("run", "--", "sh", "-c", f"echo > {started}; read line", stdin=subprocess.PIPE)
+    try:
+        wait_until(started.exists, "the job has started")
+        ledger = machine.directory / "ledger"
+        [lease] = [p for p in ledger.iterdir() if p.is_file() and p.stat().st_size > 0]
+        text = lease.read_bytes()
+        first, _, rest = text.partition(b"\n")
+        newer = re.sub(rb"^(\S+) \d+", rb"\1 9", first)
+        assert newer != first, f"no format number in {first!r}"
+        with open(lease, "r+b") as file:
+            file.write(newer + b"\n" + b"\x01unknown to us\n" + rest)
+        assert machine.run("pick").stdout == "4\n", "the device of the newer lease was offered"
+        assert machine.run("leases").returncode == 0
+    finally:
+        job.communicate("\n", timeout=20)
+
+
+def test_a_ledger_that_is_a_file_is_refused(machine, tmp_path):
+    (tmp_path / "ledger").write_text("no directory", encoding="utf-8")
+    assert_explained(machine.run("run", "--", "true"), str(tmp_path / "ledger"), code=125)
+    assert_explained(machine.run("status"), str(tmp_path / "ledger"), code=0)
+
+
+def test_a_ledger_that_cannot_be_made_is_refused(machine):
+    done = machine.run("run", "--", "true", env={"BERTH_LEDGER": "/proc/ledger"})
+    assert_explained(done, "/proc/ledger", code=125)
+
+
+def test_a_ledger_on_a_read_only_disk_is_refused(machine, small_disk):
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    done = machine.run("run", "--", "true", env={"BERTH_LEDGER": str(small_disk / "ledger")})
+    assert_explained(done, str(small_disk), code=125)
+
+
+def test_a_host_lock_held_for_ever_is_reported_with_its_holder(machine):
+    assert machine.run("run", "-q", "--", "true").returncode == 0
+    with open(machine.directory / "ledger/host.lock", "rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = run_within(machine, "run", "--", "true", patience=20)
+        assert_explained(done, "host.lock", str(os.getpid()), code=125)
+        assert run_within(machine, "status").returncode == 0, "looking needs no lock"
+
+
+# --- the command line and the streams -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "part"),
+    [
+        (["frobnicate"], 2, "berth run -- frobnicate"),
+        (["--frobnicate"], 2, "--frobnicate"),
+        (["status", "3"], 2, "3 (berth status --help"),
+        (["status", "-w", "5parsec"], 2, "5parsec"),
+        (["run"], 125, "no command"),
+        (["run", "--memory", "x", "--", "true"], 125, "--memory"),
+        (["run", "--frobnicate", "--", "true"], 125, "--frobnicate"),
+        (["run", "--", "/nonexistent"], 127, "No such file"),
+        (["run", "--", "/etc/passwd"], 126, "Permission denied"),
+        (["run", "--only", "0", "--", "true"], 124, "alice"),
+        (["run", "--time", "soon", "--", "true"], 125, "soon"),
+        (["show", "nope"], 1, "nope"),
+        (["--sim", "nope"], 1, "server-8xh100"),
+        (["\x1b[31mevil"], 2, "evil"),
+    ],
+    ids=lambda value: " ".join(value).replace("\x1b", "ESC") if isinstance(value, list) else "",
+)
+def test_mistakes_on_the_command_line_have_their_exit_code(machine, words, code, part):
+    done = machine.run(*words)
+    assert_explained(done, part, code=code)
+    assert done.stderr.startswith("berth: ") or code == 124 or "berth: " in done.stderr
+    assert "\x1b" not in done.stderr
+
+
+def test_a_full_disk_behind_stdout_is_an_error(machine):
+    for words in (["status"], ["--json"], ["pick"], ["--help"], ["scenarios"]):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run(
+                machine.command(*words), env=machine.env, stdout=full, stderr=subprocess.PIPE, text=True
+            )
+        assert done.returncode == 1, f"{words}: exit {done.returncode}"
+        assert "could not be written" in done.stderr, f"{words}: {done.stderr}"
+
+
+@pytest.mark.parametrize("closed", ["0", "1", "2", "0 1 2"])
+def test_closed_streams_harm_nothing(machine, closed):
+    close = " ".join(f"{fd}<&-" if fd == "0" else f"{fd}>&-" for fd in closed.split())
+    for words in ("status", "pick", "run -q -- true"):
+        done = subprocess.run(
+            ["/bin/sh", "-c", f"exec {BERTH} {words} {close}"],
+            env=machine.env,
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=False,
+        )
+        assert done.returncode in (0, 1), f"{words} {close}: {done.returncode} {done.stderr}"
+        if "1" not in closed:
+            assert done.returncode == 0, f"{words} {close}: {done.stderr}"
+        elif not words.startswith("run"):
+            assert done.returncode == 1, f"{words} {close}: an answer nobody got is no success"
+    ledger = machine.directory / "ledger"
+    assert (ledger / "host.lock").stat().st_size == 0, "output went into the ledger's lock"
+
+
+def test_a_reader_that_goes_away_is_no_crash_report(machine):
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"{BERTH} --json | head -c 10"],
+        env=machine.env,
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    assert done.stdout == '{"berth_sn' and done.stderr == ""
+
+
+def test_a_very_long_command_line_runs_and_is_recorded(machine):
+    long = ["x" * 100_000, *["word"] * 5000]
+    done = machine.run("run", "-q", "--", "sh", "-c", "echo $#", *long)
+    assert done.returncode == 0, done.stderr[:500]
+    assert done.stdout == "5000\n"
+    shown = machine.run("show")
+    assert shown.returncode == 0, shown.stderr
+    assert machine.run("pick", "--only", "0," * 20000 + "3").returncode == 0
+
+
+def test_a_deleted_working_directory_stops_nothing(machine, tmp_path):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = f"cd {gone} && rmdir {gone} && {BERTH} status && exec {BERTH} run -- echo worked"
+    done = subprocess.run(
+        ["/bin/sh", "-c", script],
+        env=machine.env,
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    assert done.returncode == 0 and done.stdout.endswith("worked\n"), done.stderr
+
+
+def test_watching_survives_a_terminal_that_closes(machine):
+    terminal = Terminal(80)
+    process = machine.start_on(terminal, "-w", "100ms")
+    try:
+        wait_until(lambda: b"SIMULATED" in terminal.read(), "the first picture")
+        terminal.close()
+        wait_until(lambda: process.poll() is not None, "it has ended with its terminal", 5)
+        assert process.returncode in (0, 1, -signal.SIGHUP), process.returncode
+    finally:
+        end(process)
+
+
+def test_a_narrow_terminal_is_no_crash(machine):
+    for width in (1, 2, 10, 20):
+        code, printed = machine.on_terminal(width)
+        assert code == 0, without_escapes(printed)

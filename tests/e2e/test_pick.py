@@ -1,0 +1,263 @@
+"""Picking devices: each flag and format, what refuses and why, and that nothing is ever taken."""
+
+import json
+import subprocess
+
+import pytest
+from conftest import many_devices, wait_until
+
+
+def picked(done):
+    assert done.returncode == 0, f"exit {done.returncode}: {done.stderr}"
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ([], "3"),
+        (["-n", "2"], "3,4"),
+        (["--devices", "5"], "3,4,5,6,7"),
+        (["--only", "5,6", "--prefer", "6,5"], "6"),
+        (["--only", "GPU-55"], "4"),
+        (["--only", "*H100*", "--except", "3,4"], "5"),
+        (["--except", "3"], "4"),
+        (["--memory", "10G"], "3"),
+        (["--memory", "50%"], "3"),
+        (["--min-compute", "9.0"], "3"),
+        (["--need", "bf16,fp8"], "3"),
+        (["--max-utilization", "10"], "3"),
+        (["--idle-for", "5s"], "3"),
+        (["--prefer", "7,6"], "7"),
+        (["--wait"], "3"),
+        (["--no-wait"], "3"),
+    ],
+    ids=" ".join,
+)
+def test_each_request_flag_chooses_among_what_it_allows(machine, flags, expected):
+    assert picked(machine.run("pick", *flags)) == expected
+
+
+def test_the_card_with_fp8_is_the_only_one_that_will_do_in_a_mixed_box(machine_of):
+    lab = machine_of("lab-4")
+    assert picked(lab.run("pick", "--need", "bf16")) == "3"
+    assert picked(lab.run("pick", "--min-compute", "7.5", "--prefer", "best-fit")) == "1"
+    assert picked(lab.run("pick", "--prefer", "most-free")) == "3"
+    refused = lab.run("pick", "--need", "fp8")
+    assert refused.returncode == 124
+    assert "this machine can never satisfy it" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("format_name", "expected"),
+    [
+        ("indices", "3,4"),
+        ("uuids", "GPU-54a30303-5e1a-4b0c-8d3f-0000b0e2a003,GPU-55a40404-5e1a-4b0c-8d3f-0000b0e2b004"),
+        ("env", "export CUDA_DEVICE_ORDER=PCI_BUS_ID\nexport CUDA_VISIBLE_DEVICES=3,4"),
+        (
+            "docker",
+            "--gpus '\"device=GPU-54a30303-5e1a-4b0c-8d3f-0000b0e2a003,"
+            "GPU-55a40404-5e1a-4b0c-8d3f-0000b0e2b004\"'",
+        ),
+        (
+            "cdi",
+            "--device nvidia.com/gpu=GPU-54a30303-5e1a-4b0c-8d3f-0000b0e2a003 "
+            "--device nvidia.com/gpu=GPU-55a40404-5e1a-4b0c-8d3f-0000b0e2b004",
+        ),
+    ],
+)
+def test_each_format_is_ready_for_its_reader(machine, format_name, expected):
+    done = machine.run("pick", "-n", "2", "--format", format_name)
+    assert picked(done) == expected
+    assert "not claimed" in done.stderr
+    assert "SIMULATED" in done.stderr, "what is picked on a simulated server must say so"
+
+
+def test_json_says_why_each_device_was_chosen_or_refused(machine):
+    placement = json.loads(picked(machine.run("pick", "-n", "2", "--format", "json")))
+    assert [choice["index"] for choice in placement["chosen"]] == [3, 4]
+    assert placement["simulated"] == "server-8xh100"
+    assert placement["claimed"] is False
+    refused = json.loads(machine.run("pick", "-n", "8", "--json").stdout)
+    assert refused["satisfied"] is False
+    assert "alice" in json.dumps(refused["refused"])
+
+
+@pytest.mark.parametrize(
+    ("flags", "code"),
+    [
+        ([], 0),
+        (["-n", "6"], 124),
+        (["-n", "9"], 124),
+        (["--only", "0"], 124),
+        (["-n", "0"], 2),
+        (["-n", "two"], 2),
+        (["--memory", "10x"], 2),
+        (["--memory", "0"], 2),
+        (["--memory", "101%"], 2),
+        (["--only", "1,,2"], 2),
+        (["--need", "fp16"], 2),
+        (["--min-compute", "eight"], 2),
+        (["--max-utilization", "200"], 2),
+        (["--idle-for", "5parsec"], 2),
+        (["--wait=5x"], 2),
+        (["--or-cpu=5x"], 2),
+        (["--wait", "--no-wait"], 2),
+        (["--prefer", "bestfit"], 2),
+        (["--format", "yaml"], 2),
+        (["--frobnicate"], 2),
+        (["python"], 2),
+    ],
+    ids=lambda value: " ".join(value) or "nothing" if isinstance(value, list) else str(value),
+)
+def test_exit_codes(machine, flags, code):
+    done = machine.run("pick", *flags)
+    assert done.returncode == code, f"stdout {done.stdout!r}, stderr {done.stderr!r}"
+    if code == 2:
+        assert done.stderr.startswith("berth: "), done.stderr
+        assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "right"),
+    [
+        (["--memory", "１０G"], "10G"),
+        (["--only", "3，4"], "3,4"),
+        (["--except", "３"], "3"),
+        (["--min-compute", "8。0"], "8.0"),
+        (["--need", "bf16，fp8"], "bf16,fp8"),
+    ],
+    ids=lambda value: value[1] if isinstance(value, list) else "",
+)
+def test_full_width_characters_are_named_with_the_right_line(machine, words, right):
+    done = machine.run("pick", *words)
+    assert done.returncode == 2
+    assert "ASCII" in done.stderr and right in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("written", ["4，5", "“4”", "‘4,5’", "４"])
+def test_full_width_characters_in_an_inherited_list_are_named(machine, written):
+    done = machine.run("pick", env={"CUDA_VISIBLE_DEVICES": written})
+    assert done.stdout.strip() in ("", "4"), "wider than what CUDA itself would read"
+    assert "CUDA_VISIBLE_DEVICES" in done.stderr, done.stderr
+    assert "export CUDA_VISIBLE_DEVICES=4" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("inherited", "flags", "code", "answer"),
+    [
+        ("4,5", [], 0, "4"),
+        ("5,4", ["-n", "2"], 0, None),
+        ("4,5", ["-n", "3"], 124, ""),
+        ("4,5", ["--only", "3"], 124, ""),
+        ("", [], 124, ""),
+        ("-1", [], 124, ""),
+        ("4,4", [], 124, ""),
+        ("99,4", [], 124, ""),
+        ("6,99,7", ["-n", "2"], 124, ""),
+        ("GPU-55,GPU-56", ["-n", "2"], 0, "4,5"),
+    ],
+)
+def test_an_inherited_list_is_never_widened(machine, inherited, flags, code, answer):
+    done = machine.run("pick", *flags, env={"CUDA_VISIBLE_DEVICES": inherited})
+    assert done.returncode == code, f"picked {done.stdout!r}: {done.stderr}"
+    if answer is None:
+        assert set(done.stdout.strip().split(",")) == set(inherited.split(","))
+    else:
+        assert done.stdout.strip() == answer
+
+
+def test_an_inherited_index_on_a_box_of_different_cards_needs_the_order(machine_of):
+    lab = machine_of("lab-4")
+    unclear = lab.run("pick", env={"CUDA_VISIBLE_DEVICES": "1"})
+    assert unclear.returncode == 2
+    assert "export CUDA_DEVICE_ORDER=PCI_BUS_ID" in unclear.stderr
+    order = {"CUDA_VISIBLE_DEVICES": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+    assert picked(lab.run("pick", env=order)) == "1"
+
+
+def ledger_entries(machine):
+    ledger = machine.directory / "ledger"
+    return sorted(p.name for p in ledger.iterdir()) if ledger.exists() else []
+
+
+@pytest.mark.parametrize("verb", [["pick"], ["pick", "--dry-run"], ["run", "--dry-run", "--", "true"]])
+def test_picking_and_dry_runs_take_nothing(machine, verb):
+    before = ledger_entries(machine)
+    done = machine.run(*verb)
+    assert done.returncode == 0, done.stderr
+    assert [name for name in ledger_entries(machine) if name != "host.lock"] == before
+    assert not (machine.directory / "state").exists(), "a record was left behind"
+    if "--dry-run" in verb:
+        assert "Nothing was taken" in done.stdout + done.stderr
+
+
+def test_a_refusal_names_who_what_and_since_when(machine):
+    done = machine.run("pick", "--only", "0,2")
+    assert done.returncode == 124
+    text = " ".join(done.stderr.split())
+    assert "alice since" in text and "python -u train.py" in text and "pid 21871" in text, text
+    assert "bob since" in text and "ipykernel_launcher" in text, text
+    assert done.stderr.count("GPU ") >= 8, "one line for each device"
+
+
+def test_a_refusal_names_the_holder_of_a_lease(machine_of, tmp_path):
+    desktop = machine_of("desktop")
+    started = tmp_path / "started"
+    job = desktop.start("run", "--", "sh", "-c", f"echo > {started}; read line", stdin=subprocess.PIPE)
+    try:
+        wait_until(started.exists, "the job has started")
+        done = desktop.run("pick")
+        assert done.returncode == 124, done.stdout
+        text = " ".join(done.stderr.split())
+        assert "since" in text and "sh -c" in text, text
+        waiting = desktop.run("run", "--no-wait", "--", "true")
+        assert waiting.returncode == 124, waiting.stderr
+        assert "sh -c" in " ".join(waiting.stderr.split()), waiting.stderr
+    finally:
+        job.communicate("\n", timeout=20)
+    assert job.returncode == 0
+
+
+def test_a_desktop_that_draws_on_the_card_does_not_block_it(machine_of):
+    assert picked(machine_of("desktop").run("pick")) == "0"
+    shared = machine_of("desktop").run("pick", "--memory", "7.5G")
+    assert shared.returncode == 124, "what the desktop uses is not free"
+
+
+def test_mig_instances_are_offered(machine_of):
+    mig = machine_of("h100-mig")
+    assert picked(mig.run("pick")).startswith("MIG-")
+    all_three = json.loads(mig.run("pick", "-n", "3", "--json").stdout)
+    assert all_three["satisfied"] is False, "CUDA uses one MIG device only"
+
+
+def test_cards_without_a_history_are_offered(machine_of):
+    plain = machine_of("no-history")
+    assert picked(plain.run("pick")) == "0"
+    assert plain.run("pick", "-n", "2").returncode == 124
+
+
+def test_lost_and_unexplained_cards_are_not_chosen(machine_of):
+    done = machine_of("faults").run("pick")
+    assert done.returncode == 124
+    assert "lost: it no longer answers the driver" in done.stderr
+    assert "in use by nobody that can be seen" in " ".join(done.stderr.split())
+
+
+def test_a_card_lost_behind_the_driver_is_passed_over(driver_of):
+    done = driver_of(many_devices(2), faults="*@0=15").run("pick")
+    assert picked(done) == "1"
+    assert "SIMULATED" not in done.stderr
+
+
+def test_a_card_that_cannot_tell_its_processes_but_holds_memory_is_refused(driver_of):
+    faults = ";".join(
+        f"nvmlDeviceGet{kind}RunningProcesses{version}@0=999"
+        for kind in ("Compute", "Graphics", "MPSCompute")
+        for version in ("", "_v2", "_v3")
+    )
+    played = many_devices(2)
+    played["devices"][0]["memory_used_bytes"] = 20 << 30
+    played["devices"][0]["memory_free_bytes"] -= 20 << 30
+    assert picked(driver_of(played, faults=faults).run("pick")) == "1"
