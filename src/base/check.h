@@ -6,7 +6,7 @@ namespace berth {
 [[noreturn]] void check_failed(const char* claim, const char* should, const char* file, int line);
 }  // namespace berth
 
-#define BERTH_CHECK(claim, should)                                            \
-  do {                                                                        \
+#define BERTH_CHECK(claim, should)                                             \
+  do {                                                                         \
     if (!(claim)) ::berth::check_failed(#claim, (should), __FILE__, __LINE__); \
   } while (false)

@@ -59,8 +59,7 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
   return read_bounded(fd->get(), limit, path);
 }
 
-Result<std::string> read_untrusted_file(int directory, const std::string& name,
-                                        std::size_t limit) {
+Result<std::string> read_untrusted_file(int directory, const std::string& name, std::size_t limit) {
   const Fd fd(::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!fd.is_open()) return fail_system("open " + name, errno);
   struct stat facts{};

@@ -45,8 +45,8 @@ class Reading {
  public:
   using value_type = T;
 
-  Reading() = default;                      // not_sampled
-  Reading(Absent why) : why_(why) {}        // NOLINT(google-explicit-constructor)
+  Reading() = default;                            // not_sampled
+  Reading(Absent why) : why_(why) {}              // NOLINT(google-explicit-constructor)
   Reading(T value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor)
 
   /// The value, if there is one.

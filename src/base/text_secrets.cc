@@ -46,7 +46,7 @@ bool looks_like_a_token(std::string_view word) {
 
 bool is_secret_name(std::string_view name) {
   constexpr std::array<std::string_view, 11> telling = {
-      "password", "passwd", "passphrase", "secret", "token",     "api_key",
+      "password", "passwd", "passphrase", "secret",      "token",     "api_key",
       "apikey",   "auth",   "credential", "private_key", "access_key"};
   // Names that hold such a word and are no secrets.
   constexpr std::array<std::string_view, 6> harmless = {
@@ -55,9 +55,8 @@ bool is_secret_name(std::string_view name) {
   for (const std::string_view word : harmless) {
     if (lower.find(word) != std::string::npos) return false;
   }
-  return std::any_of(telling.begin(), telling.end(), [&](std::string_view word) {
-    return lower.find(word) != std::string::npos;
-  });
+  return std::any_of(telling.begin(), telling.end(),
+                     [&](std::string_view word) { return lower.find(word) != std::string::npos; });
 }
 
 std::string masked_text(std::string_view text) {
