@@ -37,7 +37,7 @@ class RunVerb final : public Verb {
  private:
   int dry_run(Context& context, const RunOptions& options) const {
     // JSON is for programs: its sentences are the same in every language.
-    if (json_) set_language(Language::english);
+    if (flags_.json()) set_language(Language::english);
     const auto snapshot = context.look(Depth::state);
     if (!snapshot) return report(snapshot.error(), usage_code());
     auto limits = inherited_limits(context, *snapshot);
