@@ -1,5 +1,5 @@
-// Times commands from a process too small to matter: what a Python parent cannot do, as its own size
-// shows in the children's peak memory and its start-up in their time.
+// Times commands from a process too small to matter: what a Python parent cannot do, as its own
+// size shows in the children's peak memory and its start-up in their time.
 //
 //   floor_spawn ROUNDS COMMAND [ARGUMENT…] [: COMMAND [ARGUMENT…]]…
 //
@@ -63,8 +63,8 @@ int main(int argc, char** argv) {
   for (int round = std::atoi(argv[1]); round > 0; --round) {
     for (std::size_t i = 0; i < commands.size(); ++i) {
       const Result result = run(commands[i].data());
-      lines[i] += std::to_string(result.microseconds) + ":" + std::to_string(result.peak_kib) + ":" +
-                  std::to_string(result.code) + " ";
+      lines[i] += std::to_string(result.microseconds) + ":" + std::to_string(result.peak_kib) +
+                  ":" + std::to_string(result.code) + " ";
     }
   }
   for (const std::string& line : lines) std::puts(line.c_str());
