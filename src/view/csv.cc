@@ -137,7 +137,7 @@ std::string render_csv(const Snapshot& snapshot, std::span<const Field* const> c
   for (const Device& device : snapshot.devices) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
       if (i > 0) text += ',';
-      text += csv_quoted(cell_text(columns[i]->read(device, snapshot)));
+      text += csv_quoted(printable(cell_text(columns[i]->read(device, snapshot))));
     }
     text += "\n";
   }

@@ -22,13 +22,13 @@ TEST(Csv, PrintsOurKeysAlsoForTheVendorsNamesAndLeavesAbsentEmpty) {
   EXPECT_THAT(text, HasSubstr("\n5,,,lost\n"));
 }
 
-TEST(Csv, QuotesByRfc4180) {
+TEST(Csv, QuotesByRfc4180AndEscapesControlCharacters) {
   Snapshot host = example::devices();
   host.devices.resize(1);
   host.devices[0].name = std::string("a \"b\", c\r\nd");
   const auto columns = parse_field_list("name");
   ASSERT_TRUE(columns.has_value());
-  EXPECT_EQ(render_csv(host, *columns), "name\n\"a \"\"b\"\", c\r\nd\"\n");
+  EXPECT_EQ(render_csv(host, *columns), "name\n\"a \"\"b\"\", c\\x0D\\x0Ad\"\n");
 }
 
 TEST(Csv, NamesTheNearestFieldsForAnUnknownOne) {

@@ -346,7 +346,7 @@ def test_a_host_lock_held_for_ever_is_reported_with_its_holder(machine):
     assert machine.run("run", "-q", "--", "true").returncode == 0
     with open(machine.directory / "ledger/host.lock", "rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        done = run_within(machine, "run", "--", "true", patience=20)
+        done = run_within(machine, "run", "--", "true", patience=40, timeout=60)
         assert_explained(done, "host.lock", str(os.getpid()), code=125)
         assert run_within(machine, "status").returncode == 0, "looking needs no lock"
 
