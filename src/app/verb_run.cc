@@ -100,6 +100,10 @@ class RunVerb final : public Verb {
         ->group(life);
     app.add_flag("--hold", hold_, word("keep the device while any process of the job lives"))
         ->group(life);
+    app.add_option(
+           "--linger", linger_,
+           word("how long what the job left running must not have it open before it goes (60s)"))
+        ->group(life);
     app.add_flag("-q,--quiet", quiet_, word("say nothing but what went wrong"));
   }
 
@@ -158,6 +162,11 @@ class RunVerb final : public Verb {
       auto ahead = parse_duration(warn_ahead_);
       if (!ahead) return std::unexpected(std::move(ahead).error().because("--warn-ahead"));
       options.warning_ahead = *ahead;
+    }
+    if (!linger_.empty()) {
+      auto linger = parse_duration(linger_);
+      if (!linger) return std::unexpected(std::move(linger).error().because("--linger"));
+      options.linger = *linger;
     }
     if (!warn_signal_.empty()) {
       const auto signal = signal_by_name(warn_signal_);
@@ -220,8 +229,9 @@ class RunVerb final : public Verb {
 
   void say_whose_ledger(const Context& context, const LedgerPlace& place) const {
     if (quiet_ || place.kind != LedgerPlace::Kind::own || context.sources().simulated) return;
-    complain(tr("this ledger is yours alone: other users' jobs are seen through the driver only "
-                "(one ledger for all: sudo berth setup)"));
+    complain(
+        tr("this ledger is yours alone: other users' jobs are seen through the driver only "
+           "(one ledger for all: sudo berth setup)"));
   }
 
   static Result<Sight> open_sight(const Context& context) {
@@ -273,8 +283,8 @@ class RunVerb final : public Verb {
                                           ? exit_code::not_found
                                           : exit_code::cannot_execute);
       case RunOutcome::How::refused:
-        to_stderr(render_refusals(outcome.refusal->placement, outcome.refusal->snapshot,
-                                  context.err()));
+        to_stderr(
+            render_refusals(outcome.refusal->placement, outcome.refusal->snapshot, context.err()));
         say_what_to_do(options, *outcome.refusal);
         return exit_code::no_device;
     }
@@ -284,8 +294,9 @@ class RunVerb final : public Verb {
   static void say_what_to_do(const RunOptions& options, const NotAcquired& refusal) {
     switch (refusal.why) {
       case NotAcquired::Why::none_free:
-        complain(tr("no device is free for this job; --wait waits in the queue, --or-cpu runs it "
-                    "on the CPU"));
+        complain(
+            tr("no device is free for this job; --wait waits in the queue, --or-cpu runs it "
+               "on the CPU"));
         return;
       case NotAcquired::Why::never_possible:
         complain(tr("this machine can never give what was asked for, whoever leaves"));
@@ -300,7 +311,7 @@ class RunVerb final : public Verb {
   }
 
   RequestOptions request_;
-  std::string log_, time_, warn_signal_, warn_ahead_;
+  std::string log_, time_, warn_signal_, warn_ahead_, linger_;
   bool json_ = false;
   bool uuids_ = false;
   bool detach_ = false;

@@ -1,7 +1,7 @@
 """What the end-to-end tests share: the program as a user starts it, on a machine of its own.
 
 Every test gets a ledger, a state directory and a home below its own temporary directory, so nothing
-of the machine it runs on is seen or touched. BERTH_BIN names the binary."""
+of the machine it runs on is seen or touched. BERTH names the binary, BERTH_BUILD its build."""
 
 import os
 import pathlib
@@ -10,7 +10,8 @@ import subprocess
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BERTH = os.environ.get("BERTH_BIN", str(ROOT / "build/release/berth"))
+BUILD = pathlib.Path(os.environ.get("BERTH_BUILD", ROOT / "build/release"))
+BERTH = os.environ.get("BERTH", str(BUILD / "berth"))
 
 
 class Machine:
