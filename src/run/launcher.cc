@@ -20,6 +20,9 @@ using std::chrono::milliseconds;
 // A signal to the group reaches its members within one system call; the rest is scheduling.
 constexpr Duration group_patience = milliseconds(50);
 
+/// As for everything that went wrong on our side, not the job's.
+constexpr int exit_of_unknown_end = 125;
+
 struct Heard {
   int number = 0;
   pid_t sender = 0;
@@ -200,6 +203,8 @@ class Launcher {
   void on_keeper_gone() {
     if (done_) return;
     report_.keeper_lost = true;
+    (void)reap(task_.keeper);  // from then on its children are ours
+    if (!report_.job) report_.job = orphan();
     if (!report_.job) {
       report_.not_started = Error(ErrorCode::io, "the keeper of the run was killed");
       done_ = true;
@@ -210,7 +215,23 @@ class Launcher {
           tr("the keeper of this run was killed: its record ends here; the devices stay its "
              "own as long as a process of the job lives"));
     }
+    done_ = task_.detached;
     take_children();
+    const auto living = identify_process(report_.job->pid, task_.proc);
+    if (done_ || (living && *living == *report_.job)) return;
+    // The keeper took the job's end and was killed before it could tell.
+    report_.exit = Exit{.code = exit_of_unknown_end};
+    done_ = true;
+  }
+
+  /// Our only child where the keeper could no longer tell which the job is.
+  static std::optional<ProcessId> orphan() {
+    const auto children =
+        read_file("/proc/self/task/" + std::to_string(::getpid()) + "/children", 4096);
+    if (!children) return std::nullopt;
+    const auto pid = parse_unsigned(split(trimmed(*children), ' ').front());
+    const auto child = identify_process(static_cast<pid_t>(pid.value_or(0)));
+    return child ? std::optional(*child) : std::nullopt;
   }
 
   void take_children() {
