@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 
 #include "base/lock.h"
@@ -37,6 +39,44 @@ TEST_F(Files, AtomicWriteIsReadBackAndLeavesNothingElse) {
   ASSERT_TRUE(write_file_atomically(path("f"), "two"));
   EXPECT_EQ(read_file(path("f")).value(), "two");
   EXPECT_THAT(list_directory(directory_).value(), ::testing::ElementsAre("f"));
+}
+TEST_F(Files, FailedWriteKeepsTheOldFileAndLeavesNoOther) {
+  ASSERT_TRUE(write_file_atomically(path("f"), "old"));
+  const auto child = fork_process([&] {
+    // As a full disk would: nothing longer than four bytes can be written.
+    const rlimit four{.rlim_cur = 4, .rlim_max = 4};
+    ::setrlimit(RLIMIT_FSIZE, &four);
+    ::signal(SIGXFSZ, SIG_IGN);
+    const auto written = write_file_atomically(path("f"), "longer than four bytes");
+    return !written && written.error().message().find(path("f")) != std::string::npos ? 0 : 1;
+  });
+  ASSERT_TRUE(child);
+  EXPECT_EQ(reap(*child).value(), Exit{}) << "the error names the file";
+  EXPECT_EQ(read_file(path("f")).value(), "old");
+  EXPECT_THAT(list_directory(directory_).value(), ::testing::ElementsAre("f"));
+}
+TEST_F(Files, WhatCannotBeReplacedLeavesNoOtherFile) {
+  ASSERT_TRUE(make_directories(path("d")));
+  EXPECT_FALSE(write_file_atomically(path("d"), "x"));
+  EXPECT_FALSE(write_file_atomically(path("missing/f"), "x"));
+  EXPECT_THAT(list_directory(directory_).value(), ::testing::ElementsAre("d"));
+}
+TEST_F(Files, DirectoriesAreMadeWithTheirParentsOnceAndAgain) {
+  for (int times = 0; times < 2; ++times) {
+    ASSERT_TRUE(make_directories(path("a/b//c/")));
+    EXPECT_TRUE(std::filesystem::is_directory(path("a/b/c")));
+  }
+  ASSERT_TRUE(make_directories(path("a/private"), 0700));
+  struct stat facts{};
+  ASSERT_EQ(::stat(path("a/private").c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 0777U, 0700U);
+}
+TEST_F(Files, DirectoryCannotStandWhereAFileIs) {
+  ASSERT_TRUE(write_file_atomically(path("f"), "x"));
+  EXPECT_FALSE(make_directories(path("f")));
+  EXPECT_FALSE(make_directories(path("f/below")));
+  ASSERT_EQ(::symlink("nowhere", path("dangling").c_str()), 0);
+  EXPECT_FALSE(make_directories(path("dangling")));
 }
 TEST_F(Files, LargerThanExpectedIsRefused) {
   ASSERT_TRUE(write_file_atomically(path("f"), std::string(100, 'x')));

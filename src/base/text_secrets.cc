@@ -20,19 +20,6 @@ std::string lower_case(std::string_view text) {
   return lower;
 }
 
-/// "https://user:password@host/…" → "https://user:***@host/…".
-std::string without_url_password(std::string_view text) {
-  const std::size_t scheme = text.find("://");
-  if (scheme == std::string_view::npos) return std::string(text);
-  const std::size_t begin = scheme + 3;
-  const std::size_t end = std::min(text.find_first_of("/?# ", begin), text.size());
-  const std::size_t at = text.substr(0, end).rfind('@');
-  if (at == std::string_view::npos || at < begin) return std::string(text);
-  const std::size_t colon = text.find(':', begin);
-  if (colon == std::string_view::npos || colon > at) return std::string(text);
-  return std::string(text.substr(0, colon + 1)) + std::string(mask) + std::string(text.substr(at));
-}
-
 /// Values that are secrets by their own look, whatever they are called.
 bool looks_like_a_token(std::string_view word) {
   constexpr std::array<std::string_view, 9> prefixes = {
@@ -42,18 +29,51 @@ bool looks_like_a_token(std::string_view word) {
          });
 }
 
+/// "https://user:password@host/…" → "https://user:***@host/…".
+std::string without_url_password(std::string_view text) {
+  const std::size_t scheme = text.find("://");
+  if (scheme == std::string_view::npos) return std::string(text);
+  const std::size_t begin = scheme + 3;
+  const std::size_t end = std::min(text.find_first_of("/?# ", begin), text.size());
+  const std::size_t at = text.substr(0, end).rfind('@');
+  if (at == std::string_view::npos || at < begin) return std::string(text);
+  const std::size_t colon = text.find(':', begin);
+  if (colon == std::string_view::npos || colon > at) {
+    if (!looks_like_a_token(text.substr(begin, at - begin))) return std::string(text);
+    return std::string(text.substr(0, begin)) + std::string(mask) + std::string(text.substr(at));
+  }
+  return std::string(text.substr(0, colon + 1)) + std::string(mask) + std::string(text.substr(at));
+}
+
+bool is_header_name(std::string_view text) {
+  return !text.empty() && text.find_first_of(" =/\"'") == std::string_view::npos;
+}
+
+std::string masked_words(std::string_view text) {
+  std::vector<std::string> words;
+  for (const std::string_view word : split(text, ' ')) words.emplace_back(word);
+  std::string joined;
+  for (const std::string& word : masked_command(words)) joined += word + ' ';
+  joined.pop_back();
+  return joined;
+}
+
 }  // namespace
 
 bool is_secret_name(std::string_view name) {
   constexpr std::array<std::string_view, 11> telling = {
       "password", "passwd", "passphrase", "secret",      "token",     "api_key",
       "apikey",   "auth",   "credential", "private_key", "access_key"};
-  // Names that hold such a word and are no secrets.
-  constexpr std::array<std::string_view, 6> harmless = {
-      "tokenizer", "tokenizers_parallelism", "max_tokens", "num_tokens", "tokens", "author"};
-  const std::string lower = lower_case(name);
+  // Words that hold one of those and are no secrets.
+  constexpr std::array<std::string_view, 9> harmless = {"tokeniz",    "tokens",    "max_token",
+                                                        "num_token",  "token_id",  "token_len",
+                                                        "token_type", "per_token", "author"};
+  std::string lower = lower_case(name);
+  if (lower.find("authoriz") != std::string::npos) return true;
   for (const std::string_view word : harmless) {
-    if (lower.find(word) != std::string::npos) return false;
+    for (std::size_t at = lower.find(word); at != std::string::npos; at = lower.find(word)) {
+      lower.replace(at, word.size(), " ");
+    }
   }
   return std::any_of(telling.begin(), telling.end(),
                      [&](std::string_view word) { return lower.find(word) != std::string::npos; });
@@ -68,6 +88,13 @@ std::string masked_text(std::string_view text) {
       return std::string(text.substr(0, equals + 1)) + std::string(mask);
     }
   }
+  const std::size_t colon = text.find(": ");  // "Authorization: Bearer …", "X-Api-Key: …"
+  if (colon != std::string_view::npos && is_header_name(text.substr(0, colon)) &&
+      is_secret_name(text.substr(0, colon))) {
+    return std::string(text.substr(0, colon + 2)) + std::string(mask);
+  }
+  // A command within a word: sh -c "cd x && TOKEN=… python y".
+  if (text.find(' ') != std::string_view::npos) return masked_words(text);
   return without_url_password(text);
 }
 

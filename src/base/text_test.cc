@@ -90,6 +90,40 @@ TEST(NestingDepth, IgnoresBracketsInTexts) {
   EXPECT_EQ(nesting_depth(R"({"a":[1,{"b":"[[[\"[["}]})"), 3);
   EXPECT_EQ(nesting_depth("]]]"), 0);
 }
+TEST(MaskedText, HidesSecretsHoweverTheyAreGiven) {
+  for (const char* text :
+       {"--password=hunter2", "TOKEN=hunter2", "HF_TOKEN=hunter2", "wandb.api-key=hunter2",
+        "AWS_SECRET_ACCESS_KEY=hunter2", "https://ann:hunter2@host/x", "--proxy=http://a:hunter2@h",
+        "postgres://ann:hunter2@db:5432/x?y=z", "--index-url=https://:hunter2@host/simple"}) {
+    EXPECT_THAT(masked_text(text), ::testing::Not(HasSubstr("hunter2"))) << text;
+    EXPECT_THAT(masked_text(text), HasSubstr("***")) << text;
+  }
+  for (const char* text : {"hf_abcdefghijklmnop", "sk-abcdefghijklmnop", "ghp_abcdefghijklmnop",
+                           "AKIAABCDEFGHIJKLMNOP"}) {
+    EXPECT_EQ(masked_text(text), "***");
+    EXPECT_EQ(masked_text("x=" + std::string(text)), "x=***");
+  }
+}
+TEST(MaskedText, KeepsWhatIsNoSecret) {
+  for (const char* text :
+       {"TOKENIZERS_PARALLELISM=false", "--max_tokens=512", "--max-new-tokens=5",
+        "--tokenizer=gpt2", "max_token_len=77", "--author=ann", "sk-learn", "hf_hub",
+        "https://host:8080/a@b", "lr=1e-3", "ssh://git@host/x", "TOKEN=", "=x", ""}) {
+    EXPECT_EQ(masked_text(text), text);
+  }
+}
+TEST(MaskedCommand, HidesTheWordBehindAnOptionAlone) {
+  EXPECT_EQ(masked_command({"curl", "--token", "--verbose", "--api-key", "k", "url"}),
+            (std::vector<std::string>{"curl", "--token", "--verbose", "--api-key", "***", "url"}));
+  EXPECT_EQ(masked_command({"x", "--token"}), (std::vector<std::string>{"x", "--token"}));
+  EXPECT_EQ(masked_command({"curl", "-H", "Authorization: Bearer hunter2"}).back(),
+            "Authorization: ***");
+}
+TEST(MaskedCommand, HidesSecretsInACommandWithinAWord) {
+  EXPECT_EQ(masked_text("cd x && A=1 API_KEY=k python y --token t  z https://a:b@c d"),
+            "cd x && A=1 API_KEY=*** python y --token ***  z https://a:***@c d");
+  EXPECT_EQ(masked_text("https://ghp_abcdefghijklmnop@host/x"), "https://***@host/x");
+}
 TEST(MaskedCommand, HidesSecretsAndNothingElse) {
   EXPECT_EQ(masked_command({"run", "--token", "abc", "--max_tokens", "5", "API_KEY=x", "lr=1"}),
             (std::vector<std::string>{"run", "--token", "***", "--max_tokens", "5", "API_KEY=***",

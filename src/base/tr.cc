@@ -7,8 +7,9 @@
 #include <optional>
 #include <vector>
 
-// The compiled catalogue (gettext's .mo format, "The Format of GNU MO Files" in gettext's manual),
-// placed here by catalogue.S.
+#include "base/catalogue.h"
+
+// The compiled catalogue, placed here by catalogue.S.
 extern "C" {
 extern const unsigned char berth_catalogue_zh_CN[];
 extern const unsigned char berth_catalogue_zh_CN_end[];
@@ -20,52 +21,10 @@ namespace {
 
 Language chosen = Language::english;  // written once by main before any thread exists
 
-/// Reads a .mo file in memory. Its texts are sorted by key, so a look-up is a binary search.
-class Catalogue {
- public:
-  Catalogue(const unsigned char* begin, const unsigned char* end)
-      : begin_(begin), size_(static_cast<std::size_t>(end - begin)) {}
-
-  [[nodiscard]] std::string_view find(std::string_view key) const {
-    std::uint32_t low = 0;
-    std::uint32_t high = count();
-    while (low < high) {
-      const std::uint32_t middle = low + (high - low) / 2;
-      const std::string_view candidate = key_at(middle);
-      if (candidate == key) return text_at(word(16) + middle * 8);
-      if (candidate < key) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return {};
-  }
-
-  [[nodiscard]] std::uint32_t count() const {
-    constexpr std::uint32_t little_endian_magic = 0x950412de;
-    return size_ < 20 || word(0) != little_endian_magic ? 0 : word(8);
-  }
-  [[nodiscard]] std::string_view key_at(std::uint32_t i) const { return text_at(word(12) + i * 8); }
-
- private:
-  [[nodiscard]] std::uint32_t word(std::size_t offset) const {
-    std::uint32_t value = 0;
-    if (offset + 4 <= size_) std::memcpy(&value, begin_ + offset, 4);
-    return value;
-  }
-  [[nodiscard]] std::string_view text_at(std::size_t entry) const {
-    const std::size_t length = word(entry);
-    const std::size_t offset = word(entry + 4);
-    if (offset + length > size_) return {};
-    return {reinterpret_cast<const char*>(begin_ + offset), length};
-  }
-
-  const unsigned char* begin_;
-  std::size_t size_;
-};
-
-Catalogue catalogue() { return {berth_catalogue_zh_CN, berth_catalogue_zh_CN_end}; }
+Catalogue catalogue() {
+  return Catalogue({reinterpret_cast<const char*>(berth_catalogue_zh_CN),
+                    static_cast<std::size_t>(berth_catalogue_zh_CN_end - berth_catalogue_zh_CN)});
+}
 
 /// The pieces between "{}"; nothing where the key has none or others ("{:.1f}"), and where it has
 /// too few words of its own to be recognised by.
@@ -150,6 +109,44 @@ std::string translate_composed(std::string_view english, int depth) {
 
 }  // namespace
 
+std::string_view Catalogue::find(std::string_view key) const {
+  std::uint32_t low = 0;
+  std::uint32_t high = count();
+  while (low < high) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    const std::string_view candidate = key_at(middle);
+    if (candidate == key) return text_at(word(16) + std::size_t{middle} * 8);
+    if (candidate < key) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return {};
+}
+
+std::uint32_t Catalogue::count() const {
+  constexpr std::uint32_t little_endian_magic = 0x950412de;
+  return file_.size() < 20 || word(0) != little_endian_magic ? 0 : word(8);
+}
+
+std::string_view Catalogue::key_at(std::uint32_t i) const {
+  return text_at(word(12) + std::size_t{i} * 8);
+}
+
+std::uint32_t Catalogue::word(std::size_t offset) const {
+  std::uint32_t value = 0;
+  if (offset + 4 <= file_.size()) std::memcpy(&value, file_.data() + offset, 4);
+  return value;
+}
+
+std::string_view Catalogue::text_at(std::size_t entry) const {
+  const std::size_t length = word(entry);
+  const std::size_t offset = word(entry + 4);
+  if (offset + length > file_.size()) return {};
+  return file_.substr(offset, length);
+}
+
 Language language_from_name(std::string_view name) {
   // "zh_CN.UTF-8", "zh-Hans", "zh". Traditional Chinese (zh_TW, zh_HK) is not this catalogue.
   if (name.substr(0, 2) != "zh") return Language::english;
@@ -176,8 +173,13 @@ std::string tr_composed(std::string_view english) {
 
 namespace detail {
 std::string format_translated(std::string_view english, fmt::format_args args) {
+  return format_as(tr(english), english, args);
+}
+
+std::string format_as(std::string_view translated, std::string_view english,
+                      fmt::format_args args) {
   try {
-    return fmt::vformat(tr(english), args);
+    return fmt::vformat(translated, args);
   } catch (const fmt::format_error&) {
     // A translation whose placeholders do not fit (a test looks for them) must not cost the answer.
     return fmt::vformat(english, args);

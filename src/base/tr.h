@@ -33,7 +33,10 @@ void set_language(Language language);
 
 namespace detail {
 [[nodiscard]] std::string format_translated(std::string_view english, fmt::format_args args);
-}
+/// In English where the translation's placeholders do not fit.
+[[nodiscard]] std::string format_as(std::string_view translated, std::string_view english,
+                                    fmt::format_args args);
+}  // namespace detail
 
 template <class... Args>
 [[nodiscard]] std::string trf(fmt::format_string<Args...> english, Args&&... args) {

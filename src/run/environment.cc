@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "base/text.h"
 #include "snapshot/device_kind.h"
@@ -13,40 +14,59 @@ constexpr std::array<std::string_view, 5> thread_variables = {
     "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS",
     "NUMBA_NUM_THREADS"};
 
-constexpr std::array<std::string_view, 34> notable_beginnings = {"CUDA_",
-                                                                 "NVIDIA_",
-                                                                 "NCCL_",
-                                                                 "CUBLAS_",
-                                                                 "CUDNN_",
-                                                                 "TORCH",
-                                                                 "PYTORCH_",
-                                                                 "TF_",
-                                                                 "XLA_",
-                                                                 "JAX_",
-                                                                 "OMP_",
-                                                                 "MKL_",
-                                                                 "OPENBLAS_",
-                                                                 "NUMEXPR_",
-                                                                 "NUMBA_",
-                                                                 "ROCR_",
-                                                                 "HIP_",
-                                                                 "HSA_",
-                                                                 "ZE_",
-                                                                 "ASCEND_",
-                                                                 "SLURM_",
-                                                                 "MASTER_",
-                                                                 "WORLD_SIZE",
-                                                                 "RANK",
-                                                                 "LOCAL_",
-                                                                 "HF_",
-                                                                 "ACCELERATE_",
-                                                                 "DEEPSPEED_",
-                                                                 "CONDA_DEFAULT_ENV",
-                                                                 "VIRTUAL_ENV",
-                                                                 "PYTHON",
-                                                                 "LD_LIBRARY_PATH",
-                                                                 "LD_PRELOAD",
-                                                                 "BERTH_"};
+// What changes a run's results or speed. A name alone ends in "="; TF_ and PYTHON are no such
+// beginnings: Terraform has TF_CLI_…, and most of Python's own only change what it prints.
+constexpr std::string_view notable_beginnings[] = {
+    "CUDA_",
+    "NVIDIA_",
+    "NCCL_",
+    "CUBLAS_",
+    "CUDNN_",
+    "TORCH",
+    "PYTORCH_",
+    "TF_CPP_",
+    "TF_CUDNN_",
+    "TF_DETERMINISTIC_",
+    "TF_ENABLE_",
+    "TF_FORCE_",
+    "TF_GPU_",
+    "TF_NUM_",
+    "TF_USE_",
+    "TF_XLA_",
+    "TF_CONFIG=",
+    "XLA_",
+    "JAX_",
+    "OMP_",
+    "MKL_",
+    "OPENBLAS_",
+    "NUMEXPR_",
+    "NUMBA_",
+    "ROCR_",
+    "HIP_",
+    "HSA_",
+    "ZE_",
+    "ASCEND_",
+    "SLURM_",
+    "MASTER_",
+    "WORLD_SIZE",
+    "RANK",
+    "LOCAL_",
+    "HF_",
+    "ACCELERATE_",
+    "DEEPSPEED_",
+    "CONDA_DEFAULT_ENV",
+    "VIRTUAL_ENV",
+    "PYTHONHASHSEED=",
+    "PYTHONHOME=",
+    "PYTHONMALLOC=",
+    "PYTHONNOUSERSITE=",
+    "PYTHONOPTIMIZE=",
+    "PYTHONPATH=",
+    "PYTHONUSERBASE=",
+    "LD_LIBRARY_PATH",
+    "LD_PRELOAD",
+    "BERTH_",
+};
 
 bool sets(const std::string& entry, std::string_view name) {
   return entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=';
@@ -90,7 +110,7 @@ std::vector<Variable> notable_variables(const std::vector<std::string>& environm
   std::vector<Variable> notable;
   for (const std::string& entry : environment) {
     const bool matters =
-        std::any_of(notable_beginnings.begin(), notable_beginnings.end(),
+        std::any_of(std::begin(notable_beginnings), std::end(notable_beginnings),
                     [&](std::string_view beginning) { return entry.starts_with(beginning); });
     const std::size_t equals = entry.find('=');
     if (!matters || equals == std::string::npos) continue;

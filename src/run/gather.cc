@@ -51,6 +51,18 @@ Reading<std::string> instance_type(const std::string& sys) {
   return std::string(trimmed(*vendor)) + " " + std::string(trimmed(*product));
 }
 
+/// The first twelve of a container's 64 digits, as tools print it.
+std::string container_id_in(std::string_view text) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  for (std::size_t at = text.find_first_of(digits); at != text.npos;
+       at = text.find_first_of(digits, at)) {
+    const std::size_t end = std::min(text.find_first_not_of(digits, at), text.size());
+    if (end - at >= 32) return std::string(text.substr(at, 12));
+    at = end;
+  }
+  return "";
+}
+
 Reading<std::string> container_of_self(const std::string& proc) {
   const auto text = read_file(proc + "/self/cgroup");
   if (!text) return why_absent(text.error());
@@ -58,10 +70,8 @@ Reading<std::string> container_of_self(const std::string& proc) {
   for (const std::string_view maker : makers) {
     const std::size_t at = text->find(maker);
     if (at == std::string::npos) continue;
-    const std::string_view rest = std::string_view(*text).substr(at + maker.size());
-    const std::size_t id = rest.find_first_of("0123456789abcdef");
-    return std::string(maker) +
-           (id == rest.npos ? std::string() : " " + std::string(rest.substr(id, 12)));
+    const std::string id = container_id_in(std::string_view(*text).substr(at + maker.size()));
+    return std::string(maker) + (id.empty() ? "" : " " + id);
   }
   std::error_code unknown;
   if (fs::exists("/.dockerenv", unknown)) return std::string("docker");

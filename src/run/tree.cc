@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <set>
+#include <utility>
 
 #include "base/fd.h"
 #include "base/process.h"
@@ -53,7 +53,7 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text) {
   const auto pid = parse_unsigned(text.substr(0, open));
   const auto fields = split(trimmed(text.substr(close + 1)), ' ');
   if (!pid || fields.size() < 22 || fields[0].empty()) return std::nullopt;
-  const auto field = [&](std::size_t number) { return parse_signed(fields[number - 3]); };
+  const auto field = [&](std::size_t number) { return parse_unsigned(fields[number - 3]); };
   const auto parent = field(4);
   const auto session = field(6);
   const auto user = field(14);
@@ -61,12 +61,15 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text) {
   const auto start = field(22);
   const auto resident = field(24);
   if (!parent || !session || !user || !system || !start || !resident) return std::nullopt;
-  return ProcessStat{.id = {static_cast<pid_t>(*pid), static_cast<std::uint64_t>(*start)},
+  for (const auto& number : {pid, parent, session}) {
+    if (!std::in_range<pid_t>(*number)) return std::nullopt;
+  }
+  return ProcessStat{.id = {static_cast<pid_t>(*pid), *start},
                      .parent = static_cast<pid_t>(*parent),
                      .session = static_cast<pid_t>(*session),
                      .state = fields[0][0],
-                     .cpu_ticks = static_cast<std::uint64_t>(*user + *system),
-                     .resident_pages = static_cast<std::uint64_t>(*resident)};
+                     .cpu_ticks = *user + *system,
+                     .resident_pages = *resident};
 }
 
 std::vector<ProcessId> run_processes(pid_t keeper, const std::string& proc) {

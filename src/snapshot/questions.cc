@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "snapshot/snapshot_index.h"
+
 namespace berth {
 
 namespace {
@@ -29,12 +31,15 @@ std::string_view name_of(DeviceState state) {
   return "unusable";
 }
 
-DeviceState state_of(const Device& device, const Snapshot& snapshot) {
+namespace {
+
+using Processes = std::vector<const GpuProcess*>;
+
+DeviceState judge(const Device& device, bool is_leased, const Processes& processes) {
   if (device.lost) return DeviceState::lost;
   if (!device.unusable_because.empty()) return DeviceState::unusable;
-  if (!claims_on(device.id, snapshot).empty()) return DeviceState::leased;
+  if (is_leased) return DeviceState::leased;
 
-  const auto processes = processes_on(device.id, snapshot);
   const bool computes = std::any_of(processes.begin(), processes.end(),
                                     [](const GpuProcess* p) { return !only_draws(*p); });
   const bool loaded =
@@ -58,6 +63,26 @@ DeviceState state_of(const Device& device, const Snapshot& snapshot) {
   return DeviceState::free;
 }
 
+Reading<Bytes> unexplained_by(const Device& device, const Processes& processes) {
+  if (!device.memory_used.get()) return device.memory_used.why();
+  Bytes explained;
+  for (const GpuProcess* process : processes) {
+    if (!process->memory.get()) return process->memory.why();
+    explained += *process->memory.get();
+  }
+  // The driver's two counts are taken at different moments: never below zero.
+  return minus(*device.memory_used.get(), explained).value_or(Bytes{0});
+}
+
+}  // namespace
+
+DeviceState state_of(const Device& device, const Snapshot& snapshot) {
+  return judge(device, !claims_on(device.id, snapshot).empty(), processes_on(device.id, snapshot));
+}
+DeviceState state_of(const Device& device, const SnapshotIndex& index) {
+  return judge(device, !index.claims_on(device.id).empty(), index.processes_on(device.id));
+}
+
 const Device* find_device(const DeviceId& id, const Snapshot& snapshot) {
   const auto found = std::find_if(snapshot.devices.begin(), snapshot.devices.end(),
                                   [&](const Device& device) { return device.id == id; });
@@ -72,14 +97,17 @@ const HostProcess* find_process(pid_t pid, const Snapshot& snapshot) {
 }
 
 std::vector<const GpuProcess*> processes_on(const DeviceId& device, const Snapshot& snapshot) {
+  std::vector<const DeviceId*> instances;
+  for (const Device& other : snapshot.devices) {
+    if (other.parent == device) instances.push_back(&other.id);
+  }
   std::vector<const GpuProcess*> found;
   for (const GpuProcess& process : snapshot.gpu_processes) {
-    if (process.device == device) {
+    if (process.device == device ||
+        std::any_of(instances.begin(), instances.end(),
+                    [&](const DeviceId* instance) { return *instance == process.device; })) {
       found.push_back(&process);
-      continue;
     }
-    const Device* place = find_device(process.device, snapshot);
-    if (place != nullptr && place->parent == device) found.push_back(&process);
   }
   return found;
 }
@@ -122,14 +150,10 @@ std::vector<std::string> users_of(const Device& device, const Snapshot& snapshot
 }
 
 Reading<Bytes> unexplained_memory(const Device& device, const Snapshot& snapshot) {
-  if (!device.memory_used.get()) return device.memory_used.why();
-  Bytes explained;
-  for (const GpuProcess* process : processes_on(device.id, snapshot)) {
-    if (!process->memory.get()) return process->memory.why();
-    explained += *process->memory.get();
-  }
-  // The driver's two counts are taken at different moments: never below zero.
-  return minus(*device.memory_used.get(), explained).value_or(Bytes{0});
+  return unexplained_by(device, processes_on(device.id, snapshot));
+}
+Reading<Bytes> unexplained_memory(const Device& device, const SnapshotIndex& index) {
+  return unexplained_by(device, index.processes_on(device.id));
 }
 
 }  // namespace berth

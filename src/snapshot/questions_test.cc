@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "snapshot/builder.h"
+#include "snapshot/snapshot_index.h"
 
 namespace berth {
 namespace {
@@ -120,6 +123,65 @@ TEST(UnexplainedMemory, IsUsedLessTheProcesses) {
   EXPECT_EQ(unexplained_memory(host.devices[0], host), Reading<Bytes>(0_B));
   host.gpu_processes[0].memory = Absent::unsupported;
   EXPECT_EQ(unexplained_memory(host.devices[0], host), Reading<Bytes>(Absent::unsupported));
+}
+
+/// Any claims, processes and MIG instances on few devices and pids, so that they meet.
+Snapshot random_host(std::mt19937& random) {
+  const auto below = [&](int limit) {
+    return static_cast<int>(random() % static_cast<unsigned>(limit));
+  };
+  SnapshotBuilder builder;
+  for (int i = 0; i < 6; ++i) {
+    builder.gpu("GPU-" + std::to_string(i), 8_GiB).used(Bytes{random() % (1ULL << 33)});
+    if (i > 2 && below(2) == 0) {
+      builder.with([&](Device& one) { one.parent = DeviceId("GPU-" + std::to_string(below(3))); });
+    }
+    for (int k = below(4); k > 0; --k) builder.process(1 + below(20), "eve", 1_GiB);
+    if (below(2) == 0) builder.claim("bob", std::nullopt, below(20));
+  }
+  Snapshot host = builder.build();
+  for (HostProcess& process : host.processes) process.ancestors = {below(20), below(20), 1};
+  for (Claim& claim : host.claims) {
+    if (below(2) == 0) claim.job = ProcessId{.pid = below(20)};
+    claim.devices.push_back({DeviceId("GPU-" + std::to_string(below(7))), {}});
+  }
+  host.gpu_processes.push_back({.device = DeviceId("GPU-unknown"), .pid = 3});
+  return host;
+}
+
+TEST(SnapshotIndex, AnswersAsThePlainQuestionsDo) {
+  std::mt19937 random{7};
+  for (int round = 0; round < 300; ++round) {
+    const Snapshot host = random_host(random);
+    const SnapshotIndex index(host);
+    for (int number = 0; number < 8; ++number) {
+      const DeviceId id("GPU-" + std::to_string(number));
+      ASSERT_EQ(index.device(id), find_device(id, host)) << round;
+      ASSERT_EQ(index.processes_on(id), processes_on(id, host)) << round;
+      ASSERT_EQ(index.claims_on(id), claims_on(id, host)) << round;
+    }
+    for (const Device& device : host.devices) {
+      ASSERT_EQ(state_of(device, index), state_of(device, host)) << round;
+      ASSERT_EQ(unexplained_memory(device, index), unexplained_memory(device, host)) << round;
+    }
+    for (pid_t pid = -1; pid < 22; ++pid) {
+      ASSERT_EQ(index.process(pid), find_process(pid, host)) << round;
+      ASSERT_EQ(index.claim_of(pid), claim_of(pid, host)) << round << " pid " << pid;
+    }
+  }
+}
+TEST(SnapshotIndex, KnowsWhatRunsOnAParentItself) {
+  Snapshot host = SnapshotBuilder()
+                      .gpu("A", 8_GiB)
+                      .process(5, "eve", 1_GiB)
+                      .gpu("M", 4_GiB)
+                      .with([](Device& one) { one.parent = DeviceId("A"); })
+                      .process(6, "bob", 1_GiB)
+                      .build();
+  const SnapshotIndex index(host);
+  EXPECT_THAT(index.processes_on(DeviceId("A")), SizeIs(2));
+  EXPECT_THAT(index.processes_itself(DeviceId("A")), ElementsAre(&host.gpu_processes[0]));
+  EXPECT_THAT(index.processes_itself(DeviceId("none")), IsEmpty());
 }
 
 }  // namespace

@@ -23,16 +23,25 @@ constexpr int wide_terminal = 132;
 constexpr int narrowest_pane = 54;
 constexpr int indent_below = 6;
 
-bool is_chosen(const Device& device, const Snapshot& snapshot, const StatusOptions& options) {
+bool is_chosen(const Device& device, const SnapshotIndex& index, const StatusOptions& options) {
   const auto named = [&](const Device& one) {
     return std::any_of(options.devices.begin(), options.devices.end(),
                        [&](const DevicePattern& pattern) { return matches(pattern, one); });
   };
   if (!options.devices.empty() && !named(device)) {
-    const Device* parent = device.parent ? find_device(*device.parent, snapshot) : nullptr;
+    const Device* parent = device.parent ? index.device(*device.parent) : nullptr;
     if (parent == nullptr || !named(*parent)) return false;
   }
-  return !options.user || has_something_on(*options.user, device, snapshot);
+  return !options.user || has_something_on(*options.user, device, index);
+}
+
+std::vector<const Device*> chosen_devices(const SnapshotIndex& index,
+                                          const StatusOptions& options) {
+  std::vector<const Device*> chosen;
+  for (const Device& device : index.snapshot().devices) {
+    if (is_chosen(device, index, options)) chosen.push_back(&device);
+  }
+  return chosen;
 }
 
 /// Indices as ranges: "0-3 5".
@@ -251,11 +260,7 @@ std::vector<std::string> device_names(const Snapshot& snapshot) {
 }  // namespace
 
 std::vector<const Device*> shown_devices(const Snapshot& snapshot, const StatusOptions& options) {
-  std::vector<const Device*> shown;
-  for (const Device& device : snapshot.devices) {
-    if (is_chosen(device, snapshot, options)) shown.push_back(&device);
-  }
-  return shown;
+  return chosen_devices(SnapshotIndex(snapshot), options);
 }
 
 Result<Snapshot> narrowed(const Snapshot& snapshot, const StatusOptions& options) {
@@ -293,13 +298,13 @@ Result<Snapshot> narrowed(const Snapshot& snapshot, const StatusOptions& options
 
 std::string render_status(const Snapshot& snapshot, const Style& style,
                           const StatusOptions& options) {
+  const SnapshotIndex index(snapshot);
   std::vector<DeviceRow> rows;
   std::vector<std::vector<OccupantRow>> occupants;
-  for (const Device* device : shown_devices(snapshot, options)) {
-    occupants.push_back(occupants_of(*device, snapshot, options.user, style));
+  for (const Device* device : chosen_devices(index, options)) {
+    occupants.push_back(occupants_of(*device, index, options.user, style));
     const bool behind = style.width >= wide_terminal;  // then the names stand there
-    rows.push_back(
-        device_row(*device, snapshot, behind ? "" : users_text(occupants.back()), style));
+    rows.push_back(device_row(*device, index, behind ? "" : users_text(occupants.back()), style));
   }
   std::string text;
   if (rows.empty() && !snapshot.devices.empty()) {

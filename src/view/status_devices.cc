@@ -141,12 +141,13 @@ Paint state_paint(DeviceState state) {
   return Paint::plain;
 }
 
-DeviceRow device_row(const Device& device, const Snapshot& snapshot, const std::string& users,
+DeviceRow device_row(const Device& device, const SnapshotIndex& index, const std::string& users,
                      const Style& style) {
   DeviceRow row;
   row.device = &device;
-  row.state = state_of(device, snapshot);
-  row.divided = std::any_of(snapshot.devices.begin(), snapshot.devices.end(),
+  row.state = state_of(device, index);
+  const std::vector<Device>& all = index.snapshot().devices;
+  row.divided = std::any_of(all.begin(), all.end(),
                             [&](const Device& other) { return other.parent == device.id; });
   row.hot = is_hot(device);
   const auto& used = device.memory_used.get();

@@ -51,22 +51,21 @@ const ClaimedDevice* part_of(const Claim& claim, const DeviceId& device) {
 }
 
 /// What the processes of a claim use on a device together, as far as it is known.
-Bytes used_under(const Claim& claim, const DeviceId& device, const Snapshot& snapshot) {
+Bytes used_under(const Claim& claim, const DeviceId& device, const SnapshotIndex& index) {
   Bytes sum;
-  for (const GpuProcess& use : snapshot.gpu_processes) {
-    if (use.device != device || claim_of(use.pid, snapshot) != &claim) continue;
-    if (use.memory.get()) sum += *use.memory.get();
+  for (const GpuProcess* use : index.processes_itself(device)) {
+    if (index.claim_of(use->pid) == &claim && use->memory.get()) sum += *use->memory.get();
   }
   return sum;
 }
 
-void note_lease(OccupantRow& row, const GpuProcess& use, const Snapshot& snapshot) {
-  const Claim* claim = claim_of(use.pid, snapshot);
+void note_lease(OccupantRow& row, const GpuProcess& use, const SnapshotIndex& index) {
+  const Claim* claim = index.claim_of(use.pid);
   if (claim == nullptr) {
     if (only_draws(use)) {
       row.note = tr("desktop");
       row.note_paint = Paint::dim;
-    } else if (!claims_on(use.device, snapshot).empty()) {
+    } else if (!index.claims_on(use.device).empty()) {
       row.note = tr("no lease");
       row.note_paint = Paint::yellow;
     }
@@ -78,7 +77,7 @@ void note_lease(OccupantRow& row, const GpuProcess& use, const Snapshot& snapsho
     row.note_paint = Paint::red;
   } else if (!part->promised) {
     row.note = tr("lease");
-  } else if (used_under(*claim, use.device, snapshot) > *part->promised) {
+  } else if (used_under(*claim, use.device, index) > *part->promised) {
     row.note = trf("over its {}", bytes_short(*part->promised));
     row.note_paint = Paint::red;
   } else {
@@ -86,21 +85,22 @@ void note_lease(OccupantRow& row, const GpuProcess& use, const Snapshot& snapsho
   }
 }
 
-OccupantRow process_row(const GpuProcess& use, const Snapshot& snapshot, const Style& style) {
-  const HostProcess* process = find_process(use.pid, snapshot);
+OccupantRow process_row(const GpuProcess& use, const SnapshotIndex& index, const Style& style) {
+  const HostProcess* process = index.process(use.pid);
   OccupantRow row;
   row.user = absent_mark(style);
   row.age = absent_mark(style);
   if (process != nullptr) {
     row.user = reading_text(process->user, style,
                             [&](const std::string& name) { return outside(name, style); });
-    row.age = reading_text(process->started, style,
-                           [&](WallTime started) { return age_text(started, snapshot.taken); });
+    row.age = reading_text(process->started, style, [&](WallTime started) {
+      return age_text(started, index.snapshot().taken);
+    });
   }
   row.pid = std::to_string(use.pid);
   row.command = command_of(process, style);
   row.memory = reading_text(use.memory, style, bytes_short);
-  note_lease(row, use, snapshot);
+  note_lease(row, use, index);
   if (process != nullptr && process->container.get() && !process->container.get()->empty()) {
     if (!row.note.empty()) row.note += ", ";
     row.note += outside(*process->container.get(), style);
@@ -110,13 +110,13 @@ OccupantRow process_row(const GpuProcess& use, const Snapshot& snapshot, const S
 }
 
 OccupantRow unused_lease_row(const Claim& claim, const ClaimedDevice& part,
-                             const Snapshot& snapshot, const Style& style) {
+                             const SnapshotIndex& index, const Style& style) {
   OccupantRow row;
   row.user = outside(claim.user, style);
   row.pid = claim.job ? std::to_string(claim.job->pid) : std::string(absent_mark(style));
   row.command =
       claim.parsed ? outside(claim.command, style) : own(tr("(lease in a newer format)"), style);
-  row.age = claim.since.unix_ms > 0 ? age_text(claim.since, snapshot.taken)
+  row.age = claim.since.unix_ms > 0 ? age_text(claim.since, index.snapshot().taken)
                                     : std::string(absent_mark(style));
   row.memory = absent_mark(style);
   row.note = own(part.promised ? trf("lease {}, unused", bytes_short(*part.promised))
@@ -125,13 +125,13 @@ OccupantRow unused_lease_row(const Claim& claim, const ClaimedDevice& part,
   return row;
 }
 
-std::optional<OccupantRow> unexplained_row(const Device& device, const Snapshot& snapshot,
+std::optional<OccupantRow> unexplained_row(const Device& device, const SnapshotIndex& index,
                                            const Style& style) {
   if (device.mig_mode.get().value_or(false) || device.kind == DeviceKind::nvidia_mig) return {};
-  const Reading<Bytes> unexplained = unexplained_memory(device, snapshot);
+  const Reading<Bytes> unexplained = unexplained_memory(device, index);
   if (!unexplained.get()) return {};
   const bool is_all =
-      state_of(device, snapshot) == DeviceState::held && processes_on(device.id, snapshot).empty();
+      state_of(device, index) == DeviceState::held && index.processes_on(device.id).empty();
   if (!is_all && *unexplained.get() < worth_explaining) return {};
   OccupantRow row;
   row.user = "?";
@@ -152,37 +152,35 @@ int widest(const std::vector<std::vector<OccupantRow>>& all, std::string Occupan
 
 }  // namespace
 
-bool has_something_on(const std::string& user, const Device& device, const Snapshot& snapshot) {
-  for (const Claim* claim : claims_on(device.id, snapshot)) {
+bool has_something_on(const std::string& user, const Device& device, const SnapshotIndex& index) {
+  for (const Claim* claim : index.claims_on(device.id)) {
     if (is_of(user, *claim)) return true;
   }
-  return std::any_of(
-      snapshot.gpu_processes.begin(), snapshot.gpu_processes.end(), [&](const GpuProcess& use) {
-        return use.device == device.id && is_of(user, find_process(use.pid, snapshot));
-      });
+  const auto& uses = index.processes_itself(device.id);
+  return std::any_of(uses.begin(), uses.end(),
+                     [&](const GpuProcess* use) { return is_of(user, index.process(use->pid)); });
 }
 
-std::vector<OccupantRow> occupants_of(const Device& device, const Snapshot& snapshot,
+std::vector<OccupantRow> occupants_of(const Device& device, const SnapshotIndex& index,
                                       const std::optional<std::string>& user, const Style& style) {
   std::vector<OccupantRow> leased;
   std::vector<OccupantRow> strangers;
   std::vector<const Claim*> used;
-  for (const GpuProcess& use : snapshot.gpu_processes) {
-    if (use.device != device.id) continue;
-    const Claim* claim = claim_of(use.pid, snapshot);
+  for (const GpuProcess* use : index.processes_itself(device.id)) {
+    const Claim* claim = index.claim_of(use->pid);
     if (claim != nullptr) used.push_back(claim);
-    if (user && !is_of(*user, find_process(use.pid, snapshot))) continue;
+    if (user && !is_of(*user, index.process(use->pid))) continue;
     const bool is_leased = claim != nullptr && part_of(*claim, device.id) != nullptr;
-    (is_leased ? leased : strangers).push_back(process_row(use, snapshot, style));
+    (is_leased ? leased : strangers).push_back(process_row(*use, index, style));
   }
-  for (const Claim* claim : claims_on(device.id, snapshot)) {
+  for (const Claim* claim : index.claims_on(device.id)) {
     if (std::find(used.begin(), used.end(), claim) != used.end()) continue;
     if (user && !is_of(*user, *claim)) continue;
-    leased.push_back(unused_lease_row(*claim, *part_of(*claim, device.id), snapshot, style));
+    leased.push_back(unused_lease_row(*claim, *part_of(*claim, device.id), index, style));
   }
   leased.insert(leased.end(), strangers.begin(), strangers.end());
   if (!user) {
-    if (auto rest = unexplained_row(device, snapshot, style)) leased.push_back(std::move(*rest));
+    if (auto rest = unexplained_row(device, index, style)) leased.push_back(std::move(*rest));
   }
   return leased;
 }

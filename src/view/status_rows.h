@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "snapshot/questions.h"
-#include "snapshot/snapshot.h"
+#include "snapshot/snapshot_index.h"
 #include "view/paint.h"
 #include "view/status.h"
 
@@ -26,13 +25,14 @@ struct OccupantRow {
 };
 
 /// Who is on the device itself (not on its MIG instances): leased processes first.
-[[nodiscard]] std::vector<OccupantRow> occupants_of(const Device& device, const Snapshot& snapshot,
+[[nodiscard]] std::vector<OccupantRow> occupants_of(const Device& device,
+                                                    const SnapshotIndex& index,
                                                     const std::optional<std::string>& user,
                                                     const Style& style);
 
 /// The user is somebody on the device or on it by lease.
 [[nodiscard]] bool has_something_on(const std::string& user, const Device& device,
-                                    const Snapshot& snapshot);
+                                    const SnapshotIndex& index);
 
 /// Columns of the occupants' rows, common to all devices so that they stand under each other.
 class OccupantColumns {
@@ -72,7 +72,7 @@ class DeviceColumns {
   std::vector<int> widths_;
 };
 
-[[nodiscard]] DeviceRow device_row(const Device& device, const Snapshot& snapshot,
+[[nodiscard]] DeviceRow device_row(const Device& device, const SnapshotIndex& index,
                                    const std::string& users, const Style& style);
 
 /// "free", "leased", … in the reader's language.

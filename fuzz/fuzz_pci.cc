@@ -1,0 +1,25 @@
+// links: berth_probe
+// sysfs's texts about PCI functions, and the pci.ids list.
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/check.h"
+#include "probe/pci/parse.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  namespace pci = berth::pci;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (const auto address = pci::normal_address(text)) {
+    BERTH_CHECK(pci::normal_address(*address) == address, "what is normal stays as it is");
+  }
+  const auto number = pci::parse_hex(text);
+  const auto generation = pci::generation_from_speed(text);
+  BERTH_CHECK(!generation || (*generation >= 1 && *generation <= 6), "a generation there is");
+  for (const std::uint32_t vendor : {0x10deU, 0x1002U, number.value_or(0x8086U)}) {
+    const auto name = pci::name_in_pci_ids(text, vendor, 0x2330);
+    BERTH_CHECK(!name || name->find('\n') == std::string::npos, "a name is part of one line");
+  }
+  return 0;
+}

@@ -1,0 +1,31 @@
+// links: berth_run berth_probe
+// /proc's texts: names of commands and control groups are chosen by strangers.
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/check.h"
+#include "probe/procfs/parse.h"
+#include "run/tree.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (const auto stat = berth::procfs::parse_stat(text)) {
+    BERTH_CHECK(stat->parent >= 0, "no process has a negative number");
+  }
+  if (const auto stat = berth::parse_process_stat(text)) {
+    BERTH_CHECK(stat->id.pid >= 0 && stat->parent >= 0, "no process has a negative number");
+  }
+  for (const std::string& word : berth::procfs::parse_cmdline(text)) {
+    BERTH_CHECK(word.find('\0') == std::string::npos, "words end where the kernel says");
+  }
+  (void)berth::procfs::parse_status_uid(text);
+  (void)berth::procfs::parse_boot_time(text);
+  for (const uid_t uid : {0U, 1000U, 4294967295U}) {
+    const auto user = berth::procfs::user_in_passwd(text, uid);
+    BERTH_CHECK(!user || !user->empty(), "a user has a name");
+  }
+  (void)berth::procfs::container_in_cgroup(text);
+  return 0;
+}

@@ -1,0 +1,179 @@
+// What runs, signals and ends processes. Each test forks its own.
+
+#include "base/process.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/lock.h"
+#include "base/signals.h"
+
+namespace berth {
+namespace {
+
+class Processes : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = ::testing::TempDir() + "berth-XXXXXX";
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    directory_ = pattern;
+  }
+  void TearDown() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(directory_, ignored);
+  }
+  /// A file with this text and these permissions.
+  [[nodiscard]] std::string script(std::string_view text, mode_t mode) const {
+    const std::string path = directory_ + "/script";
+    EXPECT_TRUE(write_file_atomically(path, text));
+    EXPECT_EQ(::chmod(path.c_str(), mode), 0);
+    return path;
+  }
+  std::string directory_;
+};
+
+/// How a child that does this ends.
+Exit end_of(const std::function<int()>& body) {
+  const auto child = fork_process(body);
+  EXPECT_TRUE(child);
+  const auto end = reap(child.value());
+  EXPECT_TRUE(end);
+  return end.value();
+}
+
+Result<std::string> run(const std::vector<std::string>& command) {
+  SystemClock clock;
+  return output_of(command, {"WORD=said"}, "/usr/bin:/bin", clock, std::chrono::seconds(30));
+}
+
+TEST_F(Processes, ScriptWithoutAnInterpreterLineIsRunByTheShell) {
+  const std::string path = script("echo \"$WORD $1\"\n", 0755);
+  const auto said = run({path, "it"});
+  ASSERT_TRUE(said) << said.error().message();
+  EXPECT_EQ(*said, "said it\n");
+}
+
+TEST_F(Processes, WhatCannotBeRunSaysWhyByItsCode) {
+  const auto code_of = [](const std::string& path) {
+    return execute({path}, {}, "/usr/bin:/bin").code();
+  };
+  EXPECT_EQ(code_of(directory_ + "/missing"), ErrorCode::not_found);
+  EXPECT_EQ(code_of("no-such-command"), ErrorCode::not_found);
+  EXPECT_EQ(code_of(directory_), ErrorCode::no_permission);
+  EXPECT_EQ(code_of(script("echo\n", 0644)), ErrorCode::no_permission);
+  EXPECT_EQ(code_of(script("#!/no/such/interpreter\n", 0755)), ErrorCode::not_found);
+}
+
+TEST_F(Processes, OutputOfACommandThatFailsIsAnErrorWithItsCode) {
+  const auto failed = run({"sh", "-c", "exit 3"});
+  ASSERT_FALSE(failed);
+  EXPECT_THAT(failed.error().message(), ::testing::HasSubstr("exit code 3"));
+}
+
+TEST(Process, ThatHasEndedGetsNoSignal) {
+  const auto child = fork_process([] { return 0; });
+  ASSERT_TRUE(child);
+  const auto id = identify_process(*child);
+  ASSERT_TRUE(id);
+  ASSERT_TRUE(reap(*child));
+  EXPECT_EQ(send_signal(*id, 0).error().code(), ErrorCode::not_found);
+  EXPECT_EQ(send_signal({.pid = *child}, 0).error().code(), ErrorCode::not_found);
+  EXPECT_EQ(open_pidfd(*child).error().code(), ErrorCode::not_found);
+}
+
+TEST(Process, PidfdBecomesReadableAtItsEnd) {
+  auto pipe = make_pipe();
+  ASSERT_TRUE(pipe);
+  const auto child = fork_process([&] {
+    pipe->write.close();
+    return read_all(pipe->read.get()) ? 0 : 1;
+  });
+  ASSERT_TRUE(child);
+  const auto pidfd = open_pidfd(*child);
+  ASSERT_TRUE(pidfd) << pidfd.error().message();
+  EXPECT_FALSE(wait_readable({pidfd->get()}, Duration(0)).front());
+  EXPECT_EQ(reap_if_ended(*child).value(), std::nullopt);
+  pipe->write.close();
+  EXPECT_TRUE(wait_readable({pidfd->get()}, std::chrono::seconds(30)).front());
+  EXPECT_EQ(reap(*child).value(), Exit{});
+}
+
+TEST(Process, FlockNamesItsHolder) {
+  const std::string path = ::testing::TempDir() + "berth-flock-" + std::to_string(::getpid());
+  const auto owner = open_fd(path, O_RDWR | O_CREAT, 0600);
+  const auto other = open_fd(path, O_RDWR);
+  ASSERT_TRUE(owner && other);
+  ::unlink(path.c_str());
+  FakeClock clock;
+  EXPECT_EQ(flock_holder(other->get()), std::nullopt);
+  ASSERT_TRUE(take_flock(owner->get(), clock, clock.now()));
+  const auto locks = read_file("/proc/locks");
+  if (!locks || locks->find("FLOCK") == std::string::npos) {
+    GTEST_SKIP() << "this system does not list locks";
+  }
+  EXPECT_EQ(flock_holder(other->get()), ::getpid());
+}
+
+TEST(Signals, AreReadWithTheirSenderInsteadOfStriking) {
+  const Exit end = end_of([] {
+    auto signals = SignalQueue::open();
+    if (!signals || signals->next()) return 1;
+    if (!send_signal(own_process_id(), SIGUSR1)) return 2;
+    const auto arrived = signals->next();
+    if (!arrived || arrived->number != SIGUSR1 || arrived->sender != ::getpid()) return 3;
+    return arrived->from_kernel || signals->next() ? 4 : 0;
+  });
+  EXPECT_EQ(end, Exit{});
+}
+
+TEST(Signals, ChildGetsTheMaskThatTheCallerHad) {
+  const Exit end = end_of([] {
+    sigset_t own;
+    ::sigemptyset(&own);
+    ::sigaddset(&own, SIGUSR2);
+    ::sigprocmask(SIG_SETMASK, &own, nullptr);
+    const auto signals = SignalQueue::open();
+    if (!signals) return 1;
+    signals->restore_original();
+    sigset_t now;
+    ::sigprocmask(SIG_SETMASK, nullptr, &now);
+    return ::sigismember(&now, SIGUSR2) == 1 && ::sigismember(&now, SIGTERM) == 0 ? 0 : 2;
+  });
+  EXPECT_EQ(end, Exit{});
+}
+
+TEST(Signals, EndLikeDiesOfTheSameSignalThoughBlocked) {
+  const Exit end = end_of([] {
+    const auto signals = SignalQueue::open();
+    return end_like({.signal = SIGTERM});
+  });
+  EXPECT_EQ(end.signal, SIGTERM);
+  EXPECT_EQ(end_like({.code = 5}), 5);
+}
+
+TEST(Signals, StopAndContinueOfAChildAreSeen) {
+  const auto child = fork_process([] {
+    const auto signals = SignalQueue::open();
+    stop_self(SIGSTOP);
+    return 9;
+  });
+  ASSERT_TRUE(child);
+  siginfo_t info{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(*child), &info, WSTOPPED | WEXITED | WNOWAIT), 0);
+  const auto stopped = next_child_change();
+  ASSERT_TRUE(stopped);
+  EXPECT_EQ(stopped->what, ChildChange::What::stopped);
+  EXPECT_EQ(stopped->stop_signal, SIGSTOP);
+  ASSERT_TRUE(send_signal({.pid = *child}, SIGCONT));
+  EXPECT_EQ(reap(*child).value(), Exit{.code = 9});
+}
+
+}  // namespace
+}  // namespace berth
