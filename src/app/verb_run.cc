@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <memory>
+#include <utility>
 
 #include "app/run_options.h"
 #include "app/run_words.h"
@@ -62,12 +64,26 @@ class RunVerb final : public Verb {
                          .ledger = ledger ? &*ledger : nullptr,
                          .look = [&] { return context.look_without_claims(Depth::state); },
                          .sight = [&] { return open_sight(context); }};
+    if (const auto limited = take_inherited_limits(context, options); !limited) {
+      return report(limited.error(), usage_code());
+    }
     const auto outcome =
         run_job(options, services,
                 words_of_a_run(context, teller, flags_.quiet() ? Talk::quiet : Talk::normal));
     teller.finish();
     if (!outcome) return report(outcome.error(), usage_code());
     return finish(context, options, *outcome);
+  }
+
+  /// An inherited list is never widened. Only where there is one does it take a look of its own.
+  static Result<void> take_inherited_limits(Context& context, RunOptions& options) {
+    if (options.where == RunWhere::cpu || !context.variable("CUDA_VISIBLE_DEVICES")) return {};
+    const auto snapshot = context.look_without_claims(Depth::state);
+    if (!snapshot) return std::unexpected(snapshot.error());
+    auto limits = inherited_limits(context, *snapshot);
+    if (!limits) return std::unexpected(std::move(limits).error());
+    options.limits = std::move(*limits);
+    return {};
   }
 
   void say_whose_ledger(const Context& context, const LedgerPlace& place) const {
@@ -82,8 +98,10 @@ class RunVerb final : public Verb {
     auto observer = Observer::start(context.sources());
     if (!observer) return std::unexpected(std::move(observer).error());
     auto shared = std::make_shared<Observer>(std::move(*observer));  // std::function must copy
-    return Sight([shared](const std::vector<Claim>& claims, WallTime now) {
-      return shared->look(Depth::state, claims, now);
+    // The first look is for the manifest's facts, the others once a second for the samples.
+    return Sight([shared, depth = Depth::everything](const std::vector<Claim>& claims,
+                                                     WallTime now) mutable {
+      return shared->look(std::exchange(depth, Depth::state), claims, now);
     });
   }
 

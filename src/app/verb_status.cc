@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <utility>
 
 #include "app/records.h"
 #include "app/verb.h"
@@ -62,48 +63,61 @@ class StatusVerb final : public Verb {
   int once(Context& context) {
     const auto snapshot = context.look(Depth::everything);
     if (!snapshot) return report(snapshot.error());
-    const auto shown = narrowed(*snapshot, options_);
-    if (!shown) return report(shown.error());
-    if (json_) {
-      print(to_json(*shown,
-                    context.stdout_is_terminal() ? JsonLayout::indented : JsonLayout::compact));
-      print("\n");
-    } else if (!csv_.empty()) {
-      auto columns = parse_field_list(csv_);
-      if (!columns) return report(std::move(columns).error().because("--csv"), exit_code::usage);
-      print(render_csv(*shown, *columns));
-      if (shown->simulated) complain(trf("SIMULATED: {}", printable(*shown->simulated)));
-    } else {
-      print(render_status(*shown, context.out(), {}));
-    }
-    return any_device_seen(*snapshot) ? exit_code::ok : exit_code::failed;
+    const JsonLayout layout =
+        context.stdout_is_terminal() ? JsonLayout::indented : JsonLayout::compact;
+    const auto text = answer(*snapshot, context.out(), layout);
+    if (!text) return report(text.error(), code_of(text.error()));
+    print(*text);
+    say_simulated(*snapshot);
+    // No device at all is an answer that scripts must notice.
+    return snapshot->devices.empty() ? exit_code::failed : exit_code::ok;
   }
 
-  /// No device at all, or no source that could be asked, is an answer that scripts must notice.
-  static bool any_device_seen(const Snapshot& snapshot) { return !snapshot.devices.empty(); }
+  /// The table, JSON or CSV, of what the options let through.
+  Result<std::string> answer(const Snapshot& snapshot, const Style& style,
+                             JsonLayout layout) const {
+    const auto shown = narrowed(snapshot, options_);
+    if (!shown) return std::unexpected(shown.error());
+    if (json_) return to_json(*shown, layout) + "\n";
+    if (csv_.empty()) return render_status(snapshot, style, options_);
+    auto columns = parse_field_list(csv_);
+    if (!columns) return std::unexpected(std::move(columns).error().because("--csv"));
+    return render_csv(*shown, *columns);
+  }
+
+  static int code_of(const Error& error) {
+    return error.code() == ErrorCode::invalid ? exit_code::usage : exit_code::failed;
+  }
+
+  /// CSV has no place for it.
+  void say_simulated(const Snapshot& snapshot) const {
+    if (!csv_.empty() && snapshot.simulated) {
+      complain(trf("SIMULATED: {}", printable(*snapshot.simulated)));
+    }
+  }
 
   int watch(Context& context, std::chrono::milliseconds every) {
     const InterruptNote interrupt;
     std::optional<std::string> before;
     Style style_before = context.out();
     Instant next = context.clock().now();
+    const bool in_place = context.stdout_is_terminal() && !json_ && csv_.empty();
+    bool first = true;
     while (InterruptNote::signal() == 0) {
       const auto snapshot = context.look(Depth::everything);
       if (!snapshot) return report(snapshot.error());
-      const auto shown = narrowed(*snapshot, options_);
-      if (!shown) return report(shown.error());
-      if (json_) {
-        print(to_json(*shown, JsonLayout::compact) + "\n");
-      } else if (!context.stdout_is_terminal()) {
-        print(render_status(*shown, context.out(), {}) + "\n");
-      } else {
-        const Style style = context.out_now();
+      const Style style = context.out_now();
+      const auto text = answer(*snapshot, style, JsonLayout::compact);
+      if (!text) return report(text.error(), code_of(text.error()));
+      if (std::exchange(first, false)) say_simulated(*snapshot);
+      if (in_place) {
         if (style.width != style_before.width) before.reset();
-        const std::string picture =
-            fit_to_height(render_status(*shown, style, {}), context.terminal_rows(), style);
+        const std::string picture = fit_to_height(*text, context.terminal_rows(), style);
         print(redraw(picture, before));
         before = picture;
         style_before = style;
+      } else {
+        print(json_ ? *text : *text + "\n");
       }
       if (!finish_output()) return exit_code::failed;
       next = std::max(next + every, context.clock().now());

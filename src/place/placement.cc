@@ -1,11 +1,9 @@
 #include "place/placement.h"
 
 #include <algorithm>
-#include <array>
 #include <tuple>
 #include <utility>
 
-#include "base/check.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "place/occupancy.h"
@@ -15,30 +13,45 @@
 namespace berth {
 
 std::string_view name_of(Rule rule) {
-  constexpr std::array<std::pair<Rule, std::string_view>, 18> names = {{
-      {Rule::unusable, "unusable"},
-      {Rule::lost, "lost"},
-      {Rule::divided, "divided"},
-      {Rule::not_visible, "not_visible"},
-      {Rule::excluded, "excluded"},
-      {Rule::not_listed, "not_listed"},
-      {Rule::compute_mode, "compute_mode"},
-      {Rule::too_old, "too_old"},
-      {Rule::lacks_feature, "lacks_feature"},
-      {Rule::leased, "leased"},
-      {Rule::in_use, "in_use"},
-      {Rule::memory, "memory"},
-      {Rule::memory_unknown, "memory_unknown"},
-      {Rule::utilization, "utilization"},
-      {Rule::not_idle, "not_idle"},
-      {Rule::idle_unknown, "idle_unknown"},
-      {Rule::not_watched_long, "not_watched_long"},
-      {Rule::reserved, "reserved"},
-  }};
-  for (const auto& [value, name] : names) {
-    if (value == rule) return name;
+  switch (rule) {
+    case Rule::unusable:
+      return "unusable";
+    case Rule::lost:
+      return "lost";
+    case Rule::divided:
+      return "divided";
+    case Rule::not_visible:
+      return "not_visible";
+    case Rule::excluded:
+      return "excluded";
+    case Rule::not_listed:
+      return "not_listed";
+    case Rule::compute_mode:
+      return "compute_mode";
+    case Rule::too_old:
+      return "too_old";
+    case Rule::lacks_feature:
+      return "lacks_feature";
+    case Rule::leased:
+      return "leased";
+    case Rule::in_use:
+      return "in_use";
+    case Rule::memory:
+      return "memory";
+    case Rule::memory_unknown:
+      return "memory_unknown";
+    case Rule::utilization:
+      return "utilization";
+    case Rule::not_idle:
+      return "not_idle";
+    case Rule::idle_unknown:
+      return "idle_unknown";
+    case Rule::not_watched_long:
+      return "not_watched_long";
+    case Rule::reserved:
+      return "reserved";
   }
-  BERTH_CHECK(false, "every rule has a name");
+  return "unusable";
 }
 
 namespace {

@@ -213,6 +213,17 @@ TEST(Place, PercentagesAreOfWhatTheDriverLeaves) {
   EXPECT_EQ(got.chosen[0].promised, 39_GiB);
 }
 
+TEST(Place, RefusesADeviceWhoseProcessesCouldNotBeListed) {
+  const Snapshot host = SnapshotBuilder()
+                            .gpu("A", 80_GiB)
+                            .with([](Device& device) { device.process_count = Absent::failed; })
+                            .gpu("B", 80_GiB)
+                            .build();
+  const Placement got = place(host, Request{});
+  EXPECT_THAT(chosen(got), ElementsAre("B"));
+  EXPECT_EQ(rule_of(got), "idle_unknown");
+}
+
 TEST(Place, SharesWithAStrangerOnlyWhereNothingElseWillDo) {
   const Snapshot host = SnapshotBuilder()
                             .gpu("A", 80_GiB)

@@ -212,6 +212,10 @@ Verdict ghost_memory(const Case& asked) {
 Verdict in_use(const Case& asked) {
   if (asked.request.memory) return std::nullopt;
   const auto others = strangers(asked);
+  const auto& listed = asked.device.process_count;
+  if (others.empty() && !listed.has_value() && listed.why() == Absent::failed) {
+    return refuse(asked.device, Rule::idle_unknown, said("who is on it could not be read"));
+  }
   if (others.empty()) return ghost_memory(asked);
   Refusal refusal =
       others.size() == 1

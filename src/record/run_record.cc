@@ -48,10 +48,13 @@ bool keeper_lives(const RunRecord& run) {
 /// Another machine's record in a shared home, or one of an earlier boot of this one.
 enum class Origin { here, earlier_boot, elsewhere };
 Origin origin_of(const Manifest& manifest) {
-  if (first_line_of("/etc/machine-id") != manifest.machine_id) return Origin::elsewhere;
-  return first_line_of("/proc/sys/kernel/random/boot_id") == manifest.boot_id
-             ? Origin::here
-             : Origin::earlier_boot;
+  // A boot id is one kernel's alone. A machine id may be missing (containers): two missing ones are
+  // not the same machine.
+  const std::string boot = first_line_of("/proc/sys/kernel/random/boot_id");
+  if (!boot.empty() && boot == manifest.boot_id) return Origin::here;
+  const std::string machine = first_line_of("/etc/machine-id");
+  return !machine.empty() && machine == manifest.machine_id ? Origin::earlier_boot
+                                                            : Origin::elsewhere;
 }
 
 WallTime last_sign_of_life(const RunRecord& run) {

@@ -18,7 +18,7 @@ using std::chrono::seconds;
 using Answer = std::variant<Acquired, NotAcquired>;
 
 /// Hundreds who start at once take turns of a few milliseconds each.
-constexpr Duration patience_for_the_lock = seconds(30);
+constexpr Duration patience_for_the_lock = seconds(10);
 /// A machine that could not be looked at for this long is reported instead of waited for.
 constexpr Duration patience_for_looks = seconds(60);
 constexpr Duration news_interval = milliseconds(300);

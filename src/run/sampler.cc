@@ -12,6 +12,7 @@
 #include "run/environment.h"
 #include "run/gather.h"
 #include "run/tree.h"
+#include "snapshot/fields.h"
 #include "snapshot/questions.h"
 
 namespace berth {
@@ -139,8 +140,10 @@ class Sampler {
                    .device_files_open = Absent::not_sampled};
     if (task_.manifest.cpu_only) sample.tree.device_files_open = open_device_files(seen.pids);
     Snapshot snapshot;
-    if (sight_)
+    if (sight_) {
       snapshot = sight_(given.empty() ? std::vector<Claim>() : std::vector{own_claim()}, now);
+    }
+    if (!std::exchange(facts_taken_, true)) take_facts(snapshot);
     for (const Device& device : given) {
       const Device* current = find_device(device.id, snapshot);
       sample.devices.push_back(current != nullptr ? sample_of(*current) : DeviceSample{});
@@ -148,6 +151,21 @@ class Sampler {
     sample.processes = own_processes(snapshot, seen.pids, given);
     report_strays(snapshot, seen.pids);
     write(sample);
+  }
+
+  /// The choice was made on a quick look: what that left out is read once the job runs.
+  void take_facts(const Snapshot& snapshot) {
+    for (Device& device : task_.manifest.given.devices) {
+      const Device* seen = find_device(device.id, snapshot);
+      if (seen == nullptr) continue;
+      for (const Field& field : fields()) {
+        if (field.write == nullptr) continue;
+        const Cell had = field.read(device, task_.manifest.given);
+        if (!had.has_value() && had.why() == Absent::not_sampled) {
+          field.write(device, field.read(*seen, snapshot));
+        }
+      }
+    }
   }
 
   std::uint64_t open_device_files(const std::vector<pid_t>& pids) const {
@@ -188,6 +206,7 @@ class Sampler {
   Fd samples_;
   TreeWatch tree_;
   Sight sight_;
+  bool facts_taken_ = false;
   std::set<Stray> reported_;
   bool complained_ = false;
 };

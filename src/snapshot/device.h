@@ -88,6 +88,10 @@ struct Device {
   Reading<Bytes> memory_free;
   Reading<Bytes> memory_reserved;
 
+  /// Processes that the driver lists on it. Absent where the list could not be read: then nobody
+  /// knows who is there, which is not the same as nobody.
+  Reading<std::uint64_t> process_count;
+
   // --- load ---------------------------------------------------------------------------------
   Reading<Percent> utilization_gpu;     // share of time a kernel ran; not how full the chip was
   Reading<Percent> utilization_memory;  // share of time memory was read or written

@@ -223,6 +223,8 @@ constexpr auto table = std::to_array<Field>({
                                 "Memory the driver keeps for itself."),
     {"memory_unexplained_bytes", "Unexplained", "", "berth_device_memory_unexplained_bytes", bytes,
      "Memory used less what its processes account for.", read_unexplained, nullptr},
+    stored<&D::process_count>("process_count", "Processes", "", "berth_device_processes", count,
+                              "Processes that the driver lists on it."),
     stored<&D::utilization_gpu>("utilization_gpu_percent", "Util", "utilization.gpu",
                                 "berth_device_utilization_ratio", percent,
                                 "Share of time in which any kernel ran."),

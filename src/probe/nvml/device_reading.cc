@@ -229,6 +229,7 @@ void read_power_and_clocks(DeviceAsker& asker, Depth depth, Device& device) {
   device.energy = reading<Millijoules>(
       asker.ask<unsigned long long>(api.nvmlDeviceGetTotalEnergyConsumption, 0));
   device.clock_sm = clock(clock_sm);
+  device.clock_memory = clock(clock_memory);
   auto reasons = asker.ask<unsigned long long>(api.nvmlDeviceGetCurrentClocksEventReasons, 0);
   if (!reasons && is_refused_for_good(reasons.error())) {
     reasons = asker.ask<unsigned long long>(api.nvmlDeviceGetCurrentClocksThrottleReasons, 0);
@@ -237,7 +238,6 @@ void read_power_and_clocks(DeviceAsker& asker, Depth depth, Device& device) {
   if (depth == Depth::state) return;
   device.fan_speed = reading<Percent>(asker.ask<unsigned>(api.nvmlDeviceGetFanSpeed, 0));
   device.clock_graphics = clock(clock_graphics);
-  device.clock_memory = clock(clock_memory);
 }
 
 std::optional<std::uint64_t> whole_number(const FieldValue& field) {

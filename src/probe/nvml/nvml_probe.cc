@@ -145,6 +145,15 @@ std::vector<GpuProcess> processes_of(DeviceAsker& asker, WallTime taken, DeviceM
     look.problems.push_back(processes_problem(listed.error(), look.devices.front().id, shown));
   }
   attribute_processes(look.devices, processes);
+  for (Device& device : look.devices) {
+    if (!listed && processes.empty()) {
+      device.process_count = why_absent(listed.error());
+      continue;
+    }
+    device.process_count = static_cast<std::uint64_t>(
+        std::count_if(processes.begin(), processes.end(),
+                      [&](const GpuProcess& process) { return process.device == device.id; }));
+  }
   read_process_utilization(asker, taken, memory, processes);
   return processes;
 }
