@@ -261,3 +261,17 @@ def test_a_card_that_cannot_tell_its_processes_but_holds_memory_is_refused(drive
     played["devices"][0]["memory_used_bytes"] = 20 << 30
     played["devices"][0]["memory_free_bytes"] -= 20 << 30
     assert picked(driver_of(played, faults=faults).run("pick")) == "1"
+
+
+@pytest.mark.parametrize("inherited, seen", [("5", "5"), ("6,4", "4")])
+def test_run_stays_inside_an_inherited_list_as_the_dry_run_says(machine, inherited, seen):
+    env = {"CUDA_VISIBLE_DEVICES": inherited, "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+    done = machine.run("run", "-q", "--", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES", env=env)
+    assert done.stdout.strip() == seen, done.stdout + done.stderr
+    dry = machine.run("run", "--dry-run", "--json", "--", "true", env=env)
+    assert f'"index": {seen}' in dry.stdout or f'"index":{seen}' in dry.stdout, dry.stdout
+
+
+def test_run_gets_nothing_out_of_an_empty_inherited_list(machine):
+    done = machine.run("run", "--", "true", env={"CUDA_VISIBLE_DEVICES": ""})
+    assert done.returncode == 124, done.stdout + done.stderr

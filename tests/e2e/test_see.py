@@ -316,3 +316,17 @@ def test_a_run_behind_the_fake_library_gets_the_card_and_is_listed(driver_of):
     assert done.returncode == 0, done.stderr
     assert done.stdout == "0 PCI_BUS_ID\n"
     assert "SIMULATED" not in done.stderr
+
+
+def test_a_user_without_anything_is_told_so_and_not_that_there_is_no_gpu(machine):
+    done = machine.run("-u", "nobody-here")
+    assert "nobody-here has nothing on any device" in done.stdout, done.stdout
+    assert "No GPU found" not in done.stdout, done.stdout
+
+
+def test_csv_can_be_watched(machine):
+    process = machine.start("--csv", "index,state", "-w", "0.2")
+    lines = [process.stdout.readline() for _ in range(12)]
+    process.terminate()
+    process.wait(timeout=10)
+    assert lines[0] == "index,state\n" and lines.count("index,state\n") >= 2, lines
