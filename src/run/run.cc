@@ -180,6 +180,12 @@ class Run {
     auto answer = acquire(*ledger_, look, services_.clock, wish);
     if (!answer) return std::unexpected(std::move(answer).error());
     if (auto* got = std::get_if<Acquired>(&*answer)) {
+      if (interrupting_signal != 0) {  // it came with the device: nobody wants the job any more
+        (void)got->lease.end(*ledger_);
+        return without_devices({.why = NotAcquired::Why::interrupted,
+                                .placement = std::move(got->placement),
+                                .snapshot = std::move(got->snapshot)});
+      }
       take(std::move(*got));
       return std::optional<RunOutcome>();
     }
