@@ -99,6 +99,33 @@ std::vector<std::string_view> whole_lines(std::string_view text) {
   return split(text.substr(0, last), '\n');
 }
 
+Error no_such_run(std::string_view name, const std::string& runs) {
+  return {ErrorCode::not_found,
+          "there is no run \"" + std::string(name) + "\" in " + runs + ": see `berth runs`"};
+}
+
+/// The one that started last: of those that began in the last second their manifests tell.
+Result<RunRecord> last_run(const std::string& runs, const std::vector<std::string>& ids) {
+  constexpr std::size_t date_and_time = 15;
+  std::optional<RunRecord> last;
+  std::optional<Error> unreadable;
+  std::string second;
+  for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
+    if (id->starts_with('.')) continue;
+    if (second.empty()) second = id->substr(0, date_and_time);
+    if (!id->starts_with(second)) break;
+    auto run = read_run(runs + "/" + *id);
+    if (!run) {
+      unreadable = std::move(run).error();
+    } else if (!last || last->manifest.started < run->manifest.started) {
+      last = std::move(*run);
+    }
+  }
+  if (last) return std::move(*last);
+  if (unreadable) return std::unexpected(std::move(*unreadable));
+  return std::unexpected(no_such_run("last", runs));
+}
+
 bool names(std::string_view id, std::string_view name) {
   return id.starts_with(name) || id.ends_with(name);
 }
@@ -173,6 +200,10 @@ Result<RunList> list_runs(const std::string& state_directory) {
       list.problems.push_back(run.error().message());
     }
   }
+  // Ids begin with the second of the start; within one the manifests know.
+  std::stable_sort(list.runs.begin(), list.runs.end(), [](const RunRecord& a, const RunRecord& b) {
+    return a.manifest.started > b.manifest.started;
+  });
   return list;
 }
 
@@ -181,21 +212,15 @@ Result<RunRecord> load_run(const std::string& state_directory, std::string_view 
   const auto ids = list_directory(runs);
   std::vector<std::string> found;
   if (ids) {
+    if (name == "last") return last_run(runs, *ids);
     for (const std::string& id : *ids) {
       if (id.starts_with('.')) continue;
       if (id == name) return read_run(runs + "/" + id);
-      if (name == "last") {
-        found = {id};
-      } else if (!name.empty() && names(id, name)) {
-        found.push_back(id);
-      }
+      if (!name.empty() && names(id, name)) found.push_back(id);
     }
   }
   if (found.size() == 1) return read_run(runs + "/" + found.front());
-  if (found.empty()) {
-    return fail(ErrorCode::not_found,
-                "there is no run \"" + std::string(name) + "\" in " + runs + ": see `berth runs`");
-  }
+  if (found.empty()) return std::unexpected(no_such_run(name, runs));
   return fail(ErrorCode::invalid, "\"" + std::string(name) + "\" means several runs (" +
                                       found.front() + ", " + found[1] +
                                       (found.size() > 2 ? ", …" : "") + "): give more of the id");

@@ -74,7 +74,11 @@ Snapshot without_run_of(const Claim& claim, Snapshot snapshot) {
   for (const GpuProcess& process : snapshot.gpu_processes) {
     if (!is_of_run(process.pid) || !process.memory.get()) continue;
     for (Device& device : snapshot.devices) {
-      if (device.id == process.device) leave_out(*process.memory.get(), device);
+      if (device.id != process.device) continue;
+      leave_out(*process.memory.get(), device);
+      // How much of it is not the outer run's nobody can tell: the process list has to do.
+      device.utilization_gpu = Absent::unsupported;
+      device.utilization_history = Absent::unsupported;
     }
   }
   std::erase_if(snapshot.gpu_processes,

@@ -149,7 +149,9 @@ class Launcher {
       return;
     }
     text_.append(piece, static_cast<std::size_t>(got));
-    for (std::size_t end = text_.find('\n'); end != std::string::npos; end = text_.find('\n')) {
+    // A detached run is left at its start, also when the news of its end came along with it.
+    for (std::size_t end = text_.find('\n'); end != std::string::npos && !done_;
+         end = text_.find('\n')) {
       const std::string line = text_.substr(0, end);
       text_.erase(0, end + 1);
       on_line(line);

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <csignal>
 #include <filesystem>
 #include <thread>
 
@@ -63,6 +65,35 @@ std::optional<std::string> warning_about_script(const std::vector<std::string>& 
   }
   return std::nullopt;
 }
+
+volatile std::sig_atomic_t interrupting_signal = 0;
+extern "C" void note_interrupt(int signal) { interrupting_signal = signal; }
+
+/// While it lives, what would end us in the queue is noted, so that the ticket is taken away. What
+/// was ignored stays ignored, and the job finds everything as it was.
+class WaitingSignals {
+ public:
+  WaitingSignals() {
+    interrupting_signal = 0;
+    struct sigaction noting{};
+    noting.sa_handler = note_interrupt;
+    for (std::size_t at = 0; at < signals.size(); ++at) {
+      ::sigaction(signals[at], nullptr, &before_[at]);
+      if (before_[at].sa_handler == SIG_DFL) ::sigaction(signals[at], &noting, nullptr);
+    }
+  }
+  ~WaitingSignals() {
+    for (std::size_t at = 0; at < signals.size(); ++at) {
+      ::sigaction(signals[at], &before_[at], nullptr);
+    }
+  }
+  WaitingSignals(const WaitingSignals&) = delete;
+  WaitingSignals& operator=(const WaitingSignals&) = delete;
+
+ private:
+  static constexpr std::array<int, 4> signals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+  std::array<struct sigaction, signals.size()> before_{};
+};
 
 class Run {
  public:
@@ -144,9 +175,17 @@ class Run {
     wish.wait =
         options_.where == RunWhere::gpu_or_cpu ? std::optional(options_.cpu_after) : options_.wait;
     wish.on_news = callbacks_.on_waiting;
+    wish.interrupted = [] { return interrupting_signal != 0; };
+    const WaitingSignals noted;
     auto answer = acquire(*ledger_, look, services_.clock, wish);
     if (!answer) return std::unexpected(std::move(answer).error());
     if (auto* got = std::get_if<Acquired>(&*answer)) {
+      if (interrupting_signal != 0) {  // it came with the device: nobody wants the job any more
+        (void)got->lease.end(*ledger_);
+        return without_devices({.why = NotAcquired::Why::interrupted,
+                                .placement = std::move(got->placement),
+                                .snapshot = std::move(got->snapshot)});
+      }
       take(std::move(*got));
       return std::optional<RunOutcome>();
     }
@@ -161,7 +200,7 @@ class Run {
     }
     RunOutcome outcome{.how = interrupted ? RunOutcome::How::interrupted : RunOutcome::How::refused,
                        .id = {},
-                       .exit = {.signal = interrupted ? SIGINT : 0},
+                       .exit = {.signal = interrupted ? int{interrupting_signal} : 0},
                        .error = std::nullopt,
                        .refusal = std::move(refusal)};
     return outcome;

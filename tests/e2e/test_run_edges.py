@@ -1,0 +1,214 @@
+"""What a run does with processes left behind, with devices it was not given, with a state directory
+that cannot be written, and between two users of one machine."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import stat
+import subprocess
+import tempfile
+
+import pytest
+
+from aftermath import leases, parts_of, poll, processes, show
+from conftest import BERTH, BUILD, Machine
+
+DEVICE_FILE = pathlib.Path("/dev/nvidia_berth_test")
+NULL_DEVICE = os.makedev(1, 3)
+FAKE_NVML = BUILD / "fakes/nvml/all/libnvidia-ml.so.1"
+IS_ROOT = os.geteuid() == 0
+ALICE, BOB = 1, 65534  # daemon and nobody: everywhere, and with names
+
+needs_root = pytest.mark.skipif(not IS_ROOT, reason="two users: only root can be several users")
+
+
+# --- left behind -----------------------------------------------------------------------------------
+
+
+def leave_behind(machine, redirection):
+    """A job that ends at once and leaves a process in a session of its own."""
+    script = f"setsid sleep 3 {redirection} >/dev/null 2>&1 </dev/null &"
+    left = machine.run("run", "-q", "--linger", "500ms", "--", "sh", "-c", script)
+    assert left.returncode == 0, left.stderr
+
+
+def test_process_left_without_a_device_file_ends_the_lease_before_it_ends_itself(machine):
+    leave_behind(machine, "")
+    assert leases(machine), "the lease went before --linger was over"
+    poll(lambda: leases(machine), 2.5, "the lease of a process that uses no device")
+    assert processes(machine), "the process was ended with the lease"
+
+
+@pytest.fixture
+def device_file():
+    """Looks like a device's file to the program and is /dev/null."""
+    try:
+        os.mknod(DEVICE_FILE, 0o666 | stat.S_IFCHR, NULL_DEVICE)
+        with open(DEVICE_FILE, "rb"):
+            pass
+    except OSError as error:
+        DEVICE_FILE.unlink(missing_ok=True)
+        pytest.skip(f"device file held open: {DEVICE_FILE} cannot be made here ({error})")
+    yield DEVICE_FILE
+    DEVICE_FILE.unlink()
+
+
+def test_process_left_with_a_device_file_open_keeps_the_lease_until_it_ends(machine, device_file):
+    leave_behind(machine, f"3<{device_file}")
+    with pytest.raises(AssertionError):
+        poll(lambda: leases(machine), 2, "expected")
+    poll(lambda: leases(machine), 8, "the lease of a process that has ended")
+    assert not processes(machine)
+
+
+# --- a device that the run was not given -------------------------------------------------------------
+
+
+@pytest.mark.skipif(not FAKE_NVML.exists(), reason="outside the lease: fake_nvml is not built")
+def test_process_on_a_device_outside_its_lease_is_said_and_recorded(machine_of, tmp_path):
+    shown = machine_of("server-8xh100").run("status", "--json")
+    host = json.loads(shown.stdout)
+    host["gpu_processes"] = host["processes"] = host["leases"] = []
+    host["simulated"] = None
+    scene = tmp_path / "scene.json"
+    scene.write_text(json.dumps(host))
+    machine = machine_of(None)
+    machine.env |= {"BERTH_NVML": str(FAKE_NVML), "BERTH_FAKE_NVML": str(scene)}
+
+    launcher = machine.start("run", "--only", "3", "--", "sleep", "4")
+    poll(lambda: len(parts_of(launcher.pid)) < 4, 10, "there is no job with a sampler")
+    elsewhere = next(device for device in host["devices"] if device["index"] == 5)
+    host["gpu_processes"] = [
+        {"device": elsewhere["id"], "pid": parts_of(launcher.pid)["job"], "type": "C",
+         "memory_bytes": 1 << 30}
+    ]
+    changed = tmp_path / "changed.json"
+    changed.write_text(json.dumps(host))
+    changed.rename(scene)
+    # The fake reads its machine when it is initialised: by a new sampler.
+    os.kill(parts_of(launcher.pid)["sampler"], signal.SIGKILL)
+    _, said = launcher.communicate(timeout=15)
+    assert launcher.returncode == 0
+    [event] = [event for event in show(machine)["events"] if event["kind"] == "outside_lease"]
+    assert "GPU 5" in event["text"]
+    assert said.count("GPU 5, which the run was not given") == 1, said
+
+
+# --- a state directory that cannot be written ----------------------------------------------------------
+
+
+def lost_record_is_said_once_and_the_job_runs(command, env):
+    got = subprocess.run(command, env=env, text=True, capture_output=True, timeout=30,
+                         stdin=subprocess.DEVNULL, check=False)
+    assert (got.stdout, got.returncode) == ("ok\n", 3), got.stderr
+    assert got.stderr.count("not recorded") + got.stderr.count("no longer be written") == 1, got.stderr
+
+
+@pytest.mark.skipif(not shutil.which("unshare"), reason="full state directory: no unshare")
+def test_full_state_directory_never_stops_a_job(machine):
+    state = machine.directory / "state"
+    state.mkdir()
+    mount = f"mount -t tmpfs -o size=4k,nr_inodes=64 tmpfs {state}"
+    if subprocess.run(["unshare", "-m", "sh", "-c", mount], check=False, capture_output=True).returncode:
+        pytest.skip("full state directory: a small file system cannot be mounted here")
+    job = " ".join(machine.command("run", "--", "sh", "-c", "'sleep 0.3; echo ok; exit 3'"))
+    script = f"{mount} && head -c 4096 /dev/zero > {state}/full; {job}"
+    lost_record_is_said_once_and_the_job_runs(["unshare", "-m", "sh", "-c", script], machine.env)
+
+
+class Users:
+    """Two ordinary users with homes of their own and one ledger, in a place both can reach."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.ledger = directory / "ledger"
+        self.ledger.mkdir()
+        self.ledger.chmod(0o1777)
+        lock = self.ledger / "host.lock"
+        lock.touch()
+        lock.chmod(0o666)
+
+    def machine(self, uid):
+        home = self.directory / str(uid)
+        if not home.exists():
+            home.mkdir()
+            os.chown(home, uid, uid)
+        made = Machine(home)
+        made.env["BERTH_LEDGER"] = str(self.ledger)
+        as_user = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
+        made.command = lambda *words: [*as_user, BERTH, *map(str, words)]
+        return made
+
+
+@pytest.fixture
+def users():
+    with tempfile.TemporaryDirectory() as directory:
+        os.chmod(directory, 0o755)
+        made = Users(pathlib.Path(directory))
+        yield made
+        for uid in (ALICE, BOB):
+            poll(lambda uid=uid: processes(made.machine(uid)), 10, "processes are left over")
+
+
+@needs_root
+def test_read_only_state_directory_never_stops_a_job(users):
+    alice = users.machine(ALICE)
+    state = alice.directory / "state"
+    state.mkdir(mode=0o555)
+    command = alice.command("run", "--", "sh", "-c", "echo ok; exit 3")
+    lost_record_is_said_once_and_the_job_runs(command, alice.env)
+
+
+# --- two users ---------------------------------------------------------------------------------------
+
+
+@needs_root
+def test_another_user_sees_the_lease_waits_for_it_and_cannot_end_it(users):
+    alice, bob = users.machine(ALICE), users.machine(BOB)
+    launcher = alice.start("run", "-q", "--only", "3", "--", "sleep", "3")
+    poll(lambda: not leases(bob), 10, "alice has no lease")
+    [lease] = leases(bob)
+    assert (lease["uid"], lease["user"]) == (ALICE, "daemon")
+    assert lease["since_unix_ms"] > 0
+
+    refused = bob.run("run", "--only", "3", "--", "true")
+    assert refused.returncode != 0
+    assert "daemon" in refused.stderr and "sleep 3" in refused.stderr
+    assert bob.run("stop", lease["run"]).returncode != 0
+    assert bob.run("stop", "--all").returncode == 0
+    [file] = users.ledger.glob("lease-*")
+    as_bob = bob.command()[:-1]
+    for attempt in (f"rm -f {file}", f"mv {file} {file}x", f": > {file}", f"kill {launcher.pid}"):
+        done = subprocess.run([*as_bob, "sh", "-c", attempt], check=False, capture_output=True)
+        assert done.returncode != 0, attempt
+    assert leases(bob) == [lease]
+    assert launcher.wait(timeout=10) == 0
+    assert bob.run("run", "-q", "--only", "3", "--", "true").returncode == 0
+
+
+@needs_root
+def test_another_user_cannot_keep_a_dead_lease_alive_nor_lease_in_anothers_name(users):
+    alice, bob = users.machine(ALICE), users.machine(BOB)
+    launcher = alice.start("run", "-q", "--only", "3", "--", "sleep", "20")
+    poll(lambda: "job" not in parts_of(launcher.pid), 10, "there is no job")
+    poll(lambda: not leases(bob), 10, "alice has no lease")
+    [file] = users.ledger.glob("lease-*")
+    forged = users.ledger / "lease-00000000-0123456789abcdef"
+    # Bob copies the lease and holds every lock he can have, on the copy and on alice's own.
+    hold = (f"cp {file} {forged}; exec 8>>{forged} 9<{file}; flock -n 8; flock -n -s 9;"
+            f"flock -n 9; echo HELD; exec sleep 20")
+    thief = subprocess.Popen([*bob.command()[:-1], "sh", "-c", hold], stdout=subprocess.PIPE, text=True)
+    assert thief.stdout.readline() == "HELD\n"
+    for pid in parts_of(launcher.pid).values():
+        os.kill(pid, signal.SIGKILL)
+    launcher.wait(timeout=10)
+    try:
+        poll(lambda: [one for one in leases(bob) if one["uid"] == ALICE], 5, "a lease of alice's")
+        assert alice.run("run", "-q", "--only", "3", "--", "true").returncode == 0
+        assert not file.exists()
+    finally:
+        thief.kill()
+        thief.wait()
+        thief.stdout.close()

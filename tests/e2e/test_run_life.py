@@ -1,0 +1,275 @@
+"""What a user does with a run while it lives: limits, stop, wait, logs, marks, queue, terminal."""
+
+import fcntl
+import os
+import re
+import shutil
+import signal
+import struct
+import termios
+import time
+
+import pytest
+
+from aftermath import leases, ledger_files, parts_of, poll, processes, queue, runs, show
+from test_run_signals import terminal, wait_until  # noqa: F401  (terminal is a fixture)
+
+JOB_COUNTING_WINDOW_SIZES = """
+import os, signal, time
+count = 0
+def changed(*_):
+    global count
+    count += 1
+signal.signal(signal.SIGWINCH, changed)
+print("READY", flush=True)
+end = time.monotonic() + 1.2
+while time.monotonic() < end:
+    time.sleep(0.05)
+print("WINDOW", count, os.get_terminal_size().columns, flush=True)
+"""
+
+
+def detach(machine, *words, options=()):
+    started = machine.run("run", "-q", "--detach", *options, "--", *words)
+    assert started.returncode == 0, started.stderr
+    return started.stdout.strip()
+
+
+def holding(machine, seconds):
+    """A run that has device 3 for so long."""
+    holder = machine.start("run", "-q", "--only", "3", "--", "sleep", str(seconds))
+    poll(lambda: not leases(machine), 10, "the holder has no lease")
+    return holder
+
+
+def samples_of(record):
+    with open(f"{record['directory']}/samples", encoding="utf-8") as file:
+        return [line for line in file if line.startswith('{"t"')]
+
+
+# --- its end ---------------------------------------------------------------------------------------
+
+
+def test_time_limit_warns_then_stops_and_the_record_says_so(machine):
+    said = machine.directory / "said"
+    script = (f"trap 'echo warned >> {said}' USR1; trap 'echo asked >> {said}; exit 9' TERM;"
+              "while :; do sleep 0.02; done")
+    got = machine.run("run", "--time", "1s", "--warn-signal", "USR1", "--", "sh", "-c", script)
+    assert said.read_text() == "warned\nasked\n"
+    assert got.returncode == 9
+    assert show(machine)["end"]["because"] == "time limit"
+    assert "time limit" in got.stderr
+
+
+def test_stop_ends_the_whole_tree_also_what_ignores_term_or_left_the_session(machine):
+    ready = machine.directory / "ready"
+    script = (f"setsid sh -c 'trap \"\" TERM; touch {ready}; while :; do sleep 0.1; done' &"
+              "setsid sleep 300 & wait")
+    name = detach(machine, "sh", "-c", script)
+    wait_until(ready.exists)
+    stopped = machine.run("stop", name, "--grace", "500ms")
+    assert stopped.returncode == 0
+    assert "was killed" in stopped.stderr
+    poll(lambda: processes(machine), 5, "processes of a stopped run")
+    poll(lambda: leases(machine), 5, "leases of a stopped run")
+    assert show(machine, name)["end"]["because"] == "stopped"
+    assert "had ended already" in machine.run("stop", name).stderr
+
+
+@pytest.mark.parametrize("script, code", [("sleep 0.2", 0), ("sleep 0.2; exit 7", 7), ("kill -9 $$", 137)])
+def test_wait_exits_as_the_run_did(machine, script, code):
+    name = detach(machine, "sh", "-c", script)
+    assert machine.run("wait", name).returncode == code
+
+
+def test_wait_is_left_by_a_signal_and_the_run_goes_on(machine):
+    name = detach(machine, "sleep", "1.5")
+    waiting = machine.start("wait", name)
+    time.sleep(0.3)
+    waiting.send_signal(signal.SIGINT)
+    assert waiting.wait(timeout=5) == 130
+    assert show(machine, name)["state"] == "running"
+    assert machine.run("wait", name).returncode == 0
+
+
+# --- its output --------------------------------------------------------------------------------------
+
+
+def test_logs_follow_until_the_run_has_ended(machine):
+    name = detach(machine, "sh", "-c", "for i in 1 2 3; do echo line $i; sleep 0.3; done; echo err >&2")
+    followed = machine.run("logs", "-f", name)
+    assert followed.stdout == "line 1\nline 2\nline 3\nerr\n"
+    assert show(machine, name)["state"] == "ended"
+
+
+def test_log_names_the_file_and_appends(machine):
+    log = machine.directory / "log"
+    log.write_text("before\n")
+    name = detach(machine, "echo", "hello", options=("--log", log))
+    machine.run("wait", name)
+    assert log.read_text() == "before\nhello\n"
+    assert machine.run("logs", name).stdout == "before\nhello\n"
+
+
+def test_detached_run_survives_its_terminal(machine, terminal):  # noqa: F811
+    done = machine.directory / "done"
+    command = " ".join(machine.command("run", "--detach", "--", "sh", "-c", f"'sleep 1; echo $? > {done}'"))
+    terminal.type(command + "; echo code=$?\n")
+    terminal.until(r"code=0")
+    terminal.close()
+    wait_until(done.exists)
+    poll(lambda: show(machine)["state"] != "ended", 5, "the run has not ended")
+    assert show(machine)["end"]["exit_code"] == 0
+
+
+def test_marks_of_the_command_and_raw_lines_reach_the_record(machine, berth_binary):
+    script = f"{berth_binary} mark epoch=1 loss=0.5; echo step=2 >> $BERTH_MARKS; sleep 0.2"
+    assert machine.run("run", "--", "sh", "-c", script).returncode == 0
+    record = show(machine)
+    assert [mark["text"] for mark in record["marks"]] == ["epoch=1 loss=0.5", "step=2"]
+    for mark in record["marks"]:
+        assert record["started_unix_ms"] <= mark["at_unix_ms"] <= record["end"]["at_unix_ms"]
+
+
+# --- its terminal ------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not shutil.which("less"), reason="pager: less is not installed")
+def test_output_can_be_read_in_a_pager(machine, terminal):  # noqa: F811
+    terminal.type(" ".join(machine.command("run", "-q", "--", "seq", "1", "5000")) + " | less\n")
+    terminal.until(r"\b12\b")
+    terminal.type("G")
+    terminal.until(r"\b5000\b")
+    terminal.type("q")
+    terminal.type("echo back=$?\n")
+    terminal.until(r"back=0")
+    assert "Stopped" not in terminal.text
+
+
+def test_window_size_reaches_the_job_once(machine, terminal):  # noqa: F811
+    (machine.directory / "window.py").write_text(JOB_COUNTING_WINDOW_SIZES)
+    terminal.type(" ".join(machine.command("run", "-q", "--", "/usr/bin/python3", "window.py")) + "\n")
+    terminal.until("READY")
+    fcntl.ioctl(terminal.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 77, 0, 0))
+    assert terminal.until(r"WINDOW (\d+) (\d+)").groups() == ("1", "77")
+
+
+def test_ctrl_c_while_waiting_leaves_the_queue(machine, terminal):  # noqa: F811
+    holder = holding(machine, 30)
+    terminal.type(" ".join(machine.command("run", "--wait", "--only", "3", "--", "true")) + "\n")
+    poll(lambda: not queue(machine), 10, "nobody waits")
+    terminal.type("\x03")
+    poll(lambda: queue(machine), 10, "it waits on")
+    terminal.type("echo code=$?\n")
+    assert terminal.until(r"code=(\d+)").group(1) == "130"
+    assert not [name for name in ledger_files(machine) if "ticket" in name]
+    holder.send_signal(signal.SIGTERM)
+    holder.wait(timeout=10)
+
+
+# --- its place in the queue ----------------------------------------------------------------------------
+
+
+def test_waiters_start_in_the_order_in_which_they_came(machine):
+    order = machine.directory / "order"
+    holder = holding(machine, 1.5)
+    waiters = []
+    for number in (1, 2):
+        waiters.append(machine.start("run", "-q", "--wait=30s", "--only", "3", "--", "sh", "-c",
+                                     f"echo {number} >> {order}; sleep 0.2"))
+        poll(lambda: len(queue(machine)) < number, 10, f"waiter {number} is not in the queue")
+    assert not order.exists()
+    for process in [holder, *waiters]:
+        assert process.wait(timeout=20) == 0
+    assert order.read_text() == "1\n2\n"
+
+
+# --- its record --------------------------------------------------------------------------------------
+
+
+def test_samples_once_a_second_with_what_the_job_used(machine):
+    assert machine.run("run", "-q", "--", "sleep", "3.2").returncode == 0
+    record = show(machine)
+    times = [int(re.match(r'{"t":(\d+)', line)[1]) for line in samples_of(record)]
+    assert len(times) >= 4
+    assert all(700 < later - earlier < 1800 for earlier, later in zip(times[:3], times[1:4])), times
+    [device] = record["summary"]["devices"]
+    assert device["mean_utilization_percent"] > 0
+    assert device["memory_peak_bytes"] > 1 << 30
+    assert record["summary"]["energy_millijoules"] > 0
+
+
+def test_a_killed_sampler_is_started_again_and_the_record_says_so(machine):
+    launcher = machine.start("run", "-q", "--", "sleep", "3.5")
+    poll(lambda: "sampler" not in parts_of(launcher.pid), 10, "there is no sampler")
+    time.sleep(0.5)
+    os.kill(parts_of(launcher.pid)["sampler"], signal.SIGKILL)
+    assert launcher.wait(timeout=15) == 0
+    record = show(machine)
+    assert [event["kind"] for event in record["events"]] == ["sampler_restarted"]
+    assert len(samples_of(record)) >= 3
+    assert record["state"] == "ended"
+
+
+def test_secrets_of_arguments_and_variables_are_written_nowhere(machine):
+    secret = "hunter2hunter2"
+    launcher = machine.start("run", "-q", "--", "sh", "-c", "sleep 1", "x", f"--api-key={secret}",
+                             "--token", secret, env={"HF_TOKEN": secret, "NVIDIA_API_KEY": secret})
+    poll(lambda: not leases(machine), 10, "there is no lease")
+    texts = [machine.run(*words).stdout for words in (["leases"], ["leases", "--json"], [])]
+    assert launcher.wait(timeout=10) == 0
+    texts += [machine.run(*words).stdout for words in (["runs"], ["runs", "--json"], ["show", "--json"], ["show"])]
+    files = [path for path in machine.directory.rglob("*") if path.is_file()]
+    assert any(path.name == "manifest.json" for path in files)
+    texts += [path.read_text(errors="replace") for path in files]
+    assert not [text for text in texts if secret in text]
+    assert any("--api-key=***" in text for text in texts)
+
+
+def test_state_directory_deleted_under_way_never_stops_the_job(machine):
+    gone = machine.directory / "state"
+    launcher = machine.start("run", "--", "sh", "-c", "sleep 1.5; echo still; exit 4")
+    wait_until(lambda: list(gone.glob("berth/runs/2*/samples")))
+    shutil.rmtree(gone)
+    out, err = launcher.communicate(timeout=15)
+    assert (out, launcher.returncode) == ("still\n", 4)
+    assert err.count("can no longer be written") == 1
+    assert leases(machine) == []
+
+
+# --- without a device ----------------------------------------------------------------------------------
+
+SHOW_ENVIRONMENT = "env | grep -E 'VISIBLE_DEVICES|_NUM_THREADS|BERTH_LEASE' | sort; sleep 0.2"
+
+
+def environment_of(machine, *options, env=None):
+    got = machine.run("run", "-q", *options, "--", "sh", "-c", SHOW_ENVIRONMENT, env=env or {})
+    assert got.returncode == 0, got.stderr
+    return dict(line.split("=", 1) for line in got.stdout.split())
+
+
+def test_cpu_job_sees_no_device_and_gets_threads_only_where_unset(machine):
+    seen = environment_of(machine, "--cpu", env={"OMP_NUM_THREADS": "3"})
+    assert seen["CUDA_VISIBLE_DEVICES"] in ("", "-1")
+    assert seen["OMP_NUM_THREADS"] == "3"
+    assert int(seen["MKL_NUM_THREADS"]) >= 1
+    assert "BERTH_LEASE" not in seen
+    record = show(machine)
+    assert record["cpu_only"] is True
+    assert record["summary"]["device_files_open"] == 0
+
+
+def test_or_cpu_takes_a_device_where_one_is_free_and_goes_without_where_none_is(machine):
+    seen = environment_of(machine, "--or-cpu", "--only", "3")
+    assert seen["CUDA_VISIBLE_DEVICES"] == "3"
+    assert "MKL_NUM_THREADS" not in seen
+    holder = holding(machine, 2)
+    assert environment_of(machine, "--or-cpu", "--only", "3")["CUDA_VISIBLE_DEVICES"] in ("", "-1")
+    assert holder.wait(timeout=10) == 0
+
+
+def test_runs_of_one_second_are_listed_the_newest_first(machine):
+    for code in range(6):
+        machine.run("run", "-q", "--", "sh", "-c", f"exit {code}")
+        assert show(machine, "last")["end"]["exit_code"] == code
+    assert [run["end"]["exit_code"] for run in runs(machine)["runs"]] == [5, 4, 3, 2, 1, 0]
