@@ -126,7 +126,7 @@ Result<LedgerPlace> Context::ledger_place() const {
   for (char& c : name) {
     if (c == '/') c = '_';
   }
-  own->directory += "/sim-" + name;
+  own->directory += "-sim/" + name;
   return own;
 }
 

@@ -101,18 +101,27 @@ RunCallbacks words_of_a_run(const Context& context, WaitingTeller& teller, Talk 
     to_stderr(render_started({.id = started.id,
                               .cpu_only = started.cpu_only,
                               .devices = started.devices,
-                              .simulated = started.snapshot.simulated,
+                              .simulated = context.sources().simulated,
                               .waited = started.waited},
                              context.err()));
   };
   words.on_finished = [&context, quiet](const RunFinished& finished) {
-    if (!quiet) to_stderr(render_end_line(record_of(finished), context.err()));
+    if (quiet) return;
+    RunRecord record = record_of(finished);
+    // A run on the CPU was given no snapshot that could say so.
+    if (!record.manifest.given.simulated) {
+      record.manifest.given.simulated = context.sources().simulated;
+    }
+    to_stderr(render_end_line(record, context.err()));
   };
   words.say = [](std::string_view sentence) { complain(sentence); };
   return words;
 }
 
 void say_refusal(const Context& context, const RunOptions& options, const NotAcquired& refusal) {
+  if (refusal.snapshot.simulated) {
+    complain(trf("SIMULATED: {}", printable(*refusal.snapshot.simulated)));
+  }
   to_stderr(render_refusals(refusal.placement, refusal.snapshot, context.err()));
   say_what_to_do(options, refusal);
 }

@@ -90,7 +90,7 @@ std::vector<int> widths_for(const Cells& heads, const std::vector<Cells>& rows,
     wishes[i].minimum = wishes[i].wanted;
     wishes[i].drop_order = drop_order[i];
   }
-  wishes[state_column].minimum = std::min(wishes[state_column].wanted, 8);
+  wishes[state_column].minimum = std::min(wishes[state_column].wanted, 12);
   wishes[devices_column].minimum = std::min(wishes[devices_column].wanted, 7);
   wishes[command_column].minimum = 12;
   return fitted(wishes, style.width, 2);
@@ -272,7 +272,7 @@ std::string render_runs(const RunList& list, WallTime now, const Style& style) {
       }
     }
     const std::vector<int> widths = widths_for(heads, rows, style);
-    if (all || (any && widths[state_column] < 9)) {
+    if (all || (any && widths[state_column] < 13)) {
       text += Line(style).add("SIMULATED", Paint::yellow).text();
     }
     text += line_of(heads, widths, Paint::dim, style);

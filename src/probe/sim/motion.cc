@@ -136,13 +136,30 @@ void compute_on(Device& device, const Share& share, std::uint64_t seed, std::uin
   }
 }
 
+/// The words of a line that shell_joined wrote. Never empty.
+std::vector<std::string> shell_words(std::string_view line) {
+  std::vector<std::string> words(1);
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '\'') {
+      quoted = !quoted;
+    } else if (line[i] == '\\' && !quoted && i + 1 < line.size()) {
+      words.back() += line[++i];
+    } else if (line[i] == ' ' && !quoted) {
+      words.emplace_back();
+    } else {
+      words.back() += line[i];
+    }
+  }
+  return words;
+}
+
 HostProcess process_of(const Claim& claim, const Share& share) {
   HostProcess process{.id = *claim.job};
   process.ancestors = {claim.keeper.pid};
   process.uid = claim.uid;
   process.user = claim.user;
-  std::vector<std::string> words;
-  for (const std::string_view word : split(claim.command, ' ')) words.emplace_back(word);
+  std::vector<std::string> words = shell_words(claim.command);
   process.executable_name = words.front().substr(0, 15);
   process.command = std::move(words);
   process.started = claim.since;
