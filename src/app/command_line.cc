@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "base/text.h"
 #include "base/tr.h"
@@ -228,7 +229,12 @@ void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), std
 
 void complain(std::string_view text) {
   std::string line = "berth: ";
-  line += tr_composed(text);
+  // Names of files and words of the command line stand in errors as they were given.
+  bool first = true;
+  for (const std::string_view part : split(tr_composed(text), '\n')) {
+    if (!std::exchange(first, false)) line += '\n';
+    line += printable(part);
+  }
   line += '\n';
   std::fwrite(line.data(), 1, line.size(), stderr);
 }

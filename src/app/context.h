@@ -40,6 +40,10 @@ class Context {
   [[nodiscard]] const Style& out() const { return out_; }
   [[nodiscard]] const Style& err() const { return err_; }
   [[nodiscard]] bool stdout_is_terminal() const { return stdout_is_terminal_; }
+  /// Whether it is one whose cursor can be moved (TERM says so).
+  [[nodiscard]] bool stdout_moves() const {
+    return stdout_is_terminal_ && variable("TERM").value_or("dumb") != "dumb";
+  }
   [[nodiscard]] bool stderr_is_terminal() const { return stderr_is_terminal_; }
   /// Asks the terminal again: its size may have changed.
   [[nodiscard]] Style out_now() const;

@@ -17,11 +17,12 @@ std::string word(std::string_view english) { return std::string(tr(english)); }
 void RequestOptions::declare(CLI::App& app) {
   const std::string group = word("Which device");
   const auto option = [&](const char* name, std::string& into, std::string_view what) {
-    app.add_option(name, into, word(what))->group(group);
+    // `--only "$GPUS"` with GPUS unset must not mean "any".
+    app.add_option(name, into, word(what))->group(group)->check([](const std::string& value) {
+      return value.empty() ? std::string(tr("its value is empty")) : std::string();
+    });
   };
-  app.add_option("-n,--devices", devices_, word("how many devices"))
-      ->check(CLI::Range(1, 1024).description(""))
-      ->group(group);
+  option("-n,--devices", devices_, "how many devices");
   option("--memory", memory_, "share: 10G or 50% promised on each; without it the device is whole");
   option("--only", only_, "among these: index, UUID, PCI address or name glob, comma-separated");
   option("--except", except_, "none of these");
@@ -47,7 +48,12 @@ std::vector<OptionalValue> RequestOptions::optional_values() {
 
 Result<Request> RequestOptions::request() const {
   Request request;
-  request.devices = devices_;
+  const auto devices = parse_unsigned(devices_);
+  if (!devices || *devices < 1 || *devices > 1024) {
+    return fail(ErrorCode::invalid,
+                trf("-n: \"{}\" is not a number of devices from 1 to 1024", printable(devices_)));
+  }
+  request.devices = static_cast<int>(*devices);
   const auto wrong = [](std::string_view flag, Error error) {
     return std::unexpected(std::move(error).because(flag));
   };

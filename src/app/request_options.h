@@ -36,7 +36,7 @@ class RequestOptions {
   [[nodiscard]] bool dry_run() const { return dry_run_; }
 
  private:
-  int devices_ = 1;
+  std::string devices_ = "1";
   std::string memory_, only_, except_, prefer_, min_compute_, need_, max_utilization_, idle_for_;
   std::string wait_, or_cpu_;
   bool no_wait_ = false;

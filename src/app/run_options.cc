@@ -74,6 +74,12 @@ Result<RunOptions> RunFlags::options(const Context& context,
   options.working_directory = read_link("/proc/self/cwd").value_or("");
   options.state_directory = context.state_directory().value_or("");
   options.detach = detach_;
+  if (!log_.empty() && !detach_) {
+    return fail(
+        ErrorCode::invalid,
+        std::string(tr("--log is for --detach: here the output is the job's own; add -d, or "
+                       "write > FILE")));
+  }
   if (!log_.empty()) options.log = log_;
   options.hold = hold_;
   return options;

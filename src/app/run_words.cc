@@ -88,7 +88,9 @@ void WaitingTeller::finish() {
 RunCallbacks words_of_a_run(const Context& context, WaitingTeller& teller, Talk talk) {
   const bool quiet = talk == Talk::quiet;
   RunCallbacks words;
-  words.on_waiting = [&](const WaitingNews& news) { teller(news); };
+  if (!quiet) {
+    words.on_waiting = [&teller](const WaitingNews& news) { teller(news); };
+  }
   words.on_cpu_fallback = [&context, &teller, quiet](const NotAcquired& refusal) {
     teller.finish();
     if (quiet) return;

@@ -40,6 +40,11 @@ class RunVerb final : public Verb {
   int dry_run(Context& context, const RunOptions& options) const {
     // JSON is for programs: its sentences are the same in every language.
     if (flags_.json()) set_language(Language::english);
+    if (options.where == RunWhere::cpu) {
+      print(tr("Would run on the CPU: --cpu asks for no device."));
+      print("\n");
+      return exit_code::ok;
+    }
     const auto snapshot = context.look(Depth::state);
     if (!snapshot) return report(snapshot.error(), usage_code());
     auto limits = inherited_limits(context, *snapshot);

@@ -101,7 +101,7 @@ class StatusVerb final : public Verb {
     std::optional<std::string> before;
     Style style_before = context.out();
     Instant next = context.clock().now();
-    const bool in_place = context.stdout_is_terminal() && !json_ && csv_.empty();
+    const bool in_place = context.stdout_moves() && !json_ && csv_.empty();
     bool first = true;
     while (InterruptNote::signal() == 0) {
       const auto snapshot = context.look(Depth::everything);

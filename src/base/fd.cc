@@ -54,7 +54,8 @@ Result<std::string> read_bounded(int fd, std::size_t limit, const std::string& w
 }  // namespace
 
 Result<std::string> read_file(const std::string& path, std::size_t limit) {
-  auto fd = open_fd(path, O_RDONLY);
+  // Not blocking: somebody may have put a FIFO where a file is expected.
+  auto fd = open_fd(path, O_RDONLY | O_NONBLOCK);
   if (!fd) return std::unexpected(std::move(fd).error());
   return read_bounded(fd->get(), limit, path);
 }

@@ -61,15 +61,16 @@ std::string masked_words(std::string_view text) {
 }  // namespace
 
 bool is_secret_name(std::string_view name) {
-  constexpr std::array<std::string_view, 11> telling = {
-      "password", "passwd", "passphrase", "secret",      "token",     "api_key",
-      "apikey",   "auth",   "credential", "private_key", "access_key"};
+  constexpr std::array<std::string_view, 14> telling = {
+      "password", "passwd",     "passphrase",  "secret",     "token",  "api_key", "apikey",
+      "auth",     "credential", "private_key", "access_key", "cookie", "bearer",  "_pwd"};
   // Words that hold one of those and are no secrets.
   constexpr std::array<std::string_view, 9> harmless = {"tokeniz",    "tokens",    "max_token",
                                                         "num_token",  "token_id",  "token_len",
                                                         "token_type", "per_token", "author"};
   std::string lower = lower_case(name);
   if (lower.find("authoriz") != std::string::npos) return true;
+  if (lower.ends_with("_pass") || lower == "pass") return true;
   for (const std::string_view word : harmless) {
     for (std::size_t at = lower.find(word); at != std::string::npos; at = lower.find(word)) {
       lower.replace(at, word.size(), " ");

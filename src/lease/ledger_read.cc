@@ -34,7 +34,8 @@ Problem problem_with(const std::string& name, std::string code, std::string mess
   return {.source = "ledger",
           .code = std::move(code),
           .message = place.directory + "/" + name + ": " + std::move(message),
-          .remedy = trf("its owner (or root) can remove it: rm {}/{}", place.directory, name)};
+          .remedy = trf("its owner (or root) can remove it once nothing holds it: {}/{}",
+                        place.directory, name)};
 }
 
 /// At most `largest_file` bytes: a huge file costs no more than a small one.

@@ -171,7 +171,7 @@ std::string make_run_id(std::string_view machine_id, std::string_view boot_id, W
 Result<RunRecord> read_run(const std::string& directory) {
   RunRecord run;
   run.directory = directory;
-  const auto text = read_file(path_in(run, record_file::manifest));
+  const auto text = read_file(path_in(run, record_file::manifest), 16 << 20);
   if (!text) return std::unexpected(text.error());
   auto manifest = manifest_from_json(*text);
   if (!manifest) {

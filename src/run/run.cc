@@ -171,7 +171,9 @@ class Run {
       ledger_ = &*inner_ledger_;
     }
     wish.run = manifest_.id;
-    wish.command = shell_joined(manifest_.command);
+    // In the ledger a command is for people to read, and a ledger is small.
+    constexpr int longest_shown = 1000;
+    wish.command = cut_to_width(printable(shell_joined(manifest_.command)), longest_shown, false);
     wish.wait =
         options_.where == RunWhere::gpu_or_cpu ? std::optional(options_.cpu_after) : options_.wait;
     wish.on_news = callbacks_.on_waiting;

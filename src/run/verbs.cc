@@ -92,8 +92,10 @@ Result<Exit> wait_for_run(const RunRecord& run, Clock& clock,
     if (!now) return std::unexpected(now.error());
     if (now->state == RunState::ended && now->end) return now->end->exit;
     if (now->state == RunState::end_unknown) {
-      return fail(ErrorCode::not_found,
-                  "how run " + run.manifest.id + " ended is unknown: its keeper was killed");
+      return fail(
+          ErrorCode::not_found,
+          "how run " + run.manifest.id +
+              " ended is unknown: its keeper did not record it (killed, or the disk was full)");
     }
     if (interrupted && interrupted()) return fail(ErrorCode::busy, "interrupted while waiting");
     clock.wait_until(clock.now() + pause);
