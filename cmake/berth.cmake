@@ -58,8 +58,10 @@ function(berth_folder name)
     add_executable(berth ${CMAKE_SOURCE_DIR}/src/app/main.cc)
     target_link_libraries(berth PRIVATE berth_app)
     if(NOT BERTH_SANITIZE AND NOT BERTH_TSAN)
-      target_link_options(berth PRIVATE -static-libstdc++ -static-libgcc -Wl,--gc-sections
-                          -Wl,-z,relro -Wl,-z,now)
+      # ld.bfd: mold and gold keep the dynamic symbols of sections that --gc-sections removed, and
+      # libstdc++'s unused random_device would then want glibc 2.36's arc4random.
+      target_link_options(berth PRIVATE -static-libstdc++ -static-libgcc -fuse-ld=bfd
+                          -Wl,--gc-sections -Wl,-z,relro -Wl,-z,now)
     endif()
   endif()
   # The program is wiring and has no unit tests: a sanitized build need not hold it.

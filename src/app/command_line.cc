@@ -231,7 +231,8 @@ void complain(std::string_view text) {
   std::string line = "berth: ";
   // Names of files and words of the command line stand in errors as they were given.
   bool first = true;
-  for (const std::string_view part : split(tr_composed(text), '\n')) {
+  const std::string said = tr_composed(text);
+  for (const std::string_view part : split(said, '\n')) {
     if (!std::exchange(first, false)) line += '\n';
     line += printable(part);
   }
