@@ -1,6 +1,7 @@
 #include "probe/process/ask.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -193,10 +194,14 @@ void ask_with(Probes probes, Depth depth, const std::vector<Claim>& claims, Tell
 
 void ask_sources(const Sources& sources, Depth depth, const std::vector<Claim>& claims,
                  Teller& teller) {
-  NvmlProbe nvml({.library = sources.nvml_library, .proc = sources.proc}, depth);
+  auto nvml = std::make_unique<NvmlProbe>(
+      NvmlSource{.library = sources.nvml_library, .proc = sources.proc}, depth);
   PciProbe pci({.sys = sources.sys, .pci_ids = sources.pci_ids});
   ProcfsProbe procfs({.proc = sources.proc, .passwd = sources.passwd});
-  ask_with({.nvml = nvml, .pci = pci, .procfs = procfs}, depth, claims, teller);
+  ask_with({.nvml = *nvml, .pci = pci, .procfs = procfs}, depth, claims, teller);
+  // The process ends now, and somebody waits for that: shutting the driver's library down first
+  // takes time and can block.
+  static_cast<void>(nvml.release());
 }
 
 }  // namespace berth

@@ -75,6 +75,24 @@ bool wait_for_bytes(int fd, Clock& clock, Instant until) {
   }
 }
 
+/// Waits until the other end of the pipe is closed, or some bytes have lain in it for a moment;
+/// false: none came in time. Being woken for each of a look's fifty messages would cost more than
+/// the look: the child fills the pipe, and its end wakes us once.
+bool wait_for_news(int pipe, Instant now, Instant until) {
+  constexpr milliseconds moment{5};
+  Duration left = std::max(until - now, Duration{0});
+  while (true) {
+    const auto slice = std::min(std::chrono::ceil<milliseconds>(left), moment);
+    pollfd end{.fd = pipe, .events = 0, .revents = 0};
+    const int ended = ::poll(&end, 1, static_cast<int>(slice.count()));
+    if (ended > 0 || (ended < 0 && errno != EINTR)) return true;
+    pollfd bytes{.fd = pipe, .events = POLLIN, .revents = 0};
+    if (::poll(&bytes, 1, 0) != 0) return true;
+    left -= slice;
+    if (left <= Duration{0}) return false;
+  }
+}
+
 class Watcher {
  public:
   Watcher(const Ask& ask, Snapshot start, const Patience& patience, Clock& clock)
@@ -136,7 +154,7 @@ class Watcher {
     std::array<char, 65536> block;
     while (true) {
       heard_last_ = clock_.now();
-      if (!wait_for_bytes(child.pipe.get(), clock_, limit())) return Heard::silence;
+      if (!wait_for_news(child.pipe.get(), heard_last_, limit())) return Heard::silence;
       const ssize_t got = ::read(child.pipe.get(), block.data(), block.size());
       if (got < 0 && errno == EINTR) continue;
       if (got <= 0) return Heard::end;
