@@ -46,14 +46,14 @@ def test_links_lead_to_headings_that_exist(tmp_path: Path) -> None:
     assert "no such heading" in check_docs.link_findings(tmp_path, Path("README.md"))[0]
 
 
-def test_nothing_speaks_of_where_it_was_written(tmp_path: Path) -> None:
-    house(tmp_path, "see /work/x, issue #12, pypi.org\n")
+def test_nothing_speaks_of_an_issue_by_its_number(tmp_path: Path) -> None:
+    house(tmp_path, "see issue #12\n")
     found = [f for f in check_docs.forbidden_findings(tmp_path) if f.startswith("README.md")]
-    assert len(found) == 3
+    assert len(found) == 1
 
 
 def test_ordinary_words_are_allowed(tmp_path: Path) -> None:
-    house(tmp_path, "./src/work/x, an issue, `Fixes #12`, /proc/1\n")
+    house(tmp_path, "./src/home/x, an issue, `Fixes #12`, /proc/1\n")
     assert check_docs.forbidden_findings(tmp_path) == []
 
 
