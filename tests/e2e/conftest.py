@@ -15,6 +15,7 @@ import select
 import signal
 import struct
 import subprocess
+import tempfile
 import termios
 import time
 
@@ -23,6 +24,11 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("BERTH_BUILD", ROOT / "build/release"))
 BERTH = os.environ.get("BERTH_BIN") or os.environ.get("BERTH") or str(BUILD / "berth")
+if " " in BERTH:
+    # Some tests type the program's name into a shell: give it one that needs no quotes.
+    _link = pathlib.Path(tempfile.mkdtemp()) / "berth"
+    _link.symlink_to(BERTH)
+    BERTH = str(_link)
 
 
 def wait_until(condition, what, timeout=10.0):
