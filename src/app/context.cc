@@ -164,10 +164,10 @@ Result<Snapshot> Context::look_without_claims(Depth depth) {
   return observe(sources_, options, clock_);
 }
 
-Result<Snapshot> Context::look(Depth depth) {
+Result<Snapshot> Context::look(Depth depth, Relations relations) {
   if (sources_.replay) return observe(sources_, {.depth = depth}, clock_);
   LedgerView view = read_ledger();
-  ObserveOptions options{.depth = depth};
+  ObserveOptions options{.depth = depth, .relations = relations};
   options.claims = view.claims;
   auto snapshot = observe(sources_, options, clock_);
   if (!snapshot) return snapshot;

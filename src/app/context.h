@@ -66,7 +66,7 @@ class Context {
   /// One look at the machine without the ledger (run/acquire adds it under the lock).
   [[nodiscard]] Result<Snapshot> look_without_claims(Depth depth);
   /// One look at the machine, claims and waiters included.
-  [[nodiscard]] Result<Snapshot> look(Depth depth);
+  [[nodiscard]] Result<Snapshot> look(Depth depth, Relations relations = Relations::none);
 
  private:
   SystemClock clock_;

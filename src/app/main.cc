@@ -16,6 +16,7 @@ namespace berth {
 namespace {
 constexpr auto all_verbs = std::to_array<VerbEntry>({
     {"status", "every device and who is on it (also plain `berth`)", make_status},
+    {"ps", "every process on the devices, and who holds what unseen", make_ps},
     {"run", "run a command on the right device, alone there", make_run},
     {"pick", "say which devices a job would get; claims nothing", make_pick},
     {"leases", "who holds what, and who waits", make_leases},

@@ -73,6 +73,7 @@ void complain(std::string_view text);
 [[nodiscard]] int report(const class Error& error, int code = exit_code::failed);
 
 std::unique_ptr<Verb> make_status();
+std::unique_ptr<Verb> make_ps();
 std::unique_ptr<Verb> make_pick();
 std::unique_ptr<Verb> make_run();
 std::unique_ptr<Verb> make_leases();

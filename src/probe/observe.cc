@@ -69,7 +69,9 @@ Result<Snapshot> observe(const Sources& sources, const ObserveOptions& options, 
     return recording->at(recording->first());
   }
   const Ask ask = [&](Teller& teller) {
-    ask_sources(sources, options.depth, options.claims, teller);
+    ask_sources(sources,
+                {.depth = options.depth, .claims = options.claims, .relations = options.relations},
+                teller);
   };
   return watch(ask, Snapshot{.taken = clock.wall_now()},
                {.whole = options.patience, .stall = options.stall, .end_child = nullptr}, clock);
@@ -115,8 +117,8 @@ Snapshot Observer::look(Depth depth, const std::vector<Claim>& claims, WallTime 
   Progress progress;
   progress.snapshot.taken = now;
   Teller teller(progress, nullptr);  // in this process: nobody to send it to
-  ask_with({.nvml = parts_->nvml, .pci = parts_->pci, .procfs = parts_->procfs}, depth, claims,
-           teller);
+  ask_with({.nvml = parts_->nvml, .pci = parts_->pci, .procfs = parts_->procfs},
+           {.depth = depth, .claims = claims}, teller);
   return finished_snapshot(std::move(progress));
 }
 

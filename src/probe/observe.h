@@ -31,8 +31,13 @@ struct Sources {
 /// How much to read: placement and the sampler need less than `status --json`.
 enum class Depth { state, everything };
 
+/// Whether to look beyond the processes on the devices: at their parents, and at whoever has the
+/// device files open (a look at every process of the machine).
+enum class Relations { none, all };
+
 struct ObserveOptions {
   Depth depth = Depth::everything;
+  Relations relations = Relations::none;
   /// The whole look, however many devices hang.
   Duration patience = std::chrono::milliseconds(2500);
   /// A device or source that has not answered for this long is given up.

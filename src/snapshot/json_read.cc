@@ -248,6 +248,7 @@ Host host_from(const Json& object) {
   take(object, "driver_version", host.driver_version);
   take(object, "nvml_version", host.nvml_version);
   take(object, "cuda_version_supported", host.cuda_version_supported);
+  take(object, "process_view", host.process_view);
   return host;
 }
 
@@ -277,6 +278,18 @@ auto list_of(const Json& root, const char* key, Read read) {
   return items;
 }
 
+Reading<DeviceFiles> device_files_from(const Json& root) {
+  const Json& object = member(root, "device_files");
+  if (!object.is_object()) return Absent::not_sampled;
+  DeviceFiles files;
+  files.holders = list_of(object, "holders", [](const Json& one) {
+    return DeviceFileHolder{as<pid_t>(member(one, "pid"), "pid"),
+                            as<std::uint64_t>(member(one, "minor_number"), "minor_number")};
+  });
+  files.unreadable = optional_as<std::uint64_t>(object, "unreadable_processes", 0);
+  return files;
+}
+
 Snapshot snapshot_from(const Json& root) {
   if (!root.is_object()) throw Malformed{"it is not an object"};
   const int version = optional_as<int>(root, "berth_snapshot", 0);
@@ -295,6 +308,7 @@ Snapshot snapshot_from(const Json& root) {
   snapshot.devices = list_of(root, "devices", device_from);
   snapshot.gpu_processes = list_of(root, "gpu_processes", gpu_process_from);
   snapshot.processes = list_of(root, "processes", host_process_from);
+  snapshot.device_files = device_files_from(root);
   snapshot.claims = list_of(root, "leases", claim_from);
   snapshot.waiters = list_of(root, "queue", waiter_from);
   snapshot.sources = list_of(root, "sources", [](const Json& object) {

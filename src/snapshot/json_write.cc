@@ -177,8 +177,17 @@ Json host_json(const Host& host) {
   writer.put("driver_version", host.driver_version);
   writer.put("nvml_version", host.nvml_version);
   writer.put("cuda_version_supported", host.cuda_version_supported);
+  writer.put("process_view", host.process_view);
   writer.finish();
   return object;
+}
+
+Json device_files_json(const DeviceFiles& files) {
+  Json holders = Json::array();
+  for (const DeviceFileHolder& one : files.holders) {
+    holders.push_back({{"pid", one.pid}, {"minor_number", one.minor}});
+  }
+  return {{"holders", std::move(holders)}, {"unreadable_processes", files.unreadable}};
 }
 
 Json problem_json(const Problem& problem) {
@@ -208,6 +217,9 @@ std::string to_json(const Snapshot& snapshot, JsonLayout layout) {
                              [&](const Device& device) { return device_json(device, snapshot); });
   root["gpu_processes"] = array_of(snapshot.gpu_processes, gpu_process_json);
   root["processes"] = array_of(snapshot.processes, host_process_json);
+  if (snapshot.device_files.get()) {
+    root["device_files"] = device_files_json(*snapshot.device_files.get());
+  }
   root["leases"] = array_of(snapshot.claims, claim_json);
   root["queue"] = array_of(snapshot.waiters, waiter_json);
   root["sources"] = array_of(snapshot.sources, [](const SourceReport& report) {

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,6 +45,22 @@ struct HostProcess {
   Reading<std::string> state;      // "R", "S", "D", "Z", …
   Reading<std::string> container;  // "docker 1a2b3c4d5e6f", "slurm job 42"; empty text: none
   friend bool operator==(const HostProcess&, const HostProcess&) = default;
+};
+
+/// A process that has a device's file open, whether the driver lists it there or not.
+struct DeviceFileHolder {
+  pid_t pid = 0;
+  std::uint64_t minor = 0;  // N of /dev/nvidiaN
+  friend auto operator<=>(const DeviceFileHolder&, const DeviceFileHolder&) = default;
+};
+
+/// Who has device files open: the only trace of a process that holds a device's memory and is not
+/// in the driver's list.
+struct DeviceFiles {
+  std::vector<DeviceFileHolder> holders;  // by pid
+  /// Processes whose open files may not be seen: other users', for all but root.
+  std::uint64_t unreadable = 0;
+  friend bool operator==(const DeviceFiles&, const DeviceFiles&) = default;
 };
 
 }  // namespace berth

@@ -40,6 +40,9 @@ struct Host {
   Reading<std::string> nvml_version;
   /// The highest CUDA version this driver supports, as "13.1"; not the toolkit installed.
   Reading<std::string> cuda_version_supported;
+  /// Which processes can be seen: "whole" all of them, "namespace" only this container's (the
+  /// driver's numbers are the host's), "wsl" only Linux's (Windows' are not listed).
+  Reading<std::string> process_view;
   friend bool operator==(const Host&, const Host&) = default;
 };
 
@@ -53,6 +56,7 @@ struct Snapshot {
   std::vector<Device> devices;  // by index, MIG instances after their parent, numberless last
   std::vector<GpuProcess> gpu_processes;
   std::vector<HostProcess> processes;  // by pid
+  Reading<DeviceFiles> device_files;   // looked for only where somebody asks (`berth ps`)
   std::vector<Claim> claims;           // by `since`
   std::vector<Waiter> waiters;         // in queue order
   std::vector<SourceReport> sources;

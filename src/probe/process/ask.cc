@@ -138,15 +138,44 @@ void ask_users(ProcfsProbe& procfs, Teller& teller) {
   }
 }
 
-void ask_procfs(ProcfsProbe& procfs, const std::vector<Claim>& claims, Teller& teller) {
-  procfs.begin_look();
-  const std::vector<pid_t> pids = pids_named_by(teller.progress().snapshot, claims);
+void ask_processes(ProcfsProbe& procfs, const std::vector<pid_t>& pids, Teller& teller) {
   for (const pid_t pid : pids) {
     const Step step{StepKind::process, static_cast<std::uint64_t>(pid)};
     if (teller.progress().is_over(step)) continue;
     teller.begin(step);
     teller.tell(procfs.look_at(pid));
     teller.finish(step);
+  }
+}
+
+void ask_device_files(const ProcfsProbe& procfs, Teller& teller) {
+  constexpr Step step{StepKind::files, 0};
+  if (teller.progress().is_over(step)) return;
+  teller.begin(step);
+  teller.tell(procfs.device_files());
+  teller.finish(step);
+}
+
+/// Parents of the processes known so far, but for the first of all.
+std::vector<pid_t> parents_of(const Snapshot& snapshot) {
+  std::set<pid_t> parents;
+  for (const HostProcess& process : snapshot.processes) {
+    parents.insert(process.ancestors.begin(), process.ancestors.end());
+  }
+  parents.erase(1);
+  return {parents.begin(), parents.end()};
+}
+
+void ask_procfs(ProcfsProbe& procfs, const Wish& wish, Teller& teller) {
+  procfs.begin_look();
+  const bool relations = wish.relations == Relations::all;
+  if (relations) ask_device_files(procfs, teller);
+  std::vector<pid_t> pids = pids_named_by(teller.progress().snapshot, wish.claims);
+  ask_processes(procfs, pids, teller);
+  if (relations) {
+    const std::vector<pid_t> parents = parents_of(teller.progress().snapshot);
+    ask_processes(procfs, parents, teller);
+    pids.insert(pids.end(), parents.begin(), parents.end());
   }
   ask_users(procfs, teller);
   ask_commands(procfs, pids, teller);
@@ -184,21 +213,20 @@ void Teller::done() {
   send();
 }
 
-void ask_with(Probes probes, Depth depth, const std::vector<Claim>& claims, Teller& teller) {
+void ask_with(Probes probes, const Wish& wish, Teller& teller) {
   ask_host(probes.procfs, teller);
-  ask_nvml(probes.nvml, depth, teller);
+  ask_nvml(probes.nvml, wish.depth, teller);
   ask_pci(probes.pci, teller);
-  ask_procfs(probes.procfs, claims, teller);
+  ask_procfs(probes.procfs, wish, teller);
   teller.done();
 }
 
-void ask_sources(const Sources& sources, Depth depth, const std::vector<Claim>& claims,
-                 Teller& teller) {
+void ask_sources(const Sources& sources, const Wish& wish, Teller& teller) {
   auto nvml = std::make_unique<NvmlProbe>(
-      NvmlSource{.library = sources.nvml_library, .proc = sources.proc}, depth);
+      NvmlSource{.library = sources.nvml_library, .proc = sources.proc}, wish.depth);
   PciProbe pci({.sys = sources.sys, .pci_ids = sources.pci_ids});
   ProcfsProbe procfs({.proc = sources.proc, .passwd = sources.passwd});
-  ask_with({.nvml = *nvml, .pci = pci, .procfs = procfs}, depth, claims, teller);
+  ask_with({.nvml = *nvml, .pci = pci, .procfs = procfs}, wish, teller);
   // The process ends now, and somebody waits for that: shutting the driver's library down first
   // takes time and can block.
   static_cast<void>(nvml.release());

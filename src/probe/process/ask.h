@@ -48,10 +48,15 @@ struct Probes {
   PciProbe& pci;
   ProcfsProbe& procfs;
 };
-void ask_with(Probes probes, Depth depth, const std::vector<Claim>& claims, Teller& teller);
+/// What is wanted of them.
+struct Wish {
+  Depth depth = Depth::everything;
+  const std::vector<Claim>& claims;
+  Relations relations = Relations::none;
+};
+void ask_with(Probes probes, const Wish& wish, Teller& teller);
 
 /// The same with probes of its own: NVML device by device, then PCI, then /proc process by process.
-void ask_sources(const Sources& sources, Depth depth, const std::vector<Claim>& claims,
-                 Teller& teller);
+void ask_sources(const Sources& sources, const Wish& wish, Teller& teller);
 
 }  // namespace berth

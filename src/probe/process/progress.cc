@@ -97,11 +97,13 @@ struct Receiver {
     fill(host.driver_version, std::move(told.driver_version));
     fill(host.nvml_version, std::move(told.nvml_version));
     fill(host.cuda_version_supported, std::move(told.cuda_version_supported));
+    fill(host.process_view, std::move(told.process_view));
   }
   void operator()(Device& device) { put(progress.snapshot.devices, std::move(device)); }
   void operator()(GpuProcess& process) {
     progress.snapshot.gpu_processes.push_back(std::move(process));
   }
+  void operator()(DeviceFiles& files) { progress.snapshot.device_files = std::move(files); }
   void operator()(HostProcess& process) { put(progress.snapshot.processes, std::move(process)); }
   void operator()(Problem& problem) {
     auto& problems = progress.snapshot.problems;
@@ -135,6 +137,8 @@ std::string what_of(const Step& step) {
       return trf("reading the command line of process {}", step.number);
     case StepKind::user:
       return trf("asking for the name of user {}", step.number);
+    case StepKind::files:
+      return std::string(tr("looking for who has the device files open"));
   }
   return {};
 }
@@ -150,6 +154,7 @@ std::string_view source_of(StepKind kind) {
     case StepKind::process:
     case StepKind::command:
     case StepKind::user:
+    case StepKind::files:
       return "procfs";
   }
   return "";
@@ -169,6 +174,7 @@ std::string remedy_of(StepKind kind) {
     case StepKind::host:
     case StepKind::process:
     case StepKind::command:
+    case StepKind::files:
       return std::string(tr("the process or the file system behind it is stuck in the kernel"));
   }
   return {};
@@ -222,6 +228,9 @@ void give_up(Progress& progress, Step step, const GivenUp& reason) {
       break;
     case StepKind::process:
       put(progress.snapshot.processes, unread_process(static_cast<pid_t>(step.number)));
+      break;
+    case StepKind::files:
+      progress.snapshot.device_files = Absent::failed;
       break;
     case StepKind::nvml_open:
     case StepKind::pci:

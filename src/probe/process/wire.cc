@@ -234,6 +234,16 @@ void walk(Stream& stream, HostProcess& process) {
   walk(stream, process.container);
 }
 template <class Stream>
+void walk(Stream& stream, DeviceFileHolder& holder) {
+  walk(stream, holder.pid);
+  walk(stream, holder.minor);
+}
+template <class Stream>
+void walk(Stream& stream, DeviceFiles& files) {
+  walk(stream, files.holders);
+  walk(stream, files.unreadable);
+}
+template <class Stream>
 void walk(Stream& stream, Host& host) {
   walk(stream, host.name);
   walk(stream, host.kernel);
@@ -241,6 +251,7 @@ void walk(Stream& stream, Host& host) {
   walk(stream, host.driver_version);
   walk(stream, host.nvml_version);
   walk(stream, host.cuda_version_supported);
+  walk(stream, host.process_view);
 }
 template <class Stream>
 void walk(Stream& stream, Problem& problem) {
@@ -257,7 +268,7 @@ void walk(Stream& stream, SourceReport& report) {
 }
 template <class Stream>
 void walk(Stream& stream, Step& step) {
-  walk_enum(stream, step.kind, StepKind::user);
+  walk_enum(stream, step.kind, StepKind::files);
   walk(stream, step.number);
 }
 template <class Stream>

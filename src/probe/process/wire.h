@@ -26,6 +26,7 @@ enum class StepKind : std::uint8_t {
   process,
   command,
   user,
+  files,
 };
 struct Step {
   StepKind kind = StepKind::nvml_open;
@@ -74,7 +75,7 @@ struct Done {
 
 using Message =
     std::variant<Begun, Finished, DeviceCount, Identified, AllDevices, CommandOf, UserName, Done,
-                 Host, Device, GpuProcess, HostProcess, Problem, SourceReport>;
+                 Host, Device, GpuProcess, HostProcess, DeviceFiles, Problem, SourceReport>;
 
 /// The message with its length in front.
 [[nodiscard]] std::string encode(const Message& message);

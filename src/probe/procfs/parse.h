@@ -33,6 +33,9 @@ struct Stat {
 /// The real user in /proc/PID/status.
 [[nodiscard]] std::optional<uid_t> parse_status_uid(std::string_view text);
 
+/// N of "/dev/nvidiaN", the target of a file descriptor; nothing: another file.
+[[nodiscard]] std::optional<std::uint64_t> device_minor(std::string_view target);
+
 /// Boot time in /proc/stat, in seconds since 1970.
 [[nodiscard]] std::optional<std::int64_t> parse_boot_time(std::string_view text);
 

@@ -151,10 +151,38 @@ std::string ProcfsProbe::user_name(uid_t uid) {
   return users_.emplace(uid, name.value_or(std::to_string(uid))).first->second;
 }
 
+DeviceFiles ProcfsProbe::device_files() const {
+  DeviceFiles files;
+  const auto entries = list_directory(source_.proc);
+  if (!entries) return files;
+  for (const std::string& entry : *entries) {
+    const auto pid = parse_unsigned(entry);
+    if (!pid || !std::in_range<pid_t>(*pid)) continue;
+    const std::string folder = path_of(static_cast<pid_t>(*pid), "fd");
+    const auto names = list_directory(folder);
+    if (!names) {
+      if (names.error().code() == ErrorCode::no_permission) ++files.unreadable;
+      continue;  // else it has ended
+    }
+    std::set<std::uint64_t> minors;
+    for (const std::string& name : *names) {
+      const auto target = read_link(folder + "/" + name);
+      const auto minor = target ? procfs::device_minor(*target) : std::nullopt;
+      if (minor) minors.insert(*minor);
+    }
+    for (const std::uint64_t minor : minors) {
+      files.holders.push_back({.pid = static_cast<pid_t>(*pid), .minor = minor});
+    }
+  }
+  std::sort(files.holders.begin(), files.holders.end());
+  return files;
+}
+
 void ProcfsProbe::observe_host(Host& host) const {
   const std::string kernel = source_.proc + "/sys/kernel/";
   if (!host.name.get()) host.name = first_line(kernel + "hostname");
   if (!host.kernel.get()) host.kernel = first_line(kernel + "osrelease");
+  if (!host.process_view.get()) host.process_view = process_view(host);
   if (!host.boot_id.get()) host.boot_id = first_line(source_.proc + "/sys/kernel/random/boot_id");
 }
 
@@ -173,9 +201,20 @@ void ProcfsProbe::observe(Snapshot& snapshot) {
   snapshot.sources.push_back({.source = "procfs", .succeeded = snapshot.host.boot_id.has_value()});
 }
 
+Reading<std::string> ProcfsProbe::process_view(const Host& host) const {
+  if (host.kernel.get() && host.kernel.get()->find("icrosoft") != std::string::npos) return "wsl";
+  const auto own = read_link(source_.proc + "/self/ns/pid");
+  if (!own) return why_of(own.error());
+  constexpr std::string_view first_namespace = "pid:[4026531836]";  // PROC_PID_INIT_INO
+  return std::string(*own == first_namespace ? "whole" : "namespace");
+}
+
 std::vector<pid_t> pids_named_by(const Snapshot& snapshot, const std::vector<Claim>& claims) {
   std::set<pid_t> pids;
   for (const GpuProcess& process : snapshot.gpu_processes) pids.insert(process.pid);
+  if (snapshot.device_files.get()) {
+    for (const DeviceFileHolder& one : snapshot.device_files.get()->holders) pids.insert(one.pid);
+  }
   for (const Claim& claim : claims) {
     if (claim.job) pids.insert(claim.job->pid);
     if (claim.keeper.pid > 0) pids.insert(claim.keeper.pid);

@@ -42,6 +42,9 @@ class ProcfsProbe final : public Probe {
   /// From the directory services that the machine is set up for. May block for very long.
   [[nodiscard]] static std::optional<std::string> directory_user(uid_t uid);
 
+  /// Every process of this machine that has a device's file open.
+  [[nodiscard]] DeviceFiles device_files() const;
+
   /// Forgets what was read for one look; names of users stay.
   void begin_look() {
     stats_.clear();
@@ -57,6 +60,7 @@ class ProcfsProbe final : public Probe {
   [[nodiscard]] std::string path_of(pid_t pid, std::string_view file) const;
   std::vector<pid_t> ancestors_of(pid_t first_parent);
   std::string user_name(uid_t uid);
+  [[nodiscard]] Reading<std::string> process_view(const Host& host) const;
 
   ProcfsSource source_;
   std::int64_t ticks_per_second_;

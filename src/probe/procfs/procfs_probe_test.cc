@@ -96,5 +96,23 @@ TEST(PidsNamed, ArePidsOfDevicesJobsAndKeepersOnce) {
   EXPECT_THAT(pids_named_by(host, host.claims), ElementsAre(7, 8, 9));
 }
 
+TEST_F(ProcTree, OpenDeviceFilesAreFoundOnce) {
+  process(77, "python", 'R', 1, 1001, "python\0"s);
+  process(78, "idle", 'S', 1, 1001, "idle\0"s);
+  for (const char* pid : {"77", "78"}) {
+    ASSERT_TRUE(make_directories(root_ + "/" + pid + "/fd"));
+  }
+  const auto link = [&](const std::string& target, const std::string& at) {
+    ASSERT_EQ(::symlink(target.c_str(), (root_ + at).c_str()), 0);
+  };
+  link("/dev/nvidia3", "/77/fd/4");
+  link("/dev/nvidia3", "/77/fd/5");
+  link("/dev/nvidiactl", "/77/fd/6");
+  link("/dev/null", "/78/fd/0");
+  const DeviceFiles files = probe().device_files();
+  EXPECT_THAT(files.holders, ElementsAre(DeviceFileHolder{77, 3}));
+  EXPECT_EQ(files.unreadable, 0U);
+}
+
 }  // namespace
 }  // namespace berth

@@ -1,0 +1,48 @@
+// `berth ps`: every process on the devices, and what holds a device without showing up.
+
+#include <CLI/CLI.hpp>
+
+#include "app/verb.h"
+#include "base/text.h"
+#include "base/tr.h"
+#include "view/process_list.h"
+
+namespace berth {
+
+namespace {
+class PsVerb final : public Verb {
+ public:
+  void declare(CLI::App& app) override {
+    const auto word = [](std::string_view english) { return std::string(tr(english)); };
+    app.add_option("-u,--user", user_, word("only this user's (a name or a number)"));
+    app.add_flag("-t,--tree", tree_, word("under their parents"));
+    app.add_flag("--json", json_, word("as JSON"));
+  }
+
+  int run(Context& context, const std::vector<std::string>& rest) override {
+    if (!rest.empty()) {
+      complain(trf("ps takes no word \"{}\"; one user: -u {}", printable(rest.front()),
+                   printable(rest.front())));
+      return exit_code::usage;
+    }
+    // JSON is for programs: its sentences are the same in every language.
+    if (json_) set_language(Language::english);
+    const auto snapshot = context.look(Depth::everything, Relations::all);
+    if (!snapshot) return report(snapshot.error());
+    ProcessListOptions options{.user = std::nullopt, .tree = tree_};
+    if (!user_.empty()) options.user = user_;
+    print(json_ ? process_list_json(*snapshot, options)
+                : render_process_list(*snapshot, context.out(), options));
+    return exit_code::ok;
+  }
+
+ private:
+  std::string user_;
+  bool tree_ = false;
+  bool json_ = false;
+};
+}  // namespace
+
+std::unique_ptr<Verb> make_ps() { return std::make_unique<PsVerb>(); }
+
+}  // namespace berth

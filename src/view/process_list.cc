@@ -1,0 +1,370 @@
+#include "view/process_list.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "snapshot/gpu_use.h"
+#include "view/paint.h"
+#include "view/process_rows.h"
+#include "view/values.h"
+
+namespace berth {
+
+namespace {
+
+struct Cell {
+  std::string text;
+  Paint paint = Paint::plain;
+};
+
+// The columns of the table, from left to right.
+enum Column : std::size_t {
+  device_column,
+  pid_column,
+  user_column,
+  type_column,
+  age_column,
+  state_column,
+  cpu_column,
+  resident_column,
+  memory_column,
+  sm_column,
+  under_column,
+  command_column,
+  column_count
+};
+
+struct ColumnFacts {
+  std::string_view header;
+  Align align;
+  int minimum;
+  int drop_order;
+};
+constexpr std::array<ColumnFacts, column_count> columns = {{{"GPU", Align::left, 3, 0},
+                                                            {"PID", Align::right, 5, 0},
+                                                            {"User", Align::left, 6, 0},
+                                                            {"Type", Align::left, 1, 5},
+                                                            {"Age", Align::right, 5, 3},
+                                                            {"State", Align::left, 5, 6},
+                                                            {"CPU", Align::right, 4, 4},
+                                                            {"RAM", Align::right, 5, 7},
+                                                            {"GPU mem", Align::right, 5, 0},
+                                                            {"SM", Align::right, 4, 8},
+                                                            {"Under", Align::left, 5, 2},
+                                                            {"Command", Align::left, 12, 0}}};
+
+using Cells = std::array<Cell, column_count>;
+
+std::string type_text(GpuUse use) {
+  for (const auto& [value, name] : gpu_uses) {
+    if (value == use) return std::string(name);
+  }
+  return "C";
+}
+
+std::string device_text(const Device& device, const Style& style) {
+  std::string text =
+      device.index ? std::to_string(*device.index) : cut_to_width(device.id.text(), 8, !style.utf8);
+  if (device.mig) {
+    text += fmt::format(":{}/{}", device.mig->gpu_instance, device.mig->compute_instance);
+  }
+  return outside(text, style);
+}
+
+std::string command_text(const HostProcess* process, Presence presence, const Style& style) {
+  if (process != nullptr && process->command.get() && !process->command.get()->empty()) {
+    return outside(shell_joined(*process->command.get()), style);
+  }
+  if (process != nullptr && process->executable_name.get()) {
+    return "[" + outside(*process->executable_name.get(), style) + "]";
+  }
+  switch (presence) {
+    case Presence::gone:
+      return own(tr("(ended; its memory is still held)"), style);
+    case Presence::elsewhere:
+      return own(tr("(outside this container)"), style);
+    default:
+      return own(tr("(not visible from here)"), style);
+  }
+}
+
+Cell state_cell(const ProcessRow& row, const Style& style) {
+  switch (row.presence) {
+    case Presence::alive:
+      return {reading_text(row.process->state, style,
+                           [&](const std::string& state) { return outside(state, style); }),
+              Paint::dim};
+    case Presence::stuck:
+      return {own(tr("stuck"), style), Paint::red};
+    case Presence::zombie:
+      return {own(tr("zombie"), style), Paint::yellow};
+    case Presence::gone:
+      return {own(tr("gone"), style), Paint::red};
+    case Presence::elsewhere:
+    case Presence::hidden:
+      return {std::string(absent_mark(style)), Paint::plain};
+  }
+  return {};
+}
+
+/// What encloses it: its run, its container, or nothing.
+std::string under_text(const ProcessRow& row, const Style& style) {
+  std::string text;
+  if (row.claim != nullptr) {
+    text = row.claim->run.empty() ? own(tr("lease"), style) : outside(row.claim->run, style);
+  }
+  if (row.process != nullptr && row.process->container.get() &&
+      !row.process->container.get()->empty()) {
+    if (!text.empty()) text += ", ";
+    text += outside(*row.process->container.get(), style);
+  }
+  return text;
+}
+
+Cells host_cells(const HostProcess& process, WallTime now, const Style& style) {
+  Cells cells;
+  const auto shown = [&](const std::string& text) { return outside(text, style); };
+  cells[pid_column].text = std::to_string(process.id.pid);
+  cells[user_column] = {reading_text(process.user, style, shown), Paint::bold};
+  cells[age_column].text = reading_text(process.started, style,
+                                        [&](WallTime started) { return age_text(started, now); });
+  cells[cpu_column].text = reading_text(cpu_share(process, now), style, percent_text);
+  cells[resident_column].text = reading_text(process.memory_resident, style, bytes_short);
+  return cells;
+}
+
+Cells cells_of(const ProcessRow& row, WallTime now, const Style& style) {
+  HostProcess unseen;
+  unseen.user = Absent::failed;
+  Cells cells = host_cells(row.process != nullptr ? *row.process : unseen, now, style);
+  cells[device_column].text = device_text(*row.device, style);
+  cells[pid_column].text = std::to_string(row.use->pid);
+  cells[type_column] = {type_text(row.use->use), Paint::dim};
+  cells[state_column] = state_cell(row, style);
+  cells[memory_column].text = reading_text(row.use->memory, style, bytes_short);
+  cells[sm_column].text = reading_text(row.use->utilization_sm, style, percent_text);
+  cells[under_column] = {under_text(row, style), Paint::blue};
+  cells[command_column].text = command_text(row.process, row.presence, style);
+  return cells;
+}
+
+std::string table(const std::vector<Cells>& rows, const Style& style) {
+  std::vector<ColumnWish> wishes;
+  for (std::size_t at = 0; at < column_count; ++at) {
+    ColumnWish wish{display_width(own(tr(columns[at].header), style)), columns[at].minimum,
+                    columns[at].drop_order};
+    bool filled = at == command_column;
+    for (const Cells& row : rows) {
+      wish.wanted = std::max(wish.wanted, display_width(row[at].text));
+      filled = filled || (!row[at].text.empty() && row[at].text != absent_mark(style));
+    }
+    if (!filled) wish.wanted = 0;
+    if (at == user_column) wish.wanted = std::min(wish.wanted, 16);
+    if (at == under_column) wish.wanted = std::min(wish.wanted, 28);
+    // A number cut in half is a wrong number.
+    if (columns[at].align == Align::right) wish.minimum = wish.wanted;
+    wishes.push_back(wish);
+  }
+  const std::vector<int> widths = fitted(wishes, style.width, 1);
+  const auto line_of = [&](const std::function<Cell(std::size_t)>& cell) {
+    Line line(style);
+    for (std::size_t at = 0; at < column_count; ++at) {
+      if (widths[at] == 0) continue;
+      const Cell shown = cell(at);
+      line.cell(shown.text, widths[at], columns[at].align, shown.paint).add(" ");
+    }
+    return line.text();
+  };
+  std::string text =
+      line_of([&](std::size_t at) { return Cell{own(tr(columns[at].header), style), Paint::dim}; });
+  for (const Cells& row : rows) {
+    text += line_of([&](std::size_t at) { return row[at]; });
+  }
+  return text;
+}
+
+// --- under their parents -------------------------------------------------------------------------
+
+/// The nearest parent that is in the list; nothing: none is.
+pid_t parent_of(const HostProcess& process, const SnapshotIndex& index) {
+  for (const pid_t parent : process.ancestors) {
+    if (parent > 1 && index.process(parent) != nullptr) return parent;
+  }
+  return 0;
+}
+
+class Forest {
+ public:
+  Forest(const std::vector<ProcessRow>& rows, const SnapshotIndex& index, const Style& style)
+      : rows_(rows), index_(index), style_(style) {
+    for (const ProcessRow& row : rows) add(row.use->pid);
+  }
+
+  std::vector<Cells> lines() {
+    for (const pid_t root : children_[0]) walk(root, "", true, true);
+    return std::move(lines_);
+  }
+
+ private:
+  void add(pid_t pid) {
+    if (!seen_.insert(pid).second) return;
+    const HostProcess* process = index_.process(pid);
+    const pid_t parent = process != nullptr ? parent_of(*process, index_) : 0;
+    children_[parent].insert(pid);
+    if (parent != 0) add(parent);
+  }
+
+  void walk(pid_t pid, const std::string& indent, bool is_last, bool is_root) {
+    const std::string_view branch =
+        style_.utf8 ? (is_last ? "└─ " : "├─ ") : (is_last ? "`- " : "|- ");
+    const std::string lead = is_root ? "" : indent + std::string(branch);
+    bool shown = false;
+    for (const ProcessRow& row : rows_) {
+      if (row.use->pid != pid) continue;
+      put(cells_of(row, index_.snapshot().taken, style_), lead, shown);
+      shown = true;
+    }
+    if (!shown) put_parent(pid, lead);
+    const std::string_view trunk = style_.utf8 ? "│  " : "|  ";
+    const std::string below = is_root ? "" : indent + std::string(is_last ? "   " : trunk);
+    const std::set<pid_t> children = children_[pid];
+    for (const pid_t child : children) walk(child, below, child == *children.rbegin(), false);
+  }
+
+  void put(Cells cells, const std::string& lead, bool again) {
+    if (again) {  // on its second device
+      cells[command_column].text = lead + own(tr("(the same)"), style_);
+      for (const Column at : {user_column, age_column, state_column, cpu_column, resident_column}) {
+        cells[at].text.clear();
+      }
+    } else {
+      cells[command_column].text = lead + cells[command_column].text;
+    }
+    lines_.push_back(std::move(cells));
+  }
+
+  void put_parent(pid_t pid, const std::string& lead) {
+    const HostProcess* process = index_.process(pid);
+    if (process == nullptr) return;
+    Cells cells = host_cells(*process, index_.snapshot().taken, style_);
+    cells[command_column] = {lead + command_text(process, Presence::alive, style_), Paint::dim};
+    lines_.push_back(std::move(cells));
+  }
+
+  const std::vector<ProcessRow>& rows_;
+  const SnapshotIndex& index_;
+  const Style& style_;
+  std::set<pid_t> seen_;
+  std::map<pid_t, std::set<pid_t>> children_;  // under 0: the roots
+  std::vector<Cells> lines_;
+};
+
+// --- below the table -----------------------------------------------------------------------------
+
+std::string bullet(const std::string& text, const Style& style) {
+  return wrapped("! ", own(text, style), 2, style, Paint::yellow);
+}
+
+std::string advice(std::string_view text, const Style& style) {
+  return wrapped(style.utf8 ? "  → " : "  > ", own(text, style), 4, style);
+}
+
+std::string holders_text(const GhostRow& ghost, const SnapshotIndex& index, const Style& style) {
+  const std::string name = device_text(*ghost.device, style);
+  const Reading<DeviceFiles>& files = index.snapshot().device_files;
+  std::string text = bullet(
+      trf("GPU {}: {} held by no process in the driver's list", name, bytes_text(ghost.memory)),
+      style);
+  for (const pid_t pid : ghost.holders) {
+    const HostProcess* process = index.process(pid);
+    const auto shown = [&](const std::string& user) { return outside(user, style); };
+    text += advice(trf("{} ({}) has the device open: {}", pid,
+                       process != nullptr ? reading_text(process->user, style, shown) : "?",
+                       command_text(process, Presence::hidden, style)),
+                   style);
+  }
+  if (!files.get()) {
+    text += advice(trf("who has it open was not found out: {}", reason_text(files.why())), style);
+  } else if (files.get()->unreadable > 0) {
+    text += advice(trf("{} processes could not be looked into; root sees them: sudo berth ps",
+                       files.get()->unreadable),
+                   style);
+  } else if (ghost.holders.empty()) {
+    text += advice(tr("nobody has it open: the driver has not given it back; unloading the driver "
+                      "or a reset by root does"),
+                   style);
+  }
+  return text;
+}
+
+std::size_t count_of(const std::vector<ProcessRow>& rows, Presence presence) {
+  return static_cast<std::size_t>(std::count_if(
+      rows.begin(), rows.end(), [&](const ProcessRow& row) { return row.presence == presence; }));
+}
+
+std::string notes(const std::vector<ProcessRow>& rows, const std::vector<GhostRow>& ghosts,
+                  const SnapshotIndex& index, const Style& style) {
+  std::string text;
+  if (const std::size_t gone = count_of(rows, Presence::gone); gone > 0) {
+    text += bullet(trf("{} listed by the driver have ended and still hold memory", gone), style);
+    text += advice(tr("a child that inherited the device may hold it: see who has it open"), style);
+  }
+  if (const std::size_t stuck = count_of(rows, Presence::stuck); stuck > 0) {
+    text +=
+        bullet(trf("{} wait in the kernel (state D): no signal reaches them there", stuck), style);
+    text += advice(tr("a driver or a network file system that does not answer; see the kernel log"),
+                   style);
+  }
+  for (const GhostRow& ghost : ghosts) text += holders_text(ghost, index, style);
+  const Reading<std::string>& view = index.snapshot().host.process_view;
+  if (view.get() && *view.get() == "namespace") {
+    text += bullet(std::string(tr("this is a container: the driver numbers processes as the host "
+                                  "does, so names and users of most cannot be told")),
+                   style);
+    text += advice(tr("start the container with --pid=host, or run berth on the host"), style);
+  }
+  if (view.get() && *view.get() == "wsl") {
+    text += bullet(std::string(tr("this is WSL: processes of Windows are not listed")), style);
+  }
+  for (const Problem& problem : index.snapshot().problems) {
+    text += bullet(outside(tr_composed(problem.message), style), style);
+  }
+  return text.empty() ? text : "\n" + text;
+}
+
+}  // namespace
+
+std::string render_process_list(const Snapshot& snapshot, const Style& style,
+                                const ProcessListOptions& options) {
+  const SnapshotIndex index(snapshot);
+  const std::vector<ProcessRow> rows = process_rows(index, options);
+  std::string text;
+  if (snapshot.simulated) {
+    // Never translated: the mark on a screenshot must be understood by everybody.
+    text +=
+        Line(style).add("SIMULATED " + outside(*snapshot.simulated, style), Paint::yellow).text();
+  }
+  if (rows.empty()) {
+    text += own(options.user ? trf("{} has no process on any device.", printable(*options.user))
+                             : std::string(tr("No process is on any device.")),
+                style) +
+            "\n";
+  } else if (options.tree) {
+    text += table(Forest(rows, index, style).lines(), style);
+  } else {
+    std::vector<Cells> cells;
+    for (const ProcessRow& row : rows) cells.push_back(cells_of(row, snapshot.taken, style));
+    text += table(cells, style);
+  }
+  const std::vector<GhostRow> ghosts = options.user ? std::vector<GhostRow>() : ghost_rows(index);
+  return text + notes(rows, ghosts, index, style);
+}
+
+}  // namespace berth

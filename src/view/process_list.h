@@ -1,0 +1,29 @@
+#pragma once
+// `berth ps`: every process on the devices, who it is and what it costs, with those that hold a
+// device and do not show up where one would look.
+
+#include <optional>
+#include <string>
+
+#include "snapshot/snapshot.h"
+#include "view/style.h"
+
+namespace berth {
+
+struct ProcessListOptions {
+  std::optional<std::string> user;  // a name or a number: only that user's
+  bool tree = false;                // under their parents instead of under their devices
+};
+
+/// The table, and below it what needs a word: processes that have ended and still hold memory,
+/// those stuck in the kernel, memory of nobody with who has the device open, and how much of the
+/// machine can be seen from here.
+[[nodiscard]] std::string render_process_list(const Snapshot& snapshot, const Style& style,
+                                              const ProcessListOptions& options = {});
+
+/// The same as JSON: one object per process and device, and one per device whose memory its
+/// processes do not explain. Absent values are null with the reason under "why".
+[[nodiscard]] std::string process_list_json(const Snapshot& snapshot,
+                                            const ProcessListOptions& options = {});
+
+}  // namespace berth

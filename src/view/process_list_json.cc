@@ -1,0 +1,72 @@
+// `berth ps` for programs: the objects of a snapshot under the same names, joined per process and
+// device.
+
+#include <nlohmann/json.hpp>
+
+#include "base/tr.h"
+#include "snapshot/json.h"
+#include "view/process_rows.h"
+
+namespace berth {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// The object of `list` whose `key` is `value`; null where there is none.
+template <class Value>
+Json found_in(const Json& list, const char* key, const Value& value) {
+  for (const Json& one : list) {
+    if (one.value(key, Json()) == Json(value)) return one;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string process_list_json(const Snapshot& snapshot, const ProcessListOptions& options) {
+  const SnapshotIndex index(snapshot);
+  Snapshot needed = snapshot;
+  needed.devices.clear();
+  // Written by the one writer there is, and taken apart again: the formats cannot drift apart.
+  const Json whole = Json::parse(to_json(needed, JsonLayout::compact), nullptr, false);
+  Json root = Json::object();
+  root["berth_processes"] = 1;
+  root["taken_unix_ms"] = snapshot.taken.unix_ms;
+  root["simulated"] = snapshot.simulated ? Json(*snapshot.simulated) : Json(nullptr);
+  root["process_view"] =
+      snapshot.host.process_view.get() ? Json(*snapshot.host.process_view.get()) : Json(nullptr);
+  root["processes"] = Json::array();
+  for (const ProcessRow& row : process_rows(index, options)) {
+    Json object = Json::object();
+    object["device_index"] = row.device->index ? Json(*row.device->index) : Json(nullptr);
+    for (const Json& use : whole["gpu_processes"]) {
+      if (use["device"] != row.device->id.text() || use["pid"] != row.use->pid) continue;
+      object.update(use);
+    }
+    object["presence"] = name_of(row.presence);
+    object["run"] = row.claim != nullptr ? Json(row.claim->run) : Json(nullptr);
+    object["lease"] = row.claim != nullptr ? Json(row.claim->id) : Json(nullptr);
+    object["process"] = found_in(whole["processes"], "pid", row.use->pid);
+    root["processes"].push_back(std::move(object));
+  }
+  root["unexplained"] = Json::array();
+  for (const GhostRow& ghost : ghost_rows(index)) {
+    Json holders = Json::array();
+    for (const pid_t pid : ghost.holders) {
+      Json holder = found_in(whole["processes"], "pid", pid);
+      holders.push_back(holder.is_null() ? Json{{"pid", pid}} : std::move(holder));
+    }
+    root["unexplained"].push_back(
+        {{"device", ghost.device->id.text()},
+         {"device_index", ghost.device->index ? Json(*ghost.device->index) : Json(nullptr)},
+         {"memory_bytes", ghost.memory.count()},
+         {"has_device_open", std::move(holders)}});
+  }
+  root["unreadable_processes"] =
+      snapshot.device_files.get() ? Json(snapshot.device_files.get()->unreadable) : Json(nullptr);
+  root["problems"] = whole["problems"];
+  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace berth

@@ -1,0 +1,161 @@
+#include "view/process_list.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "snapshot/json.h"
+#include "view/example_server.h"
+#include "view/process_rows.h"
+
+namespace berth {
+namespace {
+
+using namespace literals;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+HostProcess& process(Snapshot& host, pid_t pid) {
+  for (HostProcess& one : host.processes) {
+    if (one.id.pid == pid) return one;
+  }
+  ADD_FAILURE() << "no process " << pid;
+  return host.processes.front();
+}
+
+HostProcess& parent(Snapshot& host, pid_t pid, const std::string& command) {
+  HostProcess& one = host.processes.emplace_back();
+  one.id = {.pid = pid, .start_ticks = 1};
+  one.user = "alice";
+  one.command = std::vector<std::string>{command};
+  return one;
+}
+
+TEST(ProcessList, SaysWhoEachProcessIsAndWhatItCosts) {
+  Snapshot host = example::server();
+  process(host, 4711).cpu_time = Milliseconds(7380 * 2000);
+  process(host, 4711).memory_resident = 3_GiB;
+  process(host, 4711).state = "R";
+  const std::string text = render_process_list(host, {.width = 160});
+  EXPECT_THAT(text, HasSubstr("4711 alice C      2h03m R      200%  3.0G"));
+  EXPECT_THAT(text, HasSubstr("/home/alice/venv/bin/python train.py --lr 3e-4"));
+  EXPECT_THAT(text, HasSubstr("20251009-081000-k3f9q2"));  // its run
+}
+
+TEST(ProcessList, FitsAnyWidthAndWritesNothingRaw) {
+  Snapshot host = example::server();
+  process(host, 5100).command = std::vector<std::string>{"\033[2Jevil", "\xff\xfe", "名前"};
+  for (const int width : {20, 40, 80, 200}) {
+    for (const bool tree : {false, true}) {
+      const std::string text =
+          render_process_list(host, {.width = width, .utf8 = true}, {.user = {}, .tree = tree});
+      for (const std::string_view line : split(text, '\n')) {
+        EXPECT_LE(display_width(line), width) << line;
+        EXPECT_EQ(printable(line), line);
+      }
+    }
+  }
+}
+
+TEST(ProcessList, EndedProcessThatHoldsMemoryIsCalledGone) {
+  Snapshot host = example::server();
+  HostProcess& ended = process(host, 5100);
+  ended.user = ended.command = ended.uid = ended.state = Absent::failed;
+  host.host.process_view = "whole";
+  const std::string text = render_process_list(host, {.width = 120});
+  EXPECT_THAT(text, HasSubstr("(ended; its memory is still held)"));
+  EXPECT_THAT(text, HasSubstr("! 1 listed by the driver have ended and still hold memory"));
+}
+
+TEST(ProcessList, ContainerSaysThatItCannotTell) {
+  Snapshot host = example::server();
+  HostProcess& outside = process(host, 5100);
+  outside.user = outside.command = Absent::failed;
+  host.host.process_view = "namespace";
+  const std::string text = render_process_list(host, {.width = 120});
+  EXPECT_THAT(text, HasSubstr("(outside this container)"));
+  EXPECT_THAT(text, HasSubstr("--pid=host"));
+  EXPECT_THAT(text, Not(HasSubstr("have ended")));
+}
+
+TEST(ProcessList, ProcessStuckInTheKernelIsSaid) {
+  Snapshot host = example::server();
+  process(host, 4802).state = "D";
+  EXPECT_THAT(render_process_list(host, {.width = 120}), HasSubstr("no signal reaches them"));
+}
+
+TEST(ProcessList, MemoryOfNobodyNamesWhoHasTheDeviceOpen) {
+  Snapshot host = example::server();
+  Device& held = host.devices[4];  // 36 GiB and no process
+  held.minor_number = std::uint64_t{6};
+  parent(host, 777, "jupyter-lab");
+  host.device_files = DeviceFiles{.holders = {{777, 6}, {4711, 0}}, .unreadable = 0};
+  const std::string text = render_process_list(host, {.width = 120});
+  EXPECT_THAT(text, HasSubstr("GPU 4: 36.0 GiB held by no process"));
+  EXPECT_THAT(text, HasSubstr("777 (alice) has the device open: jupyter-lab"));
+  host.device_files = DeviceFiles{.holders = {}, .unreadable = 12};
+  EXPECT_THAT(render_process_list(host, {.width = 120}), HasSubstr("12 processes could not"));
+}
+
+TEST(ProcessList, TreeStandsUnderItsParents) {
+  Snapshot host = example::server();
+  parent(host, 4000, "bash");
+  parent(host, 4001, "torchrun").ancestors = {4000, 1};
+  process(host, 4711).ancestors = {4001, 4000, 1};
+  process(host, 4802).ancestors = {4001, 4000, 1};
+  const std::string text =
+      render_process_list(host, {.width = 160, .utf8 = true}, {.user = {}, .tree = true});
+  const auto at = [&](const std::string& part) { return text.find(part); };
+  EXPECT_THAT(text, HasSubstr("└─ torchrun"));
+  EXPECT_THAT(text, HasSubstr("   ├─ /home/alice/venv/bin/python"));
+  EXPECT_THAT(text, HasSubstr("   └─ python serve.py"));
+  EXPECT_LT(at("bash"), at("torchrun"));
+  EXPECT_LT(at("torchrun"), at("train.py"));
+}
+
+TEST(ProcessList, OneUserAlone) {
+  const std::string text =
+      render_process_list(example::server(), {.width = 120}, {.user = "bob", .tree = false});
+  EXPECT_THAT(text, HasSubstr("serve.py"));
+  EXPECT_THAT(text, Not(HasSubstr("train.py")));
+  EXPECT_THAT(render_process_list(example::server(), {}, {.user = "nobody", .tree = false}),
+              HasSubstr("nobody has no process on any device."));
+}
+
+TEST(ProcessList, SimulatedIsMarked) {
+  Snapshot host = example::server();
+  host.simulated = "lab";
+  EXPECT_THAT(render_process_list(host, {}), HasSubstr("SIMULATED lab"));
+  EXPECT_THAT(process_list_json(host), HasSubstr("\"simulated\": \"lab\""));
+}
+
+TEST(ProcessList, JsonJoinsWhatASnapshotHasApart) {
+  Snapshot host = example::server();
+  const std::string json = process_list_json(host, {.user = "bob", .tree = false});
+  EXPECT_THAT(json, HasSubstr("\"pid\": 4802"));
+  EXPECT_THAT(json, HasSubstr("\"run\": \"20251009-081100-k3f9q2\""));
+  EXPECT_THAT(json, HasSubstr("\"presence\": \"alive\""));
+  EXPECT_THAT(json, Not(HasSubstr("4711")));
+}
+
+TEST(CpuShare, IsTimeOverAgeOrAbsent) {
+  HostProcess one;
+  one.started = WallTime{1000};
+  EXPECT_EQ(cpu_share(one, WallTime{3000}), Reading<Percent>(one.cpu_time.why()));
+  one.cpu_time = Milliseconds(1000);
+  EXPECT_EQ(cpu_share(one, WallTime{3000}), Reading<Percent>(50_percent));
+  EXPECT_FALSE(cpu_share(one, WallTime{1000}).has_value());  // no age yet: never a division by it
+}
+
+TEST(DeviceFilesJson, ComesBackAsItWas) {
+  Snapshot host = example::server();
+  host.device_files = DeviceFiles{.holders = {{777, 6}}, .unreadable = 12};
+  host.host.process_view = "namespace";
+  const auto again = snapshot_from_json(to_json(host, JsonLayout::compact));
+  ASSERT_TRUE(again.has_value());
+  EXPECT_EQ(again->device_files, host.device_files);
+  EXPECT_EQ(again->host.process_view, host.host.process_view);
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,105 @@
+#include "view/process_rows.h"
+
+#include <algorithm>
+
+#include "snapshot/questions.h"
+
+namespace berth {
+
+namespace {
+
+// What a driver holds for itself beside its processes stays below this.
+constexpr Bytes worth_a_search{std::uint64_t{256} << 20};
+
+bool is_of(const std::string& user, const HostProcess* process) {
+  if (process == nullptr) return false;
+  if (process->user.get() && *process->user.get() == user) return true;
+  return process->uid.get() && std::to_string(*process->uid.get()) == user;
+}
+
+Presence presence_of(const HostProcess* process, const Host& host) {
+  if (process == nullptr) return Presence::hidden;  // a dump that tells no more than the driver
+  if (!process->user.get()) {
+    if (process->user.why() != Absent::failed) return Presence::hidden;
+    const bool whole = !host.process_view.get() || *host.process_view.get() == "whole";
+    return whole ? Presence::gone : Presence::elsewhere;
+  }
+  const std::string state = process->state.get() ? *process->state.get() : "";
+  if (state == "Z" || state == "X") return Presence::zombie;
+  return state == "D" ? Presence::stuck : Presence::alive;
+}
+
+}  // namespace
+
+std::string_view name_of(Presence presence) {
+  switch (presence) {
+    case Presence::alive:
+      return "alive";
+    case Presence::stuck:
+      return "stuck";
+    case Presence::zombie:
+      return "zombie";
+    case Presence::gone:
+      return "gone";
+    case Presence::elsewhere:
+      return "elsewhere";
+    case Presence::hidden:
+      return "hidden";
+  }
+  return "hidden";
+}
+
+std::vector<ProcessRow> process_rows(const SnapshotIndex& index,
+                                     const ProcessListOptions& options) {
+  const Snapshot& snapshot = index.snapshot();
+  std::vector<ProcessRow> rows;
+  for (const Device& device : snapshot.devices) {
+    const std::size_t first = rows.size();
+    for (const GpuProcess* use : index.processes_itself(device.id)) {
+      const HostProcess* process = index.process(use->pid);
+      if (options.user && !is_of(*options.user, process)) continue;
+      rows.push_back({.device = &device,
+                      .use = use,
+                      .process = process,
+                      .claim = index.claim_of(use->pid),
+                      .presence = presence_of(process, snapshot.host)});
+    }
+    std::sort(rows.begin() + static_cast<std::ptrdiff_t>(first), rows.end(),
+              [](const ProcessRow& a, const ProcessRow& b) { return a.use->pid < b.use->pid; });
+  }
+  return rows;
+}
+
+std::vector<GhostRow> ghost_rows(const SnapshotIndex& index) {
+  const Snapshot& snapshot = index.snapshot();
+  std::vector<GhostRow> rows;
+  for (const Device& device : snapshot.devices) {
+    // A divided card's memory is its instances': their processes are listed there.
+    if (device.kind == DeviceKind::nvidia_mig || device.mig_mode.get().value_or(false)) continue;
+    const Reading<Bytes> unexplained = unexplained_memory(device, index);
+    if (!unexplained.get() || *unexplained.get() < worth_a_search) continue;
+    GhostRow row{.device = &device, .memory = *unexplained.get(), .holders = {}};
+    if (snapshot.device_files.get() && device.minor_number.get()) {
+      const auto& listed = index.processes_on(device.id);
+      for (const DeviceFileHolder& one : snapshot.device_files.get()->holders) {
+        if (one.minor != *device.minor_number.get()) continue;
+        const bool known = std::any_of(listed.begin(), listed.end(),
+                                       [&](const GpuProcess* use) { return use->pid == one.pid; });
+        if (!known) row.holders.push_back(one.pid);
+      }
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Reading<Percent> cpu_share(const HostProcess& process, WallTime now) {
+  if (!process.cpu_time.get()) return process.cpu_time.why();
+  if (!process.started.get()) return process.started.why();
+  const std::int64_t age = now.unix_ms - process.started.get()->unix_ms;
+  if (age <= 0) return Absent::not_sampled;  // it has only just begun
+  return Percent(100.0 * static_cast<double>(process.cpu_time.get()->count()) /
+                 static_cast<double>(age));
+}
+
+}  // namespace berth
