@@ -130,30 +130,54 @@ std::uint64_t mib(Bytes bytes) {
   return bytes.count() / one + (bytes.count() % one == 0 ? 0 : 1);
 }
 
+namespace {
+struct LocalTime {
+  std::chrono::year_month_day date;
+  unsigned weekday;
+  std::chrono::hh_mm_ss<std::chrono::seconds> time;
+};
+
+LocalTime local_time(WallTime when, Clockface clockface) {
+  const std::chrono::sys_time<std::chrono::milliseconds> utc{
+      std::chrono::milliseconds(when.unix_ms)};
+  const auto local = std::chrono::floor<std::chrono::seconds>(utc + clockface.utc_offset);
+  const auto day = std::chrono::floor<std::chrono::days>(local);
+  return {.date = std::chrono::year_month_day{day},
+          .weekday = std::chrono::weekday{day}.c_encoding(),
+          .time = std::chrono::hh_mm_ss<std::chrono::seconds>{local - day}};
+}
+
+std::string time_text(const LocalTime& local) {
+  return fmt::format("{:02}:{:02}:{:02}", local.time.hours().count(), local.time.minutes().count(),
+                     local.time.seconds().count());
+}
+}  // namespace
+
 std::string calendar_text(WallTime when, Clockface clockface) {
-  using std::chrono::days;
   constexpr std::array<std::string_view, 7> weekdays = {"Sun", "Mon", "Tue", "Wed",
                                                         "Thu", "Fri", "Sat"};
   constexpr std::array<std::string_view, 12> months = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                                        "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-  const std::chrono::sys_time<std::chrono::milliseconds> utc{
-      std::chrono::milliseconds(when.unix_ms)};
-  const auto local = std::chrono::floor<std::chrono::seconds>(utc + clockface.utc_offset);
-  const auto day = std::chrono::floor<days>(local);
-  const std::chrono::year_month_day date{day};
-  const std::chrono::hh_mm_ss time{local - day};
-  return fmt::format("{} {} {:>2} {:02}:{:02}:{:02} {}",
-                     weekdays.at(std::chrono::weekday{day}.c_encoding()),
-                     months.at(static_cast<unsigned>(date.month()) - 1),
-                     static_cast<unsigned>(date.day()), time.hours().count(),
-                     time.minutes().count(), time.seconds().count(),
-                     static_cast<int>(date.year()));
+  const LocalTime local = local_time(when, clockface);
+  return fmt::format("{} {} {:>2} {} {}", weekdays.at(local.weekday),
+                     months.at(static_cast<unsigned>(local.date.month()) - 1),
+                     static_cast<unsigned>(local.date.day()), time_text(local),
+                     static_cast<int>(local.date.year()));
+}
+
+Stamp stamp(WallTime when, Clockface clockface) {
+  const LocalTime local = local_time(when, clockface);
+  return {.date = fmt::format("{:04}{:02}{:02}", static_cast<int>(local.date.year()),
+                              static_cast<unsigned>(local.date.month()),
+                              static_cast<unsigned>(local.date.day())),
+          .time = time_text(local)};
 }
 
 std::string card_line(const Device& gpu) {
-  return fmt::format("GPU {}: {} (UUID: {})\n", gpu.index.value_or(0),
-                     printable(gpu.name.get().value_or(std::string(absent_cell(gpu.name.why(), gpu)))),
-                     gpu.uuid.get().value_or("N/A"));
+  return fmt::format(
+      "GPU {}: {} (UUID: {})\n", gpu.index.value_or(0),
+      printable(gpu.name.get().value_or(std::string(absent_cell(gpu.name.why(), gpu)))),
+      gpu.uuid.get().value_or("N/A"));
 }
 
 std::string lost_line(const Device& gpu) {

@@ -35,6 +35,12 @@ namespace berth::smi {
 [[nodiscard]] std::uint64_t mib(Bytes bytes);
 /// "Wed Jun 24 10:26:34 2026"
 [[nodiscard]] std::string calendar_text(WallTime when, Clockface clockface);
+/// "20260816" and "09:22:41"
+struct Stamp {
+  std::string date;
+  std::string time;
+};
+[[nodiscard]] Stamp stamp(WallTime when, Clockface clockface);
 /// "GPU 0: NVIDIA L40S (UUID: GPU-…)"
 [[nodiscard]] std::string card_line(const Device& gpu);
 /// "Unable to determine the device handle for GPU1: 0000:34:00.0: GPU is lost. …"

@@ -6,8 +6,8 @@
 
 #include "base/text.h"
 #include "smi/facts.h"
-#include "smi/layout.h"
 #include "smi/smi.h"
+#include "smi/table_layout.h"
 #include "snapshot/details.h"
 
 namespace berth::smi {
@@ -16,9 +16,9 @@ namespace {
 
 std::string right(std::string_view text, int width) { return fmt::format("{:>{}}", text, width); }
 
-int whole_width(const Layout& layout) { return static_cast<int>(layout.gpu.titles[0].size()); }
+int whole_width(const TableLayout& layout) { return static_cast<int>(layout.gpu.titles[0].size()); }
 
-std::string full_rule(const Layout& layout, char line) {
+std::string full_rule(const TableLayout& layout, char line) {
   const std::string inside(static_cast<std::size_t>(whole_width(layout) - 2), line);
   return line == '=' ? "|" + inside + "|\n" : "+" + inside + "+\n";
 }
@@ -42,11 +42,11 @@ std::string row(const std::array<int, N>& cells, const std::array<std::string, N
 }
 
 /// A sentence in place of rows.
-std::string sentence(const Layout& layout, std::string_view said) {
+std::string sentence(const TableLayout& layout, std::string_view said) {
   return fmt::format("|  {:<{}}|\n", said, whole_width(layout) - 4);
 }
 
-std::string heading(const Snapshot& snapshot, const Layout& layout) {
+std::string heading(const Snapshot& snapshot, const TableLayout& layout) {
   const HeadingLayout& widths = layout.heading;
   const std::string driver = snapshot.host.driver_version.get().value_or("N/A");
   std::string text = fmt::format("| NVIDIA-SMI {:<{}}{}{:<{}}", driver, widths.tool,
@@ -61,8 +61,9 @@ std::string heading(const Snapshot& snapshot, const Layout& layout) {
 // --- one card
 // ---------------------------------------------------------------------------------
 
-std::string on_off(const Reading<bool>& reading, const Device& gpu) {
-  if (!reading.get()) return std::string(absent_cell(reading.why(), gpu));
+/// There is no room for "ERR!" in these columns.
+std::string on_off(const Reading<bool>& reading) {
+  if (!reading.get()) return "N/A";
   return *reading.get() ? "On" : "Off";
 }
 
@@ -93,14 +94,13 @@ std::string watts(const Reading<Milliwatts>& reading, const Device& gpu, const G
 
 std::string name_cell(const Device& gpu, const GpuLayout& layout) {
   return fmt::format("{:>4}  {:<{}}{:<{}}{}", gpu.index.value_or(0), cut_name(gpu, layout.name),
-                     layout.name, "", layout.before_persistence,
-                     on_off(gpu.persistence_mode, gpu));
+                     layout.name, "", layout.before_persistence, on_off(gpu.persistence_mode));
 }
 
 std::string sensors_cell(const Device& gpu, const GpuLayout& layout) {
-  const std::string temperature =
-      gpu.temperature.get() ? fmt::format("{}C", gpu.temperature.get()->count())
-                            : std::string(absent_cell(gpu.temperature.why(), gpu));
+  const std::string temperature = gpu.temperature.get()
+                                      ? fmt::format("{}C", gpu.temperature.get()->count())
+                                      : std::string(absent_cell(gpu.temperature.why(), gpu));
   // The state is set under its title: "P0" and "P12" begin where "ERR!" has its last letter.
   std::string state = gpu.performance_state.get()
                           ? fmt::format("   P{}", *gpu.performance_state.get())
@@ -124,7 +124,7 @@ std::string memory_cell(const Device& gpu, const GpuLayout& layout) {
 std::string bus_cell(const Device& gpu, const GpuLayout& layout) {
   const std::string id = bus_id(gpu);
   return right(id.empty() ? "N/A" : id, layout.cells[1] - 5) + " " +
-         right(on_off(gpu.display_active, gpu), 3);
+         right(on_off(gpu.display_active), 3);
 }
 
 /// The uncorrected errors since the driver was loaded; of a card divided by MIG nobody counts them.
@@ -151,7 +151,7 @@ std::string mig_text(const Device& gpu) {
   return text;
 }
 
-std::string card(const Device& gpu, const Layout& layout) {
+std::string card(const Device& gpu, const TableLayout& layout) {
   const GpuLayout& widths = layout.gpu;
   const int last = widths.cells[2] - 1;
   std::string text = row<3>(
@@ -176,7 +176,8 @@ std::string used_of_total(const Reading<Bytes>& used, const Reading<Bytes>& tota
   return right(mebibytes(used, device), width) + " / " + right(mebibytes(total, device), 8);
 }
 
-std::string instance(const Device& device, int number, const Device& gpu, const Layout& layout) {
+std::string instance(const Device& device, int number, const Device& gpu,
+                     const TableLayout& layout) {
   const MigLayout& widths = layout.mig;
   const MigPlace place = device.mig.value_or(MigPlace{});
   const auto engines = [&](Detail which) {
@@ -202,7 +203,7 @@ std::string instance(const Device& device, int number, const Device& gpu, const 
 }
 
 std::string instances(const std::vector<const Device*>& cards, const Snapshot& snapshot,
-                      const Layout& layout) {
+                      const TableLayout& layout) {
   bool divided = false;
   std::string rows;
   for (const Device* gpu : cards) {
@@ -260,7 +261,7 @@ std::string process_row(const GpuProcess& process, const Device& gpu, const Snap
 }
 
 std::string processes(const std::vector<const Device*>& cards, const Snapshot& snapshot,
-                      const Layout& layout) {
+                      const TableLayout& layout) {
   std::string text = full_rule(layout, '-');
   for (const std::string_view title : layout.processes.titles) {
     if (!title.empty()) text += std::string(title) + "\n";
@@ -279,7 +280,7 @@ std::string processes(const std::vector<const Device*>& cards, const Snapshot& s
 }  // namespace
 
 std::string render_table(const Snapshot& snapshot, const Request& request, Clockface clockface) {
-  const Layout& layout = layout_of(generation_of(snapshot));
+  const TableLayout& layout = layout_of(generation_of(snapshot));
   const auto cards = gpus(snapshot, request.devices);
   std::string text = calendar_text(snapshot.taken, clockface) + "       \n";
   text += heading(snapshot, layout);

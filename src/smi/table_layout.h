@@ -1,6 +1,6 @@
 #pragma once
-// Layout: what the default table looks like in each generation of the driver, as data: the lines
-// that never change, and the widths of what stands between them. Counted on tables of real
+// TableLayout: what the default table looks like in each generation of the driver, as data: the
+// lines that never change, and the widths of what stands between them. Counted on tables of real
 // machines: drivers 418, 525, 535, 545, 550, 570, 575, 580, 590, 595, 610.
 
 #include <array>
@@ -25,7 +25,7 @@ struct GpuLayout {
   Titles titles;             // the third only where there is a MIG line
   int name;                  // longer ones are cut
   int before_persistence;
-  int draw_end;   // column in the first cell where the power draw ends
+  int draw_end;   // columns of the first cell up to the end of the power draw
   int cap;        // width of the power limit
   bool unit_gap;  // "N/A" leaves the room of the unit free: "N/A  /  N/A  "
   int memory_used;
@@ -48,7 +48,7 @@ struct ProcessLayout {
   int memory;
 };
 
-struct Layout {
+struct TableLayout {
   int from;  // the first driver that draws so
   HeadingLayout heading;
   std::string_view under_heading;  // the line below it
@@ -59,6 +59,6 @@ struct Layout {
 };
 
 /// The layout of the driver with this major version.
-[[nodiscard]] const Layout& layout_of(int generation);
+[[nodiscard]] const TableLayout& layout_of(int generation);
 
 }  // namespace berth::smi

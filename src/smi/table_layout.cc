@@ -1,4 +1,4 @@
-#include "smi/layout.h"
+#include "smi/table_layout.h"
 
 namespace berth::smi {
 
@@ -29,7 +29,7 @@ constexpr GpuLayout gpu_390 = {
     .titles = titles_of_gpu_390,
     .name = 18,
     .before_persistence = 2,
-    .draw_end = 22,
+    .draw_end = 23,
     .cap = 4,
     .unit_gap = false,
     .memory_used = 10,
@@ -45,7 +45,7 @@ constexpr GpuLayout gpu_530 = {
     .titles = titles_of_gpu_530,
     .name = 27,
     .before_persistence = 4,
-    .draw_end = 32,
+    .draw_end = 33,
     .cap = 4,
     .unit_gap = false,
     .memory_used = 10,
@@ -61,7 +61,7 @@ constexpr GpuLayout gpu_550 = {
     .titles = titles_of_gpu_550,
     .name = 27,
     .before_persistence = 4,
-    .draw_end = 31,
+    .draw_end = 32,
     .cap = 5,
     .unit_gap = true,
     .memory_used = 11,
@@ -191,7 +191,7 @@ constexpr ProcessLayout processes_570 = {
     .memory = 14,
 };
 
-constexpr auto layouts = std::to_array<Layout>({
+constexpr auto layouts = std::to_array<TableLayout>({
     {0, heading_390, under_390, gpu_390, no_mig, processes_390, 79},
     {410, heading_410, under_390, gpu_390, no_mig, processes_390, 79},
     {450, heading_410, under_390, gpu_390, mig_450, processes_450, 79},
@@ -205,9 +205,9 @@ constexpr auto layouts = std::to_array<Layout>({
 
 }  // namespace
 
-const Layout& layout_of(int generation) {
-  const Layout* found = layouts.data();
-  for (const Layout& layout : layouts) {
+const TableLayout& layout_of(int generation) {
+  const TableLayout* found = layouts.data();
+  for (const TableLayout& layout : layouts) {
     if (layout.from <= generation) found = &layout;
   }
   return *found;
