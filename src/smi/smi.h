@@ -39,7 +39,7 @@ struct Request {
   enum class What {
     table,
     list,
-    list_brief,
+    excluded,
     query,
     query_gpu,
     query_compute_apps,
@@ -67,7 +67,9 @@ struct Request {
   std::optional<std::chrono::milliseconds> every;  // -l, -lms, dmon, pmon
   std::optional<std::uint64_t> times;              // dmon and pmon -c
   std::optional<std::string> file;                 // -f
-  std::vector<std::string> rest;                   // the words after topo, nvlink, dmon, pmon
+  std::string select;                              // dmon and pmon -s: letters of columns
+  std::string stamps;                              // dmon and pmon -o: D, T
+  std::string help_of;                             // --help-query-X: X
   Output said;
 };
 
@@ -91,7 +93,8 @@ struct Clockface {
 [[nodiscard]] Output run(const std::vector<std::string>& argv, Source& source,
                          Clockface clockface = {});
 
-/// 535, 580, 610: the layout is chosen by it. 610 where the host does not say.
+/// 535, 580, 610: the major version of the driver; the layout is chosen by it. 610 where the host
+/// does not say.
 [[nodiscard]] int generation_of(const Snapshot& snapshot);
 /// The devices that -i names, in the order of the snapshot; nothing: one of them does not exist.
 [[nodiscard]] std::optional<std::vector<const Device*>> chosen(
@@ -113,7 +116,7 @@ struct Clockface {
 [[nodiscard]] std::string render_table(const Snapshot& snapshot, const Request& request,
                                        Clockface clockface);
 [[nodiscard]] std::string render_list(const Snapshot& snapshot, const Request& request);
-[[nodiscard]] std::string render_list_brief(const Snapshot& snapshot, const Request& request);
+[[nodiscard]] Output render_excluded(const Snapshot& snapshot);
 [[nodiscard]] Output render_topology(const Snapshot& snapshot, const Request& request);
 [[nodiscard]] Output render_nvlink(const Snapshot& snapshot, const Request& request);
 [[nodiscard]] Output render_dmon(const Snapshot& snapshot, const Request& request,
@@ -121,5 +124,7 @@ struct Clockface {
 [[nodiscard]] Output render_pmon(const Snapshot& snapshot, const Request& request,
                                  Clockface clockface, std::uint64_t tick);
 [[nodiscard]] std::string render_version(const Snapshot& snapshot);
+/// --help-query-WHAT: "gpu", "compute-apps", …
+[[nodiscard]] Output help_query(std::string_view what);
 
 }  // namespace berth::smi

@@ -95,6 +95,8 @@ enum class Detail : std::uint16_t {
   pcie_received_rate,          // BytesPerSecond
   pcie_atomics_outbound,       // text
   pcie_atomics_inbound,        // text
+  pci_path,                    // text
+  cpu_affinity,                // text
   // --- what holds it back, memory windows, engines
   throttle_supported,          // number
   throttled_power_cap,         // Microseconds

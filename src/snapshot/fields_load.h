@@ -28,6 +28,10 @@ constexpr auto load_details = std::to_array<Field>({
                                                        "Atomic operations it can send over PCIe."),
     detail<Detail::pcie_atomics_inbound, std::string>(
         "pcie_atomics_inbound", "", none, "Atomic operations it can receive over PCIe."),
+    detail<Detail::pci_path, std::string>(
+        "pci_path", "", none, "Host bridge, bridges and device, as in the kernel's device tree."),
+    detail<Detail::cpu_affinity, std::string>("cpu_affinity", "", none,
+                                              "Processors near the device, as 0-23,48."),
     detail<Detail::throttle_supported, std::uint64_t>(
         "throttle_supported_mask", "clocks_event_reasons.supported", count,
         "NVML's bit mask of what could hold the clocks back."),

@@ -202,6 +202,15 @@ SupportedClocks supported_clocks_from(const Json& object) {
   return clocks;
 }
 
+NvLink nvlink_from(const Json& object) {
+  NvLink link;
+  link.number = as<std::uint32_t>(member(object, "number"), "an NVLink's number");
+  take(object, "active", link.active);
+  take(object, "speed_bytes_per_second", link.speed);
+  take(object, "remote_pci_address", link.remote);
+  return link;
+}
+
 Device device_from(const Json& object) {
   if (!object.is_object()) throw Malformed{"a device is not an object"};
   Device device;
@@ -233,6 +242,7 @@ Device device_from(const Json& object) {
       list_from<AccountedProcess>(object, "accounted_processes", accounted_from);
   device.lists.supported_clocks =
       list_from<SupportedClocks>(object, "supported_clocks_megahertz", supported_clocks_from);
+  device.lists.nvlinks = list_from<NvLink>(object, "nvlinks", nvlink_from);
   return device;
 }
 

@@ -109,6 +109,16 @@ Json supported_clocks_json(const SupportedClocks& clocks) {
   return {{"memory", clocks.memory.count()}, {"graphics", std::move(graphics)}};
 }
 
+Json nvlink_json(const NvLink& link) {
+  Json object = {{"number", link.number}};
+  ReadingWriter writer(object);
+  writer.put("active", link.active);
+  writer.put("speed_bytes_per_second", link.speed);
+  writer.put("remote_pci_address", link.remote);
+  writer.finish();
+  return object;
+}
+
 /// A list nobody asked for is left out, as a detail is.
 template <class T, class Write>
 void put_list(ReadingWriter& writer, Json& object, const char* key,
@@ -145,6 +155,7 @@ Json device_json(const Device& device, const Snapshot& snapshot) {
   put_list(writer, object, "accounted_processes", device.lists.accounted_processes, accounted_json);
   put_list(writer, object, "supported_clocks_megahertz", device.lists.supported_clocks,
            supported_clocks_json);
+  put_list(writer, object, "nvlinks", device.lists.nvlinks, nvlink_json);
   writer.finish();
   return object;
 }

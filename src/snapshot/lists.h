@@ -41,10 +41,20 @@ struct SupportedClocks {
   friend bool operator==(const SupportedClocks&, const SupportedClocks&) = default;
 };
 
+/// One NVLink of a device.
+struct NvLink {
+  std::uint32_t number = 0;
+  Reading<bool> active;
+  Reading<BytesPerSecond> speed;  // one direction
+  Reading<std::string> remote;    // PCI address of what is at its other end: a device or a switch
+  friend bool operator==(const NvLink&, const NvLink&) = default;
+};
+
 struct Lists {
   Reading<std::vector<RetiredPage>> retired_pages;
   Reading<std::vector<AccountedProcess>> accounted_processes;
   Reading<std::vector<SupportedClocks>> supported_clocks;
+  Reading<std::vector<NvLink>> nvlinks;
   friend bool operator==(const Lists&, const Lists&) = default;
 };
 

@@ -241,6 +241,14 @@ void walk(Stream& stream, SupportedClocks& clocks) {
 }
 
 template <class Stream>
+void walk(Stream& stream, NvLink& link) {
+  walk(stream, link.number);
+  walk(stream, link.active);
+  walk(stream, link.speed);
+  walk(stream, link.remote);
+}
+
+template <class Stream>
 void walk(Stream& stream, Device& device) {
   walk(stream, device.id);
   walk_enum(stream, device.kind, DeviceKind::other);
@@ -255,6 +263,7 @@ void walk(Stream& stream, Device& device) {
   walk(stream, device.lists.retired_pages);
   walk(stream, device.lists.accounted_processes);
   walk(stream, device.lists.supported_clocks);
+  walk(stream, device.lists.nvlinks);
 }
 template <class Stream>
 void walk(Stream& stream, GpuProcess& process) {
