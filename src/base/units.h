@@ -47,6 +47,9 @@ using Celsius = Quantity<struct CelsiusTag, std::int64_t>;
 using Percent = Quantity<struct PercentTag, double>;  // 0 to 100 (CPU may exceed 100)
 using Megahertz = Quantity<struct MegahertzTag, std::uint64_t>;
 using Milliseconds = Quantity<struct MillisecondsTag, std::int64_t>;
+using Microseconds = Quantity<struct MicrosecondsTag, std::uint64_t>;
+using Seconds = Quantity<struct SecondsTag, std::uint64_t>;
+using Millivolts = Quantity<struct MillivoltsTag, std::uint64_t>;
 
 namespace literals {
 constexpr Bytes operator""_B(unsigned long long n) { return Bytes(n); }

@@ -12,6 +12,8 @@
 #include "base/ids.h"
 #include "base/reading.h"
 #include "base/units.h"
+#include "snapshot/details.h"
+#include "snapshot/lists.h"
 
 namespace berth {
 
@@ -130,6 +132,10 @@ struct Device {
   // --- errors ---------------------------------------------------------------------------------
   Reading<std::uint64_t> ecc_corrected;    // volatile, total
   Reading<std::uint64_t> ecc_uncorrected;  // volatile, total
+
+  // --- only when asked for --------------------------------------------------------------------
+  Details details;
+  Lists lists;
 
   friend bool operator==(const Device&, const Device&) = default;
 };

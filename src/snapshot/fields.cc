@@ -1,5 +1,6 @@
 #include "snapshot/fields.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <string>
@@ -7,82 +8,20 @@
 #include <utility>
 
 #include "base/text.h"
+#include "snapshot/fields_board.h"
+#include "snapshot/fields_clocks.h"
+#include "snapshot/fields_load.h"
+#include "snapshot/fields_power.h"
 #include "snapshot/questions.h"
 
 namespace berth {
 
-namespace {
-
 // --- between a member's own type and a cell -----------------------------------------------------
 
-CellValue cell_value(const std::string& text) { return text; }
-CellValue cell_value(bool yes) { return yes; }
-CellValue cell_value(std::uint64_t number) { return number; }
-CellValue cell_value(ComputeCapability capability) {
+static CellValue cell_value(ComputeCapability capability) {
   return std::to_string(capability.major) + "." + std::to_string(capability.minor);
 }
-template <class Tag, class Rep>
-CellValue cell_value(Quantity<Tag, Rep> quantity) {
-  return quantity.count();
-}
 
-template <class T>
-struct FromCell;  // read(CellValue) -> optional<T>
-
-template <>
-struct FromCell<std::string> {
-  static std::optional<std::string> read(const CellValue& value) {
-    if (const auto* text = std::get_if<std::string>(&value)) return *text;
-    return std::nullopt;
-  }
-};
-template <>
-struct FromCell<bool> {
-  static std::optional<bool> read(const CellValue& value) {
-    if (const auto* yes = std::get_if<bool>(&value)) return *yes;
-    return std::nullopt;
-  }
-};
-
-/// A number of another type only where nothing is lost.
-template <class To>
-std::optional<To> exact_number(const CellValue& value) {
-  return std::visit(
-      [](const auto& number) -> std::optional<To> {
-        using From = std::decay_t<decltype(number)>;
-        if constexpr (std::is_same_v<From, std::string> || std::is_same_v<From, bool>) {
-          return std::nullopt;
-        } else if constexpr (std::is_floating_point_v<To>) {
-          return static_cast<To>(number);
-        } else if constexpr (std::is_floating_point_v<From>) {
-          if (!(number >= -9.0e15 && number <= 9.0e15)) return std::nullopt;
-          const auto whole = static_cast<std::int64_t>(number);
-          if (static_cast<double>(whole) != number || !std::in_range<To>(whole)) {
-            return std::nullopt;
-          }
-          return static_cast<To>(whole);
-        } else {
-          if (!std::in_range<To>(number)) return std::nullopt;
-          return static_cast<To>(number);
-        }
-      },
-      value);
-}
-
-template <>
-struct FromCell<std::uint64_t> {
-  static std::optional<std::uint64_t> read(const CellValue& value) {
-    return exact_number<std::uint64_t>(value);
-  }
-};
-template <class Tag, class Rep>
-struct FromCell<Quantity<Tag, Rep>> {
-  static std::optional<Quantity<Tag, Rep>> read(const CellValue& value) {
-    const auto number = exact_number<Rep>(value);
-    if (!number) return std::nullopt;
-    return Quantity<Tag, Rep>(*number);
-  }
-};
 template <>
 struct FromCell<ComputeCapability> {
   static std::optional<ComputeCapability> read(const CellValue& value) {
@@ -97,6 +36,8 @@ struct FromCell<ComputeCapability> {
   }
 };
 
+namespace {
+
 template <auto Member>
 Cell read_member(const Device& device, const Snapshot&) {
   const auto& reading = device.*Member;
@@ -107,13 +48,9 @@ Cell read_member(const Device& device, const Snapshot&) {
 template <auto Member>
 bool write_member(Device& device, const Cell& cell) {
   using Stored = std::decay_t<decltype(device.*Member)>;
-  if (!cell.get()) {
-    device.*Member = Stored(cell.why());
-    return true;
-  }
-  auto value = FromCell<typename Stored::value_type>::read(*cell.get());
-  if (!value) return false;
-  device.*Member = Stored(std::move(*value));
+  auto reading = reading_of<typename Stored::value_type>(cell);
+  if (!reading) return false;
+  device.*Member = std::move(*reading);
   return true;
 }
 
@@ -156,6 +93,43 @@ Cell read_unexplained(const Device& device, const Snapshot& snapshot) {
   return CellValue(unexplained.get()->count());
 }
 
+Cell read_taken(const Device&, const Snapshot& snapshot) {
+  return CellValue(snapshot.taken.unix_ms);
+}
+Cell read_driver(const Device&, const Snapshot& snapshot) {
+  return cell_of(snapshot.host.driver_version);
+}
+Cell read_cuda(const Device&, const Snapshot& snapshot) {
+  return cell_of(snapshot.host.cuda_version_supported);
+}
+
+/// Those of the driver that this device has: what nvidia-smi counts.
+Cell read_count(const Device&, const Snapshot& snapshot) {
+  const auto count = std::ranges::count_if(snapshot.devices, [](const Device& one) {
+    return one.kind == DeviceKind::nvidia_gpu && one.index.has_value();
+  });
+  return CellValue(static_cast<std::uint64_t>(count));
+}
+
+/// A part of "00000000:3b:00.0", by where it begins and how long it is.
+template <std::size_t Begin, std::size_t Length>
+Cell read_pci_part(const Device& device, const Snapshot&) {
+  if (!device.pci_address.get()) return device.pci_address.why();
+  const std::string& address = *device.pci_address.get();
+  std::uint64_t number = 0;
+  if (address.size() < Begin + Length) return Absent::failed;
+  const char* end = address.data() + Begin + Length;
+  const auto parsed = std::from_chars(address.data() + Begin, end, number, 16);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return Absent::failed;
+  return CellValue(number);
+}
+
+template <std::uint64_t Bit>
+Cell read_throttle(const Device& device, const Snapshot&) {
+  if (!device.throttle_reasons.get()) return device.throttle_reasons.why();
+  return CellValue((*device.throttle_reasons.get() & Bit) != 0);
+}
+
 using D = Device;
 using enum Unit;
 
@@ -168,7 +142,8 @@ constexpr auto table = std::to_array<Field>({
     stored<&D::uuid>("uuid", "UUID", "uuid", "", none, "Identity given by the maker."),
     stored<&D::pci_address>("pci_address", "PCI address", "pci.bus_id", "", none,
                             "Where it sits: domain:bus:device.function."),
-    stored<&D::pci_id>("pci_id", "PCI ID", "", "", none, "Vendor and device number, hexadecimal."),
+    stored<&D::pci_id>("pci_id", "PCI ID", "pci.device_id", "", none,
+                       "Vendor and device number, hexadecimal."),
     stored<&D::kernel_driver>("kernel_driver", "Kernel driver", "", "", none,
                               "Kernel driver bound to the device."),
     {"state", "State", "", "", none,
@@ -268,7 +243,8 @@ constexpr auto table = std::to_array<Field>({
                              megahertz, "Highest clock of the SMs."),
     stored<&D::clock_memory_max>("clock_memory_max_megahertz", "Max mem clock", "clocks.max.memory",
                                  "", megahertz, "Highest memory clock."),
-    stored<&D::throttle_reasons>("throttle_reasons_mask", "Throttled", "", "", count,
+    stored<&D::throttle_reasons>("throttle_reasons_mask", "Throttled",
+                                 "clocks_event_reasons.active", "", count,
                                  "NVML's bit mask of what holds the clocks back."),
     stored<&D::pcie_generation>("pcie_generation", "PCIe gen", "pcie.link.gen.gpucurrent",
                                 "berth_device_pcie_generation", count,
@@ -294,35 +270,128 @@ constexpr auto table = std::to_array<Field>({
                                 "ecc.errors.uncorrected.volatile.total",
                                 "berth_device_ecc_uncorrected_errors_total", count,
                                 "Memory errors not corrected since the driver was loaded."),
+    // Derived, because nvidia-smi has names for them.
+    {"taken_unix_ms", "Taken", "timestamp", "", milliseconds, "When it was looked at, since 1970.",
+     read_taken},
+    {"driver_version", "Driver", "driver_version", "", none, "Version of the driver.", read_driver},
+    {"cuda_version", "CUDA", "", "", none, "Newest CUDA that the driver can run.", read_cuda},
+    {"device_count", "GPUs", "count", "", count, "GPUs that the driver has.", read_count},
+    {"pci_domain", "PCI domain", "pci.domain", "", count, "First part of its PCI address.",
+     read_pci_part<0, 8>},
+    {"pci_bus", "PCI bus", "pci.bus", "", count, "Second part of its PCI address.",
+     read_pci_part<9, 2>},
+    {"pci_device", "PCI device", "pci.device", "", count, "Third part of its PCI address.",
+     read_pci_part<12, 2>},
+    {"throttle_idle", "Idle", "clocks_event_reasons.gpu_idle", "", none,
+     "Clocks are low because nothing runs.", read_throttle<0x1>},
+    {"throttle_application_clocks", "Set clocks",
+     "clocks_event_reasons.applications_clocks_setting", "", none,
+     "Clocks are held where somebody set them.", read_throttle<0x2>},
+    {"throttle_power_cap", "Power cap", "clocks_event_reasons.sw_power_cap", "", none,
+     "Clocks are held back by the power limit.", read_throttle<0x4>},
+    {"throttle_hardware", "HW slowdown", "clocks_event_reasons.hw_slowdown", "", none,
+     "The chip slows itself down: heat or power supply.", read_throttle<0x8>},
+    {"throttle_sync_boost", "Sync boost", "clocks_event_reasons.sync_boost", "", none,
+     "Clocks follow the slowest of a group.", read_throttle<0x10>},
+    {"throttle_software_thermal", "SW thermal", "clocks_event_reasons.sw_thermal_slowdown", "",
+     none, "The driver slows it down for its heat.", read_throttle<0x20>},
+    {"throttle_hardware_thermal", "HW thermal", "clocks_event_reasons.hw_thermal_slowdown", "",
+     none, "The chip slows itself down for its heat.", read_throttle<0x40>},
+    {"throttle_power_brake", "Power brake", "clocks_event_reasons.hw_power_brake_slowdown", "",
+     none, "The power supply asks it to slow down.", read_throttle<0x80>},
+    {"throttle_display", "Display clocks", "", "", none, "Clocks are held for a display.",
+     read_throttle<0x100>},
 });
 
 // What people also type (nvidia-smi's own aliases).
-constexpr std::array<std::pair<std::string_view, std::string_view>, 14> aliases = {{
+constexpr auto aliases = std::to_array<std::pair<std::string_view, std::string_view>>({
     {"gpu_name", "name"},
     {"gpu_uuid", "uuid"},
     {"gpu_serial", "serial"},
     {"gpu_bus_id", "pci_address"},
+    {"kmd_version", "driver_version"},
     {"clocks.gr", "clock_graphics_megahertz"},
     {"clocks.current.gr", "clock_graphics_megahertz"},
     {"clocks.sm", "clock_sm_megahertz"},
     {"clocks.mem", "clock_memory_megahertz"},
+    {"clocks.video", "clock_video_megahertz"},
     {"clocks.max.gr", "clock_graphics_max_megahertz"},
     {"clocks.max.mem", "clock_memory_max_megahertz"},
-    {"power.limit", "power_limit_milliwatts"},
+    {"clocks.applications.gr", "clock_application_graphics_megahertz"},
+    {"clocks.applications.mem", "clock_application_memory_megahertz"},
+    {"clocks.default_applications.gr", "clock_default_graphics_megahertz"},
+    {"clocks.default_applications.mem", "clock_default_memory_megahertz"},
+    {"gpu.power.draw.average", "power_draw_average_milliwatts"},
+    {"gpu.power.draw.instant", "power_draw_instant_milliwatts"},
+    {"gpu.power.requested_limit", "power_limit_requested_milliwatts"},
+    {"gpu.power.current_limit", "power_limit_milliwatts"},
+    {"gpu.power.default_limit", "power_limit_default_milliwatts"},
+    {"gpu.power.min_limit", "power_limit_min_milliwatts"},
+    {"gpu.power.max_limit", "power_limit_max_milliwatts"},
+    {"module.power.requested_limit", "module_power_limit_requested_milliwatts"},
+    {"module.power.current_limit", "module_power_limit_milliwatts"},
     {"pcie.link.gen.current", "pcie_generation"},
-    {"pcie.link.gen.gpumax", "pcie_generation_max"},
+    {"inforom.image", "inforom_image"},
+    {"inforom.power", "inforom_power"},
+    {"gpu_operation_mode.current", "operation_mode"},
+    {"gpu_operation_mode.pending", "operation_mode_pending"},
+    {"retired_pages.sbe", "retired_pages_single_bit"},
+    {"retired_pages.dbe", "retired_pages_double_bit"},
+    {"remapped_rows.sbe", "remapped_rows_correctable"},
+    {"remapped_rows.dbe", "remapped_rows_uncorrectable"},
+    {"edpp_multipler", "edpp_multiplier_percent"},
+    {"power_smoothing.supported", "smoothing_delayed_supported"},
     {"cuda_core_count", "cuda_cores"},
-}};
+    {"ecc.errors.corrected.volatile.device_memory", "ecc_corrected_volatile_dram"},
+    {"ecc.errors.corrected.aggregate.device_memory", "ecc_corrected_aggregate_dram"},
+    {"ecc.errors.uncorrected.volatile.device_memory", "ecc_uncorrected_volatile_dram"},
+    {"ecc.errors.uncorrected.aggregate.device_memory", "ecc_uncorrected_aggregate_dram"},
+    {"clocks_throttle_reasons.supported", "throttle_supported_mask"},
+    {"clocks_throttle_reasons.active", "throttle_reasons_mask"},
+    {"clocks_throttle_reasons.gpu_idle", "throttle_idle"},
+    {"clocks_throttle_reasons.applications_clocks_setting", "throttle_application_clocks"},
+    {"clocks_throttle_reasons.sw_power_cap", "throttle_power_cap"},
+    {"clocks_throttle_reasons.hw_slowdown", "throttle_hardware"},
+    {"clocks_throttle_reasons.hw_thermal_slowdown", "throttle_hardware_thermal"},
+    {"clocks_throttle_reasons.hw_power_brake_slowdown", "throttle_power_brake"},
+    {"clocks_throttle_reasons.sw_thermal_slowdown", "throttle_software_thermal"},
+    {"clocks_throttle_reasons.sync_boost", "throttle_sync_boost"},
+});
+
+constexpr std::size_t table_size = std::size(table);
+
+template <std::size_t... Sizes>
+constexpr auto joined(const std::array<Field, Sizes>&... parts) {
+  std::array<Field, (Sizes + ...)> all;
+  auto at = all.begin();
+  ((at = std::ranges::copy(parts, at).out), ...);
+  return all;
+}
+
+constexpr auto all_fields = joined(table, field_rows::board_details, field_rows::load_details,
+                                   field_rows::power_details, field_rows::clock_details);
+
+constexpr bool details_stand_in_order() {
+  for (std::size_t i = 0; i < detail_count; ++i) {
+    if (all_fields[table_size + i].detail != static_cast<Detail>(i)) return false;
+  }
+  return all_fields.size() == table_size + detail_count;
+}
+static_assert(details_stand_in_order(), "one row per Detail, in the order of the enumeration");
 
 }  // namespace
 
-std::span<const Field> fields() { return table; }
+std::span<const Field> fields() { return all_fields; }
+
+const Field& field_of(Detail detail) {
+  return all_fields.at(table_size + static_cast<std::size_t>(detail));
+}
 
 const Field* find_field(std::string_view name) {
   for (const auto& [alias, key] : aliases) {
     if (alias == name) name = key;
   }
-  for (const Field& field : table) {
+  for (const Field& field : all_fields) {
     if (field.key == name || (!field.smi.empty() && field.smi == name)) return &field;
   }
   return nullptr;

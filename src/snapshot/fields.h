@@ -3,13 +3,12 @@
 // Prometheus pages and doc/METRICS.md all walk this table, so a new reading appears everywhere by
 // adding one row (and the member in device.h that it reads).
 
-#include <cstdint>
+#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
-#include <variant>
 
-#include "base/reading.h"
+#include "snapshot/cell.h"
+#include "snapshot/details.h"
 #include "snapshot/snapshot.h"
 
 namespace berth {
@@ -24,12 +23,12 @@ enum class Unit {
   milliwatts,
   millijoules,
   megahertz,
-  bits
+  bits,
+  microseconds,
+  milliseconds,
+  seconds,
+  millivolts
 };
-
-using CellValue = std::variant<std::string, bool, std::uint64_t, std::int64_t, double>;
-/// One field of one device, its type erased: the number in the field's unit, or why there is none.
-using Cell = Reading<CellValue>;
 
 struct Field {
   std::string_view key;     // ours, the unit in the name: "memory_used_bytes"
@@ -42,9 +41,14 @@ struct Field {
   /// Puts a cell back into a device (reading JSON); null: derived from others, not stored.
   /// False: the cell has the wrong type.
   bool (*write)(Device&, const Cell&) = nullptr;
+  /// Set: it stands in Device::details, and whoever did not ask for details does without it.
+  std::optional<Detail> detail = std::nullopt;
 };
 
 [[nodiscard]] std::span<const Field> fields();
+
+/// The row of a detail.
+[[nodiscard]] const Field& field_of(Detail detail);
 
 /// By our key, nvidia-smi's name, or one of its aliases. Null: no such field.
 [[nodiscard]] const Field* find_field(std::string_view name);

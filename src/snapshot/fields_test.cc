@@ -72,7 +72,8 @@ TEST(Fields, AliasesOfNvidiaSmiAreFound) {
   ASSERT_NE(find_field("gpu_name"), nullptr);
   EXPECT_EQ(find_field("gpu_name")->key, "name");
   EXPECT_EQ(find_field("clocks.gr")->key, "clock_graphics_megahertz");
-  EXPECT_EQ(find_field("power.limit")->key, "power_limit_milliwatts");
+  EXPECT_EQ(find_field("power.limit")->key, "power_limit_requested_milliwatts");
+  EXPECT_EQ(find_field("gpu.power.current_limit")->key, "power_limit_milliwatts");
 }
 
 TEST(Fields, NumbersThatWouldLoseSomethingAreRefused) {

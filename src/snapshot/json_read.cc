@@ -6,6 +6,8 @@
 #include <exception>
 #include <limits>
 #include <optional>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "base/text.h"
@@ -139,6 +141,76 @@ Reading<std::vector<UtilizationSample>> history_from(const Json& object) {
   return history;
 }
 
+void write_field(const Field& field, const Json& object, const std::string& key, Device& device) {
+  if (field.write == nullptr || field.write(device, cell_from(object, key.c_str()))) return;
+  throw Malformed{key + " of device " + device.id.text() + " has a value of the wrong type"};
+}
+
+/// Details are looked up by what the file has: most files have few of them.
+const Field* detail_called(const std::string& key) {
+  static const auto by_key = [] {
+    std::unordered_map<std::string_view, const Field*> map;
+    for (const Field& field : fields()) {
+      if (field.detail) map.emplace(field.key, &field);
+    }
+    return map;
+  }();
+  const auto found = by_key.find(key);
+  return found == by_key.end() ? nullptr : found->second;
+}
+
+template <class T>
+Reading<std::vector<T>> list_from(const Json& object, const char* key,
+                                  T (*item_from)(const Json&)) {
+  const Json& value = member(object, key);
+  if (value.is_null()) return reason(object, key);
+  if (!value.is_array()) throw Malformed{std::string(key) + " is not a list"};
+  std::vector<T> items;
+  for (const Json& item : value) {
+    if (!item.is_object()) throw Malformed{std::string(key) + " holds what is no object"};
+    items.push_back(item_from(item));
+  }
+  return items;
+}
+
+RetiredPage retired_page_from(const Json& object) {
+  RetiredPage page;
+  page.address = as<std::uint64_t>(member(object, "address"), "a retired page's address");
+  if (optional_as<std::string>(object, "cause", "single bit") == "double bit") {
+    page.cause = RetiredPage::Cause::double_bit;
+  }
+  take(object, "retired_unix_ms", page.retired);
+  return page;
+}
+
+AccountedProcess accounted_from(const Json& object) {
+  AccountedProcess process;
+  process.pid = as<pid_t>(member(object, "pid"), "an accounted process's pid");
+  take(object, "utilization_gpu_percent", process.utilization_gpu);
+  take(object, "utilization_memory_percent", process.utilization_memory);
+  take(object, "memory_max_bytes", process.memory_max);
+  take(object, "run_time_ms", process.run_time);
+  take(object, "running", process.running);
+  return process;
+}
+
+SupportedClocks supported_clocks_from(const Json& object) {
+  SupportedClocks clocks;
+  clocks.memory = Plain<Megahertz>::read(member(object, "memory"), "a supported memory clock");
+  clocks.graphics =
+      Plain<std::vector<Megahertz>>::read(member(object, "graphics"), "supported graphics clocks");
+  return clocks;
+}
+
+NvLink nvlink_from(const Json& object) {
+  NvLink link;
+  link.number = as<std::uint32_t>(member(object, "number"), "an NVLink's number");
+  take(object, "active", link.active);
+  take(object, "speed_bytes_per_second", link.speed);
+  take(object, "remote_pci_address", link.remote);
+  return link;
+}
+
 Device device_from(const Json& object) {
   if (!object.is_object()) throw Malformed{"a device is not an object"};
   Device device;
@@ -159,13 +231,18 @@ Device device_from(const Json& object) {
   device.lost = optional_as<bool>(object, "lost", false);
   device.unusable_because = optional_as<std::string>(object, "unusable_because", "");
   for (const Field& field : fields()) {
-    if (field.write == nullptr) continue;
-    const std::string key(field.key);
-    if (!field.write(device, cell_from(object, key.c_str()))) {
-      throw Malformed{key + " of device " + device.id.text() + " has a value of the wrong type"};
-    }
+    if (!field.detail) write_field(field, object, std::string(field.key), device);
+  }
+  for (const auto& [key, value] : object.items()) {
+    if (const Field* field = detail_called(key)) write_field(*field, object, key, device);
   }
   device.utilization_history = history_from(object);
+  device.lists.retired_pages = list_from<RetiredPage>(object, "retired_pages", retired_page_from);
+  device.lists.accounted_processes =
+      list_from<AccountedProcess>(object, "accounted_processes", accounted_from);
+  device.lists.supported_clocks =
+      list_from<SupportedClocks>(object, "supported_clocks_megahertz", supported_clocks_from);
+  device.lists.nvlinks = list_from<NvLink>(object, "nvlinks", nvlink_from);
   return device;
 }
 

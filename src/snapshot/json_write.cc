@@ -81,6 +81,56 @@ Json history_json(const std::vector<UtilizationSample>& history) {
   return samples;
 }
 
+Json retired_page_json(const RetiredPage& page) {
+  Json object = {
+      {"address", page.address},
+      {"cause", page.cause == RetiredPage::Cause::single_bit ? "single bit" : "double bit"}};
+  ReadingWriter writer(object);
+  writer.put("retired_unix_ms", page.retired);
+  writer.finish();
+  return object;
+}
+
+Json accounted_json(const AccountedProcess& process) {
+  Json object = {{"pid", process.pid}};
+  ReadingWriter writer(object);
+  writer.put("utilization_gpu_percent", process.utilization_gpu);
+  writer.put("utilization_memory_percent", process.utilization_memory);
+  writer.put("memory_max_bytes", process.memory_max);
+  writer.put("run_time_ms", process.run_time);
+  writer.put("running", process.running);
+  writer.finish();
+  return object;
+}
+
+Json supported_clocks_json(const SupportedClocks& clocks) {
+  Json graphics = Json::array();
+  for (const Megahertz clock : clocks.graphics) graphics.push_back(clock.count());
+  return {{"memory", clocks.memory.count()}, {"graphics", std::move(graphics)}};
+}
+
+Json nvlink_json(const NvLink& link) {
+  Json object = {{"number", link.number}};
+  ReadingWriter writer(object);
+  writer.put("active", link.active);
+  writer.put("speed_bytes_per_second", link.speed);
+  writer.put("remote_pci_address", link.remote);
+  writer.finish();
+  return object;
+}
+
+/// A list nobody asked for is left out, as a detail is.
+template <class T, class Write>
+void put_list(ReadingWriter& writer, Json& object, const char* key,
+              const Reading<std::vector<T>>& list, Write write) {
+  if (list.get()) {
+    object[key] = Json::array();
+    for (const T& item : *list.get()) object[key].push_back(write(item));
+  } else if (list.why() != Absent::not_sampled) {
+    writer.put(key, Reading<std::string>(list.why()));
+  }
+}
+
 Json device_json(const Device& device, const Snapshot& snapshot) {
   Json object = Json::object();
   object["kind"] = facts_of(device.kind).name;
@@ -89,13 +139,23 @@ Json device_json(const Device& device, const Snapshot& snapshot) {
   object["lost"] = device.lost;
   object["unusable_because"] = device.unusable_because;
   ReadingWriter writer(object);
-  for (const Field& field : fields()) writer.put(field.key, field.read(device, snapshot));
+  for (const Field& field : fields()) {
+    if (!field.detail) writer.put(field.key, field.read(device, snapshot));
+  }
+  for (const auto& [detail, cell] : device.details.entries()) {
+    writer.put(field_of(detail).key, cell);
+  }
   if (device.utilization_history.get()) {
     object["utilization_history_ms_percent"] = history_json(*device.utilization_history.get());
   } else {
     writer.put("utilization_history_ms_percent",
                Reading<std::string>(device.utilization_history.why()));
   }
+  put_list(writer, object, "retired_pages", device.lists.retired_pages, retired_page_json);
+  put_list(writer, object, "accounted_processes", device.lists.accounted_processes, accounted_json);
+  put_list(writer, object, "supported_clocks_megahertz", device.lists.supported_clocks,
+           supported_clocks_json);
+  put_list(writer, object, "nvlinks", device.lists.nvlinks, nvlink_json);
   writer.finish();
   return object;
 }

@@ -29,6 +29,12 @@ inline Device full_device(std::string id) {
   for (const Field& field : fields()) {
     if (field.write != nullptr) fill(field, device, ++seed);
   }
+  device.lists = {
+      std::vector<RetiredPage>{{0x10, RetiredPage::Cause::double_bit, WallTime{17}}, {0x20}},
+      std::vector<AccountedProcess>{
+          {42, Percent{3}, Percent{4.5}, Bytes{5}, Milliseconds{6}, true}},
+      std::vector<SupportedClocks>{{Megahertz{2619}, {Megahertz{1980}, Megahertz{345}}}},
+      std::vector<NvLink>{{3, true, BytesPerSecond{26}, std::string("00000000:3b:00.0")}}};
   device.utilization_history =
       std::vector<UtilizationSample>{{Milliseconds{5}, Percent{12.5}}, {Milliseconds{170}, {}}};
   return device;

@@ -81,7 +81,7 @@ struct MetricUnit {
   Unit unit;
   std::string_view name;
 };
-constexpr std::array<MetricUnit, 10> unit_names = {{
+constexpr auto unit_names = std::to_array<MetricUnit>({
     {Unit::none, ""},
     {Unit::count, "count"},
     {Unit::bytes, "bytes"},
@@ -92,7 +92,11 @@ constexpr std::array<MetricUnit, 10> unit_names = {{
     {Unit::millijoules, "millijoules"},
     {Unit::megahertz, "megahertz"},
     {Unit::bits, "bits"},
-}};
+    {Unit::microseconds, "microseconds"},
+    {Unit::milliseconds, "milliseconds"},
+    {Unit::seconds, "seconds"},
+    {Unit::millivolts, "millivolts"},
+});
 
 }  // namespace
 

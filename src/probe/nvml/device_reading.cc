@@ -404,7 +404,7 @@ Device only_facts(const Device& device, Absent why) {
   };
   const Snapshot nothing;
   for (const Field& field : fields()) {
-    if (field.write == nullptr) continue;
+    if (field.write == nullptr || field.detail) continue;
     if (is_fact(field.key) && field.read(device, nothing).get()) continue;
     field.write(kept, Cell(why));
   }

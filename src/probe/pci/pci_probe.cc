@@ -50,7 +50,7 @@ Problem cannot_list(const Error& error) {
 /// What PCI does not tell: all that is still unasked after it, of a device that only it knows.
 void mark_unread(Device& device, Absent why) {
   for (const Field& field : fields()) {
-    if (field.write == nullptr) continue;
+    if (field.write == nullptr || field.detail) continue;
     const Cell cell = field.read(device, Snapshot{});
     if (!cell.get() && cell.why() == Absent::not_sampled) {
       static_cast<void>(field.write(device, Cell(why)));

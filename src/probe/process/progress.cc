@@ -25,7 +25,7 @@ void fill(Reading<T>& known, Reading<T> told) {
 void mark_failed(Device& device) {
   static const Snapshot nobody;
   for (const Field& field : fields()) {
-    if (field.write == nullptr) continue;
+    if (field.write == nullptr || field.detail) continue;
     const Cell cell = field.read(device, nobody);
     if (cell.get() || cell.why() != Absent::not_sampled) continue;
     static_cast<void>(field.write(device, Cell(Absent::failed)));

@@ -189,13 +189,63 @@ template <class Stream>
 void walk_fields(Stream& stream, Device& device) {
   static const Snapshot nobody;  // stored fields are the device's own
   for (const Field& field : fields()) {
-    if (field.write == nullptr) continue;
+    if (field.write == nullptr || field.detail) continue;
     Cell cell = Stream::reading ? Cell() : field.read(device, nobody);
     walk(stream, cell);
     if constexpr (Stream::reading) {
       stream.good = stream.good && field.write(device, cell);
     }
   }
+}
+
+/// Sparse: most looks ask for no details at all.
+void walk(Out& out, Details& details) {
+  out.size(details.entries().size());
+  for (const auto& entry : details.entries()) {
+    auto which = static_cast<std::uint16_t>(entry.detail);
+    Cell cell = entry.cell;
+    out.walk(which);
+    walk(out, cell);
+  }
+}
+void walk(In& in, Details& details) {
+  const std::size_t count = in.size(0);
+  for (std::size_t i = 0; i < count && in.good; ++i) {
+    std::uint16_t which = 0;
+    Cell cell;
+    in.walk(which);
+    walk(in, cell);
+    in.good = in.good && which < detail_count;
+    if (in.good) details.put(static_cast<Detail>(which), std::move(cell));
+  }
+}
+template <class Stream>
+void walk(Stream& stream, RetiredPage& page) {
+  walk(stream, page.address);
+  walk_enum(stream, page.cause, RetiredPage::Cause::double_bit);
+  walk(stream, page.retired);
+}
+template <class Stream>
+void walk(Stream& stream, AccountedProcess& process) {
+  walk(stream, process.pid);
+  walk(stream, process.utilization_gpu);
+  walk(stream, process.utilization_memory);
+  walk(stream, process.memory_max);
+  walk(stream, process.run_time);
+  walk(stream, process.running);
+}
+template <class Stream>
+void walk(Stream& stream, SupportedClocks& clocks) {
+  walk(stream, clocks.memory);
+  walk(stream, clocks.graphics);
+}
+
+template <class Stream>
+void walk(Stream& stream, NvLink& link) {
+  walk(stream, link.number);
+  walk(stream, link.active);
+  walk(stream, link.speed);
+  walk(stream, link.remote);
 }
 
 template <class Stream>
@@ -209,6 +259,11 @@ void walk(Stream& stream, Device& device) {
   walk(stream, device.lost);
   walk_fields(stream, device);
   walk(stream, device.utilization_history);
+  walk(stream, device.details);
+  walk(stream, device.lists.retired_pages);
+  walk(stream, device.lists.accounted_processes);
+  walk(stream, device.lists.supported_clocks);
+  walk(stream, device.lists.nvlinks);
 }
 template <class Stream>
 void walk(Stream& stream, GpuProcess& process) {

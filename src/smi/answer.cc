@@ -1,0 +1,117 @@
+// One answer: the look, what must be said before anything else, and the surface asked for.
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "smi/facts.h"
+#include "smi/smi.h"
+
+namespace berth::smi {
+
+namespace {
+
+using What = Request::What;
+
+constexpr int object_not_found = 6;
+constexpr int driver_not_loaded = 9;
+constexpr int library_not_found = 12;
+constexpr int device_lost = 15;
+constexpr int version_mismatch = 18;
+constexpr int other_failure = 255;
+
+/// Why no device can be shown, as nvidia-smi says it.
+std::optional<Output> failure_of(const Snapshot& snapshot) {
+  for (const Problem& problem : snapshot.problems) {
+    if (problem.source != "nvml" || problem.device) continue;
+    if (problem.code == "library_not_found") {
+      return Output{
+          "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system. Please make "
+          "sure that the NVIDIA Display Driver is properly installed and present in your "
+          "system.\nPlease also try adding directory that contains libnvidia-ml.so to "
+          "your system PATH.\n",
+          library_not_found};
+    }
+    if (problem.code == "version_mismatch") {
+      return Output{"Failed to initialize NVML: Driver/library version mismatch\n" +
+                        printable(problem.message) + "\n",
+                    version_mismatch};
+    }
+    if (problem.code == "driver_not_loaded") {
+      return Output{
+          "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. "
+          "Make sure that the latest NVIDIA driver is installed and running.\n\n",
+          driver_not_loaded};
+    }
+    return Output{"Failed to initialize NVML: " + printable(problem.message) + "\n", other_failure};
+  }
+  return std::nullopt;
+}
+
+Output surface(const Snapshot& snapshot, const Request& request, Clockface clockface,
+               std::uint64_t tick) {
+  switch (request.what) {
+    case What::table:
+      return {.text = render_table(snapshot, request, clockface)};
+    case What::list:
+      return {.text = render_list(snapshot, request)};
+    case What::excluded:
+      return render_excluded(snapshot);
+    case What::query:
+      if (request.form == Request::Form::xml) {
+        return {.text = render_xml(snapshot, request, clockface)};
+      }
+      if (request.form == Request::Form::json) {
+        return {.text = render_json(snapshot, request, clockface)};
+      }
+      return {.text = render_query(snapshot, request, clockface)};
+    case What::query_gpu:
+    case What::query_compute_apps:
+    case What::query_accounted_apps:
+    case What::query_retired_pages:
+    case What::query_remapped_rows:
+    case What::query_supported_clocks:
+      return render_csv(snapshot, request, clockface);
+    case What::topology:
+      return render_topology(snapshot, request);
+    case What::nvlink:
+      return render_nvlink(snapshot, request);
+    case What::dmon:
+      return render_dmon(snapshot, request, clockface, tick);
+    case What::pmon:
+      return render_pmon(snapshot, request, clockface, tick);
+    case What::version:
+      return {.text = render_version(snapshot)};
+    case What::text:
+      return request.said;
+  }
+  return request.said;
+}
+
+}  // namespace
+
+Output answer(const Request& request, Source& source, Clockface clockface, std::uint64_t tick) {
+  if (!request.help_of.empty()) return help_query(request.help_of);
+  if (request.what == What::text) return request.said;
+  Request later = request;
+  if (tick > 0) later.header = false;
+  const Snapshot snapshot = source.look(request.need);
+  if (gpus(snapshot, {}).empty()) {
+    if (auto failure = failure_of(snapshot)) return *failure;
+    if (request.what != What::version && request.what != What::excluded) {
+      return {.text = "No devices were found\n", .code = object_not_found};
+    }
+  }
+  const auto devices = chosen(snapshot, request.devices);
+  if (!devices) return {.text = "No devices were found\n", .code = object_not_found};
+  Output output = surface(snapshot, later, clockface, tick);
+  for (const Device* device : *devices) {
+    if (device->lost && output.code == 0) output.code = device_lost;
+  }
+  return output;
+}
+
+Output run(const std::vector<std::string>& argv, Source& source, Clockface clockface) {
+  return answer(parse(argv), source, clockface);
+}
+
+}  // namespace berth::smi

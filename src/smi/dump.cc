@@ -1,0 +1,179 @@
+#include "smi/dump.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "smi/calendar.h"
+#include "smi/dump_rows.h"
+
+namespace berth::smi {
+
+namespace {
+
+constexpr std::string_view rule =
+    "################################################################################";
+/// More GPUs than any machine has: a hostile file does not make a snapshot of a million.
+constexpr std::size_t most_gpus = 1024;
+
+std::string_view first_text(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  return begin == std::string_view::npos ? std::string_view() : text.substr(begin);
+}
+
+bool is_xml(std::string_view text) {
+  text = first_text(text);
+  return text.starts_with("<?xml") || text.starts_with("<nvidia_smi_log") ||
+         text.starts_with("<!DOCTYPE nvidia_smi_log");
+}
+bool is_query(std::string_view text) {
+  return first_text(text).starts_with("==============NVSMI LOG");
+}
+bool is_capture(std::string_view text) { return first_text(text).starts_with(rule); }
+
+const Node* named(const Node& tree, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) {
+    if (const Node* node = child_of(tree, name)) return node;
+  }
+  return nullptr;
+}
+
+Reading<std::string> text_of(const Node* node) {
+  return reading_of<std::string>(cell_in(node, Format::text)).value_or(Reading<std::string>());
+}
+
+void read_heading(const Node& log, Snapshot& snapshot) {
+  if (const Node* when = child_of(log, "timestamp")) {
+    snapshot.taken = read_date(when->value).value_or(WallTime{});
+  }
+  snapshot.host.driver_version = text_of(named(log, {"kmdversion", "driverversion"}));
+  snapshot.host.cuda_version_supported = text_of(named(log, {"cudaumdversion", "cudaversion"}));
+}
+
+/// "GPU 00000000:53:00.0" in text, <gpu id="…"> in XML.
+bool is_gpu(const Node& node) { return node.name == "gpu" || node.name.starts_with("GPU "); }
+
+std::string_view address_in(const Node& gpu) {
+  return gpu.name == "gpu" ? std::string_view(gpu.value) : std::string_view(gpu.name).substr(4);
+}
+
+Device read_gpu(const Node& node, Surface surface, int index) {
+  Device device;
+  device.kind = DeviceKind::nvidia_gpu;
+  device.index = index;
+  read_rows(node, gpu_index(surface), device);
+  if (!device.pci_address.get()) {
+    const auto address = read_back(address_in(node), Format::bus_id);
+    if (address)
+      device.pci_address = reading_of<std::string>(*address).value_or(device.pci_address);
+  }
+  read_lists(node, device);
+  complete(device);
+  return device;
+}
+
+/// Collectors mask UUIDs; then several GPUs have one and only the address tells them apart.
+void give_ids(std::vector<Device>& devices) {
+  std::unordered_map<std::string, int> times;
+  for (const Device& device : devices) ++times[device.uuid.get().value_or("")];
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    Device& device = devices[i];
+    if (device.uuid.get() && times[*device.uuid.get()] == 1) {
+      device.id = DeviceId(*device.uuid.get());
+    } else {
+      device.id = DeviceId(device.pci_address.get().value_or(fmt::format("gpu-{}", i)));
+    }
+  }
+}
+
+void report_lost(const Device& device, Snapshot& snapshot) {
+  if (!device.lost) return;
+  snapshot.problems.push_back(
+      {.source = "replay",
+       .device = device.id,
+       .code = "device_lost",
+       .message = fmt::format("GPU {} was lost when this was written down", *device.index),
+       .remedy = {}});
+}
+
+void count_processes(Snapshot& snapshot) {
+  for (Device& device : snapshot.devices) {
+    device.process_count = static_cast<std::uint64_t>(
+        std::ranges::count(snapshot.gpu_processes, device.id, &GpuProcess::device));
+  }
+}
+
+}  // namespace
+
+Result<Snapshot> snapshot_from_tree(const Node& tree, Surface surface) {
+  const Node* log = surface == Surface::xml ? child_of(tree, "nvidiasmilog") : &tree;
+  if (log == nullptr) return fail(ErrorCode::invalid, "it has no <nvidia_smi_log>");
+  std::vector<const Node*> nodes;
+  for (const Node& node : log->children) {
+    if (is_gpu(node)) nodes.push_back(&node);
+  }
+  if (nodes.empty()) return fail(ErrorCode::invalid, "there is no GPU in it");
+  if (nodes.size() > most_gpus) return fail(ErrorCode::invalid, "there are too many GPUs in it");
+  Snapshot snapshot;
+  read_heading(*log, snapshot);
+  std::vector<Device> gpus;
+  for (const Node* node : nodes) {
+    gpus.push_back(read_gpu(*node, surface, static_cast<int>(gpus.size())));
+  }
+  give_ids(gpus);
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    snapshot.devices.push_back(gpus[i]);
+    read_mig_devices(*nodes[i], surface, gpus[i], snapshot.devices);
+    read_processes(*nodes[i], surface, gpus[i], snapshot);
+    report_lost(gpus[i], snapshot);
+  }
+  count_processes(snapshot);
+  std::ranges::stable_sort(snapshot.processes, {}, [](const auto& one) { return one.id.pid; });
+  snapshot.sources = {{"nvml", true}};
+  return snapshot;
+}
+
+std::string_view section_of_capture(std::string_view text, std::string_view phase,
+                                    std::string_view title) {
+  std::size_t at = 0;
+  while ((at = text.find(rule, at)) != std::string_view::npos) {
+    const std::size_t heading = at + rule.size();
+    const std::size_t close = text.find(rule, heading);
+    if (close == std::string_view::npos) return {};
+    const std::string_view lines = first_text(text.substr(heading, close - heading));
+    const std::string_view first = lines.substr(0, lines.find('\n'));
+    const std::size_t begin = close + rule.size();
+    const std::size_t end = std::min(text.find(rule, begin), text.size());
+    const bool right_phase = phase.empty() || first.starts_with(fmt::format("# {} ::", phase));
+    if (right_phase && first.find(title) != std::string_view::npos) {
+      return text.substr(begin, end - begin);
+    }
+    at = end;
+  }
+  return {};
+}
+
+bool looks_like_dump(std::string_view text) {
+  return is_xml(text) || is_query(text) || is_capture(text);
+}
+
+Result<Snapshot> snapshot_from_dump(std::string_view text, std::string_view phase) {
+  if (is_capture(text)) {
+    for (const std::string_view title : {"query (-q)", "query-xml (-q -x)", "(-q -x)", "(-q)"}) {
+      const std::string_view part = section_of_capture(text, phase, title);
+      if (is_query(part) || is_xml(part)) return snapshot_from_dump(part, {});
+    }
+    return fail(ErrorCode::not_found,
+                trf("it has no nvidia-smi -q of the phase \"{}\"", printable(phase.substr(0, 64))));
+  }
+  const Surface surface = is_xml(text) ? Surface::xml : Surface::text;
+  const auto tree = surface == Surface::xml ? tree_from_xml(text) : tree_from_text(text);
+  if (!tree) return std::unexpected(tree.error());
+  return snapshot_from_tree(*tree, surface);
+}
+
+}  // namespace berth::smi

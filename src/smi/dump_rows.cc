@@ -1,0 +1,237 @@
+#include "smi/dump_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "base/text.h"
+
+namespace berth::smi {
+
+namespace {
+
+/// The bit of the mask that a line of Clocks Event Reasons stands for.
+constexpr auto throttle_bits = std::to_array<std::pair<std::string_view, std::uint64_t>>({
+    {"throttle_idle", 0x1},
+    {"throttle_application_clocks", 0x2},
+    {"throttle_power_cap", 0x4},
+    {"throttle_hardware", 0x8},
+    {"throttle_sync_boost", 0x10},
+    {"throttle_software_thermal", 0x20},
+    {"throttle_hardware_thermal", 0x40},
+    {"throttle_power_brake", 0x80},
+    {"throttle_display", 0x100},
+});
+
+void write_throttle(Device& device, std::uint64_t bit, const Cell& cell) {
+  auto& mask = device.throttle_reasons;
+  if (!cell.get()) {
+    if (!mask.get()) mask = cell.why();
+    return;
+  }
+  const std::uint64_t before = mask.get().value_or(0);
+  mask = std::get<bool>(*cell.get()) ? before | bit : before;
+}
+
+void write(Device& device, const Row& row, const Cell& cell) {
+  for (const auto& [key, bit] : throttle_bits) {
+    if (row.key == key) return write_throttle(device, bit, cell);
+  }
+  const Field* field = field_of(row);
+  if (field == nullptr || field->write == nullptr) return;
+  // Two lines may tell one reading ("Current" and "Device Current"): a value is not taken back.
+  const Cell before = field->read(device, {});
+  if (before.get() && !cell.get()) return;
+  static_cast<void>(field->write(device, cell));
+}
+
+void absent_below(const RowIndex& index, const Row& section, Absent why, Device& device) {
+  write(device, section, Cell(why));
+  for (const Row& row : index.below(section)) write(device, row, Cell(why));
+}
+
+void read_below(const Node& node, const RowIndex& index, std::vector<std::string>& path,
+                Device& device) {
+  for (const Node& child : node.children) {
+    path.push_back(normalised(child.name));
+    const Row* row = index.find(path);
+    if (row != nullptr && row->special != Special::none && row->special != Special::retired_pages) {
+      path.pop_back();
+      continue;  // read by code of its own
+    }
+    if (!child.children.empty()) {
+      read_below(child, index, path, device);
+    } else if (row != nullptr && row->section) {
+      if (const auto why = absent_from(child.value)) absent_below(index, *row, *why, device);
+    } else if (row != nullptr) {
+      if (const auto cell = read_back(child.value, row->format)) write(device, *row, *cell);
+    }
+    if (child.children.empty() && equals_ignoring_case(trimmed(child.value), "GPU is lost")) {
+      device.lost = true;
+    }
+    path.pop_back();
+  }
+}
+
+std::string joined(const std::vector<std::string>& path) {
+  std::string text;
+  for (const std::string& name : path) text += name + "/";
+  return text;
+}
+
+/// 610 calls a threshold "… Specification".
+std::string without_specification(std::string name) {
+  constexpr std::string_view tail = "specification";
+  if (name.size() > tail.size() && name.ends_with(tail)) name.resize(name.size() - tail.size());
+  return name;
+}
+
+void sum_into(Details& details, Detail total, Detail a, Detail b) {
+  if (details.cell(total).has_value()) return;
+  const auto first = details.get<std::uint64_t>(a);
+  const auto second = details.get<std::uint64_t>(b);
+  if (!first.get()) return details.set(total, Reading<std::uint64_t>(first.why()));
+  if (!second.get()) return details.set(total, Reading<std::uint64_t>(second.why()));
+  details.set(total, Reading<std::uint64_t>(*first.get() + *second.get()));
+}
+
+Reading<std::uint64_t> sum_of(const Details& details, Detail a, Detail b) {
+  Details copy;
+  copy.put(a, details.cell(a));
+  copy.put(b, details.cell(b));
+  sum_into(copy, Detail::ecc_corrected_aggregate_total, a, b);
+  return copy.get<std::uint64_t>(Detail::ecc_corrected_aggregate_total);
+}
+
+bool was_seen(const Cell& cell) { return cell.get() || cell.why() != Absent::not_sampled; }
+
+/// A driver that counts errors as SRAM and DRAM does not count them by place.
+void complete_errors(Device& device) {
+  Details& all = device.details;
+  if (!was_seen(all.cell(Detail::ecc_corrected_volatile_sram))) return;
+  using enum Detail;
+  sum_into(all, ecc_uncorrected_volatile_sram, ecc_sram_parity_volatile, ecc_sram_secded_volatile);
+  sum_into(all, ecc_uncorrected_aggregate_sram, ecc_sram_parity_aggregate,
+           ecc_sram_secded_aggregate);
+  sum_into(all, ecc_corrected_aggregate_total, ecc_corrected_aggregate_sram,
+           ecc_corrected_aggregate_dram);
+  sum_into(all, ecc_uncorrected_aggregate_total, ecc_uncorrected_aggregate_sram,
+           ecc_uncorrected_aggregate_dram);
+  device.ecc_corrected = sum_of(all, ecc_corrected_volatile_sram, ecc_corrected_volatile_dram);
+  device.ecc_uncorrected =
+      sum_of(all, ecc_uncorrected_volatile_sram, ecc_uncorrected_volatile_dram);
+  for (const Detail by_place : {ecc_corrected_volatile_register_file,
+                                ecc_corrected_volatile_l1_cache,
+                                ecc_corrected_volatile_l2_cache,
+                                ecc_corrected_volatile_texture,
+                                ecc_corrected_volatile_cbu,
+                                ecc_corrected_aggregate_register_file,
+                                ecc_corrected_aggregate_l1_cache,
+                                ecc_corrected_aggregate_l2_cache,
+                                ecc_corrected_aggregate_texture,
+                                ecc_corrected_aggregate_cbu,
+                                ecc_uncorrected_volatile_register_file,
+                                ecc_uncorrected_volatile_l1_cache,
+                                ecc_uncorrected_volatile_l2_cache,
+                                ecc_uncorrected_volatile_texture,
+                                ecc_uncorrected_volatile_cbu,
+                                ecc_uncorrected_aggregate_register_file,
+                                ecc_uncorrected_aggregate_l1_cache,
+                                ecc_uncorrected_aggregate_l2_cache,
+                                ecc_uncorrected_aggregate_texture,
+                                ecc_uncorrected_aggregate_cbu}) {
+    all.put(by_place, Cell(Absent::unsupported));
+  }
+  // Chips whose SRAM errors have no kinds: nothing to count there either.
+  for (const Detail kind :
+       {ecc_sram_parity_volatile, ecc_sram_secded_volatile, ecc_sram_parity_aggregate,
+        ecc_sram_secded_aggregate, ecc_sram_threshold_exceeded, ecc_sram_source_l2,
+        ecc_sram_source_sm, ecc_sram_source_microcontroller, ecc_sram_source_pcie,
+        ecc_sram_source_other}) {
+    if (!was_seen(all.cell(kind))) all.put(kind, Cell(Absent::unsupported));
+  }
+}
+
+}  // namespace
+
+std::string normalised(std::string_view name) {
+  std::string text;
+  for (const char c : name) {
+    if (c >= 'A' && c <= 'Z') text += static_cast<char>(c - 'A' + 'a');
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) text += c;
+  }
+  return text;
+}
+
+RowIndex::RowIndex(std::span<const Row> rows, Surface surface) : rows_(rows) {
+  std::vector<std::string> path;
+  for (const Row& row : rows) {
+    path.resize(static_cast<std::size_t>(row.depth));
+    path.push_back(normalised(surface == Surface::text ? row.label : row.tag));
+    if (path.back().empty()) continue;
+    by_path_.emplace(joined(path), &row);
+    if (row.section) continue;
+    const auto [at, added] = by_section_.emplace(path.front() + "//" + path.back(), &row);
+    if (!added && at->second != nullptr && at->second->key != row.key) at->second = nullptr;
+  }
+}
+
+const Row* RowIndex::find(const std::vector<std::string>& path) const {
+  if (const auto exact = by_path_.find(joined(path)); exact != by_path_.end()) {
+    return exact->second;
+  }
+  if (path.size() < 2) return nullptr;
+  for (const std::string& name : {path.back(), without_specification(path.back())}) {
+    const auto found = by_section_.find(path.front() + "//" + name);
+    if (found != by_section_.end()) return found->second;
+  }
+  return nullptr;
+}
+
+std::span<const Row> RowIndex::below(const Row& section) const {
+  const auto first = static_cast<std::size_t>(&section - rows_.data()) + 1;
+  std::size_t last = first;
+  while (last < rows_.size() && rows_[last].depth > section.depth) ++last;
+  return rows_.subspan(first, last - first);
+}
+
+const RowIndex& gpu_index(Surface surface) {
+  static const RowIndex text(gpu_rows(), Surface::text);
+  static const RowIndex xml(gpu_rows(), Surface::xml);
+  return surface == Surface::text ? text : xml;
+}
+const RowIndex& mig_index_of(Surface surface) {
+  static const RowIndex text(mig_rows(), Surface::text);
+  static const RowIndex xml(mig_rows(), Surface::xml);
+  return surface == Surface::text ? text : xml;
+}
+
+void read_rows(const Node& node, const RowIndex& index, Device& device) {
+  std::vector<std::string> path;
+  read_below(node, index, path, device);
+}
+
+void complete(Device& device) {
+  if (!was_seen(cell_of(device.power_draw))) {
+    const auto average = device.details.get<Milliwatts>(Detail::power_draw_average);
+    const auto instant = device.details.get<Milliwatts>(Detail::power_draw_instant);
+    device.power_draw = average.get() ? average : instant;
+  }
+  complete_errors(device);
+  if (device.details.cell(Detail::gsp_firmware).has_value()) {
+    device.details.set(Detail::gsp_mode, Reading<bool>(true));
+  }
+}
+
+const Node* child_of(const Node& node, std::string_view name) {
+  const auto found = std::ranges::find_if(
+      node.children, [&](const Node& child) { return normalised(child.name) == name; });
+  return found == node.children.end() ? nullptr : &*found;
+}
+
+Cell cell_in(const Node* node, Format format) {
+  if (node == nullptr) return {};
+  return read_back(node->value, format).value_or(Cell());
+}
+
+}  // namespace berth::smi

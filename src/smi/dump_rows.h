@@ -1,0 +1,54 @@
+#pragma once
+// Which row of the layout a line of a dump is: by its path, and where drivers moved or renamed
+// lines, by its section and its own name. Internal to reading dumps.
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "smi/layout.h"
+#include "smi/tree.h"
+
+namespace berth::smi {
+
+/// Small letters and digits alone: "GPU T.Limit Temp" is "gputlimittemp".
+[[nodiscard]] std::string normalised(std::string_view name);
+
+class RowIndex {
+ public:
+  RowIndex(std::span<const Row> rows, Surface surface);
+  /// The path as normalised names, outermost first. Null: nobody knows it.
+  [[nodiscard]] const Row* find(const std::vector<std::string>& path) const;
+  /// The rows below a section.
+  [[nodiscard]] std::span<const Row> below(const Row& section) const;
+
+ private:
+  std::span<const Row> rows_;
+  std::unordered_map<std::string, const Row*> by_path_;
+  /// "section//name"; null where two rows of different readings share it.
+  std::unordered_map<std::string, const Row*> by_section_;
+};
+
+[[nodiscard]] const RowIndex& gpu_index(Surface surface);
+[[nodiscard]] const RowIndex& mig_index_of(Surface surface);
+
+/// Reads every line below `node` that is a row into the device.
+void read_rows(const Node& node, const RowIndex& index, Device& device);
+/// What follows from the readings: sums, what the layout says, the power that counts.
+void complete(Device& device);
+
+/// A child by its normalised name; null: there is none.
+[[nodiscard]] const Node* child_of(const Node& node, std::string_view name);
+/// Its value as this format; not_sampled where it has none that can be understood.
+[[nodiscard]] Cell cell_in(const Node* node, Format format);
+
+/// MIG instances, processes and lists of one GPU.
+void read_mig_devices(const Node& gpu, Surface surface, const Device& parent,
+                      std::vector<Device>& devices);
+void read_processes(const Node& gpu, Surface surface, const Device& parent, Snapshot& snapshot);
+void read_lists(const Node& gpu, Device& device);
+
+}  // namespace berth::smi

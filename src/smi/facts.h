@@ -1,0 +1,49 @@
+#pragma once
+// What the tables of several surfaces want to know of a snapshot, in nvidia-smi's terms: which
+// devices it would number, whose instances are whose, what a process is called.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "smi/smi.h"
+#include "snapshot/snapshot.h"
+
+namespace berth::smi {
+
+/// Whole cards the driver numbers, in the order of the snapshot; of `devices` (as Request::devices
+/// has them) where that is not empty.
+[[nodiscard]] std::vector<const Device*> gpus(const Snapshot& snapshot,
+                                              const std::vector<std::string>& devices);
+[[nodiscard]] std::vector<const Device*> instances_of(const Device& gpu, const Snapshot& snapshot);
+/// On the card or on an instance of it.
+[[nodiscard]] std::vector<const GpuProcess*> processes_of(const Device& gpu,
+                                                          const Snapshot& snapshot);
+
+/// What the driver calls a process: the first word of its command; "[Not Found]" where it is gone.
+[[nodiscard]] std::string process_name(const GpuProcess& process, const Snapshot& snapshot);
+/// "C", "G", "C+G", "M+C".
+[[nodiscard]] std::string_view type_of(const GpuProcess& process);
+
+/// Why there is no value, in a cell of a table: "N/A", or "ERR!" where it should be there.
+[[nodiscard]] std::string_view absent_cell(Absent why, const Device& device);
+
+/// "00000000:0C:00.0"; nothing where the address is unknown.
+[[nodiscard]] std::string bus_id(const Device& device);
+/// Bytes as MiB, rounded up, as everywhere in nvidia-smi.
+[[nodiscard]] std::uint64_t mib(Bytes bytes);
+/// "Wed Jun 24 10:26:34 2026"
+[[nodiscard]] std::string calendar_text(WallTime when, Clockface clockface);
+/// "20260816" and "09:22:41"
+struct Stamp {
+  std::string date;
+  std::string time;
+};
+[[nodiscard]] Stamp stamp(WallTime when, Clockface clockface);
+/// "GPU 0: NVIDIA L40S (UUID: GPU-…)"
+[[nodiscard]] std::string card_line(const Device& gpu);
+/// "Unable to determine the device handle for GPU1: 0000:34:00.0: GPU is lost. …"
+[[nodiscard]] std::string lost_line(const Device& gpu);
+
+}  // namespace berth::smi

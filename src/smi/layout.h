@@ -1,0 +1,72 @@
+#pragma once
+// The layout of `nvidia-smi -q`: one list of rows, in its order, for text and XML and for every
+// generation of drivers. The same rows print a device and read a dump of one back.
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "smi/format.h"
+#include "snapshot/device.h"
+#include "snapshot/fields.h"
+
+namespace berth::smi {
+
+/// Rows that are printed by code of their own.
+enum class Special { none, mig_devices, retired_pages, supported_clocks, processes, accounted };
+
+/// What a device must be like for the row to be printed. Reading a dump does not ask.
+enum class When {
+  always,
+  margins,  // tells temperatures as margins (T.Limit)
+  no_margins,
+  ecc_by_place,  // chips before Turing count errors by place
+  ecc_simple,    // Turing: SRAM and DRAM
+  ecc_detailed   // Ampere and newer: SRAM errors by kind and source
+};
+
+struct Row {
+  int depth = 0;           // 0: directly below the GPU
+  std::string_view label;  // of -q; empty: XML only
+  std::string_view tag;    // of XML; empty: text only
+  std::string_view
+      key;  // of the field table; of a section: the reading that says whether it is there
+  Format format = Format::text;
+  bool section = false;
+  Special special = Special::none;
+  When when = When::always;
+  int from = 0;      // drivers that have it
+  int until = 9999;  // the last one
+  /// From this driver on it prints "Requested functionality has been deprecated".
+  int deprecated = 9999;
+  std::string_view topic;  // of -q -d; empty: its parent's
+  bool sampled = false;    // the driver's samples, printed by -q -d alone
+
+  [[nodiscard]] constexpr Row since(int major) const { return with(&Row::from, major); }
+  [[nodiscard]] constexpr Row upto(int major) const { return with(&Row::until, major); }
+  [[nodiscard]] constexpr Row only(When what) const { return with(&Row::when, what); }
+  [[nodiscard]] constexpr Row deprecated_from(int major) const {
+    return with(&Row::deprecated, major);
+  }
+  [[nodiscard]] constexpr Row sampled_only() const { return with(&Row::sampled, true); }
+  [[nodiscard]] constexpr Row about(std::string_view what) const { return with(&Row::topic, what); }
+
+ private:
+  template <class T>
+  [[nodiscard]] constexpr Row with(T Row::* member, T value) const {
+    Row copy = *this;
+    copy.*member = value;
+    return copy;
+  }
+};
+
+[[nodiscard]] std::span<const Row> gpu_rows();
+/// Of a MIG instance, inside Special::mig_devices.
+[[nodiscard]] std::span<const Row> mig_rows();
+
+/// Whether this driver prints the row of this device.
+[[nodiscard]] bool applies(const Row& row, int driver, const Device& device);
+/// The row's field; null: the row has none.
+[[nodiscard]] const Field* field_of(const Row& row);
+
+}  // namespace berth::smi

@@ -1,0 +1,130 @@
+#pragma once
+// nvidia-smi's surfaces as functions of a Snapshot: what its command line asks for, printed as it
+// would print it, byte for byte, in the layout of the driver's generation (up to 535, 550 to 595,
+// 610 and newer). None of this text is translated: it is a format that scripts read.
+//
+//   const auto asked = smi::parse(words);                      // or what is wrong with them
+//   const smi::Output out = smi::answer(*asked, source);       // text for stdout, exit code
+//
+// Loops (-l), files (-f) and the signals that end them are the caller's: Request says them.
+
+#include <chrono>
+#include <expected>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "snapshot/snapshot.h"
+
+namespace berth::smi {
+
+/// nvidia-smi writes its errors to stdout too; `code` is its exit code.
+struct Output {
+  std::string text;
+  int code = 0;
+};
+
+/// How much of the devices an answer needs.
+enum class Need {
+  identity,          // -L, --version
+  readings,          // the default table, dmon, pmon, topo
+  details,           // -q, --query-gpu with a field that only Details holds
+  details_and_lists  // -q -x, supported clocks, retired pages, accounted processes
+};
+
+/// What is asked for, before anything is looked at.
+struct Request {
+  enum class What {
+    table,
+    list,
+    excluded,
+    query,
+    query_gpu,
+    query_compute_apps,
+    query_accounted_apps,
+    query_retired_pages,
+    query_remapped_rows,
+    query_supported_clocks,
+    topology,
+    nvlink,
+    dmon,
+    pmon,
+    version,
+    text  // help, an error, a refusal: `said`, no device is looked at
+  };
+  enum class Form { text, xml, json, csv };
+
+  What what = What::table;
+  Form form = Form::text;
+  Need need = Need::readings;
+  std::vector<std::string> devices;   // -i: index, UUID, PCI address or serial; empty: all
+  std::vector<std::string> fields;    // of --query-…, canonical or alias, as typed
+  std::vector<std::string> sections;  // of -q -d, upper case; empty: everything
+  bool header = true;
+  bool units = true;
+  std::optional<std::chrono::milliseconds> every;  // -l, -lms, dmon, pmon
+  std::optional<std::uint64_t> times;              // dmon and pmon -c
+  std::optional<std::string> file;                 // -f
+  std::string select;                              // dmon and pmon -s: letters of columns
+  std::string stamps;                              // dmon and pmon -o: D, T
+  std::string help_of;                             // --help-query-X: X
+  Output said;
+};
+
+/// Where a look comes from: the machine, a replay, a simulated server.
+class Source {
+ public:
+  virtual ~Source() = default;
+  virtual Snapshot look(Need need) = 0;
+};
+
+/// How times are shown: nvidia-smi prints the machine's local time.
+struct Clockface {
+  std::chrono::seconds utc_offset{0};
+};
+
+[[nodiscard]] Request parse(const std::vector<std::string>& argv);
+/// One answer. For dmon and pmon the first one has the headings; `tick` counts from 0.
+[[nodiscard]] Output answer(const Request& request, Source& source, Clockface clockface = {},
+                            std::uint64_t tick = 0);
+/// parse() and answer() once.
+[[nodiscard]] Output run(const std::vector<std::string>& argv, Source& source,
+                         Clockface clockface = {});
+
+/// 535, 580, 610: the major version of the driver; the layout is chosen by it. 610 where the host
+/// does not say.
+[[nodiscard]] int generation_of(const Snapshot& snapshot);
+/// The devices that -i names, in the order of the snapshot; nothing: one of them does not exist.
+[[nodiscard]] std::optional<std::vector<const Device*>> chosen(
+    const Snapshot& snapshot, const std::vector<std::string>& devices);
+
+// --- the surfaces
+// ---------------------------------------------------------------------------------
+
+[[nodiscard]] std::string render_query(const Snapshot& snapshot, const Request& request,
+                                       Clockface clockface);
+[[nodiscard]] std::string render_xml(const Snapshot& snapshot, const Request& request,
+                                     Clockface clockface);
+/// The tree of -q -x as JSON, which nvidia-smi itself does not have.
+[[nodiscard]] std::string render_json(const Snapshot& snapshot, const Request& request,
+                                      Clockface clockface);
+[[nodiscard]] Output render_csv(const Snapshot& snapshot, const Request& request,
+                                Clockface clockface);
+
+[[nodiscard]] std::string render_table(const Snapshot& snapshot, const Request& request,
+                                       Clockface clockface);
+[[nodiscard]] std::string render_list(const Snapshot& snapshot, const Request& request);
+[[nodiscard]] Output render_excluded(const Snapshot& snapshot);
+[[nodiscard]] Output render_topology(const Snapshot& snapshot, const Request& request);
+[[nodiscard]] Output render_nvlink(const Snapshot& snapshot, const Request& request);
+[[nodiscard]] Output render_dmon(const Snapshot& snapshot, const Request& request,
+                                 Clockface clockface, std::uint64_t tick);
+[[nodiscard]] Output render_pmon(const Snapshot& snapshot, const Request& request,
+                                 Clockface clockface, std::uint64_t tick);
+[[nodiscard]] std::string render_version(const Snapshot& snapshot);
+/// --help-query-WHAT: "gpu", "compute-apps", …
+[[nodiscard]] Output help_query(std::string_view what);
+
+}  // namespace berth::smi
