@@ -77,7 +77,6 @@ struct Receiver {
     progress.device_count = static_cast<int>(std::min(devices.count, most));
   }
   void operator()(wire::Identified& identified) { progress.identified = std::move(identified); }
-  void operator()(wire::AllDevices& all) { progress.snapshot.devices = std::move(all.devices); }
   void operator()(wire::CommandOf& command) {
     for (HostProcess& process : progress.snapshot.processes) {
       if (process.id.pid == command.pid) process.command = command.command;

@@ -56,6 +56,7 @@ class ProcfsProbe final : public Probe {
   const StatRead& stat_of(pid_t pid);
   [[nodiscard]] std::string path_of(pid_t pid, std::string_view file) const;
   std::vector<pid_t> ancestors_of(pid_t first_parent);
+  Reading<uid_t> user_of(pid_t pid);
   std::string user_name(uid_t uid);
 
   ProcfsSource source_;
@@ -63,6 +64,7 @@ class ProcfsProbe final : public Probe {
   std::map<pid_t, StatRead> stats_;  // of this look
   std::optional<std::int64_t> boot_seconds_;
   std::optional<std::string> passwd_;
+  std::optional<bool> is_procfs_;  // the kernel's own, not a copy of it
   std::map<uid_t, std::string> users_;
 };
 

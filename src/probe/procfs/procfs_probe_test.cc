@@ -96,5 +96,10 @@ TEST(PidsNamed, ArePidsOfDevicesJobsAndKeepersOnce) {
   EXPECT_THAT(pids_named_by(host, host.claims), ElementsAre(7, 8, 9));
 }
 
+TEST(RealProc, OwnProcessHasItsUser) {
+  ProcfsProbe probe({});
+  EXPECT_EQ(probe.look_at(::getpid()).uid, Reading<uid_t>(::getuid()));
+}
+
 }  // namespace
 }  // namespace berth
