@@ -59,7 +59,7 @@ const ProcfsProbe::StatRead& ProcfsProbe::stat_of(pid_t pid) {
   const auto known = stats_.find(pid);
   if (known != stats_.end()) return known->second;
   StatRead read;
-  const auto text = read_file(path_of(pid, "stat"));
+  const auto text = read_proc_file(path_of(pid, "stat"));
   if (text) {
     read.stat = procfs::parse_stat(*text);
   } else {
@@ -96,7 +96,7 @@ Reading<uid_t> ProcfsProbe::user_of(pid_t pid) {
   if (*is_procfs_ && ::stat(path_of(pid, "").c_str(), &folder) == 0 && folder.st_uid != 0) {
     return folder.st_uid;
   }
-  const auto status = read_file(path_of(pid, "status"));
+  const auto status = read_proc_file(path_of(pid, "status"));
   if (!status) return why_of(status.error());
   const auto uid = procfs::parse_status_uid(*status);
   return uid ? Reading<uid_t>(*uid) : Reading<uid_t>(Absent::failed);
@@ -133,14 +133,18 @@ HostProcess ProcfsProbe::look_at(pid_t pid) {
   process.uid = user_of(pid);
   process.user = process.uid.get() ? Reading<std::string>(std::to_string(*process.uid.get()))
                                    : Reading<std::string>(process.uid.why());
-  const auto cgroup = read_file(path_of(pid, "cgroup"), 1 << 16);
-  process.container = cgroup ? Reading<std::string>(procfs::container_in_cgroup(*cgroup))
-                             : Reading<std::string>(why_of(cgroup.error()));
+  const auto cgroup = read_proc_file(path_of(pid, "cgroup"), 1 << 16);
+  if (cgroup && *cgroup != cgroup_read_) {  // most processes share one
+    container_read_ = procfs::container_in_cgroup(*cgroup);
+    cgroup_read_ = *cgroup;
+  }
+  process.container =
+      cgroup ? Reading<std::string>(container_read_) : Reading<std::string>(why_of(cgroup.error()));
   return process;
 }
 
 Reading<std::vector<std::string>> ProcfsProbe::command_of(pid_t pid) const {
-  const auto text = read_file(path_of(pid, "cmdline"), 4 << 20);
+  const auto text = read_proc_file(path_of(pid, "cmdline"), 4 << 20);
   if (!text) return why_of(text.error());
   const std::vector<std::string> words = procfs::parse_cmdline(*text);
   if (words.empty()) return Absent::unsupported;  // a zombie, or a thread of the kernel
@@ -196,7 +200,6 @@ std::vector<pid_t> pids_named_by(const Snapshot& snapshot, const std::vector<Cla
   for (const GpuProcess& process : snapshot.gpu_processes) pids.insert(process.pid);
   for (const Claim& claim : claims) {
     if (claim.job) pids.insert(claim.job->pid);
-    if (claim.keeper.pid > 0) pids.insert(claim.keeper.pid);
   }
   return {pids.begin(), pids.end()};
 }

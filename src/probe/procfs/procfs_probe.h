@@ -63,12 +63,14 @@ class ProcfsProbe final : public Probe {
   std::int64_t ticks_per_second_;
   std::map<pid_t, StatRead> stats_;  // of this look
   std::optional<std::int64_t> boot_seconds_;
+  std::string cgroup_read_;  // the last text, and what it means
+  std::string container_read_;
   std::optional<std::string> passwd_;
   std::optional<bool> is_procfs_;  // the kernel's own, not a copy of it
   std::map<uid_t, std::string> users_;
 };
 
-/// Pids that a snapshot's devices and some claims (their jobs and keepers) name, each once, sorted.
+/// Pids that a snapshot's devices and some claims' jobs name, each once, sorted.
 [[nodiscard]] std::vector<pid_t> pids_named_by(const Snapshot& snapshot,
                                                const std::vector<Claim>& claims);
 
