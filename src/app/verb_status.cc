@@ -76,10 +76,14 @@ class StatusVerb final : public Verb {
   /// The table, JSON or CSV, of what the options let through.
   Result<std::string> answer(const Snapshot& snapshot, const Style& style,
                              JsonLayout layout) const {
+    if (!json_ && csv_.empty()) {
+      const auto known = check_patterns(snapshot, options_);
+      if (!known) return std::unexpected(known.error());
+      return render_status(snapshot, style, options_);
+    }
     const auto shown = narrowed(snapshot, options_);
     if (!shown) return std::unexpected(shown.error());
     if (json_) return to_json(*shown, layout) + "\n";
-    if (csv_.empty()) return render_status(snapshot, style, options_);
     auto columns = parse_field_list(csv_);
     if (!columns) return std::unexpected(std::move(columns).error().because("--csv"));
     return render_csv(*shown, *columns);

@@ -334,20 +334,16 @@ class Run {
       return outcome;
     }
     outcome.exit = *report.exit;
+    if (!callbacks_.on_finished) return outcome;  // nobody asks for what the record says
     RunFinished finished{
         .started = started_,
         .exit = *report.exit,
         .lasted = std::chrono::duration_cast<milliseconds>(services_.clock.now() - began),
-        .because = report.because};
-    if (record_) {
-      const auto run = read_run(record_->directory());
-      if (run) {
-        finished.recorded = run->end.has_value();
-        finished.summary = summary_of(*run);
-        if (run->end && finished.because.empty()) finished.because = run->end->because;
-      }
-    }
-    if (callbacks_.on_finished) callbacks_.on_finished(finished);
+        .because = report.because,
+        .record = std::nullopt};
+    auto run = record_ ? read_run(record_->directory()) : Result<RunRecord>(RunRecord());
+    if (run && run->end) finished.record = *std::move(run);
+    callbacks_.on_finished(finished);
     return outcome;
   }
 

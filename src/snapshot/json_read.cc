@@ -367,6 +367,20 @@ Reading<DeviceFiles> device_files_from(const Json& root) {
   return files;
 }
 
+Reading<std::vector<XidEvent>> xids_from(const Json& root) {
+  if (!member(root, "xids").is_array()) return Absent::not_sampled;
+  return list_of(root, "xids", [](const Json& object) {
+    XidEvent event;
+    event.pci_address = optional_as<std::string>(object, "pci_address", "");
+    event.code = as<std::uint64_t>(member(object, "code"), "code");
+    event.at = {optional_as<std::int64_t>(object, "at_unix_ms", 0)};
+    event.text = optional_as<std::string>(object, "text", "");
+    take(object, "pid", event.pid);
+    take(object, "process", event.process);
+    return event;
+  });
+}
+
 Snapshot snapshot_from(const Json& root) {
   if (!root.is_object()) throw Malformed{"it is not an object"};
   const int version = optional_as<int>(root, "berth_snapshot", 0);
@@ -386,6 +400,7 @@ Snapshot snapshot_from(const Json& root) {
   snapshot.gpu_processes = list_of(root, "gpu_processes", gpu_process_from);
   snapshot.processes = list_of(root, "processes", host_process_from);
   snapshot.device_files = device_files_from(root);
+  snapshot.xids = xids_from(root);
   snapshot.claims = list_of(root, "leases", claim_from);
   snapshot.waiters = list_of(root, "queue", waiter_from);
   snapshot.sources = list_of(root, "sources", [](const Json& object) {

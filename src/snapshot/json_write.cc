@@ -250,6 +250,18 @@ Json device_files_json(const DeviceFiles& files) {
   return {{"holders", std::move(holders)}, {"unreadable_processes", files.unreadable}};
 }
 
+Json xid_json(const XidEvent& event) {
+  Json object = {{"pci_address", event.pci_address},
+                 {"code", event.code},
+                 {"at_unix_ms", event.at.unix_ms},
+                 {"text", event.text}};
+  ReadingWriter writer(object);
+  writer.put("pid", event.pid);
+  writer.put("process", event.process);
+  writer.finish();
+  return object;
+}
+
 Json problem_json(const Problem& problem) {
   return {{"source", problem.source},
           {"device", problem.device ? Json(problem.device->text()) : Json(nullptr)},
@@ -280,6 +292,7 @@ std::string to_json(const Snapshot& snapshot, JsonLayout layout) {
   if (snapshot.device_files.get()) {
     root["device_files"] = device_files_json(*snapshot.device_files.get());
   }
+  if (snapshot.xids.get()) root["xids"] = array_of(*snapshot.xids.get(), xid_json);
   root["leases"] = array_of(snapshot.claims, claim_json);
   root["queue"] = array_of(snapshot.waiters, waiter_json);
   root["sources"] = array_of(snapshot.sources, [](const SourceReport& report) {

@@ -46,6 +46,17 @@ struct Host {
   friend bool operator==(const Host&, const Host&) = default;
 };
 
+/// An error that the driver reported in the kernel log.
+struct XidEvent {
+  std::string pci_address;  // as Device::pci_address
+  std::uint64_t code = 0;
+  WallTime at;
+  Reading<std::uint64_t> pid;     // of the process it names
+  Reading<std::string> process;  // its name, as the driver had it
+  std::string text;              // what the driver says after that
+  friend bool operator==(const XidEvent&, const XidEvent&) = default;
+};
+
 struct Snapshot {
   static constexpr int format_version = 1;
 
@@ -57,6 +68,7 @@ struct Snapshot {
   std::vector<GpuProcess> gpu_processes;
   std::vector<HostProcess> processes;  // by pid
   Reading<DeviceFiles> device_files;   // looked for only where somebody asks (`berth ps`)
+  Reading<std::vector<XidEvent>> xids; // since the kernel log begins; asked for by `berth health`
   std::vector<Claim> claims;           // by `since`
   std::vector<Waiter> waiters;         // in queue order
   std::vector<SourceReport> sources;

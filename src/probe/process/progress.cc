@@ -77,7 +77,6 @@ struct Receiver {
     progress.device_count = static_cast<int>(std::min(devices.count, most));
   }
   void operator()(wire::Identified& identified) { progress.identified = std::move(identified); }
-  void operator()(wire::AllDevices& all) { progress.snapshot.devices = std::move(all.devices); }
   void operator()(wire::CommandOf& command) {
     for (HostProcess& process : progress.snapshot.processes) {
       if (process.id.pid == command.pid) process.command = command.command;
@@ -103,6 +102,7 @@ struct Receiver {
   void operator()(GpuProcess& process) {
     progress.snapshot.gpu_processes.push_back(std::move(process));
   }
+  void operator()(wire::XidEvents& xids) { progress.snapshot.xids = std::move(xids.events); }
   void operator()(DeviceFiles& files) { progress.snapshot.device_files = std::move(files); }
   void operator()(HostProcess& process) { put(progress.snapshot.processes, std::move(process)); }
   void operator()(Problem& problem) {
@@ -139,6 +139,8 @@ std::string what_of(const Step& step) {
       return trf("asking for the name of user {}", step.number);
     case StepKind::files:
       return std::string(tr("looking for who has the device files open"));
+    case StepKind::kernel_log:
+      return std::string(tr("reading the kernel log"));
   }
   return {};
 }
@@ -155,6 +157,7 @@ std::string_view source_of(StepKind kind) {
     case StepKind::command:
     case StepKind::user:
     case StepKind::files:
+    case StepKind::kernel_log:
       return "procfs";
   }
   return "";
@@ -175,6 +178,7 @@ std::string remedy_of(StepKind kind) {
     case StepKind::process:
     case StepKind::command:
     case StepKind::files:
+    case StepKind::kernel_log:
       return std::string(tr("the process or the file system behind it is stuck in the kernel"));
   }
   return {};
@@ -231,6 +235,9 @@ void give_up(Progress& progress, Step step, const GivenUp& reason) {
       break;
     case StepKind::files:
       progress.snapshot.device_files = Absent::failed;
+      break;
+    case StepKind::kernel_log:
+      progress.snapshot.xids = Absent::failed;
       break;
     case StepKind::nvml_open:
     case StepKind::pci:

@@ -164,7 +164,7 @@ TEST(Watch, ProcessThatDiesBeforeItBeginsIsAskedNoSecondTime) {
 
 TEST(Watch, LibraryThatNeverStartsLeavesTimeForTheOthers) {
   const Patience patience{
-      .whole = milliseconds(120), .stall = milliseconds(50), .end_child = nullptr};
+      .whole = milliseconds(600), .stall = milliseconds(50), .end_child = nullptr};
   const Ask ask = [](Teller& teller) {
     if (!teller.progress().is_over(open_step)) {
       teller.begin(open_step);

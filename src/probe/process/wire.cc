@@ -18,6 +18,7 @@ constexpr std::size_t longest_message = 16 << 20;
 /// Appends values to a message.
 class Out {
  public:
+  explicit Out(std::string& to) : bytes(to) {}
   template <class T>
     requires(std::is_arithmetic_v<T>)
   void walk(T& value) {
@@ -35,7 +36,7 @@ class Out {
     return count;
   }
   static constexpr bool reading = false;
-  std::string bytes;
+  std::string& bytes;
 };
 
 /// Takes values from a message; after the first mistake everything is empty and `good` false.
@@ -299,6 +300,19 @@ void walk(Stream& stream, DeviceFiles& files) {
   walk(stream, files.unreadable);
 }
 template <class Stream>
+void walk(Stream& stream, XidEvent& event) {
+  walk(stream, event.pci_address);
+  walk(stream, event.code);
+  walk(stream, event.at);
+  walk(stream, event.pid);
+  walk(stream, event.process);
+  walk(stream, event.text);
+}
+template <class Stream>
+void walk(Stream& stream, XidEvents& xids) {
+  walk(stream, xids.events);
+}
+template <class Stream>
 void walk(Stream& stream, Host& host) {
   walk(stream, host.name);
   walk(stream, host.kernel);
@@ -323,7 +337,7 @@ void walk(Stream& stream, SourceReport& report) {
 }
 template <class Stream>
 void walk(Stream& stream, Step& step) {
-  walk_enum(stream, step.kind, StepKind::files);
+  walk_enum(stream, step.kind, StepKind::kernel_log);
   walk(stream, step.number);
 }
 template <class Stream>
@@ -342,10 +356,6 @@ template <class Stream>
 void walk(Stream& stream, Identified& identified) {
   walk(stream, identified.index);
   walk(stream, identified.device);
-}
-template <class Stream>
-void walk(Stream& stream, AllDevices& all) {
-  walk(stream, all.devices);
 }
 template <class Stream>
 void walk(Stream& stream, CommandOf& command) {
@@ -373,17 +383,16 @@ bool read_message(In& in, std::uint8_t which, Message& message) {
 
 }  // namespace
 
-std::string encode(const Message& message) {
-  Out out;
-  out.bytes.reserve(2048);
-  out.bytes.append(sizeof(std::uint32_t), '\0');
+void append(std::string& bytes, const Message& message) {
+  const std::size_t begin = bytes.size();
+  bytes.append(sizeof(std::uint32_t), '\0');
+  Out out(bytes);
   auto which = static_cast<std::uint8_t>(message.index());
   out.walk(which);
   // walk() serves both directions and so takes what it walks as changeable; Out changes nothing.
   std::visit([&](auto& inner) { walk(out, inner); }, const_cast<Message&>(message));
-  const auto length = static_cast<std::uint32_t>(out.bytes.size() - sizeof(std::uint32_t));
-  std::memcpy(out.bytes.data(), &length, sizeof(length));
-  return std::move(out.bytes);
+  const auto length = static_cast<std::uint32_t>(bytes.size() - begin - sizeof(std::uint32_t));
+  std::memcpy(bytes.data() + begin, &length, sizeof(length));
 }
 
 std::optional<Message> decode(std::string_view body) {

@@ -25,7 +25,6 @@ std::vector<Message> every_kind_of_message() {
       Finished{{StepKind::user, 1001}},
       DeviceCount{8},
       Identified{2, faults.devices[1]},
-      AllDevices{host.devices},
       CommandOf{7, std::vector<std::string>{"python", "", "a\nb"}},
       CommandOf{7, Absent::no_permission},
       UserName{1001, "alice"},

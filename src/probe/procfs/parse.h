@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "snapshot/snapshot.h"
+
 namespace berth::procfs {
 
 /// What /proc/PID/stat tells (proc(5)).
@@ -35,6 +37,16 @@ struct Stat {
 
 /// N of "/dev/nvidiaN", the target of a file descriptor; nothing: another file.
 [[nodiscard]] std::optional<std::uint64_t> device_minor(std::string_view target);
+
+/// A record of /dev/kmsg: "priority,sequence,microseconds since boot,flags;text".
+struct KernelMessage {
+  std::int64_t boot_us = 0;
+  std::string text;
+};
+[[nodiscard]] std::optional<KernelMessage> parse_kernel_message(std::string_view record);
+/// "NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, name=python, GPU has fallen off the bus."; drivers
+/// before 470 name no process, others say `pid='<unknown>'`. `at` is left alone.
+[[nodiscard]] std::optional<XidEvent> parse_xid(std::string_view text);
 
 /// Boot time in /proc/stat, in seconds since 1970.
 [[nodiscard]] std::optional<std::int64_t> parse_boot_time(std::string_view text);

@@ -18,6 +18,7 @@ namespace berth {
 struct ProcfsSource {
   std::string proc = "/proc";
   std::string passwd = "/etc/passwd";
+  std::string kernel_log = "/dev/kmsg";
 };
 
 class ProcfsProbe final : public Probe {
@@ -45,6 +46,10 @@ class ProcfsProbe final : public Probe {
   /// Every process of this machine that has a device's file open.
   [[nodiscard]] DeviceFiles device_files() const;
 
+  /// What the driver reported in the kernel log, oldest first. no_permission: the log is root's
+  /// (kernel.dmesg_restrict).
+  [[nodiscard]] Reading<std::vector<XidEvent>> xids(WallTime now) const;
+
   /// Forgets what was read for one look; names of users stay.
   void begin_look() {
     stats_.clear();
@@ -59,6 +64,7 @@ class ProcfsProbe final : public Probe {
   const StatRead& stat_of(pid_t pid);
   [[nodiscard]] std::string path_of(pid_t pid, std::string_view file) const;
   std::vector<pid_t> ancestors_of(pid_t first_parent);
+  Reading<uid_t> user_of(pid_t pid);
   std::string user_name(uid_t uid);
   [[nodiscard]] Reading<std::string> process_view(const Host& host) const;
 
@@ -66,11 +72,14 @@ class ProcfsProbe final : public Probe {
   std::int64_t ticks_per_second_;
   std::map<pid_t, StatRead> stats_;  // of this look
   std::optional<std::int64_t> boot_seconds_;
+  std::string cgroup_read_;  // the last text, and what it means
+  std::string container_read_;
   std::optional<std::string> passwd_;
+  std::optional<bool> is_procfs_;  // the kernel's own, not a copy of it
   std::map<uid_t, std::string> users_;
 };
 
-/// Pids that a snapshot's devices and some claims (their jobs and keepers) name, each once, sorted.
+/// Pids that a snapshot's devices and some claims' jobs name, each once, sorted.
 [[nodiscard]] std::vector<pid_t> pids_named_by(const Snapshot& snapshot,
                                                const std::vector<Claim>& claims);
 

@@ -85,15 +85,21 @@ TEST_F(ProcTree, AncestorsThatGoInCirclesEnd) {
   EXPECT_LE(probe().look_at(5).ancestors.size(), 256U);
 }
 
-TEST(PidsNamed, ArePidsOfDevicesJobsAndKeepersOnce) {
-  const Snapshot host = SnapshotBuilder()
-                            .gpu("A", Bytes(1))
-                            .process(9, "x", Bytes(1))
-                            .process(7, "x", Bytes(1))
-                            .process(9, "x", Bytes(1))
-                            .claim("x", std::nullopt, 8)
-                            .build();
-  EXPECT_THAT(pids_named_by(host, host.claims), ElementsAre(7, 8, 9));
+TEST(PidsNamed, ArePidsOfDevicesAndJobsOnce) {
+  Snapshot host = SnapshotBuilder()
+                      .gpu("A", Bytes(1))
+                      .process(9, "x", Bytes(1))
+                      .process(7, "x", Bytes(1))
+                      .process(9, "x", Bytes(1))
+                      .claim("x", std::nullopt, 5)
+                      .build();
+  host.claims[0].job = ProcessId{.pid = 8};
+  EXPECT_THAT(pids_named_by(host, host.claims), ElementsAre(7, 8, 9));  // 5 is but the keeper
+}
+
+TEST(RealProc, OwnProcessHasItsUser) {
+  ProcfsProbe probe({});
+  EXPECT_EQ(probe.look_at(::getpid()).uid, Reading<uid_t>(::getuid()));
 }
 
 TEST_F(ProcTree, OpenDeviceFilesAreFoundOnce) {

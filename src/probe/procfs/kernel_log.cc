@@ -1,0 +1,107 @@
+// What the driver reported in the kernel log.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "probe/pci/pci_parse.h"
+#include "probe/procfs/procfs_probe.h"
+
+namespace berth {
+
+namespace procfs {
+
+std::optional<KernelMessage> parse_kernel_message(std::string_view record) {
+  const std::size_t semicolon = record.find(';');
+  if (semicolon == std::string_view::npos) return std::nullopt;
+  const auto fields = split(record.substr(0, semicolon), ',');
+  if (fields.size() < 3) return std::nullopt;
+  const auto time = parse_unsigned(fields[2]);
+  if (!time || !std::in_range<std::int64_t>(*time)) return std::nullopt;
+  // The line ends the text; what follows it are the kernel's own key=value lines.
+  const std::string_view text = record.substr(semicolon + 1);
+  return KernelMessage{.boot_us = static_cast<std::int64_t>(*time),
+                       .text = std::string(text.substr(0, text.find('\n')))};
+}
+
+namespace {
+
+/// Takes "key=" and its value off the front of a list with ", " between.
+std::optional<std::string_view> take_value(std::string_view& rest, std::string_view key) {
+  if (!rest.starts_with(key)) return std::nullopt;
+  rest.remove_prefix(key.size());
+  const std::size_t end = std::min(rest.find(", "), rest.size());
+  const std::string_view value = rest.substr(0, end);
+  rest.remove_prefix(std::min(end + 2, rest.size()));
+  return value;
+}
+
+}  // namespace
+
+std::optional<XidEvent> parse_xid(std::string_view text) {
+  constexpr std::string_view beginning = "NVRM: Xid (";
+  const std::size_t at = text.find(beginning);
+  if (at == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(at + beginning.size());
+  const std::size_t close = text.find("): ");
+  if (close == std::string_view::npos) return std::nullopt;
+  std::string_view place = text.substr(0, close);
+  if (place.starts_with("PCI:")) place.remove_prefix(4);
+  const auto address = pci::normal_address(std::string(place) + ".0");
+  std::string_view rest = text.substr(close + 3);
+  const std::size_t comma = std::min(rest.find(", "), rest.size());
+  const auto code = parse_unsigned(rest.substr(0, comma));
+  if (!address || !code) return std::nullopt;
+  rest.remove_prefix(std::min(comma + 2, rest.size()));
+  XidEvent event{.pci_address = *address,
+                 .code = *code,
+                 .at = {},
+                 .pid = Absent::unsupported,
+                 .process = Absent::unsupported,
+                 .text = {}};
+  if (const auto pid = take_value(rest, "pid=")) {
+    const auto number = parse_unsigned(*pid);
+    if (number) event.pid = *number;
+  }
+  if (const auto name = take_value(rest, "name=")) {
+    if (*name != "<unknown>") event.process = std::string(*name);
+  }
+  event.text = std::string(trimmed(rest));
+  return event;
+}
+
+}  // namespace procfs
+
+Reading<std::vector<XidEvent>> ProcfsProbe::xids(WallTime now) const {
+  const auto log = open_fd(source_.kernel_log, O_RDONLY | O_NONBLOCK);
+  if (!log) {
+    return log.error().code() == ErrorCode::no_permission ? Absent::no_permission : Absent::failed;
+  }
+  const auto uptime_text = read_file(source_.proc + "/uptime");
+  const auto uptime = uptime_text ? parse_unsigned(uptime_text->substr(0, uptime_text->find('.')))
+                                  : std::nullopt;
+  if (!uptime) return Absent::failed;
+  const std::int64_t boot_ms = now.unix_ms - static_cast<std::int64_t>(*uptime) * 1000;
+  std::vector<XidEvent> events;
+  std::array<char, 16384> record;
+  // One read brings one record; EPIPE: it was overwritten while we read, the next is there.
+  constexpr int most_records = 1 << 17;
+  for (int i = 0; i < most_records; ++i) {
+    const ssize_t got = ::read(log->get(), record.data(), record.size());
+    if (got < 0 && (errno == EPIPE || errno == EINTR)) continue;
+    if (got <= 0) break;
+    const auto message =
+        procfs::parse_kernel_message({record.data(), static_cast<std::size_t>(got)});
+    auto event = message ? procfs::parse_xid(message->text) : std::nullopt;
+    if (!event) continue;
+    event->at = {boot_ms + message->boot_us / 1000};
+    events.push_back(std::move(*event));
+  }
+  return events;
+}
+
+}  // namespace berth
