@@ -44,11 +44,16 @@ TABLES = [
     Table("src/app/main.cc", r"constexpr auto all_verbs\b", 2, (1,)),
     Table("src/probe/sim/builtin.cc", r"constexpr .*\bbuiltins\b", 2, (1,)),
     Table("src/view/status_devices.cc", r"constexpr .*\bcolumns\b", 1, (0,)),
+    Table("src/health/xid.cc", r"constexpr auto catalogue\b", 1, (0,)),
     Table("src/base/reading.h", r"string_view name_of\(Absent", 1, (0,)),
 ]
 
 # Where problems and events are composed: their texts of three words and more are shown to people.
 SENTENCES = [
+    "src/health/rules_memory.cc",
+    "src/health/rules_speed.cc",
+    "src/health/rules_state.cc",
+    "src/health/xid.cc",
     "src/probe/nvml/answers.cc",
     "src/probe/nvml/nvml_probe.cc",
     "src/probe/pci/parse.cc",

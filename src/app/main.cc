@@ -19,6 +19,7 @@ namespace {
 constexpr auto all_verbs = std::to_array<VerbEntry>({
     {"status", "every device and who is on it (also plain `berth`)", make_status},
     {"ps", "every process on the devices, and who holds what unseen", make_ps},
+    {"health", "how well each device is, for people, monitoring and node checks", make_health},
     {"run", "run a command on the right device, alone there", make_run},
     {"pick", "say which devices a job would get; claims nothing", make_pick},
     {"leases", "who holds what, and who waits", make_leases},

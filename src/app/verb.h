@@ -74,6 +74,7 @@ void complain(std::string_view text);
 
 std::unique_ptr<Verb> make_status();
 std::unique_ptr<Verb> make_ps();
+std::unique_ptr<Verb> make_health();
 std::unique_ptr<Verb> make_pick();
 std::unique_ptr<Verb> make_run();
 std::unique_ptr<Verb> make_leases();

@@ -51,7 +51,7 @@ struct XidEvent {
   std::string pci_address;  // as Device::pci_address
   std::uint64_t code = 0;
   WallTime at;
-  Reading<std::uint64_t> pid;     // of the process it names
+  Reading<std::uint64_t> pid;    // of the process it names
   Reading<std::string> process;  // its name, as the driver had it
   std::string text;              // what the driver says after that
   friend bool operator==(const XidEvent&, const XidEvent&) = default;
@@ -66,11 +66,11 @@ struct Snapshot {
   Host host;
   std::vector<Device> devices;  // by index, MIG instances after their parent, numberless last
   std::vector<GpuProcess> gpu_processes;
-  std::vector<HostProcess> processes;  // by pid
-  Reading<DeviceFiles> device_files;   // looked for only where somebody asks (`berth ps`)
-  Reading<std::vector<XidEvent>> xids; // since the kernel log begins; asked for by `berth health`
-  std::vector<Claim> claims;           // by `since`
-  std::vector<Waiter> waiters;         // in queue order
+  std::vector<HostProcess> processes;   // by pid
+  Reading<DeviceFiles> device_files;    // looked for only where somebody asks (`berth ps`)
+  Reading<std::vector<XidEvent>> xids;  // since the kernel log begins; asked for by `berth health`
+  std::vector<Claim> claims;            // by `since`
+  std::vector<Waiter> waiters;          // in queue order
   std::vector<SourceReport> sources;
   std::vector<Problem> problems;
 

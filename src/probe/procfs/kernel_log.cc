@@ -8,7 +8,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "probe/pci/pci_parse.h"
+#include "probe/pci/parse.h"
 #include "probe/procfs/procfs_probe.h"
 
 namespace berth {
@@ -82,8 +82,8 @@ Reading<std::vector<XidEvent>> ProcfsProbe::xids(WallTime now) const {
     return log.error().code() == ErrorCode::no_permission ? Absent::no_permission : Absent::failed;
   }
   const auto uptime_text = read_file(source_.proc + "/uptime");
-  const auto uptime = uptime_text ? parse_unsigned(uptime_text->substr(0, uptime_text->find('.')))
-                                  : std::nullopt;
+  const auto uptime =
+      uptime_text ? parse_unsigned(uptime_text->substr(0, uptime_text->find('.'))) : std::nullopt;
   if (!uptime) return Absent::failed;
   const std::int64_t boot_ms = now.unix_ms - static_cast<std::int64_t>(*uptime) * 1000;
   std::vector<XidEvent> events;

@@ -133,5 +133,52 @@ TEST(ContainerInCgroup, HugeTextIsReadInTime) {
   EXPECT_EQ(container_in_cgroup("0::/" + std::string(1 << 16, '/')), "");
 }
 
+TEST(ParseXid, TakesPlaceCodeProcessAndText) {
+  const auto event = parse_xid(
+      "NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, name=python, GPU has fallen off the bus.");
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->pci_address, "00000000:3b:00.0");
+  EXPECT_EQ(event->code, 79U);
+  EXPECT_EQ(event->pid, Reading<std::uint64_t>(1234));
+  EXPECT_EQ(event->process, Reading<std::string>("python"));
+  EXPECT_EQ(event->text, "GPU has fallen off the bus.");
+}
+TEST(ParseXid, DriversThatNameNoProcess) {
+  const auto old = parse_xid("NVRM: Xid (0000:01:00): 31, Ch 0000000b, engmask 00000120");
+  ASSERT_TRUE(old);
+  EXPECT_EQ(old->code, 31U);
+  EXPECT_FALSE(old->pid.has_value());
+  EXPECT_EQ(old->text, "Ch 0000000b, engmask 00000120");
+  const auto unknown =
+      parse_xid("NVRM: Xid (PCI:0000:c1:00): 119, pid='<unknown>', name=<unknown>, Timeout");
+  ASSERT_TRUE(unknown);
+  EXPECT_FALSE(unknown->pid.has_value());
+  EXPECT_FALSE(unknown->process.has_value());
+  EXPECT_EQ(unknown->text, "Timeout");
+}
+TEST(ParseXid, RefusesWhatIsNone) {
+  for (const std::string_view text :
+       {"", "NVRM: loading", "NVRM: Xid (PCI:0000:3b:00)", "NVRM: Xid (nowhere): 79",
+        "NVRM: Xid (PCI:0000:3b:00): x", "NVRM: Xid (PCI:0000:3b:00): 99999999999999999999"}) {
+    EXPECT_FALSE(parse_xid(text)) << text;
+  }
+}
+TEST(ParseKernelMessage, TakesTimeAndLine) {
+  const auto message = parse_kernel_message("4,1071,5678901234,-;NVRM: x\n SUBSYSTEM=pci\n");
+  ASSERT_TRUE(message);
+  EXPECT_EQ(message->boot_us, 5'678'901'234);
+  EXPECT_EQ(message->text, "NVRM: x");
+  for (const std::string_view text : {"", "no semicolon", "1,2;x", "1,2,x,-;y"}) {
+    EXPECT_FALSE(parse_kernel_message(text)) << text;
+  }
+}
+TEST(DeviceMinor, IsTheNumberOfADeviceFile) {
+  EXPECT_EQ(device_minor("/dev/nvidia12"), 12U);
+  for (const std::string_view other :
+       {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia", "/dev/null", "socket:[1]"}) {
+    EXPECT_FALSE(device_minor(other)) << other;
+  }
+}
+
 }  // namespace
 }  // namespace berth::procfs

@@ -1,0 +1,98 @@
+#include "health/health.h"
+
+#include <algorithm>
+#include <array>
+
+#include "health/rules.h"
+
+namespace berth {
+
+namespace {
+
+constexpr std::array<HealthRule, 13> rules = {{{"lost", health::lost},
+                                               {"unusable", health::unusable},
+                                               {"recovery action", health::recovery_action},
+                                               {"XID errors", health::xids},
+                                               {"memory errors", health::memory_errors},
+                                               {"row remapping", health::row_remapping},
+                                               {"retired pages", health::retired_pages},
+                                               {"repairs", health::repairs},
+                                               {"memory of nobody", health::ghost_memory},
+                                               {"throttling", health::throttling},
+                                               {"PCIe link", health::pcie_link},
+                                               {"PCIe replays", health::pcie_replays},
+                                               {"fabric", health::fabric}}};
+
+/// What could not be looked at although the device is there to be asked.
+std::vector<std::string> not_examined(const Device& device, const Snapshot& snapshot) {
+  std::vector<std::string> missing;
+  const auto note = [&](std::string_view what, Absent why) {
+    if (why == Absent::failed || why == Absent::no_permission) {
+      missing.push_back(std::string(what) + ": " + std::string(name_of(why)));
+    }
+  };
+  if (device.lost) return missing;  // then that is all there is to say
+  if (!device.ecc_uncorrected.has_value()) note("memory errors", device.ecc_uncorrected.why());
+  if (!device.temperature.has_value()) note("temperature", device.temperature.why());
+  if (!device.throttle_reasons.has_value()) note("throttling", device.throttle_reasons.why());
+  if (!snapshot.xids.has_value()) note("kernel log", snapshot.xids.why());
+  return missing;
+}
+
+bool is_examined(const Device& device) {
+  return device.kind == DeviceKind::nvidia_gpu;  // others' readings are not supported yet
+}
+
+}  // namespace
+
+std::string_view name_of(HealthState state) {
+  switch (state) {
+    case HealthState::ok:
+      return "ok";
+    case HealthState::notice:
+      return "notice";
+    case HealthState::degraded:
+      return "degraded";
+    case HealthState::failed:
+      return "failed";
+  }
+  return "failed";
+}
+
+std::span<const HealthRule> health_rules() { return rules; }
+
+DeviceHealth health_of(const Device& device, const Snapshot& snapshot) {
+  DeviceHealth health{.device = device.id,
+                      .index = device.index,
+                      .state = HealthState::ok,
+                      .findings = {},
+                      .not_examined = not_examined(device, snapshot)};
+  for (const HealthRule& rule : rules) {
+    for (HealthFinding& finding : rule.look(device, snapshot)) {
+      health.findings.push_back(std::move(finding));
+    }
+  }
+  std::stable_sort(
+      health.findings.begin(), health.findings.end(),
+      [](const HealthFinding& a, const HealthFinding& b) { return a.state > b.state; });
+  if (!health.findings.empty()) health.state = health.findings.front().state;
+  return health;
+}
+
+std::vector<DeviceHealth> health_of(const Snapshot& snapshot) {
+  std::vector<DeviceHealth> devices;
+  for (const Device& device : snapshot.devices) {
+    if (is_examined(device)) devices.push_back(health_of(device, snapshot));
+  }
+  return devices;
+}
+
+std::optional<HealthState> worst_of(const std::vector<DeviceHealth>& devices) {
+  std::optional<HealthState> worst;
+  for (const DeviceHealth& device : devices) {
+    if (!worst || device.state > *worst) worst = device.state;
+  }
+  return worst;
+}
+
+}  // namespace berth

@@ -1,0 +1,52 @@
+#pragma once
+// How well each device is: rules over a snapshot, each of which looks at a few readings and either
+// finds something or keeps quiet. What a rule could not read is said as that: a device nobody could
+// examine is not well.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "snapshot/snapshot.h"
+
+namespace berth {
+
+/// `notice` worth knowing, nothing to do now. `degraded` it works, not as it should. `failed` it is
+/// not to be used.
+enum class HealthState { ok, notice, degraded, failed };
+[[nodiscard]] std::string_view name_of(HealthState state);
+
+struct HealthFinding {
+  HealthState state = HealthState::notice;
+  std::string code;      // a word for programs: "row_remap_failed"
+  std::string evidence;  // what was read, in English (translated where it is shown)
+  std::string advice;    // what to do next; may be empty
+  friend bool operator==(const HealthFinding&, const HealthFinding&) = default;
+};
+
+struct DeviceHealth {
+  DeviceId device;
+  std::optional<int> index;
+  HealthState state = HealthState::ok;    // of the worst finding
+  std::vector<HealthFinding> findings;    // worst first
+  std::vector<std::string> not_examined;  // "memory errors: no permission"
+};
+
+/// One rule: a name, and what it finds. Nothing: all is well, or it could not be read.
+struct HealthRule {
+  std::string_view name;
+  std::vector<HealthFinding> (*look)(const Device& device, const Snapshot& snapshot);
+};
+[[nodiscard]] std::span<const HealthRule> health_rules();
+
+/// Devices in the snapshot's order; MIG instances with their card, not by themselves. Devices whose
+/// readings are not supported yet are left out.
+[[nodiscard]] std::vector<DeviceHealth> health_of(const Snapshot& snapshot);
+[[nodiscard]] DeviceHealth health_of(const Device& device, const Snapshot& snapshot);
+
+/// The worst of them; nothing: there is no device.
+[[nodiscard]] std::optional<HealthState> worst_of(const std::vector<DeviceHealth>& devices);
+
+}  // namespace berth

@@ -1,0 +1,27 @@
+#pragma once
+// The rules, by what they look at. Internal to health/.
+
+#include "health/health.h"
+
+namespace berth::health {
+
+using Findings = std::vector<HealthFinding>;
+
+// rules_state.cc
+Findings lost(const Device& device, const Snapshot& snapshot);
+Findings unusable(const Device& device, const Snapshot& snapshot);
+Findings recovery_action(const Device& device, const Snapshot& snapshot);
+Findings xids(const Device& device, const Snapshot& snapshot);
+// rules_memory.cc
+Findings memory_errors(const Device& device, const Snapshot& snapshot);
+Findings row_remapping(const Device& device, const Snapshot& snapshot);
+Findings retired_pages(const Device& device, const Snapshot& snapshot);
+Findings repairs(const Device& device, const Snapshot& snapshot);
+Findings ghost_memory(const Device& device, const Snapshot& snapshot);
+// rules_speed.cc
+Findings throttling(const Device& device, const Snapshot& snapshot);
+Findings pcie_link(const Device& device, const Snapshot& snapshot);
+Findings pcie_replays(const Device& device, const Snapshot& snapshot);
+Findings fabric(const Device& device, const Snapshot& snapshot);
+
+}  // namespace berth::health

@@ -1,0 +1,116 @@
+// Errors of memory, what the card did about them, and memory nobody gives back.
+
+#include <fmt/format.h>
+
+#include "health/rules.h"
+#include "snapshot/questions.h"
+
+namespace berth::health {
+
+namespace {
+
+std::uint64_t count_of(const Device& device, Detail detail) {
+  const auto count = device.details.get<std::uint64_t>(detail);
+  return count.has_value() ? *count.get() : 0;
+}
+
+bool is_set(const Device& device, Detail detail) {
+  const auto flag = device.details.get<bool>(detail);
+  return flag.has_value() && *flag.get();
+}
+
+constexpr const char* reset_advice =
+    "no new jobs on it, then a reset by root (nvidia-smi --gpu-reset) or a reboot";
+
+}  // namespace
+
+Findings memory_errors(const Device& device, const Snapshot&) {
+  Findings findings;
+  if (device.ecc_uncorrected.has_value() && *device.ecc_uncorrected.get() > 0) {
+    findings.push_back({HealthState::degraded, "ecc_uncorrected",
+                        fmt::format("{} memory errors were not corrected since the driver loaded",
+                                    *device.ecc_uncorrected.get()),
+                        reset_advice});
+  }
+  if (device.ecc_corrected.has_value() && *device.ecc_corrected.get() > 0) {
+    findings.push_back({HealthState::notice, "ecc_corrected",
+                        fmt::format("{} memory errors were corrected since the driver loaded",
+                                    *device.ecc_corrected.get()),
+                        ""});
+  }
+  if (is_set(device, Detail::ecc_sram_threshold_exceeded)) {
+    findings.push_back({HealthState::degraded, "sram_threshold",
+                        "errors of its caches and registers passed the maker's threshold",
+                        "ask for its replacement"});
+  }
+  return findings;
+}
+
+Findings row_remapping(const Device& device, const Snapshot&) {
+  Findings findings;
+  if (is_set(device, Detail::remapped_rows_failed)) {
+    findings.push_back({HealthState::failed, "row_remap_failed",
+                        "a broken row of memory could not be replaced: no spare is left",
+                        "ask for its replacement"});
+  }
+  if (is_set(device, Detail::remapped_rows_pending)) {
+    findings.push_back({HealthState::degraded, "row_remap_pending",
+                        "a broken row of memory will be replaced at the next reset", reset_advice});
+  }
+  const std::uint64_t uncorrectable = count_of(device, Detail::remapped_rows_uncorrectable);
+  if (uncorrectable > 0) {
+    findings.push_back({HealthState::notice, "rows_remapped",
+                        fmt::format("{} rows of memory were replaced after errors", uncorrectable),
+                        ""});
+  }
+  return findings;
+}
+
+Findings retired_pages(const Device& device, const Snapshot&) {
+  Findings findings;
+  if (is_set(device, Detail::retired_pages_pending)) {
+    findings.push_back({HealthState::degraded, "page_retirement_pending",
+                        "a broken page of memory will be retired when the driver is loaded anew",
+                        reset_advice});
+  }
+  const std::uint64_t double_bit = count_of(device, Detail::retired_pages_double_bit);
+  constexpr std::uint64_t most_of_warranty = 60;  // NVIDIA's dynamic page retirement guide
+  if (double_bit > 0) {
+    findings.push_back(
+        {double_bit >= most_of_warranty ? HealthState::degraded : HealthState::notice,
+         "pages_retired",
+         fmt::format("{} pages of memory were retired after double bit errors", double_bit),
+         double_bit >= most_of_warranty ? "ask for its replacement" : ""});
+  }
+  return findings;
+}
+
+Findings repairs(const Device& device, const Snapshot&) {
+  Findings findings;
+  if (is_set(device, Detail::unrepairable_memory)) {
+    findings.push_back({HealthState::failed, "unrepairable_memory",
+                        "its memory has an error that cannot be repaired",
+                        "ask for its replacement"});
+  }
+  for (const auto& [detail, what] : {std::pair(Detail::channel_repair_pending, "memory channel"),
+                                     std::pair(Detail::tpc_repair_pending, "processing cluster")}) {
+    if (!is_set(device, detail)) continue;
+    findings.push_back({HealthState::degraded, "repair_pending",
+                        fmt::format("a {} waits for its repair at the next reset", what),
+                        reset_advice});
+  }
+  return findings;
+}
+
+Findings ghost_memory(const Device& device, const Snapshot& snapshot) {
+  if (device.mig_mode.get().value_or(false)) return {};
+  constexpr Bytes worth_saying{std::uint64_t{1} << 30};
+  const Reading<Bytes> unexplained = unexplained_memory(device, snapshot);
+  if (!unexplained.has_value() || *unexplained.get() < worth_saying) return {};
+  return {{HealthState::notice, "memory_of_nobody",
+           fmt::format("{} MiB are held by no process in the driver's list",
+                       unexplained.get()->count() >> 20),
+           "berth ps says who has the device open"}};
+}
+
+}  // namespace berth::health

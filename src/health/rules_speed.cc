@@ -1,0 +1,107 @@
+// What holds a device back: heat, power, and the links it hangs on.
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "health/rules.h"
+
+namespace berth::health {
+
+namespace {
+
+// nvmlClocksEventReasons (nvml.h).
+struct Reason {
+  std::uint64_t bit;
+  HealthState state;
+  std::string_view code;
+  std::string_view what;
+  std::string_view advice;
+};
+constexpr auto reasons = std::to_array<Reason>({
+    {0x40, HealthState::degraded, "hardware_thermal_slowdown",
+     "the hardware slows it down: too hot", "look at fans, dust and the air of the room"},
+    {0x80, HealthState::degraded, "power_brake",
+     "the hardware slows it down: the power supply asks for it",
+     "look at the power supply and its cables"},
+    {0x20, HealthState::notice, "software_thermal_slowdown",
+     "the driver slows it down: close to its highest temperature",
+     "look at fans, dust and the air of the room"},
+});
+constexpr std::uint64_t hardware_slowdown = 0x08;
+
+bool is_under_load(const Device& device) {
+  return device.utilization_gpu.has_value() && *device.utilization_gpu.get() > Percent(20.0);
+}
+
+}  // namespace
+
+Findings throttling(const Device& device, const Snapshot&) {
+  if (!device.throttle_reasons.has_value()) return {};
+  const std::uint64_t mask = *device.throttle_reasons.get();
+  Findings findings;
+  for (const Reason& reason : reasons) {
+    if ((mask & reason.bit) == 0) continue;
+    findings.push_back({reason.state, std::string(reason.code), std::string(reason.what),
+                        std::string(reason.advice)});
+  }
+  // Hardware slowdown is said along with its cause; where no cause is given it stands for itself.
+  if (findings.empty() && (mask & hardware_slowdown) != 0) {
+    findings.push_back({HealthState::degraded, "hardware_slowdown",
+                        "the hardware slows it down: heat or power",
+                        "look at temperature and power supply"});
+  }
+  return findings;
+}
+
+Findings pcie_link(const Device& device, const Snapshot&) {
+  Findings findings;
+  const auto& width = device.pcie_width;
+  const auto& best_width = device.pcie_width_max;
+  // The link narrows for no job: a lane that is missing is missing all the time.
+  if (width.has_value() && best_width.has_value() && *width.get() < *best_width.get()) {
+    findings.push_back(
+        {HealthState::degraded, "pcie_width",
+         fmt::format("PCIe runs with {} of {} lanes", *width.get(), *best_width.get()),
+         "look at the slot, the riser and the seating of the card"});
+  }
+  // Idle, the link's generation is lowered to save power: only under load it tells something.
+  const auto& generation = device.pcie_generation;
+  const auto& best = device.pcie_generation_max;
+  if (generation.has_value() && best.has_value() && *generation.get() < *best.get() &&
+      is_under_load(device)) {
+    findings.push_back(
+        {HealthState::degraded, "pcie_generation",
+         fmt::format("PCIe runs at generation {} of {} under load", *generation.get(), *best.get()),
+         "look at the slot, the riser and the BIOS setting"});
+  }
+  return findings;
+}
+
+Findings pcie_replays(const Device& device, const Snapshot&) {
+  constexpr std::uint64_t many = 1000;
+  if (!device.pcie_replays.has_value() || *device.pcie_replays.get() < many) return {};
+  return {{HealthState::notice, "pcie_replays",
+           fmt::format("{} PCIe packets had to be sent again since the driver loaded",
+                       *device.pcie_replays.get()),
+           "many at once: look at the riser and the seating of the card"}};
+}
+
+Findings fabric(const Device& device, const Snapshot&) {
+  const auto state = device.details.get<std::string>(Detail::fabric_state);
+  const auto health = device.details.get<std::string>(Detail::fabric_health_summary);
+  Findings findings;
+  if (state.has_value() && *state.get() == "In Progress") {
+    findings.push_back({HealthState::degraded, "fabric_not_ready",
+                        "the NVLink fabric has not taken it in yet",
+                        "systemctl status nvidia-fabricmanager"});
+  }
+  if (health.has_value() && (*health.get() == "Unhealthy" || *health.get() == "Limited Capacity")) {
+    findings.push_back({HealthState::degraded, "fabric_health",
+                        "the NVLink fabric says: " + *health.get(),
+                        "systemctl status nvidia-fabricmanager"});
+  }
+  return findings;
+}
+
+}  // namespace berth::health

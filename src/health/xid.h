@@ -1,0 +1,34 @@
+#pragma once
+// What NVIDIA's catalogue says about XID errors. In our own words; codes and what to do from
+// https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html (as of October 2025).
+
+#include <cstdint>
+#include <string_view>
+
+namespace berth {
+
+/// What to do first, as the catalogue's "immediate action".
+enum class XidAction {
+  none,             // nothing, or it follows from another error
+  restart_app,      // the job is over; the device is fine
+  check_link,       // NVLink: look at the link and its partner
+  reset,            // the device needs a reset
+  restart_machine,  // a reset will not do
+  check_power,      // cables
+  update,           // driver or firmware
+  support           // unknown to us or to NVIDIA's readers
+};
+
+struct XidFacts {
+  std::uint64_t code = 0;
+  std::string_view meaning;
+  XidAction action = XidAction::support;
+};
+
+/// For a code that is not in the catalogue: "not in the catalogue", support.
+[[nodiscard]] XidFacts xid_facts(std::uint64_t code);
+
+/// What to do, in a sentence.
+[[nodiscard]] std::string_view advice_for(XidAction action);
+
+}  // namespace berth

@@ -1,0 +1,39 @@
+// The health of devices for programs.
+
+#include <nlohmann/json.hpp>
+
+#include "base/tr.h"
+#include "view/health_text.h"
+
+namespace berth {
+
+std::string health_json(const std::vector<DeviceHealth>& devices, const Snapshot& snapshot) {
+  using Json = nlohmann::ordered_json;
+  Json root = Json::object();
+  root["berth_health"] = 1;
+  root["taken_unix_ms"] = snapshot.taken.unix_ms;
+  root["simulated"] = snapshot.simulated ? Json(*snapshot.simulated) : Json(nullptr);
+  const auto worst = worst_of(devices);
+  root["state"] = worst ? Json(name_of(*worst)) : Json(nullptr);
+  root["devices"] = Json::array();
+  for (const DeviceHealth& health : devices) {
+    Json findings = Json::array();
+    for (const HealthFinding& finding : health.findings) {
+      findings.push_back({{"state", name_of(finding.state)},
+                          {"code", finding.code},
+                          {"evidence", finding.evidence},
+                          {"advice", finding.advice}});
+    }
+    root["devices"].push_back({{"id", health.device.text()},
+                               {"index", health.index ? Json(*health.index) : Json(nullptr)},
+                               {"state", name_of(health.state)},
+                               {"findings", std::move(findings)},
+                               {"not_examined", health.not_examined}});
+  }
+  Json problems = Json::array();
+  for (const Problem& problem : snapshot.problems) problems.push_back(problem.message);
+  root["problems"] = std::move(problems);
+  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace berth

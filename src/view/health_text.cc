@@ -1,0 +1,101 @@
+#include "view/health_text.h"
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "snapshot/questions.h"
+#include "view/values.h"
+
+namespace berth {
+
+namespace {
+
+std::string name_text(const DeviceHealth& health, const Snapshot& snapshot, const Style& style) {
+  const Device* device = find_device(health.device, snapshot);
+  const bool named = device != nullptr && device->name.get();
+  return named ? outside(*device->name.get(), style) : std::string(absent_mark(style));
+}
+
+std::string findings_text(const DeviceHealth& health, const Style& style) {
+  std::string text;
+  for (const HealthFinding& finding : health.findings) {
+    text += wrapped("      ", outside(tr_composed(finding.evidence), style), 8, style,
+                    health_paint(finding.state));
+    if (finding.advice.empty()) continue;
+    text += wrapped(style.utf8 ? "        → " : "        > ",
+                    outside(tr_composed(finding.advice), style), 10, style);
+  }
+  if (!health.not_examined.empty()) {
+    std::string what;
+    for (const std::string& one : health.not_examined) {
+      if (!what.empty()) what += "; ";
+      what += tr_composed(one);
+    }
+    text +=
+        wrapped("      ", own(trf("could not be examined: {}", what), style), 8, style, Paint::dim);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string_view health_word(HealthState state) {
+  switch (state) {
+    case HealthState::ok:
+      return tr("ok");
+    case HealthState::notice:
+      return tr("notice");
+    case HealthState::degraded:
+      return tr("degraded");
+    case HealthState::failed:
+      return tr("failed");
+  }
+  return "";
+}
+
+Paint health_paint(HealthState state) {
+  switch (state) {
+    case HealthState::ok:
+      return Paint::green;
+    case HealthState::notice:
+      return Paint::plain;
+    case HealthState::degraded:
+      return Paint::yellow;
+    case HealthState::failed:
+      return Paint::red;
+  }
+  return Paint::plain;
+}
+
+std::string render_health(const std::vector<DeviceHealth>& devices, const Snapshot& snapshot,
+                          const Style& style) {
+  std::string text;
+  if (snapshot.simulated) {
+    // Never translated: the mark on a screenshot must be understood by everybody.
+    text +=
+        Line(style).add("SIMULATED " + outside(*snapshot.simulated, style), Paint::yellow).text();
+  }
+  if (devices.empty()) {
+    text += own(tr("No device whose health could be examined."), style) + "\n";
+  }
+  int widest = 0;
+  for (const DeviceHealth& health : devices) {
+    widest = std::max(widest, display_width(own(health_word(health.state), style)));
+  }
+  for (const DeviceHealth& health : devices) {
+    Line line(style);
+    line.cell(health.index ? std::to_string(*health.index) : std::string(absent_mark(style)), 4,
+              Align::right)
+        .add("  ")
+        .cell(own(health_word(health.state), style), widest, Align::left,
+              health_paint(health.state))
+        .add("  ")
+        .add(name_text(health, snapshot, style));
+    text += line.text() + findings_text(health, style);
+  }
+  for (const Problem& problem : snapshot.problems) {
+    text += wrapped("! ", outside(tr_composed(problem.message), style), 2, style, Paint::yellow);
+  }
+  return text;
+}
+
+}  // namespace berth

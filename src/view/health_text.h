@@ -1,0 +1,24 @@
+#pragma once
+// `berth health`: each device's state with its reasons.
+
+#include <string>
+#include <vector>
+
+#include "health/health.h"
+#include "view/paint.h"
+#include "view/style.h"
+
+namespace berth {
+
+/// A line per device, and under those that are not well what was found and what to do.
+[[nodiscard]] std::string render_health(const std::vector<DeviceHealth>& devices,
+                                        const Snapshot& snapshot, const Style& style);
+
+/// The same as JSON. Sentences are in the language of the process.
+[[nodiscard]] std::string health_json(const std::vector<DeviceHealth>& devices,
+                                      const Snapshot& snapshot);
+
+[[nodiscard]] std::string_view health_word(HealthState state);
+[[nodiscard]] Paint health_paint(HealthState state);
+
+}  // namespace berth
