@@ -33,6 +33,7 @@ RunRecord record_of(const RunFinished& finished) {
   known.state = RunState::ended;
   known.end = RunEnd{.at = {known.manifest.started.unix_ms + finished.lasted.count()},
                      .exit = finished.exit,
+                     .lasted_ms = finished.lasted.count(),
                      .because = finished.because,
                      .released = std::nullopt,
                      .cpu_ms = std::nullopt,

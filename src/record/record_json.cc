@@ -22,6 +22,14 @@ Json json_of(const Quantity<Tag, Rep>& quantity) {
   return quantity.count();
 }
 
+Json json_of(const std::optional<std::int64_t>& number) { return number ? Json(*number) : Json(); }
+
+/// Records of an older berth lack some.
+std::optional<std::int64_t> number_if_there(const Json& object, const char* key) {
+  if (!object.contains(key) || object.at(key).is_null()) return std::nullopt;
+  return object.at(key).get<std::int64_t>();
+}
+
 /// The value, or null with the reason under "why".
 template <class T>
 void put(Json& object, const char* key, const Reading<T>& reading) {
@@ -129,6 +137,7 @@ Json json_of_manifest(const Manifest& manifest) {
   json["command"] = manifest.command;
   json["working_directory"] = manifest.working_directory;
   json["started_unix_ms"] = manifest.started.unix_ms;
+  json["started_steady_ms"] = json_of(manifest.started_steady_ms);
   json["machine_id"] = manifest.machine_id;
   json["boot_id"] = manifest.boot_id;
   json["uid"] = manifest.uid;
@@ -158,6 +167,7 @@ Manifest manifest_from(const Json& json) {
   manifest.command = json.at("command").get<std::vector<std::string>>();
   manifest.working_directory = json.at("working_directory").get<std::string>();
   manifest.started = {json.at("started_unix_ms").get<std::int64_t>()};
+  manifest.started_steady_ms = number_if_there(json, "started_steady_ms");
   manifest.machine_id = json.at("machine_id").get<std::string>();
   manifest.boot_id = json.at("boot_id").get<std::string>();
   manifest.uid = json.at("uid").get<uid_t>();
@@ -244,6 +254,7 @@ Json json_of_end(const RunEnd& end) {
   json["exit_code"] = end.known && end.exit.signal == 0 ? Json(end.exit.code) : Json();
   json["signal"] = end.exit.signal != 0 ? Json(end.exit.signal) : Json();
   json["dumped_core"] = end.exit.dumped;
+  json["lasted_milliseconds"] = json_of(end.lasted_ms);
   json["because"] = end.because;
   json["released_unix_ms"] = end.released ? Json(end.released->unix_ms) : Json();
   json["cpu_milliseconds"] = end.cpu_ms ? Json(*end.cpu_ms) : Json();
@@ -258,6 +269,7 @@ RunEnd end_from(const Json& json) {
   if (!json.at("exit_code").is_null()) end.exit.code = json.at("exit_code").get<int>();
   if (!json.at("signal").is_null()) end.exit.signal = json.at("signal").get<int>();
   end.exit.dumped = json.at("dumped_core").get<bool>();
+  end.lasted_ms = number_if_there(json, "lasted_milliseconds");
   end.because = json.at("because").get<std::string>();
   if (!json.at("released_unix_ms").is_null()) {
     end.released = WallTime{json.at("released_unix_ms").get<std::int64_t>()};

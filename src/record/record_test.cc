@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/fd.h"
+#include "base/temporary_directory.h"
 #include "record/record_writer.h"
 #include "snapshot/builder.h"
 
@@ -16,12 +17,6 @@ using namespace literals;
 
 class Record : public testing::Test {
  protected:
-  void SetUp() override {
-    state_ = testing::TempDir() + "berth-record-" + std::to_string(::getpid());
-    std::filesystem::remove_all(state_);
-  }
-  void TearDown() override { std::filesystem::remove_all(state_); }
-
   Manifest manifest() const {
     Manifest manifest;
     const WallTime now{1'763'690'000'000};
@@ -40,7 +35,8 @@ class Record : public testing::Test {
     manifest.variables = {{"CUDA_VISIBLE_DEVICES", "0"}};
     return manifest;
   }
-  std::string state_;
+  TemporaryDirectory directory_;
+  std::string state_ = directory_ / "state";
 };
 
 Sample sample_at(std::int64_t ms) {
@@ -156,6 +152,79 @@ TEST_F(Record, EndReadsBackWithItsSummary) {
   EXPECT_EQ(read->exit, end.exit);
   EXPECT_EQ(read->because, end.because);
   EXPECT_EQ(read->summary, end.summary);
+}
+
+TEST_F(Record, RunsKeepTheirOrderWhereTheDateWasSetBackBetweenThem) {
+  constexpr std::int64_t hour_ms = 3'600'000;
+  for (int run = 0; run < 3; ++run) {
+    Manifest one = manifest();
+    one.started_steady_ms = 1000 + run * 60'000;
+    one.started.unix_ms += run == 0 ? 0 : -5 * hour_ms + run * 60'000;
+    one.id = make_run_id("", "", one.started, run);
+    one.command = {std::to_string(run)};
+    ASSERT_TRUE(RecordWriter::create(state_, one));
+  }
+  const auto list = list_runs(state_);
+  ASSERT_EQ(list->runs.size(), 3U);
+  for (std::size_t at = 0; at < 3; ++at) {
+    EXPECT_EQ(list->runs[at].manifest.command.front(), std::to_string(2 - at));
+  }
+  EXPECT_EQ(load_run(state_, "last")->manifest.command.front(), "2");
+}
+
+TEST_F(Record, DatesAMarkBySamplesWhereTheDateWasSetMeanwhile) {
+  const auto writer = RecordWriter::create(state_, manifest());
+  const auto samples = writer->open_samples();
+  ASSERT_TRUE(append_mark(writer->path_of(record_file::marks), {1'763'000'000'000}, "epoch=1"));
+  Sample after = sample_at(1'763'690'003'000);
+  after.marks_bytes = 1000;
+  ASSERT_TRUE(write_all(samples->get(), to_line(after)));
+  const auto found = marks_of(*load_run(state_, "last"));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].text, "epoch=1");
+  EXPECT_EQ(found[0].at, after.at);
+  EXPECT_FALSE(found[0].exact);
+}
+
+TEST_F(Record, DurationsComeFromTheSteadyClockAndAreNeverNegative) {
+  RunRecord run;
+  run.manifest = manifest();
+  run.manifest.started_steady_ms = 5000;
+  run.state = RunState::running;
+  const WallTime long_ago{0};
+  EXPECT_EQ(lasted(run, {long_ago, Instant{std::chrono::seconds(65)}}), std::chrono::minutes(1));
+  EXPECT_EQ(lasted(run, {long_ago, Instant{}}), std::chrono::seconds(0));
+  run.end = RunEnd{.at = long_ago, .lasted_ms = 90'000};
+  EXPECT_EQ(lasted(run, {}), std::chrono::seconds(90));
+  run.end->lasted_ms.reset();
+  EXPECT_EQ(lasted(run, {}), std::chrono::seconds(0)) << "an older record";
+}
+
+/// A directory in the way of the temporary file: nothing new can be written, as on a full disk.
+void block_new_end(const RecordWriter& writer) {
+  const std::string temporary = writer.path_of(record_file::end) + ".new.";
+  std::filesystem::create_directory(temporary + std::to_string(::getpid()));
+}
+
+TEST_F(Record, EndIsWrittenIntoItsRoomWhereNothingNewCanBe) {
+  const auto writer = RecordWriter::create(state_, manifest());
+  ASSERT_TRUE(writer);
+  block_new_end(*writer);
+  RunEnd end{.at = {1'763'690'009'000}, .exit = {.code = 3}};
+  end.summary.devices.resize(1);
+  ASSERT_TRUE(writer->write_end(end));
+  EXPECT_EQ(read_run(writer->directory())->end->exit.code, 3);
+  EXPECT_FALSE(std::filesystem::exists(writer->path_of(record_file::end_room)));
+  end.released = WallTime{1'763'690'010'000};
+  ASSERT_TRUE(writer->write_end(end)) << "its second version, over the first";
+  EXPECT_EQ(read_run(writer->directory())->end->released, end.released);
+}
+
+TEST_F(Record, EndLeavesNoRoomBehind) {
+  const auto writer = RecordWriter::create(state_, manifest());
+  ASSERT_TRUE(std::filesystem::exists(writer->path_of(record_file::end_room)));
+  ASSERT_TRUE(writer->write_end({.at = {1}, .released = WallTime{2}}));
+  EXPECT_FALSE(std::filesystem::exists(writer->path_of(record_file::end_room)));
 }
 
 TEST_F(Record, ManifestCutAnywhereIsAnErrorAndNoCrash) {

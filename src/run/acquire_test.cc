@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "base/temporary_directory.h"
 #include "run/turn.h"
 #include "snapshot/builder.h"
 
@@ -39,16 +40,10 @@ class BusyClock final : public Clock {
 class AcquireTest : public testing::Test {
  protected:
   AcquireTest() : ledger_(make_ledger()) {}
-  ~AcquireTest() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
 
   Ledger make_ledger() {
-    std::string name = testing::TempDir() + "berth-acquire-XXXXXX";
-    folder_ = ::mkdtemp(name.data());
     auto ledger =
-        Ledger::open({.directory = folder_ + "/l", .kind = LedgerPlace::Kind::named}, clock_);
+        Ledger::open({.directory = folder_ / "l", .kind = LedgerPlace::Kind::named}, clock_);
     EXPECT_TRUE(ledger) << ledger.error().message();
     return *std::move(ledger);
   }
@@ -80,7 +75,7 @@ class AcquireTest : public testing::Test {
     return names;
   }
 
-  std::string folder_;
+  TemporaryDirectory folder_;
   BusyClock clock_;
   Ledger ledger_;
   Snapshot machine_ = SnapshotBuilder().gpu("A", 80_GiB).gpu("B", 80_GiB).build();

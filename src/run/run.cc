@@ -257,6 +257,9 @@ class Run {
       manifest_.log = options_.log.value_or(runs_directory(options_.state_directory) + "/" +
                                             manifest_.id + "/output");
     }
+    const Moment now = services_.clock.moment();
+    manifest_.started = now.wall;
+    manifest_.started_steady_ms = steady_ms(now.steady);
     auto record = RecordWriter::create(options_.state_directory, manifest_);
     if (!record) {
       say(trf("this run is not recorded: {}; the job runs all the same",

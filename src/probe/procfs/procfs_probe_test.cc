@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "base/fd.h"
+#include "base/temporary_directory.h"
 #include "snapshot/builder.h"
 
 namespace berth {
@@ -19,9 +20,6 @@ using namespace std::string_literals;
 class ProcTree : public testing::Test {
  protected:
   ProcTree() {
-    std::string pattern = testing::TempDir() + "berth-proc-XXXXXX";
-    EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
-    root_ = pattern;
     put("stat", "cpu 1 2\nbtime 1760000000\n");
     put("passwd", "alice:x:1001:1001::/home/alice:/bin/sh\n");
     put("sys/kernel/hostname", "box\n");
@@ -42,7 +40,8 @@ class ProcTree : public testing::Test {
     put(folder + "/cgroup", "0::/user.slice\n");
   }
   ProcfsProbe probe() { return ProcfsProbe({.proc = root_, .passwd = root_ + "/passwd"}); }
-  std::string root_;
+  TemporaryDirectory directory_;
+  std::string root_ = directory_.path();
 };
 
 TEST_F(ProcTree, ProcessOnADeviceIsDescribed) {

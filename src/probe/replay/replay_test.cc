@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/fd.h"
+#include "base/temporary_directory.h"
 #include "snapshot/builder.h"
 #include "snapshot/json.h"
 
@@ -44,7 +45,8 @@ TEST(Recording, LinesAreSnapshotsAndEmptyOnesAreNot) {
 }
 
 TEST(Recording, FileAndNumberAreReadFromTheSpec) {
-  const std::string path = testing::TempDir() + "berth-recording#x.jsonl";
+  const TemporaryDirectory directory;
+  const std::string path = directory / "recording#x.jsonl";
   ASSERT_TRUE(write_file_atomically(path, three_lines()));
   const auto whole = Recording::open(path);
   ASSERT_TRUE(whole) << whole.error().message();
