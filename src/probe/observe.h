@@ -28,8 +28,9 @@ struct Sources {
   std::optional<std::string> replay;
 };
 
-/// How much to read: placement and the sampler need less than `status --json`.
-enum class Depth { state, everything };
+/// How much to read, each more than the one before: placement and the sampler need less than
+/// `status --json`, which needs no Device::details, which come without Device::lists.
+enum class Depth { state, everything, details, lists };
 
 /// Whether to look beyond the processes on the devices: at their parents, and at whoever has the
 /// device files open (a look at every process of the machine).
