@@ -10,6 +10,7 @@
 namespace berth::smi {
 namespace {
 
+using namespace berth::literals;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -49,7 +50,7 @@ TEST(Gpustat, CanLeaveNamesAndProcessesOut) {
 
 TEST(Gpustat, ShowsWholeCommandsBelow) {
   EXPECT_THAT(drawn(shared_card(), {"-f", "--no-header"}),
-              HasSubstr("\n ├─   1696 (  ??%,     ??): /usr/bin/gnome-shell\n"
+              HasSubstr("\n ├─   1696 (  ??%,     ?\?): /usr/bin/gnome-shell\n"
                         " └─   4584 (  ??%,  257MB): /usr/bin/python3 train.py --lr 1\n"));
 }
 
