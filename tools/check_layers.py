@@ -78,16 +78,16 @@ RULES = [
         re.compile(r"src/app/"),
     ),
     OnlyHere(
-        "terminal escape codes belong to view/",
+        "terminal escape codes belong to view/ (and smi/, whose formats have some)",
         re.compile(r"\\(?:x1[bB]|033|e|u001[bB])[\[\]]"),
-        re.compile(r"src/view/"),
+        re.compile(r"src/view/|src/smi/"),
         in_strings=True,
     ),
     OnlyHere(
-        "MiB and GiB are written by view/ (and read by base/text.cc)",
+        "MiB and GiB are written by view/ and smi/ (and read by base/text.cc)",
         # A value's unit: after a placeholder, or at the start of a text that is put behind a number.
         re.compile(r"(?:\{[^{}]*\}|\") ?[KMGT]iB\b"),
-        re.compile(r"src/view/|src/base/text\.cc"),
+        re.compile(r"src/view/|src/smi/|src/base/text\.cc"),
         in_strings=True,
     ),
     OnlyHere(

@@ -118,7 +118,7 @@ def replay_corpora(report: Report, folder: Path) -> None:
 
 
 def end_to_end(report: Report) -> None:
-    for folder in ("tools", "e2e"):
+    for folder in ("tools", "e2e", "habits", "parity"):
         tests = ROOT / "tests" / folder
         if not any(tests.glob("test_*.py")):
             report.add_failed(f"tests/{folder}", "there is no test in it")
@@ -145,7 +145,7 @@ def everything(report: Report) -> None:
     if released:
         end_to_end(report)
     else:
-        report.add_skipped("tests/e2e and tests/tools", "not built")
+        report.add_skipped("tests/e2e, tests/habits, tests/parity and tests/tools", "not built")
     report.add_skipped("tests/gpu", "needs a GPU: ./dev test --gpu")
 
 

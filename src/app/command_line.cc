@@ -101,8 +101,30 @@ int refuse(const VerbEntry& entry, const Verb& verb, std::string_view mistake) {
   return verb.usage_code();
 }
 
+/// Takes --sim, --replay and --lang off the front of somebody else's words.
+GlobalOptions taken_globals(std::vector<std::string>& words) {
+  GlobalOptions globals;
+  while (!words.empty()) {
+    const std::string word = words.front();
+    const std::size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    if (!is_global_with_value(name) || (equals == std::string::npos && words.size() < 2)) break;
+    words.erase(words.begin());
+    std::string value = equals == std::string::npos ? words.front() : word.substr(equals + 1);
+    if (equals == std::string::npos) words.erase(words.begin());
+    if (name == "--sim") globals.sim = std::move(value);
+    if (name == "--replay") globals.replay = std::move(value);
+    if (name == "--lang") globals.lang = std::move(value);
+  }
+  return globals;
+}
+
 int run_verb(Context& context, const VerbEntry& entry, std::vector<std::string> words) {
   const std::unique_ptr<Verb> verb = entry.make();
+  if (verb->takes_words_as_they_are()) {
+    context.apply(taken_globals(words));
+    return verb->run(context, words);
+  }
   GlobalOptions globals;
   const std::unique_ptr<CLI::App> app = declare_options(entry, *verb, globals);
   SplitWords split = verb->takes_command() ? split_at_dashes(words)

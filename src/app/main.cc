@@ -20,6 +20,8 @@ constexpr auto all_verbs = std::to_array<VerbEntry>({
     {"status", "every device and who is on it (also plain `berth`)", make_status},
     {"ps", "every process on the devices, and who holds what unseen", make_ps},
     {"health", "how well each device is, for people, monitoring and node checks", make_health},
+    {"smi", "what nvidia-smi shows, in its formats", make_smi},
+    {"gpustat", "what gpustat shows, in its format", make_gpustat},
     {"run", "run a command on the right device, alone there", make_run},
     {"pick", "say which devices a job would get; claims nothing", make_pick},
     {"leases", "who holds what, and who waits", make_leases},
@@ -37,6 +39,19 @@ constexpr auto all_verbs = std::to_array<VerbEntry>({
 
 std::span<const VerbEntry> verbs() { return all_verbs; }
 
+namespace {
+/// The words behind the program's name. Through a link called nvidia-smi or gpustat the verb of
+/// that name comes first.
+std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
+  const std::string called = argc > 0 ? argv[0] : "berth";
+  const std::string name = called.substr(called.rfind('/') + 1);
+  if (name == "nvidia-smi") words.insert(words.begin(), "smi");
+  if (name == "gpustat") words.insert(words.begin(), "gpustat");
+  return words;
+}
+}  // namespace
+
 }  // namespace berth
 
 int main(int argc, char** argv) {
@@ -46,8 +61,7 @@ int main(int argc, char** argv) {
   ::mallopt(M_TRIM_THRESHOLD, 64 << 20);
   try {
     berth::Context context;
-    const int code =
-        berth::run_command_line(context, std::vector<std::string>(argv + 1, argv + argc));
+    const int code = berth::run_command_line(context, berth::words_of(argc, argv));
     return berth::finish_output() || code != 0 ? code : berth::exit_code::failed;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "berth: bug: unexpected exception: %s\n", error.what());

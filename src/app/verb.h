@@ -46,6 +46,9 @@ class Verb {
   /// What a mistake in the options exits with.
   [[nodiscard]] virtual int usage_code() const { return exit_code::usage; }
   [[nodiscard]] virtual std::vector<OptionalValue> optional_values() const { return {}; }
+  /// Its words are another program's: none of them is looked at but --sim, --replay and --lang in
+  /// front; they arrive in `rest`.
+  [[nodiscard]] virtual bool takes_words_as_they_are() const { return false; }
   /// Takes a command line behind its options.
   [[nodiscard]] virtual bool takes_command() const { return false; }
 };
@@ -85,6 +88,8 @@ std::unique_ptr<Verb> make_logs();
 std::unique_ptr<Verb> make_stop();
 std::unique_ptr<Verb> make_wait();
 std::unique_ptr<Verb> make_setup();
+std::unique_ptr<Verb> make_smi();
+std::unique_ptr<Verb> make_gpustat();
 std::unique_ptr<Verb> make_demo();
 std::unique_ptr<Verb> make_scenarios();
 

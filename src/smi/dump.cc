@@ -161,6 +161,21 @@ bool looks_like_dump(std::string_view text) {
   return is_xml(text) || is_query(text) || is_capture(text);
 }
 
+std::vector<std::string_view> dumps_in(std::string_view text) {
+  if (!is_query(text)) return {text};
+  constexpr std::string_view banner = "==============NVSMI LOG";
+  std::vector<std::string_view> found;
+  std::size_t begin = 0;
+  while (begin != std::string_view::npos) {
+    // The banner at the beginning is this one's own.
+    const std::size_t own = text.find(banner, begin) + banner.size();
+    const std::size_t next = text.find(banner, own);
+    found.push_back(text.substr(begin, next == std::string_view::npos ? next : next - begin));
+    begin = next;
+  }
+  return found;
+}
+
 Result<Snapshot> snapshot_from_dump(std::string_view text, std::string_view phase) {
   if (is_capture(text)) {
     for (const std::string_view title : {"query (-q)", "query-xml (-q -x)", "(-q -x)", "(-q)"}) {
@@ -170,6 +185,7 @@ Result<Snapshot> snapshot_from_dump(std::string_view text, std::string_view phas
     return fail(ErrorCode::not_found,
                 trf("it has no nvidia-smi -q of the phase \"{}\"", printable(phase.substr(0, 64))));
   }
+  text = dumps_in(text).front();
   const Surface surface = is_xml(text) ? Surface::xml : Surface::text;
   const auto tree = surface == Surface::xml ? tree_from_xml(text) : tree_from_text(text);
   if (!tree) return std::unexpected(tree.error());

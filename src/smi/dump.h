@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "smi/tree.h"
@@ -14,6 +15,10 @@ namespace berth::smi {
 
 /// Whether the text is one of the three, from its beginning; cheap.
 [[nodiscard]] bool looks_like_dump(std::string_view text);
+
+/// The outputs of -q in a text, one for each round of `-q -l`; the whole text where it is XML or a
+/// capture.
+[[nodiscard]] std::vector<std::string_view> dumps_in(std::string_view text);
 
 /// `phase` names the part of a capture file: "idle", "load"; empty: the first that has a -q.
 /// not_found: a capture without that phase; invalid: no GPU in it, or too much of everything.

@@ -13,6 +13,10 @@ namespace berth::smi {
 
 namespace {
 
+// More than any machine has: what a hostile file makes stays small.
+constexpr std::size_t most_processes = 20'000;
+constexpr std::size_t most_devices = 4096;
+
 template <class T>
 Reading<T> reading_in(const Node* node, Format format) {
   return reading_of<T>(cell_in(node, format)).value_or(Reading<T>());
@@ -37,7 +41,7 @@ void add_mig(const Node& node, Surface surface, const Device& parent,
   device.kind = DeviceKind::nvidia_mig;
   device.parent = parent.id;
   device.mig = place_of(child_of(node, "gpuinstanceid"), child_of(node, "computeinstanceid"));
-  if (!device.mig) return;
+  if (!device.mig || devices.size() >= most_devices) return;
   device.id = DeviceId(fmt::format("{}/{}/{}", parent.id.text(), device.mig->gpu_instance,
                                    device.mig->compute_instance));
   device.index = parent.index;
@@ -84,6 +88,7 @@ Reading<std::vector<std::string>> command_of(const Node* name) {
 void add_process(const ProcessNodes& nodes, const Device& parent, Snapshot& snapshot) {
   const auto pid = small_number(nodes.pid);
   if (!pid || *pid == 0 || *pid > 0x7fffffff) return;
+  if (snapshot.gpu_processes.size() >= most_processes) return;
   GpuProcess process;
   process.pid = static_cast<pid_t>(*pid);
   process.mig = place_of(nodes.gpu_instance, nodes.compute_instance);

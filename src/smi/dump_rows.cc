@@ -29,6 +29,10 @@ void write_throttle(Device& device, std::uint64_t bit, const Cell& cell) {
     if (!mask.get()) mask = cell.why();
     return;
   }
+  // What is shown as "Not Active" could be active: the driver says N/A of what it does not know.
+  const auto supported = device.details.get<std::uint64_t>(Detail::throttle_supported);
+  device.details.set(Detail::throttle_supported,
+                     Reading<std::uint64_t>(supported.get().value_or(0) | bit));
   const std::uint64_t before = mask.get().value_or(0);
   mask = std::get<bool>(*cell.get()) ? before | bit : before;
 }
@@ -59,14 +63,14 @@ void read_below(const Node& node, const RowIndex& index, std::vector<std::string
       path.pop_back();
       continue;  // read by code of its own
     }
-    if (!child.children.empty()) {
-      read_below(child, index, path, device);
-    } else if (row != nullptr && row->section) {
+    if (!child.children.empty()) read_below(child, index, path, device);
+    if (row != nullptr && row->section && child.children.empty()) {
       if (const auto why = absent_from(child.value)) absent_below(index, *row, *why, device);
-    } else if (row != nullptr) {
+    } else if (row != nullptr && !row->section) {
+      // "HW Slowdown" has a value and lines below it.
       if (const auto cell = read_back(child.value, row->format)) write(device, *row, *cell);
     }
-    if (child.children.empty() && equals_ignoring_case(trimmed(child.value), "GPU is lost")) {
+    if (equals_ignoring_case(trimmed(child.value), "GPU is lost")) {
       device.lost = true;
     }
     path.pop_back();
@@ -152,6 +156,40 @@ void complete_errors(Device& device) {
   }
 }
 
+struct Capability {
+  std::string_view architecture;
+  std::string_view name;  // a part of the product's name; empty: all others of the architecture
+  ComputeCapability capability;
+};
+/// -q does not say it, but chip and product do (CUDA C++ programming guide, compute capabilities).
+constexpr auto capabilities = std::to_array<Capability>({
+    {"Pascal", "P100", {6, 0}},
+    {"Pascal", "", {6, 1}},
+    {"Volta", "", {7, 0}},
+    {"Turing", "", {7, 5}},
+    {"Ampere", "A100", {8, 0}},
+    {"Ampere", "A800", {8, 0}},
+    {"Ampere", "A30", {8, 0}},
+    {"Ampere", "", {8, 6}},
+    {"Ada Lovelace", "", {8, 9}},
+    {"Hopper", "", {9, 0}},
+    {"Blackwell", "B300", {10, 3}},
+    {"Blackwell", "B200", {10, 0}},
+    {"Blackwell", "B100", {10, 0}},
+    {"Blackwell", "GB10", {12, 1}},
+    {"Blackwell", "RTX", {12, 0}},
+});
+
+void complete_capability(Device& device) {
+  if (!device.architecture.get() || !device.name.get()) return;
+  for (const Capability& row : capabilities) {
+    if (*device.architecture.get() != row.architecture) continue;
+    if (device.name.get()->find(row.name) == std::string::npos) continue;
+    device.compute_capability = row.capability;
+    return;
+  }
+}
+
 }  // namespace
 
 std::string normalised(std::string_view name) {
@@ -166,7 +204,7 @@ std::string normalised(std::string_view name) {
 RowIndex::RowIndex(std::span<const Row> rows, Surface surface) : rows_(rows) {
   std::vector<std::string> path;
   for (const Row& row : rows) {
-    path.resize(static_cast<std::size_t>(row.depth));
+    path.resize(static_cast<std::size_t>(depth_on(row, surface)));
     path.push_back(normalised(surface == Surface::text ? row.label : row.tag));
     if (path.back().empty()) continue;
     by_path_.emplace(joined(path), &row);
@@ -218,6 +256,7 @@ void complete(Device& device) {
     device.power_draw = average.get() ? average : instant;
   }
   complete_errors(device);
+  complete_capability(device);
   if (device.details.cell(Detail::gsp_firmware).has_value()) {
     device.details.set(Detail::gsp_mode, Reading<bool>(true));
   }

@@ -40,6 +40,7 @@ struct Row {
   /// From this driver on it prints "Requested functionality has been deprecated".
   int deprecated = 9999;
   std::string_view topic;  // of -q -d; empty: its parent's
+  bool beside = false;     // stands below the row before it in text, beside it in XML
   bool sampled = false;    // the driver's samples, printed by -q -d alone
 
   [[nodiscard]] constexpr Row since(int major) const { return with(&Row::from, major); }
@@ -48,6 +49,7 @@ struct Row {
   [[nodiscard]] constexpr Row deprecated_from(int major) const {
     return with(&Row::deprecated, major);
   }
+  [[nodiscard]] constexpr Row beside_in_xml() const { return with(&Row::beside, true); }
   [[nodiscard]] constexpr Row sampled_only() const { return with(&Row::sampled, true); }
   [[nodiscard]] constexpr Row about(std::string_view what) const { return with(&Row::topic, what); }
 
@@ -64,6 +66,10 @@ struct Row {
 /// Of a MIG instance, inside Special::mig_devices.
 [[nodiscard]] std::span<const Row> mig_rows();
 
+/// How deep it stands on this surface.
+[[nodiscard]] constexpr int depth_on(const Row& row, Surface surface) {
+  return row.depth - (row.beside && surface == Surface::xml ? 1 : 0);
+}
 /// Whether this driver prints the row of this device.
 [[nodiscard]] bool applies(const Row& row, int driver, const Device& device);
 /// The row's field; null: the row has none.

@@ -119,9 +119,11 @@ constexpr auto state_rows = std::to_array<Row>({
     leaf(1, "SW Power Cap", "clocks_throttle_reason_sw_power_cap", "throttle_power_cap", active),
     leaf(1, "HW Slowdown", "clocks_throttle_reason_hw_slowdown", "throttle_hardware", active),
     leaf(2, "HW Thermal Slowdown", "clocks_throttle_reason_hw_thermal_slowdown",
-         "throttle_hardware_thermal", active),
+         "throttle_hardware_thermal", active)
+        .beside_in_xml(),
     leaf(2, "HW Power Brake Slowdown", "clocks_throttle_reason_hw_power_brake_slowdown",
-         "throttle_power_brake", active),
+         "throttle_power_brake", active)
+        .beside_in_xml(),
     leaf(1, "Sync Boost", "clocks_throttle_reason_sync_boost", "throttle_sync_boost", active),
     leaf(1, "SW Thermal Slowdown", "clocks_throttle_reason_sw_thermal_slowdown",
          "throttle_software_thermal", active),
@@ -134,9 +136,11 @@ constexpr auto state_rows = std::to_array<Row>({
     leaf(1, "SW Power Cap", "clocks_event_reason_sw_power_cap", "throttle_power_cap", active),
     leaf(1, "HW Slowdown", "clocks_event_reason_hw_slowdown", "throttle_hardware", active),
     leaf(2, "HW Thermal Slowdown", "clocks_event_reason_hw_thermal_slowdown",
-         "throttle_hardware_thermal", active),
+         "throttle_hardware_thermal", active)
+        .beside_in_xml(),
     leaf(2, "HW Power Brake Slowdown", "clocks_event_reason_hw_power_brake_slowdown",
-         "throttle_power_brake", active),
+         "throttle_power_brake", active)
+        .beside_in_xml(),
     leaf(1, "Sync Boost", "clocks_event_reason_sync_boost", "throttle_sync_boost", active),
     leaf(1, "SW Thermal Slowdown", "clocks_event_reason_sw_thermal_slowdown",
          "throttle_software_thermal", active),

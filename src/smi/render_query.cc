@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "smi/names.h"
+#include "smi/facts.h"
 #include "smi/smi.h"
 #include "smi/tree.h"
 

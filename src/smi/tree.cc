@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "smi/calendar.h"
+#include "smi/facts.h"
 #include "smi/layout.h"
-#include "smi/names.h"
 #include "snapshot/questions.h"
 
 namespace berth::smi {
@@ -41,6 +41,17 @@ constexpr auto topics = std::to_array<std::string_view>({"MEMORY",
 Node leaf(std::string_view name, std::string value) {
   return {std::string(name), std::move(value), {}, false};
 }
+
+/// Which of its parent's MIG instances it is, counted from 0.
+std::uint64_t mig_index(const Device& instance, const Snapshot& snapshot) {
+  std::uint64_t before = 0;
+  for (const Device& other : snapshot.devices) {
+    if (&other == &instance) break;
+    if (other.parent == instance.parent && other.kind == DeviceKind::nvidia_mig) ++before;
+  }
+  return before;
+}
+
 Node section(std::string_view name) { return {std::string(name), "", {}, true}; }
 
 /// Builds one device's tree row by row: `open_` is the way from the root to where rows go now.
@@ -51,11 +62,12 @@ class Builder {
 
   Node build(std::span<const Row> rows) {
     for (const Row& row : rows) {
-      if (row.depth > closed_below_) continue;  // its section is not printed
+      const int depth = depth_on(row, selection_.surface);
+      if (depth > closed_below_) continue;  // its section is not printed
       closed_below_ = everything;
-      if (row.depth == 0) topic_ = row.topic;
+      if (depth == 0) topic_ = row.topic;
       if (!wanted(row)) {
-        if (row.section) closed_below_ = row.depth;
+        if (row.section) closed_below_ = depth;
         continue;
       }
       add(row);
@@ -93,7 +105,7 @@ class Builder {
   }
 
   void add(const Row& row) {
-    Node& parent = parent_at(row.depth);
+    Node& parent = parent_at(depth_on(row, selection_.surface));
     if (row.special != Special::none) {
       add_special(row, parent);
     } else if (!row.section) {
@@ -241,7 +253,7 @@ class Builder {
     list.children.push_back(leaf("GPU instance ID", instance(process.mig, true)));
     list.children.push_back(leaf("Compute instance ID", instance(process.mig, false)));
     Node one = leaf("Process ID", std::to_string(process.pid));
-    one.children = {leaf("Type", std::string(letters_of(process.use))),
+    one.children = {leaf("Type", std::string(type_of(process))),
                     leaf("Name", process_name(process, snapshot_)),
                     leaf("Used GPU Memory", memory_of(process))};
     list.children.push_back(std::move(one));
@@ -251,7 +263,7 @@ class Builder {
     one.children = {leaf("gpu_instance_id", instance(process.mig, true)),
                     leaf("compute_instance_id", instance(process.mig, false)),
                     leaf("pid", std::to_string(process.pid)),
-                    leaf("type", std::string(letters_of(process.use))),
+                    leaf("type", std::string(type_of(process))),
                     leaf("process_name", process_name(process, snapshot_)),
                     leaf("used_memory", memory_of(process))};
     list.children.push_back(std::move(one));
@@ -319,7 +331,7 @@ std::vector<Node> heading(const Snapshot& snapshot, const Selection& selection,
   const std::string when = date_in_words(snapshot.taken, clockface.utc_offset);
   const std::string driver = snapshot.host.driver_version.get().value_or("N/A");
   const std::string cuda = snapshot.host.cuda_version_supported.get().value_or("N/A");
-  const std::string count = std::to_string(gpus_of(snapshot).size());
+  const std::string count = std::to_string(gpus(snapshot, {}).size());
   const bool renamed = selection.driver >= 610;
   if (text) {
     return {leaf("Timestamp", when), leaf(renamed ? "KMD Version" : "Driver Version", driver),

@@ -1,10 +1,13 @@
 #include "probe/replay/replay.h"
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "smi/dump.h"
 #include "snapshot/json.h"
 
 namespace berth {
@@ -17,12 +20,36 @@ constexpr std::size_t longest_recording = std::size_t{1} << 30;
 struct Spec {
   std::string file;
   std::size_t first = 1;
+  std::string phase;
 };
+
+/// "idle" in "FILE#idle", where no file has that name as a whole.
+bool names_phase(const std::string& spec, std::string_view tail) {
+  const bool word = !tail.empty() && tail.size() <= 16 &&
+                    tail.find_first_not_of("abcdefghijklmnopqrstuvwxyz") == std::string_view::npos;
+  std::error_code error;
+  return word && !std::filesystem::exists(spec, error);
+}
+
+/// What the vendor's tool printed, as snapshots, one per line.
+Result<std::string> lines_of_dump(const std::string& text, std::string_view phase) {
+  std::string lines;
+  for (const std::string_view one : smi::dumps_in(text)) {
+    auto snapshot = smi::snapshot_from_dump(one, phase);
+    if (!snapshot) return std::unexpected(std::move(snapshot).error());
+    lines += to_json(*snapshot, JsonLayout::compact) + "\n";
+  }
+  return lines;
+}
 
 Result<Spec> parse_spec(const std::string& spec) {
   const std::size_t hash = spec.rfind('#');
   if (hash == std::string::npos) return Spec{.file = spec};
-  const auto number = parse_unsigned(std::string_view(spec).substr(hash + 1));
+  const std::string_view tail = std::string_view(spec).substr(hash + 1);
+  const auto number = parse_unsigned(tail);
+  if (!number && names_phase(spec, tail)) {
+    return Spec{.file = spec.substr(0, hash), .phase = std::string(tail)};
+  }
   if (!number) return Spec{.file = spec};  // a '#' of the file's own name
   if (*number == 0) {
     return fail(ErrorCode::invalid, trf("{}: snapshots are counted from 1", spec));
@@ -43,7 +70,18 @@ void Recording::split_lines() {
   }
 }
 
-Result<Recording> Recording::parse(std::string text, std::string name, std::size_t first) {
+Result<Recording> Recording::parse(std::string text, std::string name, std::size_t first,
+                                   std::string_view phase) {
+  if (smi::looks_like_dump(text)) {
+    auto lines = lines_of_dump(text, phase);
+    if (!lines) {
+      return fail(ErrorCode::invalid, trf("cannot replay {}: {}", name, lines.error().message()));
+    }
+    text = std::move(*lines);
+  } else if (!phase.empty()) {
+    return fail(ErrorCode::invalid,
+                trf("{} is no capture file: it has no phase \"{}\"", name, phase));
+  }
   Recording recording(std::move(text), std::move(name), first - 1);
   recording.split_lines();
   if (recording.lines_.empty()) {
@@ -72,7 +110,7 @@ Result<Recording> Recording::open(const std::string& spec) {
   if (!text) {
     return fail(ErrorCode::invalid, trf("cannot replay {}: {}", spec, text.error().message()));
   }
-  return parse(std::move(*text), wanted->file, wanted->first);
+  return parse(std::move(*text), wanted->file, wanted->first, wanted->phase);
 }
 
 Result<Snapshot> Recording::at(std::size_t position) const {

@@ -1,6 +1,7 @@
 #pragma once
 // Replay: what another machine, or this one at another time, wrote down. A file holds one snapshot
-// (`berth status --json`) or a recording, one snapshot per line.
+// (`berth status --json`), a recording, one snapshot per line, or what the vendor's tool printed:
+// `nvidia-smi -q` (once, or again and again with -l), `-q -x`, or a capture file of its commands.
 
 #include <cstddef>
 #include <optional>
@@ -15,12 +16,13 @@ namespace berth {
 
 class Recording {
  public:
-  /// `spec` is FILE, or FILE#N for the N-th snapshot in it, counted from 1.
+  /// `spec` is FILE, FILE#N for the N-th snapshot in it, counted from 1, or FILE#idle, FILE#load
+  /// for that phase of a capture file.
   /// invalid: no such file, no such snapshot, or the first one wanted cannot be read.
   [[nodiscard]] static Result<Recording> open(const std::string& spec);
   /// The same from a text, for messages called `name`.
   [[nodiscard]] static Result<Recording> parse(std::string text, std::string name,
-                                               std::size_t first = 1);
+                                               std::size_t first = 1, std::string_view phase = {});
 
   /// How many snapshots there are, broken lines included.
   [[nodiscard]] std::size_t size() const { return lines_.size(); }

@@ -1,0 +1,55 @@
+#include "app/smi_session.h"
+
+#include <algorithm>
+
+#include "app/records.h"
+#include "app/verb.h"
+#include "base/text.h"
+#include "base/tr.h"
+
+namespace berth {
+
+Snapshot ContextSource::look(smi::Need need) {
+  static_cast<void>(need);
+  auto snapshot = context_.look_without_claims(Depth::everything);
+  if (!snapshot) {
+    Snapshot nothing;
+    nothing.problems.push_back({.source = "nvml",
+                                .device = std::nullopt,
+                                .code = "look_failed",
+                                .message = snapshot.error().message(),
+                                .remedy = {}});
+    return nothing;
+  }
+  // stdout is a format that has no place for it.
+  if (snapshot->simulated && !said_simulated_) {
+    complain(trf("SIMULATED: {}", printable(*snapshot->simulated)));
+    said_simulated_ = true;
+  }
+  return *std::move(snapshot);
+}
+
+smi::Clockface clockface_of(const Context& context) {
+  return {.utc_offset = context.out().utc_offset};
+}
+
+int again_and_again(Context& context, std::chrono::milliseconds every,
+                    std::optional<std::uint64_t> times,
+                    const std::function<bool(std::uint64_t)>& once) {
+  const InterruptNote interrupt;
+  Instant next = context.clock().now();
+  for (std::uint64_t tick = 0; InterruptNote::signal() == 0; ++tick) {
+    if (times && tick == *times) return exit_code::ok;
+    if (!once(tick)) return exit_code::ok;
+    if (times && tick + 1 == *times) return exit_code::ok;
+    next = std::max(next + every, context.clock().now());
+    // In short steps, so that Ctrl-C is not kept waiting by a long interval.
+    while (InterruptNote::signal() == 0 && context.clock().now() < next) {
+      context.clock().wait_until(
+          std::min(next, context.clock().now() + std::chrono::milliseconds(50)));
+    }
+  }
+  return 128 + InterruptNote::signal();
+}
+
+}  // namespace berth

@@ -1,0 +1,30 @@
+#pragma once
+// What `berth smi` and `berth gpustat` share: where looks come from, and going on until Ctrl-C.
+
+#include <functional>
+
+#include "app/context.h"
+#include "smi/smi.h"
+
+namespace berth {
+
+/// The machine, or what is simulated or replayed, as nvidia-smi's surfaces want it.
+class ContextSource final : public smi::Source {
+ public:
+  explicit ContextSource(Context& context) : context_(context) {}
+  Snapshot look(smi::Need need) override;
+
+ private:
+  Context& context_;
+  bool said_simulated_ = false;
+};
+
+[[nodiscard]] smi::Clockface clockface_of(const Context& context);
+
+/// Calls `once` (with 0, 1, 2, …) and again every `every`, until it returns false, Ctrl-C or, where
+/// `times` says so, often enough. 0, or 128 plus the signal's number.
+int again_and_again(Context& context, std::chrono::milliseconds every,
+                    std::optional<std::uint64_t> times,
+                    const std::function<bool(std::uint64_t)>& once);
+
+}  // namespace berth

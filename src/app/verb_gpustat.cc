@@ -1,0 +1,77 @@
+// `berth gpustat …`, and berth called by the name gpustat.
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+
+#include "app/smi_session.h"
+#include "app/verb.h"
+#include "smi/gpustat.h"
+#include "view/refresh.h"
+
+namespace berth {
+
+namespace {
+
+class GpustatVerb final : public Verb {
+ public:
+  void declare(CLI::App& app) override { app.allow_extras(); }
+  [[nodiscard]] bool takes_words_as_they_are() const override { return true; }
+
+  int run(Context& context, const std::vector<std::string>& words) override {
+    const smi::GpustatRequest request = smi::parse_gpustat(words);
+    if (request.said) return say(*request.said);
+    ContextSource source(context);
+    std::optional<std::string> before;
+    int code = exit_code::ok;
+    const auto once = [&](std::uint64_t) {
+      const Snapshot snapshot = source.look(smi::Need::readings);
+      if (const auto failure = smi::gpustat_failure(snapshot)) {
+        std::fputs(failure->c_str(), stderr);
+        code = exit_code::failed;
+        return false;
+      }
+      show(context, request, snapshot, before);
+      return finish_output();
+    };
+    if (!request.every) {
+      once(0);
+      return code;
+    }
+    static_cast<void>(again_and_again(context, *request.every, std::nullopt, once));
+    return code;
+  }
+
+ private:
+  static int say(const smi::Output& said) {
+    if (said.code == exit_code::ok) {
+      print(said.text);
+    } else {
+      std::fputs(said.text.c_str(), stderr);
+    }
+    return said.code;
+  }
+
+  static void show(Context& context, const smi::GpustatRequest& request, const Snapshot& snapshot,
+                   std::optional<std::string>& before) {
+    if (request.json) {
+      print(smi::render_gpustat_json(snapshot, request, clockface_of(context)));
+      return;
+    }
+    const bool colour = request.colour.value_or(context.out().colour);
+    const std::string text = smi::render_gpustat(snapshot, request, colour, clockface_of(context));
+    if (!request.every || !context.stdout_moves()) {
+      print(text);
+      return;
+    }
+    const std::string picture = fit_to_height(text, context.terminal_rows(), context.out());
+    print(redraw(picture, before));
+    before = picture;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_gpustat() { return std::make_unique<GpustatVerb>(); }
+
+}  // namespace berth

@@ -1,0 +1,79 @@
+// `berth smi …`, and berth called by the name nvidia-smi.
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+
+#include "app/smi_session.h"
+#include "app/verb.h"
+#include "base/text.h"
+
+namespace berth {
+
+namespace {
+
+/// Where -f sends the answers: a file, written from its start.
+class Answers {
+ public:
+  explicit Answers(const std::optional<std::string>& path) {
+    if (path) file_ = std::fopen(path->c_str(), "we");
+    to_file_ = path.has_value();
+  }
+  ~Answers() {
+    if (file_ != nullptr) static_cast<void>(std::fclose(file_));
+  }
+  Answers(const Answers&) = delete;
+  Answers& operator=(const Answers&) = delete;
+
+  [[nodiscard]] bool usable() const { return !to_file_ || file_ != nullptr; }
+  /// False: it did not arrive (a full disk, a closed pipe).
+  [[nodiscard]] bool write(std::string_view text) {
+    if (!to_file_) {
+      print(text);
+      return finish_output();
+    }
+    return std::fwrite(text.data(), 1, text.size(), file_) == text.size() &&
+           std::fflush(file_) == 0;
+  }
+
+ private:
+  std::FILE* file_ = nullptr;
+  bool to_file_ = false;
+};
+
+class SmiVerb final : public Verb {
+ public:
+  void declare(CLI::App& app) override { app.allow_extras(); }
+  [[nodiscard]] bool takes_words_as_they_are() const override { return true; }
+
+  int run(Context& context, const std::vector<std::string>& words) override {
+    const smi::Request request = smi::parse(words);
+    Answers answers(request.file);
+    if (!answers.usable()) {
+      print("Failed to open file " + printable(*request.file) + " for writing\n");
+      return exit_code::usage;
+    }
+    ContextSource source(context);
+    int code = exit_code::ok;
+    bool arrived = true;
+    const auto once = [&](std::uint64_t tick) {
+      const smi::Output output = smi::answer(request, source, clockface_of(context), tick);
+      arrived = answers.write(output.text);
+      code = output.code;
+      return arrived;
+    };
+    if (!request.every || request.what == smi::Request::What::text) {
+      once(0);
+      return arrived ? code : exit_code::failed;
+    }
+    const int ended = again_and_again(context, *request.every, request.times, once);
+    if (!arrived) return exit_code::failed;
+    return ended != exit_code::ok ? ended : code;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_smi() { return std::make_unique<SmiVerb>(); }
+
+}  // namespace berth

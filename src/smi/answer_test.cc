@@ -1,0 +1,182 @@
+// Lists, topology, versions, failures: what the smaller surfaces say.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "smi/example_cards.h"
+#include "smi/smi.h"
+
+namespace berth::smi {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class Fixed final : public Source {
+ public:
+  explicit Fixed(Snapshot snapshot) : snapshot_(std::move(snapshot)) {}
+  Snapshot look(Need) override { return snapshot_; }
+
+ private:
+  Snapshot snapshot_;
+};
+
+Output of(Snapshot snapshot, const std::vector<std::string>& words) {
+  Fixed source(std::move(snapshot));
+  return run(words, source);
+}
+
+Snapshot two_cards() {
+  Snapshot host = example::workstation();
+  Device second =
+      example::card("GPU-11111111-0000-0000-0000-000000000000", "NVIDIA L40S", "00000000:81:00.0");
+  second.index = 1;
+  second.serial = std::string("1320000000001");
+  host.devices.push_back(second);
+  return host;
+}
+
+Snapshot without_driver(std::string code) {
+  Snapshot host;
+  host.problems.push_back({.source = "nvml",
+                           .device = std::nullopt,
+                           .code = std::move(code),
+                           .message = "what the library said",
+                           .remedy = {}});
+  return host;
+}
+
+TEST(SmiList, NamesCardsAndTheirInstances) {
+  EXPECT_EQ(of(example::divided_card(), {"-L"}).text,
+            "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-0)\n"
+            "  MIG 3g.40gb     Device  0: (UUID: MIG-00000002)\n"
+            "  MIG 1g.10gb     Device  1: (UUID: MIG-000000010)\n");
+}
+
+TEST(SmiVersion, IsSaidAsTheDriversGenerationSaysIt) {
+  EXPECT_EQ(of(example::workstation(), {"--version"}).text,
+            "NVIDIA-SMI version  : 595.71.05\n"
+            "NVML version        : 595.71\n"
+            "DRIVER version      : 595.71.05\n"
+            "CUDA Version        : 13.2\n");
+  Snapshot host = example::workstation();
+  host.host.driver_version = std::string("610.57.04");
+  EXPECT_THAT(of(host, {"--version"}).text,
+              EndsWith("DRIVER version      : Deprecated, see \"KMD version\" instead\n"
+                       "CUDA version        : Deprecated, see \"CUDA UMD version\" instead\n"
+                       "KMD version         : 610.57.04\n"
+                       "CUDA UMD version    : 13.2\n"));
+}
+
+TEST(SmiChoice, TakesIndexUuidAddressAndSerial) {
+  for (const char* name : {"1", "GPU-11111111-0000-0000-0000-000000000000", "00000000:81:00.0",
+                           "0000:81:00.0", "81:00.0", "1320000000001"}) {
+    EXPECT_EQ(of(two_cards(), {"-L", "-i", name}).text,
+              "GPU 1: NVIDIA L40S (UUID: GPU-11111111-0000-0000-0000-000000000000)\n")
+        << name;
+  }
+  const Output both = of(two_cards(), {"-L", "-i", "1,0"});
+  EXPECT_THAT(both.text, StartsWith("GPU 0:"));
+}
+
+TEST(SmiChoice, ADeviceThatIsNotThereExitsWithSix) {
+  const Output output = of(two_cards(), {"-i", "0,7"});
+  EXPECT_EQ(output.text, "No devices were found\n");
+  EXPECT_EQ(output.code, 6);
+  EXPECT_EQ(of({}, {"-L"}).code, 6);
+}
+
+TEST(SmiFailure, EachHasItsWordsAndItsCode) {
+  EXPECT_EQ(of(without_driver("library_not_found"), {}).code, 12);
+  EXPECT_THAT(of(without_driver("library_not_found"), {}).text,
+              StartsWith("NVIDIA-SMI couldn't find libnvidia-ml.so library in your system."));
+  EXPECT_EQ(of(without_driver("driver_not_loaded"), {}).code, 9);
+  EXPECT_THAT(of(without_driver("driver_not_loaded"), {"-L"}).text,
+              StartsWith("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA "
+                         "driver."));
+  EXPECT_EQ(of(without_driver("version_mismatch"), {}).code, 18);
+  EXPECT_EQ(of(without_driver("timeout"), {}).code, 255);
+}
+
+TEST(SmiFailure, ALostCardExitsWithFifteenAndTheOthersAreShown) {
+  Snapshot host = two_cards();
+  host.devices[0].lost = true;
+  const Output output = of(host, {});
+  EXPECT_EQ(output.code, 15);
+  EXPECT_THAT(output.text, HasSubstr("NVIDIA L40S"));
+  EXPECT_EQ(of(host, {"-i", "1"}).code, 0);
+  EXPECT_THAT(of(host, {"-L"}).text,
+              StartsWith("Unable to determine the device handle for GPU0: 0000:0C:00.0: GPU is "
+                         "lost."));
+}
+
+TEST(SmiTopology, OfOneCardIsAsTheDriverPrintsIt) {
+  EXPECT_THAT(of(example::workstation(), {"topo", "-m"}).text,
+              StartsWith("\t\x1b[4mGPU0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\x1b[0m\n"
+                         "GPU0\t X \t0-23\t0\t\tN/A\n\nLegend:\n"));
+}
+
+std::string relation_of(const std::string& path_a, const std::string& path_b,
+                        std::uint64_t node_b = 0) {
+  Snapshot host = two_cards();
+  const auto put = [](Device& device, const std::string& path) {
+    if (!path.empty()) device.details.set(Detail::pci_path, Reading<std::string>(path));
+  };
+  put(host.devices[0], path_a);
+  put(host.devices[1], path_b);
+  host.devices[1].numa_node = node_b;
+  const std::string text = of(host, {"topo", "-m"}).text;
+  const std::size_t row = text.find("\nGPU0\t X \t") + std::string_view("\nGPU0\t X \t").size();
+  return text.substr(row, text.find('\t', row) - row);
+}
+
+TEST(SmiTopology, FollowsTheBridgesBetweenTwoCards) {
+  const std::string root = "pci0000:00/0000:00:01.0";
+  EXPECT_EQ(relation_of(root + "/0000:0b:00.0/0000:0c:00.0/0000:0d:00.0",
+                        root + "/0000:0b:00.0/0000:0c:08.0/0000:0e:00.0"),
+            "PIX");
+  EXPECT_EQ(relation_of(root + "/0000:0b:00.0/0000:0c:00.0/0000:0d:00.0/0000:0e:00.0/0000:0f:00.0",
+                        root + "/0000:0b:00.0/0000:0c:08.0/0000:10:00.0"),
+            "PXB");
+  EXPECT_EQ(relation_of(root + "/0000:01:00.0", "pci0000:00/0000:00:03.0/0000:02:00.0"), "PHB");
+  EXPECT_EQ(relation_of(root + "/0000:01:00.0", "pci0000:40/0000:40:01.0/0000:41:00.0"), "NODE");
+  EXPECT_EQ(relation_of(root + "/0000:01:00.0", "pci0000:80/0000:80:01.0/0000:81:00.0", 1), "SYS");
+}
+
+TEST(SmiTopology, SaysWhereItDoesNotKnow) {
+  EXPECT_EQ(relation_of("", ""), "N/A");
+  EXPECT_THAT(of(two_cards(), {"topo", "-m"}).text, HasSubstr("N/A  = Not known to berth"));
+}
+
+Snapshot linked(std::vector<NvLink> links) {
+  Snapshot host = two_cards();
+  host.devices[0].lists.nvlinks = std::move(links);
+  return host;
+}
+
+TEST(SmiTopology, CountsTheLinksBetweenTwoCards) {
+  const NvLink to_other{
+      .number = 0, .active = true, .speed = {}, .remote = std::string("00000000:81:00.0")};
+  EXPECT_THAT(of(linked({to_other, to_other}), {"topo", "-m"}).text,
+              HasSubstr("\nGPU0\t X \tNV2\t"));
+}
+
+TEST(SmiNvlink, ShowsEachLink) {
+  const std::string head =
+      "GPU 0: NVIDIA GeForce RTX 2080 SUPER (UUID: GPU-00000000-0000-0000-0000-000000000000)\n";
+  const NvLink up{.number = 0, .active = true, .speed = BytesPerSecond{26'562'000'000}};
+  const NvLink down{.number = 1, .active = false};
+  EXPECT_EQ(of(linked({up, down}), {"nvlink", "-s", "-i", "0"}).text,
+            head + "\t Link 0: 26.562 GB/s\n\t Link 1: <inactive>\n");
+  EXPECT_EQ(of(linked({down}), {"nvlink", "-s", "-i", "0"}).text,
+            head + "NVML: Unable to retrieve Nvlink information as all links are inActive\n");
+  EXPECT_EQ(of(linked({}), {"nvlink", "-s", "-i", "0"}).text,
+            head + "Device does not have or support Nvlink\n");
+  EXPECT_EQ(of(two_cards(), {"nvlink", "-s"}).code, 3);
+  EXPECT_THAT(of(example::divided_card(), {"nvlink", "-s"}).text,
+              EndsWith("Nvlink queries are not supported for Devices in MIG mode\n"));
+}
+
+}  // namespace
+}  // namespace berth::smi

@@ -1,0 +1,134 @@
+#include "smi/csv.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "base/text.h"
+#include "smi/calendar.h"
+#include "smi/facts.h"
+
+namespace berth::smi {
+
+namespace {
+
+constexpr int bad_argument = 2;
+
+/// How a field that only berth has is written.
+Format format_for(Unit unit) {
+  switch (unit) {
+    case Unit::none:
+    case Unit::count:
+    case Unit::bits:
+    case Unit::milliseconds:
+    case Unit::millijoules:
+    case Unit::bytes_per_second:
+      return Format::number;
+    case Unit::bytes:
+      return Format::memory;
+    case Unit::percent:
+      return Format::percent;
+    case Unit::celsius:
+      return Format::celsius;
+    case Unit::milliwatts:
+      return Format::watts;
+    case Unit::megahertz:
+      return Format::megahertz;
+    case Unit::microseconds:
+      return Format::microseconds;
+    case Unit::seconds:
+      return Format::seconds;
+    case Unit::millivolts:
+      return Format::millivolts;
+  }
+  return Format::text;
+}
+
+std::string cell_text(const GpuColumn& column, const Device& device, const Snapshot& snapshot,
+                      Surface surface, Clockface clockface) {
+  const CsvField& written = column.column;
+  if (generation_of(snapshot) >= written.deprecated || column.field == nullptr) {
+    return "[Requested functionality has been deprecated]";
+  }
+  const Cell cell = column.field->read(device, snapshot);
+  if (cell.get()) {
+    if (written.name == "timestamp") {
+      return date_with_milliseconds(snapshot.taken.unix_ms, clockface.utc_offset);
+    }
+    return printable(shown(*cell.get(), written.format, surface));
+  }
+  const bool nothing = cell.why() == Absent::unsupported || cell.why() == Absent::not_sampled;
+  if (nothing && written.absent) return std::string(*written.absent);
+  return shown_absent(cell.why(), device.lost, surface);
+}
+
+Output render_gpu_csv(const Snapshot& snapshot, const Request& request, Clockface clockface) {
+  std::vector<GpuColumn> columns;
+  std::vector<std::string> names;
+  for (const std::string& name : request.fields) {
+    const auto column = find_gpu_column(name);
+    if (!column) return unknown_field(name);
+    names.push_back(csv_heading(column->column.name, unit_of(column->column.format)));
+    columns.push_back(*column);
+  }
+  const Surface surface = request.units ? Surface::csv : Surface::csv_without_units;
+  std::string text = request.header ? csv_line(names) : "";
+  for (const Device* device : gpus(snapshot, request.devices)) {
+    std::vector<std::string> cells;
+    for (const GpuColumn& column : columns) {
+      cells.push_back(cell_text(column, *device, snapshot, surface, clockface));
+    }
+    text += csv_line(cells);
+  }
+  return {.text = std::move(text)};
+}
+
+}  // namespace
+
+std::string csv_heading(std::string_view name, std::string_view unit) {
+  return unit.empty() ? std::string(name) : fmt::format("{} [{}]", name, unit);
+}
+
+std::string csv_line(const std::vector<std::string>& cells) {
+  std::string line;
+  for (std::size_t i = 0; i < cells.size(); ++i) line += (i > 0 ? ", " : "") + cells[i];
+  return line + "\n";
+}
+
+Output unknown_field(std::string_view name) {
+  std::string text =
+      fmt::format("Field \"{}\" is not a valid field to query.\n\n", printable(name));
+  if (const auto mistake = typographic_mistake(name)) {
+    text += fmt::format("\"{}\" was typed as \"{}\"; did you mean {}?\n", printable(name),
+                        printable(mistake->found), printable(mistake->corrected));
+  }
+  return {.text = std::move(text), .code = bad_argument};
+}
+
+std::optional<GpuColumn> find_gpu_column(std::string_view name) {
+  for (const CsvField& column : csv_rows::gpu_fields) {
+    const bool throttle = name.starts_with("clocks_throttle_reasons.") &&
+                          column.name.starts_with("clocks_event_reasons.") &&
+                          name.substr(name.find('.')) == column.name.substr(column.name.find('.'));
+    if (column.name == name || (!column.alias.empty() && column.alias == name) || throttle) {
+      return GpuColumn{column, find_field(column.name)};
+    }
+  }
+  const Field* field = find_field(name);
+  if (field == nullptr) return std::nullopt;
+  // An alias of a column that nvidia-smi has ("clocks.current.gr"), or berth's own.
+  if (!field->smi.empty() && field->smi != name) {
+    if (auto known = find_gpu_column(field->smi)) return known;
+  }
+  return GpuColumn{smi::field(field->key == name ? field->key : name, format_for(field->unit)),
+                   field};
+}
+
+Output render_csv(const Snapshot& snapshot, const Request& request, Clockface clockface) {
+  return request.what == Request::What::query_gpu ? render_gpu_csv(snapshot, request, clockface)
+                                                  : render_list_csv(snapshot, request, clockface);
+}
+
+}  // namespace berth::smi

@@ -1,0 +1,262 @@
+#include "smi/dump.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "snapshot/questions.h"
+
+namespace berth::smi {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+Snapshot read(std::string_view text, std::string_view phase = {}) {
+  auto snapshot = snapshot_from_dump(text, phase);
+  EXPECT_TRUE(snapshot.has_value()) << snapshot.error().message();
+  return snapshot ? *snapshot : Snapshot{};
+}
+
+/// Two GPUs of driver 550 in text, SIMULATED: made up for these tests.
+constexpr std::string_view two_gpus = R"(
+==============NVSMI LOG==============
+
+Timestamp                                 : Wed Feb 28 14:27:35 2024
+Driver Version                            : 550.54.14
+CUDA Version                              : 12.4
+
+Attached GPUs                             : 2
+GPU 00000000:01:00.0
+    Product Name                          : NVIDIA Test V100
+    Product Architecture                  : Volta
+    GPU UUID                              : GPU-aaaa
+    A Line Of The Future                  : 7 parsecs
+    Clocks Event Reasons
+        Idle                              : Not Active
+        SW Power Cap                      : Active
+        HW Slowdown                       : Active
+            HW Thermal Slowdown           : Active
+    FB Memory Usage
+        Total                             : 16384 MiB
+        Used                              : 100 MiB
+    ECC Errors
+        Volatile
+            Single Bit
+                Device Memory             : 3
+                Total                     : 4
+            Double Bit
+                Total                     : 1
+    Remapped Rows                         : N/A
+    Temperature
+        GPU Current Temp                  : 37 C
+    GPU Power Readings
+        Power Draw                        : 44.50 W
+        Current Power Limit               : 300.00 W
+    Processes
+        GPU instance ID                   : N/A
+        Compute instance ID               : N/A
+        Process ID                        : 1696
+            Type                          : G
+            Name                          : /usr/bin/gnome-shell
+            Used GPU Memory               : 176 MiB
+        GPU instance ID                   : N/A
+        Compute instance ID               : N/A
+        Process ID                        : 5267
+            Type                          : C
+            Name                          : python
+            Used GPU Memory               : N/A
+
+GPU 00000000:02:00.0
+    Product Name                          : NVIDIA Test V100
+    GPU UUID                              : GPU-bbbb
+    FB Memory Usage
+        Total                             : GPU is lost
+    Processes
+        Process ID                        : 7000
+            Type                          : C
+            Name                          : ./after_the_lost_one
+            Used GPU Memory               : 8 MiB
+
+)";
+
+TEST(DumpText, LinesBecomeReadingsOfTheirType) {
+  const Snapshot host = read(two_gpus);
+  ASSERT_THAT(host.devices, SizeIs(2));
+  const Device& gpu = host.devices[0];
+  EXPECT_EQ(gpu.id, DeviceId("GPU-aaaa"));
+  EXPECT_EQ(gpu.pci_address, Reading<std::string>("00000000:01:00.0"));
+  EXPECT_EQ(gpu.memory_total, Reading<Bytes>(Bytes{16384ULL << 20}));
+  EXPECT_EQ(gpu.temperature, Reading<Celsius>(Celsius{37}));
+  EXPECT_EQ(gpu.power_draw, Reading<Milliwatts>(Milliwatts{44'500}));
+  EXPECT_EQ(gpu.power_limit, Reading<Milliwatts>(Milliwatts{300'000}));
+  EXPECT_EQ(gpu.ecc_corrected, Reading<std::uint64_t>(4));
+  EXPECT_EQ(gpu.ecc_uncorrected, Reading<std::uint64_t>(1));
+  EXPECT_EQ(gpu.details.get<std::uint64_t>(Detail::ecc_corrected_volatile_dram),
+            Reading<std::uint64_t>(3));
+  EXPECT_EQ(gpu.throttle_reasons, Reading<std::uint64_t>(0x4c));
+  EXPECT_EQ(gpu.details.get<std::uint64_t>(Detail::throttle_supported),
+            Reading<std::uint64_t>(0x4d));
+  EXPECT_EQ(gpu.details.cell(Detail::remap_banks_max), Cell(Absent::unsupported));
+  EXPECT_EQ(gpu.memory_free, Reading<Bytes>(Absent::not_sampled)) << "nobody said";
+  EXPECT_EQ(host.host.driver_version, Reading<std::string>("550.54.14"));
+  EXPECT_EQ(host.taken, WallTime{1'709'130'455'000});
+}
+
+TEST(DumpText, LostGpuHidesNeitherTheNextNorItsProcesses) {
+  const Snapshot host = read(two_gpus);
+  EXPECT_FALSE(host.devices[0].lost);
+  EXPECT_TRUE(host.devices[1].lost);
+  EXPECT_EQ(host.devices[1].memory_total, Reading<Bytes>(Absent::failed));
+  EXPECT_THAT(processes_on(host.devices[0].id, host), SizeIs(2));
+  ASSERT_THAT(processes_on(host.devices[1].id, host), SizeIs(1));
+  EXPECT_EQ(host.gpu_processes[0].use, GpuUse::graphics);
+  EXPECT_EQ(host.gpu_processes[1].memory, Reading<Bytes>(Absent::unsupported));
+  EXPECT_EQ(find_process(7000, host)->command,
+            Reading<std::vector<std::string>>({"./after_the_lost_one"}));
+  ASSERT_THAT(host.problems, SizeIs(1));
+  EXPECT_EQ(host.problems[0].code, "device_lost");
+}
+
+/// Driver 530 in XML, with names that later drivers changed; SIMULATED.
+constexpr std::string_view xml_530 = R"(<?xml version="1.0" ?>
+<!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v12.dtd">
+<nvidia_smi_log>
+	<timestamp>Mon Aug  7 11:10:06 2023</timestamp>
+	<driver_version>530.30.02</driver_version>
+	<cuda_version>12.1</cuda_version>
+	<attached_gpus>1</attached_gpus>
+	<gpu id="00000000:84:00.0">
+		<product_name>Test &amp; Sons</product_name>
+		<uuid>GPU-cccc</uuid>
+		<mig_mode><current_mig>Enabled</current_mig><pending_mig>Enabled</pending_mig></mig_mode>
+		<mig_devices>
+			<mig_device>
+				<index>0</index>
+				<gpu_instance_id>2</gpu_instance_id>
+				<compute_instance_id>0</compute_instance_id>
+				<device_attributes><shared>
+					<multiprocessor_count>42</multiprocessor_count>
+				</shared></device_attributes>
+				<fb_memory_usage><total>20096 MiB</total><used>17 MiB</used></fb_memory_usage>
+			</mig_device>
+		</mig_devices>
+		<clocks_throttle_reasons>
+			<clocks_throttle_reason_gpu_idle>Active</clocks_throttle_reason_gpu_idle>
+		</clocks_throttle_reasons>
+		<power_readings>
+			<power_state>P8</power_state>
+			<power_draw>23.10 W</power_draw>
+			<power_limit>450.00 W</power_limit>
+			<enforced_power_limit>440.00 W</enforced_power_limit>
+		</power_readings>
+		<retired_pages>
+			<double_bit_retirement>
+				<retired_count>1</retired_count>
+				<retired_pagelist><retired_page>
+					<retired_page_address>0x000000000005c4cf</retired_page_address>
+				</retired_page></retired_pagelist>
+			</double_bit_retirement>
+		</retired_pages>
+		<supported_clocks>
+			<supported_mem_clock><value>405 MHz</value>
+				<supported_graphics_clock>645 MHz</supported_graphics_clock>
+			</supported_mem_clock>
+		</supported_clocks>
+		<processes>
+			<process_info>
+				<gpu_instance_id>2</gpu_instance_id>
+				<compute_instance_id>0</compute_instance_id>
+				<pid>77</pid><type>C</type>
+				<process_name>python &lt;train&gt;</process_name>
+				<used_memory>9 MiB</used_memory>
+			</process_info>
+		</processes>
+	</gpu>
+</nvidia_smi_log>
+)";
+
+TEST(DumpXml, OldNamesAreTheSameReadings) {
+  const Snapshot host = read(xml_530);
+  const Device& gpu = host.devices.at(0);
+  EXPECT_EQ(gpu.name, Reading<std::string>("Test & Sons"));
+  EXPECT_EQ(gpu.power_draw, Reading<Milliwatts>(Milliwatts{23'100}));
+  EXPECT_EQ(gpu.power_limit, Reading<Milliwatts>(Milliwatts{440'000}));
+  EXPECT_EQ(gpu.details.get<Milliwatts>(Detail::power_limit_requested),
+            Reading<Milliwatts>(Milliwatts{450'000}));
+  EXPECT_EQ(gpu.throttle_reasons, Reading<std::uint64_t>(1));
+}
+
+TEST(DumpXml, ListsAndInstancesAreRead) {
+  const Snapshot host = read(xml_530);
+  ASSERT_THAT(host.devices, SizeIs(2));
+  const Device& gpu = host.devices[0];
+  const Device& instance = host.devices[1];
+  EXPECT_EQ(instance.kind, DeviceKind::nvidia_mig);
+  EXPECT_EQ(instance.parent, gpu.id);
+  EXPECT_EQ(instance.multiprocessors, Reading<std::uint64_t>(42));
+  EXPECT_EQ(instance.memory_total, Reading<Bytes>(Bytes{20096ULL << 20}));
+  ASSERT_THAT(host.gpu_processes, SizeIs(1));
+  EXPECT_EQ(host.gpu_processes[0].device, instance.id);
+  EXPECT_EQ(host.processes.at(0).command, Reading<std::vector<std::string>>({"python <train>"}));
+  ASSERT_THAT(gpu.lists.retired_pages.get().value(), SizeIs(1));
+  EXPECT_EQ(gpu.lists.retired_pages.get()->at(0).address, 0x5c4cfU);
+  EXPECT_THAT(gpu.lists.supported_clocks.get().value(),
+              ElementsAre(SupportedClocks{Megahertz{405}, {Megahertz{645}}}));
+}
+
+TEST(DumpXml, BrokenFilesSayWhatIsWrong) {
+  const auto mistake = [](std::string_view text) {
+    const auto snapshot = snapshot_from_dump(text, {});
+    return snapshot ? std::string("none") : snapshot.error().message();
+  };
+  EXPECT_THAT(mistake("<?xml version=\"1.0\"?><nvidia_smi_log><gpu>"), HasSubstr("<gpu>"));
+  EXPECT_THAT(mistake("<nvidia_smi_log></gpu>"), HasSubstr("not open"));
+  EXPECT_THAT(mistake("<nvidia_smi_log></nvidia_smi_log>"), HasSubstr("no GPU"));
+  std::string deep = "<nvidia_smi_log>";
+  for (int i = 0; i < 100; ++i) deep += "<a>";
+  EXPECT_THAT(mistake(deep), HasSubstr("deeply"));
+}
+
+TEST(Dump, MaskedUuidsDoNotMakeTwoGpusOne) {
+  std::string text(two_gpus);
+  text.replace(text.find("GPU-bbbb"), 8, "GPU-aaaa");
+  const Snapshot host = read(text);
+  EXPECT_NE(host.devices[0].id, host.devices[1].id);
+  EXPECT_THAT(processes_on(host.devices[1].id, host), SizeIs(1));
+}
+
+TEST(Dump, RoundsOfALoopAreOneSnapshotEach) {
+  const std::string twice = std::string(two_gpus) + std::string(two_gpus);
+  EXPECT_THAT(dumps_in(twice), SizeIs(2));
+  EXPECT_THAT(dumps_in(two_gpus), SizeIs(1));
+  EXPECT_THAT(dumps_in(xml_530), SizeIs(1));
+  EXPECT_THAT(read(twice).devices, SizeIs(2));
+}
+
+TEST(Capture, PhaseChoosesTheQuery) {
+  const std::string rule(80, '#');
+  std::string busy(two_gpus);
+  busy.replace(busy.find("37 C"), 4, "90 C");
+  const std::string capture = rule + "\n# a collector\n" + rule + "\n" + rule +
+                              "\n# idle :: query (-q)\n# $ nvidia-smi -q\n" + rule +
+                              std::string(two_gpus) + rule +
+                              "\n# load :: query (-q)\n# $ nvidia-smi -q\n" + rule + busy;
+  EXPECT_TRUE(looks_like_dump(capture));
+  EXPECT_EQ(read(capture, "idle").devices.at(0).temperature, Reading<Celsius>(Celsius{37}));
+  EXPECT_EQ(read(capture, "load").devices.at(0).temperature, Reading<Celsius>(Celsius{90}));
+  EXPECT_EQ(read(capture).devices.at(0).temperature, Reading<Celsius>(Celsius{37}));
+  EXPECT_EQ(snapshot_from_dump(capture, "boot").error().code(), ErrorCode::not_found);
+}
+
+TEST(Dump, JsonAndOtherTextsAreNone) {
+  EXPECT_FALSE(looks_like_dump("{\"berth_snapshot\": 1}"));
+  EXPECT_FALSE(looks_like_dump(""));
+  EXPECT_FALSE(looks_like_dump("hello"));
+  EXPECT_TRUE(looks_like_dump(two_gpus));
+  EXPECT_TRUE(looks_like_dump(xml_530));
+}
+
+}  // namespace
+}  // namespace berth::smi

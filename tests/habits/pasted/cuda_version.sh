@@ -1,0 +1,1 @@
+nvidia-smi | grep -oP 'CUDA Version: \K[0-9.]+'

@@ -1,0 +1,1 @@
+gpustat -cup -i 1

@@ -1,0 +1,1 @@
+nvidia-smi | grep 'python' | awk '{ print $5 }'

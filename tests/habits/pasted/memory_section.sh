@@ -1,0 +1,1 @@
+nvidia-smi -q -d MEMORY | grep -A 4 "FB Memory Usage"

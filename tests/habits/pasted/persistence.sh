@@ -1,0 +1,1 @@
+nvidia-smi -pm 1 && nvidia-smi -pl 250

@@ -1,0 +1,1 @@
+nvidia-smi --query-compute-apps=pid,used_memory --format=csv,noheader

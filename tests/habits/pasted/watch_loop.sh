@@ -1,0 +1,4 @@
+while true; do
+    nvidia-smi | sed -n '/MiB \//p'
+    sleep 0.3
+done
