@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/lock.h"
 #include "base/text.h"
+#include "record/record_lines.h"
 #include "record/record_writer.h"
 
 namespace berth {
@@ -90,13 +91,6 @@ void settle_state(RunRecord& run) {
   // The record may be on a read-only disk: then it reads as "end unknown" all the same.
   (void)write_file_atomically(path_in(run, record_file::end), end_to_json(end), 0600);
   run.end = std::move(end);
-}
-
-/// Whole lines of a text; what follows the last line break was torn by a crash.
-std::vector<std::string_view> whole_lines(std::string_view text) {
-  const std::size_t last = text.rfind('\n');
-  if (last == std::string_view::npos) return {};
-  return split(text.substr(0, last), '\n');
 }
 
 Error no_such_run(std::string_view name, const std::string& runs) {
@@ -229,49 +223,19 @@ Result<RunRecord> load_run(const std::string& state_directory, std::string_view 
 std::vector<Mark> marks_of(const RunRecord& run) {
   const auto text = read_file(path_in(run, record_file::marks), 64 << 20);
   if (!text) return {};
-  // A line without a time is dated by the first sample that saw the file as long as that.
-  std::vector<std::pair<std::uint64_t, WallTime>> seen;
+  std::vector<MarksSeen> seen;
   (void)for_each_sample(
-      run, [&](const Sample& sample) { seen.emplace_back(sample.marks_bytes, sample.at); });
+      run, [&](const Sample& sample) { seen.push_back({sample.marks_bytes, sample.at}); });
   const WallTime after_all = run.end        ? run.end->at
                              : seen.empty() ? run.manifest.started
-                                            : seen.back().second;
-  std::vector<Mark> marks;
-  std::uint64_t offset = 0;
-  for (const std::string_view line : whole_lines(*text)) {
-    offset += line.size() + 1;
-    if (trimmed(line).empty()) continue;
-    if (line.starts_with('@')) {
-      const std::size_t space = line.find(' ');
-      const auto at = parse_signed(line.substr(1, space == line.npos ? space : space - 1));
-      if (at && space != line.npos) {
-        marks.push_back({.at = {*at}, .text = std::string(line.substr(space + 1))});
-        continue;
-      }
-    }
-    const auto first = std::find_if(seen.begin(), seen.end(),
-                                    [&](const auto& one) { return one.first >= offset; });
-    marks.push_back({.at = first == seen.end() ? after_all : first->second,
-                     .exact = false,
-                     .text = std::string(line)});
-  }
-  return marks;
+                                            : seen.back().at;
+  return parse_marks(*text, seen, after_all);
 }
 
 std::vector<RunEvent> events_of(const RunRecord& run) {
   const auto text = read_file(path_in(run, record_file::events), 16 << 20);
   if (!text) return {};
-  std::vector<RunEvent> events;
-  for (const std::string_view line : whole_lines(*text)) {
-    const std::size_t first = line.find(' ');
-    const std::size_t second = first == line.npos ? first : line.find(' ', first + 1);
-    const auto at = parse_signed(line.substr(0, first));
-    if (!at || second == line.npos) continue;
-    events.push_back({.at = {*at},
-                      .kind = std::string(line.substr(first + 1, second - first - 1)),
-                      .text = std::string(line.substr(second + 1))});
-  }
-  return events;
+  return parse_events(*text);
 }
 
 Result<void> for_each_sample(const RunRecord& run, const std::function<void(const Sample&)>& each) {

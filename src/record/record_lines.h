@@ -1,0 +1,26 @@
+#pragma once
+// The record's files of lines, as text: the job itself appends to one of them. Pure.
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "record/run_record.h"
+
+namespace berth {
+
+/// How long a sampler saw the marks file be, and when.
+struct MarksSeen {
+  std::uint64_t bytes = 0;
+  WallTime at;
+};
+
+/// A line without a time is dated by the first of `seen` (oldest first) that saw the file as long
+/// as that, else `after_all`. A torn last line is left out.
+[[nodiscard]] std::vector<Mark> parse_marks(std::string_view text,
+                                            const std::vector<MarksSeen>& seen, WallTime after_all);
+
+/// Lines that are no event, a torn last one among them, are left out.
+[[nodiscard]] std::vector<RunEvent> parse_events(std::string_view text);
+
+}  // namespace berth
