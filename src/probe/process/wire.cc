@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -199,6 +200,17 @@ void walk_fields(Stream& stream, Device& device) {
   }
 }
 
+/// What holds of every device that a probe makes, and without which a snapshot cannot be replayed.
+bool can_be(const Device& device) {
+  constexpr std::int64_t oldest_ms = 1'000'000'000'000;
+  const auto& history = device.utilization_history.get();
+  return !device.id.text().empty() && device.index.value_or(0) >= 0 &&
+         (!history || std::all_of(history->begin(), history->end(), [](const auto& sample) {
+           return sample.age.count() >= 0 && sample.age.count() < oldest_ms &&
+                  std::isfinite(sample.busy.count());
+         }));
+}
+
 template <class Stream>
 void walk(Stream& stream, Device& device) {
   walk(stream, device.id);
@@ -210,6 +222,7 @@ void walk(Stream& stream, Device& device) {
   walk(stream, device.lost);
   walk_fields(stream, device);
   walk(stream, device.utilization_history);
+  if constexpr (Stream::reading) stream.good = stream.good && can_be(device);
 }
 template <class Stream>
 void walk(Stream& stream, GpuProcess& process) {
