@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <limits>
 
 #include "base/fd.h"
 #include "base/temporary_directory.h"
@@ -106,6 +107,37 @@ TEST_F(Record, SamplesSurviveATornLineInTheMiddle) {
               [&](const Sample&) { ++read; });
   EXPECT_EQ(read, 1);
   EXPECT_EQ(reader.torn_lines(), 1U);
+}
+
+TEST_F(Record, SamplesWithNumbersThatCannotBeAreTorn) {
+  SampleReader reader;
+  std::vector<Sample> read;
+  reader.feed(R"({"device_columns":["memory_used_bytes"]}
+{"t":1,"d":[[-5]],"p":[],"tree":[1,2,3,4,5,6],"marks":0}
+{"t":2,"d":[[1]],"p":[[0,99999999999,1]],"tree":[1,2,3,4,5,6],"marks":0}
+{"t":3,"d":[[1]],"p":[],"tree":[-1,2,3,4,5,6],"marks":0}
+)",
+              [&](const Sample& one) { read.push_back(one); });
+  ASSERT_EQ(read.size(), 1U) << "a reading that cannot be costs itself alone, the rest its line";
+  EXPECT_EQ(read[0].devices.at(0).memory_used.why(), Absent::failed);
+  EXPECT_EQ(reader.torn_lines(), 2U);
+}
+
+TEST_F(Record, EndlessLineOfSamplesIsTornAndTheNextIsRead) {
+  SampleReader reader;
+  int read = 0;
+  const auto count = [&](const Sample&) { ++read; };
+  reader.feed(samples_header(), count);
+  const std::string piece(1 << 20, 'x');
+  for (int i = 0; i < 8; ++i) reader.feed(piece, count);
+  EXPECT_EQ(reader.torn_lines(), 1U);
+  reader.feed("\n" + to_line(sample_at(1)), count);
+  EXPECT_EQ(read, 1);
+  EXPECT_EQ(reader.torn_lines(), 1U);
+  std::string crowd = R"({"t":1,"d":[[])";
+  for (int i = 0; i < 5000; ++i) crowd += ",[]";
+  reader.feed(crowd + "],\"p\":[],\"tree\":[1,2,3,4,5,6],\"marks\":0}\n", count);
+  EXPECT_EQ(read, 1) << "no machine has so many devices";
 }
 
 TEST_F(Record, SamplesOfANewerFormatLoseOnlyTheColumnsWeDoNotKnow) {
@@ -234,6 +266,29 @@ TEST_F(Record, ManifestCutAnywhereIsAnErrorAndNoCrash) {
   }
 }
 
+TEST_F(Record, NumbersOutOfRangeAreRefusedAndNamed) {
+  const std::string whole = manifest_to_json(manifest());
+  for (const char* wrong : {"-5", "10.5", "1e30", "99999999999999999999", "true"}) {
+    std::string text = whole;
+    const std::string known = "\"promised_bytes\": [\n  10737418240";
+    ASSERT_NE(text.find(known), std::string::npos);
+    text.replace(text.find(known), known.size(), "\"promised_bytes\": [\n  " + std::string(wrong));
+    const auto read = manifest_from_json(text);
+    ASSERT_FALSE(read) << wrong;
+    EXPECT_THAT(read.error().message(), testing::HasSubstr("promised_bytes")) << wrong;
+  }
+}
+
+TEST_F(Record, EndlessNestingIsRefused) {
+  const std::string deep(1 << 20, '[');
+  std::string text = manifest_to_json(manifest());
+  text.insert(text.find("\"format\""), "\"future\": " + deep + std::string(1 << 20, ']') + ",");
+  EXPECT_FALSE(manifest_from_json(text));
+  SampleReader reader;
+  reader.feed(samples_header() + deep + "\n", [](const Sample&) {});
+  EXPECT_EQ(reader.torn_lines(), 1U);
+}
+
 TEST_F(Record, NewerFormatIsRefusedWithAReason) {
   std::string text = manifest_to_json(manifest());
   text.replace(text.find("\"version\": 1"), 12, "\"version\": 9");
@@ -261,6 +316,20 @@ TEST(Summary, IntegratesPowerWhereThereIsNoEnergyCounterAndSaysSo) {
   EXPECT_EQ(summary.devices.at(0).memory_peak, Reading<Bytes>(4_GiB));
   EXPECT_EQ(summary.devices.at(0).memory_source, MemorySource::own_processes);
   EXPECT_EQ(summary.mean_utilization, Reading<Percent>(50_percent));
+}
+
+TEST(Summary, TimesAndPowersBeyondAllNumbersIntegrateToNothingOrTheMost) {
+  Summarizer far;
+  using Limits = std::numeric_limits<std::int64_t>;
+  for (const std::int64_t at : {Limits::min(), Limits::max()}) far.add(sample_at(at));
+  EXPECT_FALSE(far.summary().energy.has_value());
+  Summarizer hot;
+  for (int at = 0; at < 31; ++at) {
+    Sample sample = sample_at(1000 * at);
+    sample.devices[0].power_draw = Milliwatts(std::numeric_limits<std::uint64_t>::max());
+    hot.add(sample);
+  }
+  EXPECT_FALSE(hot.summary().energy.has_value()) << "more than any number: not known";
 }
 
 TEST(Summary, OfNothingIsAbsentNotZero) {

@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/lock.h"
 #include "base/text.h"
+#include "record/record_lines.h"
 #include "record/record_writer.h"
 
 namespace berth {
@@ -92,13 +93,6 @@ void settle_state(RunRecord& run) {
   // The record may be on a read-only disk: then it reads as "end unknown" all the same.
   (void)write_end_into(run.directory, end);
   run.end = std::move(end);
-}
-
-/// Whole lines of a text; what follows the last line break was torn by a crash.
-std::vector<std::string_view> whole_lines(std::string_view text) {
-  const std::size_t last = text.rfind('\n');
-  if (last == std::string_view::npos) return {};
-  return split(text.substr(0, last), '\n');
 }
 
 Error no_such_run(std::string_view name, const std::string& runs) {
@@ -289,70 +283,28 @@ Result<RunRecord> load_run(const std::string& state_directory, std::string_view 
 
 namespace {
 /// What the samples know of when a piece of the marks file was written.
-struct MarkTimes {
-  std::vector<std::pair<std::uint64_t, WallTime>> seen;  // length of the file, then
-  WallTime before_all;
-  WallTime after_all;
-};
-
 MarkTimes mark_times_of(const RunRecord& run) {
   MarkTimes times{.seen = {}, .before_all = run.manifest.started, .after_all = {}};
   (void)for_each_sample(
-      run, [&](const Sample& sample) { times.seen.emplace_back(sample.marks_bytes, sample.at); });
+      run, [&](const Sample& sample) { times.seen.push_back({sample.marks_bytes, sample.at}); });
   times.after_all = run.end              ? run.end->at
                     : times.seen.empty() ? run.manifest.started
-                                         : times.seen.back().second;
+                                         : times.seen.back().at;
   return times;
 }
 
-/// A line that ends at `offset`. Without a time of its own it is dated by the first sample that saw
-/// the file as long as that; so is one whose time the samples contradict: then the date was set.
-Mark mark_of(std::string_view line, std::uint64_t offset, const MarkTimes& times) {
-  constexpr std::int64_t tolerance_ms = 2000;
-  const auto& seen = times.seen;
-  const auto first =
-      std::find_if(seen.begin(), seen.end(), [&](const auto& one) { return one.first >= offset; });
-  const WallTime earliest = first == seen.begin() ? times.before_all : std::prev(first)->second;
-  const WallTime latest = first == seen.end() ? times.after_all : first->second;
-  const std::size_t space = line.find(' ');
-  const auto at = line.starts_with('@') && space != line.npos
-                      ? parse_signed(line.substr(1, space - 1))
-                      : std::nullopt;
-  if (!at) return {.at = latest, .exact = false, .text = std::string(line)};
-  const bool fits = earliest.unix_ms - tolerance_ms <= *at && *at <= latest.unix_ms + tolerance_ms;
-  return {.at = fits ? WallTime{*at} : latest,
-          .exact = fits,
-          .text = std::string(line.substr(space + 1))};
-}
 }  // namespace
 
 std::vector<Mark> marks_of(const RunRecord& run) {
   const auto text = read_file(path_in(run, record_file::marks), 64 << 20);
   if (!text) return {};
-  const MarkTimes times = mark_times_of(run);
-  std::vector<Mark> marks;
-  std::uint64_t offset = 0;
-  for (const std::string_view line : whole_lines(*text)) {
-    offset += line.size() + 1;
-    if (!trimmed(line).empty()) marks.push_back(mark_of(line, offset, times));
-  }
-  return marks;
+  return parse_marks(*text, mark_times_of(run));
 }
 
 std::vector<RunEvent> events_of(const RunRecord& run) {
   const auto text = read_file(path_in(run, record_file::events), 16 << 20);
   if (!text) return {};
-  std::vector<RunEvent> events;
-  for (const std::string_view line : whole_lines(*text)) {
-    const std::size_t first = line.find(' ');
-    const std::size_t second = first == line.npos ? first : line.find(' ', first + 1);
-    const auto at = parse_signed(line.substr(0, first));
-    if (!at || second == line.npos) continue;
-    events.push_back({.at = {*at},
-                      .kind = std::string(line.substr(first + 1, second - first - 1)),
-                      .text = std::string(line.substr(second + 1))});
-  }
-  return events;
+  return parse_events(*text);
 }
 
 Result<void> for_each_sample(const RunRecord& run, const std::function<void(const Sample&)>& each) {

@@ -127,6 +127,30 @@ TEST_F(AcquireTest, WaitsUntilALeaseEnds) {
   EXPECT_THAT(ledger_.read()->waiters, IsEmpty());
 }
 
+TEST_F(AcquireTest, TakesNothingThatWasClaimedWhileItWaitedForTheLock) {
+  std::optional<Acquired> first = must_get(2);
+  std::optional<HostLock> lock;
+  std::optional<Lease> other;
+  const Instant before = clock_.now();
+  clock_.meanwhile = [&] {
+    if (first) {  // all is free now, but nobody else can claim it
+      ASSERT_TRUE(first->lease.end(ledger_));
+      first.reset();
+      lock.emplace(*ledger_.lock(seconds(1)));
+    } else if (lock) {  // all is taken again
+      other.emplace(*ledger_.claim(*lock, {.devices = {{DeviceId("A"), {}}, {DeviceId("B"), {}}}}));
+      lock.reset();
+    } else if (other && clock_.now() - before > seconds(60)) {
+      ASSERT_TRUE(other->end(ledger_));
+      other.reset();
+    }
+  };
+  const Acquired got = must_get(1, std::nullopt);
+  EXPECT_FALSE(other) << "it was given " << got.placement.chosen.at(0).device.text()
+                      << ", which is the other's";
+  EXPECT_GE(got.waited, seconds(60));
+}
+
 TEST_F(AcquireTest, HoldsNothingWhileItWaits) {
   const Acquired first = must_get(1);
   std::size_t most = 0;

@@ -73,7 +73,7 @@ struct Receiver {
     progress.current.reset();
   }
   void operator()(wire::DeviceCount& devices) {
-    constexpr std::uint64_t most = 4096;  // a driver that says more is not to be believed
+    constexpr std::uint64_t most = 1024;  // NvmlProbe never tells more
     progress.device_count = static_cast<int>(std::min(devices.count, most));
   }
   void operator()(wire::Identified& identified) { progress.identified = std::move(identified); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -199,6 +200,7 @@ void walk_fields(Stream& stream, Device& device) {
   }
 }
 
+<<<<<<< HEAD
 /// Sparse: most looks ask for no details at all.
 void walk(Out& out, Details& details) {
   out.size(details.entries().size());
@@ -247,6 +249,17 @@ void walk(Stream& stream, NvLink& link) {
   walk(stream, link.active);
   walk(stream, link.speed);
   walk(stream, link.remote);
+=======
+/// What holds of every device that a probe makes, and without which a snapshot cannot be replayed.
+bool can_be(const Device& device) {
+  constexpr std::int64_t oldest_ms = 1'000'000'000'000;
+  const auto& history = device.utilization_history.get();
+  return !device.id.text().empty() && device.index.value_or(0) >= 0 &&
+         (!history || std::all_of(history->begin(), history->end(), [](const auto& sample) {
+           return sample.age.count() >= 0 && sample.age.count() < oldest_ms &&
+                  std::isfinite(sample.busy.count());
+         }));
+>>>>>>> main
 }
 
 template <class Stream>
@@ -260,11 +273,15 @@ void walk(Stream& stream, Device& device) {
   walk(stream, device.lost);
   walk_fields(stream, device);
   walk(stream, device.utilization_history);
+<<<<<<< HEAD
   walk(stream, device.details);
   walk(stream, device.lists.retired_pages);
   walk(stream, device.lists.accounted_processes);
   walk(stream, device.lists.supported_clocks);
   walk(stream, device.lists.nvlinks);
+=======
+  if constexpr (Stream::reading) stream.good = stream.good && can_be(device);
+>>>>>>> main
 }
 template <class Stream>
 void walk(Stream& stream, GpuProcess& process) {

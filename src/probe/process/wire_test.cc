@@ -65,6 +65,21 @@ TEST(Wire, CutOffMessageIsNoMessage) {
   }
 }
 
+TEST(Wire, DeviceThatCannotBeIsNoMessage) {
+  Device known;
+  known.id = DeviceId("GPU-A");
+  ASSERT_TRUE(decode(body_of(known)));
+  EXPECT_FALSE(decode(body_of(Device{}))) << "no id";
+  Device numbered = known;
+  numbered.index = -1;
+  EXPECT_FALSE(decode(body_of(numbered)));
+  for (const std::int64_t age : {std::int64_t{-1}, std::int64_t{1'000'000'000'000}}) {
+    Device old = known;
+    old.utilization_history = std::vector<UtilizationSample>{{Milliseconds(age), Percent(5)}};
+    EXPECT_FALSE(decode(body_of(old))) << age;
+  }
+}
+
 TEST(Wire, ChangedBytesNeverCrashTheReader) {
   for (const Message& message : every_kind_of_message()) {
     std::string body = body_of(message);

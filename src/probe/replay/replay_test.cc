@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
+
 #include "base/fd.h"
 #include "base/temporary_directory.h"
 #include "snapshot/builder.h"
@@ -42,6 +45,22 @@ TEST(Recording, LinesAreSnapshotsAndEmptyOnesAreNot) {
   ASSERT_TRUE(recording) << recording.error().message();
   EXPECT_EQ(recording->size(), 3U);
   EXPECT_EQ(*recording->at(recording->first()), at_second(5));
+}
+
+TEST(Player, TimesThatNoDifferenceFitsEndWithTheLast) {
+  std::string text;
+  using Limits = std::numeric_limits<std::int64_t>;
+  for (const std::int64_t taken : {Limits::min(), std::int64_t{0}, Limits::max()}) {
+    Snapshot snapshot = at_second(0);
+    snapshot.taken = {taken};
+    text += to_json(snapshot, JsonLayout::compact) + "\n";
+  }
+  auto recording = Recording::parse(text, "f");
+  ASSERT_TRUE(recording) << recording.error().message();
+  Player player(std::move(*recording));
+  EXPECT_EQ(player.look({-5}).taken.unix_ms, Limits::min());
+  EXPECT_EQ(player.look({1000}).taken.unix_ms, Limits::min());
+  EXPECT_EQ(player.look({Limits::max()}).taken.unix_ms, Limits::max());
 }
 
 TEST(Recording, FileAndNumberAreReadFromTheSpec) {
