@@ -20,7 +20,7 @@ Snapshot with(void (*change)(Device&)) {
   return SnapshotBuilder()
       .gpu("A", 80_GiB)
       .with([&](Device& device) {
-        device.pci_address = "00000000:3b:00.0";
+        device.pci_address = std::string("00000000:3b:00.0");
         device.ecc_corrected = device.ecc_uncorrected = std::uint64_t{0};
         device.throttle_reasons = std::uint64_t{0};
         device.temperature = Celsius(40);
@@ -111,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(
              [](Device& d) {
                d.details.set(Detail::fabric_health_summary, Reading<std::string>("Unhealthy"));
              }}),
-    [](const auto& info) { return std::string(info.param.code); });
+    [](const auto& test) { return std::string(test.param.code); });
 
 TEST(Health, XidsAreCountedPerCodeAndCard) {
   Snapshot host = with([](Device&) {});
@@ -119,7 +119,7 @@ TEST(Health, XidsAreCountedPerCodeAndCard) {
                  .code = 31,
                  .at = {1000},
                  .pid = std::uint64_t{7},
-                 .process = "python",
+                 .process = std::string("python"),
                  .text = {}};
   XidEvent bus = fault;
   bus.code = 79;

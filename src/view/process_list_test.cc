@@ -26,7 +26,7 @@ HostProcess& process(Snapshot& host, pid_t pid) {
 HostProcess& parent(Snapshot& host, pid_t pid, const std::string& command) {
   HostProcess& one = host.processes.emplace_back();
   one.id = {.pid = pid, .start_ticks = 1};
-  one.user = "alice";
+  one.user = std::string("alice");
   one.command = std::vector<std::string>{command};
   return one;
 }
@@ -35,7 +35,7 @@ TEST(ProcessList, SaysWhoEachProcessIsAndWhatItCosts) {
   Snapshot host = example::server();
   process(host, 4711).cpu_time = Milliseconds(7380 * 2000);
   process(host, 4711).memory_resident = 3_GiB;
-  process(host, 4711).state = "R";
+  process(host, 4711).state = std::string("R");
   const std::string text = render_process_list(host, {.width = 160});
   EXPECT_THAT(text, HasSubstr("4711 alice C      2h03m R      200%  3.0G"));
   EXPECT_THAT(text, HasSubstr("/home/alice/venv/bin/python train.py --lr 3e-4"));
@@ -60,8 +60,10 @@ TEST(ProcessList, FitsAnyWidthAndWritesNothingRaw) {
 TEST(ProcessList, EndedProcessThatHoldsMemoryIsCalledGone) {
   Snapshot host = example::server();
   HostProcess& ended = process(host, 5100);
-  ended.user = ended.command = ended.uid = ended.state = Absent::failed;
-  host.host.process_view = "whole";
+  ended.user = ended.state = Absent::failed;
+  ended.command = Absent::failed;
+  ended.uid = Absent::failed;
+  host.host.process_view = std::string("whole");
   const std::string text = render_process_list(host, {.width = 120});
   EXPECT_THAT(text, HasSubstr("(ended; its memory is still held)"));
   EXPECT_THAT(text, HasSubstr("! 1 listed by the driver have ended and still hold memory"));
@@ -70,8 +72,9 @@ TEST(ProcessList, EndedProcessThatHoldsMemoryIsCalledGone) {
 TEST(ProcessList, ContainerSaysThatItCannotTell) {
   Snapshot host = example::server();
   HostProcess& outside = process(host, 5100);
-  outside.user = outside.command = Absent::failed;
-  host.host.process_view = "namespace";
+  outside.user = Absent::failed;
+  outside.command = Absent::failed;
+  host.host.process_view = std::string("namespace");
   const std::string text = render_process_list(host, {.width = 120});
   EXPECT_THAT(text, HasSubstr("(outside this container)"));
   EXPECT_THAT(text, HasSubstr("--pid=host"));
@@ -80,7 +83,7 @@ TEST(ProcessList, ContainerSaysThatItCannotTell) {
 
 TEST(ProcessList, ProcessStuckInTheKernelIsSaid) {
   Snapshot host = example::server();
-  process(host, 4802).state = "D";
+  process(host, 4802).state = std::string("D");
   EXPECT_THAT(render_process_list(host, {.width = 120}), HasSubstr("no signal reaches them"));
 }
 
@@ -150,7 +153,7 @@ TEST(CpuShare, IsTimeOverAgeOrAbsent) {
 TEST(DeviceFilesJson, ComesBackAsItWas) {
   Snapshot host = example::server();
   host.device_files = DeviceFiles{.holders = {{777, 6}}, .unreadable = 12};
-  host.host.process_view = "namespace";
+  host.host.process_view = std::string("namespace");
   const auto again = snapshot_from_json(to_json(host, JsonLayout::compact));
   ASSERT_TRUE(again.has_value());
   EXPECT_EQ(again->device_files, host.device_files);

@@ -200,7 +200,6 @@ void walk_fields(Stream& stream, Device& device) {
   }
 }
 
-<<<<<<< HEAD
 /// Sparse: most looks ask for no details at all.
 void walk(Out& out, Details& details) {
   out.size(details.entries().size());
@@ -249,7 +248,8 @@ void walk(Stream& stream, NvLink& link) {
   walk(stream, link.active);
   walk(stream, link.speed);
   walk(stream, link.remote);
-=======
+}
+
 /// What holds of every device that a probe makes, and without which a snapshot cannot be replayed.
 bool can_be(const Device& device) {
   constexpr std::int64_t oldest_ms = 1'000'000'000'000;
@@ -259,7 +259,6 @@ bool can_be(const Device& device) {
            return sample.age.count() >= 0 && sample.age.count() < oldest_ms &&
                   std::isfinite(sample.busy.count());
          }));
->>>>>>> main
 }
 
 template <class Stream>
@@ -273,15 +272,12 @@ void walk(Stream& stream, Device& device) {
   walk(stream, device.lost);
   walk_fields(stream, device);
   walk(stream, device.utilization_history);
-<<<<<<< HEAD
   walk(stream, device.details);
   walk(stream, device.lists.retired_pages);
   walk(stream, device.lists.accounted_processes);
   walk(stream, device.lists.supported_clocks);
   walk(stream, device.lists.nvlinks);
-=======
   if constexpr (Stream::reading) stream.good = stream.good && can_be(device);
->>>>>>> main
 }
 template <class Stream>
 void walk(Stream& stream, GpuProcess& process) {

@@ -1,11 +1,8 @@
 #include "probe/replay/replay.h"
 
-<<<<<<< HEAD
 #include <filesystem>
-#include <system_error>
-=======
 #include <limits>
->>>>>>> main
+#include <system_error>
 #include <utility>
 
 #include "base/fd.h"
