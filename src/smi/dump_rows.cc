@@ -49,9 +49,16 @@ void write(Device& device, const Row& row, const Cell& cell) {
   static_cast<void>(field->write(device, cell));
 }
 
+/// "Remapped Rows : N/A": nothing below it. A part that can be missing by itself (the histogram)
+/// may still be there: nobody said.
 void absent_below(const RowIndex& index, const Row& section, Absent why, Device& device) {
   write(device, section, Cell(why));
-  for (const Row& row : index.below(section)) write(device, row, Cell(why));
+  int unknown_below = 1000;
+  for (const Row& row : index.below(section)) {
+    if (row.depth > unknown_below) continue;
+    unknown_below = row.section && !row.key.empty() ? row.depth : 1000;
+    if (!row.section) write(device, row, Cell(why));
+  }
 }
 
 void read_below(const Node& node, const RowIndex& index, std::vector<std::string>& path,
