@@ -72,7 +72,11 @@ void read_below(const Node& node, const RowIndex& index, std::vector<std::string
     }
     if (!child.children.empty()) read_below(child, index, path, device);
     if (row != nullptr && row->section && child.children.empty()) {
-      if (const auto why = absent_from(child.value)) absent_below(index, *row, *why, device);
+      if (const auto why = absent_from(child.value)) {
+        absent_below(index, *row, *why, device);
+      } else if (const auto cell = read_back(child.value, Format::enabled)) {
+        write(device, *row, *cell);  // "Power Smoothing : Disabled"
+      }
     } else if (row != nullptr && !row->section) {
       // "HW Slowdown" has a value and lines below it.
       if (const auto cell = read_back(child.value, row->format)) write(device, *row, *cell);
