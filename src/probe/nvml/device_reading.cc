@@ -8,6 +8,7 @@
 #include <string>
 
 #include "probe/nvml/card_table.h"
+#include "probe/nvml/samples.h"
 #include "snapshot/fields.h"
 
 namespace berth::nvml {
@@ -158,39 +159,9 @@ void read_utilization(DeviceAsker& asker, Depth depth, Device& device) {
   device.utilization_decoder = read_engine(asker, api.nvmlDeviceGetDecoderUtilization);
 }
 
-/// All samples that the driver keeps. The list may grow between asking for its length and reading
-/// it, and a buffer too short would get the oldest ones: hence the slack, kept for the next look.
-std::expected<std::vector<Sample>, Return> fetch_samples(DeviceAsker& asker, unsigned& capacity) {
-  const auto& function = asker.api().nvmlDeviceGetSamples;
-  constexpr unsigned slack = 16;
-  constexpr unsigned most = 1 << 14;
-  unsigned value_type = 0;
-  std::vector<Sample> samples;
-  for (int attempt = 0; attempt < 4; ++attempt) {
-    if (capacity == 0) {
-      unsigned count = 0;
-      const Return code = asker.call(function, 0, samples_gpu_utilization, 0ULL, &value_type,
-                                     &count, static_cast<Sample*>(nullptr));
-      if (code != success && code != insufficient_size) return std::unexpected(code);
-      capacity = std::min(count, most) + slack;
-    }
-    samples.resize(capacity);
-    unsigned count = capacity;
-    const Return code =
-        asker.call(function, 0, samples_gpu_utilization, 0ULL, &value_type, &count, samples.data());
-    if (code == success && count < capacity) {
-      samples.resize(count);
-      return samples;
-    }
-    if (code != success && code != insufficient_size) return std::unexpected(code);
-    capacity = 0;
-  }
-  return std::unexpected(insufficient_size);
-}
-
 Reading<std::vector<UtilizationSample>> read_history(DeviceAsker& asker, WallTime taken,
                                                      unsigned& capacity) {
-  auto samples = fetch_samples(asker, capacity);
+  auto samples = fetch_samples(asker, samples_gpu_utilization, capacity);
   if (!samples && samples.error() == not_found) return std::vector<UtilizationSample>{};
   if (!samples) return why_absent(samples.error());
   // A sample may be taken after `taken` was; one further in the future is another clock's.
@@ -277,6 +248,8 @@ void read_field_values(DeviceAsker& asker, Device& device) {
   fields[0].field = field_pcie_sent_bytes;
   fields[1].field = field_pcie_received_bytes;
   fields[2].field = field_memory_temperature;
+  // An entry that the driver leaves as it is has not been answered.
+  for (FieldValue& field : fields) field.answer = unknown;
   const Return code = asker.call(asker.api().nvmlDeviceGetFieldValues, 0,
                                  static_cast<int>(fields.size()), fields.data());
   if (code != success) {
@@ -378,7 +351,7 @@ void read_state(DeviceAsker& asker, Depth depth, WallTime taken, DeviceMemory& m
   read_modes(asker, depth, device);
   read_power_and_clocks(asker, depth, device);
   read_field_values(asker, device);
-  if (depth == Depth::everything) read_links_and_errors(asker, device);
+  if (depth >= Depth::everything) read_links_and_errors(asker, device);
 }
 
 Device only_facts(const Device& device, Absent why) {
@@ -409,6 +382,8 @@ Device only_facts(const Device& device, Absent why) {
     field.write(kept, Cell(why));
   }
   kept.utilization_history = why;
+  kept.details = {};
+  kept.lists = {};
   return kept;
 }
 
