@@ -109,6 +109,7 @@ inline Cell example_of(Detail detail) {
       {Detail::pci_subsystem_id, std::string("10de:16c1")},
       {Detail::pdi, std::uint64_t{0xD52BAE2E458244E2}},
       {Detail::platform_fabric_guid, std::uint64_t{0xFEDCBA9876543210}},
+      {Detail::platform_chassis_serial, std::string("1822725100200")},
       {Detail::platform_peer_type, std::string("Switch Connected")},
       {Detail::inforom_flushed, std::int64_t{1'750'000'000'000}},
       {Detail::bridge_chip_type, std::string("BRO4")},
