@@ -150,7 +150,8 @@ TEST_F(NvmlDetails, ALostDeviceHasEveryDetailFailedAndTheNextHasItsOwn) {
     EXPECT_EQ(entry.cell, Cell(Absent::failed)) << field_of(entry.detail).key;
   }
   EXPECT_EQ(got.devices[0].details.entries().size(), detail_count);
-  EXPECT_EQ(got.devices[0].lists, (Lists{Absent::failed, Absent::failed, Absent::failed}));
+  EXPECT_EQ(got.devices[0].lists,
+            (Lists{Absent::failed, Absent::failed, Absent::failed, Absent::failed}));
   EXPECT_EQ(got.devices[1].details.cell(Detail::bar1_total),
             said.devices[1].details.cell(Detail::bar1_total));
   ASSERT_EQ(got.gpu_processes.size(), 1U);

@@ -41,6 +41,6 @@ void read_details(DeviceAsker& asker, WallTime taken, DeviceMemory& memory, Devi
 
 Details failed_details() { return all_absent(Absent::failed); }
 
-Lists failed_lists() { return {Absent::failed, Absent::failed, Absent::failed}; }
+Lists failed_lists() { return {Absent::failed, Absent::failed, Absent::failed, Absent::failed}; }
 
 }  // namespace berth::nvml

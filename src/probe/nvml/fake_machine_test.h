@@ -142,6 +142,7 @@ inline Cell example_of(Detail detail) {
       {Detail::fabric_health_access_timeout, std::string("True")},
       {Detail::fabric_health_configuration, std::string("Invalid Location")},
       {Detail::fabric_health_partition, std::string("False")},
+      {Detail::nvlink_count, std::uint64_t{2}},  // as in Lists::nvlinks
       {Detail::nvlink_sent_rate, std::uint64_t{5000 * 1024}},
       {Detail::nvlink_received_rate, std::uint64_t{7000 * 1024}},
   };
@@ -233,6 +234,14 @@ inline Snapshot detailed_server(int devices = 2) {
                                        .memory_max = Absent::unsupported,
                                        .run_time = Milliseconds(0),
                                        .running = true}};
+    device.lists.nvlinks = std::vector<NvLink>{{.number = 0,
+                                                .active = true,
+                                                .speed = BytesPerSecond(26'562'000'000),
+                                                .remote = std::string("00000000:c4:00.0")},
+                                               {.number = 1,
+                                                .active = false,
+                                                .speed = Absent::unsupported,
+                                                .remote = Absent::not_sampled}};
     device.lists.supported_clocks =
         std::vector<SupportedClocks>{{2619_MHz, {1980_MHz, 1965_MHz}}, {1593_MHz, {345_MHz}}};
   }

@@ -98,6 +98,7 @@ class NvmlFaults : public NvmlFake {
       keys.insert("accounted_processes");
     }
     if (lists.supported_clocks != sound_lists.supported_clocks) keys.insert("supported_clocks");
+    if (lists.nvlinks != sound_lists.nvlinks) keys.insert("nvlinks");
     if (processes_of(got, 0) != processes_of(sound, 0)) keys.insert("processes");
     return keys;
   }
