@@ -147,8 +147,8 @@ constexpr auto table = std::to_array<Field>({
     stored<&D::kernel_driver>("kernel_driver", "Kernel driver", "", "", none,
                               "Kernel driver bound to the device."),
     {"state", "State", "", "", none,
-     "free, leased, busy (without a lease), held (memory taken, nothing running), lost or "
-     "unusable.",
+     "free, leased, busy (without a lease), held (memory taken, nothing running), unknown (who is "
+     "on it could not be read), lost or unusable.",
      read_state, nullptr},
     {"users", "Users", "", "", none, "Users with a process or a lease on it.", read_users, nullptr},
     {"leases", "Leases", "", "berth_device_leases", count, "Leases that name the device.",

@@ -195,12 +195,14 @@ Reading<std::vector<UtilizationSample>> read_history(DeviceAsker& asker, WallTim
   if (!samples) return why_absent(samples.error());
   // A sample may be taken after `taken` was; one further in the future is another clock's.
   constexpr std::int64_t most_ahead_ms = 5000;
+  // The driver keeps some seconds; an older one was stamped before the host's clock was set.
+  constexpr std::int64_t oldest_ms = 86'400'000;
   std::vector<UtilizationSample> history;
   history.reserve(samples->size());
   for (const Sample& sample : *samples) {
     const unsigned busy = sample.value.as_unsigned;
     const auto age = taken.unix_ms - static_cast<std::int64_t>(sample.timestamp_us / 1000);
-    if (sample.timestamp_us == 0 || busy > 100 || age < -most_ahead_ms) continue;
+    if (sample.timestamp_us == 0 || busy > 100 || age < -most_ahead_ms || age > oldest_ms) continue;
     history.push_back({Milliseconds(std::max<std::int64_t>(age, 0)), Percent(busy)});
   }
   std::stable_sort(history.begin(), history.end(),

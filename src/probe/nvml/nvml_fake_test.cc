@@ -13,6 +13,7 @@
 #include <set>
 
 #include "base/fd.h"
+#include "base/temporary_directory.h"
 #include "base/text.h"
 #include "probe/nvml/answers.h"
 #include "probe/nvml/api.h"
@@ -112,16 +113,9 @@ class NvmlFake : public ::testing::Test {
     setenv("BERTH_FAKE_NVML_NOW_MS", "1760000000000", 1);
     unsetenv("BERTH_FAKE_NVML_FAULTS");
     unsetenv("BERTH_FAKE_NVML_PROCESS_LAYOUT");
-    directory =
-        std::filesystem::path(::testing::TempDir()) /
-        ("nvml-" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
-    std::filesystem::create_directories(directory);
     play(server());
   }
-  void TearDown() override {
-    unsetenv("BERTH_FAKE_NVML_FAULTS");
-    std::filesystem::remove_all(directory);
-  }
+  void TearDown() override { unsetenv("BERTH_FAKE_NVML_FAULTS"); }
   void play(const Snapshot& machine) {
     const std::string path = directory / "machine.json";
     ASSERT_TRUE(write_file_atomically(path, to_json(machine, JsonLayout::compact)));
@@ -134,7 +128,8 @@ class NvmlFake : public ::testing::Test {
     probe.observe(snapshot);
     return snapshot;
   }
-  std::filesystem::path directory;
+  TemporaryDirectory temporary;
+  std::filesystem::path directory = temporary.path();
 };
 
 TEST_F(NvmlFake, WhatTheSnapshotSaysIsWhatTheProbeReads) {

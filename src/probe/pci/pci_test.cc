@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/temporary_directory.h"
 #include "probe/pci/parse.h"
 #include "probe/pci/pci_probe.h"
 #include "snapshot/builder.h"
@@ -71,9 +72,6 @@ TEST(PciKind, BoardsOwnDisplayAdaptersAreNoGpus) {
 class PciTree : public testing::Test {
  protected:
   PciTree() {
-    std::string pattern = testing::TempDir() + "berth-pci-XXXXXX";
-    EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
-    root_ = pattern;
     EXPECT_TRUE(make_directories(root_ + "/bus/pci/devices"));
     EXPECT_TRUE(write_file_atomically(root_ + "/pci.ids", ids));
   }
@@ -97,7 +95,8 @@ class PciTree : public testing::Test {
     PciProbe({.sys = root_, .pci_ids = root_ + "/pci.ids"}).observe(snapshot);
     return snapshot;
   }
-  std::string root_;
+  TemporaryDirectory directory_;
+  std::string root_ = directory_.path();
 };
 
 TEST_F(PciTree, CardWithoutADriverIsNamedAndSaysWhyItIsUnusable) {
