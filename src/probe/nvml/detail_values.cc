@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "base/units.h"
+#include "probe/nvml/possible.h"
 #include "snapshot/cell_value.h"
 
 namespace berth::nvml {
@@ -81,7 +81,6 @@ constexpr bool may_be_below_zero(As as) { return as == As::celsius; }
 }  // namespace
 
 Cell cell_as(As as, std::int64_t number) {
-  constexpr std::int64_t most_degrees = 1000;
   if (number < 0 && !may_be_below_zero(as)) return Absent::failed;
   switch (as) {
     case As::number:
@@ -104,10 +103,13 @@ Cell cell_as(As as, std::int64_t number) {
       if (number > most_degrees || number < -most_degrees) return Absent::failed;
       return quantity<Celsius>(number);
     case As::milliwatts:
+      if (number > most_milliwatts) return Absent::failed;
       return quantity<Milliwatts>(number);
     case As::of_watts:
+      if (number > most_milliwatts / 1000) return Absent::failed;
       return quantity<Milliwatts>(number * 1000);
     case As::megahertz:
+      if (number > most_megahertz) return Absent::failed;
       return quantity<Megahertz>(number);
     case As::bytes:
       return quantity<Bytes>(number);

@@ -14,6 +14,7 @@
 #include "base/reading.h"
 #include "probe/nvml/answers.h"
 #include "probe/nvml/api.h"
+#include "probe/nvml/possible.h"
 
 namespace berth::nvml {
 
@@ -138,17 +139,19 @@ class DeviceAsker {
 template <class T, class Raw>
 [[nodiscard]] Reading<T> reading(const std::expected<Raw, Return>& answer) {
   if (!answer) return why_absent(answer.error());
-  return T(static_cast<typename T::rep>(*answer));
+  const T value(static_cast<typename T::rep>(*answer));
+  return is_possible(value) ? Reading<T>(value) : Reading<T>(Absent::failed);
 }
 template <class Raw>
 [[nodiscard]] Reading<std::uint64_t> number(const std::expected<Raw, Return>& answer) {
   if (!answer) return why_absent(answer.error());
   return static_cast<std::uint64_t>(*answer);
 }
-/// nvmlEnableState_t.
+/// nvmlEnableState_t: 0 or 1.
 [[nodiscard]] inline Reading<bool> enabled(const std::expected<unsigned, Return>& answer) {
   if (!answer) return why_absent(answer.error());
-  return *answer != 0;
+  if (*answer > 1) return Absent::failed;
+  return *answer == 1;
 }
 
 }  // namespace berth::nvml

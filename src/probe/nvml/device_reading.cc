@@ -105,7 +105,8 @@ Reading<bool> read_mode(DeviceAsker& asker,
   unsigned pending = 0;
   const Return code = asker.call(function, 0, &current, &pending);
   if (code != success) return why_absent(code);
-  return current != 0;
+  if (current > 1) return Absent::failed;
+  return current == 1;
 }
 
 Reading<Percent> read_engine(DeviceAsker& asker,
@@ -183,7 +184,7 @@ Reading<Celsius> read_temperature(DeviceAsker& asker) {
   const Api& api = asker.api();
   TemperatureV1 newer{struct_version<TemperatureV1>(1), temperature_gpu, 0};
   const Return code = asker.call(api.nvmlDeviceGetTemperatureV, 0, &newer);
-  if (code == success) return Celsius(newer.celsius);
+  if (code == success) return reading<Celsius>(std::expected<std::int32_t, Return>(newer.celsius));
   if (!is_refused_for_good(code)) return why_absent(code);
   return reading<Celsius>(asker.ask<unsigned>(api.nvmlDeviceGetTemperature, 0, temperature_gpu));
 }
@@ -238,7 +239,7 @@ Reading<T> field_reading(const FieldValue& field) {
   if (field.answer != success) return why_absent(field.answer);
   const auto value = whole_number(field);
   if (!value) return Absent::failed;
-  return T(static_cast<typename T::rep>(*value));
+  return reading<T>(std::expected<std::uint64_t, Return>(*value));
 }
 
 // One call for all of them. The byte counters are cumulative: nvmlDeviceGetPcieThroughput, which
