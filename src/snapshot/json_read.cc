@@ -250,6 +250,11 @@ GpuProcess gpu_process_from(const Json& object) {
   process.mig = mig_from(object);
   take(object, "memory_used_bytes", process.memory);
   take(object, "utilization_sm_percent", process.utilization_sm);
+  take(object, "utilization_memory_percent", process.utilization_memory);
+  take(object, "utilization_encoder_percent", process.utilization_encoder);
+  take(object, "utilization_decoder_percent", process.utilization_decoder);
+  take(object, "utilization_jpeg_percent", process.utilization_jpeg);
+  take(object, "utilization_optical_flow_percent", process.utilization_optical_flow);
   return process;
 }
 

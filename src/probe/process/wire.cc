@@ -286,6 +286,11 @@ void walk(Stream& stream, GpuProcess& process) {
   walk_enum(stream, process.use, GpuUse::mps);
   walk(stream, process.memory);
   walk(stream, process.utilization_sm);
+  walk(stream, process.utilization_memory);
+  walk(stream, process.utilization_encoder);
+  walk(stream, process.utilization_decoder);
+  walk(stream, process.utilization_jpeg);
+  walk(stream, process.utilization_optical_flow);
   walk(stream, process.mig);
 }
 template <class Stream>
