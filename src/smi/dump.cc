@@ -157,6 +157,46 @@ std::string_view section_of_capture(std::string_view text, std::string_view phas
   return {};
 }
 
+namespace {
+
+/// "  MIG 3g.40gb     Device  0: (UUID: MIG-…)" of -L: what -q does not say of an instance.
+struct ListedInstance {
+  std::string profile;
+  std::string uuid;
+};
+std::optional<ListedInstance> listed_instance(std::string_view line) {
+  line = trimmed(line);
+  constexpr std::string_view mark = "(UUID: ";
+  const std::size_t uuid = line.find(mark);
+  const std::size_t device = line.find(" Device ");
+  if (!line.starts_with("MIG ") || !line.ends_with(')') || uuid == std::string_view::npos ||
+      device == std::string_view::npos || device > uuid) {
+    return std::nullopt;
+  }
+  const std::size_t begin = uuid + mark.size();
+  return ListedInstance{std::string(trimmed(line.substr(4, device - 4))),
+                        std::string(line.substr(begin, line.size() - begin - 1))};
+}
+
+/// Instances stand in both in the same order; where they do not, nothing is taken.
+void read_list(std::string_view text, Snapshot& snapshot) {
+  std::vector<ListedInstance> listed;
+  for (const std::string_view line : split(text, '\n')) {
+    if (auto one = listed_instance(line)) listed.push_back(std::move(*one));
+  }
+  std::vector<Device*> instances;
+  for (Device& device : snapshot.devices) {
+    if (device.kind == DeviceKind::nvidia_mig) instances.push_back(&device);
+  }
+  if (listed.size() != instances.size()) return;
+  for (std::size_t i = 0; i < listed.size(); ++i) {
+    instances[i]->name = instances[i]->name.get().value_or("") + " MIG " + listed[i].profile;
+    instances[i]->uuid = listed[i].uuid;
+  }
+}
+
+}  // namespace
+
 bool looks_like_dump(std::string_view text) {
   return is_xml(text) || is_query(text) || is_capture(text);
 }
@@ -180,7 +220,10 @@ Result<Snapshot> snapshot_from_dump(std::string_view text, std::string_view phas
   if (is_capture(text)) {
     for (const std::string_view title : {"query (-q)", "query-xml (-q -x)", "(-q -x)", "(-q)"}) {
       const std::string_view part = section_of_capture(text, phase, title);
-      if (is_query(part) || is_xml(part)) return snapshot_from_dump(part, {});
+      if (!is_query(part) && !is_xml(part)) continue;
+      auto snapshot = snapshot_from_dump(part, {});
+      if (snapshot) read_list(section_of_capture(text, {}, "list (-L)"), *snapshot);
+      return snapshot;
     }
     return fail(ErrorCode::not_found,
                 trf("it has no nvidia-smi -q of the phase \"{}\"", printable(phase.substr(0, 64))));

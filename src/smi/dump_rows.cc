@@ -49,9 +49,16 @@ void write(Device& device, const Row& row, const Cell& cell) {
   static_cast<void>(field->write(device, cell));
 }
 
+/// "Remapped Rows : N/A": nothing below it. A part that can be missing by itself (the histogram)
+/// may still be there: nobody said.
 void absent_below(const RowIndex& index, const Row& section, Absent why, Device& device) {
   write(device, section, Cell(why));
-  for (const Row& row : index.below(section)) write(device, row, Cell(why));
+  int unknown_below = 1000;
+  for (const Row& row : index.below(section)) {
+    if (row.depth > unknown_below) continue;
+    unknown_below = row.section && !row.key.empty() ? row.depth : 1000;
+    if (!row.section) write(device, row, Cell(why));
+  }
 }
 
 void read_below(const Node& node, const RowIndex& index, std::vector<std::string>& path,
@@ -65,7 +72,11 @@ void read_below(const Node& node, const RowIndex& index, std::vector<std::string
     }
     if (!child.children.empty()) read_below(child, index, path, device);
     if (row != nullptr && row->section && child.children.empty()) {
-      if (const auto why = absent_from(child.value)) absent_below(index, *row, *why, device);
+      if (const auto why = absent_from(child.value)) {
+        absent_below(index, *row, *why, device);
+      } else if (const auto cell = read_back(child.value, Format::enabled)) {
+        write(device, *row, *cell);  // "Power Smoothing : Disabled"
+      }
     } else if (row != nullptr && !row->section) {
       // "HW Slowdown" has a value and lines below it.
       if (const auto cell = read_back(child.value, row->format)) write(device, *row, *cell);

@@ -98,7 +98,8 @@ TEST(DumpText, LinesBecomeReadingsOfTheirType) {
   EXPECT_EQ(gpu.throttle_reasons, Reading<std::uint64_t>(0x4c));
   EXPECT_EQ(gpu.details.get<std::uint64_t>(Detail::throttle_supported),
             Reading<std::uint64_t>(0x4d));
-  EXPECT_EQ(gpu.details.cell(Detail::remap_banks_max), Cell(Absent::unsupported));
+  EXPECT_EQ(gpu.details.cell(Detail::remapped_rows_pending), Cell(Absent::unsupported));
+  EXPECT_EQ(gpu.details.cell(Detail::remap_banks_max), Cell(Absent::not_sampled));
   EXPECT_EQ(gpu.memory_free, Reading<Bytes>(Absent::not_sampled)) << "nobody said";
   EXPECT_EQ(host.host.driver_version, Reading<std::string>("550.54.14"));
   EXPECT_EQ(host.taken, WallTime{1'709'130'455'000});
@@ -248,6 +249,19 @@ TEST(Capture, PhaseChoosesTheQuery) {
   EXPECT_EQ(read(capture, "load").devices.at(0).temperature, Reading<Celsius>(Celsius{90}));
   EXPECT_EQ(read(capture).devices.at(0).temperature, Reading<Celsius>(Celsius{37}));
   EXPECT_EQ(snapshot_from_dump(capture, "boot").error().code(), ErrorCode::not_found);
+}
+
+TEST(Capture, ListGivesInstancesTheirNamesAndUuids) {
+  const std::string rule(80, '#');
+  const std::string capture = rule + "\n# capabilities :: list (-L)\n# $ nvidia-smi -L\n" + rule +
+                              "\nGPU 0: Test (UUID: GPU-cccc)\n" +
+                              "  MIG 2g.20gb     Device  0: (UUID: MIG-dddd)\n" + rule +
+                              "\n# idle :: query (-q -x)\n# $ nvidia-smi -q -x\n" + rule + "\n" +
+                              std::string(xml_530);
+  const Snapshot host = read(capture);
+  ASSERT_THAT(host.devices, SizeIs(2));
+  EXPECT_EQ(host.devices[1].name, Reading<std::string>("Test & Sons MIG 2g.20gb"));
+  EXPECT_EQ(host.devices[1].uuid, Reading<std::string>("MIG-dddd"));
 }
 
 TEST(Dump, JsonAndOtherTextsAreNone) {

@@ -1,5 +1,7 @@
 // smi_of_dump DUMP [PHASE] -- ARGUMENTS…: nvidia-smi's command line answered from a dump, without a
 // machine, a probe or the program around it. For tests/parity.
+// smi_of_dump DUMP [PHASE] -- --undetermined NAME,…: those of the names that the dump says nothing
+// of.
 
 #include <cstdio>
 #include <fstream>
@@ -7,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
+#include "smi/csv.h"
 #include "smi/dump.h"
 #include "smi/smi.h"
 
@@ -20,6 +24,23 @@ class Dump : public berth::smi::Source {
  private:
   berth::Snapshot snapshot_;
 };
+
+/// Columns that no GPU of the dump has a reading, or a reason for none, of.
+berth::smi::Output undetermined(const berth::Snapshot& snapshot, std::string_view names) {
+  std::string text;
+  for (const std::string_view name : berth::split(names, ',')) {
+    const auto column = berth::smi::find_gpu_column(name);
+    if (!column || column->field == nullptr) continue;
+    for (const berth::Device& device : snapshot.devices) {
+      if (device.kind != berth::DeviceKind::nvidia_gpu) continue;
+      const berth::Cell cell = column->field->read(device, snapshot);
+      if (cell.get() || cell.why() != berth::Absent::not_sampled) continue;
+      text += std::string(name) + "\n";
+      break;
+    }
+  }
+  return {.text = std::move(text)};
+}
 
 }  // namespace
 
@@ -38,8 +59,9 @@ int main(int argc, char** argv) {
   }
   if (at < words.size()) ++at;
   const std::vector<std::string> rest(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
-  Dump source(std::move(*snapshot));
-  const auto output = berth::smi::run(rest, source);
+  const bool asks = rest.size() == 2 && rest[0] == "--undetermined";
+  Dump source(*snapshot);
+  const auto output = asks ? undetermined(*snapshot, rest[1]) : berth::smi::run(rest, source);
   std::fwrite(output.text.data(), 1, output.text.size(), stdout);
   return output.code;
 }

@@ -75,6 +75,41 @@ TEST(Recording, FileAndNumberAreReadFromTheSpec) {
   EXPECT_EQ(*second->at(second->first()), at_second(1));
 }
 
+/// SIMULATED: one GPU as `nvidia-smi -q` prints it.
+std::string dump_of(std::string_view temperature) {
+  return "\n==============NVSMI LOG==============\n\nTimestamp : Tue Jul 14 08:12:38 2026\n"
+         "Driver Version : 590.48.01\n\nAttached GPUs : 1\nGPU 00000000:00:09.0\n"
+         "    GPU UUID : GPU-1\n    Temperature\n        GPU Current Temp : " +
+         std::string(temperature) + " C\n\n";
+}
+
+TEST(Recording, WhatTheVendorsToolPrintedIsASnapshotToo) {
+  const auto recording = Recording::parse(dump_of("41"), "f");
+  ASSERT_TRUE(recording) << recording.error().message();
+  EXPECT_EQ(recording->at(0)->devices.at(0).temperature, Reading<Celsius>(41_celsius));
+  EXPECT_EQ(recording->at(0)->host.driver_version, Reading<std::string>("590.48.01"));
+}
+
+TEST(Recording, LoopOfTheVendorsToolIsARecording) {
+  const auto recording = Recording::parse(dump_of("41") + dump_of("42"), "f", 2);
+  ASSERT_TRUE(recording) << recording.error().message();
+  EXPECT_EQ(recording->size(), 2U);
+  EXPECT_EQ(recording->at(1)->devices.at(0).temperature, Reading<Celsius>(42_celsius));
+}
+
+TEST(Recording, PhaseOfACaptureFileIsReadFromTheSpec) {
+  const std::string rule(80, '#');
+  const std::string path = testing::TempDir() + "berth-capture.txt";
+  ASSERT_TRUE(write_file_atomically(
+      path, rule + "\n# idle :: query (-q)\n# $ nvidia-smi -q\n" + rule + dump_of("41") + rule +
+                "\n# load :: query (-q)\n# $ nvidia-smi -q\n" + rule + dump_of("77")));
+  const auto load = Recording::open(path + "#load");
+  ASSERT_TRUE(load) << load.error().message();
+  EXPECT_EQ(load->at(0)->devices.at(0).temperature, Reading<Celsius>(77_celsius));
+  EXPECT_THAT(error_of(Recording::open(path + "#boot")), HasSubstr("boot"));
+  EXPECT_THAT(error_of(Recording::parse(three_lines(), "f", 1, "idle")), HasSubstr("no phase"));
+}
+
 TEST(Recording, MistakesNameFileLineAndReason) {
   EXPECT_THAT(error_of(Recording::open("/nowhere/x.json")), HasSubstr("/nowhere/x.json"));
   EXPECT_THAT(error_of(Recording::open("/nowhere/x.json#0")), HasSubstr("from 1"));

@@ -1,0 +1,201 @@
+"""Our nvidia-smi against the real one: a dump is read, and what is printed from it is compared with
+what the real one printed on the same machine."""
+
+import difflib
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+
+import captures
+import pytest
+from captures import capture_files, csv_rows, name_of, phases, section, smi, xml_files
+
+needs_captures = pytest.mark.skipif(not captures.FOLDER.is_dir(), reason=captures.WHY_SKIPPED)
+LEAST_COVERED = 0.85
+
+# The dump and the CSV beside it were taken a moment apart: these may have moved in between.
+MOVING = re.compile(
+    r"timestamp|utilization\.|temperature\.(gpu|memory)|power\.draw|clocks\.current\.|memory\.(used|free)"
+    r"|clocks_event_reasons\.(active|gpu_idle|sw_power_cap)|clocks_event_reasons_counters\."
+    r"|encoder\.stats\.|pstate|fan\.speed|pcie\.link\.gen\.(gpu)?current"
+)
+
+
+def shape(cell):
+    """What stays of a cell when its numbers move."""
+    return re.sub(r"\d+(\.\d+)?|Not Active|Active", "#", cell)
+
+
+def share(part, whole):
+    return f"{part} of {whole} ({100 * part / whole:.1f} %)"
+
+
+def differing_lines(expected, printed):
+    diff = difflib.unified_diff(expected, printed, lineterm="", n=0)
+    return [line for line in diff if not line.startswith(("---", "+++", "@@"))]
+
+
+@needs_captures
+def test_there_are_captures_to_hold_against():
+    assert len(phases()) >= 2
+    assert len(xml_files()) >= 1
+
+
+@needs_captures
+@pytest.mark.parametrize("case", phases(), ids=name_of)
+def test_query_is_printed_back_byte_for_byte(case):
+    path, phase = case
+    real = section(path, phase, "query (-q)")[1].rstrip("\n").splitlines()
+    printed = smi(path, "-q", phase=phase).stdout.rstrip("\n").splitlines()
+    wrong = differing_lines(real, printed)
+    print(f"-q of {name_of(case)}: {share(len(real) - len(wrong), len(real))} lines alike")
+    assert wrong == []
+
+
+@needs_captures
+@pytest.mark.parametrize("path", xml_files(), ids=name_of)
+def test_xml_is_printed_back(path):
+    """Byte for byte, but for what the collectors themselves changed: the domain's four digits and the
+    empty lines between GPUs."""
+    as_printed = path.read_text(encoding="utf-8")
+    real = re.sub(r"(?<=[\">])0000:", "00000000:", as_printed).splitlines()
+    printed = smi(path, "-q", "-x").stdout.splitlines()
+    wrong = differing_lines([x for x in real if x], [x for x in printed if x])
+    print(f"-q -x of {name_of(path)}: {share(len(real) - len(wrong), len(real))} lines alike")
+    assert wrong == []
+
+
+@needs_captures
+@pytest.mark.parametrize("path", xml_files(), ids=name_of)
+def test_json_is_the_tree_of_the_xml(path):
+    def tree(element):
+        if len(element) == 0:
+            return (element.text or "").strip()
+        found = {}
+        for child in element:
+            found.setdefault(child.tag, []).append(tree(child))
+        return {tag: values for tag, values in found.items()}
+
+    def plain(value):
+        if isinstance(value, dict):
+            return {
+                key: [plain(one) for one in (inner if isinstance(inner, list) else [inner])]
+                for key, inner in value.items()
+                if key != "id"
+            }
+        return value
+
+    of_xml = tree(ElementTree.fromstring(smi(path, "-q", "-x").stdout))
+    of_json = plain(json.loads(smi(path, "-q", "-j").stdout)["nvidia_smi_log"])
+    assert json.dumps(of_json).replace("{}", '""') == json.dumps(of_xml)
+
+
+@needs_captures
+@pytest.mark.parametrize("case", phases(), ids=name_of)
+def test_every_cell_that_the_dump_determines_is_the_real_one(case):
+    path, phase = case
+    command, output = section(path, phase, "query-gpu (csv")
+    fields = re.search(r"--query-gpu=(\S+)", command)[1]
+    real = csv_rows(output)
+    printed = csv_rows(smi(path, f"--query-gpu={fields}", "--format=csv", phase=phase).stdout)
+    assert printed[0] == real[0]
+    assert len(printed) == len(real)
+    unknown = set(smi(path, "--undetermined", fields, phase=phase).stdout.split())
+    names = fields.split(",")
+    print(f"--query-gpu of {name_of(case)}: {share(len(names) - len(unknown), len(names))} cells")
+    assert len(names) - len(unknown) >= LEAST_COVERED * len(names)
+    wrong = []
+    for ours, theirs in zip(printed[1:], real[1:]):
+        for name, mine, right in zip(names, ours, theirs):
+            moved = MOVING.match(name) and shape(mine) == shape(right)
+            if mine != right and name not in unknown and not moved:
+                wrong.append(f"{name}: {mine}, real: {right}")
+    assert wrong == []
+
+
+@needs_captures
+@pytest.mark.parametrize("case", phases(), ids=name_of)
+def test_compute_apps_are_the_real_ones(case):
+    path, phase = case
+    command, output = section(path, phase, "query-compute-apps")
+    fields = re.search(r"--query-compute-apps=(\S+)", command)[1]
+    real = csv_rows(output)
+    printed = csv_rows(smi(path, f"--query-compute-apps={fields}", "--format=csv", phase=phase).stdout)
+    assert printed[0] == real[0]
+    # The order is the driver's; the timestamp has moved.
+    assert sorted(row[1:] for row in printed[1:]) == sorted(row[1:] for row in real[1:])
+
+
+@needs_captures
+@pytest.mark.parametrize("case", phases(), ids=name_of)
+def test_retired_pages_are_the_real_ones(case):
+    path, phase = case
+    found = section(path, phase, "query-retired-pages")
+    if found is None:
+        pytest.skip("the capture has no such query")
+    fields = re.search(r"--query-retired-pages=(\S+)", found[0])[1]
+    real = csv_rows(found[1])
+    printed = csv_rows(smi(path, f"--query-retired-pages={fields}", "--format=csv", phase=phase).stdout)
+    assert [row[1:] for row in printed[1:]] == [row[1:] for row in real[1:]]
+
+
+@needs_captures
+@pytest.mark.parametrize("path", capture_files(), ids=name_of)
+def test_help_has_every_field_of_the_real_one(path):
+    real = captures.sections(path)["capabilities :: help-query-gpu"][1]
+    ours = smi(path, "--help-query-gpu").stdout.splitlines()
+    missing = [
+        line
+        for line in real.splitlines()
+        if re.fullmatch(r'"[\w.]+"( or "[\w.]+")?', line)
+        and line not in ours
+        and 'clocks.max.sm" or "clocks.max.sm' not in line  # its own alias
+        and "clocks_throttle_reasons" not in line
+    ]
+    assert missing == []
+
+
+# --- faults --------------------------------------------------------------------------------------
+
+
+def fault(name):
+    path = captures.FOLDER / f"qx-{name}.xml"
+    if not path.is_file():
+        pytest.skip(f"{path} is not there")
+    return path
+
+
+@needs_captures
+def test_lost_gpu_shows_in_its_row_alone():
+    path = fault("gb200-lost")
+    answer = smi(path, "--query-gpu=index,memory.used,utilization.gpu,temperature.gpu", "--format=csv,noheader")
+    first, second = csv_rows(answer.stdout)
+    assert second == ["1"] + ["[GPU is lost]"] * 3
+    assert "lost" not in "".join(first)
+    assert answer.returncode == 15
+
+
+@needs_captures
+def test_ecc_errors_show():
+    rows = csv_rows(
+        smi(
+            fault("gb200-ecc-injected"),
+            "--query-gpu=ecc.errors.uncorrected.volatile.dram,ecc.errors.uncorrected.aggregate.dram,"
+            "remapped_rows.uncorrectable,remapped_rows.failure",
+            "--format=csv,noheader",
+        ).stdout
+    )
+    assert rows[0] == ["5", "8", "1", "Yes"]
+    assert len(rows) == 2
+
+
+@needs_captures
+def test_time_lost_to_throttling_shows():
+    rows = csv_rows(
+        smi(
+            fault("gb200-throttle-counters"),
+            "--query-gpu=clocks_event_reasons_counters.sw_power_cap",
+            "--format=csv,noheader,nounits",
+        ).stdout
+    )
+    assert rows[0] == ["39595"]
