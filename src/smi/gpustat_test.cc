@@ -80,9 +80,16 @@ TEST(Gpustat, WithoutCardsItSaysSo) {
   Snapshot none;
   none.host.name = std::string("lab");
   EXPECT_THAT(drawn(none, {}), HasSubstr("\n(No GPUs are available)\n"));
-  EXPECT_FALSE(gpustat_failure(none));
+  EXPECT_FALSE(gpustat_failure(none, {}));
   none.problems.push_back({.source = "nvml", .code = "library_not_found", .message = "no library"});
-  EXPECT_THAT(gpustat_failure(none).value_or(""), StartsWith("Error on querying NVIDIA devices."));
+  EXPECT_THAT(gpustat_failure(none, {}).value_or(""),
+              StartsWith("Error on querying NVIDIA devices."));
+}
+
+TEST(Gpustat, ACardThatIsNotThereIsSaid) {
+  EXPECT_FALSE(gpustat_failure(shared_card(), parse_gpustat({"--id", "0"})));
+  EXPECT_THAT(gpustat_failure(shared_card(), parse_gpustat({"--id", "0,7"})).value_or(""),
+              HasSubstr("--id"));
 }
 
 TEST(Gpustat, JsonHasGpustatsKeysAndNumbers) {
