@@ -26,7 +26,7 @@ class GpustatVerb final : public Verb {
     int code = exit_code::ok;
     const auto once = [&](std::uint64_t) {
       const Snapshot snapshot = source.look(smi::Need::readings);
-      if (const auto failure = smi::gpustat_failure(snapshot)) {
+      if (const auto failure = smi::gpustat_failure(snapshot, request)) {
         std::fputs(failure->c_str(), stderr);
         code = exit_code::failed;
         return false;

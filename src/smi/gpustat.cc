@@ -251,7 +251,11 @@ Json device_json(const Device& gpu, const Snapshot& snapshot) {
 
 }  // namespace
 
-std::optional<std::string> gpustat_failure(const Snapshot& snapshot) {
+std::optional<std::string> gpustat_failure(const Snapshot& snapshot,
+                                           const GpustatRequest& request) {
+  if (!chosen(snapshot, request.devices)) {
+    return "Error on querying NVIDIA devices: --id names one that is not there.\n";
+  }
   if (!gpus(snapshot, {}).empty()) return std::nullopt;
   for (const Problem& problem : snapshot.problems) {
     if (problem.source == "nvml" && !problem.device) {

@@ -40,6 +40,7 @@ struct GpustatRequest {
 [[nodiscard]] std::string render_gpustat_json(const Snapshot& snapshot,
                                               const GpustatRequest& request, Clockface clockface);
 /// Why there is nothing to show; nothing: there is.
-[[nodiscard]] std::optional<std::string> gpustat_failure(const Snapshot& snapshot);
+[[nodiscard]] std::optional<std::string> gpustat_failure(const Snapshot& snapshot,
+                                                         const GpustatRequest& request);
 
 }  // namespace berth::smi

@@ -119,7 +119,6 @@ GpustatRequest parse_gpustat(const std::vector<std::string>& argv) {
     }
     const bool has_value = i + 1 < words.size() && !words[i + 1].starts_with('-');
     const std::string value = has_value ? words[i + 1] : "";
-    bool value_taken = has_value;
     if (word == "-h" || word == "--help") {
       request.said = Output{std::string(help), 0};
       return request;
@@ -147,7 +146,7 @@ GpustatRequest parse_gpustat(const std::vector<std::string>& argv) {
     } else {
       return mistaken(fmt::format("unrecognized arguments: {}", printable(word)));
     }
-    if (value_taken) ++i;
+    if (has_value) ++i;
   }
   if (request.json && request.every) {
     request.said = Output{"Error: --json and --interval/-i can't be used together.\n", 1};

@@ -40,7 +40,7 @@ TEST(Gpustat, ShowsAllThatIsAskedFor) {
             "[0] NVIDIA GeForce RTX 2080 | 40°C,  37 %,   0 % (E:   0 %  D:   0 %),   37 / 250 W | "
             "  213 /  8192 MB | alice:gnome-shell/1696(176M) bob:python3/4584(3M)\n");
   EXPECT_EQ(drawn(shared_card(), {"-c", "--no-header", "--gpuname-width", "8"}),
-            "[0] …RTX 2080 | 40°C,   0 % |   213 /  8192 MB | gnome-shell(176M) python3(3M)\n");
+            "[0] …TX 2080 | 40°C,   0 % |   213 /  8192 MB | gnome-shell(176M) python3(3M)\n");
 }
 
 TEST(Gpustat, CanLeaveNamesAndProcessesOut) {
@@ -80,9 +80,16 @@ TEST(Gpustat, WithoutCardsItSaysSo) {
   Snapshot none;
   none.host.name = std::string("lab");
   EXPECT_THAT(drawn(none, {}), HasSubstr("\n(No GPUs are available)\n"));
-  EXPECT_FALSE(gpustat_failure(none));
+  EXPECT_FALSE(gpustat_failure(none, {}));
   none.problems.push_back({.source = "nvml", .code = "library_not_found", .message = "no library"});
-  EXPECT_THAT(gpustat_failure(none).value_or(""), StartsWith("Error on querying NVIDIA devices."));
+  EXPECT_THAT(gpustat_failure(none, {}).value_or(""),
+              StartsWith("Error on querying NVIDIA devices."));
+}
+
+TEST(Gpustat, ACardThatIsNotThereIsSaid) {
+  EXPECT_FALSE(gpustat_failure(shared_card(), parse_gpustat({"--id", "0"})));
+  EXPECT_THAT(gpustat_failure(shared_card(), parse_gpustat({"--id", "0,7"})).value_or(""),
+              HasSubstr("--id"));
 }
 
 TEST(Gpustat, JsonHasGpustatsKeysAndNumbers) {

@@ -81,7 +81,7 @@ void ask_nvml(NvmlProbe& nvml, Depth depth, Teller& teller) {
   }
 }
 
-void ask_pci(PciProbe& pci, Teller& teller) {
+void ask_pci(PciProbe& pci, Depth depth, Teller& teller) {
   constexpr Step step{StepKind::pci, 0};
   if (teller.progress().is_over(step)) return;
   teller.begin(step);
@@ -89,6 +89,7 @@ void ask_pci(PciProbe& pci, Teller& teller) {
   looked.devices = teller.progress().snapshot.devices;
   looked.sources = teller.progress().snapshot.sources;
   pci.observe(looked);
+  if (depth >= Depth::details) pci.place(looked);
   // Most of what NVML told stays as it was: only what is new is worth sending.
   const std::vector<Device>& known = teller.progress().snapshot.devices;
   std::vector<std::size_t> changed;
@@ -231,7 +232,7 @@ void Teller::done() {
 void ask_with(Probes probes, const Wish& wish, Teller& teller) {
   ask_host(probes.procfs, teller);
   ask_nvml(probes.nvml, wish.depth, teller);
-  ask_pci(probes.pci, teller);
+  ask_pci(probes.pci, wish.depth, teller);
   if (wish.relations == Relations::all) ask_kernel_log(probes.procfs, teller);
   ask_procfs(probes.procfs, wish, teller);
   teller.done();
