@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "app/help_format.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "view/csv.h"
@@ -165,8 +166,6 @@ void name_help_parts(CLI::App& app) {
   word("Positionals", tr("Positionals"));
   word("OPTIONS", tr("OPTIONS"));
   word("REQUIRED", tr("REQUIRED"));
-  word("TEXT", tr("TEXT"));
-  word("INT", "N");
   const std::string group(tr("Options"));
   app.option_defaults()->group(group);
   app.get_help_ptr()->group(group);
@@ -179,16 +178,20 @@ std::unique_ptr<CLI::App> declare_options(const VerbEntry& entry, Verb& verb,
                                         "berth " + std::string(entry.name));
   app->set_help_flag("-h,--help", std::string(tr("show this and exit")));
   if (verb.takes_command()) app->prefix_command();
+  app->formatter(make_help_format(verb.takes_command()));
   name_help_parts(*app);
   verb.declare(*app);
   const std::string group(tr("Everywhere"));
   app->add_option("--sim", globals.sim,
                   std::string(tr("a simulated server: a built-in name or a file (BERTH_SIM)")))
+      ->type_name("NAME")
       ->group(group);
   app->add_option("--replay", globals.replay,
                   std::string(tr("a snapshot or recording instead of this machine")))
+      ->type_name("FILE")
       ->group(group);
   app->add_option("--lang", globals.lang, std::string(tr("en or zh_CN (BERTH_LANG)")))
+      ->type_name("LANGUAGE")
       ->group(group);
   return app;
 }

@@ -24,6 +24,7 @@ bool names_utf8(std::string_view locale) {
 }
 
 constexpr int width_without_terminal = 80;
+constexpr int uncut_width = 10'000;
 
 int terminal_width(int fd, const std::optional<std::string>& columns) {
   winsize size{};
@@ -102,6 +103,12 @@ void Context::apply(const GlobalOptions& options) {
 Style Context::out_now() const {
   Style style = out_;
   style.width = terminal_width(STDOUT_FILENO, variable("COLUMNS"));
+  return style;
+}
+
+Style Context::out_uncut() const {
+  Style style = out_;
+  if (!stdout_is_terminal_ && variable("COLUMNS").value_or("").empty()) style.width = uncut_width;
   return style;
 }
 

@@ -47,6 +47,8 @@ class Context {
   [[nodiscard]] bool stderr_is_terminal() const { return stderr_is_terminal_; }
   /// Asks the terminal again: its size may have changed.
   [[nodiscard]] Style out_now() const;
+  /// For what is read line by line: in a pipe or a file nothing is cut, unless COLUMNS says so.
+  [[nodiscard]] Style out_uncut() const;
   /// Rows of the terminal on stdout; 0 where it is none.
   [[nodiscard]] int terminal_rows() const;
 

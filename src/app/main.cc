@@ -1,5 +1,7 @@
 // berth: the program. Names every verb, finds the one asked for, reports what was thrown.
 
+#include <malloc.h>
+
 #include <array>
 #include <cstdio>
 #include <exception>
@@ -51,6 +53,10 @@ std::vector<std::string> words_of(int argc, char** argv) {
 }  // namespace berth
 
 int main(int argc, char** argv) {
+  // Asking the kernel for memory in small pieces, and giving it back between two of them, costs a
+  // short-lived program more than the memory is worth.
+  ::mallopt(M_TOP_PAD, 256 << 10);
+  ::mallopt(M_TRIM_THRESHOLD, 64 << 20);
   try {
     berth::Context context;
     const int code = berth::run_command_line(context, berth::words_of(argc, argv));

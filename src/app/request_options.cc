@@ -16,27 +16,36 @@ std::string word(std::string_view english) { return std::string(tr(english)); }
 
 void RequestOptions::declare(CLI::App& app) {
   const std::string group = word("Which device");
-  const auto option = [&](const char* name, std::string& into, std::string_view what) {
+  const auto option = [&](const char* name, std::string& into, std::string_view what,
+                          const char* value_name) {
     // `--only "$GPUS"` with GPUS unset must not mean "any".
-    app.add_option(name, into, word(what))->group(group)->check([](const std::string& value) {
-      return value.empty() ? std::string(tr("its value is empty")) : std::string();
-    });
+    app.add_option(name, into, word(what))
+        ->type_name(value_name)
+        ->group(group)
+        ->check([](const std::string& value) {
+          return value.empty() ? std::string(tr("its value is empty")) : std::string();
+        });
   };
-  option("-n,--devices", devices_, "how many devices");
-  option("--memory", memory_, "share: 10G or 50% promised on each; without it the device is whole");
-  option("--only", only_, "among these: index, UUID, PCI address or name glob, comma-separated");
-  option("--except", except_, "none of these");
-  option("--prefer", prefer_, "best-fit, most-free, spread, or a list to be tried in order");
-  option("--min-compute", min_compute_, "least compute capability, such as 8.0");
-  option("--need", need_, "features the job cannot do without: bf16, fp8");
-  option("--max-utilization", max_utilization_, "busiest that a device may be, in percent");
-  option("--idle-for", idle_for_, "how long it must have been idle, such as 5s");
+  option("-n,--devices", devices_, "how many devices", "N");
+  option("--memory", memory_, "share: 10G or 50% promised on each; without it the device is whole",
+         "SIZE");
+  option("--only", only_, "among these: index, UUID, PCI address or name glob, comma-separated",
+         "LIST");
+  option("--except", except_, "none of these", "LIST");
+  option("--prefer", prefer_, "best-fit, most-free, spread, or a list to be tried in order", "HOW");
+  option("--min-compute", min_compute_, "least compute capability, such as 8.0", "VERSION");
+  option("--need", need_, "features the job cannot do without: bf16, fp8", "FEATURES");
+  option("--max-utilization", max_utilization_, "busiest that a device may be, in percent",
+         "PERCENT");
+  option("--idle-for", idle_for_, "how long it must have been idle, such as 5s", "TIME");
   const std::string waiting = word("When none is free");
   app.add_option("--wait", wait_, word("wait in the queue, at most so long: --wait=30m"))
+      ->type_name("[TIME]")
       ->group(waiting);
   app.add_flag("--no-wait", no_wait_, word("answer at once"))->group(waiting);
   app.add_option("--or-cpu", or_cpu_,
                  word("run on the CPU instead, at once or after so long: --or-cpu=10m"))
+      ->type_name("[TIME]")
       ->group(waiting);
   app.add_flag("--cpu", cpu_, word("use no device, on purpose"))->group(waiting);
   app.add_flag("--dry-run", dry_run_, word("show the whole reasoning, take nothing"));

@@ -47,18 +47,19 @@ void RunFlags::declare(CLI::App& app) {
   app.add_flag("--uuids", uuids_, word("give the job UUIDs instead of indices"));
   app.add_flag("-q,--quiet", quiet_, word("say nothing but what went wrong"));
   const std::string life = word("The job's life");
-  const auto option = [&](const char* name, std::string& into, std::string_view what) {
-    app.add_option(name, into, word(what))->group(life);
+  const auto option = [&](const char* name, std::string& into, std::string_view what,
+                          const char* value_name) {
+    app.add_option(name, into, word(what))->type_name(value_name)->group(life);
   };
   app.add_flag("-d,--detach", detach_, word("leave it running, also after logout"))->group(life);
-  option("--log", log_, "where a detached job's output goes");
-  option("--time", time_, "end it after so long: a warning signal, then stop");
-  option("--warn-signal", warn_signal_, "the warning: TERM, USR1, INT, …");
-  option("--warn-ahead", warn_ahead_, "how long before the limit to warn (60s)");
+  option("--log", log_, "where a detached job's output goes", "FILE");
+  option("--time", time_, "end it after so long: a warning signal, then stop", "TIME");
+  option("--warn-signal", warn_signal_, "the warning: TERM, USR1, INT, …", "SIGNAL");
+  option("--warn-ahead", warn_ahead_, "how long before the limit to warn (60s)", "TIME");
   app.add_flag("--hold", hold_, word("keep the device while any process of the job lives"))
       ->group(life);
   option("--linger", linger_,
-         "keep the device this long after the job's last process has let go of it (60s)");
+         "keep the device this long after the job's last process has let go of it (60s)", "TIME");
 }
 
 Result<RunOptions> RunFlags::options(const Context& context,

@@ -18,10 +18,7 @@ void to_stderr(std::string_view text) { std::fwrite(text.data(), 1, text.size(),
 
 /// The record of a run that has just ended; where it could not be written, what is known of it.
 RunRecord record_of(const RunFinished& finished) {
-  if (finished.recorded) {
-    auto record = read_run(finished.started.directory);
-    if (record && record->end) return std::move(*record);
-  }
+  if (finished.record) return *finished.record;
   RunRecord known;
   known.manifest.id = finished.started.id;
   known.manifest.cpu_only = finished.started.cpu_only;
@@ -36,10 +33,11 @@ RunRecord record_of(const RunFinished& finished) {
   known.state = RunState::ended;
   known.end = RunEnd{.at = {known.manifest.started.unix_ms + finished.lasted.count()},
                      .exit = finished.exit,
+                     .lasted_ms = finished.lasted.count(),
                      .because = finished.because,
                      .released = std::nullopt,
                      .cpu_ms = std::nullopt,
-                     .summary = finished.summary};
+                     .summary = {}};
   return known;
 }
 
@@ -107,8 +105,11 @@ RunCallbacks words_of_a_run(const Context& context, WaitingTeller& teller, Talk 
                               .waited = started.waited},
                              context.err()));
   };
-  words.on_finished = [&context, quiet](const RunFinished& finished) {
-    if (quiet) return;
+  if (quiet) {
+    words.say = [](std::string_view sentence) { complain(sentence); };
+    return words;
+  }
+  words.on_finished = [&context](const RunFinished& finished) {
     RunRecord record = record_of(finished);
     // A run on the CPU was given no snapshot that could say so.
     if (!record.manifest.given.simulated) {

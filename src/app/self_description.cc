@@ -16,6 +16,7 @@ struct OptionText {
   std::vector<std::string> names;  // "-n", "--devices"
   std::string what;
   bool takes_value = false;
+  std::string value;  // its name in --help: "SIZE"
 };
 
 struct VerbText {
@@ -37,7 +38,8 @@ VerbText describe(const VerbEntry& entry) {
     if (option->get_positional()) continue;
     OptionText one{.names = {},
                    .what = option->get_description(),
-                   .takes_value = option->get_items_expected_max() > 0};
+                   .takes_value = option->get_items_expected_max() > 0,
+                   .value = option->get_type_name()};
     for (const std::string& name : option->get_snames()) one.names.push_back("-" + name);
     for (const std::string& name : option->get_lnames()) one.names.push_back("--" + name);
     text.options.push_back(std::move(one));
@@ -191,8 +193,8 @@ std::string manual_page() {
       for (const std::string& name : option.names) {
         names += (names.empty() ? "" : ", ") + ("\\fB" + roff(name) + "\\fR");
       }
-      page += ".TP\n" + names + (option.takes_value ? " \\fIvalue\\fR" : "") + "\n" +
-              roff(option.what) + "\n";
+      page += ".TP\n" + names + (option.takes_value ? " \\fI" + roff(option.value) + "\\fR" : "") +
+              "\n" + roff(option.what) + "\n";
     }
   }
   page +=

@@ -9,9 +9,23 @@
 
 namespace berth {
 
+namespace {
+Depth depth_of(smi::Need need) {
+  switch (need) {
+    case smi::Need::identity:
+    case smi::Need::readings:
+      return Depth::everything;
+    case smi::Need::details:
+      return Depth::details;
+    case smi::Need::details_and_lists:
+      return Depth::lists;
+  }
+  return Depth::everything;
+}
+}  // namespace
+
 Snapshot ContextSource::look(smi::Need need) {
-  static_cast<void>(need);
-  auto snapshot = context_.look_without_claims(Depth::everything);
+  auto snapshot = context_.look_without_claims(depth_of(need));
   if (!snapshot) {
     Snapshot nothing;
     nothing.problems.push_back({.source = "nvml",

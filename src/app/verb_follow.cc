@@ -15,7 +15,8 @@ namespace {
 std::string word(std::string_view english) { return std::string(tr(english)); }
 
 void add_run_name(CLI::App& app, std::string& name) {
-  app.add_option("run", name, word("a run's id, the beginning or end of one, or last"));
+  app.add_option("run", name, word("a run's id, the beginning or end of one, or last"))
+      ->type_name("");
 }
 
 class LogsVerb final : public Verb {
@@ -66,7 +67,8 @@ class StopVerb final : public Verb {
  public:
   void declare(CLI::App& app) override {
     add_run_name(app, name_);
-    app.add_option("--grace", grace_, word("how long to leave it between TERM and KILL (10s)"));
+    app.add_option("--grace", grace_, word("how long to leave it between TERM and KILL (10s)"))
+        ->type_name("TIME");
     app.add_flag("--all", all_, word("all of your runs that are under way"));
     app.add_flag("-q,--quiet", quiet_, word("say nothing but what went wrong"));
   }
@@ -123,7 +125,9 @@ class StopVerb final : public Verb {
 class MarkVerb final : public Verb {
  public:
   void declare(CLI::App& app) override {
-    app.add_option("text", words_, word("what to note: epoch=3 loss=0.12"))->required();
+    app.add_option("text", words_, word("what to note: epoch=3 loss=0.12"))
+        ->type_name("")
+        ->required();
   }
   int run(Context& context, const std::vector<std::string>&) override {
     const auto marks = context.variable("BERTH_MARKS");

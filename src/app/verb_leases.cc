@@ -22,7 +22,7 @@ class LeasesVerb final : public Verb {
     const auto snapshot = context.look(Depth::state);
     if (!snapshot) return report(snapshot.error());
     print(json_ ? leases_json(*snapshot, *place) + "\n"
-                : render_leases(*snapshot, *place, context.out()));
+                : render_leases(*snapshot, *place, context.out_uncut()));
     return exit_code::ok;
   }
 

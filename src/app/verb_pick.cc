@@ -49,6 +49,7 @@ class PickVerb final : public Verb {
   void declare(CLI::App& app) override {
     request_.declare(app);
     app.add_option("--format", format_, std::string(tr("indices, uuids, env, json, docker or cdi")))
+        ->type_name("FORM")
         ->check(CLI::IsMember({"indices", "uuids", "env", "json", "docker", "cdi"}));
     app.add_flag("--json", json_, std::string(tr("same as --format json")));
   }

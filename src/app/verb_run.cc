@@ -1,7 +1,8 @@
 // `berth run`: a command on the right device, alone there, with a record.
 
-#include <CLI/CLI.hpp>
+#include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "app/run_options.h"
 #include "app/run_words.h"
 #include "app/verb.h"
+#include "base/fd.h"
 #include "base/signals.h"
 #include "base/tr.h"
 #include "view/placement_text.h"
@@ -117,8 +119,7 @@ class RunVerb final : public Verb {
         std::fflush(stdout);
         return end_like(outcome.exit);
       case RunOutcome::How::detached:
-        print(outcome.id + "\n");
-        return exit_code::ok;
+        return tell_id(outcome.id);
       case RunOutcome::How::not_started:
         return report(*outcome.error, outcome.error->code() == ErrorCode::not_found
                                           ? exit_code::not_found
@@ -127,6 +128,17 @@ class RunVerb final : public Verb {
         say_refusal(context, options, *outcome.refusal);
         return exit_code::no_device;
     }
+    return usage_code();
+  }
+
+  /// Straight to the descriptor: where that fails, whoever asked must hear how to find the job.
+  int tell_id(const std::string& id) const {
+    const auto told = write_all(STDOUT_FILENO, id + "\n");
+    if (told) return exit_code::ok;
+    complain(
+        trf("the job runs as {}, but that could not be written to stdout ({}); `berth show {}` "
+            "shows it, `berth stop {}` ends it",
+            id, told.error().message(), id, id));
     return usage_code();
   }
 

@@ -16,6 +16,7 @@ class RunsVerb final : public Verb {
   void declare(CLI::App& app) override {
     app.add_flag("--json", json_, std::string(tr("as JSON")));
     app.add_option("-n,--number", number_, std::string(tr("how many, newest first (20)")))
+        ->type_name("N")
         ->check(CLI::Range(1, 1'000'000).description(""));
   }
   int run(Context& context, const std::vector<std::string>&) override {
@@ -33,7 +34,7 @@ class RunsVerb final : public Verb {
       list->runs.resize(static_cast<std::size_t>(number_));
     }
     print(json_ ? runs_json(*list) + "\n"
-                : render_runs(*list, context.clock().wall_now(), context.out()));
+                : render_runs(*list, context.clock().moment(), context.out_uncut()));
     if (json_) return exit_code::ok;
     if (all > list->runs.size()) {
       print(trf("({} older ones: berth runs -n {})\n", all - list->runs.size(), all));
@@ -50,7 +51,8 @@ class ShowVerb final : public Verb {
  public:
   void declare(CLI::App& app) override {
     app.add_option("run", name_,
-                   std::string(tr("a run's id, the beginning or end of one, or last")));
+                   std::string(tr("a run's id, the beginning or end of one, or last")))
+        ->type_name("");
     app.add_flag("--json", json_, std::string(tr("as JSON")));
   }
   int run(Context& context, const std::vector<std::string>&) override {
@@ -67,7 +69,7 @@ class ShowVerb final : public Verb {
     const auto read =
         for_each_sample(*found, [&](const Sample& sample) { details.series.add(sample); });
     if (!read) complain(read.error().message());
-    print(render_run(*found, details, context.clock().wall_now(), context.out()));
+    print(render_run(*found, details, context.clock().moment(), context.out_uncut()));
     return exit_code::ok;
   }
 

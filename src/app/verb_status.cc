@@ -23,11 +23,15 @@ class StatusVerb final : public Verb {
   void declare(CLI::App& app) override {
     const auto word = [](std::string_view english) { return std::string(tr(english)); };
     app.add_option("-i,--id", devices_,
-                   word("only these: index, UUID prefix, PCI address or name glob"));
-    app.add_option("-u,--user", user_, word("only what this user has something on"));
-    app.add_option("-w,--watch", watch_, word("look again every so often (2s) until Ctrl-C"));
+                   word("only these: index, UUID prefix, PCI address or name glob"))
+        ->type_name("LIST");
+    app.add_option("-u,--user", user_, word("only what this user has something on"))
+        ->type_name("USER");
+    app.add_option("-w,--watch", watch_, word("look again every so often (2s) until Ctrl-C"))
+        ->type_name("[TIME]");
     app.add_flag("--json", json_, word("the whole snapshot as JSON"));
-    app.add_option("--csv", csv_, word("these fields as CSV; --fields lists them"));
+    app.add_option("--csv", csv_, word("these fields as CSV; --fields lists them"))
+        ->type_name("FIELDS");
     app.add_flag("--fields", fields_, word("list all fields"));
   }
 
@@ -44,7 +48,7 @@ class StatusVerb final : public Verb {
     // JSON is for programs: its sentences are the same in every language.
     if (json_) set_language(Language::english);
     if (fields_) {
-      print(render_fields(context.out()));
+      print(render_fields(context.out_uncut()));
       return exit_code::ok;
     }
     if (!devices_.empty()) {
@@ -76,10 +80,14 @@ class StatusVerb final : public Verb {
   /// The table, JSON or CSV, of what the options let through.
   Result<std::string> answer(const Snapshot& snapshot, const Style& style,
                              JsonLayout layout) const {
+    if (!json_ && csv_.empty()) {
+      const auto known = check_patterns(snapshot, options_);
+      if (!known) return std::unexpected(known.error());
+      return render_status(snapshot, style, options_);
+    }
     const auto shown = narrowed(snapshot, options_);
     if (!shown) return std::unexpected(shown.error());
     if (json_) return to_json(*shown, layout) + "\n";
-    if (csv_.empty()) return render_status(snapshot, style, options_);
     auto columns = parse_field_list(csv_);
     if (!columns) return std::unexpected(std::move(columns).error().because("--csv"));
     return render_csv(*shown, *columns);

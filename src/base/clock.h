@@ -3,6 +3,7 @@
 // is milliseconds in a test. The real one is SystemClock; FakeClock moves only when told.
 
 #include <chrono>
+#include <cstdint>
 
 #include "base/ids.h"
 
@@ -13,11 +14,24 @@ using Duration = std::chrono::nanoseconds;
 /// A point on the steady clock: not affected by a changed date, meaningless in another boot.
 using Instant = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 
+/// One moment on both clocks. Ages and durations come from the steady one: somebody may set the
+/// date.
+struct Moment {
+  WallTime wall;
+  Instant steady{};
+};
+
+/// The steady clock in whole milliseconds, as it is written down beside a date.
+[[nodiscard]] constexpr std::int64_t steady_ms(Instant at) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(at.time_since_epoch()).count();
+}
+
 class Clock {
  public:
   virtual ~Clock() = default;
   [[nodiscard]] virtual Instant now() const = 0;
   [[nodiscard]] virtual WallTime wall_now() const = 0;
+  [[nodiscard]] Moment moment() const { return {.wall = wall_now(), .steady = now()}; }
   /// Blocks until `deadline`; a signal does not shorten it.
   virtual void wait_until(Instant deadline) = 0;
   /// Blocks until the descriptor is readable, the deadline, or a signal; true: it is readable.

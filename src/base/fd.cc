@@ -35,7 +35,10 @@ Result<Fd> open_fd(const std::string& path, int flags, mode_t mode) {
 
 namespace {
 
-Result<std::string> read_bounded(int fd, std::size_t limit, const std::string& what) {
+enum class Ends { with_an_empty_read, with_a_short_one };
+
+Result<std::string> read_bounded(int fd, std::size_t limit, const std::string& what,
+                                 Ends ends = Ends::with_an_empty_read) {
   std::string bytes;
   std::array<char, 16384> block;
   while (true) {
@@ -48,6 +51,8 @@ Result<std::string> read_bounded(int fd, std::size_t limit, const std::string& w
       return fail(ErrorCode::invalid,
                   what + " is larger than the " + std::to_string(limit) + " bytes expected of it");
     }
+    const bool is_short = static_cast<std::size_t>(got) < block.size();
+    if (is_short && ends == Ends::with_a_short_one) return bytes;
   }
 }
 
@@ -58,6 +63,12 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
   auto fd = open_fd(path, O_RDONLY | O_NONBLOCK);
   if (!fd) return std::unexpected(std::move(fd).error());
   return read_bounded(fd->get(), limit, path);
+}
+
+Result<std::string> read_proc_file(const std::string& path, std::size_t limit) {
+  auto fd = open_fd(path, O_RDONLY | O_NONBLOCK);
+  if (!fd) return std::unexpected(std::move(fd).error());
+  return read_bounded(fd->get(), limit, path, Ends::with_a_short_one);
 }
 
 Result<std::string> read_untrusted_file(int directory, const std::string& name, std::size_t limit) {

@@ -43,6 +43,11 @@ class Fd {
 /// For files of the kernel and our own; /proc files of strangers may block, see probe/process.
 [[nodiscard]] Result<std::string> read_file(const std::string& path, std::size_t limit = 1 << 20);
 
+/// As read_file, for a file of /proc that the kernel makes in one piece: what one read brings is
+/// all of it, and the second that would say so is spared.
+[[nodiscard]] Result<std::string> read_proc_file(const std::string& path,
+                                                 std::size_t limit = 1 << 20);
+
 /// As read_file, for a file somebody else may have put there: refuses symlinks, FIFOs, devices,
 /// more than one link, and more than `limit` bytes.
 [[nodiscard]] Result<std::string> read_untrusted_file(int directory, const std::string& name,

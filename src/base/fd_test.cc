@@ -12,26 +12,19 @@
 
 #include "base/lock.h"
 #include "base/process.h"
+#include "base/temporary_directory.h"
 
 namespace berth {
 namespace {
 
 class Files : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = ::testing::TempDir() + "berth-XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    directory_ = pattern;
-  }
-  void TearDown() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(directory_, ignored);
-  }
   [[nodiscard]] std::string path(const std::string& name) const { return directory_ + "/" + name; }
   [[nodiscard]] Fd open_directory() const { return *open_fd(directory_, O_RDONLY | O_DIRECTORY); }
   [[nodiscard]] Fd open_file() const { return *open_fd(path("f"), O_RDWR | O_CREAT, 0600); }
 
-  std::string directory_;
+  TemporaryDirectory made_;
+  std::string directory_ = made_.path();
 };
 
 TEST_F(Files, AtomicWriteIsReadBackAndLeavesNothingElse) {

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/lock.h"
+#include "base/temporary_directory.h"
 
 namespace berth {
 namespace {
@@ -15,11 +16,10 @@ namespace {
 class OfdRange : public testing::Test {
  protected:
   OfdRange() {
-    std::string path = testing::TempDir() + "berth-lock-XXXXXX";
-    mine_ = Fd(::mkstemp(path.data()));
-    theirs_ = Fd(*open_fd(path, O_RDWR));
-    ::unlink(path.c_str());
+    mine_ = Fd(*open_fd(directory_ / "lock", O_RDWR | O_CREAT, 0600));
+    theirs_ = Fd(*open_fd(directory_ / "lock", O_RDWR));
   }
+  TemporaryDirectory directory_;
   Fd mine_;
   Fd theirs_;
 };

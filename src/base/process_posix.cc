@@ -34,7 +34,7 @@ std::vector<char*> as_argv(const std::vector<std::string>& words) {
 
 Exit exit_from_status(int status) {
   if (WIFSIGNALED(status)) {
-    return {.code = 0, .signal = WTERMSIG(status), .dumped = WCOREDUMP(status)};
+    return {.code = 0, .signal = WTERMSIG(status), .dumped = WCOREDUMP(status) != 0};
   }
   return {.code = WEXITSTATUS(status)};
 }

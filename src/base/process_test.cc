@@ -14,21 +14,13 @@
 
 #include "base/lock.h"
 #include "base/signals.h"
+#include "base/temporary_directory.h"
 
 namespace berth {
 namespace {
 
 class Processes : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = ::testing::TempDir() + "berth-XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    directory_ = pattern;
-  }
-  void TearDown() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(directory_, ignored);
-  }
   /// A file with this text and these permissions.
   [[nodiscard]] std::string script(std::string_view text, mode_t mode) const {
     const std::string path = directory_ + "/script";
@@ -36,7 +28,8 @@ class Processes : public ::testing::Test {
     EXPECT_EQ(::chmod(path.c_str(), mode), 0);
     return path;
   }
-  std::string directory_;
+  TemporaryDirectory made_;
+  std::string directory_ = made_.path();
 };
 
 /// How a child that does this ends.
@@ -106,11 +99,11 @@ TEST(Process, PidfdBecomesReadableAtItsEnd) {
 }
 
 TEST(Process, FlockNamesItsHolder) {
-  const std::string path = ::testing::TempDir() + "berth-flock-" + std::to_string(::getpid());
+  const TemporaryDirectory directory;
+  const std::string path = directory / "lock";
   const auto owner = open_fd(path, O_RDWR | O_CREAT, 0600);
   const auto other = open_fd(path, O_RDWR);
   ASSERT_TRUE(owner && other);
-  ::unlink(path.c_str());
   FakeClock clock;
   EXPECT_EQ(flock_holder(other->get()), std::nullopt);
   ASSERT_TRUE(take_flock(owner->get(), clock, clock.now()));

@@ -101,6 +101,12 @@ constexpr std::array<Range, 7> unprintable = {{{0x00, 0x1F},
 /// Most text is this, and needs no look into the tables.
 bool is_plain_ascii(char32_t point) { return point >= 0x20 && point < 0x7F; }
 
+/// How much of the front of `text` is nothing but that.
+std::size_t plain_length(std::string_view text) {
+  const auto plain = [](char c) { return is_plain_ascii(static_cast<unsigned char>(c)); };
+  return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), plain) - text.begin());
+}
+
 int width_of(char32_t point) {
   if (is_plain_ascii(point)) return 1;
   if (point == broken || in_any(point, no_width)) return 0;
@@ -153,13 +159,13 @@ std::optional<TypographicMistake> typographic_mistake(std::string_view text) {
 std::string printable(std::string_view text) {
   std::string safe;
   safe.reserve(text.size());
-  while (!text.empty()) {
+  while (true) {
+    const std::size_t plain = plain_length(text);
+    safe += text.substr(0, plain);
+    text.remove_prefix(plain);
+    if (text.empty()) break;
     const std::string_view before = text;
     const char32_t point = take_code_point(text);
-    if (is_plain_ascii(point)) {
-      safe += static_cast<char>(point);
-      continue;
-    }
     std::array<char, 16> escape{};
     if (point == broken || (point < 0x80 && in_any(point, unprintable))) {
       std::snprintf(escape.data(), escape.size(), "\\x%02X", static_cast<unsigned char>(before[0]));
@@ -176,8 +182,13 @@ std::string printable(std::string_view text) {
 
 int display_width(std::string_view text) {
   int width = 0;
-  while (!text.empty()) width += width_of(take_code_point(text));
-  return width;
+  while (true) {
+    const std::size_t plain = plain_length(text);
+    width += static_cast<int>(plain);
+    text.remove_prefix(plain);
+    if (text.empty()) return width;
+    width += width_of(take_code_point(text));
+  }
 }
 
 std::string cut_to_width(std::string_view text, int columns, bool ascii) {

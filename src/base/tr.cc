@@ -76,22 +76,34 @@ std::optional<Found> template_of(std::string_view text) {
   std::optional<Found> best;
   for (std::uint32_t i = 0; i < all.count(); ++i) {
     const std::string_view key = all.key_at(i);
+    const std::size_t brace = key.find('{');
+    if (brace == key.npos || !text.starts_with(key.substr(0, brace))) continue;
+    if (best && key.size() <= best->key.size()) continue;
     const auto words = words_of(key);
-    if (words.empty() || (best && key.size() <= best->key.size())) continue;
+    if (words.empty()) continue;
     if (auto values = values_in(text, words)) best = Found{key, std::move(*values)};
   }
   return best;
 }
 
-std::string translate_composed(std::string_view english, int depth) {
+/// What one text may cost, however it is made up: a stranger's file must not stop the screen.
+struct Effort {
+  int searches = 50;  // through all keys; a sentence of ours takes a handful
+};
+constexpr std::size_t longest_searched = 4096;  // bytes
+constexpr int most_nested = 6;
+
+std::string translate_composed(std::string_view english, int depth, Effort& effort) {
   const std::string_view whole = tr(english);
-  if (whole != english || depth == 0 || english.find(' ') == english.npos) {
+  if (whole != english || depth == 0 || english.find(' ') == english.npos ||
+      english.size() > longest_searched || effort.searches == 0) {
     return std::string(whole);
   }
+  --effort.searches;
   if (const auto found = template_of(english)) {
     fmt::dynamic_format_arg_store<fmt::format_context> values;
     for (const std::string_view value : found->values) {
-      values.push_back(translate_composed(value, depth - 1));
+      values.push_back(translate_composed(value, depth - 1, effort));
     }
     return detail::format_translated(found->key, values);
   }
@@ -100,8 +112,8 @@ std::string translate_composed(std::string_view english, int depth) {
     if (at == english.npos) continue;
     const std::string_view before = english.substr(0, at);
     const std::string_view after = english.substr(at + mark.size());
-    const std::string first = translate_composed(before, depth - 1);
-    const std::string rest = translate_composed(after, depth - 1);
+    const std::string first = translate_composed(before, depth - 1, effort);
+    const std::string rest = translate_composed(after, depth - 1, effort);
     if (first != before || rest != after) return first + std::string(tr(mark)) + rest;
   }
   return std::string(english);
@@ -166,9 +178,9 @@ std::string_view tr(std::string_view english) {
 }
 
 std::string tr_composed(std::string_view english) {
-  constexpr int most_nested = 6;  // a hostile text must not cost more than a long one
   if (chosen == Language::english) return std::string(english);
-  return translate_composed(english, most_nested);
+  Effort effort;
+  return translate_composed(english, most_nested, effort);
 }
 
 namespace detail {

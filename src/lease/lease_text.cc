@@ -94,6 +94,11 @@ bool read_number(std::string_view text, T& number) {
   return true;
 }
 
+std::optional<std::int64_t> parse_steady(std::string_view text) {
+  std::int64_t number = 0;
+  return read_number(text, number) ? std::optional(number) : std::nullopt;
+}
+
 /// Calls `line(key, value)` for each whole "key=value" line after line 1. A last line without its
 /// end was being written when its writer died.
 template <class Line>
@@ -170,6 +175,7 @@ Result<std::string> write_lease(const LeaseText& lease) {
   std::string text(lease_magic);
   text += " " + std::to_string(lease.format) + " " + std::to_string(lease.uid) + " " + bytes +
           (exclusive ? " 1 " : " 0 ") + names + "\n";
+  if (lease.steady_ms) text += "steady_ms=" + std::to_string(*lease.steady_ms) + "\n";
   text += "run=" + escaped(lease.run) + "\ncommand=" + escaped(lease.command) + "\n";
   if (lease.keeper) text += write_description(*lease.keeper, lease.job);
   return text;
@@ -194,6 +200,7 @@ Result<LeaseText> parse_lease(std::string_view text) {
   lease.devices = *std::move(devices);
   if (lease.format > ledger_format) return lease;
   for_each_field(text, [&lease](std::string_view key, std::string_view value) {
+    if (key == "steady_ms") lease.steady_ms = parse_steady(value);
     if (key == "run") lease.run = unescaped(value);
     if (key == "command") lease.command = unescaped(value);
     if (key == "keeper") lease.keeper = parse_process(value);
@@ -206,6 +213,7 @@ std::string write_ticket(const TicketText& ticket) {
   std::string text(ticket_magic);
   text += " " + std::to_string(ticket.format) + " " + std::to_string(ticket.uid) + " " +
           std::to_string(ticket.order) + " " + std::to_string(ticket.not_before_ns) + "\n";
+  if (ticket.steady_ms) text += "steady_ms=" + std::to_string(*ticket.steady_ms) + "\n";
   text += "process=" + as_text(ticket.process) + "\n";
   text += "command=" + escaped(ticket.command) + "\n";
   text += "wants=" + escaped(ticket.wants) + "\n";
@@ -225,6 +233,7 @@ Result<TicketText> parse_ticket(std::string_view text) {
   }
   if (ticket.format > ledger_format) return ticket;
   for_each_field(text, [&ticket](std::string_view key, std::string_view value) {
+    if (key == "steady_ms") ticket.steady_ms = parse_steady(value);
     if (key == "process") ticket.process = parse_process(value).value_or(ProcessId{});
     if (key == "command") ticket.command = unescaped(value);
     if (key == "wants") ticket.wants = unescaped(value);

@@ -26,6 +26,9 @@ struct LeaseText {
   std::vector<ClaimedDevice> devices;
   std::string run;
   std::string command;
+  /// The machine's steady clock (base/clock.h steady_ms) when it was taken: its age, for people,
+  /// where the date was set since.
+  std::optional<std::int64_t> steady_ms;
   std::optional<ProcessId> keeper;
   std::optional<ProcessId> job;
   friend bool operator==(const LeaseText&, const LeaseText&) = default;
@@ -47,6 +50,7 @@ struct TicketText {
   /// made: it stands behind that one even where the date was set back in between. As it can only
   /// move its own ticket backwards, nobody gains by lying.
   std::int64_t not_before_ns = 0;
+  std::optional<std::int64_t> steady_ms;  // as in LeaseText
   ProcessId process;
   std::string command;
   std::string wants;

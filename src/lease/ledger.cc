@@ -26,8 +26,7 @@ using std::chrono::milliseconds;
 
 /// Far from the numbers that shells and programs use for their own descriptors.
 constexpr int lowest_descriptor = 100;
-/// Ending a lease may wait this long for the host lock; leaving the queue much less.
-constexpr Duration patience_to_end = std::chrono::seconds(30);
+/// Leaving the queue may wait this long for the host lock.
 constexpr Duration patience_to_leave = milliseconds(500);
 
 std::string hexadecimal(std::uint64_t value, int digits) {
@@ -125,7 +124,8 @@ std::string describe_process(pid_t pid) {
 Error held_too_long(const LedgerPlace& place, int fd, Duration patience) {
   const auto seconds = static_cast<double>(patience.count()) / 1e9;
   const auto holder = flock_holder(fd);
-  if (!holder) {
+  // Who took it may be gone and what it started hold it: nothing to be continued or ended there.
+  if (!holder || !identify_process(*holder)) {
     return {ErrorCode::timeout,
             trf("the lock {}/{} was held for {:.1f} s by a process that cannot be seen from here "
                 "(in a container?); `fuser {}/{}` as root may name it",
@@ -178,8 +178,11 @@ Result<HostLock> Ledger::lock(Duration patience) const {
 
 Result<Lease> Ledger::claim(const HostLock& lock, const LeaseTerms& terms) {
   static_cast<void>(lock);  // holding it is the point
-  auto text = write_lease(
-      {.uid = ::geteuid(), .devices = terms.devices, .run = terms.run, .command = terms.command});
+  auto text = write_lease({.uid = ::geteuid(),
+                           .devices = terms.devices,
+                           .run = terms.run,
+                           .command = terms.command,
+                           .steady_ms = steady_ms(clock_->now())});
   if (!text) return std::unexpected(std::move(text).error());
   auto id = new_id();
   if (!id) return std::unexpected(std::move(id).error());
@@ -199,6 +202,7 @@ Result<Ticket> Ledger::queue(const HostLock& lock, const TicketTerms& terms) {
   const std::string id = fmt::format("{:019}-{}", place, *random);
   const std::string text = write_ticket({.uid = ::geteuid(),
                                          .not_before_ns = place - 1,
+                                         .steady_ms = steady_ms(clock_->now()),
                                          .process = own_process_id(),
                                          .command = terms.command,
                                          .wants = terms.wants,
@@ -253,9 +257,9 @@ Result<void> Lease::describe(ProcessId keeper, std::optional<ProcessId> job) {
   return fail_system("describe the lease", why);
 }
 
-Result<void> Lease::end(Ledger& ledger) {
+Result<void> Lease::end(Ledger& ledger, Duration patience) {
   if (!fd_.is_open()) return {};
-  const auto lock = ledger.lock(patience_to_end);
+  const auto lock = ledger.lock(patience);
   if (!lock) return std::unexpected(lock.error());
   if (is_named(fd_.get(), ledger.directory(), path_) &&
       ::unlinkat(ledger.directory(), path_.c_str(), 0) != 0) {

@@ -68,9 +68,10 @@ class Lease {
   [[nodiscard]] int descriptor() const { return fd_.get(); }
   /// Writes who the job and its keeper are, for people.
   [[nodiscard]] Result<void> describe(ProcessId keeper, std::optional<ProcessId> job);
-  /// Removes the lease: the promise has ended. Takes the host lock for it; idempotent. After a
-  /// failure the lease still holds and end() may be tried again.
-  [[nodiscard]] Result<void> end(class Ledger& ledger);
+  /// Removes the lease: the promise has ended. Takes the host lock for it, waiting at most
+  /// `patience`; idempotent. After a failure the lease still holds and end() may be tried again.
+  [[nodiscard]] Result<void> end(class Ledger& ledger,
+                                 Duration patience = std::chrono::seconds(30));
   /// Closes this process's descriptor without ending the lease (a launcher after its keeper has
   /// it).
   void let_go() { fd_.close(); }

@@ -133,7 +133,21 @@ std::vector<DeviceId> gathered_by(int fd, const std::vector<DeviceId>& devices) 
   return gathered;
 }
 
-Claim claim_from(LeaseText text, std::string id, const struct stat& facts) {
+/// When it appeared, on today's calendar. st_ctime is by the date of then; where the date has been
+/// set since, the steady clock knows the age. For people alone: the queue's order asks neither.
+WallTime appeared_at(const struct stat& facts, std::optional<std::int64_t> steady,
+                     const Moment& now) {
+  constexpr std::int64_t same_ms = 2000;
+  const WallTime by_file = changed_at(facts);
+  if (!steady || *steady > steady_ms(now.steady)) return by_file;
+  const WallTime by_age{now.wall.unix_ms - (steady_ms(now.steady) - *steady)};
+  const bool same =
+      by_age.unix_ms > by_file.unix_ms - same_ms && by_age.unix_ms < by_file.unix_ms + same_ms;
+  // In whole seconds, so that the next look says the same.
+  return same ? by_file : WallTime{by_age.unix_ms / 1000 * 1000};
+}
+
+Claim claim_from(LeaseText text, std::string id, const struct stat& facts, const Moment& now) {
   Claim claim;
   claim.id = std::move(id);
   claim.run = std::move(text.run);
@@ -141,7 +155,7 @@ Claim claim_from(LeaseText text, std::string id, const struct stat& facts) {
   claim.keeper = text.keeper.value_or(ProcessId{});
   claim.job = text.job;
   claim.command = std::move(text.command);
-  claim.since = changed_at(facts);
+  claim.since = appeared_at(facts, text.steady_ms, now);
   claim.devices = std::move(text.devices);
   claim.parsed = text.format <= ledger_format;
   return claim;
@@ -168,8 +182,9 @@ namespace {
 /// One reading of the directory.
 class Scan {
  public:
-  Scan(int directory, const LedgerPlace& place, std::map<uid_t, std::string>& user_names)
-      : directory_(directory), place_(place), user_names_(user_names) {}
+  Scan(int directory, const LedgerPlace& place, std::map<uid_t, std::string>& user_names,
+       const Moment& now)
+      : directory_(directory), place_(place), user_names_(user_names), now_(now) {}
 
   void add_lease(const std::string& name) {
     Fd fd;
@@ -181,7 +196,7 @@ class Scan {
       return;
     }
     compare(name, text->uid, entry->facts.st_uid, text->format);
-    Claim claim = claim_from(*std::move(text), without(lease_prefix, name), entry->facts);
+    Claim claim = claim_from(*std::move(text), without(lease_prefix, name), entry->facts, now_);
     claim.user = user_name(claim.uid);
     view.claims.push_back(std::move(claim));
   }
@@ -209,7 +224,7 @@ class Scan {
     waiter.command = std::move(text->command);
     waiter.wants = std::move(text->wants);
     waiter.request = std::move(text->request);
-    waiter.since = changed_at(entry->facts);
+    waiter.since = appeared_at(entry->facts, text->steady_ms, now_);
     waiter.gathered = gathered_by(fd.get(), text->devices);
     tickets_.push_back(std::move(ticket));
   }
@@ -267,6 +282,7 @@ class Scan {
   int directory_;
   const LedgerPlace& place_;
   std::map<uid_t, std::string>& user_names_;
+  Moment now_;
   std::set<std::pair<dev_t, ino_t>> seen_;
   std::vector<FoundTicket> tickets_;
 };
@@ -276,7 +292,7 @@ class Scan {
 Result<LedgerView> Ledger::scan(const std::vector<std::string>* tickets) const {
   const auto names = names_in(directory_.get());
   if (!names) return std::unexpected(names.error());
-  Scan scan(directory_.get(), place_, user_names_);
+  Scan scan(directory_.get(), place_, user_names_, clock_->moment());
   for (const std::string& name : *names) {
     if (name.starts_with(lease_prefix)) {
       scan.add_lease(name);

@@ -12,6 +12,7 @@
 
 #include "base/lock.h"
 #include "base/process.h"
+#include "base/temporary_directory.h"
 #include "lease/ledger_directory.h"
 #include "lease/ledger_locks.h"
 #include "lease/setup.h"
@@ -33,16 +34,6 @@ using namespace literals;
 /// A ledger in a folder of its own that goes with the test.
 class LedgerTest : public testing::Test {
  protected:
-  LedgerTest() {
-    std::string name = testing::TempDir() + "berth-ledger-XXXXXX";
-    folder_ = ::mkdtemp(name.data());
-    path_ = folder_ + "/ledger";
-  }
-  ~LedgerTest() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-
   Ledger open_ledger() {
     auto ledger = Ledger::open({.directory = path_, .kind = LedgerPlace::Kind::named}, clock_);
     EXPECT_TRUE(ledger) << ledger.error().message();
@@ -89,13 +80,29 @@ class LedgerTest : public testing::Test {
   }
   std::vector<std::string> names() { return *list_directory(path_); }
 
-  std::string folder_;
-  std::string path_;
+  TemporaryDirectory directory_;
+  std::string folder_ = directory_.path();
+  std::string path_ = folder_ + "/ledger";
   FakeClock clock_;
 };
 
 std::vector<ClaimedDevice> whole(const std::string& name) {
   return {{DeviceId(name), std::nullopt}};
+}
+
+TEST_F(LedgerTest, AgesAreWhatTheSteadyClockSaysWhereTheDateWasSet) {
+  Ledger ledger = open_ledger();
+  const auto lease = claim(ledger, {{DeviceId("GPU-A"), std::nullopt}});
+  ASSERT_TRUE(lease) << lease.error().message();
+  const Ticket ticket = queue(ledger, "waits");
+  clock_.advance(seconds(90));
+  for (const std::int64_t hours : {-5, 0, 5}) {
+    const WallTime now{1'760'000'000'000 + hours * 3'600'000};
+    clock_.set_wall(now);
+    const auto view = ledger.read();
+    EXPECT_NEAR(static_cast<double>(now.unix_ms - view->claims.at(0).since.unix_ms), 90e3, 1e3);
+    EXPECT_NEAR(static_cast<double>(now.unix_ms - view->waiters.at(0).since.unix_ms), 90e3, 1e3);
+  }
 }
 
 TEST_F(LedgerTest, ShowsAClaimUntilItEnds) {

@@ -28,8 +28,9 @@ struct Sources {
   std::optional<std::string> replay;
 };
 
-/// How much to read: placement and the sampler need less than `status --json`.
-enum class Depth { state, everything };
+/// How much to read, each more than the one before: placement and the sampler need less than
+/// `status --json`, which needs no Device::details, which come without Device::lists.
+enum class Depth { state, everything, details, lists };
 
 struct ObserveOptions {
   Depth depth = Depth::everything;

@@ -3,8 +3,10 @@
 #include <exception>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "record/record_writer.h"
 #include "snapshot/json.h"
+#include "snapshot/json_number.h"
 
 namespace berth {
 
@@ -13,6 +15,23 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
+/// A mistake in the file, thrown inside this file only and turned into an Error at its border.
+struct Malformed {
+  std::string what;
+};
+
+template <class T>
+T number(const Json& value, const char* what) {
+  if (const auto number = number_in<T>(value)) return *number;
+  throw Malformed{std::string(what) + " has a value of the wrong type or range"};
+}
+
+template <class T>
+std::optional<T> number_or_null(const Json& value, const char* what) {
+  if (value.is_null()) return std::nullopt;
+  return number<T>(value, what);
+}
+
 template <class T>
 Json json_of(const T& value) {
   return value;
@@ -20,6 +39,14 @@ Json json_of(const T& value) {
 template <class Tag, class Rep>
 Json json_of(const Quantity<Tag, Rep>& quantity) {
   return quantity.count();
+}
+
+Json json_of(const std::optional<std::int64_t>& number) { return number ? Json(*number) : Json(); }
+
+/// Records of an older berth lack some.
+std::optional<std::int64_t> number_if_there(const Json& object, const char* key) {
+  if (!object.contains(key)) return std::nullopt;
+  return number_or_null<std::int64_t>(object.at(key), key);
 }
 
 /// The value, or null with the reason under "why".
@@ -41,7 +68,9 @@ Reading<T> take(const Json& object, const char* key) {
     return absent_from_name(why).value_or(Absent::failed);
   }
   if constexpr (requires { typename T::rep; }) {
-    return T(object.at(key).get<typename T::rep>());
+    return T(number<typename T::rep>(object.at(key), key));
+  } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+    return number<T>(object.at(key), key);
   } else {
     return object.at(key).get<T>();
   }
@@ -65,8 +94,8 @@ Json json_of_process(const ProcessId& process) {
 }
 
 ProcessId process_from(const Json& object) {
-  return {.pid = object.at("pid").get<pid_t>(),
-          .start_ticks = object.at("start_ticks").get<std::uint64_t>()};
+  return {.pid = number<pid_t>(object.at("pid"), "pid"),
+          .start_ticks = number<std::uint64_t>(object.at("start_ticks"), "start_ticks")};
 }
 
 Json json_of_gathered(const Manifest& manifest) {
@@ -129,6 +158,7 @@ Json json_of_manifest(const Manifest& manifest) {
   json["command"] = manifest.command;
   json["working_directory"] = manifest.working_directory;
   json["started_unix_ms"] = manifest.started.unix_ms;
+  json["started_steady_ms"] = json_of(manifest.started_steady_ms);
   json["machine_id"] = manifest.machine_id;
   json["boot_id"] = manifest.boot_id;
   json["uid"] = manifest.uid;
@@ -157,10 +187,11 @@ Manifest manifest_from(const Json& json) {
   manifest.id = json.at("id").get<std::string>();
   manifest.command = json.at("command").get<std::vector<std::string>>();
   manifest.working_directory = json.at("working_directory").get<std::string>();
-  manifest.started = {json.at("started_unix_ms").get<std::int64_t>()};
+  manifest.started = {number<std::int64_t>(json.at("started_unix_ms"), "started_unix_ms")};
+  manifest.started_steady_ms = number_if_there(json, "started_steady_ms");
   manifest.machine_id = json.at("machine_id").get<std::string>();
   manifest.boot_id = json.at("boot_id").get<std::string>();
-  manifest.uid = json.at("uid").get<uid_t>();
+  manifest.uid = number<uid_t>(json.at("uid"), "uid");
   manifest.user = json.at("user").get<std::string>();
   manifest.keeper = process_from(json.at("keeper"));
   if (!json.at("job").is_null()) manifest.job = process_from(json.at("job"));
@@ -168,14 +199,12 @@ Manifest manifest_from(const Json& json) {
   manifest.inside = json.at("inside").get<std::string>();
   manifest.wanted = json.at("wanted").get<std::string>();
   manifest.cpu_only = json.at("cpu_only").get<bool>();
-  manifest.waited_ms = json.at("waited_ms").get<std::int64_t>();
-  if (!json.at("time_limit_ms").is_null()) {
-    manifest.time_limit_ms = json.at("time_limit_ms").get<std::int64_t>();
-  }
+  manifest.waited_ms = number<std::int64_t>(json.at("waited_ms"), "waited_ms");
+  manifest.time_limit_ms = number_or_null<std::int64_t>(json.at("time_limit_ms"), "time_limit_ms");
   if (!json.at("log").is_null()) manifest.log = json.at("log").get<std::string>();
   for (const Json& promised : json.at("promised_bytes")) {
-    manifest.promised.push_back(
-        promised.is_null() ? std::nullopt : std::optional(Bytes(promised.get<std::uint64_t>())));
+    const auto bytes = number_or_null<std::uint64_t>(promised, "promised_bytes");
+    manifest.promised.push_back(bytes ? std::optional(Bytes(*bytes)) : std::nullopt);
   }
   manifest.complete = json.at("complete").get<bool>();
   read_gathered(json, manifest);
@@ -215,7 +244,7 @@ Summary summary_from(const Json& json) {
                                                                  : EnergySource::integrated_power;
   };
   Summary summary;
-  summary.samples = json.at("samples").get<std::uint64_t>();
+  summary.samples = number<std::uint64_t>(json.at("samples"), "samples");
   summary.mean_utilization = take<Percent>(json, "mean_utilization_percent");
   summary.energy = take<Millijoules>(json, "energy_millijoules");
   summary.energy_source = source(json);
@@ -244,6 +273,7 @@ Json json_of_end(const RunEnd& end) {
   json["exit_code"] = end.known && end.exit.signal == 0 ? Json(end.exit.code) : Json();
   json["signal"] = end.exit.signal != 0 ? Json(end.exit.signal) : Json();
   json["dumped_core"] = end.exit.dumped;
+  json["lasted_milliseconds"] = json_of(end.lasted_ms);
   json["because"] = end.because;
   json["released_unix_ms"] = end.released ? Json(end.released->unix_ms) : Json();
   json["cpu_milliseconds"] = end.cpu_ms ? Json(*end.cpu_ms) : Json();
@@ -253,18 +283,18 @@ Json json_of_end(const RunEnd& end) {
 
 RunEnd end_from(const Json& json) {
   RunEnd end;
-  end.at = {json.at("at_unix_ms").get<std::int64_t>()};
+  end.at = {number<std::int64_t>(json.at("at_unix_ms"), "at_unix_ms")};
   end.known = json.at("known").get<bool>();
-  if (!json.at("exit_code").is_null()) end.exit.code = json.at("exit_code").get<int>();
-  if (!json.at("signal").is_null()) end.exit.signal = json.at("signal").get<int>();
+  end.exit.code = number_or_null<int>(json.at("exit_code"), "exit_code").value_or(0);
+  end.exit.signal = number_or_null<int>(json.at("signal"), "signal").value_or(0);
   end.exit.dumped = json.at("dumped_core").get<bool>();
+  end.lasted_ms = number_if_there(json, "lasted_milliseconds");
   end.because = json.at("because").get<std::string>();
-  if (!json.at("released_unix_ms").is_null()) {
-    end.released = WallTime{json.at("released_unix_ms").get<std::int64_t>()};
+  if (const auto released =
+          number_or_null<std::int64_t>(json.at("released_unix_ms"), "released_unix_ms")) {
+    end.released = WallTime{*released};
   }
-  if (!json.at("cpu_milliseconds").is_null()) {
-    end.cpu_ms = json.at("cpu_milliseconds").get<std::int64_t>();
-  }
+  end.cpu_ms = number_or_null<std::int64_t>(json.at("cpu_milliseconds"), "cpu_milliseconds");
   end.summary = summary_from(json.at("summary"));
   return end;
 }
@@ -278,16 +308,19 @@ std::string dumped(const Json& json) {
 template <class T>
 Result<T> parsed(std::string_view text, const char* format, T (*from)(const Json&)) {
   try {
+    if (nesting_depth(text) > 100) throw Malformed{"not readable as JSON: nested too deeply"};
     const Json json = Json::parse(text);
     if (json.at("format") != format) {
       return fail(ErrorCode::invalid, std::string("not a document of format ") + format);
     }
-    if (json.at("version").get<int>() > Manifest::format_version) {
+    if (number<int>(json.at("version"), "version") > Manifest::format_version) {
       return fail(ErrorCode::unsupported, "written by a newer berth: use that one to read it");
     }
     return from(json);
   } catch (const Json::exception& wrong) {
     return fail(ErrorCode::invalid, std::string("not readable as JSON: ") + wrong.what());
+  } catch (const Malformed& mistake) {
+    return fail(ErrorCode::invalid, mistake.what);
   }
 }
 

@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <limits>
 
 #include "base/fd.h"
+#include "base/temporary_directory.h"
 #include "record/record_writer.h"
 #include "snapshot/builder.h"
 
@@ -16,12 +18,6 @@ using namespace literals;
 
 class Record : public testing::Test {
  protected:
-  void SetUp() override {
-    state_ = testing::TempDir() + "berth-record-" + std::to_string(::getpid());
-    std::filesystem::remove_all(state_);
-  }
-  void TearDown() override { std::filesystem::remove_all(state_); }
-
   Manifest manifest() const {
     Manifest manifest;
     const WallTime now{1'763'690'000'000};
@@ -40,7 +36,8 @@ class Record : public testing::Test {
     manifest.variables = {{"CUDA_VISIBLE_DEVICES", "0"}};
     return manifest;
   }
-  std::string state_;
+  TemporaryDirectory directory_;
+  std::string state_ = directory_ / "state";
 };
 
 Sample sample_at(std::int64_t ms) {
@@ -112,6 +109,37 @@ TEST_F(Record, SamplesSurviveATornLineInTheMiddle) {
   EXPECT_EQ(reader.torn_lines(), 1U);
 }
 
+TEST_F(Record, SamplesWithNumbersThatCannotBeAreTorn) {
+  SampleReader reader;
+  std::vector<Sample> read;
+  reader.feed(R"({"device_columns":["memory_used_bytes"]}
+{"t":1,"d":[[-5]],"p":[],"tree":[1,2,3,4,5,6],"marks":0}
+{"t":2,"d":[[1]],"p":[[0,99999999999,1]],"tree":[1,2,3,4,5,6],"marks":0}
+{"t":3,"d":[[1]],"p":[],"tree":[-1,2,3,4,5,6],"marks":0}
+)",
+              [&](const Sample& one) { read.push_back(one); });
+  ASSERT_EQ(read.size(), 1U) << "a reading that cannot be costs itself alone, the rest its line";
+  EXPECT_EQ(read[0].devices.at(0).memory_used.why(), Absent::failed);
+  EXPECT_EQ(reader.torn_lines(), 2U);
+}
+
+TEST_F(Record, EndlessLineOfSamplesIsTornAndTheNextIsRead) {
+  SampleReader reader;
+  int read = 0;
+  const auto count = [&](const Sample&) { ++read; };
+  reader.feed(samples_header(), count);
+  const std::string piece(1 << 20, 'x');
+  for (int i = 0; i < 8; ++i) reader.feed(piece, count);
+  EXPECT_EQ(reader.torn_lines(), 1U);
+  reader.feed("\n" + to_line(sample_at(1)), count);
+  EXPECT_EQ(read, 1);
+  EXPECT_EQ(reader.torn_lines(), 1U);
+  std::string crowd = R"({"t":1,"d":[[])";
+  for (int i = 0; i < 5000; ++i) crowd += ",[]";
+  reader.feed(crowd + "],\"p\":[],\"tree\":[1,2,3,4,5,6],\"marks\":0}\n", count);
+  EXPECT_EQ(read, 1) << "no machine has so many devices";
+}
+
 TEST_F(Record, SamplesOfANewerFormatLoseOnlyTheColumnsWeDoNotKnow) {
   SampleReader reader;
   std::vector<Sample> read;
@@ -158,11 +186,107 @@ TEST_F(Record, EndReadsBackWithItsSummary) {
   EXPECT_EQ(read->summary, end.summary);
 }
 
+TEST_F(Record, RunsKeepTheirOrderWhereTheDateWasSetBackBetweenThem) {
+  constexpr std::int64_t hour_ms = 3'600'000;
+  for (int run = 0; run < 3; ++run) {
+    Manifest one = manifest();
+    one.started_steady_ms = 1000 + run * 60'000;
+    one.started.unix_ms += run == 0 ? 0 : -5 * hour_ms + run * 60'000;
+    one.id = make_run_id("", "", one.started, run);
+    one.command = {std::to_string(run)};
+    ASSERT_TRUE(RecordWriter::create(state_, one));
+  }
+  const auto list = list_runs(state_);
+  ASSERT_EQ(list->runs.size(), 3U);
+  for (std::size_t at = 0; at < 3; ++at) {
+    EXPECT_EQ(list->runs[at].manifest.command.front(), std::to_string(2 - at));
+  }
+  EXPECT_EQ(load_run(state_, "last")->manifest.command.front(), "2");
+}
+
+TEST_F(Record, DatesAMarkBySamplesWhereTheDateWasSetMeanwhile) {
+  const auto writer = RecordWriter::create(state_, manifest());
+  const auto samples = writer->open_samples();
+  ASSERT_TRUE(append_mark(writer->path_of(record_file::marks), {1'763'000'000'000}, "epoch=1"));
+  Sample after = sample_at(1'763'690'003'000);
+  after.marks_bytes = 1000;
+  ASSERT_TRUE(write_all(samples->get(), to_line(after)));
+  const auto found = marks_of(*load_run(state_, "last"));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].text, "epoch=1");
+  EXPECT_EQ(found[0].at, after.at);
+  EXPECT_FALSE(found[0].exact);
+}
+
+TEST_F(Record, DurationsComeFromTheSteadyClockAndAreNeverNegative) {
+  RunRecord run;
+  run.manifest = manifest();
+  run.manifest.started_steady_ms = 5000;
+  run.state = RunState::running;
+  const WallTime long_ago{0};
+  EXPECT_EQ(lasted(run, {long_ago, Instant{std::chrono::seconds(65)}}), std::chrono::minutes(1));
+  EXPECT_EQ(lasted(run, {long_ago, Instant{}}), std::chrono::seconds(0));
+  run.end = RunEnd{.at = long_ago, .lasted_ms = 90'000};
+  EXPECT_EQ(lasted(run, {}), std::chrono::seconds(90));
+  run.end->lasted_ms.reset();
+  EXPECT_EQ(lasted(run, {}), std::chrono::seconds(0)) << "an older record";
+}
+
+/// A directory in the way of the temporary file: nothing new can be written, as on a full disk.
+void block_new_end(const RecordWriter& writer) {
+  const std::string temporary = writer.path_of(record_file::end) + ".new.";
+  std::filesystem::create_directory(temporary + std::to_string(::getpid()));
+}
+
+TEST_F(Record, EndIsWrittenIntoItsRoomWhereNothingNewCanBe) {
+  const auto writer = RecordWriter::create(state_, manifest());
+  ASSERT_TRUE(writer);
+  block_new_end(*writer);
+  RunEnd end{.at = {1'763'690'009'000}, .exit = {.code = 3}};
+  end.summary.devices.resize(1);
+  ASSERT_TRUE(writer->write_end(end));
+  EXPECT_EQ(read_run(writer->directory())->end->exit.code, 3);
+  EXPECT_FALSE(std::filesystem::exists(writer->path_of(record_file::end_room)));
+  end.released = WallTime{1'763'690'010'000};
+  ASSERT_TRUE(writer->write_end(end)) << "its second version, over the first";
+  EXPECT_EQ(read_run(writer->directory())->end->released, end.released);
+}
+
+TEST_F(Record, EndLeavesNoRoomBehind) {
+  const auto writer = RecordWriter::create(state_, manifest());
+  ASSERT_TRUE(std::filesystem::exists(writer->path_of(record_file::end_room)));
+  ASSERT_TRUE(writer->write_end({.at = {1}, .released = WallTime{2}}));
+  EXPECT_FALSE(std::filesystem::exists(writer->path_of(record_file::end_room)));
+}
+
 TEST_F(Record, ManifestCutAnywhereIsAnErrorAndNoCrash) {
   const std::string text = manifest_to_json(manifest());
   for (std::size_t length = 0; length + 2 < text.size(); length += 7) {
     EXPECT_FALSE(manifest_from_json(text.substr(0, length))) << "cut after " << length << " bytes";
   }
+}
+
+TEST_F(Record, NumbersOutOfRangeAreRefusedAndNamed) {
+  const std::string whole = manifest_to_json(manifest());
+  for (const char* wrong : {"-5", "10.5", "1e30", "99999999999999999999", "true"}) {
+    std::string text = whole;
+    const std::string known = "\"promised_bytes\": [\n  10737418240";
+    ASSERT_NE(text.find(known), std::string::npos);
+    text.replace(text.find(known), known.size(), "\"promised_bytes\": [\n  " + std::string(wrong));
+    const auto read = manifest_from_json(text);
+    ASSERT_FALSE(read) << wrong;
+    EXPECT_THAT(read.error().message(), testing::HasSubstr("promised_bytes")) << wrong;
+  }
+}
+
+TEST_F(Record, EndlessNestingIsRefused) {
+  const std::string deep(1 << 20, '[');
+  std::string text = manifest_to_json(manifest());
+  text.insert(text.find("\"format\""), "\"future\": " + deep + std::string(1 << 20, ']') + ",");
+  EXPECT_FALSE(manifest_from_json(text));
+  SampleReader reader;
+  reader.feed(samples_header() + deep + "\n", [](const Sample&) {});
+  EXPECT_EQ(reader.torn_lines(), 1U);
 }
 
 TEST_F(Record, NewerFormatIsRefusedWithAReason) {
@@ -192,6 +316,20 @@ TEST(Summary, IntegratesPowerWhereThereIsNoEnergyCounterAndSaysSo) {
   EXPECT_EQ(summary.devices.at(0).memory_peak, Reading<Bytes>(4_GiB));
   EXPECT_EQ(summary.devices.at(0).memory_source, MemorySource::own_processes);
   EXPECT_EQ(summary.mean_utilization, Reading<Percent>(50_percent));
+}
+
+TEST(Summary, TimesAndPowersBeyondAllNumbersIntegrateToNothingOrTheMost) {
+  Summarizer far;
+  using Limits = std::numeric_limits<std::int64_t>;
+  for (const std::int64_t at : {Limits::min(), Limits::max()}) far.add(sample_at(at));
+  EXPECT_FALSE(far.summary().energy.has_value());
+  Summarizer hot;
+  for (int at = 0; at < 31; ++at) {
+    Sample sample = sample_at(1000 * at);
+    sample.devices[0].power_draw = Milliwatts(std::numeric_limits<std::uint64_t>::max());
+    hot.add(sample);
+  }
+  EXPECT_FALSE(hot.summary().energy.has_value()) << "more than any number: not known";
 }
 
 TEST(Summary, OfNothingIsAbsentNotZero) {

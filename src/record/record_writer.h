@@ -18,15 +18,23 @@ inline constexpr std::string_view samples = "samples";
 inline constexpr std::string_view marks = "marks";
 inline constexpr std::string_view events = "events";
 inline constexpr std::string_view end = "end.json";
+/// Room on the disk for the end, taken at the start.
+inline constexpr std::string_view end_room = "end.room";
 inline constexpr std::string_view keeper_lock = "keeper.lock";
 inline constexpr std::string_view stop_wish = "stop";
 inline constexpr std::string_view output = "output";
 }  // namespace record_file
 
+/// Beside runs/: a symbolic link to the record of the run that started last.
+inline constexpr std::string_view last_run_link = "last";
+
 [[nodiscard]] std::string manifest_to_json(const Manifest& manifest);
 [[nodiscard]] Result<Manifest> manifest_from_json(std::string_view text);
 [[nodiscard]] std::string end_to_json(const RunEnd& end);
 [[nodiscard]] Result<RunEnd> end_from_json(std::string_view text);
+
+/// Also where the disk has filled up since the run began.
+[[nodiscard]] Result<void> write_end_into(const std::string& directory, const RunEnd& end);
 
 class RecordWriter {
  public:
@@ -47,6 +55,7 @@ class RecordWriter {
   void let_go() { lock_.close(); }
 
  private:
+  void reserve_room_for_end(std::size_t devices) const;
   RecordWriter(std::string directory, Fd lock)
       : directory_(std::move(directory)), lock_(std::move(lock)) {}
   std::string directory_;

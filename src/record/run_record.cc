@@ -6,10 +6,13 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <map>
 
 #include "base/fd.h"
 #include "base/lock.h"
 #include "base/text.h"
+#include "record/record_lines.h"
 #include "record/record_writer.h"
 
 namespace berth {
@@ -85,18 +88,11 @@ void settle_state(RunRecord& run) {
   }
   run.state = RunState::end_unknown;
   if (text) return;
-  RunEnd end{.at = last_sign_of_life(run), .known = false, .summary = summary_of(run)};
+  RunEnd end{.at = last_sign_of_life(run), .known = false, .exit = {}, .summary = summary_of(run)};
   end.because = "the keeper has gone without saying how the job ended";
   // The record may be on a read-only disk: then it reads as "end unknown" all the same.
-  (void)write_file_atomically(path_in(run, record_file::end), end_to_json(end), 0600);
+  (void)write_end_into(run.directory, end);
   run.end = std::move(end);
-}
-
-/// Whole lines of a text; what follows the last line break was torn by a crash.
-std::vector<std::string_view> whole_lines(std::string_view text) {
-  const std::size_t last = text.rfind('\n');
-  if (last == std::string_view::npos) return {};
-  return split(text.substr(0, last), '\n');
 }
 
 Error no_such_run(std::string_view name, const std::string& runs) {
@@ -104,8 +100,20 @@ Error no_such_run(std::string_view name, const std::string& runs) {
           "there is no run \"" + std::string(name) + "\" in " + runs + ": see `berth runs`"};
 }
 
-/// The one that started last: of those that began in the last second their manifests tell.
+/// The one that started last, as RecordWriter::create has left it said.
+std::optional<RunRecord> run_said_to_be_last(const std::string& runs) {
+  const auto id = read_link(runs + "/../" + std::string(last_run_link));
+  if (!id || !id->starts_with("runs/") || id->find('/', 5) != std::string::npos) {
+    return std::nullopt;
+  }
+  auto run = read_run(runs + "/" + id->substr(5));
+  return run ? std::optional(std::move(*run)) : std::nullopt;
+}
+
+/// The one that started last. Where that is not said, the names tell, and of those that began in
+/// the last second their manifests.
 Result<RunRecord> last_run(const std::string& runs, const std::vector<std::string>& ids) {
+  if (auto said = run_said_to_be_last(runs)) return std::move(*said);
   constexpr std::size_t date_and_time = 15;
   std::optional<RunRecord> last;
   std::optional<Error> unreadable;
@@ -124,6 +132,37 @@ Result<RunRecord> last_run(const std::string& runs, const std::vector<std::strin
   if (last) return std::move(*last);
   if (unreadable) return std::unexpected(std::move(*unreadable));
   return std::unexpected(no_such_run("last", runs));
+}
+
+/// Within one boot the steady clock says what came first, whatever was done to the date; the date
+/// of a boot is the one that its latest run knew.
+void sort_newest_first(std::vector<RunRecord>& runs) {
+  std::map<std::string, const Manifest*> latest;
+  for (const RunRecord& run : runs) {
+    if (!run.manifest.started_steady_ms) continue;
+    const Manifest*& known = latest[run.manifest.boot_id];
+    if (known == nullptr || known->started_steady_ms < run.manifest.started_steady_ms) {
+      known = &run.manifest;
+    }
+  }
+  std::vector<std::pair<double, std::size_t>> order;  // double: no hostile number overflows
+  for (const RunRecord& run : runs) {
+    const Manifest& own = run.manifest;
+    auto started = static_cast<double>(own.started.unix_ms);
+    if (own.started_steady_ms) {
+      const Manifest& last = *latest.at(own.boot_id);
+      started = static_cast<double>(last.started.unix_ms) -
+                (static_cast<double>(*last.started_steady_ms) -
+                 static_cast<double>(*own.started_steady_ms));
+    }
+    order.emplace_back(started, order.size());
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<RunRecord> sorted;
+  sorted.reserve(runs.size());
+  for (const auto& [started, at] : order) sorted.push_back(std::move(runs[at]));
+  runs = std::move(sorted);
 }
 
 bool names(std::string_view id, std::string_view name) {
@@ -200,11 +239,27 @@ Result<RunList> list_runs(const std::string& state_directory) {
       list.problems.push_back(run.error().message());
     }
   }
-  // Ids begin with the second of the start; within one the manifests know.
-  std::stable_sort(list.runs.begin(), list.runs.end(), [](const RunRecord& a, const RunRecord& b) {
-    return a.manifest.started > b.manifest.started;
-  });
+  sort_newest_first(list.runs);
   return list;
+}
+
+WallTime time_in(const Manifest& manifest, const Moment& now) {
+  if (!manifest.started_steady_ms) return now.wall;
+  return {manifest.started.unix_ms +
+          std::max<std::int64_t>(steady_ms(now.steady) - *manifest.started_steady_ms, 0)};
+}
+
+std::optional<std::chrono::milliseconds> lasted(const RunRecord& run, const Moment& now) {
+  // Numbers of a hostile file must not overflow.
+  constexpr std::uint64_t hundred_years = 3'155'760'000'000;
+  if (!run.end && run.state != RunState::running) return std::nullopt;
+  if (run.end && run.end->lasted_ms)
+    return std::chrono::milliseconds(std::max<std::int64_t>(*run.end->lasted_ms, 0));
+  const WallTime until = run.end ? run.end->at : time_in(run.manifest, now);
+  if (until < run.manifest.started) return std::chrono::milliseconds(0);
+  const std::uint64_t lasted = static_cast<std::uint64_t>(until.unix_ms) -
+                               static_cast<std::uint64_t>(run.manifest.started.unix_ms);
+  return std::chrono::milliseconds(std::min(lasted, hundred_years));
 }
 
 Result<RunRecord> load_run(const std::string& state_directory, std::string_view name) {
@@ -226,52 +281,30 @@ Result<RunRecord> load_run(const std::string& state_directory, std::string_view 
                                       (found.size() > 2 ? ", …" : "") + "): give more of the id");
 }
 
+namespace {
+/// What the samples know of when a piece of the marks file was written.
+MarkTimes mark_times_of(const RunRecord& run) {
+  MarkTimes times{.seen = {}, .before_all = run.manifest.started, .after_all = {}};
+  (void)for_each_sample(
+      run, [&](const Sample& sample) { times.seen.push_back({sample.marks_bytes, sample.at}); });
+  times.after_all = run.end              ? run.end->at
+                    : times.seen.empty() ? run.manifest.started
+                                         : times.seen.back().at;
+  return times;
+}
+
+}  // namespace
+
 std::vector<Mark> marks_of(const RunRecord& run) {
   const auto text = read_file(path_in(run, record_file::marks), 64 << 20);
   if (!text) return {};
-  // A line without a time is dated by the first sample that saw the file as long as that.
-  std::vector<std::pair<std::uint64_t, WallTime>> seen;
-  (void)for_each_sample(
-      run, [&](const Sample& sample) { seen.emplace_back(sample.marks_bytes, sample.at); });
-  const WallTime after_all = run.end        ? run.end->at
-                             : seen.empty() ? run.manifest.started
-                                            : seen.back().second;
-  std::vector<Mark> marks;
-  std::uint64_t offset = 0;
-  for (const std::string_view line : whole_lines(*text)) {
-    offset += line.size() + 1;
-    if (trimmed(line).empty()) continue;
-    if (line.starts_with('@')) {
-      const std::size_t space = line.find(' ');
-      const auto at = parse_signed(line.substr(1, space == line.npos ? space : space - 1));
-      if (at && space != line.npos) {
-        marks.push_back({.at = {*at}, .text = std::string(line.substr(space + 1))});
-        continue;
-      }
-    }
-    const auto first = std::find_if(seen.begin(), seen.end(),
-                                    [&](const auto& one) { return one.first >= offset; });
-    marks.push_back({.at = first == seen.end() ? after_all : first->second,
-                     .exact = false,
-                     .text = std::string(line)});
-  }
-  return marks;
+  return parse_marks(*text, mark_times_of(run));
 }
 
 std::vector<RunEvent> events_of(const RunRecord& run) {
   const auto text = read_file(path_in(run, record_file::events), 16 << 20);
   if (!text) return {};
-  std::vector<RunEvent> events;
-  for (const std::string_view line : whole_lines(*text)) {
-    const std::size_t first = line.find(' ');
-    const std::size_t second = first == line.npos ? first : line.find(' ', first + 1);
-    const auto at = parse_signed(line.substr(0, first));
-    if (!at || second == line.npos) continue;
-    events.push_back({.at = {*at},
-                      .kind = std::string(line.substr(first + 1, second - first - 1)),
-                      .text = std::string(line.substr(second + 1))});
-  }
-  return events;
+  return parse_events(*text);
 }
 
 Result<void> for_each_sample(const RunRecord& run, const std::function<void(const Sample&)>& each) {

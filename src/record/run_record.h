@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/ids.h"
 #include "base/process.h"
 #include "base/result.h"
@@ -56,6 +58,8 @@ struct Manifest {
   std::vector<std::string> command;  // masked
   std::string working_directory;
   WallTime started;
+  /// The machine's steady clock (base/clock.h steady_ms) at `started`; nothing: an older record.
+  std::optional<std::int64_t> started_steady_ms;
   std::string machine_id;
   std::string boot_id;
   uid_t uid = 0;
@@ -105,13 +109,23 @@ enum class RunState {
 };
 [[nodiscard]] std::string_view name_of(RunState state);
 
+/// What RunEnd::because says where berth had a part in the end.
+namespace end_cause {
+inline constexpr std::string_view time_limit = "time limit";
+/// It ended by itself, after the warning that its time was nearly over.
+inline constexpr std::string_view warned = "warned of the time limit";
+inline constexpr std::string_view stopped = "stopped";
+}  // namespace end_cause
+
 /// The end of the main process.
 struct RunEnd {
   WallTime at;  // not known: the last sign of life
   /// False: the keeper has gone without saying how the job ended; `exit` then says nothing.
   bool known = true;
   Exit exit;
-  /// Why berth ended it: "time limit", "stopped"; empty: it ended by itself.
+  /// By the steady clock; nothing: not known, or an older record.
+  std::optional<std::int64_t> lasted_ms;
+  /// Why berth ended it: one of end_cause; empty: it ended by itself.
   std::string because;
   /// When the lease was given back; nothing: survivors still held it when this was written.
   std::optional<WallTime> released;
@@ -134,6 +148,14 @@ struct RunRecord {
 /// A new id: "20251121-014946-k3f9q2", unique over machines and reboots.
 [[nodiscard]] std::string make_run_id(std::string_view machine_id, std::string_view boot_id,
                                       WallTime now, pid_t pid);
+
+/// The time in a record of something that happens now: its start and what the steady clock has
+/// counted since. So a record's times follow each other also where the date is set meanwhile.
+[[nodiscard]] WallTime time_in(const Manifest& manifest, const Moment& now);
+
+/// How long the main process ran, or has run by now; nothing: not known. Never negative.
+[[nodiscard]] std::optional<std::chrono::milliseconds> lasted(const RunRecord& run,
+                                                              const Moment& now);
 
 /// All records, newest first. One that cannot be read is left out and named in `problems`.
 struct RunList {

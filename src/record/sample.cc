@@ -9,11 +9,18 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
+#include "base/text.h"
+#include "snapshot/json_number.h"
+
 namespace berth {
 
 namespace {
 
 using Json = nlohmann::json;
+
+// A broken disk may leave anything in the file: no line of it may cost more than this.
+constexpr std::size_t longest_line = 4 << 20;
+constexpr std::size_t most_devices = 4096;
 
 template <class T>
 void write_reading(std::string& line, const Reading<T>& reading) {
@@ -31,12 +38,22 @@ Reading<T> read_reading(const Json& cell) {
   if (cell.is_string()) {
     return absent_from_name(cell.get_ref<const std::string&>()).value_or(Absent::failed);
   }
-  if (!cell.is_number()) return Absent::failed;
   if constexpr (std::is_same_v<T, std::uint64_t>) {
-    return cell.get<std::uint64_t>();
+    const auto number = number_in<T>(cell);
+    return number ? Reading<T>(*number) : Absent::failed;
   } else {
-    return T(cell.get<typename T::rep>());
+    const auto number = number_in<typename T::rep>(cell);
+    return number ? Reading<T>(T(*number)) : Absent::failed;
   }
+}
+
+/// What is thrown, inside this file only, at a line that is no sample.
+struct Torn {};
+
+template <class T>
+T number(const Json& cell) {
+  if (const auto number = number_in<T>(cell)) return *number;
+  throw Torn{};
 }
 
 /// One reading of DeviceSample: its name in the header line, how it is filled, written and read.
@@ -87,21 +104,22 @@ DeviceSample device_from_row(const Json& row, const std::vector<std::string>& na
 
 Sample sample_from_json(const Json& row, const std::vector<std::string>& names) {
   Sample sample;
-  sample.at = {row.at("t").get<std::int64_t>()};
+  sample.at = {number<std::int64_t>(row.at("t"))};
+  if (row.at("d").size() > most_devices) throw Torn{};
   for (const Json& device : row.at("d")) sample.devices.push_back(device_from_row(device, names));
   for (const Json& process : row.at("p")) {
-    sample.processes.push_back({.device = process.at(0).get<std::uint64_t>(),
-                                .pid = process.at(1).get<pid_t>(),
+    sample.processes.push_back({.device = number<std::uint64_t>(process.at(0)),
+                                .pid = number<pid_t>(process.at(1)),
                                 .memory = read_reading<Bytes>(process.at(2))});
   }
   const Json& tree = row.at("tree");
-  sample.tree.processes = tree.at(0).get<std::uint64_t>();
-  sample.tree.cpu = Milliseconds(tree.at(1).get<std::int64_t>());
-  sample.tree.memory_resident = Bytes(tree.at(2).get<std::uint64_t>());
+  sample.tree.processes = number<std::uint64_t>(tree.at(0));
+  sample.tree.cpu = Milliseconds(number<std::int64_t>(tree.at(1)));
+  sample.tree.memory_resident = Bytes(number<std::uint64_t>(tree.at(2)));
   sample.tree.read = read_reading<Bytes>(tree.at(3));
   sample.tree.written = read_reading<Bytes>(tree.at(4));
   sample.tree.device_files_open = read_reading<std::uint64_t>(tree.at(5));
-  sample.marks_bytes = row.at("marks").get<std::uint64_t>();
+  sample.marks_bytes = number<std::uint64_t>(row.at("marks"));
   return sample;
 }
 
@@ -155,17 +173,31 @@ std::string to_line(const Sample& sample) {
 
 void SampleReader::feed(std::string_view bytes, const std::function<void(const Sample&)>& each) {
   for (std::size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
-    rest_ += bytes.substr(0, end);
+    keep(bytes.substr(0, end));
     read_line(rest_, each);
     rest_.clear();
+    too_long_ = false;
     bytes.remove_prefix(end + 1);
   }
-  rest_ += bytes;
+  keep(bytes);
+}
+
+void SampleReader::keep(std::string_view piece) {
+  too_long_ = too_long_ || rest_.size() + piece.size() > longest_line;
+  if (too_long_) {
+    rest_ = "-";  // no sample: counted as torn
+  } else {
+    rest_ += piece;
+  }
 }
 
 void SampleReader::read_line(std::string_view line,
                              const std::function<void(const Sample&)>& each) {
   if (line.empty()) return;
+  if (nesting_depth(line) > 10) {
+    ++torn_;
+    return;
+  }
   try {
     const Json row = Json::parse(line);
     if (row.contains("device_columns")) {  // once per sampler: a restarted one writes it again
@@ -174,6 +206,8 @@ void SampleReader::read_line(std::string_view line,
     }
     each(sample_from_json(row, columns_));
   } catch (const Json::exception&) {
+    ++torn_;
+  } catch (const Torn&) {
     ++torn_;
   }
 }

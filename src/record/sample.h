@@ -79,7 +79,9 @@ class SampleReader {
 
  private:
   void read_line(std::string_view line, const std::function<void(const Sample&)>& each);
+  void keep(std::string_view piece);
   std::string rest_;
+  bool too_long_ = false;
   std::vector<std::string> columns_;
   std::uint64_t torn_ = 0;
 };

@@ -9,6 +9,8 @@ namespace {
 // Between two samples further apart than this the sampler was not there: what flowed meanwhile is
 // not guessed.
 constexpr std::int64_t longest_step_ms = 10'000;
+// 2.5 TWh. What is more comes from a broken file, and fits into no integer.
+constexpr double most_millijoules = 9e18;
 
 template <class T>
 void keep_largest(std::optional<T>& largest, const T& value) {
@@ -39,10 +41,12 @@ void Summarizer::add_device(Gathered& gathered, const DeviceSample& device, Wall
   }
   if (const auto& power = device.power_draw.get()) {
     if (gathered.power_last && gathered.power_at) {
-      const std::int64_t step = at.unix_ms - gathered.power_at->unix_ms;
-      if (step > 0 && step <= longest_step_ms) {
-        const double mean =
-            static_cast<double>(power->count() + gathered.power_last->count()) / 2.0;
+      std::int64_t step = 0;  // does not fit into a number where the file's times are broken
+      if (!__builtin_sub_overflow(at.unix_ms, gathered.power_at->unix_ms, &step) && step > 0 &&
+          step <= longest_step_ms) {
+        const double mean = (static_cast<double>(power->count()) +
+                             static_cast<double>(gathered.power_last->count())) /
+                            2.0;
         gathered.integrated_millijoules += mean * static_cast<double>(step) / 1000.0;
         ++gathered.power_steps;
       }
@@ -110,7 +114,7 @@ Summary Summarizer::summary() const {
                              : std::nullopt;
     if (counted) {
       device.energy = *counted;
-    } else if (one.power_steps > 0) {
+    } else if (one.power_steps > 0 && one.integrated_millijoules < most_millijoules) {
       device.energy = Millijoules(static_cast<std::uint64_t>(one.integrated_millijoules));
       device.energy_source = summary.energy_source = EnergySource::integrated_power;
     } else {

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "base/temporary_directory.h"
 #include "run/turn.h"
 #include "snapshot/builder.h"
 
@@ -39,16 +40,10 @@ class BusyClock final : public Clock {
 class AcquireTest : public testing::Test {
  protected:
   AcquireTest() : ledger_(make_ledger()) {}
-  ~AcquireTest() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
 
   Ledger make_ledger() {
-    std::string name = testing::TempDir() + "berth-acquire-XXXXXX";
-    folder_ = ::mkdtemp(name.data());
     auto ledger =
-        Ledger::open({.directory = folder_ + "/l", .kind = LedgerPlace::Kind::named}, clock_);
+        Ledger::open({.directory = folder_ / "l", .kind = LedgerPlace::Kind::named}, clock_);
     EXPECT_TRUE(ledger) << ledger.error().message();
     return *std::move(ledger);
   }
@@ -80,7 +75,7 @@ class AcquireTest : public testing::Test {
     return names;
   }
 
-  std::string folder_;
+  TemporaryDirectory folder_;
   BusyClock clock_;
   Ledger ledger_;
   Snapshot machine_ = SnapshotBuilder().gpu("A", 80_GiB).gpu("B", 80_GiB).build();
@@ -130,6 +125,30 @@ TEST_F(AcquireTest, WaitsUntilALeaseEnds) {
   EXPECT_GE(got.waited, seconds(60));
   EXPECT_LE(got.waited, seconds(63));
   EXPECT_THAT(ledger_.read()->waiters, IsEmpty());
+}
+
+TEST_F(AcquireTest, TakesNothingThatWasClaimedWhileItWaitedForTheLock) {
+  std::optional<Acquired> first = must_get(2);
+  std::optional<HostLock> lock;
+  std::optional<Lease> other;
+  const Instant before = clock_.now();
+  clock_.meanwhile = [&] {
+    if (first) {  // all is free now, but nobody else can claim it
+      ASSERT_TRUE(first->lease.end(ledger_));
+      first.reset();
+      lock.emplace(*ledger_.lock(seconds(1)));
+    } else if (lock) {  // all is taken again
+      other.emplace(*ledger_.claim(*lock, {.devices = {{DeviceId("A"), {}}, {DeviceId("B"), {}}}}));
+      lock.reset();
+    } else if (other && clock_.now() - before > seconds(60)) {
+      ASSERT_TRUE(other->end(ledger_));
+      other.reset();
+    }
+  };
+  const Acquired got = must_get(1, std::nullopt);
+  EXPECT_FALSE(other) << "it was given " << got.placement.chosen.at(0).device.text()
+                      << ", which is the other's";
+  EXPECT_GE(got.waited, seconds(60));
 }
 
 TEST_F(AcquireTest, HoldsNothingWhileItWaits) {

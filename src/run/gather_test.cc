@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/process.h"
+#include "base/temporary_directory.h"
 #include "run/environment.h"
 
 namespace berth {
@@ -22,22 +23,14 @@ using ::testing::Pair;
 
 class Gather : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = ::testing::TempDir() + "berth-gather-XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    root_ = std::filesystem::canonical(pattern);
-  }
-  void TearDown() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(root_, ignored);
-  }
   [[nodiscard]] std::string at(const std::string& path) const { return root_ + "/" + path; }
   void put(const std::string& path, const std::string& text, mode_t mode = 0644) const {
     ASSERT_TRUE(make_directories(std::filesystem::path(at(path)).parent_path()));
     ASSERT_TRUE(write_file_atomically(at(path), text, mode));
   }
   [[nodiscard]] GatherRoots roots() const { return {at("proc"), at("sys"), at("etc")}; }
-  std::string root_;
+  TemporaryDirectory directory_;
+  std::string root_ = directory_.path();
 };
 
 const std::string commit = "0123456789abcdef0123456789abcdef01234567";

@@ -1,9 +1,14 @@
 #include "run/inside.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+
+#include "base/fd.h"
+#include "base/tr.h"
 
 #include "snapshot/questions.h"
 
@@ -17,14 +22,28 @@ void leave_out(Bytes memory, Device& device) {
   }
   if (device.memory_free.get()) device.memory_free = *device.memory_free.get() + memory;
 }
+
+/// In a directory that everybody can write to the name may be taken already, by anybody.
+Result<void> make_own_directory(const std::string& path) {
+  if (auto made = make_directories(path, 0700); !made) return made;
+  struct stat facts{};
+  if (::lstat(path.c_str(), &facts) != 0) return fail_system("examine " + path, errno);
+  if (S_ISDIR(facts.st_mode) && facts.st_uid == ::geteuid()) return {};
+  return fail(ErrorCode::no_permission,
+              trf("{} is not a directory of yours, and runs inside a lease need it: have its owner "
+                  "(user {}) or root remove it",
+                  path, facts.st_uid));
+}
 }  // namespace
 
 std::string inside_directory(const Ledger& ledger, const std::string& lease) {
-  // Beside the ledger where it is ours; those of a shared one lie where its users' own ledgers do.
-  const LedgerPlace& place = ledger.place();
-  const std::string beside = place.kind == LedgerPlace::Kind::shared
-                                 ? "/var/tmp/berth-" + std::to_string(::getuid())
-                                 : place.directory;
+  // Beside the ledger where that is ours; of one that is somebody else's, each user's lie where
+  // their own ledgers do, so that nobody stands in another's way.
+  struct stat facts{};
+  const bool ours = ledger.place().kind != LedgerPlace::Kind::shared &&
+                    ::fstat(ledger.directory(), &facts) == 0 && facts.st_uid == ::geteuid();
+  const std::string beside =
+      ours ? ledger.place().directory : "/var/tmp/berth-" + std::to_string(::geteuid());
   return beside + "-inside/" + lease;
 }
 
@@ -100,8 +119,11 @@ Result<std::optional<Inside>> enter_outer_lease(const Ledger& outer,
   if (claim == view->claims.end()) return std::optional<Inside>();
   auto narrowed = narrow_to(*claim, wish);
   if (!narrowed) return std::unexpected(std::move(narrowed).error());
-  auto inner = Ledger::open(
-      {.directory = inside_directory(outer, *lease), .kind = LedgerPlace::Kind::named}, clock);
+  const std::string directory = inside_directory(outer, *lease);
+  if (auto made = make_own_directory(directory.substr(0, directory.rfind('/'))); !made) {
+    return std::unexpected(std::move(made).error());
+  }
+  auto inner = Ledger::open({.directory = directory, .kind = LedgerPlace::Kind::named}, clock);
   if (!inner) return std::unexpected(std::move(inner).error());
   look = [original = std::move(look), claim = *claim]() -> Result<Snapshot> {
     auto snapshot = original();

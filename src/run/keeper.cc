@@ -22,6 +22,12 @@ using std::chrono::milliseconds;
 
 constexpr Duration last_sample_patience = milliseconds(150);
 constexpr Duration finish_patience = std::chrono::seconds(3);
+/// Somebody may hold the ledger's lock for ever: the prompt is not to wait for that.
+constexpr Duration lock_patience = std::chrono::seconds(1);
+constexpr Duration lock_patience_at_last = std::chrono::seconds(30);
+/// A full disk is often made room on soon after.
+constexpr Duration record_patience = std::chrono::minutes(1);
+constexpr Duration record_pause = std::chrono::seconds(2);
 
 KeeperTerms terms_of(const KeeperTask& task) {
   const RunOptions& options = *task.options;
@@ -92,6 +98,8 @@ class Keeper {
  private:
   void tell(const std::string& line) { (void)write_all(to_launcher_.get(), line + "\n"); }
 
+  [[nodiscard]] WallTime time_now() const { return time_in(manifest_, clock_.moment()); }
+
   void complain(const Error& error) {
     if (std::exchange(complained_, true)) return;
     tell("say the run's record can no longer be written, the job goes on: " +
@@ -126,9 +134,9 @@ class Keeper {
   int give_up(const Error& error) {
     const int code = error.code() == ErrorCode::not_found ? 127 : 126;
     if (job_ > 0) (void)reap(job_);
-    release();
+    release(lock_patience);
     if (task_.record != nullptr) {
-      RunEnd end{.at = clock_.wall_now(), .exit = {.code = code}, .because = "not started"};
+      RunEnd end{.at = time_now(), .exit = {.code = code}, .because = "not started"};
       end.released = end.at;
       (void)task_.record->write_end(end);
     }
@@ -258,19 +266,23 @@ class Keeper {
     signal_all(tree, SIGCONT);  // a stopped process could not end
   }
   void perform(const NoteEvent& event) { note(event.kind, event.text); }
-  void perform(const ReleaseLease&) { release(); }
+  void perform(const ReleaseLease&) { release(lock_patience); }
   void perform(const Finish&) { finished_ = true; }
 
   void perform(const TellEnd& told) {
     ask_sampler(sample_now, last_sample_patience);
-    end_ = RunEnd{.at = clock_.wall_now(), .exit = told.exit, .because = told.because};
-    if (released_) end_.released = end_.at;
+    end_ = RunEnd{.at = time_now(),
+                  .exit = told.exit,
+                  .lasted_ms = steady_ms(clock_.now()) - *manifest_.started_steady_ms,
+                  .because = told.because};
+    if (const auto event = date_change(clock_.wall_now(), end_.at)) perform(*event);
+    if (released_ || task_.lease == nullptr) end_.released = end_.at;
     end_.cpu_ms = children_cpu_time().count();
     if (task_.record != nullptr) {
       std::error_code unknown;
       if (end_.because.empty() &&
           std::filesystem::exists(task_.record->path_of(record_file::stop_wish), unknown)) {
-        end_.because = "stopped";
+        end_.because = end_cause::stopped;
       }
       const RunRecord run{.directory = task_.record->directory(), .manifest = manifest_};
       end_.summary = summary_of(run);
@@ -281,22 +293,38 @@ class Keeper {
   }
 
   void write_end() {
-    const auto written = task_.record->write_end(end_);
-    if (!written) complain(written.error());
+    end_written_ = task_.record->write_end(end_);
+    if (!end_written_) complain(end_written_.error());
+  }
+
+  /// The launcher has gone home, nobody waits: until there is room again, or none to be expected.
+  void write_end_at_last() {
+    const Instant deadline = clock_.now() + record_patience;
+    if (!end_.released) {
+      end_.released = time_now();
+      write_end();
+    }
+    while (!end_written_ && end_written_.error().code() == ErrorCode::io &&
+           clock_.now() < deadline) {
+      clock_.wait_until(clock_.now() + record_pause);
+      write_end();
+    }
   }
 
   void note(const std::string& kind, const std::string& text) {
     if (task_.record == nullptr) return;
-    const auto written = task_.record->append_event(
-        {.at = clock_.wall_now(), .kind = kind, .text = printable(text)});
+    const auto written =
+        task_.record->append_event({.at = time_now(), .kind = kind, .text = printable(text)});
     if (!written) complain(written.error());
   }
 
-  void release() {
+  void release(Duration patience) {
     if (task_.lease == nullptr || released_) return;
-    const auto ended = task_.lease->end(*task_.ledger);
-    if (!ended) note("lease_not_removed", ended.error().message());
-    released_ = true;
+    const auto ended = task_.lease->end(*task_.ledger, patience);
+    released_ = ended.has_value();
+    if (!ended && patience == lock_patience_at_last) {
+      note("lease_not_removed", ended.error().message());
+    }
   }
 
   /// Only the sampler is left as a child: nobody survived, and no look at /proc is needed.
@@ -339,15 +367,17 @@ class Keeper {
   }
 
   void finish() {
-    if (task_.record != nullptr && !end_.released) {
-      end_.released = clock_.wall_now();
-      write_end();
-    }
     to_launcher_.close();
+    release(lock_patience_at_last);
+    if (task_.record != nullptr) write_end_at_last();
     if (!task_.own_ledger.empty()) {
       std::error_code ignored;
       std::filesystem::remove_all(task_.own_ledger, ignored);
     }
+    finish_sampler();
+  }
+
+  void finish_sampler() {
     if (sampler_ == 0) return;
     // It may still be gathering what the manifest is to say.
     const auto ended = open_pidfd(sampler_);
@@ -376,6 +406,7 @@ class Keeper {
   bool finished_ = false;
   bool complained_ = false;
   RunEnd end_;
+  Result<void> end_written_;
 };
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "record/run_record.h"
+
 namespace berth {
 
 namespace {
@@ -18,6 +20,21 @@ void take_earlier(std::optional<Instant>& earliest, const std::optional<Instant>
 
 bool is_due(const std::optional<Instant>& at, Instant now) { return at && *at <= now; }
 }  // namespace
+
+std::optional<NoteEvent> date_change(WallTime is, WallTime expected) {
+  constexpr std::int64_t corrected_ms = 5000;
+  const std::int64_t moved = is.unix_ms - expected.unix_ms;
+  if (moved > corrected_ms) {
+    return NoteEvent{"date_changed",
+                     "the machine's date was set forward (or it slept): the times here go on as if "
+                     "it had not been"};
+  }
+  if (moved < -corrected_ms) {
+    return NoteEvent{"date_changed",
+                     "the machine's date was set back: the times here go on as if it had not been"};
+  }
+  return std::nullopt;
+}
 
 KeeperPlan::KeeperPlan(KeeperTerms terms, Instant started) : terms_(std::move(terms)) {
   if (!terms_.time_limit) return;
@@ -47,6 +64,9 @@ std::vector<KeeperAction> KeeperPlan::step(const KeeperEvent& event, Instant now
     actions.push_back(ContinueLauncher{});
   } else if (const auto* end = std::get_if<JobEnded>(&event)) {
     ended_ = end->exit;
+    // Most signals end a job that does not expect them: then it was the warning.
+    const bool by_warning = end->exit.signal != 0 && end->exit.signal == terms_.warning_signal;
+    if (because_ == end_cause::warned && by_warning) because_ = end_cause::time_limit;
     // A launcher stopped together with the job would never hear of its end.
     actions.push_back(ContinueLauncher{});
     actions.push_back(SurveyTree{});
@@ -86,13 +106,14 @@ void KeeperPlan::on_time(Instant now, Actions& actions) {
     warn_at_.reset();
     if (!ended_) {
       actions.push_back(SignalJob{terms_.warning_signal});
+      because_ = end_cause::warned;
       actions.push_back(NoteEvent{"time_limit", "warned the job: its time is nearly over"});
     }
   }
   if (is_due(term_at_, now)) {
     term_at_.reset();
     kill_at_ = now + terms_.stop_grace;
-    because_ = "time limit";
+    because_ = end_cause::time_limit;
     actions.push_back(SignalTree{15});
     actions.push_back(NoteEvent{"time_limit", "the time is over: asked the job to end"});
   } else if (is_due(kill_at_, now)) {

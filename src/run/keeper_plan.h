@@ -71,6 +71,10 @@ struct Finish {};
 using KeeperAction = std::variant<TellStopped, ContinueLauncher, SurveyTree, StartSampler,
                                   SignalJob, SignalTree, NoteEvent, TellEnd, ReleaseLease, Finish>;
 
+/// What the record says where the date has moved otherwise than the steady clock: `is` now, and
+/// `expected` by the record's own time. Nothing: it has not, but for what a time server corrects.
+[[nodiscard]] std::optional<NoteEvent> date_change(WallTime is, WallTime expected);
+
 class KeeperPlan {
  public:
   KeeperPlan(KeeperTerms terms, Instant started);

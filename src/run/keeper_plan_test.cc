@@ -93,6 +93,25 @@ TEST(KeeperPlan, WarnsThenTermsThenKillsAtTheTimeLimit) {
   EXPECT_EQ(std::get<TellEnd>(actions.at(1)).because, "time limit");
 }
 
+std::string because_of_an_end_after_the_warning(Exit exit) {
+  FakeClock clock;
+  KeeperTerms terms = with_lease();
+  terms.time_limit = 2h;
+  terms.warning_ahead = 60s;
+  terms.warning_signal = SIGUSR1;
+  KeeperPlan plan(terms, clock.now());
+  clock.wait_until(*plan.next_deadline());
+  (void)plan.step(TimePassed{}, clock.now());
+  (void)plan.step(JobEnded{exit}, clock.now());
+  return std::get<TellEnd>(plan.step(TreeSurveyed{}, clock.now()).at(1)).because;
+}
+
+TEST(KeeperPlan, WhoDiesOfTheWarningWasEndedByTheTimeLimit) {
+  EXPECT_EQ(because_of_an_end_after_the_warning({.signal = SIGUSR1}), "time limit");
+  EXPECT_EQ(because_of_an_end_after_the_warning({.code = 0}), "warned of the time limit");
+  EXPECT_EQ(because_of_an_end_after_the_warning({.signal = SIGSEGV}), "warned of the time limit");
+}
+
 TEST(KeeperPlan, RestartsASamplerEverMoreSlowly) {
   FakeClock clock;
   KeeperPlan plan(with_lease(), clock.now());
@@ -104,6 +123,15 @@ TEST(KeeperPlan, RestartsASamplerEverMoreSlowly) {
     EXPECT_EQ(count_of<StartSampler>(plan.step(TimePassed{}, clock.now())), 1U);
   }
   EXPECT_THAT(pauses, testing::ElementsAre(1s, 2s, 4s, 8s, 16s, 32s, 60s, 60s));
+}
+
+TEST(KeeperPlan, NotesADateThatWasSetAndNotWhatATimeServerCorrects) {
+  const WallTime expected{1'760'000'000'000};
+  EXPECT_FALSE(date_change({expected.unix_ms + 900}, expected));
+  EXPECT_THAT(date_change({expected.unix_ms + 3'600'000}, expected)->text,
+              testing::HasSubstr("set forward"));
+  EXPECT_THAT(date_change({expected.unix_ms - 3'600'000}, expected)->text,
+              testing::HasSubstr("set back"));
 }
 
 TEST(KeeperPlan, ContinuesALauncherThatStoppedWithTheJob) {

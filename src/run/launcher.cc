@@ -20,6 +20,10 @@ using std::chrono::milliseconds;
 // A signal to the group reaches its members within one system call; the rest is scheduling.
 constexpr Duration group_patience = milliseconds(50);
 
+// A job that ends within this has no use for an ear, and to start and end one costs as much as a
+// short job.
+constexpr Duration before_the_ear = milliseconds(3);
+
 /// As for everything that went wrong on our side, not the job's.
 constexpr int exit_of_unknown_end = 125;
 
@@ -130,7 +134,11 @@ class Launcher {
     while (!done_) {
       std::vector<int> descriptors = {task_.signals->descriptor(), from_keeper_.get()};
       descriptors.push_back(ear_ ? ear_->descriptor() : -1);
-      const auto readable = wait_readable(descriptors, std::nullopt);
+      const auto readable = wait_readable(descriptors, until_the_ear());
+      if (ear_due_ && task_.clock->now() >= *ear_due_) {
+        ear_due_.reset();
+        ear_.emplace(task_);
+      }
       if (readable[2]) ear_->take_in();
       if (readable[1]) hear_keeper();
       if (readable[0]) take_signals();
@@ -140,6 +148,11 @@ class Launcher {
   }
 
  private:
+  [[nodiscard]] std::optional<Duration> until_the_ear() const {
+    if (!ear_due_) return std::nullopt;
+    return std::max(*ear_due_ - task_.clock->now(), Duration(0));
+  }
+
   void hear_keeper() {
     char piece[4096];
     const ssize_t got = ::read(from_keeper_.get(), piece, sizeof piece);
@@ -166,11 +179,8 @@ class Launcher {
     if (words[0] == "started") {
       report_.job = ProcessId{static_cast<pid_t>(number(1)), static_cast<std::uint64_t>(number(2))};
       if (task_.on_started) task_.on_started(*report_.job);
-      if (task_.detached) {
-        done_ = true;
-      } else {
-        ear_.emplace(task_);
-      }
+      ear_due_ = task_.clock->now() + before_the_ear;
+      done_ = task_.detached;
     } else if (words[0] == "failed") {
       const std::size_t text = line.find(' ', 7);
       report_.not_started =
@@ -271,6 +281,7 @@ class Launcher {
   Fd from_keeper_;
   std::string text_;
   std::optional<GroupEar> ear_;
+  std::optional<Instant> ear_due_;
   LauncherReport report_;
   bool done_ = false;
 };

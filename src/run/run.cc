@@ -257,6 +257,9 @@ class Run {
       manifest_.log = options_.log.value_or(runs_directory(options_.state_directory) + "/" +
                                             manifest_.id + "/output");
     }
+    const Moment now = services_.clock.moment();
+    manifest_.started = now.wall;
+    manifest_.started_steady_ms = steady_ms(now.steady);
     auto record = RecordWriter::create(options_.state_directory, manifest_);
     if (!record) {
       say(trf("this run is not recorded: {}; the job runs all the same",
@@ -334,20 +337,16 @@ class Run {
       return outcome;
     }
     outcome.exit = *report.exit;
+    if (!callbacks_.on_finished) return outcome;  // nobody asks for what the record says
     RunFinished finished{
         .started = started_,
         .exit = *report.exit,
         .lasted = std::chrono::duration_cast<milliseconds>(services_.clock.now() - began),
-        .because = report.because};
-    if (record_) {
-      const auto run = read_run(record_->directory());
-      if (run) {
-        finished.recorded = run->end.has_value();
-        finished.summary = summary_of(*run);
-        if (run->end && finished.because.empty()) finished.because = run->end->because;
-      }
-    }
-    if (callbacks_.on_finished) callbacks_.on_finished(finished);
+        .because = report.because,
+        .record = std::nullopt};
+    auto run = record_ ? read_run(record_->directory()) : Result<RunRecord>(RunRecord());
+    if (run && run->end) finished.record = *std::move(run);
+    callbacks_.on_finished(finished);
     return outcome;
   }
 

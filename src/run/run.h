@@ -98,9 +98,8 @@ struct RunFinished {
   RunStarted started;
   Exit exit;
   std::chrono::milliseconds lasted{0};
-  std::string because;  // "time limit", "stopped"; empty: by itself
-  Summary summary;
-  bool recorded = false;
+  std::string because;              // "time limit", "stopped"; empty: by itself
+  std::optional<RunRecord> record;  // with its end; nothing: it could not be written or read
 };
 
 /// All of these are called in the launcher. Any may be null.

@@ -111,7 +111,7 @@ class Sampler {
     }
   }
 
-  Claim own_claim() const {
+  Claim own_claim(const Moment& now) const {
     const Manifest& manifest = task_.manifest;
     Claim claim{.id = manifest.lease,
                 .run = manifest.id,
@@ -120,7 +120,9 @@ class Sampler {
                 .keeper = manifest.keeper,
                 .job = manifest.job};
     claim.command = manifest.command.empty() ? std::string() : manifest.command.front();
-    claim.since = manifest.started;
+    // As seen from today's date, which may have been set since.
+    const std::int64_t age = time_in(manifest, now).unix_ms - manifest.started.unix_ms;
+    claim.since = {now.wall.unix_ms - age};
     for (std::size_t at = 0; at < manifest.given.devices.size(); ++at) {
       claim.devices.push_back({manifest.given.devices[at].id, manifest.promised[at]});
     }
@@ -128,10 +130,11 @@ class Sampler {
   }
 
   void take_sample() {
-    const WallTime now = task_.services->clock.wall_now();
+    const Moment moment = task_.services->clock.moment();
+    const WallTime now = moment.wall;
     const TreeWatch::Seen seen = tree_.look();
     const std::vector<Device>& given = task_.manifest.given.devices;
-    Sample sample{.at = now};
+    Sample sample{.at = time_in(task_.manifest, moment)};
     sample.tree = {.processes = seen.pids.size(),
                    .cpu = seen.cpu,
                    .memory_resident = seen.memory_resident,
@@ -141,7 +144,7 @@ class Sampler {
     if (task_.manifest.cpu_only) sample.tree.device_files_open = open_device_files(seen.pids);
     Snapshot snapshot;
     if (sight_) {
-      snapshot = sight_(given.empty() ? std::vector<Claim>() : std::vector{own_claim()}, now);
+      snapshot = sight_(given.empty() ? std::vector<Claim>() : std::vector{own_claim(moment)}, now);
     }
     if (!std::exchange(facts_taken_, true)) take_facts(snapshot);
     for (const Device& device : given) {

@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "base/fd.h"
+#include "base/temporary_directory.h"
 
 namespace berth {
 namespace {
@@ -20,15 +21,6 @@ using ::testing::UnorderedElementsAre;
 
 class Tree : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = ::testing::TempDir() + "berth-proc-XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    proc_ = pattern;
-  }
-  void TearDown() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(proc_, ignored);
-  }
   struct Facts {
     pid_t parent = 1;
     pid_t session = 10;
@@ -53,7 +45,8 @@ class Tree : public ::testing::Test {
     ASSERT_TRUE(make_directories(of(pid) + "/fd"));
     std::filesystem::create_symlink(target, of(pid) + "/fd/" + number);
   }
-  std::string proc_;
+  TemporaryDirectory directory_;
+  std::string proc_ = directory_.path();
 };
 
 constexpr pid_t keeper = 10;

@@ -40,7 +40,7 @@ TEST(Gpustat, ShowsAllThatIsAskedFor) {
             "[0] NVIDIA GeForce RTX 2080 | 40°C,  37 %,   0 % (E:   0 %  D:   0 %),   37 / 250 W | "
             "  213 /  8192 MB | alice:gnome-shell/1696(176M) bob:python3/4584(3M)\n");
   EXPECT_EQ(drawn(shared_card(), {"-c", "--no-header", "--gpuname-width", "8"}),
-            "[0] …RTX 2080 | 40°C,   0 % |   213 /  8192 MB | gnome-shell(176M) python3(3M)\n");
+            "[0] …TX 2080 | 40°C,   0 % |   213 /  8192 MB | gnome-shell(176M) python3(3M)\n");
 }
 
 TEST(Gpustat, CanLeaveNamesAndProcessesOut) {

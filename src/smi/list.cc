@@ -15,7 +15,7 @@ std::string profile_of(const Device& instance) {
   constexpr std::string_view mark = "MIG ";
   const std::string name = printable(instance.name.get().value_or("N/A"));
   const std::size_t at = name.rfind(mark);
-  return at == std::string::npos ? name : name.substr(at + mark.size());
+  return at == std::string::npos ? "N/A" : name.substr(at + mark.size());
 }
 
 /// The library calls itself "13.595.71.05" where the tool prints "595.71".

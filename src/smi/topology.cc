@@ -41,6 +41,14 @@ std::size_t links_between(const Device& a, const Device& b) {
       }));
 }
 
+bool has_no_links(const Device& gpu) {
+  const auto& links = gpu.lists.nvlinks;
+  if (links.get()) return links.get()->empty();
+  const auto count = gpu.details.get<std::uint64_t>(Detail::nvlink_count);
+  return links.why() == Absent::unsupported || count == Reading<std::uint64_t>(std::uint64_t{0}) ||
+         count == Reading<std::uint64_t>(Absent::unsupported);
+}
+
 constexpr std::string_view unknown = "N/A";
 
 std::string relation(const Device& a, const Device& b) {
@@ -116,13 +124,15 @@ Output render_nvlink(const Snapshot& snapshot, const Request& request) {
       continue;
     }
     const auto& links = gpu->lists.nvlinks;
-    if (!links.get() && links.why() != Absent::unsupported) {
-      output.text += "Unable to retrieve Nvlink information: it was not read\n";
-      output.code = not_available;
+    if (has_no_links(*gpu)) {
+      output.text += "Device does not have or support Nvlink\n";
       continue;
     }
-    if (!links.get() || links.get()->empty()) {
-      output.text += "Device does not have or support Nvlink\n";
+    if (!links.get()) {
+      const auto count = gpu->details.get<std::uint64_t>(Detail::nvlink_count);
+      if (count.get()) output.text += fmt::format("Links: {}. ", *count.get());
+      output.text += "berth does not read the state of each one; nvidia-smi nvlink -s does\n";
+      output.code = not_available;
       continue;
     }
     const bool any = std::any_of(links.get()->begin(), links.get()->end(), [](const NvLink& link) {

@@ -300,9 +300,43 @@ enum class Detail : std::uint16_t {
   samples_clock_memory_max,             // Megahertz
   samples_clock_memory_min,             // Megahertz
   samples_clock_memory_average,         // Megahertz
+  // --- NVLink, all links together
+  nvlink_count,          // number
+  nvlink_flit_errors,    // number
+  nvlink_data_errors,    // number
+  nvlink_replays,        // number
+  nvlink_recoveries,     // number
+  nvlink_ecc_errors,     // number
+  nvlink_sent_rate,      // BytesPerSecond
+  nvlink_received_rate,  // BytesPerSecond
+  // --- between two looks, what nvidia-smi does not show
+  activity_graphics,                // Percent
+  activity_sm,                      // Percent
+  activity_occupancy,               // Percent
+  activity_integer,                 // Percent
+  activity_tensor,                  // Percent
+  activity_dram,                    // Percent
+  activity_fp64,                    // Percent
+  activity_fp32,                    // Percent
+  activity_fp16,                    // Percent
+  window_power_count,               // number
+  window_power_min,                 // Milliwatts
+  window_power_mean,                // Milliwatts
+  window_power_p95,                 // Milliwatts
+  window_power_max,                 // Milliwatts
+  window_utilization_gpu_count,     // number
+  window_utilization_gpu_min,       // Percent
+  window_utilization_gpu_mean,      // Percent
+  window_utilization_gpu_p95,       // Percent
+  window_utilization_gpu_max,       // Percent
+  window_utilization_memory_count,  // number
+  window_utilization_memory_min,    // Percent
+  window_utilization_memory_mean,   // Percent
+  window_utilization_memory_p95,    // Percent
+  window_utilization_memory_max,    // Percent
 };
 inline constexpr std::size_t detail_count =
-    static_cast<std::size_t>(Detail::samples_clock_memory_average) + 1;
+    static_cast<std::size_t>(Detail::window_utilization_memory_max) + 1;
 
 class Details {
  public:

@@ -12,6 +12,7 @@
 #include "snapshot/fields_clocks.h"
 #include "snapshot/fields_load.h"
 #include "snapshot/fields_power.h"
+#include "snapshot/fields_window.h"
 #include "snapshot/questions.h"
 
 namespace berth {
@@ -147,8 +148,8 @@ constexpr auto table = std::to_array<Field>({
     stored<&D::kernel_driver>("kernel_driver", "Kernel driver", "", "", none,
                               "Kernel driver bound to the device."),
     {"state", "State", "", "", none,
-     "free, leased, busy (without a lease), held (memory taken, nothing running), lost or "
-     "unusable.",
+     "free, leased, busy (without a lease), held (memory taken, nothing running), unknown (who is "
+     "on it could not be read), lost or unusable.",
      read_state, nullptr},
     {"users", "Users", "", "", none, "Users with a process or a lease on it.", read_users, nullptr},
     {"leases", "Leases", "", "berth_device_leases", count, "Leases that name the device.",
@@ -368,8 +369,9 @@ constexpr auto joined(const std::array<Field, Sizes>&... parts) {
   return all;
 }
 
-constexpr auto all_fields = joined(table, field_rows::board_details, field_rows::load_details,
-                                   field_rows::power_details, field_rows::clock_details);
+constexpr auto all_fields =
+    joined(table, field_rows::board_details, field_rows::load_details, field_rows::power_details,
+           field_rows::clock_details, field_rows::window_details);
 
 constexpr bool details_stand_in_order() {
   for (std::size_t i = 0; i < detail_count; ++i) {

@@ -20,10 +20,10 @@ constexpr auto load_details = std::to_array<Field>({
         "pcie_replay_rollovers", "", count, "How often the count of repeated packets has wrapped."),
     detail<Detail::pcie_sent_rate, BytesPerSecond>("pcie_sent_rate_bytes_per_second", "",
                                                    bytes_per_second,
-                                                   "Sent over PCIe, measured over 20 ms."),
+                                                   "Sent over PCIe since the look before."),
     detail<Detail::pcie_received_rate, BytesPerSecond>("pcie_received_rate_bytes_per_second", "",
                                                        bytes_per_second,
-                                                       "Received over PCIe, measured over 20 ms."),
+                                                       "Received over PCIe since the look before."),
     detail<Detail::pcie_atomics_outbound, std::string>("pcie_atomics_outbound", "", none,
                                                        "Atomic operations it can send over PCIe."),
     detail<Detail::pcie_atomics_inbound, std::string>(

@@ -15,6 +15,7 @@
 #include "snapshot/fields.h"
 #include "snapshot/gpu_use.h"
 #include "snapshot/json.h"
+#include "snapshot/json_number.h"
 
 namespace berth {
 
@@ -39,16 +40,8 @@ T as(const Json& value, std::string_view what) {
     if (value.is_string()) return value.get<std::string>();
   } else if constexpr (std::is_same_v<T, bool>) {
     if (value.is_boolean()) return value.get<bool>();
-  } else if constexpr (std::is_floating_point_v<T>) {
-    if (value.is_number()) return value.get<T>();
   } else {
-    if (value.is_number_unsigned() && std::in_range<T>(value.get<std::uint64_t>())) {
-      return value.get<T>();
-    }
-    if (value.is_number_integer() && !value.is_number_unsigned() &&
-        std::in_range<T>(value.get<std::int64_t>())) {
-      return value.get<T>();
-    }
+    if (const auto number = number_in<T>(value)) return *number;
   }
   throw Malformed{std::string(what) + " has a value of the wrong type or range"};
 }
@@ -257,6 +250,11 @@ GpuProcess gpu_process_from(const Json& object) {
   process.mig = mig_from(object);
   take(object, "memory_used_bytes", process.memory);
   take(object, "utilization_sm_percent", process.utilization_sm);
+  take(object, "utilization_memory_percent", process.utilization_memory);
+  take(object, "utilization_encoder_percent", process.utilization_encoder);
+  take(object, "utilization_decoder_percent", process.utilization_decoder);
+  take(object, "utilization_jpeg_percent", process.utilization_jpeg);
+  take(object, "utilization_optical_flow_percent", process.utilization_optical_flow);
   return process;
 }
 

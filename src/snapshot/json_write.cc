@@ -29,6 +29,11 @@ class ReadingWriter {
       absent(key, reading.why());
     }
   }
+  /// Nothing at all where nobody tried.
+  template <class T>
+  void put_if_sampled(std::string_view key, const Reading<T>& reading) {
+    if (reading.get() || reading.why() != Absent::not_sampled) put(key, reading);
+  }
   void put(std::string_view key, const Cell& cell) {
     if (cell.get()) {
       std::visit([&](const auto& value) { object_[std::string(key)] = value; }, *cell.get());
@@ -168,6 +173,11 @@ Json gpu_process_json(const GpuProcess& process) {
   ReadingWriter writer(object);
   writer.put("memory_used_bytes", process.memory);
   writer.put("utilization_sm_percent", process.utilization_sm);
+  writer.put_if_sampled("utilization_memory_percent", process.utilization_memory);
+  writer.put_if_sampled("utilization_encoder_percent", process.utilization_encoder);
+  writer.put_if_sampled("utilization_decoder_percent", process.utilization_decoder);
+  writer.put_if_sampled("utilization_jpeg_percent", process.utilization_jpeg);
+  writer.put_if_sampled("utilization_optical_flow_percent", process.utilization_optical_flow);
   writer.finish();
   return object;
 }

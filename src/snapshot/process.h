@@ -23,7 +23,13 @@ struct GpuProcess {
   pid_t pid = 0;
   GpuUse use = GpuUse::compute;
   Reading<Bytes> memory;
+  // Share of the device's time in the driver's newest sample of the process.
   Reading<Percent> utilization_sm;
+  Reading<Percent> utilization_memory;
+  Reading<Percent> utilization_encoder;
+  Reading<Percent> utilization_decoder;
+  Reading<Percent> utilization_jpeg;
+  Reading<Percent> utilization_optical_flow;
   std::optional<MigPlace> mig;
   friend bool operator==(const GpuProcess&, const GpuProcess&) = default;
 };

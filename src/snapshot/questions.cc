@@ -23,6 +23,8 @@ std::string_view name_of(DeviceState state) {
       return "busy";
     case DeviceState::held:
       return "held";
+    case DeviceState::unknown:
+      return "unknown";
     case DeviceState::lost:
       return "lost";
     case DeviceState::unusable:
@@ -56,6 +58,11 @@ DeviceState judge(const Device& device, bool is_leased, const Processes& process
   }
   if (!processes.empty()) return DeviceState::free;  // a desktop draws
   if (loaded) return DeviceState::busy;              // somebody in a namespace we cannot see
+  // Nobody was seen because nobody could be: that is not the same as nobody.
+  const auto unread = [](const auto& reading) {
+    return !reading.has_value() && reading.why() == Absent::failed;
+  };
+  if (unread(device.process_count) || unread(device.memory_used)) return DeviceState::unknown;
   if (device.memory_used.get() && *device.memory_used.get() > negligible_memory &&
       device.kind != DeviceKind::nvidia_mig && !device.mig_mode.get().value_or(false)) {
     return DeviceState::held;

@@ -2,6 +2,7 @@
 // Pure questions of a snapshot, asked by placement, views and diagnosis alike, so that "busy" means
 // one thing everywhere.
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,9 +14,11 @@ namespace berth {
 /// What a device is to somebody who wants one.
 ///
 /// `free` nothing of anybody's on it. `leased` a lease names it. `busy` no lease, but processes
-/// compute on it. `held` no lease, memory is taken and nothing runs. `lost` it fell off the bus.
-/// `unusable` no job can be given it (no driver, unsupported kind).
-enum class DeviceState { free, leased, busy, held, lost, unusable };
+/// compute on it. `held` no lease, memory is taken and nothing runs. `unknown` nobody can be seen
+/// on it, and what would show them could not be read. `lost` it fell off the bus. `unusable` no job
+/// can be given it (no driver, unsupported kind).
+enum class DeviceState { free, leased, busy, held, unknown, lost, unusable };
+constexpr std::size_t device_state_count = 7;
 [[nodiscard]] std::string_view name_of(DeviceState state);
 
 [[nodiscard]] DeviceState state_of(const Device& device, const Snapshot& snapshot);

@@ -61,6 +61,17 @@ TEST(StateOf, MemoryOfNobodyIsHeldAndLoadOfNobodyBusy) {
   EXPECT_EQ(state(SnapshotBuilder().gpu("A", 8_GiB).utilization(50_percent).build()),
             DeviceState::busy);
 }
+TEST(StateOf, UnreadableProcessListIsUnknownNotFree) {
+  const auto blind = [](Device& d) { d.process_count = Absent::failed; };
+  EXPECT_EQ(state(SnapshotBuilder().gpu("A", 8_GiB).with(blind).build()), DeviceState::unknown);
+  EXPECT_EQ(state(SnapshotBuilder().gpu("A", 8_GiB).claim("x").with(blind).build()),
+            DeviceState::leased);
+  EXPECT_EQ(state(SnapshotBuilder().gpu("A", 8_GiB).utilization(50_percent).with(blind).build()),
+            DeviceState::busy);
+  // A source that never tells (an old capture) is no failure.
+  const auto silent = [](Device& d) { d.process_count = Absent::not_sampled; };
+  EXPECT_EQ(state(SnapshotBuilder().gpu("A", 8_GiB).with(silent).build()), DeviceState::free);
+}
 TEST(StateOf, LostAndUnusableComeFirst) {
   const auto lost = [](Device& d) { d.lost = true; };
   EXPECT_EQ(state(SnapshotBuilder().gpu("A", 8_GiB).claim("x").with(lost).build()),

@@ -56,6 +56,9 @@ inline Snapshot full_snapshot() {
        .use = GpuUse::both,
        .memory = Bytes{7},
        .utilization_sm = Percent{3.5},
+       .utilization_memory = Percent{2},
+       .utilization_encoder = Absent::failed,
+       .utilization_jpeg = Percent{1},
        .mig = MigPlace{3, 1}},
       {.device = DeviceId("GPU-2"), .pid = 43, .memory = Absent::unsupported}};
   HostProcess process;

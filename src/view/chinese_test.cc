@@ -42,6 +42,17 @@ TEST_F(Chinese, WordsOfOthersStayAsTheyAre) {
   EXPECT_EQ(tr_composed("{} {:d} }{"), "{} {:d} }{");
 }
 
+TEST_F(Chinese, EndlessTextIsNotSearchedForSentences) {
+  std::string endless = "reading GPU 3: the driver did not answer in time";
+  while (endless.size() < 10'000) endless += "; a b: c";
+  EXPECT_EQ(tr_composed(endless), endless);
+  // Each part costs a look through the catalogue: after some the rest stays English.
+  std::string many = "cannot open /a: no";
+  while (many.size() < 4000) many += "; a b： c d: e f";
+  many += "; reading GPU 3";
+  EXPECT_TRUE(tr_composed(many).ends_with("reading GPU 3")) << tr_composed(many);
+}
+
 TEST(English, ComposedTextIsGivenBackAsItIs) {
   EXPECT_EQ(tr_composed("cannot open {}: no"), "cannot open {}: no");
 }

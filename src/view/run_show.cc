@@ -93,12 +93,11 @@ std::string python_text(const PythonFacts& python, const Style& style) {
   return text;
 }
 
-std::string times_text(const RunRecord& run, WallTime now, const Style& style) {
+std::string times_text(const RunRecord& run, const Moment& now, const Style& style) {
   const Manifest& manifest = run.manifest;
   std::string text = date_time_text(manifest.started, style);
-  if (run.state == RunState::running && !run.end) {
-    append(text, own(trf("{} ago", age_text(manifest.started, now)), style));
-  }
+  const auto took = lasted(run, now);
+  if (took && !run.end) append(text, own(trf("{} ago", short_duration(*took)), style));
   if (manifest.waited_ms > 0) {
     append(text, own(trf("after waiting {}",
                          short_duration(std::chrono::milliseconds(manifest.waited_ms))),
@@ -112,7 +111,7 @@ std::string times_text(const RunRecord& run, WallTime now, const Style& style) {
   return text;
 }
 
-std::string facts_text(const RunRecord& run, WallTime now, const Style& style) {
+std::string facts_text(const RunRecord& run, const Moment& now, const Style& style) {
   const Manifest& manifest = run.manifest;
   Facts facts(style);
   facts.add(tr("Command"), outside(shell_joined(manifest.command), style), Paint::bold);
@@ -234,7 +233,7 @@ std::string events_text(const std::vector<RunEvent>& events, WallTime now, const
 
 }  // namespace
 
-std::string render_run(const RunRecord& run, const RunDetails& details, WallTime now,
+std::string render_run(const RunRecord& run, const RunDetails& details, const Moment& now,
                        const Style& style) {
   Line first(style);
   if (run.manifest.given.simulated) {
@@ -247,16 +246,25 @@ std::string render_run(const RunRecord& run, const RunDetails& details, WallTime
   const bool badly = known && !well;
   std::string state = state_text(run);
   if (run.end) {
-    state += " " + trf("after {}", age_text(run.manifest.started, run.end->at));
+    const auto took = lasted(run, now).value_or(std::chrono::milliseconds(0));
+    state += " " + trf("after {}", short_duration(took));
   }
-  first.add(own(state, style), well ? Paint::green : badly ? Paint::red : Paint::yellow);
-  std::string text = first.text() + facts_text(run, now, style);
+  const Paint paint = well ? Paint::green : badly ? Paint::red : Paint::yellow;
+  state = own(state, style);
+  const int room = style.width - first.width();
+  std::string text;
+  if (display_width(state) <= room) {
+    text = first.add(state, paint).text();
+  } else {
+    text = first.text() + wrapped("  ", state, 2, style, paint);
+  }
+  text += facts_text(run, now, style);
   for (std::size_t i = 0; i < run.manifest.given.devices.size(); ++i) {
     text += device_text(i, run, details, style);
   }
   text += tree_text(details.summary, style);
-  text += marks_text(details.marks, now, style);
-  text += events_text(details.events, now, style);
+  text += marks_text(details.marks, now.wall, style);
+  text += events_text(details.events, now.wall, style);
   for (const std::string& problem : run.problems) {
     text += wrapped("! ", outside(tr_composed(problem), style), 2, style, Paint::yellow);
   }

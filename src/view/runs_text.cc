@@ -34,6 +34,12 @@ std::string signal_name(int signal) {
   return name == nullptr ? fmt::format("{}", signal) : fmt::format("SIG{} ({})", name, signal);
 }
 
+std::string cause_text(const std::string& because) {
+  if (because == end_cause::time_limit) return std::string(tr("time limit"));
+  if (because == end_cause::stopped) return std::string(tr("stopped"));
+  return tr_composed(printable(because));
+}
+
 std::string devices_text(const RunRecord& run, const Style& style) {
   if (run.manifest.cpu_only) return "CPU";
   std::string text;
@@ -46,12 +52,6 @@ std::string devices_text(const RunRecord& run, const Style& style) {
   return text.empty() ? std::string(absent_mark(style)) : text;
 }
 
-std::optional<WallTime> ending(const RunRecord& run, WallTime now) {
-  if (run.end) return run.end->at;
-  if (run.state == RunState::running) return now;
-  return std::nullopt;
-}
-
 /// The largest peak of one device, where all are known.
 Reading<Bytes> memory_peak(const Summary& summary) {
   Reading<Bytes> peak = Absent::not_sampled;
@@ -62,14 +62,14 @@ Reading<Bytes> memory_peak(const Summary& summary) {
   return peak;
 }
 
-Cells cells_of(const RunRecord& run, WallTime now, const Style& style) {
-  const auto end = ending(run, now);
+Cells cells_of(const RunRecord& run, const Moment& now, const Style& style) {
+  const auto took = lasted(run, now);
   const Summary summary = run.end ? run.end->summary : Summary{};
   const std::string absent(absent_mark(style));
   Cells cells;
   cells[id_column] = outside(run.manifest.id, style);
-  cells[started_column] = since_text(run.manifest.started, now, style);
-  cells[duration_column] = end ? age_text(run.manifest.started, *end) : absent;
+  cells[started_column] = since_text(run.manifest.started, now.wall, style);
+  cells[duration_column] = took ? short_duration(*took) : absent;
   cells[state_column] = own(state_text(run), style);
   cells[devices_column] = devices_text(run, style);
   cells[busy_column] = reading_text(summary.mean_utilization, style, percent_text);
@@ -222,8 +222,10 @@ std::string state_text(const RunRecord& run) {
     const Exit& exit = run.end->exit;
     std::string text = exit.signal != 0 ? trf("killed by {}", signal_name(exit.signal))
                                         : trf("ended with {}", exit.code);
-    if (!run.end->because.empty()) {
-      text += trf(" by berth: {}", tr_composed(printable(run.end->because)));
+    if (run.end->because == end_cause::warned) {
+      text += tr(", warned of its time limit");
+    } else if (!run.end->because.empty()) {
+      text += trf(" by berth: {}", cause_text(run.end->because));
     }
     return text;
   }
@@ -241,7 +243,7 @@ std::string state_text(const RunRecord& run) {
   return std::string(tr("end unknown"));
 }
 
-std::string render_runs(const RunList& list, WallTime now, const Style& style) {
+std::string render_runs(const RunList& list, const Moment& now, const Style& style) {
   std::string text;
   if (list.runs.empty()) {
     text += wrapped("",
@@ -289,9 +291,8 @@ std::string render_end_line(const RunRecord& run, const Style& style) {
   if (run.manifest.given.simulated) text += "SIMULATED ";
   text += own(state_text(run), style);
   if (run.end) {
-    text += " " + own(trf("after {} on {}", age_text(run.manifest.started, run.end->at),
-                          place_text(run, style)),
-                      style);
+    const auto took = lasted(run, {}).value_or(std::chrono::milliseconds(0));
+    text += " " + own(trf("after {} on {}", short_duration(took), place_text(run, style)), style);
     text += own(used_text(run, run.end->summary), style);
   }
   return text + "\n";

@@ -46,13 +46,13 @@ struct RunDetails {
 };
 
 /// One line per run, newest first: id, start, how long, how it went, where, what.
-[[nodiscard]] std::string render_runs(const RunList& list, WallTime now, const Style& style);
+[[nodiscard]] std::string render_runs(const RunList& list, const Moment& now, const Style& style);
 /// {"berth_runs": 1, "runs": […]}: the records as `show --json` has them.
 [[nodiscard]] std::string runs_json(const RunList& list);
 
 /// Everything of one run that a person wants to read.
-[[nodiscard]] std::string render_run(const RunRecord& run, const RunDetails& details, WallTime now,
-                                     const Style& style);
+[[nodiscard]] std::string render_run(const RunRecord& run, const RunDetails& details,
+                                     const Moment& now, const Style& style);
 
 /// The line on stderr when the job has ended: how, how long, on what, memory peak against what was
 /// promised, how busy the GPU was, energy. One line, never cut. Says so where the run is simulated.

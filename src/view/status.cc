@@ -60,7 +60,7 @@ std::string ranges(const std::vector<int>& indices) {
 
 struct Counts {
   int all = 0;  // what a job could be given: whole devices and MIG instances
-  std::array<int, 6> by_state{};
+  std::array<int, device_state_count> by_state{};
   std::vector<int> free_indices;
   [[nodiscard]] int of(DeviceState state) const {
     return by_state[static_cast<std::size_t>(state)];
@@ -101,7 +101,7 @@ std::string summary_line(const Counts& counts, const Snapshot& snapshot, const S
     line.add(own(text, style), Paint::green);
   }
   for (const DeviceState state : {DeviceState::leased, DeviceState::busy, DeviceState::held,
-                                  DeviceState::lost, DeviceState::unusable}) {
+                                  DeviceState::unknown, DeviceState::lost, DeviceState::unusable}) {
     if (counts.of(state) == 0) continue;
     line.add("  ").add(own(fmt::format("{} {}", counts.of(state), state_word(state)), style),
                        state_paint(state));
@@ -263,7 +263,7 @@ std::vector<const Device*> shown_devices(const Snapshot& snapshot, const StatusO
   return chosen_devices(SnapshotIndex(snapshot), options);
 }
 
-Result<Snapshot> narrowed(const Snapshot& snapshot, const StatusOptions& options) {
+Result<void> check_patterns(const Snapshot& snapshot, const StatusOptions& options) {
   for (const DevicePattern& pattern : options.devices) {
     const bool found = std::any_of(snapshot.devices.begin(), snapshot.devices.end(),
                                    [&](const Device& device) { return matches(pattern, device); });
@@ -275,6 +275,13 @@ Result<Snapshot> narrowed(const Snapshot& snapshot, const StatusOptions& options
                                     printable(pattern.text))
                               : trf("no device matches \"{}\"; there are:{}",
                                     printable(pattern.text), known));
+  }
+  return {};
+}
+
+Result<Snapshot> narrowed(const Snapshot& snapshot, const StatusOptions& options) {
+  if (auto known = check_patterns(snapshot, options); !known) {
+    return std::unexpected(std::move(known).error());
   }
   std::unordered_set<DeviceId> kept;
   for (const Device* device : shown_devices(snapshot, options)) kept.insert(device->id);

@@ -24,10 +24,14 @@ struct StatusOptions {
 [[nodiscard]] std::vector<const Device*> shown_devices(const Snapshot& snapshot,
                                                        const StatusOptions& options);
 
+/// Whether every pattern names a device. not_found: the first that names none; the message lists
+/// what there is.
+[[nodiscard]] Result<void> check_patterns(const Snapshot& snapshot, const StatusOptions& options);
+
 /// The snapshot with only what the options let through, for `--json` and `--csv`: other devices,
 /// their processes and leases are gone, problems of the whole machine stay.
 ///
-/// not_found: a pattern that names no device; the message lists what there is.
+/// not_found: as check_patterns() says.
 [[nodiscard]] Result<Snapshot> narrowed(const Snapshot& snapshot, const StatusOptions& options);
 
 [[nodiscard]] std::string render_status(const Snapshot& snapshot, const Style& style,

@@ -116,6 +116,8 @@ std::string_view state_word(DeviceState state) {
       return tr("busy");
     case DeviceState::held:
       return tr("held");
+    case DeviceState::unknown:
+      return tr("unknown");
     case DeviceState::lost:
       return tr("lost");
     case DeviceState::unusable:
@@ -132,6 +134,7 @@ Paint state_paint(DeviceState state) {
       return Paint::blue;
     case DeviceState::busy:
     case DeviceState::held:
+    case DeviceState::unknown:
       return Paint::yellow;
     case DeviceState::lost:
       return Paint::red;

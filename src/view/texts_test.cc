@@ -162,6 +162,8 @@ TEST(RunsText, EndLineSaysHowLongOnWhatAndWhatWasUsed) {
             "20.0 GiB promised; GPU busy 87%; 1.00 kWh\n");
   run.end->exit.signal = 9;
   EXPECT_TRUE(render_end_line(run, {}).starts_with("killed by SIGKILL (9) after"));
+  run.end->lasted_ms = 61'000;
+  EXPECT_THAT(render_end_line(run, {}), HasSubstr(" after 1m01s on ")) << "the date was set";
   run.end->known = false;
   run.manifest.given.simulated = "x";
   EXPECT_TRUE(render_end_line(run, {}).starts_with("SIMULATED end unknown after"));
@@ -172,11 +174,11 @@ TEST(RunsText, TableKeepsTheIdWholeAndFits) {
   odd.manifest.command = {"\033[2J", "训练"};
   const RunList list{{ended_run(), odd}, {"a record\ncannot be read"}};
   for (const int width : {40, 80, 132}) {
-    const std::string text = render_runs(list, now, {.width = width});
+    const std::string text = render_runs(list, {now}, {.width = width});
     EXPECT_THAT(text, HasSubstr("20251009-065020-k3f9q2"));
     expect_fits(text, width);
   }
-  EXPECT_THAT(render_runs({}, now, {}), HasSubstr("No runs yet"));
+  EXPECT_THAT(render_runs({}, {now}, {}), HasSubstr("No runs yet"));
 }
 
 TEST(RunsText, ShowDrawsChartsMarksAndAbsentReasons) {
@@ -190,15 +192,16 @@ TEST(RunsText, ShowDrawsChartsMarksAndAbsentReasons) {
     details.series.add(sample);
   }
   EXPECT_LE(details.series.utilization(0).size(), 512U);
-  const std::string text = render_run(ended_run(), details, now, {});
+  const std::string text = render_run(ended_run(), details, {now}, {});
   EXPECT_THAT(text, HasSubstr("20251009-065020-k3f9q2  ended with 0 after 2h03m"));
   EXPECT_THAT(text, HasSubstr("▁▁██"));
   EXPECT_THAT(text, HasSubstr("mean 87%"));
   EXPECT_THAT(text, HasSubstr("08:52  epoch=3 loss=0.12"));
   details.summary.devices[0].memory_peak = Absent::unsupported;
-  EXPECT_THAT(render_run(ended_run(), details, now, {}), HasSubstr("not supported by this device"));
+  EXPECT_THAT(render_run(ended_run(), details, {now}, {}),
+              HasSubstr("not supported by this device"));
   for (const int width : {40, 80, 132}) {
-    expect_fits(render_run(ended_run(), details, now, {.width = width}), width);
+    expect_fits(render_run(ended_run(), details, {now}, {.width = width}), width);
   }
 }
 

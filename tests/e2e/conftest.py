@@ -30,6 +30,11 @@ if " " in BERTH:
     _link.symlink_to(BERTH)
     BERTH = str(_link)
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Started in the background by a shell without job control: Ctrl-C would be ignored by all that
+    # the tests start, too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 def wait_until(condition, what, timeout=10.0):
     """Polls `condition` and returns its first true value; fails naming `what` was awaited."""

@@ -280,6 +280,51 @@ def test_a_full_state_directory_stops_no_job(machine, small_disk):
     assert machine.run("runs", env={"XDG_STATE_HOME": str(small_disk)}).returncode in (0, 1)
 
 
+def fill(place):
+    with open(place / "filling", "wb", buffering=0) as filling:
+        for size in (4096, 1):
+            try:
+                while True:
+                    filling.write(b"x" * size)
+            except OSError:
+                continue
+
+
+@pytest.mark.parametrize("options", [["--only", "3"], ["--cpu"]], ids=["gpu", "cpu"])
+def test_a_disk_that_fills_up_during_a_run_keeps_its_end_from_nobody(machine, small_disk, options):
+    """Room for the end is taken at the start."""
+    env = {"XDG_STATE_HOME": str(small_disk)}
+    job = machine.start("run", *options, "--", "sh", "-c", "sleep 1; exit 3", env=env)
+    samples = small_disk / "berth/last/samples"
+    wait_until(lambda: samples.exists() and samples.read_text().count('{"t"') > 0, "the first sample")
+    fill(small_disk)
+    out, err = job.communicate(timeout=20)
+    assert job.returncode == 3, err
+    assert "ended with 3" in err
+    record = json.loads(machine.run("show", "--json", env=env).stdout)
+    assert record["state"] == "ended" and record["end"]["exit_code"] == 3
+    assert record["end"]["released_unix_ms"] is not None
+    assert machine.run("wait", "last", env=env).returncode == 3
+
+
+def test_an_end_without_room_is_written_as_soon_as_there_is_some(machine, small_disk):
+    """As on file systems that never write in place: the room taken at the start is no help there."""
+    env = {"XDG_STATE_HOME": str(small_disk)}
+    job = machine.start("run", "--only", "3", "--", "sh", "-c", "sleep 1; exit 3", env=env)
+    samples = small_disk / "berth/last/samples"
+    wait_until(lambda: samples.exists() and samples.read_text().count('{"t"') > 0, "the first sample")
+    (small_disk / "berth/last/end.room").unlink()
+    fill(small_disk)
+    _, err = job.communicate(timeout=20)
+    assert job.returncode == 3 and err.count("can no longer be written") == 1, err
+    assert machine.run("leases").stdout.startswith("SIMULATED")
+    assert "Nobody holds a lease" in machine.run("leases").stdout
+    (small_disk / "filling").unlink()
+    shown = lambda: json.loads(machine.run("show", "--json", env=env).stdout)  # noqa: E731
+    wait_until(lambda: shown()["state"] == "ended", "the end is written", 10)
+    assert shown()["end"]["exit_code"] == 3
+
+
 def test_without_a_home_a_job_still_runs(machine):
     nowhere = {"HOME": None, "XDG_STATE_HOME": None}
     done = machine.run("run", "--", "echo", "worked", env=nowhere)
@@ -351,6 +396,23 @@ def test_a_host_lock_held_for_ever_is_reported_with_its_holder(machine):
         assert run_within(machine, "status").returncode == 0, "looking needs no lock"
 
 
+def test_a_host_lock_held_for_ever_keeps_no_prompt_from_coming_back(machine):
+    """The job's end and its record do not wait for the lock; the lease's file goes when it can."""
+    job = machine.start("run", "--", "sh", "-c", "sleep 1; exit 3")
+    ledger = machine.directory / "ledger"
+    wait_until(lambda: ledger.exists() and list(ledger.glob("lease-*")), "there is a lease")
+    with open(ledger / "host.lock", "rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        begin = time.monotonic()
+        _, err = job.communicate(timeout=40)
+        assert job.returncode == 3 and time.monotonic() - begin < 5, err
+        record = json.loads(machine.run("show", "--json").stdout)
+        assert record["end"]["exit_code"] == 3
+    wait_until(lambda: not list(ledger.glob("lease-*")), "the lease is removed", 5)
+    wait_until(lambda: json.loads(machine.run("show", "--json").stdout)["end"]["released_unix_ms"],
+               "the record says when", 5)
+
+
 # --- the command line and the streams -------------------------------------------------------------
 
 
@@ -389,6 +451,20 @@ def test_a_full_disk_behind_stdout_is_an_error(machine):
             )
         assert done.returncode == 1, f"{words}: exit {done.returncode}"
         assert "could not be written" in done.stderr, f"{words}: {done.stderr}"
+
+
+@pytest.mark.parametrize("stdout", [">/dev/full", ">&-"])
+def test_a_detached_run_whose_id_cannot_be_told_says_how_to_find_it(machine, stdout):
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"exec {BERTH} run -d -- sleep 30 {stdout}"],
+        env=machine.env, stderr=subprocess.PIPE, text=True, timeout=20, check=False,
+    )
+    assert done.returncode == 125, done.stderr
+    [run] = json.loads(machine.run("runs", "--json").stdout)["runs"]
+    assert run["state"] == "running", "the job did not start"
+    assert f"the job runs as {run['id']}" in done.stderr and f"berth stop {run['id']}" in done.stderr
+    assert done.stderr.count("could not be written") == 1, done.stderr
+    assert machine.run("stop", run["id"]).returncode == 0
 
 
 @pytest.mark.parametrize("closed", ["0", "1", "2", "0 1 2"])

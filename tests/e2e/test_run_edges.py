@@ -189,6 +189,57 @@ def test_another_user_sees_the_lease_waits_for_it_and_cannot_end_it(users):
 
 
 @needs_root
+@pytest.mark.parametrize("mode", [0o1777, 0o777])
+def test_runs_inside_a_lease_work_for_every_user_of_one_ledger(users, mode):
+    users.ledger.chmod(mode)
+    for uid in (ALICE, BOB, ALICE):
+        one = users.machine(uid)
+        inner = f"{BERTH} run -q -- sh -c 'echo $CUDA_VISIBLE_DEVICES'"
+        got = one.run("run", "-q", "-n", "2", "--", "sh", "-c", inner)
+        assert (got.returncode, got.stdout) == (0, "3\n"), got.stderr
+        poll(lambda one=one: leases(one), 5, "a lease outlives its run")
+        inside = pathlib.Path(f"/var/tmp/berth-{uid}-inside")
+        poll(lambda inside=inside: list(inside.iterdir()), 5, "an inner ledger is left behind")
+        inside.rmdir()
+
+
+@needs_root
+def test_somebody_elses_directory_for_inner_ledgers_is_refused_by_name(users):
+    alice = users.machine(ALICE)
+    squatted = pathlib.Path(f"/var/tmp/berth-{ALICE}-inside")
+    if squatted.exists():
+        squatted.rmdir()
+    squatted.mkdir(mode=0o777)
+    os.chown(squatted, BOB, BOB)
+    try:
+        got = alice.run("run", "-q", "-n", "2", "--", BERTH, "run", "-q", "--", "true")
+        assert got.returncode == 125
+        assert f"{squatted} is not a directory of yours" in got.stderr, got.stderr
+    finally:
+        squatted.rmdir()
+
+
+@needs_root
+def test_a_lock_that_another_user_holds_for_ever_is_said_with_who_holds_it(users):
+    alice, bob = users.machine(ALICE), users.machine(BOB)
+    hold = (f"import fcntl, time; lock = open('{users.ledger}/host.lock'); "
+            "fcntl.flock(lock, fcntl.LOCK_EX); print('HELD', flush=True); time.sleep(60)")
+    python = [*bob.command()[:-1], "/usr/bin/python3", "-c", hold]
+    holder = subprocess.Popen(python, stdout=subprocess.PIPE, text=True)
+    try:
+        assert holder.stdout.readline() == "HELD\n"
+        refused = alice.run("run", "--only", "3", "--", "true", timeout=40)
+        assert refused.returncode == 125
+        assert f"process {holder.pid} (python3) of nobody" in refused.stderr, refused.stderr
+        assert alice.run("leases").returncode == 0
+    finally:
+        holder.kill()
+        holder.wait()
+        holder.stdout.close()
+    assert alice.run("run", "-q", "--only", "3", "--", "true").returncode == 0
+
+
+@needs_root
 def test_another_user_cannot_keep_a_dead_lease_alive_nor_lease_in_anothers_name(users):
     alice, bob = users.machine(ALICE), users.machine(BOB)
     launcher = alice.start("run", "-q", "--only", "3", "--", "sleep", "20")

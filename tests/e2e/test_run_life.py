@@ -61,6 +61,23 @@ def test_time_limit_warns_then_stops_and_the_record_says_so(machine):
     assert "time limit" in got.stderr
 
 
+def test_the_warning_of_a_time_limit_is_named_where_it_ends_the_job(machine):
+    got = machine.run("run", "--time", "1s", "--warn-signal", "USR1", "--", "sleep", "30")
+    assert got.returncode == -signal.SIGUSR1
+    assert "killed by SIGUSR1 (10) by berth: time limit after" in got.stderr
+    assert show(machine)["end"]["because"] == "time limit"
+    assert "by berth: time limit" in machine.run("show").stdout
+
+
+def test_a_job_that_ends_by_itself_after_the_warning_is_said_to_have_been_warned(machine):
+    script = "trap 'exit 4' USR1; while :; do sleep 0.02; done"
+    got = machine.run("run", "--time", "1s", "--warn-signal", "USR1", "--", "sh", "-c", script)
+    assert got.returncode == 4
+    assert "ended with 4, warned of its time limit after" in got.stderr
+    assert show(machine)["end"]["because"] == "warned of the time limit"
+    assert "ended with 4, warned of its time limit" in machine.run("show").stdout
+
+
 def test_stop_ends_the_whole_tree_also_what_ignores_term_or_left_the_session(machine):
     ready = machine.directory / "ready"
     script = (f"setsid sh -c 'trap \"\" TERM; touch {ready}; while :; do sleep 0.1; done' &"

@@ -32,6 +32,9 @@ class Terminal:
     def __init__(self, machine):
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
+            # Tests that were started in the background have these ignored; a terminal has not.
+            for ignored in (signal.SIGINT, signal.SIGQUIT):
+                signal.signal(ignored, signal.SIG_DFL)
             os.chdir(machine.directory)
             env = machine.env | {"PS1": "$ "}
             os.execvpe("bash", ["bash", "--norc", "--noprofile", "-i"], env)

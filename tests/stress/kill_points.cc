@@ -34,14 +34,19 @@ Pipe make_pipe() {
   return {Fd(ends[0]), Fd(ends[1])};
 }
 
+/// Returns when all write ends have been closed: nothing is ever written.
+void wait_for_end_of(const Pipe& pipe) {
+  char none = 0;
+  while (::read(pipe.read_end.get(), &none, 1) > 0) {
+  }
+}
+
 /// The job: holds the inherited descriptor until the proof closes its end of the pipe. Says its pid
 /// and the device.
 void job_of(const Pipe& alive, const Pipe& said) {
   const pid_t me = ::getpid();
-  static_cast<void>(::write(said.write_end.get(), &me, sizeof me));
-  char none = 0;
-  while (::read(alive.read_end.get(), &none, 1) > 0) {
-  }
+  if (::write(said.write_end.get(), &me, sizeof me) != sizeof me) ::_exit(1);
+  wait_for_end_of(alive);
   ::_exit(0);
 }
 
@@ -119,13 +124,11 @@ class Holder {
       if (!answer || !std::holds_alternative<Acquired>(*answer)) give_up("not free at the start");
       ready.write_end.close();
       ready.read_end.close();
-      char none = 0;
-      static_cast<void>(::read(go_.read_end.get(), &none, 1));
+      wait_for_end_of(go_);
       return std::get<Acquired>(*answer).lease.end(ledger) ? 0 : 1;
     });
     ready.write_end.close();
-    char none = 0;
-    static_cast<void>(::read(ready.read_end.get(), &none, 1));
+    wait_for_end_of(ready);
   }
   void let_go() { go_.write_end.close(); }
   bool has_been_told() const { return !go_.write_end.is_open(); }

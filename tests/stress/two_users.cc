@@ -71,7 +71,7 @@ int ann_holds(const Scene& scene, int ready) {
   const Look look = [] { return Result<Snapshot>(eight_devices()); };
   auto answer = acquire(ledger, look, clock, options_for("ann", 8, milliseconds(0)));
   if (!answer || !std::holds_alternative<Acquired>(*answer)) give_up("ann gets nothing");
-  static_cast<void>(::write(ready, "r", 1));
+  expect(::write(ready, "r", 1) == 1, "ann cannot say that she is ready");
   while (true) ::pause();
 }
 
@@ -122,7 +122,7 @@ int two_users() {
     return ann_holds(scene, ready[1]);
   });
   char said = 0;
-  static_cast<void>(::read(ready[0], &said, 1));
+  expect(::read(ready[0], &said, 1) == 1, "ann did not get ready");
   expect(as_user(bob, [&] { return bob_meddles(scene, true); }) == 0, "bob, while ann lives");
   ::kill(holder, SIGKILL);
   finish(holder);

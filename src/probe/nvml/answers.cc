@@ -101,6 +101,11 @@ constexpr std::array<Advice, 5> device_advice = {{
 
 }  // namespace
 
+std::string vendor_words(Return code) {
+  const Row* row = find(code);
+  return row == nullptr ? fmt::format("error {}", code) : std::string(row->words);
+}
+
 std::string words(Return code) {
   const Row* row = find(code);
   if (row == nullptr) return fmt::format("error {}", code);

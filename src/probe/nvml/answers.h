@@ -12,7 +12,9 @@
 
 namespace berth::nvml {
 
-/// The vendor's own words for a code ("GPU is lost (15)"), the number alone where unknown.
+/// The vendor's own words for a code, "GPU is lost"; "error 77" where unknown.
+[[nodiscard]] std::string vendor_words(Return code);
+/// The same with its number, "GPU is lost (15)".
 [[nodiscard]] std::string words(Return code);
 
 /// Why a reading is absent that was answered with `code` (not success).

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "probe/nvml/abi.h"
+#include "probe/nvml/abi_details.h"
 
 namespace berth::nvml {
 
@@ -27,7 +27,7 @@ struct Function {
 // ordinal, and a list kept three times is a list that disagrees with itself. Versions stand newest
 // first; "(since N)" is the driver whose library first has the name.
 // clang-format off
-#define BERTH_NVML_FUNCTIONS(X)                                                                   \
+#define BERTH_NVML_STATE_FUNCTIONS(X)                                                             \
   X(nvmlInit_v2)                                                                                  \
   X(nvmlInit)                                                                                     \
   X(nvmlShutdown)                                                                                 \
@@ -101,7 +101,83 @@ struct Function {
   X(nvmlDeviceGetAttributes_v2, Handle, Attributes*)        /* since 450 */                       \
   X(nvmlDeviceGetConfComputeMemSizeInfo, Handle, void*)     /* only whether it is there */        \
   X(nvmlDeviceGetRunningProcessDetailList, Handle, void*)   /* only whether it is there */
+
+// For details alone (abi_details.h). "after 555": in none of the lists of symbols, but in the
+// newest header.
+#define BERTH_NVML_DETAIL_FUNCTIONS(X)                                                            \
+  X(nvmlDeviceGetPciInfoExt, Handle, PciInfoExt*)         /* since 550 */                         \
+  X(nvmlDeviceGetPdi, Handle, Pdi*)                       /* after 555 */                         \
+  X(nvmlDeviceGetBoardId, Handle, unsigned*)                                                      \
+  X(nvmlDeviceGetMultiGpuBoard, Handle, unsigned*)                                                \
+  X(nvmlDeviceGetBoardPartNumber, Handle, char*, unsigned)                                        \
+  X(nvmlDeviceGetPlatformInfo, Handle, PlatformInfo*)     /* after 555 */                         \
+  X(nvmlDeviceGetModuleId, Handle, unsigned*)             /* since 535 */                         \
+  X(nvmlDeviceGetInforomImageVersion, Handle, char*, unsigned)                                    \
+  X(nvmlDeviceGetInforomVersion, Handle, unsigned, char*, unsigned)                               \
+  X(nvmlDeviceValidateInforom, Handle)                                                            \
+  X(nvmlDeviceGetLastBBXFlushTime, Handle, unsigned long long*, unsigned long*) /* since 535 */   \
+  X(nvmlDeviceGetBBXTimeData_v1, Handle, BbxTime*)        /* after 555 */                         \
+  X(nvmlDeviceGetBridgeChipInfo, Handle, BridgeChips*)                                            \
+  X(nvmlDeviceGetGspFirmwareVersion, Handle, char*)       /* since 525 */                         \
+  X(nvmlDeviceGetGspFirmwareMode, Handle, unsigned*, unsigned*) /* since 525 */                   \
+  X(nvmlDeviceGetHostname_v1, Handle, Hostname*)          /* after 555 */                         \
+  X(nvmlDeviceGetAddressingMode, Handle, VersionedNumber*) /* after 555 */                        \
+  X(nvmlDeviceGetDriverModel_v2, Handle, unsigned*, unsigned*) /* since 555 */                    \
+  X(nvmlDeviceGetDriverModel, Handle, unsigned*, unsigned*)                                       \
+  X(nvmlDeviceGetGpuOperationMode, Handle, unsigned*, unsigned*)                                  \
+  X(nvmlDeviceGetC2cModeInfoV, Handle, C2cMode*)          /* since 550 */                         \
+  X(nvmlDeviceGetVirtualizationMode, Handle, unsigned*)                                           \
+  X(nvmlDeviceGetHostVgpuMode, Handle, unsigned*)         /* since 450 */                         \
+  X(nvmlDeviceGetVgpuHeterogeneousMode, Handle, VersionedNumber*) /* since 550 */                 \
+  X(nvmlDeviceGetVgpuCapabilities, Handle, unsigned, unsigned*) /* since 525 */                   \
+  X(nvmlGetVgpuDriverCapabilities, unsigned, unsigned*)   /* since 525 */                         \
+  X(nvmlDeviceGetDramEncryptionMode, Handle, VersionedNumber*, VersionedNumber*) /* after 555 */  \
+  X(nvmlDeviceGetAutoBoostedClocksEnabled, Handle, unsigned*, unsigned*)                          \
+  X(nvmlDeviceGetCapabilities, Handle, VersionedNumber*)  /* since 555 */                         \
+  X(nvmlDeviceGetPowerState, Handle, unsigned*)                                                   \
+  X(nvmlDeviceGetGpuMaxPcieLinkGeneration, Handle, unsigned*) /* since 525 */                     \
+  X(nvmlDeviceGetSupportedClocksEventReasons, Handle, unsigned long long*) /* since 535 */        \
+  X(nvmlDeviceGetSupportedClocksThrottleReasons, Handle, unsigned long long*)                     \
+  X(nvmlDeviceGetBAR1MemoryInfo, Handle, Bar1Memory*)                                             \
+  X(nvmlDeviceGetConfComputeProtectedMemoryUsage, Handle, MemoryV1*) /* since 535 */              \
+  X(nvmlDeviceGetJpgUtilization, Handle, unsigned*, unsigned*) /* since 535 */                    \
+  X(nvmlDeviceGetOfaUtilization, Handle, unsigned*, unsigned*) /* since 535 */                    \
+  X(nvmlDeviceGetEncoderStats, Handle, unsigned*, unsigned*, unsigned*)                           \
+  X(nvmlDeviceGetFBCStats, Handle, FbcStats*)             /* since 418 */                         \
+  X(nvmlDeviceGetMemoryErrorCounter, Handle, unsigned, unsigned, unsigned, unsigned long long*)   \
+  X(nvmlDeviceGetSramEccErrorStatus, Handle, SramErrors*) /* since 535 */                         \
+  X(nvmlDeviceGetRepairStatus, Handle, RepairStatus*)     /* after 555 */                         \
+  X(nvmlDeviceGetUnrepairableMemoryFlag_v1, Handle, UnrepairableMemory*) /* after 555 */          \
+  X(nvmlDeviceGetRetiredPages_v2, Handle, unsigned, unsigned*, std::uint64_t*, std::uint64_t*) /* since 418 */ \
+  X(nvmlDeviceGetRetiredPages, Handle, unsigned, unsigned*, std::uint64_t*)                       \
+  X(nvmlDeviceGetRetiredPagesPendingStatus, Handle, unsigned*)                                    \
+  X(nvmlDeviceGetRemappedRows_v2, Handle, RemappedRowsV2*) /* after 555 */                        \
+  X(nvmlDeviceGetRemappedRows, Handle, unsigned*, unsigned*, unsigned*, unsigned*) /* since 450 */ \
+  X(nvmlDeviceGetRowRemapperHistogram, Handle, RemapHistogram*) /* since 450 */                   \
+  X(nvmlDeviceGetMarginTemperature, Handle, VersionedNumber*) /* after 555 */                     \
+  X(nvmlDeviceGetPowerManagementLimit, Handle, unsigned*)                                         \
+  X(nvmlDeviceGetPowerManagementLimitConstraints, Handle, unsigned*, unsigned*)                   \
+  X(nvmlDeviceWorkloadPowerProfileGetCurrentProfiles, Handle, PowerProfiles*) /* after 555 */     \
+  X(nvmlDeviceGetApplicationsClock, Handle, unsigned, unsigned*)                                  \
+  X(nvmlDeviceGetDefaultApplicationsClock, Handle, unsigned, unsigned*)                           \
+  X(nvmlDeviceGetMaxCustomerBoostClock, Handle, unsigned, unsigned*)                              \
+  X(nvmlDeviceGetGpuFabricInfoV, Handle, FabricInfoV3*)   /* since 550 */                         \
+  X(nvmlDeviceGetGpuFabricInfo, Handle, FabricInfoV1*)    /* since 525 */                         \
+  X(nvmlDeviceGetAccountingMode, Handle, unsigned*)                                               \
+  X(nvmlDeviceGetAccountingBufferSize, Handle, unsigned*)                                         \
+  X(nvmlDeviceGetAccountingPids, Handle, unsigned*, unsigned*)                                    \
+  X(nvmlDeviceGetAccountingStats, Handle, unsigned, AccountingStats*)                             \
+  X(nvmlDeviceGetSupportedMemoryClocks, Handle, unsigned*, unsigned*)                             \
+  X(nvmlDeviceGetSupportedGraphicsClocks, Handle, unsigned, unsigned*, unsigned*)                 \
+  X(nvmlDeviceGetProcessesUtilizationInfo, Handle, ProcessesUtilization*) /* since 550 */         \
+  X(nvmlGpmQueryDeviceSupport, Handle, GpmSupport*)       /* since 525 */                         \
+  X(nvmlGpmSampleAlloc, GpmSample*)                       /* since 525 */                         \
+  X(nvmlGpmSampleFree, GpmSample)                         /* since 525 */                         \
+  X(nvmlGpmSampleGet, Handle, GpmSample)                  /* since 525 */                         \
+  X(nvmlGpmMetricsGet, GpmMetrics*)                       /* since 525 */
 // clang-format on
+
+#define BERTH_NVML_FUNCTIONS(X) BERTH_NVML_STATE_FUNCTIONS(X) BERTH_NVML_DETAIL_FUNCTIONS(X)
 
 enum class Ordinal : std::size_t {
 #define BERTH_NVML_ORDINAL(name, ...) name,

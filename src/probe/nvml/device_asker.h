@@ -14,6 +14,7 @@
 #include "base/reading.h"
 #include "probe/nvml/answers.h"
 #include "probe/nvml/api.h"
+#include "probe/nvml/possible.h"
 
 namespace berth::nvml {
 
@@ -26,7 +27,7 @@ class Refusals {
   void add(std::size_t ordinal, unsigned variant) { bits_.set(position(ordinal, variant)); }
 
  private:
-  static constexpr std::size_t variants = 8;
+  static constexpr std::size_t variants = 32;
   static std::size_t position(std::size_t ordinal, unsigned variant) {
     return ordinal * variants + variant % variants;
   }
@@ -62,10 +63,36 @@ class DeviceAsker {
     return value;
   }
 
-  /// A text of the usual form (buffer, length).
-  [[nodiscard]] Reading<std::string> ask_text(const Function<Handle, char*, unsigned>& function) {
+  /// call() of a question that an older driver may not know (a new value of an enumeration): it
+  /// then says "invalid argument", which here means "not supported", for good.
+  template <class... Parameters, class... Given>
+  Return call_if_known(const Function<Handle, Parameters...>& function, unsigned variant,
+                       Given... given) {
+    if (lost_ || function.call == nullptr || refusals_.has(function.ordinal, variant)) {
+      return call(function, variant, given...);
+    }
+    Return code = function.call(handle_, given...);
+    if (code == invalid_argument) code = not_supported;
+    if (code != success) note(code, function.ordinal, variant, function.symbol);
+    return code;
+  }
+
+  /// ask() by call_if_known().
+  template <class T, class... Parameters, class... Given>
+  std::expected<T, Return> ask_if_known(const Function<Handle, Parameters...>& function,
+                                        unsigned variant, Given... given) {
+    T value{};
+    const Return code = call_if_known(function, variant, given..., &value);
+    if (code != success) return std::unexpected(code);
+    return value;
+  }
+
+  /// A text of the usual form (buffer, length), after arguments that `variant` tells apart.
+  template <class... Parameters, class... Given>
+  [[nodiscard]] Reading<std::string> ask_text(const Function<Handle, Parameters...>& function,
+                                              unsigned variant = 0, Given... given) {
     char buffer[text_size] = {};
-    const Return code = call(function, 0, static_cast<char*>(buffer), text_size);
+    const Return code = call(function, variant, given..., static_cast<char*>(buffer), text_size);
     if (code != success) return why_absent(code);
     buffer[text_size - 1] = '\0';
     if (buffer[0] == '\0') return Absent::unsupported;
@@ -112,17 +139,19 @@ class DeviceAsker {
 template <class T, class Raw>
 [[nodiscard]] Reading<T> reading(const std::expected<Raw, Return>& answer) {
   if (!answer) return why_absent(answer.error());
-  return T(static_cast<typename T::rep>(*answer));
+  const T value(static_cast<typename T::rep>(*answer));
+  return is_possible(value) ? Reading<T>(value) : Reading<T>(Absent::failed);
 }
 template <class Raw>
 [[nodiscard]] Reading<std::uint64_t> number(const std::expected<Raw, Return>& answer) {
   if (!answer) return why_absent(answer.error());
   return static_cast<std::uint64_t>(*answer);
 }
-/// nvmlEnableState_t.
+/// nvmlEnableState_t: 0 or 1.
 [[nodiscard]] inline Reading<bool> enabled(const std::expected<unsigned, Return>& answer) {
   if (!answer) return why_absent(answer.error());
-  return *answer != 0;
+  if (*answer > 1) return Absent::failed;
+  return *answer == 1;
 }
 
 }  // namespace berth::nvml

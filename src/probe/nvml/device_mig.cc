@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "probe/nvml/card_table.h"
+#include "probe/nvml/device_details.h"
 #include "probe/nvml/device_processes.h"
 
 namespace berth::nvml {
@@ -32,7 +33,7 @@ void read_multiprocessors(DeviceAsker& asker, Device& device) {
   }
 }
 
-Device read_instance(DeviceAsker& asker, const Device& parent, unsigned slot) {
+Device read_instance(DeviceAsker& asker, Depth depth, const Device& parent, unsigned slot) {
   Device device = only_facts(parent, Absent::unsupported);
   device.kind = DeviceKind::nvidia_mig;
   device.parent = parent.id;
@@ -48,6 +49,7 @@ Device read_instance(DeviceAsker& asker, const Device& parent, unsigned slot) {
   device.id = DeviceId(device.uuid.get() ? *device.uuid.get() : parent.id.text() + place);
   read_multiprocessors(asker, device);
   read_memory(asker, device);
+  if (depth >= Depth::details) read_instance_details(asker, device.details);
   if (asker.is_lost()) {
     device.lost = true;
     device = only_facts(device, Absent::failed);
@@ -57,7 +59,7 @@ Device read_instance(DeviceAsker& asker, const Device& parent, unsigned slot) {
 
 }  // namespace
 
-std::vector<Device> read_mig_instances(DeviceAsker& parent_asker, const Device& parent,
+std::vector<Device> read_mig_instances(DeviceAsker& parent_asker, Depth depth, const Device& parent,
                                        DeviceMemory& memory, std::vector<GpuProcess>* processes) {
   const Api& api = parent_asker.api();
   const auto count = parent_asker.ask<unsigned>(api.nvmlDeviceGetMaxMigDeviceCount, 0);
@@ -67,7 +69,7 @@ std::vector<Device> read_mig_instances(DeviceAsker& parent_asker, const Device& 
     const auto handle = parent_asker.ask<Handle>(api.nvmlDeviceGetMigDeviceHandleByIndex, 0, slot);
     if (!handle) continue;  // an empty slot answers "not found"
     DeviceAsker asker(api, *handle, memory.instance_refusals);
-    instances.push_back(read_instance(asker, parent, slot));
+    instances.push_back(read_instance(asker, depth, parent, slot));
     if (processes == nullptr) continue;
     auto listed = read_processes(asker);
     if (!listed) continue;

@@ -12,7 +12,7 @@ namespace berth::nvml {
 /// card (power, temperature, clocks, utilisation) is unsupported for an instance.
 /// `processes`, where not null, gets those that the instances list themselves: for a user who may
 /// not see the parent's.
-[[nodiscard]] std::vector<Device> read_mig_instances(DeviceAsker& parent_asker,
+[[nodiscard]] std::vector<Device> read_mig_instances(DeviceAsker& parent_asker, Depth depth,
                                                      const Device& parent, DeviceMemory& memory,
                                                      std::vector<GpuProcess>* processes);
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <tuple>
+#include <utility>
 
 namespace berth::nvml {
 
@@ -151,7 +153,109 @@ std::expected<std::vector<GpuProcess>, Return> read_processes(DeviceAsker& asker
   return processes;
 }
 
-void read_process_utilization(DeviceAsker& asker, WallTime taken, DeviceMemory& memory,
+namespace {
+
+/// One sample of one process, whichever function told it.
+struct Busy {
+  std::uint64_t timestamp_us = 0;
+  std::uint32_t sm = 0;
+  std::uint32_t memory = 0;
+  std::uint32_t encoder = 0;
+  std::uint32_t decoder = 0;
+  std::optional<std::uint32_t> jpeg;
+  std::optional<std::uint32_t> optical_flow;
+};
+using Samples = std::vector<std::pair<pid_t, Busy>>;
+
+// The newer function has two engines more.
+std::expected<Samples, Return> ask_newer(DeviceAsker& asker, std::size_t room,
+                                         std::uint64_t since_us) {
+  std::vector<ProcessUtilizationV2> rows(room);
+  ProcessesUtilization list{.version = struct_version<ProcessesUtilization>(1),
+                            .count = static_cast<unsigned>(room),
+                            .since_us = since_us,
+                            .entries = rows.data()};
+  const Return code = asker.call(asker.api().nvmlDeviceGetProcessesUtilizationInfo, 0, &list);
+  if (code != success) return std::unexpected(code);
+  rows.resize(std::min<std::size_t>(list.count, room));
+  Samples samples;
+  for (const ProcessUtilizationV2& row : rows) {
+    samples.push_back({static_cast<pid_t>(row.pid),
+                       {.timestamp_us = row.timestamp_us,
+                        .sm = row.sm,
+                        .memory = row.memory,
+                        .encoder = row.encoder,
+                        .decoder = row.decoder,
+                        .jpeg = row.jpeg,
+                        .optical_flow = row.ofa}});
+  }
+  return samples;
+}
+
+std::expected<Samples, Return> ask_older(DeviceAsker& asker, std::size_t room,
+                                         std::uint64_t since_us) {
+  std::vector<ProcessUtilization> rows(room);
+  auto count = static_cast<unsigned>(room);
+  const Return code = asker.call(asker.api().nvmlDeviceGetProcessUtilization, 0, rows.data(),
+                                 &count, static_cast<unsigned long long>(since_us));
+  if (code != success) return std::unexpected(code);
+  rows.resize(std::min<std::size_t>(count, room));
+  Samples samples;
+  for (const ProcessUtilization& row : rows) {
+    samples.push_back({static_cast<pid_t>(row.pid),
+                       {.timestamp_us = row.timestamp_us,
+                        .sm = row.sm,
+                        .memory = row.memory,
+                        .encoder = row.encoder,
+                        .decoder = row.decoder}});
+  }
+  return samples;
+}
+
+/// A list that did not fit is asked once more, with more room.
+std::expected<Samples, Return> ask_samples(DeviceAsker& asker, Depth depth, std::size_t processes,
+                                           std::uint64_t since_us) {
+  const std::size_t room = std::max<std::size_t>(128, processes * 2);
+  for (const std::size_t rows : {room, room * 8}) {
+    std::expected<Samples, Return> samples = std::unexpected(not_supported);
+    if (depth >= Depth::details) samples = ask_newer(asker, rows, since_us);
+    if (!samples && is_refused_for_good(samples.error())) {
+      samples = ask_older(asker, rows, since_us);
+    }
+    if (samples || samples.error() != insufficient_size) return samples;
+  }
+  return std::unexpected(insufficient_size);
+}
+
+// The driver fills what it has no sample of with anything: shares above 100, old times.
+bool is_garbage(const Busy& busy, std::uint64_t since_us, std::uint64_t latest_us) {
+  if (busy.timestamp_us <= since_us || busy.timestamp_us > latest_us) return true;
+  return busy.sm > 100 || busy.memory > 100 || busy.encoder > 100 || busy.decoder > 100;
+}
+
+Reading<Percent> share_of(std::optional<std::uint32_t> share, Absent untold) {
+  if (!share) return untold;
+  if (*share > 100) return Absent::failed;
+  return Percent(*share);
+}
+
+void set_busy(GpuProcess& process, const Busy& busy) {
+  process.utilization_sm = Percent(busy.sm);
+  process.utilization_memory = Percent(busy.memory);
+  process.utilization_encoder = Percent(busy.encoder);
+  process.utilization_decoder = Percent(busy.decoder);
+  process.utilization_jpeg = share_of(busy.jpeg, Absent::not_sampled);
+  process.utilization_optical_flow = share_of(busy.optical_flow, Absent::not_sampled);
+}
+
+void set_absent(GpuProcess& process, Absent why) {
+  process.utilization_sm = process.utilization_memory = why;
+  process.utilization_encoder = process.utilization_decoder = why;
+}
+
+}  // namespace
+
+void read_process_utilization(DeviceAsker& asker, Depth depth, WallTime taken, DeviceMemory& memory,
                               std::vector<GpuProcess>& processes) {
   if (processes.empty()) return;
   // Since the look before; at the first look, or after a long pause, the last seconds.
@@ -163,26 +267,21 @@ void read_process_utilization(DeviceAsker& asker, WallTime taken, DeviceMemory& 
   const std::uint64_t since =
       std::max(memory.process_samples_seen_us, now_us > back ? now_us - back : 0);
 
-  std::vector<ProcessUtilization> rows(std::max<std::size_t>(128, processes.size() * 2));
-  auto count = static_cast<unsigned>(rows.size());
-  const Return code = asker.call(asker.api().nvmlDeviceGetProcessUtilization, 0, rows.data(),
-                                 &count, static_cast<unsigned long long>(since));
-  rows.resize(code == success ? std::min<std::size_t>(count, rows.size()) : 0);
+  const auto samples = ask_samples(asker, depth, processes.size(), since);
   // A process without a row was not busy in any sample, or the samples were not taken yet: which of
   // the two is not told.
-  const Absent without_row = code == success ? Absent::not_sampled : why_absent(code);
-  std::map<pid_t, ProcessUtilization> newest;
-  for (const ProcessUtilization& row : rows) {
-    const bool stale = row.timestamp_us <= since || row.timestamp_us > now_us + most_ahead_us;
-    if (stale || row.sm > 100) continue;
-    ProcessUtilization& known = newest[static_cast<pid_t>(row.pid)];
-    if (row.timestamp_us > known.timestamp_us) known = row;
-    memory.process_samples_seen_us = std::max(memory.process_samples_seen_us, row.timestamp_us);
+  const Absent without_row = samples ? Absent::not_sampled : why_absent(samples.error());
+  std::map<pid_t, Busy> newest;
+  for (const auto& [pid, busy] : samples.value_or(Samples{})) {
+    if (is_garbage(busy, since, now_us + most_ahead_us)) continue;
+    Busy& known = newest[pid];
+    if (busy.timestamp_us > known.timestamp_us) known = busy;
+    memory.process_samples_seen_us = std::max(memory.process_samples_seen_us, busy.timestamp_us);
   }
   for (GpuProcess& process : processes) {
-    process.utilization_sm = without_row;
-    const auto row = newest.find(process.pid);
-    if (row != newest.end()) process.utilization_sm = Percent(row->second.sm);
+    set_absent(process, without_row);
+    const auto found = newest.find(process.pid);
+    if (found != newest.end()) set_busy(process, found->second);
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 // Who is on a device: the driver's three lists of processes (compute, graphics, MPS) made one, and
-// how busy each process keeps the multiprocessors.
+// how busy each process keeps the device's engines.
 
 #include <expected>
 #include <vector>
@@ -15,8 +15,10 @@ namespace berth::nvml {
 /// said about who is on the device.
 [[nodiscard]] std::expected<std::vector<GpuProcess>, Return> read_processes(DeviceAsker& asker);
 
-/// Fills utilization_sm of the processes from the driver's samples since the look before.
-void read_process_utilization(DeviceAsker& asker, WallTime taken, DeviceMemory& memory,
+/// Fills the utilisations of the processes from the driver's samples since the look before: each
+/// the newest sample of its process. JPEG and optical flow only at Depth::details, from driver 550
+/// on.
+void read_process_utilization(DeviceAsker& asker, Depth depth, WallTime taken, DeviceMemory& memory,
                               std::vector<GpuProcess>& processes);
 
 }  // namespace berth::nvml

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "probe/nvml/card_table.h"
+#include "probe/nvml/samples.h"
 #include "snapshot/fields.h"
 
 namespace berth::nvml {
@@ -104,7 +105,8 @@ Reading<bool> read_mode(DeviceAsker& asker,
   unsigned pending = 0;
   const Return code = asker.call(function, 0, &current, &pending);
   if (code != success) return why_absent(code);
-  return current != 0;
+  if (current > 1) return Absent::failed;
+  return current == 1;
 }
 
 Reading<Percent> read_engine(DeviceAsker& asker,
@@ -158,49 +160,21 @@ void read_utilization(DeviceAsker& asker, Depth depth, Device& device) {
   device.utilization_decoder = read_engine(asker, api.nvmlDeviceGetDecoderUtilization);
 }
 
-/// All samples that the driver keeps. The list may grow between asking for its length and reading
-/// it, and a buffer too short would get the oldest ones: hence the slack, kept for the next look.
-std::expected<std::vector<Sample>, Return> fetch_samples(DeviceAsker& asker, unsigned& capacity) {
-  const auto& function = asker.api().nvmlDeviceGetSamples;
-  constexpr unsigned slack = 16;
-  constexpr unsigned most = 1 << 14;
-  unsigned value_type = 0;
-  std::vector<Sample> samples;
-  for (int attempt = 0; attempt < 4; ++attempt) {
-    if (capacity == 0) {
-      unsigned count = 0;
-      const Return code = asker.call(function, 0, samples_gpu_utilization, 0ULL, &value_type,
-                                     &count, static_cast<Sample*>(nullptr));
-      if (code != success && code != insufficient_size) return std::unexpected(code);
-      capacity = std::min(count, most) + slack;
-    }
-    samples.resize(capacity);
-    unsigned count = capacity;
-    const Return code =
-        asker.call(function, 0, samples_gpu_utilization, 0ULL, &value_type, &count, samples.data());
-    if (code == success && count < capacity) {
-      samples.resize(count);
-      return samples;
-    }
-    if (code != success && code != insufficient_size) return std::unexpected(code);
-    capacity = 0;
-  }
-  return std::unexpected(insufficient_size);
-}
-
 Reading<std::vector<UtilizationSample>> read_history(DeviceAsker& asker, WallTime taken,
                                                      unsigned& capacity) {
-  auto samples = fetch_samples(asker, capacity);
+  auto samples = fetch_samples(asker, samples_gpu_utilization, capacity);
   if (!samples && samples.error() == not_found) return std::vector<UtilizationSample>{};
   if (!samples) return why_absent(samples.error());
   // A sample may be taken after `taken` was; one further in the future is another clock's.
   constexpr std::int64_t most_ahead_ms = 5000;
+  // The driver keeps some seconds; an older one was stamped before the host's clock was set.
+  constexpr std::int64_t oldest_ms = 86'400'000;
   std::vector<UtilizationSample> history;
   history.reserve(samples->size());
   for (const Sample& sample : *samples) {
     const unsigned busy = sample.value.as_unsigned;
     const auto age = taken.unix_ms - static_cast<std::int64_t>(sample.timestamp_us / 1000);
-    if (sample.timestamp_us == 0 || busy > 100 || age < -most_ahead_ms) continue;
+    if (sample.timestamp_us == 0 || busy > 100 || age < -most_ahead_ms || age > oldest_ms) continue;
     history.push_back({Milliseconds(std::max<std::int64_t>(age, 0)), Percent(busy)});
   }
   std::stable_sort(history.begin(), history.end(),
@@ -212,7 +186,7 @@ Reading<Celsius> read_temperature(DeviceAsker& asker) {
   const Api& api = asker.api();
   TemperatureV1 newer{struct_version<TemperatureV1>(1), temperature_gpu, 0};
   const Return code = asker.call(api.nvmlDeviceGetTemperatureV, 0, &newer);
-  if (code == success) return Celsius(newer.celsius);
+  if (code == success) return reading<Celsius>(std::expected<std::int32_t, Return>(newer.celsius));
   if (!is_refused_for_good(code)) return why_absent(code);
   return reading<Celsius>(asker.ask<unsigned>(api.nvmlDeviceGetTemperature, 0, temperature_gpu));
 }
@@ -267,7 +241,7 @@ Reading<T> field_reading(const FieldValue& field) {
   if (field.answer != success) return why_absent(field.answer);
   const auto value = whole_number(field);
   if (!value) return Absent::failed;
-  return T(static_cast<typename T::rep>(*value));
+  return reading<T>(std::expected<std::uint64_t, Return>(*value));
 }
 
 // One call for all of them. The byte counters are cumulative: nvmlDeviceGetPcieThroughput, which
@@ -277,6 +251,8 @@ void read_field_values(DeviceAsker& asker, Device& device) {
   fields[0].field = field_pcie_sent_bytes;
   fields[1].field = field_pcie_received_bytes;
   fields[2].field = field_memory_temperature;
+  // An entry that the driver leaves as it is has not been answered.
+  for (FieldValue& field : fields) field.answer = unknown;
   const Return code = asker.call(asker.api().nvmlDeviceGetFieldValues, 0,
                                  static_cast<int>(fields.size()), fields.data());
   if (code != success) {
@@ -378,7 +354,7 @@ void read_state(DeviceAsker& asker, Depth depth, WallTime taken, DeviceMemory& m
   read_modes(asker, depth, device);
   read_power_and_clocks(asker, depth, device);
   read_field_values(asker, device);
-  if (depth == Depth::everything) read_links_and_errors(asker, device);
+  if (depth >= Depth::everything) read_links_and_errors(asker, device);
 }
 
 Device only_facts(const Device& device, Absent why) {
@@ -409,6 +385,8 @@ Device only_facts(const Device& device, Absent why) {
     field.write(kept, Cell(why));
   }
   kept.utilization_history = why;
+  kept.details = {};
+  kept.lists = {};
   return kept;
 }
 

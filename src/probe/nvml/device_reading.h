@@ -2,27 +2,14 @@
 // One device's readings, in the order in which they stand in snapshot/device.h.
 
 #include <cstdint>
-#include <string_view>
+#include <string>
 
 #include "probe/nvml/device_asker.h"
+#include "probe/nvml/device_memory.h"
 #include "probe/observe.h"
 #include "snapshot/device.h"
 
 namespace berth::nvml {
-
-/// What is kept of a device between looks.
-struct DeviceMemory {
-  Handle handle = nullptr;
-  /// Identity and facts, read once; `id` is empty until then.
-  Device facts;
-  bool identity_known = false;
-  bool facts_known = false;
-  Refusals refusals;
-  /// What its MIG instances refuse: they are alike, and their handles come and go.
-  Refusals instance_refusals;
-  unsigned samples_capacity = 0;
-  std::uint64_t process_samples_seen_us = 0;
-};
 
 /// Name, UUID, PCI address and id, minor number, compute capability. Leaves `id` alone.
 void read_identity(DeviceAsker& asker, Device& device);

@@ -5,137 +5,21 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <set>
 
-#include "base/fd.h"
 #include "base/text.h"
 #include "probe/nvml/answers.h"
 #include "probe/nvml/api.h"
-#include "probe/nvml/nvml_probe.h"
+#include "probe/nvml/fake_machine_test.h"
 #include "snapshot/fields.h"
-#include "snapshot/json.h"
 
 namespace berth::nvml {
 namespace {
 
-using namespace berth::literals;
 using ::testing::IsEmpty;
-
-constexpr WallTime now{1'760'000'000'000};
-
-std::string library(const std::string& list) {
-  return std::string(BERTH_FAKE_NVML_LIBRARIES) + "/" + list + "/libnvidia-ml.so.1";
-}
-
-/// SIMULATED, with the numbers of the capture of an H100 80GB HBM3 under driver 590.48.01 where it
-/// has them: every reading that NVML can give is present.
-Device h100(int index) {
-  Device device;
-  device.kind = DeviceKind::nvidia_gpu;
-  device.index = index;
-  device.name = std::string("NVIDIA H100 80GB HBM3");
-  device.uuid = "GPU-00000000-0000-0000-0000-00000000000" + std::to_string(index);
-  device.id = DeviceId(*device.uuid.get());
-  device.pci_address = "00000000:" + std::to_string(17 + index) + ":00.0";
-  device.pci_id = std::string("10de:2330");
-  device.kernel_driver = std::string("nvidia");
-  device.serial = std::string("1650000000000");
-  device.vbios_version = std::string("96.00.CF.00.01");
-  device.minor_number = std::uint64_t{7} - static_cast<std::uint64_t>(index);
-  device.architecture = std::string("Hopper");
-  device.compute_capability = ComputeCapability{9, 0};
-  device.cuda_cores = std::uint64_t{16896};
-  device.multiprocessors = std::uint64_t{132};
-  device.memory_bus_width = std::uint64_t{5120};
-  device.memory_bandwidth = BytesPerSecond(3'352'320'000'000);
-  device.numa_node = std::uint64_t{1};
-  device.brand = std::string("NVIDIA");
-  device.persistence_mode = true;
-  device.mig_mode = device.display_active = device.display_attached = false;
-  device.ecc_mode = true;
-  device.compute_mode = std::string("Default");
-  device.performance_state = std::uint64_t{0};
-  device.memory_total = 81559_MiB;
-  device.memory_used = 1024_MiB;
-  device.memory_free = 79900_MiB;
-  device.memory_reserved = 635_MiB;
-  device.utilization_gpu = 42_percent;
-  device.utilization_memory = 7_percent;
-  device.utilization_encoder = device.utilization_decoder = 0_percent;
-  device.utilization_history = std::vector<UtilizationSample>{{Milliseconds(100), Percent(42)},
-                                                              {Milliseconds(300), Percent(40)}};
-  device.temperature = 31_celsius;
-  device.temperature_memory = 40_celsius;
-  device.temperature_slowdown = 89_celsius;
-  device.fan_speed = Absent::unsupported;
-  device.power_draw = Milliwatts(69850);
-  device.power_limit = device.power_limit_default = 700_watts;
-  device.energy = Millijoules(123'456'789);
-  device.clock_graphics = device.clock_sm = 345_MHz;
-  device.clock_memory = device.clock_memory_max = 2619_MHz;
-  device.clock_graphics_max = device.clock_sm_max = 1980_MHz;
-  device.throttle_reasons = std::uint64_t{1};
-  device.pcie_generation = device.pcie_generation_max = std::uint64_t{5};
-  device.pcie_width = device.pcie_width_max = std::uint64_t{16};
-  device.pcie_sent = Bytes(111);
-  device.pcie_received = Bytes(222);
-  device.pcie_replays = std::uint64_t{0};
-  device.ecc_corrected = device.ecc_uncorrected = std::uint64_t{0};
-  device.process_count = std::uint64_t{1};
-  return device;
-}
-
-Snapshot server() {
-  Snapshot host{.taken = now};
-  host.host.driver_version = std::string("590.48.01");
-  host.host.nvml_version = std::string("13.590.48.01");
-  host.host.cuda_version_supported = std::string("13.1");
-  for (int i = 0; i < 3; ++i) {
-    host.devices.push_back(h100(i));
-    host.gpu_processes.push_back({.device = host.devices.back().id,
-                                  .pid = 1000 + i,
-                                  .use = GpuUse::compute,
-                                  .memory = 1000_MiB,
-                                  .utilization_sm = Percent(40)});
-  }
-  return host;
-}
-
-class NvmlFake : public ::testing::Test {
- protected:
-  void SetUp() override {
-    setenv("BERTH_FAKE_NVML_NOW_MS", "1760000000000", 1);
-    unsetenv("BERTH_FAKE_NVML_FAULTS");
-    unsetenv("BERTH_FAKE_NVML_PROCESS_LAYOUT");
-    directory =
-        std::filesystem::path(::testing::TempDir()) /
-        ("nvml-" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
-    std::filesystem::create_directories(directory);
-    play(server());
-  }
-  void TearDown() override {
-    unsetenv("BERTH_FAKE_NVML_FAULTS");
-    std::filesystem::remove_all(directory);
-  }
-  void play(const Snapshot& machine) {
-    const std::string path = directory / "machine.json";
-    ASSERT_TRUE(write_file_atomically(path, to_json(machine, JsonLayout::compact)));
-    setenv("BERTH_FAKE_NVML", path.c_str(), 1);
-  }
-  static void faults(const std::string& text) { setenv("BERTH_FAKE_NVML_FAULTS", text.c_str(), 1); }
-  static Snapshot look(const std::string& list = "all") {
-    NvmlProbe probe({.library = library(list), .proc = "/nonexistent"});
-    Snapshot snapshot{.taken = now};
-    probe.observe(snapshot);
-    return snapshot;
-  }
-  std::filesystem::path directory;
-};
 
 TEST_F(NvmlFake, WhatTheSnapshotSaysIsWhatTheProbeReads) {
   const Snapshot said = server();
@@ -205,7 +89,11 @@ TEST_F(NvmlFake, AnOldDriverCountsReservedMemoryAsUsedAndKnowsNoBusWidth) {
 
 TEST_F(NvmlFake, EntriesOfEarly535DriversAreReadByTheirOwnLayout) {
   Snapshot machine = server();
-  machine.gpu_processes.push_back({machine.devices[0].id, 77, GpuUse::both, 5_MiB, Percent(1), {}});
+  machine.gpu_processes.push_back({.device = machine.devices[0].id,
+                                   .pid = 77,
+                                   .use = GpuUse::both,
+                                   .memory = 5_MiB,
+                                   .utilization_sm = Percent(1)});
   play(machine);
   setenv("BERTH_FAKE_NVML_PROCESS_LAYOUT", "535", 1);
   const auto got = look("simulated-535.54.03").gpu_processes;
@@ -236,7 +124,7 @@ TEST_F(NvmlFake, MigInstancesAreDevicesWithTheirOwnMemoryAndProcesses) {
   instance.memory_free = 9884_MiB;
   machine.devices.insert(machine.devices.begin() + 2, instance);
   machine.gpu_processes.push_back(
-      {instance.id, 55, GpuUse::compute, 90_MiB, Absent::unsupported, {}});
+      {.device = instance.id, .pid = 55, .memory = 90_MiB, .utilization_sm = Absent::unsupported});
   play(machine);
   for (const char* fault : {"", "nvmlDeviceGetComputeRunningProcesses_v3@1=4"}) {
     faults(fault);
@@ -311,21 +199,14 @@ TEST_F(NvmlFake, AVersionMismatchNamesTheKernelModuleOfProc) {
   EXPECT_THAT(problem.message, ::testing::HasSubstr("library is 610.10"));
 }
 
-// Which readings may hold another value when something of the device fails: a fallback counts
-// differently, and is documented to.
-bool may_differ(std::string_view key) {
-  return key == "memory_used_bytes" || key == "id" || key == "users" || key == "state" ||
-         key == "memory_unexplained_bytes";
-}
-
-TEST_F(NvmlFake, WhateverFailsOnOneDeviceIsAbsentThereAndChangesNoOther) {
+// All codes and all readings: nvml_faults_test.cc. Here the same through dlopen, for a few.
+TEST_F(NvmlFake, WhatFailsOnOneDeviceChangesNoOtherThroughTheRealLibraryPathToo) {
   void* kept_loaded = dlopen(library("all").c_str(), RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(kept_loaded, nullptr) << dlerror();
   const Snapshot sound = look();
-  int changed = 0;
   for (const std::string_view function : symbols()) {
     if (!function.starts_with("nvmlDevice")) continue;
-    for (const int code : {2, 3, 4, 6, 7, 10, 13, 15, 16, 17, 21, 25, 26, 27, 999}) {
+    for (const int code : {not_supported, gpu_is_lost, unknown}) {
       const std::string fault = fmt::format("{}@1={}", function, code);
       faults(fault);
       const Snapshot got = look();
@@ -335,19 +216,8 @@ TEST_F(NvmlFake, WhateverFailsOnOneDeviceIsAbsentThereAndChangesNoOther) {
       EXPECT_TRUE(std::count(got.gpu_processes.begin(), got.gpu_processes.end(),
                              sound.gpu_processes[2]) == 1)
           << fault;
-      for (const Field& field : fields()) {
-        const Cell before = field.read(sound.devices[1], sound);
-        const Cell after = field.read(got.devices[1], got);
-        changed += before == after ? 0 : 1;
-        if (!after.get() || may_differ(field.key)) continue;
-        EXPECT_EQ(before, after) << fault << " " << field.key;
-      }
-      if (code == gpu_is_lost && !(got.devices[1] == sound.devices[1])) {
-        EXPECT_TRUE(got.devices[1].lost) << fault;
-      }
     }
   }
-  EXPECT_GT(changed, 500) << "the faults reach the probe";
   dlclose(kept_loaded);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "probe/nvml/device_details.h"
 #include "probe/nvml/device_mig.h"
 #include "probe/nvml/device_processes.h"
 #include "probe/nvml/device_reading.h"
@@ -112,8 +113,10 @@ Problem processes_problem(Return code, const DeviceId& device, std::string_view 
 }
 
 /// The device as one that cannot be used or read: facts stay, readings go.
-Device lost_device(const Device& facts) {
+Device lost_device(const Device& facts, Depth depth) {
   Device device = only_facts(facts, Absent::failed);
+  if (depth >= Depth::details) device.details = failed_details();
+  if (depth >= Depth::lists) device.lists = failed_lists();
   device.lost = true;
   device.unusable_because = "it fell off the bus";
   return device;
@@ -129,14 +132,15 @@ void add_problems(const DeviceAsker& asker, const Device& device, const std::str
 }
 
 /// The processes of a GPU, by itself or, where it does not tell, by its instances.
-std::vector<GpuProcess> processes_of(DeviceAsker& asker, WallTime taken, DeviceMemory& memory,
-                                     DeviceLook& look, const std::string& shown) {
+std::vector<GpuProcess> processes_of(DeviceAsker& asker, Depth depth, WallTime taken,
+                                     DeviceMemory& memory, DeviceLook& look,
+                                     const std::string& shown) {
   const bool divided = look.devices.front().mig_mode.get().value_or(false);
   auto listed = read_processes(asker);
   std::vector<GpuProcess> from_instances;
   if (divided) {
-    auto instances =
-        read_mig_instances(asker, look.devices.front(), memory, listed ? nullptr : &from_instances);
+    auto instances = read_mig_instances(asker, depth, look.devices.front(), memory,
+                                        listed ? nullptr : &from_instances);
     for (Device& instance : instances) look.devices.push_back(std::move(instance));
   }
   std::vector<GpuProcess> processes = listed ? std::move(*listed) : std::move(from_instances);
@@ -154,7 +158,7 @@ std::vector<GpuProcess> processes_of(DeviceAsker& asker, WallTime taken, DeviceM
         std::count_if(processes.begin(), processes.end(),
                       [&](const GpuProcess& process) { return process.device == device.id; }));
   }
-  read_process_utilization(asker, taken, memory, processes);
+  read_process_utilization(asker, depth, taken, memory, processes);
   return processes;
 }
 
@@ -206,9 +210,9 @@ std::expected<int, Return> NvmlProbe::Parts::count() const {
 
 // A reloaded driver may be another version, so the library is opened anew too.
 void NvmlProbe::Parts::close() {
+  devices.clear();  // gives back what the library allocated for them
   if (initialised && api().nvmlShutdown.call != nullptr) api().nvmlShutdown.call();
   initialised = stale = false;
-  devices.clear();
   library.reset();
 }
 
@@ -355,7 +359,8 @@ DeviceLook NvmlProbe::observe_device(int index, Depth depth, WallTime taken) {
     Device device = parts_->row_without_handle(index);
     const std::string shown = shown_as(index, device);
     const Return code = handle.error();
-    device = code == gpu_is_lost ? lost_device(device) : only_facts(device, why_absent(code));
+    device =
+        code == gpu_is_lost ? lost_device(device, depth) : only_facts(device, why_absent(code));
     if (code != gpu_is_lost) {
       device.unusable_because = "the driver gives no access to it: " + words(code);
     }
@@ -367,7 +372,7 @@ DeviceLook NvmlProbe::observe_device(int index, Depth depth, WallTime taken) {
   DeviceMemory& memory = parts_->devices[static_cast<std::size_t>(index)];
   DeviceAsker asker(parts_->api(), *handle, memory.refusals);
   parts_->identify(index, asker);
-  if (depth == Depth::everything && !memory.facts_known) {
+  if (depth >= Depth::everything && !memory.facts_known) {
     const std::size_t failed_before = asker.failures().size();
     read_facts(asker, memory.facts);
     memory.facts_known = asker.failures().size() == failed_before && !asker.is_lost();
@@ -375,9 +380,11 @@ DeviceLook NvmlProbe::observe_device(int index, Depth depth, WallTime taken) {
   look.devices.push_back(memory.facts);
   const std::string shown = shown_as(index, memory.facts);
   read_state(asker, depth, taken, memory, look.devices.front());
-  look.processes = processes_of(asker, taken, memory, look, shown);
+  if (depth >= Depth::details) read_details(asker, taken, memory, look.devices.front());
+  if (depth >= Depth::lists) read_lists(asker, look.devices.front().lists);
+  look.processes = processes_of(asker, depth, taken, memory, look, shown);
   if (asker.is_lost()) {
-    look.devices = {lost_device(memory.facts)};
+    look.devices = {lost_device(memory.facts, depth)};
     look.processes.clear();
   } else if (asker.verdict() == reset_required) {
     look.devices.front().unusable_because = "it must be reset first";

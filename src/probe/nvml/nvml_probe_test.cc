@@ -330,6 +330,12 @@ TEST_F(NvmlProbeTest, HistoryIsNewestFirstAndEmptyIsNotAbsent) {
                           UtilizationSample{Milliseconds(2000), Percent(30)}));
 }
 
+TEST_F(NvmlProbeTest, HistoryLeavesOutWhatWasStampedBeforeTheClockWasSet) {
+  script.samples = {{90'000'000, {.as_unsigned = 30}}, {now_us - 500'000, {.as_unsigned = 10}}};
+  EXPECT_THAT(*look().devices[0].utilization_history.get(),
+              ElementsAre(UtilizationSample{Milliseconds(500), Percent(10)}));
+}
+
 TEST_F(NvmlProbeTest, EachFailureToStartIsAProblemWithARemedy) {
   const std::map<Return, std::string> codes = {{driver_not_loaded, "driver_not_loaded"},
                                                {version_mismatch, "version_mismatch"},

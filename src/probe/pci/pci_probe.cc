@@ -116,6 +116,27 @@ void PciProbe::complete(Device& device, const pci::Function& function,
   fill(device.pcie_width_max, width("max_link_width"));
 }
 
+void PciProbe::place(Snapshot& snapshot) const {
+  for (Device& device : snapshot.devices) {
+    const auto& address = device.pci_address.get();
+    constexpr std::size_t extra_digits = 4;  // the kernel writes domains with four
+    if (!address || device.parent || address->size() < extra_digits) continue;
+    std::string entry = *address;
+    if (entry.starts_with("0000")) entry.erase(0, extra_digits);
+    const auto link = read_link(source_.sys + "/bus/pci/devices/" + entry);
+    constexpr std::string_view mark = "/devices/";
+    const std::size_t at = link ? link->rfind(mark) : std::string::npos;
+    device.details.set(Detail::pci_path,
+                       at == std::string::npos
+                           ? Reading<std::string>(Absent::failed)
+                           : Reading<std::string>(link->substr(at + mark.size())));
+    const auto processors = line_of(path_of(entry, "local_cpulist"));
+    device.details.set(Detail::cpu_affinity, processors && !processors->empty()
+                                                 ? Reading<std::string>(*processors)
+                                                 : Reading<std::string>(Absent::failed));
+  }
+}
+
 Device PciProbe::device_from(const pci::Function& function, bool answered) {
   Device device;
   device.id = DeviceId(function.address);

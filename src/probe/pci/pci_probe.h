@@ -25,6 +25,8 @@ class PciProbe final : public Probe {
   /// Completes the devices that other sources described (driver, PCI id, NUMA node, link where
   /// absent), and adds those that none did. After the other sources; a second call adds nothing.
   void observe(Snapshot& snapshot) override;
+  /// Adds where each device is plugged in: its path through the bridges, the processors near it.
+  void place(Snapshot& snapshot) const;
 
  private:
   [[nodiscard]] std::string path_of(const std::string& entry, std::string_view file) const;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/temporary_directory.h"
 #include "probe/pci/parse.h"
 #include "probe/pci/pci_probe.h"
 #include "snapshot/builder.h"
@@ -71,9 +72,6 @@ TEST(PciKind, BoardsOwnDisplayAdaptersAreNoGpus) {
 class PciTree : public testing::Test {
  protected:
   PciTree() {
-    std::string pattern = testing::TempDir() + "berth-pci-XXXXXX";
-    EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
-    root_ = pattern;
     EXPECT_TRUE(make_directories(root_ + "/bus/pci/devices"));
     EXPECT_TRUE(write_file_atomically(root_ + "/pci.ids", ids));
   }
@@ -97,7 +95,8 @@ class PciTree : public testing::Test {
     PciProbe({.sys = root_, .pci_ids = root_ + "/pci.ids"}).observe(snapshot);
     return snapshot;
   }
-  std::string root_;
+  TemporaryDirectory directory_;
+  std::string root_ = directory_.path();
 };
 
 TEST_F(PciTree, CardWithoutADriverIsNamedAndSaysWhyItIsUnusable) {
@@ -153,6 +152,33 @@ TEST_F(PciTree, DeviceThatNvmlDescribedIsCompletedAndNotDoubled) {
   EXPECT_EQ(*got.devices[0].pcie_generation.get(), 4U);
   EXPECT_EQ(*got.devices[0].pcie_width.get(), 16U);
   EXPECT_THAT(got.devices[0].unusable_because, IsEmpty());
+}
+
+TEST_F(PciTree, ACardIsPlacedByTheKernelsDeviceTree) {
+  const std::string devices = root_ + "/bus/pci/devices";
+  const std::string real = root_ + "/devices/pci0000:3a/0000:3a:01.0/0000:3b:00.0";
+  ASSERT_TRUE(make_directories(real));
+  ASSERT_TRUE(write_file_atomically(real + "/local_cpulist", "0-23,48-71\n"));
+  ASSERT_EQ(::symlink("../../../devices/pci0000:3a/0000:3a:01.0/0000:3b:00.0",
+                      (devices + "/0000:3b:00.0").c_str()),
+            0);
+  const auto at = [](std::string address) {
+    return [address](Device& device) { device.pci_address = address; };
+  };
+  Snapshot host = SnapshotBuilder()
+                      .gpu("GPU-1", Bytes(1 << 30))
+                      .with(at("00000000:3b:00.0"))
+                      .gpu("GPU-2", Bytes(1 << 30))
+                      .with(at("00000000:99:00.0"))
+                      .build();
+  PciProbe({.sys = root_}).place(host);
+  const auto text = [&](int device, Detail which) {
+    return host.devices[static_cast<std::size_t>(device)].details.get<std::string>(which);
+  };
+  EXPECT_EQ(text(0, Detail::pci_path),
+            Reading<std::string>(std::string("pci0000:3a/0000:3a:01.0/0000:3b:00.0")));
+  EXPECT_EQ(text(0, Detail::cpu_affinity), Reading<std::string>(std::string("0-23,48-71")));
+  EXPECT_EQ(text(1, Detail::pci_path), Reading<std::string>(Absent::failed));
 }
 
 TEST_F(PciTree, SleepingCardIsNotWokenForItsLink) {

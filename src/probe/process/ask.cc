@@ -81,7 +81,7 @@ void ask_nvml(NvmlProbe& nvml, Depth depth, Teller& teller) {
   }
 }
 
-void ask_pci(PciProbe& pci, Teller& teller) {
+void ask_pci(PciProbe& pci, Depth depth, Teller& teller) {
   constexpr Step step{StepKind::pci, 0};
   if (teller.progress().is_over(step)) return;
   teller.begin(step);
@@ -89,7 +89,14 @@ void ask_pci(PciProbe& pci, Teller& teller) {
   looked.devices = teller.progress().snapshot.devices;
   looked.sources = teller.progress().snapshot.sources;
   pci.observe(looked);
-  teller.tell(wire::AllDevices{std::move(looked.devices)});
+  if (depth >= Depth::details) pci.place(looked);
+  // Most of what NVML told stays as it was: only what is new is worth sending.
+  const std::vector<Device>& known = teller.progress().snapshot.devices;
+  std::vector<std::size_t> changed;
+  for (std::size_t i = 0; i < looked.devices.size(); ++i) {
+    if (i >= known.size() || looked.devices[i] != known[i]) changed.push_back(i);
+  }
+  for (const std::size_t i : changed) teller.tell(std::move(looked.devices[i]));
   for (const Problem& problem : looked.problems) teller.tell(problem);
   if (!looked.sources.empty()) teller.tell(looked.sources.back());
   teller.finish(step);
@@ -164,9 +171,9 @@ void ask_host(const ProcfsProbe& procfs, Teller& teller) {
 
 }  // namespace
 
-void Teller::tell(const wire::Message& message) {
-  if (send_) unsent_ += wire::encode(message);
-  apply(progress_, message);
+void Teller::tell(wire::Message message) {
+  if (send_) wire::append(unsent_, message);
+  apply(progress_, std::move(message));
 }
 
 void Teller::send() {
@@ -182,12 +189,13 @@ void Teller::begin(wire::Step step) {
 void Teller::done() {
   tell(wire::Done{});
   send();
+  if (send_) send_({});
 }
 
 void ask_with(Probes probes, Depth depth, const std::vector<Claim>& claims, Teller& teller) {
   ask_host(probes.procfs, teller);
   ask_nvml(probes.nvml, depth, teller);
-  ask_pci(probes.pci, teller);
+  ask_pci(probes.pci, depth, teller);
   ask_procfs(probes.procfs, claims, teller);
   teller.done();
 }

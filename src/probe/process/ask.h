@@ -19,11 +19,11 @@ class ProcfsProbe;
 /// Collects messages and hands them on as bytes whenever something that may block comes next.
 class Teller {
  public:
-  /// `send` false: nobody listens any more.
+  /// `send` false: nobody listens any more. It gets an empty piece after the last one.
   Teller(Progress& progress, std::function<bool(std::string_view)> send)
       : progress_(progress), send_(std::move(send)) {}
 
-  void tell(const wire::Message& message);
+  void tell(wire::Message message);
   /// Says that this comes next, and sends all that was told before.
   void begin(wire::Step step);
   void finish(wire::Step step) { tell(wire::Finished{step}); }

@@ -73,11 +73,10 @@ struct Receiver {
     progress.current.reset();
   }
   void operator()(wire::DeviceCount& devices) {
-    constexpr std::uint64_t most = 4096;  // a driver that says more is not to be believed
+    constexpr std::uint64_t most = 1024;  // NvmlProbe never tells more
     progress.device_count = static_cast<int>(std::min(devices.count, most));
   }
   void operator()(wire::Identified& identified) { progress.identified = std::move(identified); }
-  void operator()(wire::AllDevices& all) { progress.snapshot.devices = std::move(all.devices); }
   void operator()(wire::CommandOf& command) {
     for (HostProcess& process : progress.snapshot.processes) {
       if (process.id.pid == command.pid) process.command = command.command;

@@ -25,10 +25,11 @@ namespace {
 using std::chrono::milliseconds;
 using wire::StepKind;
 
+constexpr int own_pipe = 3;  // of a probe process
+
 /// A probe process must hold neither a lease nor a terminal: it may live on for ever.
 void keep_only(int pipe) {
   constexpr long close_range_number = 436;  // x86-64 and arm64
-  constexpr int own_pipe = 3;
   if (pipe != own_pipe) ::dup2(pipe, own_pipe);
   if (::syscall(close_range_number, own_pipe + 1, ~0U, 0) != 0) {  // before Linux 5.9
     for (int fd = own_pipe + 1; fd < ::sysconf(_SC_OPEN_MAX); ++fd) ::close(fd);
@@ -52,7 +53,11 @@ Result<Child> start_child(const Ask& ask, const Progress& so_far) {
   const auto pid = fork_process([&] {
     keep_only(writer.get());
     Progress progress = so_far;
-    Teller teller(progress, [](std::string_view bytes) { return write_all(3, bytes).has_value(); });
+    Teller teller(progress, [](std::string_view bytes) {
+      // Who listens goes on while this process is taken down, which takes as long as the listening.
+      if (bytes.empty()) return ::close(own_pipe) == 0;
+      return write_all(own_pipe, bytes).has_value();
+    });
     ask(teller);
     return 0;
   });
@@ -151,7 +156,7 @@ class Watcher {
 
   Heard listen(const Child& child) {
     wire::Unpacker unpacker;
-    std::array<char, 65536> block;
+    std::array<char, 16384> block;  // each page of it that is written to costs a fault
     while (true) {
       heard_last_ = clock_.now();
       if (!wait_for_news(child.pipe.get(), heard_last_, limit())) return Heard::silence;

@@ -71,6 +71,13 @@ Snapshot watched(const Ask& ask, const Patience& patience = short_patience) {
   return watch(ask, Snapshot{.taken = {1}}, patience, clock);
 }
 
+TEST(Progress, GivesUpNoMoreDevicesThanADriverCanHave) {
+  Progress progress;
+  apply(progress, wire::DeviceCount{std::uint64_t{1} << 62});
+  give_up_nvml(progress, {.why = GivenUp::Why::out_of_time});
+  EXPECT_EQ(progress.snapshot.problems.size(), 1024U);
+}
+
 TEST(Watch, AnswersOfAHealthyMachineArriveWhole) {
   const Snapshot got = watched(driver(3, [](std::uint64_t) {}));
   ASSERT_EQ(got.devices.size(), 3U);
@@ -164,7 +171,7 @@ TEST(Watch, ProcessThatDiesBeforeItBeginsIsAskedNoSecondTime) {
 
 TEST(Watch, LibraryThatNeverStartsLeavesTimeForTheOthers) {
   const Patience patience{
-      .whole = milliseconds(120), .stall = milliseconds(50), .end_child = nullptr};
+      .whole = milliseconds(600), .stall = milliseconds(50), .end_child = nullptr};
   const Ask ask = [](Teller& teller) {
     if (!teller.progress().is_over(open_step)) {
       teller.begin(open_step);

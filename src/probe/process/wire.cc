@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -18,6 +19,7 @@ constexpr std::size_t longest_message = 16 << 20;
 /// Appends values to a message.
 class Out {
  public:
+  explicit Out(std::string& to) : bytes(to) {}
   template <class T>
     requires(std::is_arithmetic_v<T>)
   void walk(T& value) {
@@ -35,7 +37,7 @@ class Out {
     return count;
   }
   static constexpr bool reading = false;
-  std::string bytes;
+  std::string& bytes;
 };
 
 /// Takes values from a message; after the first mistake everything is empty and `good` false.
@@ -248,6 +250,17 @@ void walk(Stream& stream, NvLink& link) {
   walk(stream, link.remote);
 }
 
+/// What holds of every device that a probe makes, and without which a snapshot cannot be replayed.
+bool can_be(const Device& device) {
+  constexpr std::int64_t oldest_ms = 1'000'000'000'000;
+  const auto& history = device.utilization_history.get();
+  return !device.id.text().empty() && device.index.value_or(0) >= 0 &&
+         (!history || std::all_of(history->begin(), history->end(), [](const auto& sample) {
+           return sample.age.count() >= 0 && sample.age.count() < oldest_ms &&
+                  std::isfinite(sample.busy.count());
+         }));
+}
+
 template <class Stream>
 void walk(Stream& stream, Device& device) {
   walk(stream, device.id);
@@ -264,6 +277,7 @@ void walk(Stream& stream, Device& device) {
   walk(stream, device.lists.accounted_processes);
   walk(stream, device.lists.supported_clocks);
   walk(stream, device.lists.nvlinks);
+  if constexpr (Stream::reading) stream.good = stream.good && can_be(device);
 }
 template <class Stream>
 void walk(Stream& stream, GpuProcess& process) {
@@ -272,6 +286,11 @@ void walk(Stream& stream, GpuProcess& process) {
   walk_enum(stream, process.use, GpuUse::mps);
   walk(stream, process.memory);
   walk(stream, process.utilization_sm);
+  walk(stream, process.utilization_memory);
+  walk(stream, process.utilization_encoder);
+  walk(stream, process.utilization_decoder);
+  walk(stream, process.utilization_jpeg);
+  walk(stream, process.utilization_optical_flow);
   walk(stream, process.mig);
 }
 template <class Stream>
@@ -333,10 +352,6 @@ void walk(Stream& stream, Identified& identified) {
   walk(stream, identified.device);
 }
 template <class Stream>
-void walk(Stream& stream, AllDevices& all) {
-  walk(stream, all.devices);
-}
-template <class Stream>
 void walk(Stream& stream, CommandOf& command) {
   walk(stream, command.pid);
   walk(stream, command.command);
@@ -362,17 +377,16 @@ bool read_message(In& in, std::uint8_t which, Message& message) {
 
 }  // namespace
 
-std::string encode(const Message& message) {
-  Out out;
-  out.bytes.reserve(2048);
-  out.bytes.append(sizeof(std::uint32_t), '\0');
+void append(std::string& bytes, const Message& message) {
+  const std::size_t begin = bytes.size();
+  bytes.append(sizeof(std::uint32_t), '\0');
+  Out out(bytes);
   auto which = static_cast<std::uint8_t>(message.index());
   out.walk(which);
   // walk() serves both directions and so takes what it walks as changeable; Out changes nothing.
   std::visit([&](auto& inner) { walk(out, inner); }, const_cast<Message&>(message));
-  const auto length = static_cast<std::uint32_t>(out.bytes.size() - sizeof(std::uint32_t));
-  std::memcpy(out.bytes.data(), &length, sizeof(length));
-  return std::move(out.bytes);
+  const auto length = static_cast<std::uint32_t>(bytes.size() - begin - sizeof(std::uint32_t));
+  std::memcpy(bytes.data() + begin, &length, sizeof(length));
 }
 
 std::optional<Message> decode(std::string_view body) {

@@ -52,11 +52,6 @@ struct Identified {
   Device device;
   friend bool operator==(const Identified&, const Identified&) = default;
 };
-/// Devices as the PCI probe completed them: they replace all that was known.
-struct AllDevices {
-  std::vector<Device> devices;
-  friend bool operator==(const AllDevices&, const AllDevices&) = default;
-};
 struct CommandOf {
   pid_t pid = 0;
   Reading<std::vector<std::string>> command;
@@ -72,12 +67,16 @@ struct Done {
   friend bool operator==(const Done&, const Done&) = default;
 };
 
-using Message =
-    std::variant<Begun, Finished, DeviceCount, Identified, AllDevices, CommandOf, UserName, Done,
-                 Host, Device, GpuProcess, HostProcess, Problem, SourceReport>;
+using Message = std::variant<Begun, Finished, DeviceCount, Identified, CommandOf, UserName, Done,
+                             Host, Device, GpuProcess, HostProcess, Problem, SourceReport>;
 
-/// The message with its length in front.
-[[nodiscard]] std::string encode(const Message& message);
+/// Adds the message with its length in front.
+void append(std::string& bytes, const Message& message);
+[[nodiscard]] inline std::string encode(const Message& message) {
+  std::string bytes;
+  append(bytes, message);
+  return bytes;
+}
 /// A message without its length. Nothing: not one.
 [[nodiscard]] std::optional<Message> decode(std::string_view body);
 

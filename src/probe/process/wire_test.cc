@@ -25,7 +25,6 @@ std::vector<Message> every_kind_of_message() {
       Finished{{StepKind::user, 1001}},
       DeviceCount{8},
       Identified{2, faults.devices[1]},
-      AllDevices{host.devices},
       CommandOf{7, std::vector<std::string>{"python", "", "a\nb"}},
       CommandOf{7, Absent::no_permission},
       UserName{1001, "alice"},
@@ -63,6 +62,21 @@ TEST(Wire, CutOffMessageIsNoMessage) {
       EXPECT_FALSE(decode(body.substr(0, length))) << message.index() << " at " << length;
     }
     EXPECT_FALSE(decode(body + "x")) << message.index();
+  }
+}
+
+TEST(Wire, DeviceThatCannotBeIsNoMessage) {
+  Device known;
+  known.id = DeviceId("GPU-A");
+  ASSERT_TRUE(decode(body_of(known)));
+  EXPECT_FALSE(decode(body_of(Device{}))) << "no id";
+  Device numbered = known;
+  numbered.index = -1;
+  EXPECT_FALSE(decode(body_of(numbered)));
+  for (const std::int64_t age : {std::int64_t{-1}, std::int64_t{1'000'000'000'000}}) {
+    Device old = known;
+    old.utilization_history = std::vector<UtilizationSample>{{Milliseconds(age), Percent(5)}};
+    EXPECT_FALSE(decode(body_of(old))) << age;
   }
 }
 

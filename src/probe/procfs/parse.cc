@@ -112,13 +112,16 @@ std::optional<Stat> parse_stat(std::string_view text) {
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) {
     return std::nullopt;
   }
-  const auto fields = split(trimmed(text.substr(close + 1)), ' ');
-  const auto field = [&](std::size_t number) -> std::optional<std::uint64_t> {
-    constexpr std::size_t first = 3;  // the state
-    if (fields.size() <= number - first) return std::nullopt;
-    return parse_unsigned(fields[number - first]);
-  };
-  if (fields.empty() || fields[0].size() != 1) return std::nullopt;
+  constexpr std::size_t first = 3;            // the state
+  std::array<std::string_view, 22> fields{};  // up to the resident pages; a line has over 50
+  std::string_view rest = trimmed(text.substr(close + 1));
+  for (std::string_view& field : fields) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    field = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  const auto field = [&](std::size_t number) { return parse_unsigned(fields[number - first]); };
+  if (fields[0].size() != 1) return std::nullopt;
   const auto parent = field(4);
   const auto user = field(14);
   const auto system = field(15);

@@ -1,6 +1,9 @@
 #include "probe/procfs/procfs_probe.h"
 
+#include <linux/magic.h>
 #include <pwd.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -56,7 +59,7 @@ const ProcfsProbe::StatRead& ProcfsProbe::stat_of(pid_t pid) {
   const auto known = stats_.find(pid);
   if (known != stats_.end()) return known->second;
   StatRead read;
-  const auto text = read_file(path_of(pid, "stat"));
+  const auto text = read_proc_file(path_of(pid, "stat"));
   if (text) {
     read.stat = procfs::parse_stat(*text);
   } else {
@@ -79,6 +82,24 @@ std::vector<pid_t> ProcfsProbe::ancestors_of(pid_t first_parent) {
     pid = parent.stat->parent;
   }
   return ancestors;
+}
+
+Reading<uid_t> ProcfsProbe::user_of(pid_t pid) {
+  // The folder belongs to the effective user, also where the process hides its files: an ordinary
+  // user there is the answer, for a sixth of what `status` costs. Behind root may stand whoever
+  // started a set-user-ID program: only `status` names that one.
+  if (!is_procfs_) {
+    struct statfs system{};
+    is_procfs_ = ::statfs(source_.proc.c_str(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
+  }
+  struct stat folder{};
+  if (*is_procfs_ && ::stat(path_of(pid, "").c_str(), &folder) == 0 && folder.st_uid != 0) {
+    return folder.st_uid;
+  }
+  const auto status = read_proc_file(path_of(pid, "status"));
+  if (!status) return why_of(status.error());
+  const auto uid = procfs::parse_status_uid(*status);
+  return uid ? Reading<uid_t>(*uid) : Reading<uid_t>(Absent::failed);
 }
 
 HostProcess ProcfsProbe::look_at(pid_t pid) {
@@ -109,20 +130,21 @@ HostProcess ProcfsProbe::look_at(pid_t pid) {
     process.started = WallTime{*boot_seconds_ * 1000 + static_cast<std::int64_t>(stat.start_ticks) *
                                                            1000 / ticks_per_second_};
   }
-  const auto status = read_file(path_of(pid, "status"));
-  const auto uid = status ? procfs::parse_status_uid(*status) : std::nullopt;
-  process.uid =
-      uid ? Reading<uid_t>(*uid) : Reading<uid_t>(status ? Absent::failed : why_of(status.error()));
-  process.user =
-      uid ? Reading<std::string>(std::to_string(*uid)) : Reading<std::string>(process.uid.why());
-  const auto cgroup = read_file(path_of(pid, "cgroup"), 1 << 16);
-  process.container = cgroup ? Reading<std::string>(procfs::container_in_cgroup(*cgroup))
-                             : Reading<std::string>(why_of(cgroup.error()));
+  process.uid = user_of(pid);
+  process.user = process.uid.get() ? Reading<std::string>(std::to_string(*process.uid.get()))
+                                   : Reading<std::string>(process.uid.why());
+  const auto cgroup = read_proc_file(path_of(pid, "cgroup"), 1 << 16);
+  if (cgroup && *cgroup != cgroup_read_) {  // most processes share one
+    container_read_ = procfs::container_in_cgroup(*cgroup);
+    cgroup_read_ = *cgroup;
+  }
+  process.container =
+      cgroup ? Reading<std::string>(container_read_) : Reading<std::string>(why_of(cgroup.error()));
   return process;
 }
 
 Reading<std::vector<std::string>> ProcfsProbe::command_of(pid_t pid) const {
-  const auto text = read_file(path_of(pid, "cmdline"), 4 << 20);
+  const auto text = read_proc_file(path_of(pid, "cmdline"), 4 << 20);
   if (!text) return why_of(text.error());
   const std::vector<std::string> words = procfs::parse_cmdline(*text);
   if (words.empty()) return Absent::unsupported;  // a zombie, or a thread of the kernel
@@ -178,7 +200,6 @@ std::vector<pid_t> pids_named_by(const Snapshot& snapshot, const std::vector<Cla
   for (const GpuProcess& process : snapshot.gpu_processes) pids.insert(process.pid);
   for (const Claim& claim : claims) {
     if (claim.job) pids.insert(claim.job->pid);
-    if (claim.keeper.pid > 0) pids.insert(claim.keeper.pid);
   }
   return {pids.begin(), pids.end()};
 }

@@ -56,17 +56,21 @@ class ProcfsProbe final : public Probe {
   const StatRead& stat_of(pid_t pid);
   [[nodiscard]] std::string path_of(pid_t pid, std::string_view file) const;
   std::vector<pid_t> ancestors_of(pid_t first_parent);
+  Reading<uid_t> user_of(pid_t pid);
   std::string user_name(uid_t uid);
 
   ProcfsSource source_;
   std::int64_t ticks_per_second_;
   std::map<pid_t, StatRead> stats_;  // of this look
   std::optional<std::int64_t> boot_seconds_;
+  std::string cgroup_read_;  // the last text, and what it means
+  std::string container_read_;
   std::optional<std::string> passwd_;
+  std::optional<bool> is_procfs_;  // the kernel's own, not a copy of it
   std::map<uid_t, std::string> users_;
 };
 
-/// Pids that a snapshot's devices and some claims (their jobs and keepers) name, each once, sorted.
+/// Pids that a snapshot's devices and some claims' jobs name, each once, sorted.
 [[nodiscard]] std::vector<pid_t> pids_named_by(const Snapshot& snapshot,
                                                const std::vector<Claim>& claims);
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "base/fd.h"
+#include "base/temporary_directory.h"
 #include "snapshot/builder.h"
 
 namespace berth {
@@ -19,9 +20,6 @@ using namespace std::string_literals;
 class ProcTree : public testing::Test {
  protected:
   ProcTree() {
-    std::string pattern = testing::TempDir() + "berth-proc-XXXXXX";
-    EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
-    root_ = pattern;
     put("stat", "cpu 1 2\nbtime 1760000000\n");
     put("passwd", "alice:x:1001:1001::/home/alice:/bin/sh\n");
     put("sys/kernel/hostname", "box\n");
@@ -42,7 +40,8 @@ class ProcTree : public testing::Test {
     put(folder + "/cgroup", "0::/user.slice\n");
   }
   ProcfsProbe probe() { return ProcfsProbe({.proc = root_, .passwd = root_ + "/passwd"}); }
-  std::string root_;
+  TemporaryDirectory directory_;
+  std::string root_ = directory_.path();
 };
 
 TEST_F(ProcTree, ProcessOnADeviceIsDescribed) {
@@ -85,15 +84,21 @@ TEST_F(ProcTree, AncestorsThatGoInCirclesEnd) {
   EXPECT_LE(probe().look_at(5).ancestors.size(), 256U);
 }
 
-TEST(PidsNamed, ArePidsOfDevicesJobsAndKeepersOnce) {
-  const Snapshot host = SnapshotBuilder()
-                            .gpu("A", Bytes(1))
-                            .process(9, "x", Bytes(1))
-                            .process(7, "x", Bytes(1))
-                            .process(9, "x", Bytes(1))
-                            .claim("x", std::nullopt, 8)
-                            .build();
-  EXPECT_THAT(pids_named_by(host, host.claims), ElementsAre(7, 8, 9));
+TEST(PidsNamed, ArePidsOfDevicesAndJobsOnce) {
+  Snapshot host = SnapshotBuilder()
+                      .gpu("A", Bytes(1))
+                      .process(9, "x", Bytes(1))
+                      .process(7, "x", Bytes(1))
+                      .process(9, "x", Bytes(1))
+                      .claim("x", std::nullopt, 5)
+                      .build();
+  host.claims[0].job = ProcessId{.pid = 8};
+  EXPECT_THAT(pids_named_by(host, host.claims), ElementsAre(7, 8, 9));  // 5 is but the keeper
+}
+
+TEST(RealProc, OwnProcessHasItsUser) {
+  ProcfsProbe probe({});
+  EXPECT_EQ(probe.look_at(::getpid()).uid, Reading<uid_t>(::getuid()));
 }
 
 }  // namespace

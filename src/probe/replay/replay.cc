@@ -1,6 +1,7 @@
 #include "probe/replay/replay.h"
 
 #include <filesystem>
+#include <limits>
 #include <system_error>
 #include <utility>
 
@@ -55,6 +56,14 @@ Result<Spec> parse_spec(const std::string& spec) {
     return fail(ErrorCode::invalid, trf("{}: snapshots are counted from 1", spec));
   }
   return Spec{.file = spec.substr(0, hash), .first = *number};
+}
+
+/// A file may hold times whose difference fits into no number: then it is the largest there is.
+std::int64_t milliseconds_from(WallTime earlier, WallTime later) {
+  std::int64_t difference = 0;
+  if (!__builtin_sub_overflow(later.unix_ms, earlier.unix_ms, &difference)) return difference;
+  using Limits = std::numeric_limits<std::int64_t>;
+  return later < earlier ? Limits::min() : Limits::max();
 }
 
 }  // namespace
@@ -131,14 +140,14 @@ Snapshot Player::look(WallTime now) {
     shown_ = recording_.at(position_++).value_or(Snapshot{});
     recorded_ = shown_.taken;
   }
-  const std::int64_t elapsed = now.unix_ms - started_->unix_ms;
+  const std::int64_t elapsed = milliseconds_from(*started_, now);
   std::vector<Problem> unreadable;
   while (position_ < recording_.size()) {
     auto next = recording_.at(position_);
     if (!next) {
       unreadable.push_back(
           {.source = "replay", .code = "unreadable", .message = next.error().message()});
-    } else if (next->taken.unix_ms - recorded_->unix_ms <= elapsed) {
+    } else if (milliseconds_from(*recorded_, next->taken) <= elapsed) {
       shown_ = std::move(*next);
     } else {
       break;

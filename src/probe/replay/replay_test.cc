@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
+
 #include "base/fd.h"
+#include "base/temporary_directory.h"
 #include "snapshot/builder.h"
 #include "snapshot/json.h"
 
@@ -43,8 +47,25 @@ TEST(Recording, LinesAreSnapshotsAndEmptyOnesAreNot) {
   EXPECT_EQ(*recording->at(recording->first()), at_second(5));
 }
 
+TEST(Player, TimesThatNoDifferenceFitsEndWithTheLast) {
+  std::string text;
+  using Limits = std::numeric_limits<std::int64_t>;
+  for (const std::int64_t taken : {Limits::min(), std::int64_t{0}, Limits::max()}) {
+    Snapshot snapshot = at_second(0);
+    snapshot.taken = {taken};
+    text += to_json(snapshot, JsonLayout::compact) + "\n";
+  }
+  auto recording = Recording::parse(text, "f");
+  ASSERT_TRUE(recording) << recording.error().message();
+  Player player(std::move(*recording));
+  EXPECT_EQ(player.look({-5}).taken.unix_ms, Limits::min());
+  EXPECT_EQ(player.look({1000}).taken.unix_ms, Limits::min());
+  EXPECT_EQ(player.look({Limits::max()}).taken.unix_ms, Limits::max());
+}
+
 TEST(Recording, FileAndNumberAreReadFromTheSpec) {
-  const std::string path = testing::TempDir() + "berth-recording#x.jsonl";
+  const TemporaryDirectory directory;
+  const std::string path = directory / "recording#x.jsonl";
   ASSERT_TRUE(write_file_atomically(path, three_lines()));
   const auto whole = Recording::open(path);
   ASSERT_TRUE(whole) << whole.error().message();

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/fd.h"
+#include "base/temporary_directory.h"
 #include "probe/observe.h"
 #include "snapshot/json.h"
 #include "snapshot/questions.h"
@@ -137,11 +138,12 @@ TEST(Scenario, FileThatIsNotThereIsNamedWithTheBuiltinOnes) {
 }
 
 TEST(Scenario, FileIsNamedAfterItsFileName) {
-  const std::string path = testing::TempDir() + "berth-two-cards.json";
+  const TemporaryDirectory directory;
+  const std::string path = directory / "two-cards.json";
   ASSERT_TRUE(write_file_atomically(path, R"({"berth_snapshot": 1, "devices": [{"id": "A"}]})"));
   const auto scenario = sim::load_scenario(path);
   ASSERT_TRUE(scenario) << scenario.error().message();
-  EXPECT_EQ(scenario->base.simulated, "berth-two-cards");
+  EXPECT_EQ(scenario->base.simulated, "two-cards");
 }
 
 }  // namespace

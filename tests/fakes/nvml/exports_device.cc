@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "base/text.h"
-#include "exports.h"
+#include "details.h"
 
 using namespace fake_nvml;
 
@@ -20,17 +20,14 @@ FAKE_NVML_GETTER(nvmlDeviceGetPersistenceMode, unsigned, persistence_mode)
 FAKE_NVML_GETTER(nvmlDeviceGetDisplayActive, unsigned, display_active)
 FAKE_NVML_GETTER(nvmlDeviceGetDisplayMode, unsigned, display_attached)
 FAKE_NVML_GETTER(nvmlDeviceGetPerformanceState, unsigned, performance_state)
-FAKE_NVML_GETTER(nvmlDeviceGetPowerState, unsigned, performance_state)
 FAKE_NVML_GETTER(nvmlDeviceGetFanSpeed, unsigned, fan_speed)
 FAKE_NVML_GETTER(nvmlDeviceGetPowerUsage, unsigned, power_draw)
 FAKE_NVML_GETTER(nvmlDeviceGetEnforcedPowerLimit, unsigned, power_limit)
-FAKE_NVML_GETTER(nvmlDeviceGetPowerManagementLimit, unsigned, power_limit)
 FAKE_NVML_GETTER(nvmlDeviceGetPowerManagementDefaultLimit, unsigned, power_limit_default)
 FAKE_NVML_GETTER(nvmlDeviceGetCurrentClocksEventReasons, unsigned long long, throttle_reasons)
 FAKE_NVML_GETTER(nvmlDeviceGetCurrentClocksThrottleReasons, unsigned long long, throttle_reasons)
 FAKE_NVML_GETTER(nvmlDeviceGetCurrPcieLinkGeneration, unsigned, pcie_generation)
 FAKE_NVML_GETTER(nvmlDeviceGetMaxPcieLinkGeneration, unsigned, pcie_generation_max)
-FAKE_NVML_GETTER(nvmlDeviceGetGpuMaxPcieLinkGeneration, unsigned, pcie_generation_max)
 FAKE_NVML_GETTER(nvmlDeviceGetCurrPcieLinkWidth, unsigned, pcie_width)
 FAKE_NVML_GETTER(nvmlDeviceGetMaxPcieLinkWidth, unsigned, pcie_width_max)
 FAKE_NVML_GETTER(nvmlDeviceGetPcieReplayCounter, unsigned, pcie_replays)
@@ -74,6 +71,12 @@ unsigned hexadecimal(std::string_view text) {
   return static_cast<unsigned>(std::strtoul(std::string(text).c_str(), nullptr, 16));
 }
 
+// "10de:2330" as the driver has it: the maker in the lower half.
+std::uint32_t pci_number(const std::string& text) {
+  const auto ids = berth::split(text, ':');
+  return ids.size() == 2 ? hexadecimal(ids[1]) << 16 | hexadecimal(ids[0]) : 0;
+}
+
 // "00000000:3b:00.0" and "10de:2330" taken apart.
 template <class Info>
 Return pci_parts(const FakeDevice& it, Info& info) {
@@ -83,10 +86,8 @@ Return pci_parts(const FakeDevice& it, Info& info) {
   info.domain = hexadecimal(parts[0]);
   info.bus = hexadecimal(parts[1]);
   info.device = hexadecimal(parts[2]);
-  if (it.data.pci_id.get()) {
-    const auto ids = berth::split(*it.data.pci_id.get(), ':');
-    if (ids.size() == 2) info.device_and_vendor = hexadecimal(ids[1]) << 16 | hexadecimal(ids[0]);
-  }
+  if (it.data.pci_id.get()) info.device_and_vendor = pci_number(*it.data.pci_id.get());
+  info.subsystem = pci_number(text_in(cell_of(it, Detail::pci_subsystem_id)));
   return success;
 }
 
@@ -102,9 +103,10 @@ Return pci_old(const char* function, Handle handle, PciInfoV2* out) {
 }
 
 Return put_mode(const Call& call, unsigned* current, unsigned* pending,
-                const berth::Reading<bool>& mode) {
+                const berth::Reading<bool>& mode, const Cell& after_reset) {
   const Return code = call.put(current, mode);
-  return code == success ? call.put(pending, mode) : code;
+  if (code != success) return code;
+  return after_reset.get() ? put_cell(call, pending, after_reset) : call.put(pending, mode);
 }
 
 Return put_engine(const Call& call, unsigned* busy, unsigned* period,
@@ -116,11 +118,11 @@ Return put_engine(const Call& call, unsigned* busy, unsigned* period,
 Return put_clock(const Call& call, unsigned domain, unsigned* out,
                  const berth::Reading<berth::Megahertz>& graphics,
                  const berth::Reading<berth::Megahertz>& sm,
-                 const berth::Reading<berth::Megahertz>& mem) {
+                 const berth::Reading<berth::Megahertz>& mem, const Cell& video) {
   if (domain == clock_graphics) return call.put(out, graphics);
   if (domain == clock_sm) return call.put(out, sm);
   if (domain == clock_memory) return call.put(out, mem);
-  return domain == 3 ? not_supported : invalid_argument;
+  return domain == 3 ? put_cell(call, out, video) : invalid_argument;
 }
 
 }  // namespace
@@ -153,6 +155,19 @@ FAKE_NVML nvmlDeviceGetPciInfo_v3(Handle handle, PciInfoV3* out) {
     return code;
   });
 }
+FAKE_NVML nvmlDeviceGetPciInfoExt(Handle handle, PciInfoExt* out) {
+  return on_device(__func__, handle, [&](const Call& call, const auto& it) {
+    if (out == nullptr) return invalid_argument;
+    if (out->version != 0x1000040) return argument_version_mismatch;
+    const Return code = pci_parts(it, *out);
+    if (code != success) return code;
+    std::snprintf(out->bus_id, sizeof out->bus_id, "%08X:%02X:%02X.0", out->domain, out->bus,
+                  out->device);
+    const Return told = put_cell(call, &out->base_class, cell_of(it, Detail::pci_base_class));
+    return told == success ? put_cell(call, &out->sub_class, cell_of(it, Detail::pci_sub_class))
+                           : told;
+  });
+}
 FAKE_NVML nvmlDeviceGetPciInfo_v2(Handle h, PciInfoV2* out) { return pci_old(__func__, h, out); }
 FAKE_NVML nvmlDeviceGetPciInfo(Handle h, PciInfoV2* out) { return pci_old(__func__, h, out); }
 
@@ -178,12 +193,14 @@ FAKE_NVML nvmlDeviceGetMemoryAffinity(Handle handle, unsigned size, unsigned lon
 
 FAKE_NVML nvmlDeviceGetEccMode(Handle handle, unsigned* current, unsigned* pending) {
   return on_device(__func__, handle, [&](const Call& call, const auto& it) {
-    return put_mode(call, current, pending, it.data.ecc_mode);
+    return put_mode(call, current, pending, it.data.ecc_mode,
+                    cell_of(it, Detail::ecc_mode_pending));
   });
 }
 FAKE_NVML nvmlDeviceGetMigMode(Handle handle, unsigned* current, unsigned* pending) {
   return on_device(__func__, handle, [&](const Call& call, const auto& it) {
-    return put_mode(call, current, pending, it.data.mig_mode);
+    return put_mode(call, current, pending, it.data.mig_mode,
+                    cell_of(it, Detail::mig_mode_pending));
   });
 }
 
@@ -229,8 +246,16 @@ FAKE_NVML nvmlDeviceGetTemperatureV(Handle handle, TemperatureV1* out) {
 }
 FAKE_NVML nvmlDeviceGetTemperatureThreshold(Handle handle, unsigned which, unsigned* out) {
   return on_device(__func__, handle, [&](const Call& call, const auto& it) {
-    return which == threshold_slowdown ? call.put(out, it.data.temperature_slowdown)
-                                       : not_supported;
+    constexpr Detail thresholds[] = {Detail::temperature_shutdown,
+                                     Detail::temperature_shutdown,  // slowdown: a member
+                                     Detail::temperature_memory_max_operating,
+                                     Detail::temperature_max_operating,
+                                     Detail::temperature_target_min,
+                                     Detail::temperature_target,
+                                     Detail::temperature_target_max};
+    if (which == threshold_slowdown) return call.put(out, it.data.temperature_slowdown);
+    if (which > 7) return invalid_argument;
+    return which == 7 ? not_supported : put_cell(call, out, cell_of(it, thresholds[which]));
   });
 }
 
@@ -248,13 +273,13 @@ FAKE_NVML nvmlDeviceGetTotalEnergyConsumption(Handle handle, unsigned long long*
 FAKE_NVML nvmlDeviceGetClockInfo(Handle handle, unsigned domain, unsigned* out) {
   return on_device(__func__, handle, [&](const Call& call, const auto& it) {
     return put_clock(call, domain, out, it.data.clock_graphics, it.data.clock_sm,
-                     it.data.clock_memory);
+                     it.data.clock_memory, cell_of(it, Detail::clock_video));
   });
 }
 FAKE_NVML nvmlDeviceGetMaxClockInfo(Handle handle, unsigned domain, unsigned* out) {
   return on_device(__func__, handle, [&](const Call& call, const auto& it) {
     return put_clock(call, domain, out, it.data.clock_graphics_max, it.data.clock_sm_max,
-                     it.data.clock_memory_max);
+                     it.data.clock_memory_max, cell_of(it, Detail::clock_video_max));
   });
 }
 
@@ -272,7 +297,13 @@ FAKE_NVML nvmlDeviceGetDecoderUtilization(Handle handle, unsigned* busy, unsigne
 FAKE_NVML nvmlDeviceGetTotalEccErrors(Handle handle, unsigned type, unsigned counter,
                                       unsigned long long* out) {
   return on_device(__func__, handle, [&](const Call& call, const auto& it) {
-    if (counter != ecc_volatile) return not_supported;
+    if (type > 1 || counter > 1) return invalid_argument;
+    if (counter == ecc_aggregate) {
+      return put_cell(
+          call, out,
+          cell_of(it, type == error_corrected ? Detail::ecc_corrected_aggregate_total
+                                              : Detail::ecc_uncorrected_aggregate_total));
+    }
     return call.put(out, type == error_corrected ? it.data.ecc_corrected : it.data.ecc_uncorrected);
   });
 }

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "exports.h"
+#include "details.h"
 
 using namespace fake_nvml;
 
@@ -90,7 +90,9 @@ void answer_field(const FakeDevice& it, FieldValue& field) {
     }
   };
   field.timestamp_us = static_cast<std::int64_t>(now_us());
-  field.answer = not_supported;
+  if (answer_detail_field(it, field)) return;
+  // A driver that does not know a field says that it is no argument it knows.
+  field.answer = field.field > 302 ? invalid_argument : not_supported;
   if (field.field == field_pcie_sent_bytes) put(it.data.pcie_sent, moved);
   if (field.field == field_pcie_received_bytes) put(it.data.pcie_received, moved);
   if (field.field == 83) put(it.data.energy, 0);
@@ -116,12 +118,45 @@ FAKE_NVML_PROCESSES(nvmlDeviceGetComputeRunningProcesses, List::compute)
 FAKE_NVML_PROCESSES(nvmlDeviceGetGraphicsRunningProcesses, List::graphics)
 FAKE_NVML_PROCESSES(nvmlDeviceGetMPSComputeRunningProcesses, List::mps)
 
+namespace {
+std::uint32_t share_of(const berth::Reading<berth::Percent>& share) {
+  return static_cast<std::uint32_t>(share.get().value_or(berth::Percent(0)).count());
+}
+constexpr std::uint64_t sampling_us = 166'667;  // six samples a second
+}  // namespace
+
+FAKE_NVML nvmlDeviceGetProcessesUtilizationInfo(Handle handle, ProcessesUtilization* list) {
+  return on_device(__func__, handle, [&](const Call& call, const FakeDevice& it) {
+    if (list == nullptr) return invalid_argument;
+    if (list->version != 0x1000018) return argument_version_mismatch;
+    if (it.parent != nullptr || !it.instances.empty()) return not_supported;
+    const std::uint64_t sampled = now_us() / sampling_us * sampling_us;
+    std::vector<ProcessUtilizationV2> rows;
+    for (const berth::GpuProcess& process : it.processes) {
+      if (!process.utilization_sm.get() || sampled <= list->since_us) continue;
+      ProcessUtilizationV2 row{.timestamp_us = sampled,
+                               .pid = static_cast<std::uint32_t>(process.pid),
+                               .memory = share_of(process.utilization_memory),
+                               .encoder = share_of(process.utilization_encoder),
+                               .decoder = share_of(process.utilization_decoder),
+                               .jpeg = share_of(process.utilization_jpeg),
+                               .ofa = share_of(process.utilization_optical_flow)};
+      if (call.put(&row.sm, process.utilization_sm) == success) rows.push_back(row);
+    }
+    if (rows.empty()) return not_found;
+    const unsigned room = list->count;
+    list->count = static_cast<unsigned>(rows.size());
+    if (list->entries == nullptr || rows.size() > room) return insufficient_size;
+    std::copy(rows.begin(), rows.end(), list->entries);
+    return success;
+  });
+}
+
 FAKE_NVML nvmlDeviceGetProcessUtilization(Handle handle, ProcessUtilization* out, unsigned* count,
                                           unsigned long long since) {
   return on_device(__func__, handle, [&](const Call& call, const FakeDevice& it) {
     if (count == nullptr) return invalid_argument;
     if (it.parent != nullptr || !it.instances.empty()) return not_supported;
-    constexpr std::uint64_t sampling_us = 166'667;
     const std::uint64_t sampled = now_us() / sampling_us * sampling_us;
     std::vector<ProcessUtilization> rows;
     for (const berth::GpuProcess& process : it.processes) {
@@ -129,6 +164,9 @@ FAKE_NVML nvmlDeviceGetProcessUtilization(Handle handle, ProcessUtilization* out
       ProcessUtilization row{};
       row.pid = static_cast<std::uint32_t>(process.pid);
       row.timestamp_us = sampled;
+      row.memory = share_of(process.utilization_memory);
+      row.encoder = share_of(process.utilization_encoder);
+      row.decoder = share_of(process.utilization_decoder);
       if (call.put(&row.sm, process.utilization_sm) == success) rows.push_back(row);
     }
     if (rows.empty()) return not_found;
@@ -160,10 +198,14 @@ FAKE_NVML nvmlDeviceGetSamples(Handle handle, unsigned type, unsigned long long 
   return on_device(__func__, handle, [&](const Call& call, const FakeDevice& it) {
     if (count == nullptr || value_type == nullptr) return invalid_argument;
     if (out != nullptr && *count == 0) return invalid_argument;
-    if (type != samples_gpu_utilization) return not_supported;
-    if (!it.data.utilization_history.get()) return code_of(it.data.utilization_history.why());
-    const std::vector<Sample> samples = history_of(it, since);
-    if (samples.empty()) return not_found;
+    if (type > 9) return invalid_argument;
+    if (type == samples_gpu_utilization && !it.data.utilization_history.get()) {
+      return code_of(it.data.utilization_history.why());
+    }
+    std::vector<Sample> samples =
+        type == samples_gpu_utilization ? history_of(it, since) : made_up_samples(it, type);
+    std::erase_if(samples, [&](const Sample& sample) { return sample.timestamp_us <= since; });
+    if (samples.empty()) return type == samples_gpu_utilization ? not_found : not_supported;
     *value_type = value_is_unsigned;
     const auto room =
         out == nullptr ? samples.size() : std::min<std::size_t>(*count, samples.size());
@@ -223,11 +265,20 @@ Return instance_number(const char* function, Handle handle, unsigned* out,
     return call.put(out, *it.data.mig.*member);
   });
 }
+std::uint32_t count_of(const FakeDevice& it, berth::Detail detail) {
+  const auto count = it.data.details.get<std::uint64_t>(detail);
+  return static_cast<std::uint32_t>(count.get().value_or(0));
+}
 Return attributes(const char* function, Handle handle, Attributes* out) {
   return on_device(function, handle, [&](const Call& call, const FakeDevice& it) {
     if (out == nullptr) return invalid_argument;
     if (it.parent == nullptr) return not_supported;
     *out = {};
+    out->shared_copy_engines = count_of(it, berth::Detail::mig_copy_engines);
+    out->shared_encoders = count_of(it, berth::Detail::mig_encoders);
+    out->shared_decoders = count_of(it, berth::Detail::mig_decoders);
+    out->shared_jpegs = count_of(it, berth::Detail::mig_jpeg_engines);
+    out->shared_ofas = count_of(it, berth::Detail::mig_ofa_engines);
     if (it.data.memory_total.get()) out->memory_mib = it.data.memory_total.get()->count() >> 20;
     return call.put(&out->multiprocessors, it.data.multiprocessors);
   });

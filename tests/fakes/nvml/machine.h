@@ -44,6 +44,11 @@ Return shut_down();
 
 [[nodiscard]] Return code_of(berth::Absent why);
 
+/// A field of nvmlDeviceGetFieldValues that a detail holds; false: none does.
+bool answer_detail_field(const FakeDevice& it, FieldValue& field);
+/// The samples of a kind, oldest first, made up so that their summary is the snapshot's.
+[[nodiscard]] std::vector<Sample> made_up_samples(const FakeDevice& it, unsigned kind);
+
 /// One call being answered.
 class Call {
  public:

@@ -1,0 +1,201 @@
+// Details through the fake library: what the snapshot says is what the probe reads, whatever
+// driver.
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "probe/nvml/answers.h"
+#include "probe/nvml/detail_values.h"
+#include "probe/nvml/fake_machine_test.h"
+
+namespace berth::nvml {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class NvmlDetails : public NvmlFake {
+ protected:
+  void SetUp() override {
+    NvmlFake::SetUp();
+    play(said);
+  }
+  void TearDown() override {
+    setenv("BERTH_FAKE_NVML_NOW_MS", "1760000000000", 1);
+    NvmlFake::TearDown();
+  }
+  /// The second of two looks, ten seconds apart: rates and windows need a look before.
+  Snapshot second_look(NvmlProbe& probe) {
+    Snapshot first{.taken = now};
+    probe.observe(first);
+    setenv("BERTH_FAKE_NVML_NOW_MS", "1760000010000", 1);
+    Snapshot second{.taken = WallTime{now.unix_ms + 10'000}};
+    probe.observe(second);
+    return second;
+  }
+  Snapshot said = detailed_server();
+};
+
+TEST_F(NvmlDetails, WhatTheSnapshotSaysIsWhatTheSecondLookReads) {
+  NvmlProbe probe({.library = library("all"), .proc = "/nonexistent"}, Depth::lists);
+  const Snapshot got = second_look(probe);
+  ASSERT_EQ(got.devices.size(), 2U);
+  for (const Field& field : fields()) {
+    EXPECT_EQ(field.read(got.devices[1], got), field.read(said.devices[1], said)) << field.key;
+  }
+  EXPECT_EQ(got.devices, said.devices);
+  EXPECT_EQ(got.gpu_processes, said.gpu_processes);
+  EXPECT_THAT(got.problems, IsEmpty());
+}
+
+TEST_F(NvmlDetails, AFirstLookHasNoRatesAndNoActivityAndSaysThatNoneWereSampledYet) {
+  const Snapshot got = look("all", Depth::details);
+  const Details& details = got.devices.at(0).details;
+  for (const Detail detail : {Detail::pcie_sent_rate, Detail::nvlink_received_rate,
+                              Detail::activity_sm, Detail::activity_dram}) {
+    EXPECT_EQ(details.cell(detail), Cell(Absent::not_sampled)) << field_of(detail).key;
+  }
+  EXPECT_EQ(details.get<Milliwatts>(Detail::window_power_max).get(), Milliwatts(80'000))
+      << "the driver's own history is there from the start";
+}
+
+TEST_F(NvmlDetails, ALookThatDoesNotAskForDetailsHasNone) {
+  const Snapshot got = look("all", Depth::everything);
+  EXPECT_THAT(got.devices.at(0).details.entries(), IsEmpty());
+  EXPECT_EQ(got.devices[0].lists, Lists());
+}
+
+TEST_F(NvmlDetails, EveryDetailIsAnsweredOneWayOrTheOther) {
+  for (const auto& file : std::filesystem::directory_iterator(BERTH_FAKE_NVML_LIBRARIES)) {
+    const std::string list = file.path().filename();
+    const Snapshot got = look(list, Depth::details);
+    ASSERT_EQ(got.devices.size(), 2U) << list;
+    EXPECT_EQ(got.devices[0].details.entries().size(), detail_count) << list;
+    EXPECT_THAT(got.problems, IsEmpty()) << list;
+  }
+}
+
+TEST_F(NvmlDetails, AnOldDriverTellsWhatItKnewAndNothingElse) {
+  const Details details = look("real-390.157", Depth::details).devices.at(1).details;
+  EXPECT_EQ(details.cell(Detail::bar1_total), said.devices[1].details.cell(Detail::bar1_total));
+  EXPECT_EQ(details.cell(Detail::throttle_supported),
+            said.devices[1].details.cell(Detail::throttle_supported));
+  EXPECT_EQ(details.cell(Detail::pci_subsystem_id), Cell(CellValue(std::string("10de:16c1"))))
+      << "by nvmlDeviceGetPciInfo_v3, as PciInfoExt came later";
+  for (const Detail newer : {Detail::pci_base_class, Detail::gsp_firmware, Detail::remap_banks_max,
+                             Detail::temperature_limit_margin, Detail::activity_sm}) {
+    EXPECT_EQ(details.cell(newer), Cell(Absent::unsupported)) << field_of(newer).key;
+  }
+}
+
+TEST_F(NvmlDetails, TheOlderOfTwoFunctionsAnswersWhereTheNewerIsMissing) {
+  const Details details = look("real-550.163.01", Depth::details).devices.at(1).details;
+  const Details& all = said.devices[1].details;
+  EXPECT_EQ(details.cell(Detail::remapped_rows_correctable),
+            all.cell(Detail::remapped_rows_correctable));
+  EXPECT_EQ(details.cell(Detail::remapped_rows_correctable_inactive), Cell(Absent::unsupported));
+  EXPECT_EQ(details.cell(Detail::driver_model), all.cell(Detail::driver_model));
+  EXPECT_EQ(details.cell(Detail::platform_module_id), all.cell(Detail::platform_module_id));
+  EXPECT_EQ(
+      details.cell(Detail::fabric_cluster),
+      look("real-525.147.05", Depth::details).devices.at(1).details.cell(Detail::fabric_cluster));
+}
+
+TEST_F(NvmlDetails, AMigInstanceHasItsEnginesAndItsMemoryErrors) {
+  Snapshot machine = detailed_server(1);
+  machine.gpu_processes.clear();
+  machine.devices[0].mig_mode = true;
+  Device instance;
+  instance.kind = DeviceKind::nvidia_mig;
+  instance.parent = machine.devices[0].id;
+  instance.mig = MigPlace{2, 0};
+  instance.uuid = std::string("MIG-2");
+  instance.id = DeviceId("MIG-2");
+  instance.name = std::string("NVIDIA H100 80GB HBM3 MIG 3g.40gb");
+  instance.multiprocessors = std::uint64_t{60};
+  instance.memory_total = 40448_MiB;
+  instance.memory_used = 26_MiB;
+  instance.memory_free = 40422_MiB;
+  const std::pair<Detail, std::uint64_t> told[] = {{Detail::mig_copy_engines, 3},
+                                                   {Detail::mig_encoders, 0},
+                                                   {Detail::mig_decoders, 3},
+                                                   {Detail::mig_ofa_engines, 0},
+                                                   {Detail::mig_jpeg_engines, 3},
+                                                   {Detail::bar1_total, 24739ULL << 20},
+                                                   {Detail::bar1_used, 0},
+                                                   {Detail::bar1_free, 24739ULL << 20},
+                                                   {Detail::ecc_uncorrected_volatile_sram, 0}};
+  for (const auto& [detail, value] : told) instance.details.put(detail, CellValue(value));
+  machine.devices.push_back(instance);
+  play(machine);
+  const Snapshot got = look("all", Depth::details);
+  ASSERT_EQ(got.devices.size(), 2U);
+  for (const auto& [detail, value] : told) {
+    EXPECT_EQ(got.devices[1].details.cell(detail), Cell(CellValue(value))) << field_of(detail).key;
+  }
+}
+
+TEST_F(NvmlDetails, ALostDeviceHasEveryDetailFailedAndTheNextHasItsOwn) {
+  faults("nvmlDeviceGetBAR1MemoryInfo@0=15");
+  const Snapshot got = look("all", Depth::lists);
+  EXPECT_TRUE(got.devices.at(0).lost);
+  for (const auto& entry : got.devices[0].details.entries()) {
+    EXPECT_EQ(entry.cell, Cell(Absent::failed)) << field_of(entry.detail).key;
+  }
+  EXPECT_EQ(got.devices[0].details.entries().size(), detail_count);
+  EXPECT_EQ(got.devices[0].lists, (Lists{Absent::failed, Absent::failed, Absent::failed}));
+  EXPECT_EQ(got.devices[1].details.cell(Detail::bar1_total),
+            said.devices[1].details.cell(Detail::bar1_total));
+  ASSERT_EQ(got.gpu_processes.size(), 1U);
+  EXPECT_EQ(got.gpu_processes[0], said.gpu_processes[1]);
+}
+
+TEST_F(NvmlDetails, ACorruptedInforomIsAnAnswer) {
+  faults("nvmlDeviceValidateInforom@0=14");
+  EXPECT_EQ(
+      look("all", Depth::details).devices.at(0).details.get<bool>(Detail::inforom_valid).get(),
+      false);
+}
+
+// --- numbers and what they mean
+// --------------------------------------------------------------------
+
+TEST(NvmlDetailValues, ANumberOutOfRangeIsFailedAndNeverTakenForAnother) {
+  const std::pair<As, std::int64_t> impossible[] = {
+      {As::yes_or_no, 2},        {As::percent, 101},       {As::celsius, 4'294'967'295},
+      {As::number, -1},          {As::peer_type, 9},       {As::recovery_action, 77},
+      {As::fabric_state, 200},   {As::pcie_atomics, 1024}, {As::performance_state, 16},
+      {As::milliwatts, 1 << 30}, {As::megahertz, 1 << 30}, {As::addressing_mode, -1}};
+  for (const auto& [as, number] : impossible) {
+    EXPECT_EQ(cell_as(as, number), Cell(Absent::failed)) << static_cast<int>(as);
+  }
+}
+
+TEST(NvmlDetailValues, UnitsAreOurs) {
+  EXPECT_EQ(cell_as(As::of_nanoseconds, std::int64_t{39'595'000}),
+            Cell(CellValue(std::uint64_t{39'595})))
+      << "microseconds";
+  EXPECT_EQ(cell_as(As::of_watts, std::int64_t{12}), Cell(CellValue(std::uint64_t{12'000})));
+  EXPECT_EQ(cell_as(As::celsius, std::int64_t{-8}), Cell(CellValue(std::int64_t{-8})));
+  EXPECT_EQ(cell_as_fraction(As::percent_over_100, 112.5), Cell(CellValue(112.5)));
+}
+
+TEST(NvmlDetailValues, ATimeWithoutUnitIsToldByItsSize) {
+  EXPECT_EQ(unix_ms_of(1'750'000'000), 1'750'000'000'000);
+  EXPECT_EQ(unix_ms_of(1'750'000'000'000), 1'750'000'000'000);
+  EXPECT_EQ(unix_ms_of(1'750'000'000'000'000), 1'750'000'000'000);
+  EXPECT_EQ(unix_ms_of(12), -1);
+}
+
+TEST(NvmlDetailValues, AllBitsOfAFieldMeanThatNothingIsSet) {
+  FieldValue field{.value_type = value_is_unsigned, .answer = success};
+  field.value.as_unsigned = 0xFFFFFFFF;
+  EXPECT_EQ(cell_of_field(As::number, field), Cell(Absent::unsupported));
+  field.value_type = 77;
+  EXPECT_EQ(cell_of_field(As::number, field), Cell(Absent::failed)) << "a type of the future";
+}
+
+}  // namespace
+}  // namespace berth::nvml

@@ -1,0 +1,242 @@
+// For each function of NVML that the probe calls, and each code that NVML documents: what the
+// function feeds is absent with a reason, everything else of the device and of the others is as on
+// the sound machine. Generated from the table of functions, so a new one is tested by being there.
+//
+// Which readings a function feeds stands in tests/data/nvml-feeds.txt: found out by these tests,
+// and held still by them.
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "probe/nvml/api.h"
+#include "probe/nvml/fake_machine_test.h"
+#include "probe/observe.h"
+
+namespace berth::nvml {
+namespace {
+
+using Keys = std::set<std::string, std::less<>>;
+
+/// nvmlReturn_t, all of it but success, and one of the future.
+std::vector<int> all_codes() {
+  std::vector<int> codes;
+  for (int code = 1; code <= 30; ++code) codes.push_back(code);
+  codes.push_back(unknown);
+  codes.push_back(4711);
+  return codes;
+}
+
+/// A reading of a device as it is compared: fields, the lists, the history, its processes.
+std::map<std::string, std::string, std::less<>> readings_of(const Snapshot& snapshot,
+                                                            std::size_t index) {
+  std::map<std::string, std::string, std::less<>> readings;
+  const Device& device = snapshot.devices.at(index);
+  for (const Field& field : fields()) {
+    const Cell cell = field.read(device, snapshot);
+    readings[std::string(field.key)] =
+        cell.get()
+            ? std::visit([](const auto& value) { return fmt::format("{}", value); }, *cell.get())
+            : fmt::format("({})", name_of(cell.why()));
+  }
+  return readings;
+}
+
+bool is_absent(const std::string& reading) { return reading.starts_with('('); }
+
+class NvmlFaults : public NvmlFake {
+ protected:
+  void SetUp() override {
+    NvmlFake::SetUp();
+    play(detailed_server());
+    loaded = dlopen(library("all").c_str(), RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(loaded, nullptr) << dlerror();
+    opened = Library::open(library("all"));
+    ASSERT_TRUE(opened);
+    sound = look_in_process();
+  }
+  void TearDown() override {
+    opened = {};
+    if (loaded != nullptr) dlclose(loaded);
+    NvmlFake::TearDown();
+  }
+  /// In this process, through the table of functions: no dlopen for each of thousands of looks.
+  Snapshot look_in_process() {
+    NvmlProbe probe(opened->api(), {.proc = "/nonexistent"}, Depth::lists);
+    Snapshot snapshot{.taken = now};
+    probe.observe(snapshot);
+    return snapshot;
+  }
+  /// The keys of device 0 that are not as on the sound machine.
+  Keys changed_in(const Snapshot& got) {
+    Keys keys;
+    const auto before = readings_of(sound, 0);
+    for (const auto& [key, reading] : readings_of(got, 0)) {
+      if (before.at(key) != reading) keys.insert(key);
+    }
+    if (got.devices[0].utilization_history != sound.devices[0].utilization_history) {
+      keys.insert("utilization_history");
+    }
+    const Lists& lists = got.devices[0].lists;
+    const Lists& sound_lists = sound.devices[0].lists;
+    if (lists.retired_pages != sound_lists.retired_pages) keys.insert("retired_pages");
+    if (lists.accounted_processes != sound_lists.accounted_processes) {
+      keys.insert("accounted_processes");
+    }
+    if (lists.supported_clocks != sound_lists.supported_clocks) keys.insert("supported_clocks");
+    if (processes_of(got, 0) != processes_of(sound, 0)) keys.insert("processes");
+    return keys;
+  }
+  static std::vector<GpuProcess> processes_of(const Snapshot& snapshot, std::size_t index) {
+    std::vector<GpuProcess> processes;
+    for (const GpuProcess& process : snapshot.gpu_processes) {
+      if (process.device == snapshot.devices.at(index).id) processes.push_back(process);
+    }
+    return processes;
+  }
+  void expect_next_device_sound(const Snapshot& got, const std::string& fault) {
+    ASSERT_EQ(got.devices.size(), 2U) << fault;
+    EXPECT_EQ(got.devices[1], sound.devices[1]) << fault;
+    EXPECT_EQ(processes_of(got, 1), processes_of(sound, 1)) << fault;
+  }
+
+  void* loaded = nullptr;
+  std::expected<Library, LoadFailure> opened = std::unexpected(LoadFailure{});
+  Snapshot sound;
+};
+
+bool is_of_a_device(std::string_view function) {
+  return function.starts_with("nvmlDevice") || function == "nvmlGpmSampleGet" ||
+         function == "nvmlGpmQueryDeviceSupport";
+}
+
+// Readings that may hold another value, not none: an older function answers instead and counts
+// differently, or they are made of others.
+bool may_hold_another(std::string_view key) {
+  static const Keys keys = {"memory_used_bytes",        "id",           "users", "state",
+                            "memory_unexplained_bytes", "process_count"};
+  return keys.contains(key);
+}
+
+TEST_F(NvmlFaults, EachFunctionFailingInEachWayCostsWhatItFeedsAndNothingElse) {
+  std::map<std::string, Keys> feeds;
+  for (const std::string_view function : symbols()) {
+    if (!is_of_a_device(function)) continue;
+    Keys& fed = feeds[std::string(function)];
+    for (const int code : all_codes()) {
+      const std::string fault = fmt::format("{}@0={}", function, code);
+      faults(fault);
+      const Snapshot got = look_in_process();
+      expect_next_device_sound(got, fault);
+      const Keys changed = changed_in(got);
+      const auto readings = readings_of(got, 0);
+      for (const std::string& key : changed) {
+        if (!readings.contains(key) || may_hold_another(key)) continue;
+        EXPECT_TRUE(is_absent(readings.at(key)))
+            << fault << ": " << key << " became " << readings.at(key);
+      }
+      // These speak of the whole device, or of the whole library.
+      const bool of_the_whole = code == gpu_is_lost || got.devices[0].lost;
+      if (!of_the_whole) fed.insert(changed.begin(), changed.end());
+      EXPECT_TRUE(!of_the_whole || changed.empty() || got.devices[0].lost) << fault;
+      if (::testing::Test::HasFailure()) return;  // the first is enough
+    }
+  }
+  std::string table;
+  for (const auto& [function, keys] : feeds) {
+    table += function + ":";
+    for (const std::string& key : keys) table += " " + key;
+    table += '\n';
+  }
+  const std::string path = BERTH_NVML_SYMBOL_LISTS "/../nvml-feeds.txt";
+  const auto known = read_file(path);
+  if (known && *known == table) return;
+  const std::string other = ::testing::TempDir() + "nvml-feeds.txt";
+  ASSERT_TRUE(write_file_atomically(other, table));
+  ADD_FAILURE() << "functions feed other readings now; if that is right: cp " << other << " "
+                << path;
+}
+
+TEST_F(NvmlFaults, WhatIsOutOfRangeIsAbsentAndChangesNoOtherDevice) {
+  for (const std::string_view function : symbols()) {
+    if (!is_of_a_device(function) || function.starts_with("nvmlDeviceGetHandle")) continue;
+    for (const char* lie : {"4294967295", "101", "3000000000"}) {
+      const std::string fault = fmt::format("{}@0=lie:{}", function, lie);
+      faults(fault);
+      const Snapshot got = look_in_process();
+      expect_next_device_sound(got, fault);
+      for (const Field& field : fields()) {
+        const Cell cell = field.read(got.devices[0], got);
+        if (!cell.get()) continue;
+        const auto* share = std::get_if<double>(&*cell.get());
+        const bool may_exceed =
+            field.detail == Detail::edpp_multiplier || field.key == "fan_speed_percent";
+        if (field.unit == Unit::percent && share != nullptr && !may_exceed) {
+          EXPECT_LE(*share, 100) << fault << " " << field.key;
+        }
+        const auto* degrees = std::get_if<std::int64_t>(&*cell.get());
+        if (field.unit == Unit::celsius && degrees != nullptr) {
+          EXPECT_LE(*degrees, 1000) << fault << " " << field.key;
+        }
+      }
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+TEST_F(NvmlFaults, EachFunctionOfTheLibraryFailingLeavesTheDevicesOrSaysWhyThereAreNone) {
+  for (const std::string_view function : symbols()) {
+    if (is_of_a_device(function)) continue;
+    for (const int code : all_codes()) {
+      const std::string fault = fmt::format("{}={}", function, code);
+      faults(fault);
+      const Snapshot got = look_in_process();
+      if (got.devices.empty()) {
+        ASSERT_EQ(got.problems.size(), 1U) << fault;
+        EXPECT_FALSE(got.problems[0].remedy.empty()) << fault;
+        EXPECT_EQ(got.host.driver_version, Reading<std::string>(Absent::failed)) << fault;
+        continue;
+      }
+      ASSERT_EQ(got.devices.size(), 2U) << fault;
+      EXPECT_EQ(got.devices[0].memory_free, sound.devices[0].memory_free) << fault;
+      EXPECT_EQ(got.gpu_processes, sound.gpu_processes) << fault;
+    }
+  }
+}
+
+// Through the probe process, which is what gives up: real time passes, little of it.
+TEST_F(NvmlFaults, AFunctionThatHangsCostsItsDeviceAndEndsWithinTheBound) {
+  SystemClock clock;
+  const ObserveOptions options{.depth = Depth::lists,
+                               .patience = std::chrono::milliseconds(1000),
+                               .stall = std::chrono::milliseconds(100)};
+  const Sources sources{
+      .nvml_library = library("all"), .proc = "/nowhere", .sys = "/nowhere", .passwd = "/nowhere"};
+  for (const char* function :
+       {"nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetUUID", "nvmlDeviceGetMemoryInfo_v2",
+        "nvmlDeviceGetSamples", "nvmlDeviceGetComputeRunningProcesses_v3",
+        "nvmlDeviceGetFieldValues", "nvmlDeviceGetMemoryErrorCounter",
+        "nvmlDeviceGetRetiredPages_v2", "nvmlDeviceGetProcessesUtilizationInfo",
+        "nvmlGpmSampleGet"}) {
+    faults(fmt::format("{}@0=hang", function));
+    const Instant before = clock.now();
+    const auto got = observe(sources, options, clock);
+    EXPECT_LT(clock.now() - before, std::chrono::milliseconds(1500)) << function;
+    ASSERT_TRUE(got) << function;
+    ASSERT_EQ(got->devices.size(), 2U) << function;
+    EXPECT_EQ(got->devices[1], sound.devices[1]) << function;
+    EXPECT_EQ(processes_of(*got, 1), processes_of(sound, 1)) << function;
+    EXPECT_FALSE(got->devices[0].unusable_because.empty()) << function;
+    EXPECT_EQ(got->devices[0].memory_free, Reading<Bytes>(Absent::failed)) << function;
+  }
+}
+
+}  // namespace
+}  // namespace berth::nvml

@@ -1,0 +1,92 @@
+#pragma once
+// Rows of the field table: NVLink, and what happened between two looks. Internal to fields.cc.
+
+#include <array>
+
+#include "snapshot/detail_row.h"
+
+namespace berth::field_rows {
+
+using enum Unit;
+
+constexpr auto window_details = std::to_array<Field>({
+    detail<Detail::nvlink_count, std::uint64_t>("nvlink_count", "", count,
+                                                "NVLinks of the device."),
+    detail<Detail::nvlink_flit_errors, std::uint64_t>(
+        "nvlink_flit_errors", "", count, "Checksum errors of flow control on all NVLinks."),
+    detail<Detail::nvlink_data_errors, std::uint64_t>("nvlink_data_errors", "", count,
+                                                      "Checksum errors of data on all NVLinks."),
+    detail<Detail::nvlink_replays, std::uint64_t>("nvlink_replays", "", count,
+                                                  "NVLink packets that had to be sent again."),
+    detail<Detail::nvlink_recoveries, std::uint64_t>("nvlink_recoveries", "", count,
+                                                     "Times an NVLink had to be set up again."),
+    detail<Detail::nvlink_ecc_errors, std::uint64_t>(
+        "nvlink_ecc_errors", "", count, "Memory errors in the data path of all NVLinks."),
+    detail<Detail::nvlink_sent_rate, BytesPerSecond>(
+        "nvlink_sent_rate_bytes_per_second", "", bytes_per_second,
+        "Payload sent over all NVLinks since the look before."),
+    detail<Detail::nvlink_received_rate, BytesPerSecond>(
+        "nvlink_received_rate_bytes_per_second", "", bytes_per_second,
+        "Payload received over all NVLinks since the look before."),
+    detail<Detail::activity_graphics, Percent>(
+        "activity_graphics_percent", "", percent,
+        "Share of time in which any graphics or compute ran."),
+    detail<Detail::activity_sm, Percent>("activity_sm_percent", "", percent,
+                                         "Share of SMs that were busy."),
+    detail<Detail::activity_occupancy, Percent>(
+        "activity_occupancy_percent", "", percent,
+        "Share of the warps that could be active that were."),
+    detail<Detail::activity_integer, Percent>("activity_integer_percent", "", percent,
+                                              "Share of time in which SMs did integer work."),
+    detail<Detail::activity_tensor, Percent>("activity_tensor_percent", "", percent,
+                                             "Share of time in which tensor cores worked."),
+    detail<Detail::activity_dram, Percent>("activity_dram_percent", "", percent,
+                                           "Share of the memory bandwidth used."),
+    detail<Detail::activity_fp64, Percent>("activity_fp64_percent", "", percent,
+                                           "Share of time in which SMs did 64-bit floating point."),
+    detail<Detail::activity_fp32, Percent>("activity_fp32_percent", "", percent,
+                                           "Share of time in which SMs did 32-bit floating point."),
+    detail<Detail::activity_fp16, Percent>("activity_fp16_percent", "", percent,
+                                           "Share of time in which SMs did 16-bit floating point."),
+    detail<Detail::window_power_count, std::uint64_t>("window_power_count", "", count,
+                                                      "Samples of power since the look before."),
+    detail<Detail::window_power_min, Milliwatts>("window_power_min_milliwatts", "", milliwatts,
+                                                 "Lowest power since the look before."),
+    detail<Detail::window_power_mean, Milliwatts>("window_power_mean_milliwatts", "", milliwatts,
+                                                  "Mean power since the look before."),
+    detail<Detail::window_power_p95, Milliwatts>("window_power_p95_milliwatts", "", milliwatts,
+                                                 "95th percentile power since the look before."),
+    detail<Detail::window_power_max, Milliwatts>("window_power_max_milliwatts", "", milliwatts,
+                                                 "Highest power since the look before."),
+    detail<Detail::window_utilization_gpu_count, std::uint64_t>(
+        "window_utilization_gpu_count", "", count, "Samples of utilisation since the look before."),
+    detail<Detail::window_utilization_gpu_min, Percent>(
+        "window_utilization_gpu_min_percent", "", percent,
+        "Lowest utilisation since the look before."),
+    detail<Detail::window_utilization_gpu_mean, Percent>("window_utilization_gpu_mean_percent", "",
+                                                         percent,
+                                                         "Mean utilisation since the look before."),
+    detail<Detail::window_utilization_gpu_p95, Percent>(
+        "window_utilization_gpu_p95_percent", "", percent,
+        "95th percentile utilisation since the look before."),
+    detail<Detail::window_utilization_gpu_max, Percent>(
+        "window_utilization_gpu_max_percent", "", percent,
+        "Highest utilisation since the look before."),
+    detail<Detail::window_utilization_memory_count, std::uint64_t>(
+        "window_utilization_memory_count", "", count,
+        "Samples of memory utilisation since the look before."),
+    detail<Detail::window_utilization_memory_min, Percent>(
+        "window_utilization_memory_min_percent", "", percent,
+        "Lowest memory utilisation since the look before."),
+    detail<Detail::window_utilization_memory_mean, Percent>(
+        "window_utilization_memory_mean_percent", "", percent,
+        "Mean memory utilisation since the look before."),
+    detail<Detail::window_utilization_memory_p95, Percent>(
+        "window_utilization_memory_p95_percent", "", percent,
+        "95th percentile memory utilisation since the look before."),
+    detail<Detail::window_utilization_memory_max, Percent>(
+        "window_utilization_memory_max_percent", "", percent,
+        "Highest memory utilisation since the look before."),
+});
+
+}  // namespace berth::field_rows

@@ -1,0 +1,57 @@
+"""What --help looks like, and that nothing is cut where nobody asked for a width."""
+
+import re
+import unicodedata
+
+import pytest
+
+from conftest import without_escapes
+
+
+def columns(line):
+    return sum(2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in line)
+
+
+def verbs(machine):
+    listed = machine.run("--help").stdout
+    found = re.findall(r"^  ([a-z]+)  ", listed, re.MULTILINE)
+    assert len(found) >= 13, listed
+    return found
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+def test_help_is_80_columns_wide_and_names_what_each_option_takes(machine, language):
+    for verb in [None, *verbs(machine)]:
+        words = ["--help"] if verb is None else [verb, "--help"]
+        done = machine.run(*words, env={"BERTH_LANG": language})
+        assert done.returncode == 0, done.stderr
+        wide = [line for line in done.stdout.splitlines() if columns(line) > 80]
+        assert not wide, f"{verb}: {wide}"
+        assert not re.search(r"--\S+ (TEXT|INT|UINT|FLOAT)\b", done.stdout), f"{verb}: {done.stdout}"
+
+
+def test_help_says_what_an_option_takes(machine):
+    shown = machine.run("run", "--help").stdout
+    for option in ("-n,--devices N ", "--memory SIZE ", "--only LIST ", "--wait [TIME] ", "--log FILE "):
+        assert option in shown, shown
+    assert "berth run [OPTIONS] -- COMMAND" in shown
+
+
+def test_fields_are_whole_in_a_pipe_and_cut_only_on_a_terminal(machine):
+    piped = machine.run("--fields").stdout.splitlines()
+    assert not [line for line in piped if line.endswith("…")]
+    assert max(columns(line) for line in piped) > 100
+    _, shown = machine.on_terminal(80, "--fields")
+    assert all(columns(line) <= 80 for line in without_escapes(shown).splitlines())
+    asked = machine.run("--fields", env={"COLUMNS": "60"}).stdout.splitlines()
+    assert all(columns(line) <= 60 for line in asked)
+
+
+def test_records_are_whole_in_a_pipe_and_the_end_is_whole_everywhere(machine):
+    command = ["sh", "-c", "exit 3", *(f"a-word-number-{n}" for n in range(30))]
+    assert machine.run("run", "-q", "--time", "1h", "--", *command).returncode == 3
+    assert "a-word-number-29" in machine.run("runs").stdout
+    machine.run("run", "-q", "--time", "500ms", "--warn-signal", "USR1", "--", "sleep", "9")
+    _, shown = machine.on_terminal(80, "show")
+    told = " ".join(without_escapes(shown).split())
+    assert "killed by SIGUSR1 (10) by berth: time limit after" in told, shown

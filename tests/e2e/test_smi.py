@@ -1,0 +1,177 @@
+"""berth as nvidia-smi and as gpustat: its links, files, loops and exit codes."""
+
+import json
+import pathlib
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+from conftest import BERTH, Terminal, end, many_devices, scenario, wait_until
+
+SURFACES = [
+    ["smi"],
+    ["smi", "-L"],
+    ["smi", "-q"],
+    ["smi", "-q", "-x"],
+    ["smi", "--query-gpu=name", "--format=csv"],
+    ["smi", "--version"],
+    ["smi", "topo", "-m"],
+    ["smi", "dmon", "-c", "1"],
+    ["smi", "pmon", "-c", "1"],
+    ["gpustat"],
+    ["gpustat", "--json"],
+]
+
+
+def linked(machine, name):
+    link = machine.directory / name
+    link.symlink_to(pathlib.Path(BERTH).resolve())
+    return link
+
+
+def called(machine, name, *words, **kwargs):
+    return subprocess.run(
+        [linked(machine, name), *words], env=machine.env, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=30, check=False, **kwargs,
+    )
+
+
+@pytest.mark.parametrize("words", SURFACES, ids=" ".join)
+def test_what_is_simulated_says_so_on_stderr_alone(machine, words):
+    done = machine.run(*words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == "berth: SIMULATED: server-8xh100\n"
+    assert done.stdout and "SIMULATED" not in done.stdout
+
+
+def test_a_link_named_nvidia_smi_is_nvidia_smi(machine):
+    assert called(machine, "nvidia-smi", "-L").stdout == machine.run("smi", "-L").stdout
+
+
+def test_a_link_named_gpustat_is_gpustat(machine):
+    lines = called(machine, "gpustat", "--no-header").stdout.splitlines()
+    assert len(lines) == 8 and lines[0].startswith("[0] NVIDIA H100 80GB HBM3 | ")
+
+
+def test_berths_own_options_stand_before_the_words(machine_of):
+    done = machine_of(None).run("smi", "--sim", "desktop", "-L")
+    assert done.stdout.startswith("GPU 0: NVIDIA GeForce RTX 3070")
+    assert machine_of(None).run("--sim", "desktop", "smi", "-L").stdout == done.stdout
+
+
+def test_a_saved_machine_answers_too(machine, tmp_path):
+    saved = tmp_path / "machine.json"
+    saved.write_text(machine.run("--json").stdout, encoding="utf-8")
+    done = machine.run("smi", "--replay", saved, "--query-gpu=count", "--format=csv,noheader")
+    assert done.stdout == "8\n" * 8
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["-Q"], 2, "Invalid combination of input arguments"),
+        (["--query-gpu=colour", "--format=csv"], 2, "colour"),
+        (["-i", "99"], 6, "No devices were found"),
+        (["-pm", "1"], 4, "sudo /usr/bin/nvidia-smi -pm 1"),
+        (["mig", "-lgi"], 4, "/usr/bin/nvidia-smi mig -lgi"),
+        (["c2c", "-s"], 3, "/usr/bin/nvidia-smi c2c -s"),
+    ],
+    ids=str,
+)
+def test_mistakes_are_said_on_stdout_with_the_vendors_code(machine, words, code, said):
+    done = machine.run("smi", *words)
+    assert done.returncode == code
+    assert said in done.stdout
+
+
+def test_without_the_library_it_fails_as_the_vendors_tool_does(machine_of):
+    machine = machine_of(None)
+    machine.env["BERTH_NVML"] = "/nonexistent/libnvidia-ml.so.1"
+    done = machine.run("smi")
+    assert done.returncode == 12
+    assert done.stdout.startswith("NVIDIA-SMI couldn't find libnvidia-ml.so library")
+    done = machine.run("gpustat")
+    assert done.returncode == 1 and done.stderr.startswith("Error on querying NVIDIA devices.")
+
+
+def test_a_driver_that_is_not_loaded_is_code_nine(driver_of):
+    done = driver_of(many_devices(1), faults="nvmlInit_v2@*=9;nvmlInit@*=9").run("smi", "-L")
+    assert done.returncode == 9, done.stdout
+    assert "couldn't communicate with the NVIDIA driver" in done.stdout
+
+
+def test_a_lost_card_is_told_and_the_others_are_shown(driver_of):
+    driver = driver_of(many_devices(3), faults="*@1=15")
+    done = driver.run("smi")
+    assert done.returncode == 15, done.stdout
+    assert done.stdout.count("NVIDIA H100 80GB HBM3") >= 2
+    assert "ERR!" in done.stdout
+    assert driver.run("smi", "-i", "2").returncode == 0
+    line = driver.run("gpustat", "--no-header").stdout.splitlines()[1]
+    assert line.startswith("[1] ((GPU is lost))"), line
+
+
+def test_the_layout_is_that_of_the_loaded_driver(driver_of):
+    snapshot = many_devices(1)
+    for version, mark in (("535.104.05", 89), ("595.71.05", 91)):
+        snapshot["host"]["driver_version"] = version
+        driver = driver_of(snapshot)
+        assert len(driver.run("smi").stdout.splitlines()[1]) == mark
+        (driver.directory / "played.json").unlink()
+
+
+def test_answers_go_into_a_file(machine, tmp_path):
+    log = tmp_path / "gpu.txt"
+    done = machine.run("smi", "-L", "-f", log)
+    assert done.returncode == 0 and done.stdout == ""
+    assert log.read_text(encoding="utf-8").count("GPU ") == 8
+    done = machine.run("smi", "-L", "-f", tmp_path / "no" / "folder")
+    assert done.returncode == 2 and "Failed to open file" in done.stdout
+
+
+def test_a_loop_prints_its_header_once_and_ends_with_ctrl_c(machine):
+    process = machine.start(
+        "smi", "--query-gpu=index,temperature.gpu", "--format=csv", "-i", "0", "-lms", "50"
+    )
+    try:
+        lines = [process.stdout.readline() for _ in range(4)]
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=10) == 130
+    finally:
+        end(process)
+    assert lines[0] == "index, temperature.gpu\n"
+    assert all(re.fullmatch(r"0, \d+\n", line) for line in lines[1:])
+
+
+def test_dmon_ends_after_the_count_asked_for(machine):
+    began = time.monotonic()
+    done = machine.run("smi", "dmon", "-c", "2", "-i", "0,1", "-s", "pc")
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) == 2 + 4
+    assert time.monotonic() - began < 20
+
+
+def test_gpustat_refreshes_in_place_on_a_terminal(machine):
+    terminal = Terminal(120)
+    process = machine.start_on(terminal, "gpustat", "-i", "0.1")
+    try:
+        wait_until(lambda: terminal.read().count(b"[7]") >= 2, "two pictures")
+        terminal.type(b"\x03")
+        wait_until(lambda: (terminal.read(), process.poll() is not None)[1], "it has ended")
+        assert process.returncode == 0
+    finally:
+        end(process)
+        terminal.close()
+
+
+def test_instances_stand_between_cards_and_processes(driver_of):
+    text = driver_of(scenario("h100-mig")).run("smi").stdout
+    assert text.index("| GPU  Name") < text.index("| MIG devices:") < text.index("| Processes:")
+
+
+def test_gpustats_json_is_json(machine):
+    answer = json.loads(machine.run("gpustat", "--json").stdout)
+    assert len(answer["gpus"]) == 8
+    assert answer["gpus"][0]["memory.total"] == 81559
