@@ -37,7 +37,7 @@ namespace {
 
 Result<std::string> read_bounded(int fd, std::size_t limit, const std::string& what) {
   std::string bytes;
-  std::array<char, 16384> block;
+  std::array<char, 16384> block{};
   while (true) {
     const ssize_t got = ::read(fd, block.data(), block.size());
     if (got < 0 && errno == EINTR) continue;
@@ -133,7 +133,7 @@ Result<std::vector<std::string>> list_directory(const std::string& path) {
 }
 
 Result<std::string> read_link(const std::string& path) {
-  std::array<char, PATH_MAX> target;
+  std::array<char, PATH_MAX> target{};
   const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
   if (length < 0) return fail_system("read link " + path, errno);
   return std::string(target.data(), static_cast<std::size_t>(length));

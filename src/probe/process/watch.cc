@@ -151,7 +151,7 @@ class Watcher {
 
   Heard listen(const Child& child) {
     wire::Unpacker unpacker;
-    std::array<char, 65536> block;
+    std::array<char, 65536> block{};
     while (true) {
       heard_last_ = clock_.now();
       if (!wait_for_news(child.pipe.get(), heard_last_, limit())) return Heard::silence;
