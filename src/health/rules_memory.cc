@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "health/rules.h"
 #include "snapshot/questions.h"
 
@@ -108,8 +109,8 @@ Findings ghost_memory(const Device& device, const Snapshot& snapshot) {
   const Reading<Bytes> unexplained = unexplained_memory(device, snapshot);
   if (!unexplained.has_value() || *unexplained.get() < worth_saying) return {};
   return {{HealthState::notice, "memory_of_nobody",
-           fmt::format("{} MiB are held by no process in the driver's list",
-                       unexplained.get()->count() >> 20),
+           fmt::format("{} are held by no process in the driver's list",
+                       short_size(*unexplained.get())),
            "berth ps says who has the device open"}};
 }
 
