@@ -252,7 +252,7 @@ void walk(Stream& stream, NvLink& link) {
 
 /// What holds of every device that a probe makes, and without which a snapshot cannot be replayed.
 bool can_be(const Device& device) {
-  constexpr std::int64_t oldest_ms = 1'000'000'000'000;
+  static constexpr std::int64_t oldest_ms = 1'000'000'000'000;
   const auto& history = device.utilization_history.get();
   return !device.id.text().empty() && device.index.value_or(0) >= 0 &&
          (!history || std::all_of(history->begin(), history->end(), [](const auto& sample) {

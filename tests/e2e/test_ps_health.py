@@ -1,0 +1,134 @@
+"""Who is on the devices, and how well they are: `berth ps` and `berth health`."""
+
+import json
+import os
+import subprocess
+
+import pytest
+from conftest import scenario, wait_until
+
+
+def with_processes(pids, memory=20 << 30, used=None):
+    """A snapshot for the fake driver: the first card of the 8-GPU server with these processes."""
+    snapshot = scenario("server-8xh100")
+    card = snapshot["devices"][0]
+    snapshot["devices"] = [card]
+    snapshot["gpu_processes"] = [
+        {"device": card["id"], "pid": pid, "type": "C", "memory_used_bytes": memory} for pid in pids
+    ]
+    card["memory_used_bytes"] = len(pids) * memory if used is None else used
+    card["memory_free_bytes"] = card["memory_total_bytes"] - card["memory_used_bytes"]
+    card["process_count"] = len(pids)
+    for list_of_others in ("processes", "leases", "queue", "moves", "problems"):
+        snapshot.pop(list_of_others, None)
+    return snapshot
+
+
+@pytest.fixture
+def sleeper():
+    made = subprocess.Popen(["sh", "-c", "sleep 300; true # train.py --token=hunter2"])
+    yield made
+    made.kill()
+    made.wait()
+
+
+def test_ps_says_whose_process_it_is_and_masks_its_secrets(driver_of, sleeper):
+    machine = driver_of(with_processes([sleeper.pid]))
+    done = machine.run("ps", env={"COLUMNS": "200"})
+    assert done.returncode == 0, done.stderr
+    [line] = [line for line in done.stdout.splitlines() if str(sleeper.pid) in line]
+    assert "sleep 300" in line and "20.0G" in line
+    assert "hunter2" not in done.stdout
+    [row] = json.loads(machine.run("ps", "--json").stdout)["processes"]
+    assert row["presence"] == "alive"
+    assert row["process"]["uid"] == os.getuid()
+    assert row["process"]["cpu_time_ms"] >= 0
+    assert row["memory_used_bytes"] == 20 << 30
+
+
+def test_ps_tree_stands_under_the_parents(driver_of, sleeper):
+    def child():
+        kids = open(f"/proc/{sleeper.pid}/task/{sleeper.pid}/children", encoding="ascii").read()
+        return int(kids.split()[0]) if kids.split() else 0
+
+    wait_until(child, "the shell has started its sleep")
+    machine = driver_of(with_processes([child()]))
+    lines = machine.run("ps", "-t", env={"COLUMNS": "200", "LC_ALL": "C.UTF-8"}).stdout.splitlines()
+    parent = next(i for i, line in enumerate(lines) if f" {sleeper.pid} " in line)
+    own = next(i for i, line in enumerate(lines) if f" {child()} " in line)
+    assert own > parent
+    assert "└─ sleep 300" in lines[own]
+
+
+def test_a_process_that_has_ended_and_is_still_listed_is_called_gone(driver_of, sleeper):
+    machine = driver_of(with_processes([sleeper.pid]))
+    sleeper.kill()
+    sleeper.wait()
+    done = machine.run("ps", env={"COLUMNS": "120"})
+    assert "gone" in done.stdout
+    assert "have ended and still hold memory" in done.stdout
+    [row] = json.loads(machine.run("ps", "--json").stdout)["processes"]
+    assert row["presence"] == "gone"
+    assert row["process"]["command"] is None
+
+
+def test_memory_of_nobody_is_said_with_who_could_hold_it(driver_of):
+    done = driver_of(with_processes([], used=30 << 30)).run("ps", env={"COLUMNS": "120"})
+    assert "GPU 0: 30.0 GiB held by no process" in done.stdout
+    assert "nobody has it open" in done.stdout or "could not be looked into" in done.stdout
+
+
+def test_ps_of_one_user_and_of_nobody(driver_of, sleeper):
+    machine = driver_of(with_processes([sleeper.pid]))
+    assert str(sleeper.pid) in machine.run("ps", "-u", str(os.getuid())).stdout
+    assert "has no process on any device" in machine.run("ps", "-u", "no-such-user").stdout
+    assert machine.run("ps", "now").returncode == 2
+
+
+@pytest.mark.parametrize("verb", ["ps", "health"])
+def test_simulated_is_marked_in_words_and_in_json(machine_of, verb):
+    machine = machine_of("faults")
+    assert "SIMULATED" in machine.run(verb).stdout
+    assert json.loads(machine.run(verb, "--json").stdout)["simulated"]
+
+
+def test_health_of_a_well_server_is_0_and_finds_nothing(driver_of):
+    machine = driver_of(with_processes([]))
+    done = machine.run("health", "--json")
+    [card] = json.loads(done.stdout)["devices"]
+    findings = [one for one in card["findings"] if not one["code"].startswith("xid_")]
+    assert findings == []
+    assert done.returncode == 0
+
+
+def test_health_of_faults_names_them_and_exits_as_a_monitoring_plugin(machine_of):
+    machine = machine_of("faults")
+    done = machine.run("health", "--json")
+    answer = json.loads(done.stdout)
+    assert done.returncode == 2
+    assert answer["state"] == "failed"
+    codes = {one["code"] for card in answer["devices"] for one in card["findings"]}
+    assert {"lost", "ecc_uncorrected", "memory_of_nobody"} <= codes, codes
+    assert any("thermal" in code for code in codes), codes
+    chinese = machine.run("health", "--lang", "zh_CN", env={"LC_ALL": "C.UTF-8"}).stdout
+    assert "已从总线脱落" in chinese
+
+
+def test_health_through_the_driver_reads_what_the_card_did_about_its_errors(driver_of):
+    snapshot = with_processes([])
+    card = snapshot["devices"][0]
+    card["remapped_rows_failed"] = True
+    card["remapped_rows_pending"] = False
+    card["remapped_rows_correctable"] = 0
+    card["remapped_rows_uncorrectable"] = 3
+    done = driver_of(snapshot).run("health", "--json")
+    [seen] = json.loads(done.stdout)["devices"]
+    assert done.returncode == 2
+    assert "row_remap_failed" in {one["code"] for one in seen["findings"]}
+
+
+def test_health_of_no_device_and_of_wrong_words_is_unknown(driver_of):
+    nothing = scenario("server-8xh100")
+    nothing["devices"] = nothing["gpu_processes"] = []
+    assert driver_of(nothing).run("health").returncode == 3
+    assert driver_of(with_processes([])).run("health", "--wrong").returncode == 3
