@@ -40,6 +40,8 @@ Snapshot ContextSource::look(smi::Need need) {
     complain(trf("SIMULATED: {}", printable(*snapshot->simulated)));
     said_simulated_ = true;
   }
+  if (before_) smi::add_rates(*snapshot, *before_);
+  before_ = *snapshot;
   return *std::move(snapshot);
 }
 

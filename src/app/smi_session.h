@@ -2,6 +2,7 @@
 // What `berth smi` and `berth gpustat` share: where looks come from, and going on until Ctrl-C.
 
 #include <functional>
+#include <optional>
 
 #include "app/context.h"
 #include "smi/smi.h"
@@ -16,6 +17,7 @@ class ContextSource final : public smi::Source {
 
  private:
   Context& context_;
+  std::optional<Snapshot> before_;
   bool said_simulated_ = false;
 };
 

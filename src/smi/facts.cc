@@ -69,6 +69,27 @@ int generation_of(const Snapshot& snapshot) {
   return major && *major < 100'000 ? static_cast<int>(*major) : newest;
 }
 
+void add_rates(Snapshot& now, const Snapshot& before) {
+  const std::int64_t elapsed_ms = now.taken.unix_ms - before.taken.unix_ms;
+  const auto add = [&](Device& device, Detail rate, const Reading<Bytes>& to,
+                       const Reading<Bytes>& from) {
+    if (device.details.get<BytesPerSecond>(rate).get() || !to.get() || !from.get()) return;
+    const auto moved = minus(*to.get(), *from.get());
+    if (!moved || elapsed_ms <= 0) return;  // it has wrapped, or the clock was set
+    constexpr double thousand = 1000;
+    const double seconds = static_cast<double>(elapsed_ms) / thousand;
+    device.details.set(rate, Reading<BytesPerSecond>(BytesPerSecond{static_cast<std::uint64_t>(
+                                 static_cast<double>(moved->count()) / seconds)}));
+  };
+  for (Device& device : now.devices) {
+    for (const Device& earlier : before.devices) {
+      if (earlier.id != device.id) continue;
+      add(device, Detail::pcie_sent_rate, device.pcie_sent, earlier.pcie_sent);
+      add(device, Detail::pcie_received_rate, device.pcie_received, earlier.pcie_received);
+    }
+  }
+}
+
 std::vector<const Device*> instances_of(const Device& gpu, const Snapshot& snapshot) {
   std::vector<const Device*> instances;
   for (const Device& device : snapshot.devices) {

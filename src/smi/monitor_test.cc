@@ -65,6 +65,19 @@ TEST(SmiDmon, HasItsHeadingOnce) {
   EXPECT_THAT(dmon(example::workstation(), {"dmon"}, 1), StartsWith("    0     37"));
 }
 
+TEST(SmiDmon, TrafficIsWhatTheCountersGainedBetweenTwoLooks) {
+  Snapshot before = example::workstation();
+  before.devices[0].pcie_sent = Bytes{1'000'000'000};
+  before.devices[0].pcie_received = Bytes{5'000'000'000};
+  Snapshot now = before;
+  now.taken.unix_ms += 2000;
+  now.devices[0].pcie_sent = Bytes{1'090'000'000};
+  now.devices[0].pcie_received = Bytes{4'000'000'000};  // it has wrapped
+  add_rates(now, before);
+  EXPECT_EQ(dmon(before, {"dmon", "-s", "t"}, 1), "    0      -      - \n");
+  EXPECT_EQ(dmon(now, {"dmon", "-s", "t"}, 1), "    0      -     45 \n");
+}
+
 TEST(SmiDmon, ADividedCardHasNoUtilisation) {
   EXPECT_THAT(dmon(example::divided_card(), {"dmon", "-s", "u"}),
               HasSubstr("\n    0      -      -      -      -      -      - \n"));

@@ -93,6 +93,9 @@ struct Clockface {
 [[nodiscard]] Output run(const std::vector<std::string>& argv, Source& source,
                          Clockface clockface = {});
 
+/// Rates of the PCIe counters since the look before, where a look by itself could not tell them.
+void add_rates(Snapshot& now, const Snapshot& before);
+
 /// 535, 580, 610: the major version of the driver; the layout is chosen by it. 610 where the host
 /// does not say.
 [[nodiscard]] int generation_of(const Snapshot& snapshot);
