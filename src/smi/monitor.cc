@@ -100,11 +100,12 @@ struct ProcessColumn {
 
 constexpr auto process_columns = std::to_array<ProcessColumn>({
     {'u', "sm", "%", false, [](const GpuProcess& p) { return percent(p.utilization_sm); }},
-    {'u', "mem", "%", false, [](const GpuProcess&) { return dash(); }},
-    {'u', "enc", "%", false, [](const GpuProcess&) { return dash(); }},
-    {'u', "dec", "%", false, [](const GpuProcess&) { return dash(); }},
-    {'u', "jpg", "%", true, [](const GpuProcess&) { return dash(); }},
-    {'u', "ofa", "%", true, [](const GpuProcess&) { return dash(); }},
+    {'u', "mem", "%", false, [](const GpuProcess& p) { return percent(p.utilization_memory); }},
+    {'u', "enc", "%", false, [](const GpuProcess& p) { return percent(p.utilization_encoder); }},
+    {'u', "dec", "%", false, [](const GpuProcess& p) { return percent(p.utilization_decoder); }},
+    {'u', "jpg", "%", true, [](const GpuProcess& p) { return percent(p.utilization_jpeg); }},
+    {'u', "ofa", "%", true,
+     [](const GpuProcess& p) { return percent(p.utilization_optical_flow); }},
     {'m', "fb", "MB", false, [](const GpuProcess& p) { return megabytes(p.memory); }},
     {'m', "ccpm", "MB", true, [](const GpuProcess&) { return dash(); }},
 });

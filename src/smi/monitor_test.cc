@@ -86,13 +86,15 @@ TEST(SmiDmon, ADividedCardHasNoUtilisation) {
 TEST(SmiPmon, DrawsEachProcessAsDriver595Does) {
   Snapshot host = example::workstation();
   host.gpu_processes[2].utilization_sm = Percent{7};
+  host.gpu_processes[2].utilization_memory = Percent{3};
+  host.gpu_processes[2].utilization_encoder = Percent{99};
   EXPECT_EQ(
       pmon(host),
       "# gpu         pid   type     sm    mem    enc    dec    jpg    ofa    command \n"
       "# Idx           #    C/G      %      %      %      %      %      %    name \n"
       "    0       1696     G      -      -      -      -      -      -    gnome-shell    \n"
       "    0       4584     G      -      -      -      -      -      -    Xwayland       \n"
-      "    0     190709     C      7      -      -      -      -      -    ollama_llama_se\n");
+      "    0     190709     C      7      3     99      -      -      -    ollama_llama_se\n");
 }
 
 TEST(SmiPmon, ACardWithoutProcessesHasALineOfDashes) {
