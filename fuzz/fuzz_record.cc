@@ -106,7 +106,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     details.series.add(sample);
   }
   details.summary = run.end ? run.end->summary : summarizer.summary();
-  constexpr berth::WallTime now{1'763'690'000'000};
+  const berth::Moment now{.wall = {1'763'690'000'000}};
   check_shown(berth::render_run(run, details, now, {.width = 60}));
   check_shown(berth::render_end_line(run, {}));
   berth::RunList list;
