@@ -3,6 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <ctime>
 
@@ -149,12 +150,15 @@ Result<Ledger> Context::open_ledger() {
 }
 
 LedgerView Context::read_ledger() {
+  ledger_error_.reset();
   const auto place = ledger_place();
   // Looking must not leave a directory behind: without one there are no leases.
-  if (place && ::access(place->directory.c_str(), F_OK) != 0) return {};
+  const bool absent = place && ::access(place->directory.c_str(), F_OK) != 0 && errno == ENOENT;
+  if (absent) return {};
   auto ledger = open_ledger();
   auto view = ledger ? ledger->read() : Result<LedgerView>(std::unexpected(ledger.error()));
   if (view) return std::move(*view);
+  ledger_error_ = view.error();
   LedgerView empty;
   empty.problems.push_back({.source = "ledger",
                             .device = std::nullopt,

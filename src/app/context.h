@@ -64,6 +64,9 @@ class Context {
   [[nodiscard]] Result<Ledger> open_ledger();
   /// What the ledger says; an absent one says nothing. Problems go into the view.
   [[nodiscard]] LedgerView read_ledger();
+  /// Why the last look knows of no lease although there may be some. Who decides by leases must not
+  /// go on; who only shows them has it among the problems.
+  [[nodiscard]] const std::optional<Error>& ledger_error() const { return ledger_error_; }
 
   /// One look at the machine without the ledger (run/acquire adds it under the lock).
   [[nodiscard]] Result<Snapshot> look_without_claims(Depth depth);
@@ -72,6 +75,7 @@ class Context {
 
  private:
   SystemClock clock_;
+  std::optional<Error> ledger_error_;
   Style out_;
   Style err_;
   bool stdout_is_terminal_ = false;

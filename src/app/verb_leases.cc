@@ -21,6 +21,7 @@ class LeasesVerb final : public Verb {
     if (!place) return report(place.error());
     const auto snapshot = context.look(Depth::state);
     if (!snapshot) return report(snapshot.error());
+    if (context.ledger_error()) return report(*context.ledger_error());
     print(json_ ? leases_json(*snapshot, *place) + "\n"
                 : render_leases(*snapshot, *place, context.out_uncut()));
     return exit_code::ok;

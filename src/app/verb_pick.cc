@@ -70,9 +70,10 @@ class PickVerb final : public Verb {
     if (const auto mistake = mistake_in_patience()) return report(*mistake, exit_code::usage);
     const auto snapshot = context.look(Depth::state);
     if (!snapshot) return report(snapshot.error());
+    if (context.ledger_error()) return report(*context.ledger_error());
     auto limits = inherited_limits(context, *snapshot);
     if (!limits) return report(limits.error(), exit_code::usage);
-    limits->reserved = reserved_before(*snapshot, snapshot->waiters.size(), *limits);
+    limits->reserved = reserved_before(*snapshot, snapshot->waiters.size(), *request, *limits);
     const Placement placement = place(*snapshot, *request, *limits);
     return answer(context, placement, *request, *snapshot);
   }

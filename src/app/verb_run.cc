@@ -49,9 +49,11 @@ class RunVerb final : public Verb {
     }
     const auto snapshot = context.look(Depth::state);
     if (!snapshot) return report(snapshot.error(), usage_code());
+    if (context.ledger_error()) return report(*context.ledger_error(), usage_code());
     auto limits = inherited_limits(context, *snapshot);
     if (!limits) return report(limits.error(), usage_code());
-    limits->reserved = reserved_before(*snapshot, snapshot->waiters.size(), *limits);
+    limits->reserved =
+        reserved_before(*snapshot, snapshot->waiters.size(), options.request, *limits);
     const Placement placement = place(*snapshot, options.request, *limits);
     print(flags_.json() ? placement_json(placement, options.request, *snapshot) + "\n"
                         : render_placement(placement, options.request, *snapshot, context.out()));
@@ -121,9 +123,7 @@ class RunVerb final : public Verb {
       case RunOutcome::How::detached:
         return tell_id(outcome.id);
       case RunOutcome::How::not_started:
-        return report(*outcome.error, outcome.error->code() == ErrorCode::not_found
-                                          ? exit_code::not_found
-                                          : exit_code::cannot_execute);
+        return report(*outcome.error, exit_code_of_no_start(*outcome.error));
       case RunOutcome::How::refused:
         say_refusal(context, options, *outcome.refusal);
         return exit_code::no_device;

@@ -139,7 +139,7 @@ TEST(Health, WhatCouldNotBeReadIsSaid) {
   Snapshot host = with([](Device& d) { d.ecc_uncorrected = Absent::no_permission; });
   host.xids = Absent::no_permission;
   EXPECT_THAT(health_of(host.devices[0], host).not_examined,
-              ElementsAre("memory errors: no_permission", "kernel log: no_permission"));
+              ElementsAre("memory errors: no permission", "kernel log: no permission"));
 }
 
 TEST(Health, UnsupportedKindsAndInstancesAreLeftOut) {

@@ -145,7 +145,9 @@ Result<LedgerPlace> find_ledger(const std::optional<std::string>& named,
   if (named && !named->empty()) {
     return LedgerPlace{.directory = *named, .kind = LedgerPlace::Kind::named};
   }
-  if (is_trusted_shared_ledger(shared_root)) {
+  // One that is there and not as it should be is said when it is opened: going on with a ledger of
+  // one's own would leave everybody's leases out of sight. Only root can put something there.
+  if (is_trusted_shared_ledger(shared_root) || ::access(shared_root.c_str(), F_OK) == 0) {
     return LedgerPlace{.directory = shared_root, .kind = LedgerPlace::Kind::shared};
   }
   return LedgerPlace{.directory = own_root + "/berth-" + std::to_string(::geteuid()),

@@ -362,11 +362,16 @@ TEST_F(LedgerTest, OwnIsPrivateAndNoSymlink) {
   EXPECT_FALSE(Ledger::open(*place, clock_));
 }
 
-TEST_F(LedgerTest, NamedComesFirstAndAnUntrustedSharedOneIsPassedOver) {
+TEST_F(LedgerTest, NamedComesFirstAndABrokenSharedOneIsSaidNotPassedOver) {
   EXPECT_EQ(find_ledger("/x/y", folder_, folder_)->directory, "/x/y");
   EXPECT_EQ(find_ledger("/x/y", folder_, folder_)->kind, LedgerPlace::Kind::named);
-  std::filesystem::create_directory(path_);  // not sticky, no lock
   EXPECT_EQ(find_ledger(std::nullopt, path_, folder_)->kind, LedgerPlace::Kind::own);
+  std::filesystem::create_directory(path_);  // not sticky, no lock
+  const auto broken = find_ledger(std::nullopt, path_, folder_);
+  EXPECT_EQ(broken->kind, LedgerPlace::Kind::shared);
+  const auto opened = Ledger::open(*broken, clock_);
+  ASSERT_FALSE(opened);
+  EXPECT_THAT(opened.error().message(), HasSubstr("sudo berth setup"));
 }
 
 TEST(LedgerDirectory, TrustsNoNetworkFileSystem) {

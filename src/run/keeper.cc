@@ -40,29 +40,35 @@ KeeperTerms terms_of(const KeeperTask& task) {
           .stop_grace = options.stop_grace};
 }
 
+/// What went wrong before the command's turn came is not to be taken for a missing command.
+Error own_failure(const Error& error) { return {ErrorCode::io, error.message()}; }
+
 /// In the child that becomes the job: what differs from the keeper it was forked from. Returns only
 /// where the command cannot be run.
 Error become_job(const KeeperTask& task) {
   const RunOptions& options = *task.options;
   if (options.detach) {
     auto session = start_session();
-    if (!session) return std::move(session).error();
+    if (!session) return own_failure(session.error());
     const std::string log = options.log.value_or("/dev/null");
     const auto in = open_fd("/dev/null", O_RDONLY);
     const auto out = open_fd(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
-    if (!in) return in.error();
-    if (!out) return out.error();
+    if (!in) return own_failure(in.error());
+    if (!out) return own_failure(out.error());
     if (::dup2(in->get(), 0) < 0 || ::dup2(out->get(), 1) < 0 || ::dup2(out->get(), 2) < 0) {
-      return system_error("connect the job to its log", errno);
+      return own_failure(system_error("connect the job to its log", errno));
     }
   }
   if (task.lease != nullptr) {
     auto kept = keep_on_exec(task.lease->descriptor());
-    if (!kept) return std::move(kept).error();
+    if (!kept) return own_failure(kept.error());
   }
   task.signals->restore_original();
-  return execute(options.command, task.environment,
-                 value_of(task.environment, "PATH").value_or("/usr/local/bin:/usr/bin:/bin"));
+  const Error failed =
+      execute(options.command, task.environment,
+              value_of(task.environment, "PATH").value_or("/usr/local/bin:/usr/bin:/bin"));
+  if (failed.code() == ErrorCode::not_found) return failed;
+  return {ErrorCode::no_permission, failed.message()};
 }
 
 class Keeper {
@@ -108,15 +114,14 @@ class Keeper {
 
   std::optional<Error> start_job() {
     auto pipe = make_pipe();
-    if (!pipe) return pipe.error();
+    if (!pipe) return own_failure(pipe.error());
     const auto job = fork_process([&] {
       const Error error = become_job(task_);
-      (void)write_all(
-          pipe->write.get(),
-          fmt::format("{} {}", error.code() == ErrorCode::not_found ? 127 : 126, error.message()));
-      return error.code() == ErrorCode::not_found ? 127 : 126;
+      const int code = exit_code_of_no_start(error);
+      (void)write_all(pipe->write.get(), fmt::format("{} {}", code, error.message()));
+      return code;
     });
-    if (!job) return job.error();
+    if (!job) return own_failure(job.error());
     job_ = *job;
     exec_result_ = std::move(pipe->read);
     return std::nullopt;
@@ -127,12 +132,12 @@ class Keeper {
     const auto said = read_all(exec_result_.get(), 1 << 16);
     exec_result_.close();
     if (!said || said->empty()) return std::nullopt;
-    const bool missing = said->starts_with("127");
-    return Error(missing ? ErrorCode::not_found : ErrorCode::no_permission, said->substr(4));
+    return Error(reason_of_no_start(static_cast<int>(parse_signed(said->substr(0, 3)).value_or(0))),
+                 said->substr(4));
   }
 
   int give_up(const Error& error) {
-    const int code = error.code() == ErrorCode::not_found ? 127 : 126;
+    const int code = exit_code_of_no_start(error);
     if (job_ > 0) (void)reap(job_);
     release(lock_patience);
     if (task_.record != nullptr) {

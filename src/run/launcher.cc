@@ -9,6 +9,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "run/run.h"
 #include "run/tree.h"
 
 namespace berth {
@@ -184,8 +185,7 @@ class Launcher {
     } else if (words[0] == "failed") {
       const std::size_t text = line.find(' ', 7);
       report_.not_started =
-          Error(number(1) == 127 ? ErrorCode::not_found : ErrorCode::no_permission,
-                line.substr(text + 1));
+          Error(reason_of_no_start(static_cast<int>(number(1))), line.substr(text + 1));
       done_ = true;
     } else if (words[0] == "stopped") {
       stop_with_job(static_cast<int>(number(1)));

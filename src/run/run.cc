@@ -120,7 +120,7 @@ class Run {
   }
 
   RunOutcome not_started(Error error) const {
-    const int code = error.code() == ErrorCode::not_found ? 127 : 126;
+    const int code = exit_code_of_no_start(error);
     return {.how = RunOutcome::How::not_started,
             .id = manifest_.id,
             .exit = {.code = code},
@@ -362,6 +362,16 @@ class Run {
 };
 
 }  // namespace
+
+int exit_code_of_no_start(const Error& error) {
+  if (error.code() == ErrorCode::not_found) return 127;
+  return error.code() == ErrorCode::no_permission ? 126 : 125;
+}
+
+ErrorCode reason_of_no_start(int exit_code) {
+  if (exit_code == 127) return ErrorCode::not_found;
+  return exit_code == 126 ? ErrorCode::no_permission : ErrorCode::io;
+}
 
 Result<RunOutcome> run_job(const RunOptions& options, const RunServices& services,
                            const RunCallbacks& callbacks) {

@@ -115,7 +115,7 @@ struct RunCallbacks {
 
 struct RunOutcome {
   /// `finished`: the job ran; pass `exit` on (base/process.h end_like). `detached`: it runs on.
-  /// `not_started`: exec failed: `error`, exit 127 (not_found) or 126. `refused`: `refusal`.
+  /// `not_started`: `error`, exit by exit_code_of_no_start(). `refused`: `refusal`.
   /// `interrupted`: a signal came while waiting: `exit.signal`.
   enum class How { finished, detached, not_started, refused, interrupted } how = How::finished;
   std::string id;
@@ -123,6 +123,12 @@ struct RunOutcome {
   std::optional<Error> error;
   std::optional<NotAcquired> refusal;
 };
+
+/// What a job that did not start exits with, as env(1) has it: not_found 127, no_permission 126 (it
+/// is there and cannot be executed), all else 125: that went wrong on our side.
+[[nodiscard]] int exit_code_of_no_start(const Error& error);
+/// The other way round, for a code that came through a pipe.
+[[nodiscard]] ErrorCode reason_of_no_start(int exit_code);
 
 /// The whole of `berth run`. The outer Result is for what went wrong before a job could start.
 [[nodiscard]] Result<RunOutcome> run_job(const RunOptions& options, const RunServices& services,

@@ -37,7 +37,8 @@ TEST(ProcessList, SaysWhoEachProcessIsAndWhatItCosts) {
   process(host, 4711).memory_resident = 3_GiB;
   process(host, 4711).state = std::string("R");
   const std::string text = render_process_list(host, {.width = 160});
-  EXPECT_THAT(text, HasSubstr("4711 alice C      2h03m R      200%  3.0G"));
+  EXPECT_THAT(text,
+              HasSubstr("4711 alice C     2h03m R     200% 3.0G   52.0G 20251009-081000-k3f9q2"));
   EXPECT_THAT(text, HasSubstr("/home/alice/venv/bin/python train.py --lr 3e-4"));
   EXPECT_THAT(text, HasSubstr("20251009-081000-k3f9q2"));  // its run
 }
