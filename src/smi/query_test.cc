@@ -60,6 +60,18 @@ TEST(Query, LayoutIsOfTheDriversGeneration) {
   EXPECT_THAT(next, HasSubstr("        GPU Ceiling Power Limit\n            Current Power Limit "));
 }
 
+TEST(Query, CardInNoChassisHasNoPlaceInItButAModule) {
+  Snapshot host = server("595.80");
+  Details& details = host.devices[0].details;
+  details.set(Detail::platform_chassis_serial, Reading<std::string>(""));
+  details.set(Detail::platform_slot_number, Reading<std::uint64_t>(0));
+  details.set(Detail::platform_module_id, Reading<std::uint64_t>(7));
+  const std::string text = ask({"-q"}, host).text;
+  EXPECT_THAT(text, HasSubstr("        Slot Number                                    : N/A\n"));
+  EXPECT_THAT(text, HasSubstr("        Module Id                                      : 7\n"));
+  EXPECT_EQ(ask({"--query-gpu=platform.slot_number", "--format=csv,noheader"}, host).text, "0\n");
+}
+
 TEST(Query, SelectedSectionsAloneAndWithSamples) {
   Snapshot host = server("595.80");
   host.devices[0].details.set(Detail::samples_power_max, Reading<Milliwatts>(70_watts));

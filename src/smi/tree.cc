@@ -123,10 +123,20 @@ class Builder {
 
   [[nodiscard]] std::string value_of(const Row& row) const {
     if (selection_.driver >= row.deprecated) return std::string(deprecated);
+    if (is_nowhere(row)) return shown_absent(Absent::unsupported, false, selection_.surface);
     const Field* field = field_of(row);
     const Cell cell = field == nullptr ? own_value(row) : field->read(device_, snapshot_);
     if (cell.get()) return shown(*cell.get(), row.format, selection_.surface);
     return shown_absent(cell.why(), device_.lost, selection_.surface);
+  }
+
+  /// The driver has numbers for a place in a rack even of cards that are in none; -q leaves them
+  /// out where there is no chassis (seen: 570.124 prints them, 570.148 and 580 to 595 do not).
+  [[nodiscard]] bool is_nowhere(const Row& row) const {
+    constexpr int first = 575;
+    if (!row.key.starts_with("platform_") || row.key == "platform_module_id") return false;
+    const auto chassis = device_.details.get<std::string>(Detail::platform_chassis_serial);
+    return selection_.driver >= first && chassis.get() && chassis.get()->empty();
   }
 
   /// Rows of a MIG instance that are no readings.

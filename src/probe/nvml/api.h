@@ -169,6 +169,7 @@ struct Function {
   X(nvmlDeviceGetAccountingStats, Handle, unsigned, AccountingStats*)                             \
   X(nvmlDeviceGetSupportedMemoryClocks, Handle, unsigned*, unsigned*)                             \
   X(nvmlDeviceGetSupportedGraphicsClocks, Handle, unsigned, unsigned*, unsigned*)                 \
+  X(nvmlDeviceGetNvLinkRemotePciInfo_v2, Handle, unsigned, PciInfoV3*) /* since 418 */            \
   X(nvmlDeviceGetProcessesUtilizationInfo, Handle, ProcessesUtilization*) /* since 550 */         \
   X(nvmlGpmQueryDeviceSupport, Handle, GpmSupport*)       /* since 525 */                         \
   X(nvmlGpmSampleAlloc, GpmSample*)                       /* since 525 */                         \

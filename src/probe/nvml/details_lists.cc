@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "probe/nvml/device_details.h"
+#include "probe/nvml/device_reading.h"
 
 namespace berth::nvml {
 
@@ -160,12 +161,85 @@ Reading<std::vector<SupportedClocks>> read_supported_clocks(DeviceAsker& asker) 
   return all;
 }
 
+// --- NVLink
+// ---------------------------------------------------------------------------------------
+
+// Fields of one link, whose number is the scope.
+constexpr std::uint32_t field_link_count = 91;
+constexpr std::uint32_t field_link_speed = 164;   // in MB/s, one direction
+constexpr std::uint32_t field_link_active = 165;  // 0 or 1
+constexpr std::int64_t most_links = 64;           // NVML_NVLINK_MAX_LINKS is 36
+
+Return ask_fields(DeviceAsker& asker, std::vector<FieldValue>& fields) {
+  for (FieldValue& field : fields) field.answer = unknown;
+  return asker.call(asker.api().nvmlDeviceGetFieldValues, 0, static_cast<int>(fields.size()),
+                    fields.data());
+}
+
+/// A field's number, or why there is none.
+std::expected<std::int64_t, Absent> number_of(const FieldValue& field) {
+  if (field.answer == invalid_argument) return std::unexpected(Absent::unsupported);
+  if (field.answer != success) return std::unexpected(why_absent(field.answer));
+  const auto number = whole_of(field);
+  if (!number || *number < 0) return std::unexpected(Absent::failed);
+  return *number;
+}
+
+Reading<std::string> remote_of(DeviceAsker& asker, unsigned link) {
+  PciInfoV3 info{};
+  const Return code =
+      asker.call_if_known(asker.api().nvmlDeviceGetNvLinkRemotePciInfo_v2, link, link, &info);
+  if (code != success) return why_absent(code);
+  return pci_address(info.domain, info.bus, info.device);
+}
+
+NvLink link_of(DeviceAsker& asker, unsigned number, const FieldValue& speed,
+               const FieldValue& active) {
+  NvLink link{.number = number};
+  const auto is_up = number_of(active);
+  link.active = !is_up       ? Reading<bool>(is_up.error())
+                : *is_up > 1 ? Reading<bool>(Absent::failed)
+                             : Reading<bool>(*is_up == 1);
+  const auto rate = number_of(speed);
+  constexpr std::int64_t most_megabytes = 10'000'000;
+  link.speed = !rate ? Reading<BytesPerSecond>(rate.error())
+               : *rate > most_megabytes
+                   ? Reading<BytesPerSecond>(Absent::failed)
+                   : BytesPerSecond(static_cast<std::uint64_t>(*rate) * 1'000'000);
+  // What is at the other end of a link that is down is not known to the driver.
+  link.remote = link.active.get().value_or(false) ? remote_of(asker, number) : Absent::not_sampled;
+  return link;
+}
+
+Reading<std::vector<NvLink>> read_nvlinks(DeviceAsker& asker) {
+  std::vector<FieldValue> fields = {{.field = field_link_count}};
+  Return code = ask_fields(asker, fields);
+  if (code != success) return why_absent(code);
+  const auto count = number_of(fields[0]);
+  if (!count) return count.error();
+  if (*count > most_links) return Absent::failed;
+  if (*count == 0) return std::vector<NvLink>{};
+  fields.clear();
+  for (std::uint32_t link = 0; link < *count; ++link) {
+    fields.push_back({.field = field_link_speed, .scope = link});
+    fields.push_back({.field = field_link_active, .scope = link});
+  }
+  code = ask_fields(asker, fields);
+  if (code != success) return why_absent(code);
+  std::vector<NvLink> links;
+  for (unsigned link = 0; link < *count; ++link) {
+    links.push_back(link_of(asker, link, fields[2 * link], fields[2 * link + 1]));
+  }
+  return links;
+}
+
 }  // namespace
 
 void read_lists(DeviceAsker& asker, Lists& lists) {
   lists.retired_pages = read_retired_pages(asker);
   lists.accounted_processes = read_accounted(asker);
   lists.supported_clocks = read_supported_clocks(asker);
+  lists.nvlinks = read_nvlinks(asker);
 }
 
 }  // namespace berth::nvml

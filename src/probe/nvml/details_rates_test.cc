@@ -124,6 +124,7 @@ TEST_F(NvmlProcessLoad, WithoutDetailsTheOlderFunctionIsAskedAloneAndTellsNoJpeg
   EXPECT_EQ(got[0].utilization_jpeg, Reading<Percent>(Absent::not_sampled));
   EXPECT_TRUE(script.asked_since.empty());
   script.answer = not_supported;
+  memory = {};
   EXPECT_EQ(look(Depth::details)[0].utilization_memory.get(), Percent(5)) << "the older answers";
 }
 

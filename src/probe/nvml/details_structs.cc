@@ -121,8 +121,8 @@ void read_inforom(DeviceAsker& asker, Details& details) {
           {{Detail::inforom_flushed, As::milliseconds, unix_ms_of(flushed)},
            {Detail::inforom_flush_duration, As::microseconds, signed_count(duration)}});
   BbxTime run{};
-  put_all(details, asker.call(api.nvmlDeviceGetBBXTimeData_v1, 0, &run),
-          {{Detail::black_box_time_run, As::seconds, run.seconds_run}});
+  const Return told = asker.call(api.nvmlDeviceGetBBXTimeData_v1, 0, &run);
+  put_all(details, told, {{Detail::black_box_time_run, As::seconds, run.seconds_run}});
 }
 
 void read_bridge_chip(DeviceAsker& asker, Details& details) {

@@ -13,22 +13,20 @@ void date(Counters& counters, WallTime taken) {
   }
 }
 
-// What nvidia-smi shows and NVML has no function for.
-constexpr Detail told_by_nobody[] = {
-    Detail::gpu_part_number,       Detail::fru_part_number,          Detail::relaxed_ordering,
-    Detail::sparse_operation_mode, Detail::pcie_generation_host_max, Detail::clock_deferred_memory,
-    Detail::voltage_graphics,
-};
-
-// What a MIG instance alone has.
-constexpr Detail of_instances[] = {Detail::mig_copy_engines, Detail::mig_encoders,
-                                   Detail::mig_decoders, Detail::mig_ofa_engines,
-                                   Detail::mig_jpeg_engines};
+/// Every detail absent for one reason. Made once: what is put in place of an entry is cheap, a new
+/// entry in the middle of hundreds is not.
+Details all_absent(Absent why) {
+  Details details;
+  for (std::size_t i = 0; i < detail_count; ++i) details.put(static_cast<Detail>(i), why);
+  return details;
+}
 
 }  // namespace
 
 void read_details(DeviceAsker& asker, WallTime taken, DeviceMemory& memory, Device& device) {
-  Details& details = device.details;
+  // What stays so is what NVML has no function for, or none for a whole GPU.
+  static const Details untold = all_absent(Absent::unsupported);
+  Details& details = device.details = untold;
   Counters now;
   read_number_details(asker, details);
   read_field_details(asker, details, now);
@@ -39,18 +37,10 @@ void read_details(DeviceAsker& asker, WallTime taken, DeviceMemory& memory, Devi
   read_ecc_details(asker, details);
   read_sample_details(asker, memory.samples, details);
   read_activity(asker, memory.activity, details);
-  for (const Detail detail : told_by_nobody) details.put(detail, Absent::unsupported);
-  for (const Detail detail : of_instances) details.put(detail, Absent::unsupported);
 }
 
-Details failed_details() {
-  Details details;
-  for (std::size_t i = 0; i < detail_count; ++i) {
-    details.put(static_cast<Detail>(i), Absent::failed);
-  }
-  return details;
-}
+Details failed_details() { return all_absent(Absent::failed); }
 
-Lists failed_lists() { return {Absent::failed, Absent::failed, Absent::failed}; }
+Lists failed_lists() { return {Absent::failed, Absent::failed, Absent::failed, Absent::failed}; }
 
 }  // namespace berth::nvml

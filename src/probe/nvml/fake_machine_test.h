@@ -11,7 +11,6 @@
 #include <string_view>
 
 #include "base/fd.h"
-#include "base/temporary_directory.h"
 #include "probe/nvml/nvml_probe.h"
 #include "snapshot/fields.h"
 #include "snapshot/json.h"
@@ -110,6 +109,7 @@ inline Cell example_of(Detail detail) {
       {Detail::pci_subsystem_id, std::string("10de:16c1")},
       {Detail::pdi, std::uint64_t{0xD52BAE2E458244E2}},
       {Detail::platform_fabric_guid, std::uint64_t{0xFEDCBA9876543210}},
+      {Detail::platform_chassis_serial, std::string("1822725100200")},
       {Detail::platform_peer_type, std::string("Switch Connected")},
       {Detail::inforom_flushed, std::int64_t{1'750'000'000'000}},
       {Detail::bridge_chip_type, std::string("BRO4")},
@@ -142,6 +142,7 @@ inline Cell example_of(Detail detail) {
       {Detail::fabric_health_access_timeout, std::string("True")},
       {Detail::fabric_health_configuration, std::string("Invalid Location")},
       {Detail::fabric_health_partition, std::string("False")},
+      {Detail::nvlink_count, std::uint64_t{2}},  // as in Lists::nvlinks
       {Detail::nvlink_sent_rate, std::uint64_t{5000 * 1024}},
       {Detail::nvlink_received_rate, std::uint64_t{7000 * 1024}},
   };
@@ -233,6 +234,14 @@ inline Snapshot detailed_server(int devices = 2) {
                                        .memory_max = Absent::unsupported,
                                        .run_time = Milliseconds(0),
                                        .running = true}};
+    device.lists.nvlinks = std::vector<NvLink>{{.number = 0,
+                                                .active = true,
+                                                .speed = BytesPerSecond(26'562'000'000),
+                                                .remote = std::string("00000000:c4:00.0")},
+                                               {.number = 1,
+                                                .active = false,
+                                                .speed = Absent::unsupported,
+                                                .remote = Absent::not_sampled}};
     device.lists.supported_clocks =
         std::vector<SupportedClocks>{{2619_MHz, {1980_MHz, 1965_MHz}}, {1593_MHz, {345_MHz}}};
   }
@@ -249,9 +258,16 @@ class NvmlFake : public ::testing::Test {
     setenv("BERTH_FAKE_NVML_NOW_MS", "1760000000000", 1);
     unsetenv("BERTH_FAKE_NVML_FAULTS");
     unsetenv("BERTH_FAKE_NVML_PROCESS_LAYOUT");
+    directory =
+        std::filesystem::path(::testing::TempDir()) /
+        ("nvml-" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
+    std::filesystem::create_directories(directory);
     play(server());
   }
-  void TearDown() override { unsetenv("BERTH_FAKE_NVML_FAULTS"); }
+  void TearDown() override {
+    unsetenv("BERTH_FAKE_NVML_FAULTS");
+    std::filesystem::remove_all(directory);
+  }
   void play(const Snapshot& machine) {
     const std::string path = directory / "machine.json";
     ASSERT_TRUE(write_file_atomically(path, to_json(machine, JsonLayout::compact)));
@@ -264,8 +280,7 @@ class NvmlFake : public ::testing::Test {
     probe.observe(snapshot);
     return snapshot;
   }
-  TemporaryDirectory temporary;
-  std::filesystem::path directory = temporary.path();
+  std::filesystem::path directory;
 };
 
 }  // namespace berth::nvml

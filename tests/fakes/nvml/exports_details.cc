@@ -1,5 +1,7 @@
 // Details that come one or two at a time, and field values.
 
+#include <cstdio>
+
 #include "details.h"
 
 using namespace fake_nvml;
@@ -317,10 +319,58 @@ void store_nvlink(FieldValue& field, const Cell& rate) {
              number_in(rate) / 1024 * static_cast<double>(now_us()) / 1e6);
 }
 
+const berth::NvLink* link_of(const FakeDevice& it, std::uint32_t number) {
+  const auto& links = it.data.lists.nvlinks.get();
+  if (!links) return nullptr;
+  for (const berth::NvLink& link : *links) {
+    if (link.number == number) return &link;
+  }
+  return nullptr;
+}
+
+// NVML_FI_DEV_NVLINK_GET_SPEED (MB/s) and _GET_STATE of the link that the scope names.
+void store_link(const FakeDevice& it, FieldValue& field) {
+  const berth::NvLink* link = link_of(it, field.scope);
+  field.answer = invalid_argument;
+  if (link == nullptr) return;
+  if (field.field == 164) {
+    if (!link->speed.get()) {
+      field.answer = code_of(link->speed.why());
+      return;
+    }
+    return store(field, value_is_unsigned, static_cast<double>(link->speed.get()->count()) / 1e6);
+  }
+  if (!link->active.get()) {
+    field.answer = code_of(link->active.why());
+    return;
+  }
+  store(field, value_is_unsigned, *link->active.get() ? 1 : 0);
+}
+
 }  // namespace
+
+FAKE_NVML nvmlDeviceGetNvLinkRemotePciInfo_v2(Handle handle, unsigned number, PciInfoV3* out) {
+  return on_device(__func__, handle, [&](const Call&, const FakeDevice& it) {
+    const berth::NvLink* link = link_of(it, number);
+    if (out == nullptr || link == nullptr) return invalid_argument;
+    if (!link->remote.get()) return code_of(link->remote.why());
+    unsigned domain = 0;
+    unsigned bus = 0;
+    unsigned device = 0;
+    if (std::sscanf(link->remote.get()->c_str(), "%x:%x:%x", &domain, &bus, &device) != 3) {
+      return unknown;
+    }
+    *out = {.domain = domain, .bus = bus, .device = device};
+    std::snprintf(out->bus_id, sizeof out->bus_id, "%08X:%02X:%02X.0", domain, bus, device);
+    return success;
+  });
+}
 
 bool fake_nvml::answer_detail_field(const FakeDevice& it, FieldValue& field) {
   switch (field.field) {
+    case 164:
+    case 165:
+      return store_link(it, field), true;
     case 138:
       return store_nvlink(field, cell_of(it, Detail::nvlink_sent_rate)), true;
     case 139:
