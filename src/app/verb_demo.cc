@@ -47,7 +47,7 @@ class ScratchDirectory {
 /// Starts this program again with other words and waits for it.
 class Steps {
  public:
-  Steps(Context& context, std::vector<std::string> extra_environment) : context_(context) {
+  Steps(const Context& context, std::vector<std::string> extra_environment) {
     for (const std::string& entry : context.environment()) {
       const std::string name = entry.substr(0, entry.find('='));
       // The demonstration starts from a clean slate, whatever the shell it is called from says.
@@ -89,7 +89,6 @@ class Steps {
   }
 
  private:
-  Context& context_;
   std::vector<std::string> environment_;
 };
 

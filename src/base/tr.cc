@@ -88,7 +88,7 @@ std::optional<Found> template_of(std::string_view text) {
 
 /// What one text may cost, however it is made up: a stranger's file must not stop the screen.
 struct Effort {
-  int searches = 50;  // through all keys; a sentence of ours takes a handful
+  int searches = 20;  // through all keys; a sentence of ours takes a handful
 };
 constexpr std::size_t longest_searched = 4096;  // bytes
 constexpr int most_nested = 6;

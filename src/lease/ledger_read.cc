@@ -41,7 +41,7 @@ Problem problem_with(const std::string& name, std::string code, std::string mess
 /// At most `largest_file` bytes: a huge file costs no more than a small one.
 Result<std::string> read_beginning(int fd) {
   std::string text;
-  std::array<char, 4096> block;
+  std::array<char, 4096> block{};
   while (text.size() < largest_file) {
     const ssize_t got = ::pread(fd, block.data(), block.size(), static_cast<off_t>(text.size()));
     if (got < 0 && errno == EINTR) continue;

@@ -22,7 +22,7 @@ Result<LedgerWatch> LedgerWatch::open(int directory) {
 
 bool LedgerWatch::drain() {
   bool something = false;
-  std::array<char, 16384> events;
+  std::array<char, 16384> events{};
   while (::read(fd_.get(), events.data(), events.size()) > 0) something = true;
   return something;
 }

@@ -314,7 +314,7 @@ Result<void> for_each_sample(const RunRecord& run, const std::function<void(cons
     return std::unexpected(fd.error());
   }
   SampleReader reader;
-  std::array<char, 65536> piece;
+  std::array<char, 65536> piece{};
   for (;;) {
     const ssize_t got = ::read(fd->get(), piece.data(), piece.size());
     if (got < 0) return fail_system("read the samples of " + run.directory, errno);

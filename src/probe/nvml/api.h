@@ -18,7 +18,7 @@ namespace berth::nvml {
 template <class... Parameters>
 struct Function {
   using Pointer = Return (*)(Parameters...);
-  std::size_t ordinal;
+  std::size_t ordinal = 0;
   std::string_view symbol;
   Pointer call = nullptr;
 };

@@ -55,7 +55,7 @@ std::size_t measured_stride(const RawList& list) {
 
 template <class Entry>
 Entry entry_at(const RawList& list, std::size_t index, std::size_t stride) {
-  Entry entry;
+  Entry entry{};
   std::memcpy(&entry, list.bytes.data() + index * stride, sizeof entry);
   return entry;
 }

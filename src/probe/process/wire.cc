@@ -23,7 +23,7 @@ class Out {
   template <class T>
     requires(std::is_arithmetic_v<T>)
   void walk(T& value) {
-    std::array<char, sizeof(T)> raw;
+    std::array<char, sizeof(T)> raw{};
     std::memcpy(raw.data(), &value, sizeof(T));
     bytes.append(raw.data(), raw.size());
   }

@@ -159,7 +159,7 @@ std::optional<std::string> ProcfsProbe::local_user(uid_t uid) {
 std::optional<std::string> ProcfsProbe::directory_user(uid_t uid) {
   passwd entry{};
   passwd* found = nullptr;
-  std::array<char, 16384> buffer;
+  std::array<char, 16384> buffer{};
   if (::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) != 0) return std::nullopt;
   if (found == nullptr || found->pw_name == nullptr) return std::nullopt;
   return std::string(found->pw_name);
