@@ -440,7 +440,7 @@ Request read_monitor(What what, const std::vector<std::string>& argv) {
 Request read_topology(const std::vector<std::string>& argv) {
   Request request;
   request.what = What::topology;
-  request.need = Need::details;
+  request.need = Need::details_and_lists;
   if (argv.size() == 2 && (argv[1] == "-m" || argv[1] == "--matrix")) return request;
   if (argv.size() == 2 && (argv[1] == "-h" || argv[1] == "--help")) return says(topology_help(), 0);
   return argv.size() == 1 ? invalid(argv) : unavailable(argv, "topo " + argv[1]);

@@ -131,7 +131,7 @@ Output render_nvlink(const Snapshot& snapshot, const Request& request) {
     if (!links.get()) {
       const auto count = gpu->details.get<std::uint64_t>(Detail::nvlink_count);
       if (count.get()) output.text += fmt::format("Links: {}. ", *count.get());
-      output.text += "berth does not read the state of each one; nvidia-smi nvlink -s does\n";
+      output.text += "Unable to retrieve Nvlink information: their state could not be read\n";
       output.code = not_available;
       continue;
     }
