@@ -199,6 +199,7 @@ std::optional<Absent> absent_from(std::string_view text) {
       {"Not Supported", Absent::unsupported},
       {"Not Available", Absent::unsupported},
       {"Function Not Found", Absent::unsupported},
+      {"Not available in WDDM driver model", Absent::unsupported},
       {deprecated, Absent::unsupported},
       {"Insufficient Permissions", Absent::no_permission},
       {"GPU is lost", Absent::failed},

@@ -257,6 +257,11 @@ class Builder {
     if (process.memory.get()) {
       return shown(CellValue(process.memory.get()->count()), Format::memory, selection_.surface);
     }
+    const auto model = device_.details.get<std::string>(Detail::driver_model);
+    if (process.memory.why() == Absent::unsupported &&
+        model.get() == std::optional<std::string>("WDDM")) {
+      return "Not available in WDDM driver model";
+    }
     return shown_absent(process.memory.why(), device_.lost, selection_.surface);
   }
   void add_process_text(const GpuProcess& process, Node& list) const {
