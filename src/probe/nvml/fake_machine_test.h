@@ -215,6 +215,9 @@ inline Snapshot detailed_server(int devices = 2) {
           Detail::mig_jpeg_engines}) {
       device.details.put(untold, Absent::unsupported);
     }
+    for (const Detail of_the_kernel : {Detail::pci_path, Detail::cpu_affinity}) {
+      device.details.put(of_the_kernel, Absent::not_sampled);
+    }
     for (const ExampleSamples& example : example_samples) set_samples(device, example);
     device.lists.retired_pages =
         std::vector<RetiredPage>{{.address = 0x1234, .retired = WallTime{1'700'000'000'000}},
