@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <map>
@@ -261,9 +262,11 @@ class NvmlFake : public ::testing::Test {
     setenv("BERTH_FAKE_NVML_NOW_MS", "1760000000000", 1);
     unsetenv("BERTH_FAKE_NVML_FAULTS");
     unsetenv("BERTH_FAKE_NVML_PROCESS_LAYOUT");
+    // With the process in its name: the same test may run in two trees at once.
     directory =
         std::filesystem::path(::testing::TempDir()) /
-        ("nvml-" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
+        ("nvml-" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()) +
+         "-" + std::to_string(getpid()));
     std::filesystem::create_directories(directory);
     play(server());
   }
