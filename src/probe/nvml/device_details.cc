@@ -25,7 +25,13 @@ Details all_absent(Absent why) {
 
 void read_details(DeviceAsker& asker, WallTime taken, DeviceMemory& memory, Device& device) {
   // What stays so is what NVML has no function for, or none for a whole GPU.
-  static const Details untold = all_absent(Absent::unsupported);
+  static const Details untold = [] {
+    Details absent = all_absent(Absent::unsupported);
+    // The kernel tells these, whom PciProbe asks.
+    absent.put(Detail::pci_path, Absent::not_sampled);
+    absent.put(Detail::cpu_affinity, Absent::not_sampled);
+    return absent;
+  }();
   Details& details = device.details = untold;
   Counters now;
   read_number_details(asker, details);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <map>
@@ -215,6 +216,9 @@ inline Snapshot detailed_server(int devices = 2) {
           Detail::mig_jpeg_engines}) {
       device.details.put(untold, Absent::unsupported);
     }
+    for (const Detail of_the_kernel : {Detail::pci_path, Detail::cpu_affinity}) {
+      device.details.put(of_the_kernel, Absent::not_sampled);
+    }
     for (const ExampleSamples& example : example_samples) set_samples(device, example);
     device.lists.retired_pages =
         std::vector<RetiredPage>{{.address = 0x1234, .retired = WallTime{1'700'000'000'000}},
@@ -258,9 +262,11 @@ class NvmlFake : public ::testing::Test {
     setenv("BERTH_FAKE_NVML_NOW_MS", "1760000000000", 1);
     unsetenv("BERTH_FAKE_NVML_FAULTS");
     unsetenv("BERTH_FAKE_NVML_PROCESS_LAYOUT");
+    // With the process in its name: the same test may run in two trees at once.
     directory =
         std::filesystem::path(::testing::TempDir()) /
-        ("nvml-" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
+        ("nvml-" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()) +
+         "-" + std::to_string(getpid()));
     std::filesystem::create_directories(directory);
     play(server());
   }
