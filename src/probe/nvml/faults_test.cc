@@ -220,6 +220,10 @@ TEST_F(NvmlFaults, AFunctionThatHangsCostsItsDeviceAndEndsWithinTheBound) {
   const auto still = [](const Snapshot& snapshot) {
     Device device = snapshot.devices.at(1);
     device.utilization_history = Absent::not_sampled;
+    // The PCI probe's: there is no sysfs here.
+    for (const Detail place : {Detail::pci_path, Detail::cpu_affinity}) {
+      device.details.put(place, Absent::not_sampled);
+    }
     return device;
   };
   const auto healthy = observe(sources, options, clock);
