@@ -82,7 +82,7 @@ void give_ids(std::vector<Device>& devices) {
   for (const Device& device : devices) ++times[device.uuid.get().value_or("")];
   for (std::size_t i = 0; i < devices.size(); ++i) {
     Device& device = devices[i];
-    if (device.uuid.get() && times[*device.uuid.get()] == 1) {
+    if (device.uuid.get() && !device.uuid.get()->empty() && times[*device.uuid.get()] == 1) {
       device.id = DeviceId(*device.uuid.get());
     } else {
       device.id = DeviceId(device.pci_address.get().value_or(fmt::format("gpu-{}", i)));
