@@ -18,6 +18,8 @@ namespace berth {
 namespace {
 constexpr auto all_verbs = std::to_array<VerbEntry>({
     {"status", "every device and who is on it (also plain `berth`)", make_status},
+    {"top", "the devices and their processes as they move; signals, charts", make_top},
+    {"record", "write down what the devices do, for --replay", make_record},
     {"run", "run a command on the right device, alone there", make_run},
     {"pick", "say which devices a job would get; claims nothing", make_pick},
     {"leases", "who holds what, and who waits", make_leases},

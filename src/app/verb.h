@@ -73,6 +73,8 @@ void complain(std::string_view text);
 [[nodiscard]] int report(const class Error& error, int code = exit_code::failed);
 
 std::unique_ptr<Verb> make_status();
+std::unique_ptr<Verb> make_top();
+std::unique_ptr<Verb> make_record();
 std::unique_ptr<Verb> make_pick();
 std::unique_ptr<Verb> make_run();
 std::unique_ptr<Verb> make_leases();
