@@ -45,6 +45,8 @@ class Context {
     return stdout_is_terminal_ && variable("TERM").value_or("dumb") != "dumb";
   }
   [[nodiscard]] bool stderr_is_terminal() const { return stderr_is_terminal_; }
+  /// Draws in ASCII alone from now on, whatever the locale says.
+  void use_ascii() { out_.utf8 = err_.utf8 = false; }
   /// Asks the terminal again: its size may have changed.
   [[nodiscard]] Style out_now() const;
   /// For what is read line by line: in a pipe or a file nothing is cut, unless COLUMNS says so.

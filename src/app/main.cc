@@ -22,6 +22,8 @@ constexpr auto all_verbs = std::to_array<VerbEntry>({
     {"health", "how well each device is, for people, monitoring and node checks", make_health},
     {"smi", "what nvidia-smi shows, in its formats", make_smi},
     {"gpustat", "what gpustat shows, in its format", make_gpustat},
+    {"top", "the devices and their processes as they move; signals, charts", make_top},
+    {"record", "write down what the devices do, for --replay", make_record},
     {"run", "run a command on the right device, alone there", make_run},
     {"pick", "say which devices a job would get; claims nothing", make_pick},
     {"leases", "who holds what, and who waits", make_leases},

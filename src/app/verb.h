@@ -78,6 +78,8 @@ void complain(std::string_view text);
 std::unique_ptr<Verb> make_status();
 std::unique_ptr<Verb> make_ps();
 std::unique_ptr<Verb> make_health();
+std::unique_ptr<Verb> make_top();
+std::unique_ptr<Verb> make_record();
 std::unique_ptr<Verb> make_pick();
 std::unique_ptr<Verb> make_run();
 std::unique_ptr<Verb> make_leases();

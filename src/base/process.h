@@ -41,6 +41,8 @@ struct Exit {
 
 /// Sends a signal to exactly this process. not_found: it has ended, or the pid is another's now.
 [[nodiscard]] Result<void> send_signal(ProcessId process, int signal);
+/// Sets the nice value (-20 to 19) of exactly this process. not_found: as for send_signal.
+[[nodiscard]] Result<void> set_nice(ProcessId process, int nice);
 /// Sends a signal to a process group.
 [[nodiscard]] Result<void> send_signal_to_group(pid_t group, int signal);
 

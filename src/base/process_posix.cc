@@ -99,6 +99,19 @@ Result<void> send_signal(ProcessId process, int signal) {
   return {};
 }
 
+Result<void> set_nice(ProcessId process, int nice) {
+  // There is no pidfd for this: the start time is compared as late as can be.
+  const auto now = identify_process(process.pid);
+  const bool same = process.start_ticks == 0 || (now && now->start_ticks == process.start_ticks);
+  if (!now || !same) {
+    return fail(ErrorCode::not_found, "process " + std::to_string(process.pid) + " has ended");
+  }
+  if (::setpriority(PRIO_PROCESS, static_cast<id_t>(process.pid), nice) != 0) {
+    return fail_system("set the nice value of process " + std::to_string(process.pid), errno);
+  }
+  return {};
+}
+
 Result<void> send_signal_to_group(pid_t group, int signal) {
   if (::kill(-group, signal) != 0) {
     return fail_system("signal process group " + std::to_string(group), errno);

@@ -117,9 +117,13 @@ Snapshot Observer::look(Depth depth, const std::vector<Claim>& claims, WallTime 
   Progress progress;
   progress.snapshot.taken = now;
   Teller teller(progress, nullptr);  // in this process: nobody to send it to
+  ask(depth, claims, teller);
+  return finished_snapshot(std::move(progress));
+}
+
+void Observer::ask(Depth depth, const std::vector<Claim>& claims, Teller& teller) {
   ask_with({.nvml = parts_->nvml, .pci = parts_->pci, .procfs = parts_->procfs},
            {.depth = depth, .claims = claims}, teller);
-  return finished_snapshot(std::move(progress));
 }
 
 }  // namespace berth

@@ -15,6 +15,8 @@
 
 namespace berth {
 
+class Teller;
+
 /// Which sources of truth there are. The roots are injected by tests and by `--root`.
 struct Sources {
   std::string nvml_library = "libnvidia-ml.so.1";
@@ -62,6 +64,8 @@ class Observer {
   Observer& operator=(Observer&&) noexcept;
   ~Observer();
   [[nodiscard]] Snapshot look(Depth depth, const std::vector<Claim>& claims, WallTime now);
+  /// The same of a real machine, told step by step: for a probe process that may be given up.
+  void ask(Depth depth, const std::vector<Claim>& claims, Teller& teller);
 
  private:
   struct Parts;

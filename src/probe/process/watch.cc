@@ -1,9 +1,6 @@
 #include "probe/process/watch.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +14,7 @@
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/tr.h"
+#include "probe/process/child.h"
 
 namespace berth {
 
@@ -25,44 +23,16 @@ namespace {
 using std::chrono::milliseconds;
 using wire::StepKind;
 
-constexpr int own_pipe = 3;  // of a probe process
-
-/// A probe process must hold neither a lease nor a terminal: it may live on for ever.
-void keep_only(int pipe) {
-  constexpr long close_range_number = 436;  // x86-64 and arm64
-  if (pipe != own_pipe) ::dup2(pipe, own_pipe);
-  if (::syscall(close_range_number, own_pipe + 1, ~0U, 0) != 0) {  // before Linux 5.9
-    for (int fd = own_pipe + 1; fd < ::sysconf(_SC_OPEN_MAX); ++fd) ::close(fd);
-  }
-  const int null = ::open("/dev/null", O_RDWR);
-  for (int fd = 0; fd <= 2 && null >= 0; ++fd) ::dup2(null, fd);
-  if (null > own_pipe) ::close(null);
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-}
-
-struct Child {
-  pid_t pid = 0;
-  Fd pipe;
-};
-
-Result<Child> start_child(const Ask& ask, const Progress& so_far) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail_system("make a pipe", errno);
-  Fd reader(ends[0]);
-  const Fd writer(ends[1]);
-  const auto pid = fork_process([&] {
-    keep_only(writer.get());
+Result<ProbeChild> start_child(const Ask& ask, const Progress& so_far) {
+  return start_probe_child([&] {
     Progress progress = so_far;
     Teller teller(progress, [](std::string_view bytes) {
       // Who listens goes on while this process is taken down, which takes as long as the listening.
-      if (bytes.empty()) return ::close(own_pipe) == 0;
-      return write_all(own_pipe, bytes).has_value();
+      if (bytes.empty()) return ::close(probe_answers) == 0;
+      return write_all(probe_answers, bytes).has_value();
     });
     ask(teller);
-    return 0;
   });
-  if (!pid) return std::unexpected(pid.error());
-  return Child{.pid = *pid, .pipe = std::move(reader)};
 }
 
 enum class Heard { all, silence, end, garbage };
@@ -154,13 +124,13 @@ class Watcher {
     return std::min(end, clock_.now() + silence);
   }
 
-  Heard listen(const Child& child) {
+  Heard listen(const ProbeChild& child) {
     wire::Unpacker unpacker;
     std::array<char, 16384> block;  // each page of it that is written to costs a fault
     while (true) {
       heard_last_ = clock_.now();
-      if (!wait_for_news(child.pipe.get(), heard_last_, limit())) return Heard::silence;
-      const ssize_t got = ::read(child.pipe.get(), block.data(), block.size());
+      if (!wait_for_news(child.answers.get(), heard_last_, limit())) return Heard::silence;
+      const ssize_t got = ::read(child.answers.get(), block.data(), block.size());
       if (got < 0 && errno == EINTR) continue;
       if (got <= 0) return Heard::end;
       unpacker.feed(std::string_view(block.data(), static_cast<std::size_t>(got)));
@@ -175,7 +145,7 @@ class Watcher {
   }
 
   /// Ends the child, waits a moment for it at most, and says what happened.
-  GivenUp end(const Child& child, Heard heard) {
+  GivenUp end(const ProbeChild& child, Heard heard) {
     if (heard == Heard::silence || heard == Heard::garbage) {
       ++stalls_;
       end_child(child.pid);
@@ -192,12 +162,8 @@ class Watcher {
     GivenUp died{.why = GivenUp::Why::died};
     if (heard == Heard::garbage) {
       died.how = tr("bytes that are not its own in its pipe");
-    } else if (ended && *ended && (*ended)->signal != 0) {
-      died.how = trf("signal {}", (*ended)->signal);
-    } else if (ended && *ended) {
-      died.how = trf("exit code {}", (*ended)->code);
     } else {
-      died.how = tr("an unknown cause");
+      died.how = how_it_ended(ended);
     }
     return died;
   }

@@ -1,0 +1,109 @@
+"""What `berth top` costs: CPU of the program and its probe process within 20 s at one look a second
+(8 devices on the fake NVML, 64 real processes, a terminal of 200 by 50 that takes everything), and
+how long the first picture takes."""
+
+import fcntl
+import os
+import pathlib
+import pty
+import select
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import threading
+import time
+
+from bench_commands import BERTH, LIBRARY, children_of, cpu_nanoseconds, machine_json, tell
+
+SECONDS = 20
+FIRST_PICTURES = 30
+
+
+class Terminal:
+    """A pseudo-terminal whose output is read at once, as a real one's is."""
+
+    def __init__(self):
+        self.master, self.slave = pty.openpty()
+        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 200, 0, 0))
+
+    def start(self, env, *words):
+        return subprocess.Popen([BERTH, *words], env=env, stdin=self.slave, stdout=self.slave,
+                                stderr=self.slave, start_new_session=True)
+
+    def close(self):
+        os.close(self.master)
+        os.close(self.slave)
+
+
+def drained(terminal, stop):
+    """Bytes that come until `stop` is set."""
+    count = 0
+    while not stop.is_set():
+        if select.select([terminal.master], [], [], 0.2)[0]:
+            count += len(os.read(terminal.master, 1 << 16))
+    return count
+
+
+def cpu_of(env):
+    terminal = Terminal()
+    process = terminal.start(env, "top", "-d", "1s")
+    stop = threading.Event()
+    bytes_read = []
+    reader = threading.Thread(target=lambda: bytes_read.append(drained(terminal, stop)))
+    reader.start()
+    try:
+        time.sleep(SECONDS)
+        everybody = [process.pid, *children_of(process.pid)]
+        return sum(map(cpu_nanoseconds, everybody)) / 1e9
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+        stop.set()
+        reader.join()
+        terminal.close()
+
+
+def first_picture(env):
+    """Milliseconds from the start to the last device's name on the screen."""
+    terminal = Terminal()
+    began = time.perf_counter()
+    process = terminal.start(env, "top")
+    seen = b""
+    try:
+        while seen.count(b"H100") < 8:
+            if not select.select([terminal.master], [], [], 10)[0]:
+                raise SystemExit("no picture came")
+            seen += os.read(terminal.master, 1 << 16)
+        return (time.perf_counter() - began) * 1000
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+        terminal.close()
+
+
+def main():
+    with tempfile.TemporaryDirectory() as scratch:
+        sleepers = [subprocess.Popen(["sleep", "600"]) for _ in range(64)]
+        env = {
+            "PATH": os.environ["PATH"], "HOME": scratch, "LANG": "C.UTF-8", "TERM": "xterm-256color",
+            "XDG_STATE_HOME": scratch + "/state", "BERTH_LEDGER": scratch + "/ledger",
+            "BERTH_NVML": str(LIBRARY), "BERTH_FAKE_NVML": scratch + "/machine.json",
+            "BERTH_FAKE_NVML_MOVE": "1",
+        }
+        try:
+            pathlib.Path(scratch, "machine.json").write_text(machine_json([p.pid for p in sleepers]))
+            cpu = [cpu_of(env) for _ in range(3)]
+            tell("`berth top`: CPU of 20 s at 1 Hz, 8 GPUs, 64 processes, probe process included", "s",
+                 cpu, None, 0.07)
+            tell("`berth top`: first picture", "ms",
+                 [first_picture(env) for _ in range(FIRST_PICTURES)], None, 20)
+        finally:
+            for sleeper in sleepers:
+                sleeper.kill()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

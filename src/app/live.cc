@@ -1,0 +1,48 @@
+#include "app/live.h"
+
+#include <iterator>
+#include <utility>
+
+#include "base/signals.h"
+
+namespace berth {
+
+Result<Live> Live::start(Context& context) {
+  auto lookout = Lookout::start(context.sources());
+  if (!lookout) return std::unexpected(std::move(lookout).error());
+  return Live(context, std::move(*lookout));
+}
+
+void Live::begin(Depth depth) {
+  // A recording has its own leases.
+  view_ = context_->sources().replay ? LedgerView{} : context_->read_ledger();
+  lookout_.begin(depth, view_.claims, context_->clock());
+}
+
+std::optional<Snapshot> Live::advance() {
+  auto snapshot = lookout_.advance(context_->clock());
+  if (!snapshot) return std::nullopt;
+  const auto move_to = [](auto& to, auto& from) {
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  };
+  move_to(snapshot->claims, view_.claims);
+  move_to(snapshot->waiters, view_.waiters);
+  move_to(snapshot->problems, view_.problems);
+  return snapshot;
+}
+
+std::optional<WallTime> Live::unanswered_since() const {
+  return lookout_.unanswered_since(context_->clock());
+}
+
+Snapshot Live::look(Depth depth) {
+  begin(depth);
+  while (true) {
+    if (auto snapshot = advance()) return std::move(*snapshot);
+    if (const auto news = descriptor()) {
+      static_cast<void>(wait_readable({*news}, patience()));
+    }
+  }
+}
+
+}  // namespace berth

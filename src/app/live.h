@@ -1,0 +1,33 @@
+#pragma once
+// Live: the machine as somebody watches it: looks that never block, with what the ledger says
+// added, as Context::look() adds it to one.
+
+#include <optional>
+#include <vector>
+
+#include "app/context.h"
+#include "probe/lookout.h"
+
+namespace berth {
+
+class Live {
+ public:
+  [[nodiscard]] static Result<Live> start(Context& context);
+
+  void begin(Depth depth);
+  [[nodiscard]] bool is_looking() const { return lookout_.is_looking(); }
+  [[nodiscard]] std::optional<int> descriptor() const { return lookout_.descriptor(); }
+  [[nodiscard]] Duration patience() const { return lookout_.patience(); }
+  [[nodiscard]] std::optional<Snapshot> advance();
+  [[nodiscard]] std::optional<WallTime> unanswered_since() const;
+  /// One look, waited for.
+  [[nodiscard]] Snapshot look(Depth depth);
+
+ private:
+  Live(Context& context, Lookout lookout) : context_(&context), lookout_(std::move(lookout)) {}
+  Context* context_;
+  Lookout lookout_;
+  LedgerView view_;
+};
+
+}  // namespace berth

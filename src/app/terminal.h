@@ -1,0 +1,50 @@
+#pragma once
+// Terminal: raw keys in, the other screen out, and everything as it was before whatever happens: a
+// normal end, a signal, a crash. The one place that changes the terminal's settings.
+
+#include <termios.h>
+
+#include <string>
+#include <string_view>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "top/screen.h"
+
+namespace berth {
+
+class Terminal {
+ public:
+  /// unsupported: stdin or stdout is no terminal.
+  [[nodiscard]] static Result<Terminal> open();
+  Terminal(Terminal&& other) noexcept;
+  Terminal& operator=(Terminal&&) = delete;
+  ~Terminal();
+
+  /// Takes the terminal: no echo, keys at once, the other screen. Again after leave().
+  [[nodiscard]] Result<void> enter();
+  /// Gives it back.
+  void leave();
+
+  [[nodiscard]] static int input() { return 0; }
+  [[nodiscard]] top::Size size() const;
+  /// In the foreground of its terminal, so that it may draw.
+  [[nodiscard]] bool is_ours() const;
+  /// Bytes typed; empty: none now. io: the terminal has gone.
+  [[nodiscard]] Result<std::string> read() const;
+
+  /// Writes as much as the terminal takes now and keeps the rest: a stopped terminal (Ctrl-S, a
+  /// dead network) stops nothing here.
+  void write(std::string_view bytes);
+  [[nodiscard]] bool is_behind() const { return !unwritten_.empty(); }
+  void flush();
+
+ private:
+  Terminal(Fd output, termios before) : output_(std::move(output)), before_(before) {}
+  Fd output_;
+  termios before_{};
+  std::string unwritten_;
+  bool entered_ = false;
+};
+
+}  // namespace berth

@@ -1,0 +1,342 @@
+#include "app/top_loop.h"
+
+#include <csignal>
+#include <optional>
+#include <utility>
+
+#include "app/live.h"
+#include "app/tape.h"
+#include "app/terminal.h"
+#include "app/verb.h"
+#include "base/process.h"
+#include "base/signals.h"
+#include "base/tr.h"
+#include "probe/process_files.h"
+#include "top/history.h"
+#include "top/input.h"
+#include "top/render.h"
+#include "top/screen_writer.h"
+
+namespace berth {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+class TopLoop {
+ public:
+  TopLoop(Context& context, TopOptions options, Terminal terminal, SignalQueue signals)
+      : context_(context),
+        options_(std::move(options)),
+        terminal_(std::move(terminal)),
+        signals_(std::move(signals)),
+        state_(std::move(options_.state)),
+        history_(state_.interval) {
+    if (options_.recording) tape_.emplace(std::move(*options_.recording));
+  }
+
+  int run();
+
+ private:
+  void begin_look();
+  void take_look();
+  void show_tape();
+  void start_tape_clock();
+  void seen(Snapshot snapshot);
+  void hear(const top::Event& event);
+  void grant(const top::Wish& wish);
+  void grant_signal(const top::SendSignal& wish);
+  void grant_renice(const top::Renice& wish);
+  void read_keys();
+  void read_signals();
+  void suspend(int signal);
+  void draw();
+  void wait();
+  void tell_time();
+  void look_if_due();
+  [[nodiscard]] Duration until_due(Instant now) const;
+
+  Context& context_;
+  TopOptions options_;
+  Terminal terminal_;
+  SignalQueue signals_;
+  top::State state_;
+  top::History history_;
+  top::InputDecoder decoder_;
+  std::optional<Live> live_;
+  std::optional<Tape> tape_;
+  std::optional<ProcessFilesLook> files_;
+  std::optional<top::Screen> shown_;
+  top::Theme shown_theme_ = top::Theme::dark;
+  Instant next_look_{};
+  Instant key_deadline_{};
+  bool changed_ = true;
+  bool chosen_ = false;
+  int ended_by_ = 0;  // a signal
+  std::optional<Error> failure_;
+};
+
+void TopLoop::hear(const top::Event& event) {
+  const Duration interval = state_.interval;
+  const Language language = state_.language;
+  const bool paused = state_.paused;
+  const double speed = state_.speed;
+  state_ = top::update(std::move(state_), event);
+  changed_ = true;
+  if (tape_ && (state_.paused != paused || state_.speed != speed)) start_tape_clock();
+  if (state_.interval != interval) {
+    history_.set_cadence(state_.interval);
+    next_look_ = std::min(next_look_, context_.clock().now() + state_.interval);
+  }
+  if (state_.language != language) set_language(state_.language);
+  for (const top::Wish& wish : std::exchange(state_.wanted, {})) grant(wish);
+}
+
+/// The next snapshot of a tape is due when its time has passed from now on.
+void TopLoop::start_tape_clock() {
+  const auto due = tape_->until_next(state_.speed);
+  next_look_ = context_.clock().now() + due.value_or(std::chrono::hours(1));
+}
+
+void TopLoop::seen(Snapshot snapshot) {
+  if (options_.choose && !std::exchange(chosen_, true)) {
+    for (DeviceId& id : options_.choose(snapshot)) state_.only_devices.insert(std::move(id));
+  }
+  history_.add(snapshot);
+  hear(top::Looked{std::make_shared<const top::Seen>(std::move(snapshot))});
+}
+
+void TopLoop::begin_look() {
+  live_->begin(Depth::everything);
+  next_look_ = context_.clock().now() + state_.interval;
+  if (!live_->descriptor()) take_look();
+}
+
+void TopLoop::take_look() {
+  auto snapshot = live_->advance();
+  const auto since = live_->unanswered_since();
+  if (since != state_.unanswered_since) hear(top::Unanswered{since});
+  if (snapshot) seen(std::move(*snapshot));
+}
+
+void TopLoop::show_tape() {
+  // The charts' past is read again: the playhead may have gone anywhere.
+  history_ = top::History(tape_->until_next(1).value_or(state_.interval));
+  constexpr std::size_t past = 120;
+  for (const Snapshot& snapshot : tape_->before(past)) history_.add(snapshot);
+  seen(tape_->now());
+  hear(top::TapePlace{.position = tape_->position(), .count = tape_->size()});
+}
+
+void TopLoop::grant_signal(const top::SendSignal& wish) {
+  std::string failed;
+  for (const top::Target& target : wish.to) {
+    const auto sent = send_signal(target.process, wish.signal);
+    if (!sent) failed += (failed.empty() ? "" : "; ") + tr_composed(sent.error().message());
+  }
+  if (failed.empty()) {
+    hear(top::Outcome{.text = trf("{} was sent to {}", wish.name, wish.to.front().process.pid)});
+  } else {
+    hear(top::Outcome{.text = failed, .good = false});
+  }
+  next_look_ = std::min(next_look_, context_.clock().now() + milliseconds(100));
+}
+
+void TopLoop::grant_renice(const top::Renice& wish) {
+  std::string failed;
+  for (const top::Target& target : wish.to) {
+    const auto set = set_nice(target.process, wish.nice);
+    if (!set) failed += (failed.empty() ? "" : "; ") + tr_composed(set.error().message());
+  }
+  if (!failed.empty()) return hear(top::Outcome{.text = failed, .good = false});
+  hear(top::Outcome{
+      .text = trf("the nice value of {} is {} now", wish.to.front().process.pid, wish.nice)});
+}
+
+void TopLoop::grant(const top::Wish& wish) {
+  if (const auto* signal = std::get_if<top::SendSignal>(&wish)) return grant_signal(*signal);
+  if (const auto* renice = std::get_if<top::Renice>(&wish)) return grant_renice(*renice);
+  if (const auto* details = std::get_if<top::ReadDetails>(&wish)) {
+    if (tape_) return;
+    auto look = ProcessFilesLook::start(details->process, context_.clock());
+    if (look) files_.emplace(std::move(*look));
+    if (!look) hear(top::Outcome{.text = look.error().message(), .good = false});
+  } else if (const auto* step = std::get_if<top::Step>(&wish)) {
+    if (!tape_) return;
+    tape_->step(step->by);
+    show_tape();
+  } else if (std::holds_alternative<top::Suspend>(wish)) {
+    suspend(SIGTSTP);
+  } else {
+    shown_.reset();
+  }
+}
+
+void TopLoop::suspend(int signal) {
+  terminal_.leave();
+  constexpr int most_tries = 10;  // nobody may be there who could bring us back
+  for (int i = 0; i < most_tries; ++i) {
+    stop_self(i == 0 ? signal : SIGTTOU);
+    if (terminal_.is_ours()) break;
+    if (i + 1 == most_tries) state_.quits = true;
+  }
+  if (state_.quits) return;
+  if (const auto entered = terminal_.enter(); !entered) {
+    failure_ = entered.error();
+    state_.quits = true;
+  }
+  shown_.reset();
+  hear(top::Resized{terminal_.size()});
+}
+
+void TopLoop::read_signals() {
+  while (const auto signal = signals_.next()) {
+    switch (signal->number) {
+      case SIGWINCH:
+        hear(top::Resized{terminal_.size()});
+        break;
+      case SIGTSTP:
+      case SIGTTIN:
+      case SIGTTOU:
+        suspend(signal->number);
+        break;
+      case SIGCONT:
+        shown_.reset();
+        changed_ = true;
+        break;
+      case SIGTERM:
+      case SIGHUP:
+      case SIGINT:
+      case SIGQUIT:
+      case SIGABRT:
+        ended_by_ = signal->number;
+        state_.quits = true;
+        break;
+      default:  // children's ends and broken pipes tell by themselves
+        break;
+    }
+  }
+}
+
+void TopLoop::read_keys() {
+  const auto bytes = terminal_.read();
+  if (!bytes) {  // the terminal has gone
+    ended_by_ = SIGHUP;
+    state_.quits = true;
+    return;
+  }
+  for (const top::Input& input : decoder_.feed(*bytes)) {
+    std::visit([&](const auto& one) { hear(one); }, input);
+  }
+  if (const auto patience = decoder_.patience()) key_deadline_ = context_.clock().now() + *patience;
+}
+
+void TopLoop::draw() {
+  if (!changed_ || terminal_.is_behind()) return;
+  changed_ = false;
+  top::Screen screen = top::render(state_, history_, context_.out());
+  if (shown_theme_ != state_.theme) shown_.reset();
+  shown_theme_ = state_.theme;
+  terminal_.write(top::changes(shown_ ? &*shown_ : nullptr, screen, state_.theme));
+  shown_ = std::move(screen);
+}
+
+/// How long nothing has to be done.
+Duration TopLoop::until_due(Instant now) const {
+  Duration due = std::chrono::seconds(1);
+  if (terminal_.is_behind()) due = std::min<Duration>(due, milliseconds(10));
+  if (decoder_.patience()) due = std::min(due, key_deadline_ - now);
+  if (live_ && live_->is_looking()) due = std::min(due, live_->patience());
+  if (live_ && !live_->is_looking()) due = std::min(due, next_look_ - now);
+  if (tape_ && !state_.paused) due = std::min(due, next_look_ - now);
+  return std::max(due, Duration{0});
+}
+
+/// Waits for whatever comes first and takes it in.
+void TopLoop::wait() {
+  std::vector<int> waited = {Terminal::input(), signals_.descriptor()};
+  const auto news = live_ ? live_->descriptor() : std::nullopt;
+  if (news) waited.push_back(*news);
+  if (files_) waited.push_back(files_->descriptor());
+  const std::vector<bool> ready = wait_readable(waited, until_due(context_.clock().now()));
+  const Instant now = context_.clock().now();
+  tell_time();
+  if (ready[1]) read_signals();
+  if (ready[0] && !state_.quits) read_keys();
+  if (decoder_.patience() && now >= key_deadline_) {
+    for (const top::Input& input : decoder_.silence()) {
+      std::visit([&](const auto& one) { hear(one); }, input);
+    }
+  }
+  if (files_) {
+    if (auto read = files_->advance(context_.clock())) {
+      hear(top::ProcessDetails{.process = files_->process(),
+                               .environment_names = std::move(read->environment_names),
+                               .device_files = std::move(read->device_files)});
+      files_.reset();
+    }
+  }
+  if (terminal_.is_behind()) terminal_.flush();
+}
+
+/// The time by itself changes the picture only where a message has been shown for long enough.
+void TopLoop::tell_time() {
+  const bool changed = changed_;
+  const bool had_message = state_.message.has_value();
+  hear(top::Tick{context_.clock().wall_now()});
+  changed_ = changed || had_message != state_.message.has_value();
+}
+
+/// Looks, or moves the tape on, where it is time.
+void TopLoop::look_if_due() {
+  const Instant now = context_.clock().now();
+  if (tape_) {
+    if (state_.paused || now < next_look_) return;
+    if (tape_->until_next(1)) {
+      tape_->step(1);
+      seen(tape_->now());
+      hear(top::TapePlace{.position = tape_->position(), .count = tape_->size()});
+    }
+    start_tape_clock();
+  } else if (live_->is_looking()) {
+    take_look();
+  } else if (now >= next_look_) {
+    begin_look();
+  }
+}
+
+int TopLoop::run() {
+  if (!tape_) {
+    auto live = Live::start(context_);
+    if (!live) return report(live.error());
+    live_.emplace(std::move(*live));
+    begin_look();  // before anything is drawn: the driver takes its time meanwhile
+  }
+  if (const auto entered = terminal_.enter(); !entered) return report(entered.error());
+  state_.now = context_.clock().wall_now();
+  hear(top::Resized{terminal_.size()});
+  if (tape_) {
+    show_tape();
+    start_tape_clock();
+  }
+  while (!state_.quits) {
+    draw();
+    wait();
+    look_if_due();
+  }
+  terminal_.leave();
+  if (failure_) return report(*failure_);
+  return ended_by_ != 0 ? end_like({.code = 0, .signal = ended_by_}) : exit_code::ok;
+}
+
+}  // namespace
+
+int run_top(Context& context, TopOptions options) {
+  auto terminal = Terminal::open();
+  if (!terminal) return report(terminal.error(), exit_code::usage);
+  auto signals = SignalQueue::open();
+  if (!signals) return report(signals.error());
+  return TopLoop(context, std::move(options), std::move(*terminal), std::move(*signals)).run();
+}
+
+}  // namespace berth

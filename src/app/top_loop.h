@@ -1,0 +1,24 @@
+#pragma once
+// The loop around the live view: keys, signals and looks in, pictures out. It waits in one place
+// for whatever comes first, and for none of them longer than the others allow.
+
+#include <functional>
+#include <optional>
+
+#include "app/context.h"
+#include "probe/replay/replay.h"
+#include "top/model.h"
+
+namespace berth {
+
+struct TopOptions {
+  top::State state;  // theme, sort keys, filters, interval
+  /// Chooses devices on the first snapshot; null: all.
+  std::function<std::vector<DeviceId>(const Snapshot&)> choose;
+  std::optional<Recording> recording;
+};
+
+/// Returns the exit code.
+[[nodiscard]] int run_top(Context& context, TopOptions options);
+
+}  // namespace berth

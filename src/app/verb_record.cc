@@ -1,0 +1,110 @@
+// `berth record FILE`: what the machine does, one snapshot a line, for `--replay FILE`.
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "app/live.h"
+#include "app/verb.h"
+#include "base/signals.h"
+#include "base/text.h"
+#include "base/tr.h"
+#include "snapshot/json.h"
+
+namespace berth {
+
+namespace {
+
+class RecordVerb final : public Verb {
+ public:
+  void declare(CLI::App& app) override {
+    const auto word = [](std::string_view english) { return std::string(tr(english)); };
+    app.add_option("file", file_, word("the file to write; - is stdout"))
+        ->required()
+        ->type_name("FILE");
+    app.add_option("-d,--delay", delay_, word("look again every so often (1s)"))->type_name("TIME");
+    app.add_option("--for", for_, word("stop after so long (until Ctrl-C)"))->type_name("TIME");
+    app.add_flag("-a,--append", append_, word("go on with a recording that is there"));
+  }
+
+  int run(Context& context, const std::vector<std::string>&) override {
+    const auto delay = parse_duration(delay_);
+    if (!delay) return report(Error(delay.error()).because("-d"), exit_code::usage);
+    std::optional<std::chrono::milliseconds> length;
+    if (!for_.empty()) {
+      const auto parsed = parse_duration(for_);
+      if (!parsed) return report(Error(parsed.error()).because("--for"), exit_code::usage);
+      length = *parsed;
+    }
+    // A recording is for programs: its sentences are the same in every language.
+    set_language(Language::english);
+    auto out = open_file();
+    if (!out) return report(out.error());
+    auto signals = SignalQueue::open();
+    if (!signals) return report(signals.error());
+    auto live = Live::start(context);
+    if (!live) return report(live.error());
+    return record(context, *live, *signals, out->get(),
+                  std::max(*delay, std::chrono::milliseconds(100)), length);
+  }
+
+ private:
+  [[nodiscard]] Result<Fd> open_file() const {
+    if (file_ == "-") return Fd(::dup(STDOUT_FILENO));
+    const int create = append_ ? 0 : O_EXCL;
+    auto fd = open_fd(file_, O_WRONLY | O_CREAT | O_APPEND | create, 0644);
+    if (!fd && !append_) {
+      return fail(fd.error().code(),
+                  trf("{}; --append goes on with a file that is there", fd.error().message()));
+    }
+    return fd;
+  }
+
+  static int record(Context& context, Live& live, SignalQueue& signals, int out, Duration delay,
+                    std::optional<Duration> length) {
+    const Instant began = context.clock().now();
+    Instant next = began;
+    std::size_t count = 0;
+    while (true) {
+      // A whole line in one write: whoever reads the file meanwhile sees no half of one.
+      const auto written =
+          write_all(out, to_json(live.look(Depth::everything), JsonLayout::compact) + "\n");
+      if (!written) return report(Error(written.error()).because(trf("snapshot {}", count + 1)));
+      ++count;
+      next = std::max(next + delay, context.clock().now());
+      if (length && next - began >= *length) break;
+      if (ends(context, signals, next)) break;
+    }
+    complain(trf("{} snapshots were recorded", count));
+    return exit_code::ok;
+  }
+
+  /// Waits; true: somebody wants us to stop.
+  static bool ends(Context& context, SignalQueue& signals, Instant next) {
+    while (context.clock().now() < next) {
+      static_cast<void>(wait_readable({signals.descriptor()}, next - context.clock().now()));
+      while (const auto signal = signals.next()) {
+        const int number = signal->number;
+        if (number == SIGTSTP || number == SIGTTIN || number == SIGTTOU) stop_self(number);
+        if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  std::string file_, for_;
+  std::string delay_ = "1s";
+  bool append_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_record() { return std::make_unique<RecordVerb>(); }
+
+}  // namespace berth

@@ -1,0 +1,131 @@
+// `berth top`: the machine as it moves, to be left open.
+
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include "app/top_loop.h"
+#include "app/verb.h"
+#include "base/text.h"
+#include "base/tr.h"
+#include "view/status.h"
+
+namespace berth {
+
+namespace {
+
+class TopVerb final : public Verb {
+ public:
+  void declare(CLI::App& app) override {
+    const auto word = [](std::string_view english) { return std::string(tr(english)); };
+    app.add_option("-d,--delay", delay_, word("look again every so often (1s)"))->type_name("TIME");
+    app.add_option("-i,--id", devices_,
+                   word("only these: index, UUID prefix, PCI address or name glob"))
+        ->type_name("LIST");
+    app.add_option("-u,--user", user_, word("only this user's processes"))->type_name("USER");
+    app.add_option("-s,--sort", sort_,
+                   word("columns to sort by, the first counts most: device, memory, utilization, "
+                        "cpu, age, user, pid, command"))
+        ->type_name("COLUMNS");
+    app.add_flag("-t,--tree", tree_, word("processes as a tree"));
+    app.add_option("--theme", theme_, word("dark, light, colour-blind or mono"))->type_name("NAME");
+    app.add_option("--speed", speed_, word("of a recording (--replay FILE): 2 is twice as fast"))
+        ->type_name("FACTOR");
+    app.add_flag("--ascii", ascii_, word("ASCII characters alone"));
+  }
+
+  int run(Context& context, const std::vector<std::string>& rest) override {
+    if (!rest.empty()) {
+      complain(trf("top takes no word \"{}\"; berth top --help lists its options",
+                   printable(rest.front())));
+      return exit_code::usage;
+    }
+    if (!context.stdout_moves()) {
+      complain(tr("top needs a terminal whose cursor can be moved; berth status -w does without"));
+      return exit_code::usage;
+    }
+    if (ascii_) context.use_ascii();
+    TopOptions options;
+    if (auto mistake = set_up(context, options)) return report(*mistake, exit_code::usage);
+    return run_top(context, std::move(options));
+  }
+
+ private:
+  /// What is wrong with the options; nothing: all is well.
+  std::optional<Error> set_up(Context& context, TopOptions& options) {
+    top::State& state = options.state;
+    state.viewer.uid = ::geteuid();
+    state.user = user_;
+    state.tree = tree_;
+    state.language = current_language();
+    auto delay = parse_duration(delay_);
+    if (!delay) return std::move(delay).error().because("-d");
+    state.interval = std::max(*delay, std::chrono::milliseconds(100));
+    const auto speed = parse_decimal(speed_);
+    if (!speed || *speed <= 0) return Error(ErrorCode::invalid, mistaken("--speed", speed_));
+    state.speed = std::clamp(*speed, 1.0 / 8, 64.0);
+    state.theme = context.out().colour ? top::Theme::dark : top::Theme::mono;
+    if (!theme_.empty()) {
+      const auto theme = top::theme_from_name(theme_);
+      if (!theme) return Error(ErrorCode::invalid, mistaken("--theme", theme_));
+      state.theme = *theme;
+    }
+    if (!sort_.empty()) {
+      auto levels = sort_levels();
+      if (!levels) return Error(ErrorCode::invalid, mistaken("--sort", sort_));
+      state.sort = std::move(*levels);
+    }
+    if (context.sources().replay) {
+      state.viewer.replay = true;
+      auto recording = Recording::open(*context.sources().replay);
+      if (!recording) return std::move(recording).error();
+      options.recording.emplace(std::move(*recording));
+    }
+    return choose_devices(options);
+  }
+
+  std::optional<Error> choose_devices(TopOptions& options) const {
+    if (devices_.empty()) return std::nullopt;
+    auto patterns = parse_patterns(devices_);
+    if (!patterns) return std::move(patterns).error().because("-i");
+    options.choose = [chosen = StatusOptions{.devices = std::move(*patterns), .user = {}}](
+                         const Snapshot& snapshot) {
+      std::vector<DeviceId> ids;
+      for (const Device* device : shown_devices(snapshot, chosen)) ids.push_back(device->id);
+      return ids;
+    };
+    return std::nullopt;
+  }
+
+  static std::string mistaken(std::string_view option, const std::string& value) {
+    return trf("{} does not know \"{}\"; berth top --help lists what there is", option,
+               printable(value));
+  }
+
+  [[nodiscard]] std::optional<std::vector<top::SortLevel>> sort_levels() const {
+    constexpr std::array<std::string_view, top::sort_key_count> names = {
+        "device", "memory", "utilization", "cpu", "age", "user", "pid", "command"};
+    std::vector<top::SortLevel> levels;
+    for (const std::string_view name : split(std::string_view(sort_), ',')) {
+      const auto* const found = std::find(names.begin(), names.end(), trimmed(name));
+      if (found == names.end()) return std::nullopt;
+      const auto key = static_cast<top::SortKey>(found - names.begin());
+      levels.push_back({key, top::sorts_descending_first(key)});
+    }
+    return levels;
+  }
+
+  std::string delay_ = "1s";
+  std::string devices_, user_, sort_, theme_;
+  std::string speed_ = "1";
+  bool tree_ = false;
+  bool ascii_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_top() { return std::make_unique<TopVerb>(); }
+
+}  // namespace berth

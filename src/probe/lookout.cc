@@ -1,0 +1,403 @@
+#include "probe/lookout.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "base/process.h"
+#include "base/signals.h"
+#include "base/tr.h"
+#include "probe/nvml/device_reading.h"
+#include "probe/process/ask.h"
+#include "probe/process/channel.h"
+#include "probe/process/child.h"
+#include "probe/process/progress.h"
+
+namespace berth {
+
+namespace {
+
+using std::chrono::milliseconds;
+using wire::Step;
+using wire::StepKind;
+
+/// What the probe process is asked, followed by the pids that claims name.
+struct Request {
+  std::int64_t now_ms = 0;
+  std::uint32_t depth = 0;
+  std::uint32_t pids = 0;
+};
+
+bool read_whole(int fd, void* to, std::size_t size) {
+  auto* at = static_cast<char*>(to);
+  while (size > 0) {
+    const ssize_t got = ::read(fd, at, size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    at += got;
+    size -= static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+std::string encoded(Depth depth, const std::vector<Claim>& claims, WallTime now) {
+  std::vector<pid_t> pids;
+  for (const Claim& claim : claims) {
+    if (claim.job) pids.push_back(claim.job->pid);
+  }
+  const Request request{.now_ms = now.unix_ms,
+                        .depth = static_cast<std::uint32_t>(depth),
+                        .pids = static_cast<std::uint32_t>(pids.size())};
+  std::string bytes(sizeof request + pids.size() * sizeof(pid_t), '\0');
+  std::memcpy(bytes.data(), &request, sizeof request);
+  if (!pids.empty()) {
+    std::memcpy(bytes.data() + sizeof request, pids.data(), pids.size() * sizeof(pid_t));
+  }
+  return bytes;
+}
+
+/// The probe process: looks whenever it is asked, until nobody asks any more. `so_far`: what the
+/// first look goes on with; `base`: what every later one leaves out.
+void look_on_request(const Sources& sources, Channel& channel, Progress so_far,
+                     const Progress& base) {
+  auto observer = Observer::start(sources);
+  if (!observer) return;
+  Request request;
+  while (read_whole(probe_requests, &request, sizeof request)) {
+    std::vector<pid_t> pids(request.pids);
+    if (!read_whole(probe_requests, pids.data(), pids.size() * sizeof(pid_t))) break;
+    std::vector<Claim> claims(pids.size());
+    for (std::size_t i = 0; i < pids.size(); ++i) claims[i].job = ProcessId{.pid = pids[i]};
+    so_far.snapshot.taken = WallTime{request.now_ms};
+    Teller teller(so_far, [&](std::string_view bytes) {
+      channel.note_step();
+      return bytes.empty() || channel.write(bytes);
+    });
+    observer->ask(static_cast<Depth>(request.depth), claims, teller);
+    if (!write_all(probe_answers, "!")) break;
+    so_far = base;
+  }
+}
+
+}  // namespace
+
+struct Lookout::Parts {
+  struct Hung {
+    WallTime since;
+    Instant retry_at;
+    Duration wait;
+    GivenUp why;
+  };
+
+  Sources sources;
+  LookoutPatience patience;
+  std::optional<Observer> observer;  // simulated or replayed: in this process
+  std::optional<Snapshot> observed;
+  std::optional<Channel> channel;
+  std::optional<ProbeChild> child;
+  std::vector<pid_t> left;  // killed and not yet gone
+  std::map<Step, Hung> hung;
+  std::map<std::uint64_t, Device> known;  // rows of devices, for when one does not answer
+
+  bool looking = false;
+  bool failed = false;  // no process could be started
+  Depth depth = Depth::everything;
+  std::vector<Claim> claims;
+  Progress progress;
+  Instant began{};
+  WallTime began_wall;
+  std::size_t taken_in = 0;  // bytes of the channel
+  wire::Unpacker unpacker;
+  std::uint64_t steps = 0;
+  Instant last_step{};
+  int stalls = 0;
+
+  [[nodiscard]] Progress base(Instant now) const;
+  void start_child(Clock& clock);
+  void end_child();
+  void reap_left();
+  void take_in(Clock& clock);
+  [[nodiscard]] Instant silence_ends(Clock& clock) const;
+  void leave_out(const GivenUp& why, Clock& clock);
+  [[nodiscard]] std::optional<Snapshot> finish();
+  [[nodiscard]] std::optional<Snapshot> after_death(Clock& clock);
+  void forget_what_may_be_asked_again(Clock& clock);
+};
+
+/// What a look starts with: the steps that are not asked for now.
+Progress Lookout::Parts::base(Instant now) const {
+  Progress start;
+  for (const auto& [step, one] : hung) {
+    if (now >= one.retry_at) continue;
+    const auto row = known.find(step.number);
+    if (step.kind == StepKind::nvml_device && row != known.end()) {
+      start.identified = wire::Identified{step.number, row->second};
+    }
+    give_up(start, step, one.why);
+  }
+  start.identified.reset();
+  return start;
+}
+
+void Lookout::Parts::start_child(Clock& clock) {
+  const Progress later = base(clock.now());
+  // One that was given up may still write into its own.
+  auto fresh = Channel::open();
+  if (fresh) {
+    channel.emplace(std::move(*fresh));
+  } else {
+    channel->clear();
+  }
+  Channel& shared = *channel;
+  taken_in = 0;
+  unpacker = {};
+  auto started =
+      start_probe_child([&] { look_on_request(sources, shared, progress, later); }, Requests::some);
+  if (!started) {
+    failed = true;
+    apply(progress, Problem{.source = "probe",
+                            .code = "no_process",
+                            .message = started.error().message(),
+                            .remedy = std::string(tr("too many processes? see ulimit -u"))});
+    return;
+  }
+  child = std::move(*started);
+  progress.current.reset();
+  steps = shared.steps();
+  last_step = clock.now();
+}
+
+void Lookout::Parts::end_child() {
+  if (!child) return;
+  // Our own child, not yet reaped: the pid cannot be another's.
+  static_cast<void>(send_signal({.pid = child->pid}, SIGKILL));
+  left.push_back(child->pid);
+  child.reset();
+}
+
+void Lookout::Parts::reap_left() {
+  std::erase_if(left, [](pid_t pid) {
+    const auto ended = reap_if_ended(pid);
+    return !ended || ended->has_value();
+  });
+}
+
+void Lookout::Parts::take_in(Clock& clock) {
+  const std::string_view bytes = channel->bytes();
+  if (bytes.size() > taken_in) {
+    unpacker.feed(bytes.substr(taken_in));
+    taken_in = bytes.size();
+  }
+  while (auto message = unpacker.next()) apply(progress, std::move(*message));
+  if (channel->steps() == steps) return;
+  steps = channel->steps();
+  last_step = clock.now();
+}
+
+/// Until when the step that is going on may be silent; as in watch().
+Instant Lookout::Parts::silence_ends(Clock& clock) const {
+  const Instant end_of_all = began + patience.whole;
+  const Instant end_of_nvml = began + patience.whole * 3 / 4;
+  const bool opening = progress.current && progress.current->kind == StepKind::nvml_open;
+  const bool device = progress.current && progress.current->kind == StepKind::nvml_device;
+  const Instant end = opening || device ? end_of_nvml : end_of_all;
+  if (opening) return end;
+  const Duration left_over = std::max(end - clock.now(), Duration{0});
+  const Duration share = std::max<Duration>(left_over / 3, milliseconds(100));
+  const Duration silence = stalls == 0 ? patience.stall : std::min(patience.stall, share);
+  return std::min(end, last_step + silence);
+}
+
+void Lookout::Parts::leave_out(const GivenUp& why, Clock& clock) {
+  const Step step = *progress.current;
+  const auto row = known.find(step.number);
+  if (step.kind == StepKind::nvml_device && !progress.identified && row != known.end()) {
+    progress.identified = wire::Identified{step.number, row->second};
+  }
+  give_up(progress, step, why);
+  const auto before = hung.find(step);
+  const bool again = before != hung.end();
+  const Duration longest = std::chrono::minutes(5);
+  const Duration wait = again ? std::min(before->second.wait * 2, longest) : patience.retry;
+  const WallTime since = again ? before->second.since : clock.wall_now();
+  hung[step] = {.since = since, .retry_at = clock.now() + wait, .wait = wait, .why = why};
+  const bool nvml_is_late = clock.now() >= began + patience.whole * 3 / 4;
+  const GivenUp late{.why = GivenUp::Why::out_of_time};
+  if (step.kind == StepKind::nvml_open || (step.kind == StepKind::nvml_device && nvml_is_late)) {
+    give_up_nvml(progress, late);
+  }
+}
+
+std::optional<Snapshot> Lookout::Parts::finish() {
+  looking = false;
+  Snapshot snapshot = finished_snapshot(std::move(progress));
+  progress = {};
+  for (const Device& device : snapshot.devices) {
+    if (!device.index || device.parent || device.kind != DeviceKind::nvidia_gpu) continue;
+    const auto index = static_cast<std::uint64_t>(*device.index);
+    if (hung.contains({StepKind::nvml_device, index})) continue;
+    known[index] = nvml::only_facts(device, Absent::failed);
+  }
+  return snapshot;
+}
+
+/// What was given up long enough ago is asked again, by a new process that does not leave it out.
+void Lookout::Parts::forget_what_may_be_asked_again(Clock& clock) {
+  const bool any = std::any_of(hung.begin(), hung.end(), [&](const auto& entry) {
+    return clock.now() >= entry.second.retry_at;
+  });
+  if (any) end_child();
+}
+
+Lookout::Lookout(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Lookout::Lookout(Lookout&&) noexcept = default;
+Lookout& Lookout::operator=(Lookout&&) noexcept = default;
+Lookout::~Lookout() {
+  if (!parts_) return;
+  parts_->end_child();
+  parts_->reap_left();
+}
+
+Result<Lookout> Lookout::start(const Sources& sources, LookoutPatience patience) {
+  auto parts = std::make_unique<Parts>();
+  parts->sources = sources;
+  parts->patience = patience;
+  if (sources.simulated || sources.replay) {
+    auto observer = Observer::start(sources);
+    if (!observer) return std::unexpected(std::move(observer).error());
+    parts->observer.emplace(std::move(*observer));
+    return Lookout(std::move(parts));
+  }
+  auto channel = Channel::open();
+  if (!channel) return std::unexpected(std::move(channel).error());
+  parts->channel.emplace(std::move(*channel));
+  return Lookout(std::move(parts));
+}
+
+bool Lookout::is_looking() const { return parts_->looking; }
+
+void Lookout::begin(Depth depth, std::vector<Claim> claims, Clock& clock) {
+  Parts& parts = *parts_;
+  parts.looking = true;
+  parts.depth = depth;
+  parts.claims = std::move(claims);
+  parts.began = clock.now();
+  parts.began_wall = clock.wall_now();
+  if (parts.observer) {
+    parts.observed = parts.observer->look(depth, parts.claims, parts.began_wall);
+    return;
+  }
+  parts.reap_left();
+  parts.stalls = 0;
+  parts.failed = false;
+  parts.forget_what_may_be_asked_again(clock);
+  parts.progress = parts.base(parts.began);
+  parts.progress.snapshot.taken = parts.began_wall;
+  if (!parts.child) {
+    parts.start_child(clock);
+  } else {
+    parts.channel->clear();
+    parts.taken_in = 0;
+    parts.unpacker = {};
+    parts.steps = parts.channel->steps();
+    parts.last_step = clock.now();
+  }
+  if (!parts.child) return;
+  // Where it has died meanwhile, its closed pipe says so.
+  static_cast<void>(
+      write_all(parts.child->requests.get(), encoded(depth, parts.claims, parts.began_wall)));
+}
+
+std::optional<int> Lookout::descriptor() const {
+  if (!parts_->looking || !parts_->child) return std::nullopt;
+  return parts_->child->answers.get();
+}
+
+Duration Lookout::patience() const {
+  if (!parts_->child) return Duration{0};
+  return milliseconds(50);
+}
+
+std::optional<Snapshot> Lookout::Parts::after_death(Clock& clock) {
+  if (const auto pidfd = open_pidfd(child->pid)) {
+    static_cast<void>(wait_readable({pidfd->get()}, milliseconds(50)));
+  }
+  const GivenUp why{.why = GivenUp::Why::died, .how = how_it_ended(reap_if_ended(child->pid))};
+  left.push_back(child->pid);
+  child.reset();
+  if (!progress.current) {
+    apply(progress, Problem{.source = "probe",
+                            .code = "crashed",
+                            .message = trf("the probe process died of {}", why.how)});
+    return finish();
+  }
+  leave_out(why, clock);
+  return std::nullopt;
+}
+
+std::optional<Snapshot> Lookout::advance(Clock& clock) {
+  Parts& parts = *parts_;
+  if (!parts.looking) return std::nullopt;
+  if (parts.observer) {
+    parts.looking = false;
+    return std::exchange(parts.observed, std::nullopt);
+  }
+  if (parts.failed || !parts.child) return parts.finish();
+  const int answers = parts.child->answers.get();
+  const bool news = wait_readable({answers}, Duration{0}).front();
+  parts.take_in(clock);
+  if (news) {
+    char bell = 0;
+    if (::read(answers, &bell, 1) == 1) {
+      // What hung and answered now, or is not there to be asked any more, is well again.
+      std::erase_if(parts.hung,
+                    [&](const auto& entry) { return !parts.progress.is_given_up(entry.first); });
+      return parts.finish();
+    }
+    if (auto snapshot = parts.after_death(clock)) return snapshot;
+  } else if (parts.unpacker.is_broken() || clock.now() >= parts.silence_ends(clock)) {
+    ++parts.stalls;
+    const Duration waited = clock.now() - parts.last_step;
+    parts.end_child();
+    if (!parts.progress.current) {
+      apply(parts.progress,
+            Problem{.source = "probe",
+                    .code = "timeout",
+                    .message = std::string(tr("the probe process did not answer"))});
+      return parts.finish();
+    }
+    parts.leave_out({.why = GivenUp::Why::stalled, .waited = waited}, clock);
+  } else {
+    return std::nullopt;
+  }
+  if (clock.now() >= parts.began + parts.patience.whole) {
+    give_up_nvml(parts.progress, {.why = GivenUp::Why::out_of_time});
+    return parts.finish();
+  }
+  // A new process goes on where this one stopped.
+  parts.start_child(clock);
+  if (!parts.child) return parts.finish();
+  static_cast<void>(
+      write_all(parts.child->requests.get(), encoded(parts.depth, parts.claims, parts.began_wall)));
+  return std::nullopt;
+}
+
+std::optional<WallTime> Lookout::unanswered_since(Clock& clock) const {
+  std::optional<WallTime> since;
+  for (const auto& [step, one] : parts_->hung) {
+    const bool driver = step.kind == StepKind::nvml_open || step.kind == StepKind::nvml_device;
+    if (driver && (!since || one.since < *since)) since = one.since;
+  }
+  constexpr std::int64_t slow_ms = 1000;
+  const bool slow =
+      parts_->looking && clock.wall_now().unix_ms - parts_->began_wall.unix_ms > slow_ms;
+  if (!since && slow) since = parts_->began_wall;
+  return since;
+}
+
+}  // namespace berth

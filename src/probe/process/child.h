@@ -1,0 +1,35 @@
+#pragma once
+// A probe process: a forked child that holds neither a lease nor a terminal, because it may live on
+// for ever, stuck in the kernel.
+
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+
+#include "base/fd.h"
+#include "base/process.h"
+#include "base/result.h"
+
+namespace berth {
+
+/// The child's ends of its pipes, always these numbers.
+inline constexpr int probe_answers = 3;   // to write to
+inline constexpr int probe_requests = 4;  // to read from; only where it takes requests
+
+struct ProbeChild {
+  pid_t pid = 0;
+  Fd answers;   // to read from
+  Fd requests;  // to write to
+};
+
+enum class Requests { none, some };
+
+/// Forks; the child has nothing open but its pipes, is killed when we end, runs `body` and exits.
+[[nodiscard]] Result<ProbeChild> start_probe_child(const std::function<void()>& body,
+                                                   Requests requests = Requests::none);
+
+/// "signal 11", "exit code 3", in the reader's language; nothing: it has not ended yet.
+[[nodiscard]] std::string how_it_ended(const Result<std::optional<Exit>>& ended);
+
+}  // namespace berth

@@ -1,0 +1,110 @@
+// What is done to other people's processes: who may, and the question before it.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "top/model.h"
+
+namespace berth::top {
+
+namespace {
+
+Target target_of(const Row& row) {
+  return {.process = row.key().process,
+          .user = row.process->user.get().value_or(""),
+          .command = command_text(row)};
+}
+
+/// Why nothing may be done to this process; empty: it may be asked for.
+std::string refusal(const Row& row, const Viewer& viewer) {
+  const pid_t pid = row.use->pid;
+  if (viewer.replay) return std::string(tr("a recording: nobody can be signalled in it"));
+  if (row.process == nullptr || row.process->id.start_ticks == 0) {
+    return trf("process {} has gone, or cannot be told from a later one with its number", pid);
+  }
+  if (viewer.uid == 0) return {};
+  const auto& uid = row.process->uid.get();
+  if (!uid) return trf("whose process {} is could not be read; it is left alone", pid);
+  if (*uid != viewer.uid) {
+    return trf("process {} belongs to {}: only they and root may do that", pid,
+               row.process->user.get().value_or(std::to_string(*uid)));
+  }
+  return {};
+}
+
+/// The marked processes, else the selected one; each once, whatever devices it uses.
+std::vector<const Row*> chosen_rows(const State& state) {
+  std::vector<const Row*> rows;
+  const auto add = [&](const Row& row) {
+    const bool known = std::any_of(rows.begin(), rows.end(), [&](const Row* other) {
+      return other->key().process == row.key().process;
+    });
+    if (!known) rows.push_back(&row);
+  };
+  for (const Row& row : state.rows) {
+    if (state.marked.contains(row.key())) add(row);
+  }
+  const Row* selected = selected_row(state);
+  if (state.marked.empty() && selected != nullptr) add(*selected);
+  return rows;
+}
+
+/// The targets; nothing: one is refused, and why has been said.
+std::optional<std::vector<Target>> targets(State& state) {
+  const auto rows = chosen_rows(state);
+  if (rows.empty()) {
+    say(state, std::string(tr("no process is selected")), false);
+    return std::nullopt;
+  }
+  std::vector<Target> chosen;
+  for (const Row* row : rows) {
+    std::string why = refusal(*row, state.viewer);
+    if (!why.empty()) {
+      say(state, std::move(why), false);
+      return std::nullopt;
+    }
+    chosen.push_back(target_of(*row));
+  }
+  return chosen;
+}
+
+std::string whom(const std::vector<Target>& chosen) {
+  const Target& first = chosen.front();
+  const std::string one = trf("process {} of {} ({})", first.process.pid, first.user,
+                              cut_to_width(printable(first.command), 40, false));
+  if (chosen.size() == 1) return one;
+  return trf("{} processes, first {}", chosen.size(), one);
+}
+
+void ask(State& state, std::string text, Wish if_yes) {
+  state.question = Question{.text = std::move(text), .if_yes = std::move(if_yes)};
+  state.mode = Mode::question;
+}
+
+}  // namespace
+
+void say(State& state, std::string text, bool good) {
+  constexpr std::int64_t shown_for_ms = 6000;
+  state.message =
+      Message{.text = std::move(text), .good = good, .until = {state.now.unix_ms + shown_for_ms}};
+}
+
+void ask_for_signal(State& state, int signal, const std::string& name) {
+  state.mode = Mode::browse;
+  auto chosen = targets(state);
+  if (!chosen) return;
+  std::string text = trf("send {} to {}?", name, whom(*chosen));
+  ask(state, std::move(text), SendSignal{.to = std::move(*chosen), .signal = signal, .name = name});
+}
+
+void ask_for_nice(State& state, int nice) {
+  state.mode = Mode::browse;
+  auto chosen = targets(state);
+  if (!chosen) return;
+  std::string text = trf("set the nice value of {} to {}?", whom(*chosen), nice);
+  ask(state, std::move(text), Renice{.to = std::move(*chosen), .nice = nice});
+}
+
+}  // namespace berth::top

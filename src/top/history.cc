@@ -1,0 +1,182 @@
+#include "top/history.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace berth::top {
+
+namespace {
+
+constexpr double bytes_per_gib = 1024.0 * 1024 * 1024;
+/// A process that has gone is remembered for so long, in case the driver only missed it.
+constexpr std::int64_t remembered_ms = 30'000;
+constexpr std::int64_t most_missed = 600;
+
+std::optional<float> percent_of(const Reading<Percent>& reading) {
+  if (!reading.get() || !std::isfinite(reading.get()->count())) return std::nullopt;
+  return static_cast<float>(reading.get()->count());
+}
+
+std::optional<float> memory_share(const Device& device) {
+  if (!device.memory_used.get() || !device.memory_total.get()) return std::nullopt;
+  const auto total = static_cast<double>(device.memory_total.get()->count());
+  if (total <= 0) return std::nullopt;
+  return static_cast<float>(100.0 * static_cast<double>(device.memory_used.get()->count()) / total);
+}
+
+}  // namespace
+
+std::optional<double> cpu_share(WallTime before, Milliseconds used_before, WallTime now,
+                                Milliseconds used_now) {
+  const double passed = static_cast<double>(now.unix_ms) - static_cast<double>(before.unix_ms);
+  const double used =
+      static_cast<double>(used_now.count()) - static_cast<double>(used_before.count());
+  if (passed <= 0 || used < 0) return std::nullopt;
+  return 100.0 * used / passed;
+}
+
+void Series::add(std::optional<float> value) {
+  if (values_.size() < capacity_) {
+    values_.push_back(value);
+  } else {
+    values_[added_ % capacity_] = value;
+  }
+  ++added_;
+}
+
+std::optional<float> Series::at(std::size_t number) const {
+  if (number >= added_ || added_ - number > values_.size()) return std::nullopt;
+  return values_[number % capacity_];
+}
+
+std::optional<float> Series::latest() const { return added_ == 0 ? std::nullopt : at(added_ - 1); }
+
+std::optional<float> Series::most() const {
+  std::optional<float> found;
+  for (const auto& value : values_) {
+    if (value && (!found || *value > *found)) found = value;
+  }
+  return found;
+}
+
+std::vector<std::optional<Range>> Series::columns(std::size_t count,
+                                                  std::size_t samples_each) const {
+  std::vector<std::optional<Range>> ranges(count);
+  if (count == 0 || samples_each == 0 || added_ == 0) return ranges;
+  const std::size_t last_group = (added_ - 1) / samples_each;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t back = count - 1 - i;
+    if (back > last_group) continue;
+    const std::size_t first = (last_group - back) * samples_each;
+    for (std::size_t number = first; number < first + samples_each; ++number) {
+      const auto value = at(number);
+      if (!value) continue;
+      if (!ranges[i]) ranges[i] = Range{*value, *value};
+      ranges[i]->least = std::min(ranges[i]->least, *value);
+      ranges[i]->most = std::max(ranges[i]->most, *value);
+    }
+  }
+  return ranges;
+}
+
+void History::add(const Snapshot& snapshot) {
+  const std::int64_t cadence_ms = std::max<std::int64_t>(
+      1, std::chrono::duration_cast<std::chrono::milliseconds>(cadence_).count());
+  if (last_ && snapshot.taken > *last_) {
+    const double passed =
+        static_cast<double>(snapshot.taken.unix_ms) - static_cast<double>(last_->unix_ms);
+    const double missed = std::floor(passed / static_cast<double>(cadence_ms) + 0.5) - 1;
+    if (missed > 0) {
+      add_blanks(static_cast<std::size_t>(std::min<double>(missed, most_missed)));
+    }
+  }
+  add_devices(snapshot);
+  add_processes(snapshot);
+  last_ = snapshot.taken;
+}
+
+void History::add_blanks(std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    for (auto& [id, device] : devices_) {
+      device.utilization.add({});
+      device.memory.add({});
+      device.power.add({});
+      device.temperature.add({});
+    }
+    for (auto& [key, process] : processes_) {
+      process.memory.add({});
+      process.sm.add({});
+      process.cpu.add({});
+    }
+  }
+}
+
+void History::add_devices(const Snapshot& snapshot) {
+  for (const Device& device : snapshot.devices) {
+    DeviceHistory& history = devices_[device.id];
+    history.utilization.add(percent_of(device.utilization_gpu));
+    history.memory.add(memory_share(device));
+    const auto& power = device.power_draw.get();
+    history.power.add(power ? std::optional(static_cast<float>(power->count()) / 1000.0F)
+                            : std::nullopt);
+    const auto& heat = device.temperature.get();
+    history.temperature.add(heat ? std::optional(static_cast<float>(heat->count())) : std::nullopt);
+  }
+  // Gone for now: its time goes on.
+  for (auto& [id, history] : devices_) {
+    const bool is_there = std::any_of(snapshot.devices.begin(), snapshot.devices.end(),
+                                      [&](const Device& device) { return device.id == id; });
+    if (is_there) continue;
+    history.utilization.add({});
+    history.memory.add({});
+    history.power.add({});
+    history.temperature.add({});
+  }
+}
+
+void History::add_processes(const Snapshot& snapshot) {
+  std::map<pid_t, const HostProcess*> by_pid;
+  for (const HostProcess& process : snapshot.processes) by_pid[process.id.pid] = &process;
+  std::map<ProcessId, std::optional<float>> shares;
+  std::map<ProcessId, std::pair<WallTime, Milliseconds>> now;
+  for (const auto& [pid, process] : by_pid) {
+    if (!process->cpu_time.get()) continue;
+    const auto before = cpu_.find(process->id);
+    if (before != cpu_.end()) {
+      const auto share = cpu_share(before->second.first, before->second.second, snapshot.taken,
+                                   *process->cpu_time.get());
+      if (share) shares[process->id] = static_cast<float>(*share);
+    }
+    now[process->id] = {snapshot.taken, *process->cpu_time.get()};
+  }
+  cpu_ = std::move(now);
+  for (const GpuProcess& use : snapshot.gpu_processes) {
+    const auto found = by_pid.find(use.pid);
+    const ProcessId id = found == by_pid.end() ? ProcessId{.pid = use.pid} : found->second->id;
+    ProcessHistory& history = processes_[{id, use.device}];
+    const auto& memory = use.memory.get();
+    history.memory.add(memory ? std::optional(static_cast<float>(
+                                    static_cast<double>(memory->count()) / bytes_per_gib))
+                              : std::nullopt);
+    history.sm.add(percent_of(use.utilization_sm));
+    history.cpu.add(shares[id]);
+    history.seen = snapshot.taken;
+  }
+  std::erase_if(processes_, [&](const auto& entry) {
+    const std::int64_t seen = entry.second.seen.unix_ms;
+    return seen != snapshot.taken.unix_ms &&
+           snapshot.taken.unix_ms / 2 - seen / 2 > remembered_ms / 2;
+  });
+}
+
+const DeviceHistory* History::device(const DeviceId& id) const {
+  const auto found = devices_.find(id);
+  return found == devices_.end() ? nullptr : &found->second;
+}
+
+const ProcessHistory* History::process(const DeviceId& device, const ProcessId& id) const {
+  const auto found = processes_.find({id, device});
+  return found == processes_.end() ? nullptr : &found->second;
+}
+
+}  // namespace berth::top

@@ -1,0 +1,87 @@
+#pragma once
+// History: what devices and processes did while somebody watched, in rings. A column of a chart is
+// the least and the most of the samples it stands for, so that neither a spike nor a gap is lost
+// where a screen is narrower than the time shown.
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "snapshot/snapshot.h"
+
+namespace berth::top {
+
+struct Range {
+  float least = 0;
+  float most = 0;
+  friend bool operator==(const Range&, const Range&) = default;
+};
+
+class Series {
+ public:
+  explicit Series(std::size_t capacity = 4096) : capacity_(capacity) {}
+  void add(std::optional<float> value);
+  [[nodiscard]] std::size_t size() const { return values_.size(); }
+  [[nodiscard]] std::optional<float> latest() const;
+  [[nodiscard]] std::optional<float> most() const;
+  /// One range per column, the newest last, each over `samples_each` samples; nothing where there
+  /// are none or all are absent. A sample stays in the column with its neighbours as time goes on.
+  [[nodiscard]] std::vector<std::optional<Range>> columns(std::size_t count,
+                                                          std::size_t samples_each) const;
+
+ private:
+  [[nodiscard]] std::optional<float> at(std::size_t number) const;
+
+  std::size_t capacity_;
+  std::size_t added_ = 0;  // since the beginning
+  std::vector<std::optional<float>> values_;
+};
+
+struct DeviceHistory {
+  Series utilization;  // percent
+  Series memory;       // percent of the whole
+  Series power;        // watts
+  Series temperature;  // degrees Celsius
+};
+
+struct ProcessHistory {
+  static constexpr std::size_t capacity = 1024;
+  Series memory{capacity};  // GiB
+  Series sm{capacity};      // percent
+  Series cpu{capacity};     // percent of a core
+  WallTime seen;
+};
+
+class History {
+ public:
+  /// `cadence`: how often snapshots come; where one is missing, so is a sample.
+  explicit History(Duration cadence) : cadence_(cadence) {}
+  void set_cadence(Duration cadence) { cadence_ = cadence; }
+  void add(const Snapshot& snapshot);
+
+  /// Null: nothing is known of it.
+  [[nodiscard]] const DeviceHistory* device(const DeviceId& id) const;
+  [[nodiscard]] const ProcessHistory* process(const DeviceId& device, const ProcessId& id) const;
+
+ private:
+  void add_devices(const Snapshot& snapshot);
+  void add_processes(const Snapshot& snapshot);
+  void add_blanks(std::size_t count);
+
+  Duration cadence_;
+  std::optional<WallTime> last_;
+  std::map<DeviceId, DeviceHistory> devices_;
+  using ProcessKey = std::pair<ProcessId, DeviceId>;
+  std::map<ProcessKey, ProcessHistory> processes_;
+  std::map<ProcessId, std::pair<WallTime, Milliseconds>> cpu_;
+};
+
+/// Percent of a core that a process used between two looks. Nothing: no time has passed, or the
+/// counter went back.
+[[nodiscard]] std::optional<double> cpu_share(WallTime before, Milliseconds used_before,
+                                              WallTime now, Milliseconds used_now);
+
+}  // namespace berth::top

@@ -1,0 +1,124 @@
+#include "top/history.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+
+#include "snapshot/builder.h"
+#include "top/chart.h"
+
+namespace berth::top {
+namespace {
+
+using namespace literals;
+using testing::ElementsAre;
+
+TEST(Series, SpikeIsSeenHoweverManySamplesAColumnHas) {
+  Series series;
+  for (int i = 0; i < 64; ++i) series.add(i == 17 ? 99.0F : 1.0F);
+  const auto columns = series.columns(4, 16);
+  ASSERT_TRUE(columns[1]);
+  EXPECT_EQ(*columns[1], (Range{1, 99}));
+  EXPECT_EQ(*columns[0], (Range{1, 1}));
+}
+
+TEST(Series, SamplesStayInTheirColumnAsTimeGoesOn) {
+  Series series;
+  for (int i = 0; i < 8; ++i) series.add(static_cast<float>(i));
+  EXPECT_EQ(*series.columns(3, 4)[2], (Range{4, 7}));
+  series.add(8.0F);
+  EXPECT_EQ(*series.columns(3, 4)[2], (Range{8, 8}));
+  EXPECT_EQ(*series.columns(3, 4)[1], (Range{4, 7}));
+}
+
+TEST(Series, FullRingForgetsTheOldest) {
+  Series series(3);
+  for (int i = 0; i < 5; ++i) series.add(static_cast<float>(i));
+  const auto columns = series.columns(5, 1);
+  EXPECT_FALSE(columns[1]);
+  EXPECT_EQ(*columns[2], (Range{2, 2}));
+  EXPECT_EQ(*columns[4], (Range{4, 4}));
+  EXPECT_EQ(series.latest(), 4.0F);
+}
+
+TEST(Series, AbsentSampleIsAGapAndNotZero) {
+  Series series;
+  series.add(50.0F);
+  series.add(std::nullopt);
+  series.add(50.0F);
+  const auto columns = series.columns(3, 1);
+  EXPECT_TRUE(columns[0]);
+  EXPECT_FALSE(columns[1]);
+}
+
+TEST(History, TimeInWhichNobodyLookedIsAGap) {
+  History history(std::chrono::seconds(1));
+  Snapshot host = SnapshotBuilder().gpu("A", 10_GiB).utilization(40_percent).build();
+  history.add(host);
+  host.taken.unix_ms += 4000;
+  history.add(host);
+  const auto columns = history.device(DeviceId("A"))->utilization.columns(5, 1);
+  EXPECT_TRUE(columns[0]);
+  EXPECT_FALSE(columns[2]);
+  EXPECT_TRUE(columns[4]);
+}
+
+TEST(History, DeviceThatComesBackGoesOnWhereItWas) {
+  History history(std::chrono::seconds(1));
+  Snapshot host = SnapshotBuilder().gpu("A", 10_GiB).utilization(40_percent).build();
+  history.add(host);
+  Snapshot without;
+  without.taken.unix_ms = host.taken.unix_ms + 1000;
+  history.add(without);
+  host.taken.unix_ms += 2000;
+  history.add(host);
+  EXPECT_EQ(history.device(DeviceId("A"))->utilization.size(), 3U);
+}
+
+TEST(History, CpuOfAProcessIsWhatItUsedBetweenLooks) {
+  History history(std::chrono::seconds(1));
+  Snapshot host = SnapshotBuilder().gpu("A", 10_GiB).process(7, "x", 1_GiB).build();
+  host.processes[0].cpu_time = Milliseconds(1000);
+  history.add(host);
+  host.taken.unix_ms += 1000;
+  host.processes[0].cpu_time = Milliseconds(1500);
+  history.add(host);
+  const ProcessHistory* process = history.process(DeviceId("A"), {.pid = 7, .start_ticks = 1});
+  ASSERT_NE(process, nullptr);
+  EXPECT_EQ(process->cpu.latest(), 50.0F);
+  EXPECT_EQ(process->memory.latest(), 1.0F);
+}
+
+TEST(History, HostileTimesAreSurvived) {
+  History history(std::chrono::seconds(1));
+  Snapshot host = SnapshotBuilder().gpu("A", 0_B).process(7, "x", 1_GiB).build();
+  for (const std::int64_t time :
+       {std::int64_t{0}, INT64_MAX, INT64_MIN, std::int64_t{5}, INT64_MAX - 1}) {
+    host.taken.unix_ms = time;
+    host.processes[0].cpu_time = Milliseconds(time);
+    history.add(host);
+  }
+  EXPECT_LE(history.device(DeviceId("A"))->power.size(), 4096U);
+}
+
+TEST(Chart, StepIsAConnectedLine) {
+  const std::vector<std::optional<Range>> columns = {Range{0, 0}, Range{100, 100}};
+  EXPECT_THAT(chart(columns, 100, 2, 2, Dots::ascii), ElementsAre(" :", ".'"));
+}
+
+TEST(Chart, SpikeReachesFromLeastToMost) {
+  const std::vector<std::optional<Range>> columns = {Range{0, 100}, std::nullopt};
+  EXPECT_THAT(chart(columns, 100, 1, 1, Dots::braille), ElementsAre("⡇"));
+  EXPECT_THAT(chart(columns, 100, 2, 2, Dots::ascii), ElementsAre(": ", ": "));
+}
+
+TEST(Chart, ValuesAboveTheTopAndBrokenOnesStayInside) {
+  const std::vector<std::optional<Range>> columns = {Range{-5, 1e30F}, Range{NAN, NAN}};
+  EXPECT_EQ(chart(columns, 100, 2, 3, Dots::ascii).size(), 3U);
+  EXPECT_EQ(chart(columns, 0, 2, 3, Dots::braille).size(), 3U);
+}
+
+}  // namespace
+}  // namespace berth::top

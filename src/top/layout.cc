@@ -1,0 +1,115 @@
+#include "top/layout.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "top/devices.h"
+#include "view/paint.h"
+
+namespace berth::top {
+
+namespace {
+
+constexpr int meter_minimum = 76;
+constexpr int strip_minimum = 64;
+
+bool has_notice(const State& state) {
+  return state.unanswered_since.has_value() ||
+         (state.seen && !state.seen->snapshot.problems.empty());
+}
+
+int rounded_up(int a, int b) { return (a + b - 1) / b; }
+
+void place_meters(Layout& layout, const State& state, int devices) {
+  const int rows = state.size.rows;
+  int most = rows <= 12 ? 3 : std::max(3, (rows - 2) * 2 / 5);
+  layout.meter_columns = 1;
+  while (rounded_up(devices, layout.meter_columns) > most &&
+         state.size.columns / (layout.meter_columns + 1) >= meter_minimum) {
+    ++layout.meter_columns;
+  }
+  layout.meter_rows = std::min(rounded_up(devices, layout.meter_columns), most);
+  const int shown = layout.meter_rows * layout.meter_columns;
+  const int focus = static_cast<int>(state.focus);
+  layout.first_meter = std::clamp(focus - shown / 2, 0, std::max(0, devices - shown));
+}
+
+void place_charts(Layout& layout, const State& state, int devices, int room) {
+  constexpr int lowest = 4;
+  constexpr int highest = 9;
+  if (!state.charts || devices == 0 || room < lowest) return;
+  layout.chart_columns = std::clamp(state.size.columns / strip_minimum, 1, devices);
+  const int wanted = rounded_up(devices, layout.chart_columns);
+  layout.chart_rows = std::min(wanted, room / lowest);
+  layout.chart_height = std::min(room / layout.chart_rows, highest);
+}
+
+}  // namespace
+
+Layout layout_of(const State& state) {
+  Layout layout;
+  const int rows = state.size.rows;
+  int next = 1;
+  if (has_notice(state) && rows > 6) layout.notice_row = next++;
+  const int devices = static_cast<int>(shown_devices(state).size());
+  layout.meters_row = next;
+  if (rows > 5) place_meters(layout, state, devices);
+  next += layout.meter_rows;
+  layout.charts_row = next;
+  layout.footer_row = std::max(rows - 1, 0);
+  const int left = std::max(layout.footer_row - next, 0);
+  const int processes = static_cast<int>(std::min<std::size_t>(state.rows.size(), 1000));
+  const int table = 1 + std::clamp(processes, 4, std::max(4, left / 2));
+  place_charts(layout, state, static_cast<int>(charted_devices(state).size()), left - table);
+  next += layout.chart_rows * layout.chart_height;
+  layout.header_row = next;
+  layout.table_row = next + 1;
+  layout.table_rows = std::max(layout.footer_row - layout.table_row, 0);
+  // A panel takes the room of charts and table; on a low screen that of the meters too.
+  layout.panel_row = left >= 12 ? layout.charts_row : std::min(1, rows);
+  layout.panel_rows = std::max(layout.footer_row - layout.panel_row, 0);
+  return layout;
+}
+
+std::vector<TableColumn> table_columns(const State& state) {
+  using What = TableColumn::What;
+  std::vector<TableColumn> columns = {
+      {What::device, tr("GPU"), SortKey::device, false},
+      {What::pid, tr("PID"), SortKey::pid, true},
+      {What::user, tr("USER"), SortKey::user, false},
+      {What::type, tr("TYPE"), std::nullopt, false},
+      {What::memory, tr("GPU MEM"), SortKey::memory, true},
+      {What::sm, tr("SM%"), SortKey::utilization, true},
+      {What::cpu, tr("CPU%"), SortKey::cpu, true},
+      {What::resident, tr("HOST MEM"), std::nullopt, true},
+      {What::age, tr("AGE"), SortKey::age, true},
+      {What::state, tr("S"), std::nullopt, false},
+      {What::command, tr("COMMAND"), SortKey::command, false},
+  };
+  // Fixed widths: a table whose columns move from look to look cannot be read.
+  constexpr std::array<ColumnWish, 11> wishes = {{{4, 4, 0},
+                                                  {8, 7, 0},
+                                                  {10, 6, 1},
+                                                  {4, 4, 8},
+                                                  {8, 8, 0},
+                                                  {5, 5, 3},
+                                                  {6, 6, 5},
+                                                  {8, 8, 7},
+                                                  {6, 6, 4},
+                                                  {1, 1, 6},
+                                                  {0, 0, 0}}};
+  std::vector<ColumnWish> wanted(wishes.begin(), wishes.end());
+  constexpr int command_minimum = 10;
+  wanted.back() = {command_minimum, command_minimum, 0};
+  const auto widths = fitted(wanted, state.size.columns - 1, 1);
+  int used = 0;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    columns[i].width = widths[i];
+    if (widths[i] > 0) used += widths[i] + 1;
+  }
+  columns.back().width += std::max(0, state.size.columns - used);
+  return columns;
+}
+
+}  // namespace berth::top

@@ -1,0 +1,216 @@
+#pragma once
+// State: all that the live view knows at one moment, and the events that change it. update() and
+// render() are pure functions of it; the loop around them (app/) reads keys, looks at the machine
+// and does what `wanted` asks for.
+
+#include <sys/types.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/tr.h"
+#include "snapshot/snapshot_index.h"
+#include "top/input.h"
+#include "top/screen.h"
+
+namespace berth::top {
+
+/// A snapshot with its index, which points into it.
+struct Seen {
+  explicit Seen(Snapshot from) : snapshot(std::move(from)), index(snapshot) {}
+  Seen(const Seen&) = delete;
+  Seen& operator=(const Seen&) = delete;
+  const Snapshot snapshot;
+  const SnapshotIndex index;
+};
+
+// --- what the table shows --------------------------------------------------------------------
+
+enum class SortKey { device, memory, utilization, cpu, age, user, pid, command };
+inline constexpr int sort_key_count = 8;
+
+struct SortLevel {
+  SortKey key = SortKey::device;
+  bool descending = false;
+  friend bool operator==(const SortLevel&, const SortLevel&) = default;
+};
+
+/// One use of one device by one process, for good: rows move, this does not.
+struct UseKey {
+  ProcessId process;
+  DeviceId device;
+  friend auto operator<=>(const UseKey&, const UseKey&) = default;
+};
+
+struct Row {
+  const GpuProcess* use = nullptr;       // into the snapshot of State::seen
+  const HostProcess* process = nullptr;  // null: nothing known of it
+  const Device* device = nullptr;
+  std::optional<double> cpu;  // percent of a core
+  int depth = 0;              // in the tree
+
+  [[nodiscard]] UseKey key() const;
+};
+
+// --- what can be wanted of the loop -----------------------------------------------------------
+
+struct Target {
+  ProcessId process;
+  std::string user;
+  std::string command;
+  friend bool operator==(const Target&, const Target&) = default;
+};
+struct SendSignal {
+  std::vector<Target> to;
+  int signal = 0;
+  std::string name;  // "TERM"
+  friend bool operator==(const SendSignal&, const SendSignal&) = default;
+};
+struct Renice {
+  std::vector<Target> to;
+  int nice = 0;
+  friend bool operator==(const Renice&, const Renice&) = default;
+};
+struct ReadDetails {
+  ProcessId process;
+  friend bool operator==(const ReadDetails&, const ReadDetails&) = default;
+};
+struct Suspend {
+  friend bool operator==(const Suspend&, const Suspend&) = default;
+};
+struct Redraw {
+  friend bool operator==(const Redraw&, const Redraw&) = default;
+};
+/// Of a recording: so many snapshots on or back.
+struct Step {
+  int by = 0;
+  friend bool operator==(const Step&, const Step&) = default;
+};
+using Wish = std::variant<SendSignal, Renice, ReadDetails, Suspend, Redraw, Step>;
+
+// --- events besides keys ------------------------------------------------------------------------
+
+struct Resized {
+  Size size;
+};
+struct Looked {
+  std::shared_ptr<const Seen> seen;
+};
+struct Tick {
+  WallTime now;
+};
+/// The look under way has not been answered since then; nothing: it has.
+struct Unanswered {
+  std::optional<WallTime> since;
+};
+/// How a wish turned out, in words.
+struct Outcome {
+  std::string text;
+  bool good = true;
+};
+/// What only the process's own files tell.
+struct ProcessDetails {
+  ProcessId process;
+  Reading<std::vector<std::string>> environment_names;
+  Reading<std::vector<std::string>> device_files;
+};
+struct TapePlace {
+  std::size_t position = 0;  // from 0
+  std::size_t count = 0;
+};
+using Event =
+    std::variant<Key, Mouse, Resized, Looked, Tick, Unanswered, Outcome, ProcessDetails, TapePlace>;
+
+// --- the state ----------------------------------------------------------------------------------
+
+enum class Panel { none, help, details, leases, problems };
+/// What the keys mean now.
+enum class Mode { browse, filter, user, signal, nice, question };
+
+struct Question {
+  std::string text;
+  Wish if_yes;
+};
+
+struct Viewer {
+  uid_t uid = 0;
+  bool replay = false;  // a recording: there is nobody to signal
+};
+
+struct Message {
+  std::string text;
+  bool good = true;
+  WallTime until;
+};
+
+struct State {
+  Size size;
+  Viewer viewer;
+  WallTime now;
+  std::shared_ptr<const Seen> seen;  // null: nothing looked at yet
+  std::map<ProcessId, std::pair<WallTime, Milliseconds>> cpu_before;
+  std::map<ProcessId, double> cpu;
+  std::optional<WallTime> unanswered_since;
+
+  std::vector<SortLevel> sort = {{SortKey::device, false}, {SortKey::memory, true}};
+  std::string filter;
+  std::string user;
+  std::set<DeviceId> only_devices;  // empty: all
+  std::string digits;               // typed so far for only_devices
+  WallTime digits_at;
+  bool tree = false;
+  bool charts = true;
+  int zoom = 0;  // samples per column of dots: 4 to the power of it
+  Theme theme = Theme::dark;
+  Language language = Language::english;
+
+  Panel panel = Panel::none;
+  int panel_scroll = 0;
+  Mode mode = Mode::browse;
+  std::string typed;
+  std::optional<Question> question;
+  std::optional<Message> message;
+
+  std::vector<Row> rows;  // as shown: filtered and sorted
+  std::optional<UseKey> selected;
+  std::size_t cursor = 0;  // its place among the rows
+  std::size_t first_row = 0;
+  std::set<UseKey> marked;
+  std::size_t focus = 0;  // which of the shown devices the charts begin with
+  std::optional<ProcessDetails> details;
+
+  bool paused = false;
+  double speed = 1;  // of a recording
+  std::optional<TapePlace> tape;
+  Duration interval = std::chrono::seconds(1);
+
+  std::vector<Wish> wanted;  // for the loop, which empties it
+  bool quits = false;
+};
+
+[[nodiscard]] State update(State state, const Event& event);
+
+// --- parts of update(), for render() and tests ------------------------------------------------
+
+/// Filters and sorts anew; the selection stays on its process.
+void arrange_rows(State& state);
+/// The devices that the filter lets through, in the snapshot's order.
+[[nodiscard]] std::vector<const Device*> shown_devices(const State& state);
+/// The row under the cursor. Null: there is none.
+[[nodiscard]] const Row* selected_row(const State& state);
+/// "3", of a MIG instance "3.1", "-" of a device without a number.
+[[nodiscard]] std::string short_name(const Device& device);
+[[nodiscard]] std::string command_text(const Row& row);
+[[nodiscard]] bool sorts_descending_first(SortKey key);
+
+/// Starts to ask for a signal to the marked processes, or to the selected one.
+void ask_for_signal(State& state, int signal, const std::string& name);
+void ask_for_nice(State& state, int nice);
+void say(State& state, std::string text, bool good);
+
+}  // namespace berth::top

@@ -1,0 +1,253 @@
+#include "top/render.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "top/painter.h"
+#include "view/paint.h"
+#include "view/values.h"
+
+namespace berth::top {
+
+namespace {
+
+std::string clock_text(WallTime time, const Style& style) {
+  const std::string whole = date_time_text(time, style);  // "2025-10-09 08:53:20"
+  return whole.substr(std::min(whole.size(), whole.find(' ') + 1));
+}
+
+std::string interval_text(const State& state) {
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(state.interval).count();
+  if (ms < 1000) return fmt::format("{} ms", ms);
+  return fmt::format("{} s", ms / 1000);
+}
+
+std::string playing_text(const State& state) {
+  std::string text = state.paused ? std::string(tr("paused")) : trf("speed {}", state.speed);
+  if (state.tape) text += fmt::format(" {}/{}", state.tape->position + 1, state.tape->count);
+  return text;
+}
+
+struct Hint {
+  std::string_view key;
+  std::string_view what;
+};
+
+std::vector<Hint> hints_of(const State& state) {
+  if (state.panel != Panel::none) {
+    return {{"Esc", tr("back")}, {"PgUp PgDn", tr("scroll")}, {"q", tr("back")}};
+  }
+  std::vector<Hint> hints = {{"q", tr("quit")},   {"?", tr("help")},   {"Enter", tr("details")},
+                             {"/", tr("filter")}, {"s", tr("sort")},   {"k", tr("signal")},
+                             {"t", tr("tree")},   {"l", tr("leases")}, {"c", tr("colours")},
+                             {"p", tr("pause")}};
+  if (state.viewer.replay) {
+    hints.insert(hints.begin() + 2, {{", .", tr("step")}, {"+ -", tr("speed")}});
+  }
+  return hints;
+}
+
+std::string prompt_of(Mode mode) {
+  switch (mode) {
+    case Mode::filter:
+      return std::string(tr("filter: "));
+    case Mode::user:
+      return std::string(tr("user: "));
+    case Mode::nice:
+      return std::string(tr("nice value (-20 to 19): "));
+    case Mode::browse:
+    case Mode::signal:
+    case Mode::question:
+      break;
+  }
+  return {};
+}
+
+/// The end of what does not fit: one sees what one types.
+std::string tail_of(std::string text, int columns) {
+  while (!text.empty() && display_width(text) > columns) {
+    std::size_t first = 1;
+    while (first < text.size() && (static_cast<unsigned char>(text[first]) & 0xC0U) == 0x80U) {
+      ++first;
+    }
+    text.erase(0, first);
+  }
+  return text;
+}
+
+void draw_typing(const Painter& painter) {
+  const State& state = painter.state;
+  const int row = painter.layout.footer_row;
+  const int width = painter.screen.size().columns;
+  const int at = painter.say(0, row, prompt_of(state.mode), Tone::key);
+  const int end =
+      painter.screen.put(at, row, tail_of(printable(state.typed), std::max(0, width - at - 1)));
+  painter.screen.fill(end, row, 1, Tone::header);  // where the cursor would be
+}
+
+void draw_question(const Painter& painter) {
+  const int width = painter.screen.size().columns;
+  const std::string ending = own(tr(" y/n"), painter.style);
+  const std::string text = own(printable(painter.state.question->text), painter.style);
+  const int row = painter.layout.footer_row;
+  const std::string cut =
+      cut_to_width(text, std::max(0, width - display_width(ending)), !painter.style.utf8);
+  const int at = painter.screen.put(0, row, cut, Tone::bad);
+  painter.screen.put(at, row, ending, Tone::key);
+}
+
+}  // namespace
+
+std::size_t Painter::samples_each() const {
+  return std::size_t{1} << (2 * std::clamp(state.zoom, 0, 3));
+}
+
+int Painter::say(int column, int row, std::string_view text, Tone tone, int columns) const {
+  return screen.put(column, row, own(text, style), tone, columns);
+}
+
+void Painter::cell(int column, int row, std::string_view text, int columns, bool right,
+                   Tone tone) const {
+  if (columns <= 0) return;
+  const std::string shown = cut_to_width(own(printable(text), style), columns, !style.utf8);
+  const int blank = std::max(0, columns - display_width(shown));
+  screen.fill(column, row, columns, tone);
+  screen.put(column + (right ? blank : 0), row, shown, tone, columns - (right ? blank : 0));
+}
+
+void Painter::meter(int column, int row, int columns, double share) const {
+  if (columns <= 0) return;
+  Style plain = style;
+  plain.colour = false;
+  screen.put(column, row, bar(share, columns, plain), tone_of_share(share), columns);
+}
+
+void Painter::plot(int column, int row, int columns, int rows, const Plot& plot) const {
+  if (columns <= 0 || rows <= 0) return;
+  const int value_width = std::min(display_width(plot.value), columns);
+  cell(column, row, plot.title, std::max(0, columns - value_width - 1), false, Tone::dim);
+  screen.put(column + columns - value_width, row, plot.value, plot.tone, value_width);
+  if (plot.series == nullptr) return;
+  const auto wanted = static_cast<std::size_t>(dot_columns(columns, dots()));
+  const auto lines =
+      chart(plot.series->columns(wanted, samples_each()), plot.top, columns, rows - 1, dots());
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    screen.put(column, row + 1 + static_cast<int>(i), lines[i], plot.tone, columns);
+  }
+}
+
+Tone tone_of_share(double share) {
+  if (share < 0.5) return Tone::low;
+  return share < 0.85 ? Tone::middle : Tone::high;
+}
+
+std::string percent_of(const Reading<Percent>& reading, const Style& style) {
+  return reading_text(reading, style, percent_text);
+}
+
+void draw_title(const Painter& painter) {
+  const State& state = painter.state;
+  const int width = painter.screen.size().columns;
+  std::string right;
+  if (state.viewer.replay) {
+    right = playing_text(state) + "  ";
+  } else if (state.paused) {
+    right = std::string(tr("paused")) + "  ";
+  } else {
+    right = trf("every {}", interval_text(state)) + "  ";
+  }
+  const WallTime time = state.seen ? state.seen->snapshot.taken : state.now;
+  right = own(right, painter.style) + clock_text(time, painter.style);
+  const int right_at = std::max(0, width - display_width(right));
+  int at = painter.say(0, 0, "berth top", Tone::title);
+  const auto add = [&](const std::string& text, Tone tone) {
+    const int room = right_at - at - 4;
+    if (room < 4 || text.empty()) return;
+    at = painter.screen.put(
+        at + 2, 0, cut_to_width(own(printable(text), painter.style), room, !painter.style.utf8),
+        tone);
+  };
+  if (state.seen) {
+    const Snapshot& snapshot = state.seen->snapshot;
+    if (snapshot.simulated) add(trf("SIMULATED: {}", *snapshot.simulated), Tone::warning);
+    add(snapshot.host.name.get().value_or(""), Tone::bold);
+    if (const auto& driver = snapshot.host.driver_version.get()) {
+      add(trf("driver {}", *driver), Tone::plain);
+    }
+    if (const auto& cuda = snapshot.host.cuda_version_supported.get()) {
+      add(trf("CUDA {}", *cuda), Tone::plain);
+    }
+  }
+  painter.screen.put(right_at, 0, right, state.paused ? Tone::warning : Tone::dim);
+}
+
+void draw_notice(const Painter& painter) {
+  const State& state = painter.state;
+  if (painter.layout.notice_row < 0) return;
+  std::string text;
+  if (state.unanswered_since) {
+    text = trf("the driver does not answer since {}",
+               clock_text(*state.unanswered_since, painter.style));
+  }
+  if (state.seen && !state.seen->snapshot.problems.empty()) {
+    const auto& problems = state.seen->snapshot.problems;
+    if (!text.empty()) text += "; ";
+    text += tr_composed(problems.front().message);
+    if (problems.size() > 1) text += "; " + trf("{} more", problems.size() - 1);
+    text += "  " + std::string(tr("(! shows all)"));
+  }
+  painter.cell(0, painter.layout.notice_row, text, painter.screen.size().columns, false, Tone::bad);
+}
+
+void draw_footer(const Painter& painter) {
+  const State& state = painter.state;
+  const int row = painter.layout.footer_row;
+  if (row <= 0) return;
+  if (state.mode == Mode::question && state.question) return draw_question(painter);
+  if (state.mode == Mode::signal) {
+    painter.say(0, row,
+                tr("signal: t TERM  i INT  k KILL  h HUP  1 USR1  2 USR2  s STOP  c CONT  Esc"),
+                Tone::key);
+    return;
+  }
+  if (state.mode != Mode::browse) return draw_typing(painter);
+  if (state.message) {
+    painter.cell(0, row, state.message->text, painter.screen.size().columns, false,
+                 state.message->good ? Tone::good : Tone::bad);
+    return;
+  }
+  int at = 0;
+  for (const Hint& hint : hints_of(state)) {
+    const int needed = display_width(hint.key) + 1 + display_width(own(hint.what, painter.style));
+    if (at + needed > painter.screen.size().columns) break;
+    at = painter.say(at, row, hint.key, Tone::key);
+    at = painter.say(at + 1, row, hint.what, Tone::dim) + 2;
+  }
+}
+
+Screen render(const State& state, const History& history, const Style& style) {
+  Screen screen(state.size);
+  if (state.size.columns < 1 || state.size.rows < 1) return screen;
+  const Layout layout = layout_of(state);
+  Style plain = style;
+  plain.colour = false;
+  plain.width = state.size.columns;
+  const Painter painter{screen, state, history, layout, plain};
+  draw_title(painter);
+  draw_notice(painter);
+  const bool covers_meters = state.panel != Panel::none && layout.panel_row < layout.charts_row;
+  if (!covers_meters) draw_meters(painter);
+  if (state.panel == Panel::none) {
+    draw_charts(painter);
+    draw_table(painter);
+  } else {
+    draw_panel(painter);
+  }
+  draw_footer(painter);
+  return screen;
+}
+
+}  // namespace berth::top

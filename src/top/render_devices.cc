@@ -1,0 +1,184 @@
+// The upper half: a line of meters per device, and its charts.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "top/devices.h"
+#include "top/painter.h"
+#include "view/paint.h"
+#include "view/values.h"
+
+namespace berth::top {
+
+namespace {
+
+double share_of(const Reading<Percent>& reading) {
+  return reading.get() ? reading.get()->count() / 100.0 : 0;
+}
+
+double memory_share(const Device& device) {
+  if (!device.memory_used.get() || !device.memory_total.get()) return 0;
+  const auto total = static_cast<double>(device.memory_total.get()->count());
+  return total > 0 ? static_cast<double>(device.memory_used.get()->count()) / total : 0;
+}
+
+std::string memory_of(const Device& device, const Style& style) {
+  if (!device.memory_used.get() || !device.memory_total.get()) {
+    return std::string(absent_mark(style));
+  }
+  return bytes_of_total(*device.memory_used.get(), *device.memory_total.get());
+}
+
+std::string power_of(const Device& device, const Style& style) {
+  if (!device.power_draw.get()) return std::string(absent_mark(style));
+  const auto watts = [](Milliwatts power) { return (power.count() + 500) / 1000; };
+  if (!device.power_limit.get()) return fmt::format("{}W", watts(*device.power_draw.get()));
+  return fmt::format("{}/{}W", watts(*device.power_draw.get()), watts(*device.power_limit.get()));
+}
+
+std::string temperature_of(const Device& device, const Style& style) {
+  return reading_text(device.temperature, style,
+                      [&](Celsius heat) { return temperature_text(heat, style); });
+}
+
+std::string model_of(const Device& device) {
+  std::string name = device.name.get().value_or("");
+  for (const std::string_view maker : {"NVIDIA GeForce ", "NVIDIA ", "AMD "}) {
+    if (name.starts_with(maker)) return name.substr(maker.size());
+  }
+  return name;
+}
+
+bool is_hot(const Device& device) {
+  constexpr std::int64_t margin = 3;
+  return device.temperature.get() && device.temperature_slowdown.get() &&
+         device.temperature.get()->count() + margin >= device.temperature_slowdown.get()->count();
+}
+
+/// One line; what does not fit is left out in the order of its worth.
+void draw_meter(const Painter& painter, const Device& device, int column, int row, int width,
+                bool focused) {
+  const Style& style = painter.style;
+  const std::string index = short_name(device);
+  painter.cell(column, row, index, 4, true, focused ? Tone::key : Tone::bold);
+  int at = column + 5;
+  int room = width - 5;
+  const int name_width = room >= 66 ? std::min(22, room - 52) : 0;
+  if (name_width > 0) {
+    painter.cell(at, row, model_of(device), name_width, false, Tone::plain);
+    at += name_width + 1;
+    room -= name_width + 1;
+  }
+  if (is_out_of_use(device)) {
+    const std::string why = device.unusable_because.empty() ? std::string(tr("it fell off the bus"))
+                                                            : tr_composed(device.unusable_because);
+    painter.cell(at, row, why, room, false, Tone::bad);
+    return;
+  }
+  constexpr int percent_width = 5;
+  constexpr int memory_width = 12;
+  constexpr int heat_width = 6;
+  const int power_width = room >= 46 ? 9 : 0;
+  const int bars = room - percent_width - memory_width - heat_width - power_width - 2;
+  const int bar_width = bars >= 8 ? bars / 2 : 0;
+  const double busy = share_of(device.utilization_gpu);
+  painter.cell(at, row, percent_of(device.utilization_gpu, style), percent_width - 1, true,
+               tone_of_share(busy));
+  at += percent_width;
+  if (device.utilization_gpu.get()) painter.meter(at, row, bar_width, busy);
+  at += bar_width;
+  const double full = memory_share(device);
+  painter.cell(at, row, memory_of(device, style), memory_width - 1, true, tone_of_share(full));
+  at += memory_width;
+  if (device.memory_used.get()) painter.meter(at, row, bar_width, full);
+  at += bar_width;
+  painter.cell(at, row, power_width > 0 ? power_of(device, style) : "", power_width, true,
+               Tone::plain);
+  at += power_width;
+  painter.cell(at, row, temperature_of(device, style), heat_width, true,
+               is_hot(device) ? Tone::high : Tone::plain);
+}
+
+float highest_of(const Series* series, float at_least) {
+  if (series == nullptr) return at_least;
+  return std::max(at_least, series->most().value_or(0));
+}
+
+std::vector<Painter::Plot> plots_of(const Painter& painter, const Device& device) {
+  const Style& style = painter.style;
+  const DeviceHistory* history = painter.history.device(device.id);
+  const auto series = [&](const Series DeviceHistory::* which) {
+    return history == nullptr ? nullptr : &(history->*which);
+  };
+  const std::string full = device.memory_used.get() && device.memory_total.get()
+                               ? percent_text(Percent(100 * memory_share(device)))
+                               : std::string(absent_mark(style));
+  const auto& limit = device.power_limit.get();
+  const float most_watts = limit ? static_cast<float>(limit->count()) / 1000.0F : 50.0F;
+  return {
+      {std::string(tr("util")), percent_of(device.utilization_gpu, style),
+       series(&DeviceHistory::utilization), 100, Tone::chart_utilization},
+      {std::string(tr("memory")), full, series(&DeviceHistory::memory), 100, Tone::chart_memory},
+      {std::string(tr("power")), reading_text(device.power_draw, style, power_text),
+       series(&DeviceHistory::power), highest_of(series(&DeviceHistory::power), most_watts),
+       Tone::chart_power},
+      {std::string(tr("temp")), temperature_of(device, style), series(&DeviceHistory::temperature),
+       highest_of(series(&DeviceHistory::temperature), 100), Tone::chart_temperature}};
+}
+
+/// A device's four charts side by side; fewer where they would be too narrow to read.
+void draw_strip(const Painter& painter, const Device& device, int column, int row, int width,
+                int height) {
+  painter.cell(column, row, short_name(device), 4, true, Tone::bold);
+  constexpr int label = 5;
+  constexpr int narrowest = 14;
+  std::vector<Painter::Plot> plots = plots_of(painter, device);
+  const int room = width - label;
+  const int shown = std::clamp(room / narrowest, 1, static_cast<int>(plots.size()));
+  const int each = room / shown;
+  for (int i = 0; i < shown; ++i) {
+    painter.plot(column + label + i * each, row, each - 1, height,
+                 plots[static_cast<std::size_t>(i)]);
+  }
+}
+
+}  // namespace
+
+void draw_meters(const Painter& painter) {
+  const Layout& layout = painter.layout;
+  const auto devices = shown_devices(painter.state);
+  const int width = painter.screen.size().columns / layout.meter_columns;
+  for (int i = 0; i < layout.meter_rows * layout.meter_columns; ++i) {
+    const auto place = static_cast<std::size_t>(layout.first_meter + i);
+    if (place >= devices.size()) break;
+    draw_meter(painter, *devices[place], (i / layout.meter_rows) * width,
+               layout.meters_row + i % layout.meter_rows, width, place == painter.state.focus);
+  }
+}
+
+void draw_charts(const Painter& painter) {
+  const Layout& layout = painter.layout;
+  if (layout.chart_height == 0) return;
+  const auto devices = charted_devices(painter.state);
+  const int width = painter.screen.size().columns / layout.chart_columns;
+  const auto count = static_cast<std::size_t>(layout.chart_rows * layout.chart_columns);
+  // All of them where they fit, else from the focused one on.
+  const std::size_t last_start = devices.size() > count ? devices.size() - count : 0;
+  const auto shown = shown_devices(painter.state);
+  std::size_t before = 0;  // charted devices that stand before the focused one
+  for (std::size_t i = 0; i < std::min(painter.state.focus, shown.size()); ++i) {
+    if (!is_out_of_use(*shown[i])) ++before;
+  }
+  const std::size_t first = std::min(before, last_start);
+  for (std::size_t i = 0; i < count && first + i < devices.size(); ++i) {
+    const int place = static_cast<int>(i);
+    draw_strip(painter, *devices[first + i], (place % layout.chart_columns) * width,
+               layout.charts_row + (place / layout.chart_columns) * layout.chart_height, width,
+               layout.chart_height);
+  }
+}
+
+}  // namespace berth::top

@@ -1,0 +1,299 @@
+// Panels: a text over the lower part of the screen, scrolled by the keys that move.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "top/painter.h"
+#include "view/paint.h"
+#include "view/values.h"
+
+namespace berth::top {
+
+namespace {
+
+std::string title_of(Panel panel) {
+  switch (panel) {
+    case Panel::help:
+      return std::string(tr("Keys"));
+    case Panel::details:
+      return std::string(tr("Process"));
+    case Panel::leases:
+      return std::string(tr("Leases and the waiting queue"));
+    case Panel::problems:
+      return std::string(tr("What is wrong"));
+    case Panel::none:
+      break;
+  }
+  return {};
+}
+
+std::vector<PanelLine> lines_of(const Painter& painter) {
+  switch (painter.state.panel) {
+    case Panel::help:
+      return help_lines(painter);
+    case Panel::details:
+      return detail_lines(painter);
+    case Panel::leases:
+      return lease_lines(painter);
+    case Panel::problems:
+      return problem_lines(painter);
+    case Panel::none:
+      break;
+  }
+  return {};
+}
+
+std::string list_of_devices(const std::vector<ClaimedDevice>& devices, const Seen& seen) {
+  std::string text;
+  for (const ClaimedDevice& claimed : devices) {
+    const Device* device = seen.index.device(claimed.device);
+    text += text.empty() ? "" : ", ";
+    text += device != nullptr ? short_name(*device) : claimed.device.text();
+    text += claimed.promised ? " (" + bytes_text(*claimed.promised) + ")"
+                             : " (" + std::string(tr("whole")) + ")";
+  }
+  return text;
+}
+
+/// "name   value", the value wrapped under itself.
+void add_fact(std::vector<PanelLine>& lines, std::string_view name, std::string_view value,
+              const Painter& painter) {
+  constexpr int column = 16;
+  std::string first = own(name, painter.style);
+  const int pad = std::max(1, column - display_width(first));
+  first += std::string(static_cast<std::size_t>(pad), ' ');
+  const std::string text =
+      wrapped(first, own(printable(value), painter.style), column, painter.style);
+  for (const std::string_view line : split(std::string_view(text), '\n')) {
+    if (!line.empty()) lines.push_back({std::string(line)});
+  }
+}
+
+template <class T, class Text>
+std::string known(const Reading<T>& reading, Text text) {
+  if (!reading.get()) return std::string(reason_text(reading.why()));
+  return std::string(text(*reading.get()));
+}
+
+void add_list(std::vector<PanelLine>& lines, std::string_view name,
+              const Reading<std::vector<std::string>>& list, const Painter& painter) {
+  const auto joined = [](const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words) text += (text.empty() ? "" : "  ") + printable(word);
+    return text.empty() ? std::string(tr("none")) : text;
+  };
+  add_fact(lines, name, known(list, joined), painter);
+}
+
+void add_process_facts(std::vector<PanelLine>& lines, const HostProcess& process,
+                       const Painter& painter) {
+  const auto same = [](const std::string& text) { return text; };
+  const Snapshot& snapshot = painter.state.seen->snapshot;
+  add_fact(lines, tr("user"), known(process.user, same), painter);
+  add_fact(lines, tr("state"), known(process.state, same), painter);
+  add_fact(lines, tr("started"),
+           known(process.started,
+                 [&](WallTime since) {
+                   return since_text(since, snapshot.taken, painter.style) + "  " +
+                          age_text(since, snapshot.taken);
+                 }),
+           painter);
+  add_fact(lines, tr("CPU time"),
+           known(process.cpu_time,
+                 [](Milliseconds used) {
+                   return short_duration(std::chrono::milliseconds(used.count()));
+                 }),
+           painter);
+  add_fact(lines, tr("host memory"), known(process.memory_resident, bytes_text), painter);
+  add_fact(
+      lines, tr("container"),
+      known(process.container,
+            [](const std::string& name) { return name.empty() ? std::string(tr("none")) : name; }),
+      painter);
+  if (const Claim* claim = painter.state.seen->index.claim_of(process.id.pid)) {
+    add_fact(lines, tr("run"), claim->run.empty() ? claim->id : claim->run, painter);
+  }
+}
+
+void draw_process_charts(const Painter& painter, int row, int rows) {
+  const Row* selected = selected_row(painter.state);
+  if (selected == nullptr || rows < 3) return;
+  const UseKey key = selected->key();
+  const ProcessHistory* history = painter.history.process(key.device, key.process);
+  const auto series = [&](const Series ProcessHistory::* which) {
+    return history == nullptr ? nullptr : &(history->*which);
+  };
+  const auto top_of = [](const Series* one, float at_least) {
+    return std::max(at_least, one == nullptr ? 0 : one->most().value_or(0));
+  };
+  const Series* memory = series(&ProcessHistory::memory);
+  const Series* cpu = series(&ProcessHistory::cpu);
+  const Style& style = painter.style;
+  const std::string cpu_now = selected->cpu
+                                  ? fmt::format("{:.0f}%", std::min(*selected->cpu, 99999.0))
+                                  : std::string(absent_mark(style));
+  const std::array<Painter::Plot, 3> plots = {
+      {{std::string(tr("GPU memory")), reading_text(selected->use->memory, style, bytes_short),
+        memory, top_of(memory, 0.001F), Tone::chart_memory},
+       {std::string(tr("SM utilization")), percent_of(selected->use->utilization_sm, style),
+        series(&ProcessHistory::sm), 100, Tone::chart_utilization},
+       {std::string(tr("CPU")), cpu_now, cpu, top_of(cpu, 100), Tone::chart_power}}};
+  const int each = painter.screen.size().columns / 3;
+  for (int i = 0; i < 3; ++i) {
+    painter.plot(1 + i * each, row, each - 2, rows, plots.at(static_cast<std::size_t>(i)));
+  }
+}
+
+}  // namespace
+
+void add_wrapped(std::vector<PanelLine>& lines, std::string_view text, Tone tone, int indent,
+                 const Painter& painter) {
+  const std::string first(static_cast<std::size_t>(indent), ' ');
+  const std::string broken =
+      wrapped(first, own(printable(text), painter.style), indent + 2, painter.style);
+  for (const std::string_view line : split(std::string_view(broken), '\n')) {
+    if (!line.empty()) lines.push_back({std::string(line), tone});
+  }
+}
+
+std::vector<PanelLine> help_lines(const Painter& painter) {
+  struct Help {
+    std::string_view keys;
+    std::string_view what;
+  };
+  const std::vector<Help> all = {
+      {"q  Ctrl-C", tr("quit")},
+      {"Up Down PgUp PgDn", tr("move through the processes, or through a panel's text")},
+      {"Left Right Tab", tr("move from device to device")},
+      {"Enter", tr("details of the process: command, environment names, device files, charts")},
+      {"l  !  ?", tr("leases and the waiting queue; what is wrong; this help")},
+      {"0 to 9", tr("only this device; again: all (two digits quickly: devices from 10)")},
+      {"/  u", tr("filter by a text; by a user's name")},
+      {"Esc", tr("close the panel, unmark all, drop the filters")},
+      {"s  S  a", tr("sort by the next column; the other way round; by one more column")},
+      {"t", tr("processes as a tree")},
+      {"Space  U", tr("mark a process; unmark all")},
+      {"k", tr("send a signal to the marked processes, else to the selected one")},
+      {"z  r", tr("freeze or continue; change the nice value")},
+      {"g  w", tr("charts on or off; more time per column (1, 4, 16, 64 samples)")},
+      {"p", tr("pause the picture")},
+      {"+  -", tr("look more often, less often; a recording: faster, slower")},
+      {", .  [ ]", tr("a recording: one snapshot back or on; ten")},
+      {"c  L", tr("colours: dark, light, colour-blind, mono; language")},
+      {"Ctrl-L  Ctrl-Z", tr("draw anew; suspend")},
+      {tr("mouse"), tr("select, open, sort by a column's head, scroll")}};
+  std::vector<PanelLine> lines;
+  constexpr int column = 19;
+  for (const Help& help : all) {
+    std::string first = own(help.keys, painter.style);
+    first.resize(
+        first.size() + static_cast<std::size_t>(std::max(1, column - display_width(first))), ' ');
+    const bool narrow = painter.style.width < 60;
+    if (narrow) lines.push_back({first, Tone::key});
+    const std::string text = wrapped(narrow ? "    " : first, own(help.what, painter.style),
+                                     narrow ? 4 : column, painter.style);
+    for (const std::string_view line : split(std::string_view(text), '\n')) {
+      if (!line.empty()) lines.push_back({std::string(line)});
+    }
+  }
+  return lines;
+}
+
+std::vector<PanelLine> lease_lines(const Painter& painter) {
+  std::vector<PanelLine> lines;
+  if (!painter.state.seen) return lines;
+  const Seen& seen = *painter.state.seen;
+  const WallTime now = seen.snapshot.taken;
+  if (seen.snapshot.claims.empty()) {
+    lines.push_back({own(tr("nobody holds a lease"), painter.style), Tone::dim});
+  }
+  for (const Claim& claim : seen.snapshot.claims) {
+    add_wrapped(lines,
+                trf("{} has GPU {} for {}", claim.user, list_of_devices(claim.devices, seen),
+                    age_text(claim.since, now)),
+                Tone::bold, 0, painter);
+    add_wrapped(lines, claim.run.empty() ? claim.command : claim.run + "  " + claim.command,
+                Tone::plain, 2, painter);
+  }
+  lines.push_back({""});
+  if (seen.snapshot.waiters.empty()) {
+    lines.push_back({own(tr("nobody waits"), painter.style), Tone::dim});
+  }
+  std::size_t place = 0;
+  for (const Waiter& waiter : seen.snapshot.waiters) {
+    add_wrapped(lines,
+                trf("{}. {} waits since {} for {}", ++place, waiter.user,
+                    age_text(waiter.since, now), waiter.wants),
+                Tone::bold, 0, painter);
+    add_wrapped(lines, waiter.command, Tone::plain, 2, painter);
+  }
+  return lines;
+}
+
+std::vector<PanelLine> problem_lines(const Painter& painter) {
+  std::vector<PanelLine> lines;
+  if (!painter.state.seen) return lines;
+  for (const Problem& problem : painter.state.seen->snapshot.problems) {
+    add_wrapped(lines, problem.source + ": " + tr_composed(problem.message), Tone::bad, 0, painter);
+    if (!problem.remedy.empty()) {
+      add_wrapped(lines, tr_composed(problem.remedy), Tone::plain, 2, painter);
+    }
+  }
+  if (lines.empty()) lines.push_back({own(tr("nothing is wrong"), painter.style), Tone::good});
+  return lines;
+}
+
+std::vector<PanelLine> detail_lines(const Painter& painter) {
+  std::vector<PanelLine> lines;
+  const Row* row = selected_row(painter.state);
+  if (row == nullptr) return lines;
+  add_fact(lines, "pid", std::to_string(row->use->pid), painter);
+  add_fact(lines, tr("command"), command_text(*row), painter);
+  for (const Row& other : painter.state.rows) {
+    if (other.use->pid != row->use->pid || other.device == nullptr) continue;
+    add_fact(lines, trf("GPU {}", short_name(*other.device)),
+             reading_text(other.use->memory, painter.style, bytes_text) + "  " +
+                 other.device->name.get().value_or(""),
+             painter);
+  }
+  if (row->process != nullptr) add_process_facts(lines, *row->process, painter);
+  const auto& details = painter.state.details;
+  if (!details || details->process != row->key().process) {
+    lines.push_back({own(tr("reading its files"), painter.style), Tone::dim});
+    return lines;
+  }
+  add_list(lines, tr("device files"), details->device_files, painter);
+  add_list(lines, tr("environment"), details->environment_names, painter);
+  return lines;
+}
+
+void draw_panel(const Painter& painter) {
+  const Layout& layout = painter.layout;
+  const int width = painter.screen.size().columns;
+  if (layout.panel_rows <= 0) return;
+  const int end = layout.panel_row + layout.panel_rows;
+  painter.screen.fill(0, layout.panel_row, width, Tone::header);
+  painter.say(1, layout.panel_row, title_of(painter.state.panel), Tone::header);
+  const bool with_charts = painter.state.panel == Panel::details && layout.panel_rows >= 14;
+  const int chart_rows = with_charts ? std::min(8, layout.panel_rows / 3) : 0;
+  const int room = std::max(0, layout.panel_rows - 1 - chart_rows);
+  const std::vector<PanelLine> lines = lines_of(painter);
+  const int last = std::max(0, static_cast<int>(lines.size()) - room);
+  const int first = std::min(painter.state.panel_scroll, last);
+  for (int i = 0; i < room && first + i < static_cast<int>(lines.size()); ++i) {
+    const PanelLine& line = lines[static_cast<std::size_t>(first + i)];
+    painter.screen.put(0, layout.panel_row + 1 + i, line.text, line.tone);
+  }
+  if (first < last) {
+    const std::string more = own(trf("{} more lines", last - first), painter.style);
+    painter.screen.put(std::max(0, width - display_width(more) - 1), layout.panel_row, more,
+                       Tone::header);
+  }
+  if (chart_rows > 0) draw_process_charts(painter, end - chart_rows, chart_rows);
+}
+
+}  // namespace berth::top

@@ -1,0 +1,301 @@
+#include "top/render.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "base/text.h"
+#include "top/screen_writer.h"
+#include "top/terminal_model_test.h"
+#include "view/example_server.h"
+#include "view/golden_file.h"
+
+namespace berth::top {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+const Style utf8{.width = 80, .colour = true, .utf8 = true};
+const Style ascii{.width = 80, .colour = true, .utf8 = false};
+
+/// The example server as it was watched for a minute and a half.
+struct Watched {
+  explicit Watched(Size size) {
+    state.size = size;
+    state.viewer.uid = 1000;
+    for (int second = 0; second < 90; ++second) look(second);
+  }
+  void look(int second) {
+    Snapshot snapshot = example::server();
+    snapshot.taken.unix_ms += second * 1000;
+    for (std::size_t i = 0; i < 4; ++i) {
+      Device& device = snapshot.devices[i];
+      const int wave = (second * 7 + static_cast<int>(i) * 31) % 100;
+      device.utilization_gpu = Percent(second == 40 ? 0 : wave);
+      device.power_draw = Milliwatts(static_cast<std::uint64_t>(100'000 + wave * 5'000));
+      device.temperature = Celsius(40 + wave / 3);
+    }
+    for (HostProcess& process : snapshot.processes) {
+      process.uid = uid_t{1000};
+      process.cpu_time = Milliseconds(second * 750);
+      process.memory_resident = Bytes(std::uint64_t{3} << 30);
+      process.state = std::string("S");
+    }
+    history.add(snapshot);
+    state = update(std::move(state), Tick{snapshot.taken});
+    state = update(std::move(state), Looked{std::make_shared<const Seen>(std::move(snapshot))});
+  }
+  Watched& press(std::string_view keys) {
+    for (const char key : keys) {
+      state =
+          update(std::move(state), Key{.name = Key::Name::character, .text = std::string(1, key)});
+    }
+    return *this;
+  }
+  [[nodiscard]] std::string picture(const Style& style = utf8) const {
+    return render(state, history, style).text();
+  }
+  State state;
+  History history{std::chrono::seconds(1)};
+};
+
+class Chinese {
+ public:
+  Chinese() { set_language(Language::simplified_chinese); }
+  ~Chinese() { set_language(Language::english); }
+  Chinese(const Chinese&) = delete;
+  Chinese& operator=(const Chinese&) = delete;
+};
+
+TEST(TopPicture, Of40By10IsKept) { expect_golden("top_40x10", Watched({40, 10}).picture()); }
+TEST(TopPicture, Of80By24IsKept) { expect_golden("top_80x24", Watched({80, 24}).picture()); }
+TEST(TopPicture, Of200By60IsKept) { expect_golden("top_200x60", Watched({200, 60}).picture()); }
+TEST(TopPicture, InAsciiIsKept) {
+  const std::string picture = Watched({120, 40}).picture(ascii);
+  expect_golden("top_120x40_ascii", picture);
+  EXPECT_EQ(printable(picture).find_first_not_of(" \n"), 0U);
+  for (const char c : picture) EXPECT_TRUE(c == '\n' || (c >= 0x20 && c < 0x7F));
+}
+TEST(TopPicture, InChineseIsKept) {
+  const Chinese language;
+  expect_golden("top_100x30_zh", Watched({100, 30}).picture());
+  expect_golden("top_100x30_zh_help", Watched({100, 30}).press("?").picture());
+}
+TEST(TopPicture, OfHelpIsKept) {
+  expect_golden("top_80x24_help", Watched({80, 24}).press("?").picture());
+}
+TEST(TopPicture, OfLeasesIsKept) {
+  expect_golden("top_80x24_leases", Watched({80, 24}).press("l").picture());
+}
+TEST(TopPicture, OfAProcessIsKept) {
+  Watched watched({100, 44});
+  watched.state = update(watched.state, Key{.name = Key::Name::enter, .text = {}});
+  watched.state = update(
+      watched.state,
+      ProcessDetails{.process = {4711, 1},
+                     .environment_names = std::vector<std::string>{"CUDA_VISIBLE_DEVICES", "PATH"},
+                     .device_files = std::vector<std::string>{"/dev/nvidia0", "/dev/nvidiactl"}});
+  expect_golden("top_100x44_process", watched.picture());
+}
+TEST(TopPicture, OfAQuestionIsKept) {
+  expect_golden("top_80x24_question", Watched({80, 24}).press("kt").picture());
+}
+
+TEST(TopPicture, LightThemeDiffersInColoursAlone) {
+  Watched watched({80, 24});
+  const Screen screen = render(watched.state, watched.history, utf8);
+  const std::string dark = changes(nullptr, screen, Theme::dark);
+  const std::string light = changes(nullptr, screen, Theme::light);
+  EXPECT_NE(dark, light);
+  for (const char* invisible : {";93m", ";97m", ";96m", ";33m", ";36m"}) {
+    EXPECT_THAT(light, Not(HasSubstr(invisible)));
+  }
+}
+
+TEST(TopPicture, DriverThatDoesNotAnswerIsSaid) {
+  Watched watched({100, 30});
+  watched.state = update(watched.state, Unanswered{WallTime{example::taken_ms}});
+  EXPECT_THAT(watched.picture(), HasSubstr("the driver does not answer since 08:53:20"));
+}
+
+TEST(TopPicture, FilterThatHidesProcessesIsSaid) {
+  Watched watched({100, 30});
+  EXPECT_THAT(watched.press("/nothinglikethat").picture(), HasSubstr("no process passes"));
+}
+
+TEST(TopPicture, NarrowestScreensAreDrawn) {
+  Watched plain({80, 24});
+  Watched help = plain;
+  help.press("?");
+  Watched asked = plain;
+  asked.press("kt");
+  for (int columns = 0; columns <= 45; ++columns) {
+    for (int rows = 0; rows <= 16; ++rows) {
+      for (Watched* watched : {&plain, &help, &asked}) {
+        watched->state = update(std::move(watched->state), Resized{{columns, rows}});
+        const std::string picture = watched->picture();
+        ASSERT_EQ(std::count(picture.begin(), picture.end(), '\n'), rows);
+      }
+    }
+  }
+}
+
+// --- whatever happens -----------------------------------------------------------------------
+
+using Random = std::mt19937;
+
+int pick(Random& random, int below) {
+  return static_cast<int>(random() % static_cast<unsigned>(below));
+}
+
+std::string nasty_text(Random& random) {
+  static const std::vector<std::string> pieces = {"python",
+                                                  "\033[2J",
+                                                  "\n",
+                                                  "\x9B"
+                                                  "31m",
+                                                  "中文",
+                                                  "\xE2\x80\xAE",
+                                                  "\xFF",
+                                                  "e\xCC\x81",
+                                                  std::string(1, '\0'),
+                                                  "\r",
+                                                  "\a",
+                                                  "a b",
+                                                  "🚀",
+                                                  "\xC2\x9D",
+                                                  std::string(300, 'x')};
+  std::string text;
+  for (int i = pick(random, 4); i >= 0; --i) {
+    text += pieces[static_cast<std::size_t>(pick(random, static_cast<int>(pieces.size())))];
+  }
+  return text;
+}
+
+template <class T>
+Reading<T> maybe(Random& random, T value) {
+  if (pick(random, 4) == 0) return static_cast<Absent>(pick(random, 4));
+  return value;
+}
+
+Snapshot random_snapshot(Random& random, std::int64_t time) {
+  Snapshot snapshot{.taken = {time}};
+  snapshot.host.name = maybe(random, nasty_text(random));
+  if (pick(random, 5) == 0) snapshot.simulated = nasty_text(random);
+  for (int i = pick(random, 12); i > 0; --i) {
+    Device device{.id = DeviceId("GPU-" + std::to_string(pick(random, 12)))};
+    if (pick(random, 8) != 0) device.index = pick(random, 64);
+    if (pick(random, 6) == 0) device.parent = DeviceId("GPU-" + std::to_string(pick(random, 12)));
+    if (pick(random, 6) == 0) device.mig = MigPlace{1, 2};
+    if (pick(random, 6) == 0) device.unusable_because = nasty_text(random);
+    device.name = maybe(random, nasty_text(random));
+    device.memory_total = maybe(random, Bytes(random()));
+    device.memory_used = maybe(random, Bytes(std::uint64_t{random()} << pick(random, 32)));
+    device.utilization_gpu =
+        maybe(random, Percent(pick(random, 2) == 0 ? 1e300 : pick(random, 120)));
+    device.power_draw = maybe(random, Milliwatts(random()));
+    device.power_limit = maybe(random, Milliwatts(pick(random, 3)));
+    device.temperature = maybe(random, Celsius(pick(random, 300) - 100));
+    snapshot.devices.push_back(std::move(device));
+  }
+  for (int i = pick(random, 40); i > 0; --i) {
+    const pid_t pid = pick(random, 60);
+    snapshot.gpu_processes.push_back({.device = DeviceId("GPU-" + std::to_string(pick(random, 14))),
+                                      .pid = pid,
+                                      .use = static_cast<GpuUse>(pick(random, 4)),
+                                      .memory = maybe(random, Bytes(random())),
+                                      .utilization_sm = maybe(random, Percent(pick(random, 101)))});
+    if (pick(random, 5) == 0) continue;
+    HostProcess process{.id = {pid, static_cast<std::uint64_t>(pick(random, 3))}};
+    for (int a = pick(random, 4); a > 0; --a) process.ancestors.push_back(pick(random, 60));
+    process.uid = maybe(random, static_cast<uid_t>(pick(random, 2)));
+    process.user = maybe(random, nasty_text(random));
+    process.command =
+        maybe(random, std::vector<std::string>{nasty_text(random), nasty_text(random)});
+    process.executable_name = maybe(random, nasty_text(random));
+    process.started = maybe(random, WallTime{static_cast<std::int64_t>(random()) - (1 << 20)});
+    process.cpu_time = maybe(random, Milliseconds(pick(random, 1 << 20)));
+    process.state = maybe(random, std::string(1, "RSDTZ"[pick(random, 5)]));
+    process.container = maybe(random, nasty_text(random));
+    snapshot.processes.push_back(std::move(process));
+  }
+  for (int i = pick(random, 3); i > 0; --i) {
+    snapshot.claims.push_back({.id = nasty_text(random),
+                               .user = nasty_text(random),
+                               .command = nasty_text(random),
+                               .devices = {{DeviceId("GPU-1"), std::nullopt}}});
+    snapshot.waiters.push_back({.user = nasty_text(random), .wants = nasty_text(random)});
+    snapshot.problems.push_back(
+        {.source = "nvml", .message = nasty_text(random), .remedy = nasty_text(random)});
+  }
+  return snapshot;
+}
+
+Event random_key(Random& random) {
+  static constexpr std::string_view letters = "qqhl!/utsSacgwL U kzrp+-.,[]0123456789yn?tk";
+  if (pick(random, 4) == 0) {
+    return Key{.name = static_cast<Key::Name>(1 + pick(random, 18)), .text = {}};
+  }
+  if (pick(random, 6) == 0) {
+    return Mouse{.what = static_cast<Mouse::What>(pick(random, 4)),
+                 .column = pick(random, 300),
+                 .row = pick(random, 100)};
+  }
+  if (pick(random, 12) == 0) return Key{.name = Key::Name::character, .text = "中"};
+  return Key{
+      .name = Key::Name::character,
+      .text = std::string(
+          1, letters[static_cast<std::size_t>(pick(random, static_cast<int>(letters.size())))])};
+}
+
+Event random_event(Random& random, std::int64_t time) {
+  switch (pick(random, 12)) {
+    case 0:
+      return Resized{{pick(random, 4) == 0 ? 500 : pick(random, 130),
+                      pick(random, 4) == 0 ? 200 : pick(random, 50)}};
+    case 1:
+      return Looked{std::make_shared<const Seen>(random_snapshot(random, time))};
+    case 2:
+      return Tick{{time}};
+    case 3:
+      return Outcome{.text = nasty_text(random), .good = pick(random, 2) == 0};
+    case 4:
+      return ProcessDetails{
+          .process = {pick(random, 60), 1},
+          .environment_names = maybe(random, std::vector<std::string>{nasty_text(random), "PATH"}),
+          .device_files = std::vector<std::string>{nasty_text(random)}};
+    default:
+      return random_key(random);
+  }
+}
+
+TEST(TopPicture, WhateverHappensTheTerminalShowsTheScreenAndNothingRaw) {
+  for (unsigned seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    State state;
+    state.viewer.uid = 1;
+    History history(std::chrono::seconds(1));
+    Screen before;
+    std::optional<TerminalModel> terminal;
+    for (int step = 0; step < 250; ++step) {
+      const Event event = random_event(random, 1'760'000'000'000 + step * 1000);
+      if (const auto* looked = std::get_if<Looked>(&event)) history.add(looked->seen->snapshot);
+      state = update(std::move(state), event);
+      state.quits = false;
+      state.wanted.clear();
+      const Screen now = render(state, history, pick(random, 3) == 0 ? ascii : utf8);
+      ASSERT_EQ(now.size(), state.size);
+      if (!terminal || before.size() != now.size()) terminal.emplace(now.size());
+      terminal->feed(changes(&before, now, state.theme));
+      ASSERT_EQ(terminal->text(), now.text());
+      before = now;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace berth::top

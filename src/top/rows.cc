@@ -1,0 +1,223 @@
+// Which processes the table shows, and in which order.
+
+#include <algorithm>
+#include <cstddef>
+
+#include "base/text.h"
+#include "top/model.h"
+
+namespace berth::top {
+
+namespace {
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool contains(std::string_view text, std::string_view what) {
+  return std::search(text.begin(), text.end(), what.begin(), what.end(),
+                     [](char a, char b) { return lower(a) == lower(b); }) != text.end();
+}
+
+std::string user_of(const Row& row) {
+  return row.process != nullptr ? row.process->user.get().value_or("") : "";
+}
+
+bool passes(const Row& row, const State& state) {
+  if (!state.only_devices.empty()) {
+    const bool parent = row.device != nullptr && row.device->parent &&
+                        state.only_devices.contains(*row.device->parent);
+    if (!parent && !state.only_devices.contains(row.use->device)) return false;
+  }
+  if (!state.user.empty() && user_of(row) != state.user) return false;
+  if (state.filter.empty()) return true;
+  const std::string device_name =
+      row.device != nullptr ? row.device->name.get().value_or("") : std::string();
+  return contains(command_text(row), state.filter) || contains(user_of(row), state.filter) ||
+         contains(std::to_string(row.use->pid), state.filter) ||
+         contains(device_name, state.filter);
+}
+
+/// Below 0, 0, above 0. Unknown comes last, whichever way is up.
+template <class T>
+int compared(const std::optional<T>& a, const std::optional<T>& b, bool descending) {
+  if (!a || !b) return static_cast<int>(b.has_value()) - static_cast<int>(a.has_value());
+  if (*a == *b) return 0;
+  return (*a < *b) != descending ? -1 : 1;
+}
+
+std::optional<std::size_t> place_of(const Row& row, const State& state) {
+  if (row.device == nullptr) return std::nullopt;
+  return static_cast<std::size_t>(row.device - state.seen->snapshot.devices.data());
+}
+
+std::optional<WallTime> began(const Row& row) {
+  return row.process != nullptr ? row.process->started.get() : std::nullopt;
+}
+
+std::optional<std::string> text_if_any(std::string text) {
+  if (text.empty()) return std::nullopt;
+  return text;
+}
+
+int compare(const Row& a, const Row& b, const SortLevel& level, const State& state) {
+  switch (level.key) {
+    case SortKey::device:
+      return compared(place_of(a, state), place_of(b, state), level.descending);
+    case SortKey::memory:
+      return compared(a.use->memory.get(), b.use->memory.get(), level.descending);
+    case SortKey::utilization:
+      return compared(a.use->utilization_sm.get(), b.use->utilization_sm.get(), level.descending);
+    case SortKey::cpu:
+      return compared(a.cpu, b.cpu, level.descending);
+    case SortKey::age:  // the oldest began first
+      return compared(began(a), began(b), !level.descending);
+    case SortKey::user:
+      return compared(text_if_any(user_of(a)), text_if_any(user_of(b)), level.descending);
+    case SortKey::pid:
+      return compared<pid_t>(a.use->pid, b.use->pid, level.descending);
+    case SortKey::command:
+      return compared(text_if_any(command_text(a)), text_if_any(command_text(b)), level.descending);
+  }
+  return 0;
+}
+
+/// The nearest ancestor that has a row too; 0: none.
+pid_t parent_among(const Row& row, const std::map<pid_t, std::vector<Row>>& by_pid) {
+  if (row.process == nullptr) return 0;
+  for (const pid_t ancestor : row.process->ancestors) {
+    if (ancestor != row.use->pid && by_pid.contains(ancestor)) return ancestor;
+  }
+  return 0;
+}
+
+/// Parents before their children; siblings stay in the order they came in.
+std::vector<Row> as_tree(const std::vector<Row>& sorted) {
+  std::map<pid_t, std::vector<Row>> by_pid;
+  std::vector<pid_t> order;
+  for (const Row& row : sorted) {
+    auto& rows = by_pid[row.use->pid];
+    if (rows.empty()) order.push_back(row.use->pid);
+    rows.push_back(row);
+  }
+  std::map<pid_t, std::vector<pid_t>> children;
+  for (const pid_t pid : order) children[parent_among(by_pid[pid].front(), by_pid)].push_back(pid);
+  std::vector<Row> rows;
+  std::set<pid_t> placed;
+  struct Place {
+    pid_t pid;
+    int depth;
+  };
+  std::vector<Place> waiting;
+  const auto push = [&](const std::vector<pid_t>& pids, int depth) {
+    for (auto pid = pids.rbegin(); pid != pids.rend(); ++pid) waiting.push_back({*pid, depth});
+  };
+  const auto place_all = [&] {
+    while (!waiting.empty()) {
+      const Place next = waiting.back();
+      waiting.pop_back();
+      if (!placed.insert(next.pid).second) continue;
+      for (Row row : by_pid[next.pid]) {
+        row.depth = next.depth;
+        rows.push_back(row);
+      }
+      push(children[next.pid], next.depth + 1);
+    }
+  };
+  push(children[0], 0);
+  place_all();
+  // A recording may name two processes as each other's ancestors.
+  push(order, 0);
+  place_all();
+  return rows;
+}
+
+/// Puts the cursor on the selected process; where it has gone, on whoever has its place now.
+void follow_selection(State& state) {
+  if (state.rows.empty()) {
+    state.cursor = 0;
+    return;
+  }
+  for (std::size_t i = 0; i < state.rows.size() && state.selected; ++i) {
+    if (state.rows[i].key() != *state.selected) continue;
+    state.cursor = i;
+    return;
+  }
+  state.cursor = std::min(state.cursor, state.rows.size() - 1);
+  state.selected = state.rows[state.cursor].key();
+}
+
+}  // namespace
+
+UseKey Row::key() const {
+  return {process != nullptr ? process->id : ProcessId{.pid = use->pid}, use->device};
+}
+
+std::string command_text(const Row& row) {
+  if (row.process == nullptr) return {};
+  if (const auto& words = row.process->command.get()) {
+    std::string text;
+    for (const std::string& word : *words) {
+      if (!text.empty()) text += ' ';
+      text += word;
+    }
+    return text;
+  }
+  if (const auto& name = row.process->executable_name.get()) return "[" + *name + "]";
+  return {};
+}
+
+std::string short_name(const Device& device) {
+  std::string name = device.index ? std::to_string(*device.index) : "-";
+  if (device.mig) name += "." + std::to_string(device.mig->gpu_instance);
+  return name;
+}
+
+bool sorts_descending_first(SortKey key) {
+  return key == SortKey::memory || key == SortKey::utilization || key == SortKey::cpu ||
+         key == SortKey::age;
+}
+
+std::vector<const Device*> shown_devices(const State& state) {
+  std::vector<const Device*> shown;
+  if (!state.seen) return shown;
+  for (const Device& device : state.seen->snapshot.devices) {
+    const bool wanted = state.only_devices.empty() || state.only_devices.contains(device.id) ||
+                        (device.parent && state.only_devices.contains(*device.parent));
+    if (wanted) shown.push_back(&device);
+  }
+  return shown;
+}
+
+const Row* selected_row(const State& state) {
+  return state.cursor < state.rows.size() ? &state.rows[state.cursor] : nullptr;
+}
+
+void arrange_rows(State& state) {
+  state.rows.clear();
+  if (!state.seen) return;
+  const Seen& seen = *state.seen;
+  for (const GpuProcess& use : seen.snapshot.gpu_processes) {
+    Row row{.use = &use,
+            .process = seen.index.process(use.pid),
+            .device = seen.index.device(use.device)};
+    if (row.process != nullptr) {
+      const auto share = state.cpu.find(row.process->id);
+      if (share != state.cpu.end()) row.cpu = share->second;
+    }
+    if (passes(row, state)) state.rows.push_back(row);
+  }
+  std::stable_sort(state.rows.begin(), state.rows.end(), [&](const Row& a, const Row& b) {
+    for (const SortLevel& level : state.sort) {
+      const int order = compare(a, b, level, state);
+      if (order != 0) return order < 0;
+    }
+    return a.use->pid < b.use->pid;
+  });
+  if (state.tree) state.rows = as_tree(state.rows);
+  std::erase_if(state.marked, [&](const UseKey& key) {
+    const HostProcess* process = seen.index.process(key.process.pid);
+    return process != nullptr && process->id != key.process;
+  });
+  follow_selection(state);
+}
+
+}  // namespace berth::top

@@ -1,0 +1,67 @@
+#pragma once
+// Screen: a picture as cells. Whatever is put on it comes out harmless: control characters, escape
+// sequences and broken UTF-8 become visible escapes, so that no name or command reaches the
+// terminal raw, whoever forgot to think of it.
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "top/theme.h"
+
+namespace berth::top {
+
+struct Size {
+  int columns = 80;
+  int rows = 24;
+  friend bool operator==(const Size&, const Size&) = default;
+};
+
+/// One character on the screen. A wide one has an empty cell behind it.
+struct Cell {
+  std::array<char, 13> bytes{' '};
+  std::uint8_t length = 1;  // 0: the right half of the wide character before it
+  std::uint8_t width = 1;
+  Tone tone = Tone::plain;
+
+  [[nodiscard]] std::string_view text() const { return {bytes.data(), length}; }
+  friend bool operator==(const Cell&, const Cell&) = default;
+};
+
+class Screen {
+ public:
+  Screen() : Screen(Size{0, 0}) {}
+  explicit Screen(Size size);
+
+  [[nodiscard]] Size size() const { return size_; }
+  [[nodiscard]] const Cell& at(int column, int row) const {
+    return cells_[static_cast<std::size_t>(row) * static_cast<std::size_t>(size_.columns) +
+                  static_cast<std::size_t>(column)];
+  }
+
+  /// Writes the text from there on, at most `columns` of it, and returns the column after it. What
+  /// lies outside of the screen is left out; a wide character is never halved.
+  int put(int column, int row, std::string_view text, Tone tone, int columns);
+  int put(int column, int row, std::string_view text, Tone tone = Tone::plain) {
+    return put(column, row, text, tone, size_.columns);
+  }
+  /// Blanks of a tone.
+  void fill(int column, int row, int columns, Tone tone);
+
+  /// The characters alone, a line per row, without spaces at the ends.
+  [[nodiscard]] std::string text() const;
+
+ private:
+  [[nodiscard]] Cell& cell(int column, int row) {
+    return cells_[static_cast<std::size_t>(row) * static_cast<std::size_t>(size_.columns) +
+                  static_cast<std::size_t>(column)];
+  }
+  void split_wide(int column, int row);
+
+  Size size_;
+  std::vector<Cell> cells_;
+};
+
+}  // namespace berth::top

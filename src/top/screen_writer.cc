@@ -1,0 +1,89 @@
+#include "top/screen_writer.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+namespace berth::top {
+
+namespace {
+
+// A terminal that does not know "synchronized output" ignores it; one that does shows a large
+// change at once instead of from top to bottom.
+constexpr std::string_view begin_update = "\033[?2026h";
+constexpr std::string_view end_update = "\033[?2026l";
+constexpr std::size_t large = 1024;
+/// Unchanged cells that are cheaper to write again than to jump over.
+constexpr int small_gap = 6;
+
+class Writer {
+ public:
+  explicit Writer(Theme theme) : theme_(theme) {}
+
+  void clear() { out_ += "\033[0m\033[2J"; }
+  void cell(const Cell& cell, int column, int row) {
+    if (cell.length == 0) return;  // came with its left half
+    if (row != row_ || column != column_) {
+      fmt::format_to(std::back_inserter(out_), "\033[{};{}H", row + 1, column + 1);
+    }
+    if (!painted_ || cell.tone != tone_) {
+      fmt::format_to(std::back_inserter(out_), "\033[0{}{}m",
+                     colours_of(cell.tone, theme_).empty() ? "" : ";",
+                     colours_of(cell.tone, theme_));
+      painted_ = true;
+      tone_ = cell.tone;
+    }
+    out_ += cell.text();
+    row_ = row;
+    column_ = column + cell.width;
+  }
+  [[nodiscard]] bool is_near(int column, int row) const {
+    return row == row_ && column >= column_ && column - column_ <= small_gap;
+  }
+  [[nodiscard]] int column() const { return column_; }
+  [[nodiscard]] std::string finish() {
+    if (out_.empty()) return {};
+    out_ += "\033[0m";
+    if (out_.size() < large) return std::move(out_);
+    return std::string(begin_update) + out_ + std::string(end_update);
+  }
+
+ private:
+  Theme theme_;
+  std::string out_;
+  bool painted_ = false;
+  Tone tone_ = Tone::plain;
+  int row_ = -1;
+  int column_ = -1;
+};
+
+}  // namespace
+
+std::string changes(const Screen* before, const Screen& now, Theme theme) {
+  const Screen blank(now.size());
+  Writer writer(theme);
+  if (before == nullptr || before->size() != now.size()) {
+    writer.clear();
+    before = &blank;
+  }
+  for (int row = 0; row < now.size().rows; ++row) {
+    for (int column = 0; column < now.size().columns; ++column) {
+      if (now.at(column, row) == before->at(column, row)) continue;
+      if (writer.is_near(column, row)) {
+        for (int c = writer.column(); c < column; ++c) writer.cell(now.at(c, row), c, row);
+      }
+      writer.cell(now.at(column, row), column, row);
+    }
+  }
+  return writer.finish();
+}
+
+std::string_view enter_sequence() {
+  return "\033[?1049h\033[?25l\033[?7l\033[?1000h\033[?1006h\033[?2004h";
+}
+
+std::string_view leave_sequence() {
+  return "\033[?2026l\033[?2004l\033[?1006l\033[?1000l\033[?7h\033[0m\033[?25h\033[?1049l";
+}
+
+}  // namespace berth::top

@@ -1,0 +1,396 @@
+"""The live view in a real terminal: keys sent to tmux, the screen captured."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+import pytest
+from conftest import BERTH, FakeDriver, Machine, children, end, many_devices, wait_until
+
+pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
+
+PROMPT = "READY>"
+
+
+class Tmux:
+    """A shell in a terminal of tmux's, with the environment of a machine."""
+
+    def __init__(self, machine, columns=100, rows=30, **changes):
+        # A socket's path is short, a test's directory is not.
+        self.folder = tempfile.mkdtemp(prefix="berth-tmux-")
+        self.env = machine.environment(
+            {"TMUX_TMPDIR": self.folder, "TERM": "xterm-256color"} | changes
+        )
+        rc = pathlib.Path(self.folder, "rc")
+        rc.write_text(f"PS1='{PROMPT}'\n", encoding="utf-8")
+        self.call("-u", "-f", "/dev/null", "new-session", "-d", "-x", columns, "-y", rows,
+                  f"bash --rcfile {rc} -i")
+        self.call("set-option", "-g", "escape-time", "0")
+        self.until(PROMPT)
+
+    def call(self, *words):
+        done = subprocess.run(["tmux", *map(str, words)], env=self.env, text=True,
+                              capture_output=True, timeout=20)
+        assert done.returncode == 0, f"tmux {words}: {done.stderr}"
+        return done.stdout
+
+    def close(self):
+        subprocess.run(["tmux", "kill-server"], env=self.env, capture_output=True, timeout=20)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def type(self, text):
+        self.call("send-keys", "-l", text)
+
+    def press(self, *names):
+        self.call("send-keys", *names)
+
+    def screen(self):
+        return self.call("capture-pane", "-p")
+
+    def flag(self, name):
+        return self.call("display-message", "-p", "#{" + name + "}").strip()
+
+    def resize(self, columns, rows):
+        self.call("resize-window", "-x", columns, "-y", rows)
+
+    def until(self, *texts, timeout=15.0):
+        """Waits until the screen shows all of them; a callable is asked about the screen."""
+        seen = ""
+
+        def shown():
+            nonlocal seen
+            seen = self.screen()
+            return all(text(seen) if callable(text) else text in seen for text in texts)
+
+        deadline = time.monotonic() + timeout
+        while not shown():
+            if time.monotonic() > deadline:
+                pytest.fail(f"not within {timeout} s: {texts}\n{seen}")
+            time.sleep(0.02)
+        return seen
+
+    def shell(self, command):
+        self.type(command)
+        self.press("Enter")
+
+    def settings(self):
+        """What stty says, the shell being at its prompt."""
+        path = pathlib.Path(self.folder, "stty")
+        path.unlink(missing_ok=True)
+        self.shell(f"stty -a > {path}.new; mv {path}.new {path}")
+        wait_until(path.exists, "stty has answered")
+        return path.read_text(encoding="utf-8")
+
+    def top(self, *words):
+        self.shell(" ".join([str(BERTH), "top", *map(str, words)]))
+        self.until("berth top")
+
+    def pid(self):
+        shell = int(self.call("display-message", "-p", "#{pane_pid}"))
+        return wait_until(lambda: children(shell), "the shell runs something")[0]
+
+
+@pytest.fixture
+def terminal_of():
+    """terminal_of(machine, columns, rows): a terminal on it, closed when the test ends."""
+    opened = []
+
+    def make(machine, *size, **changes):
+        opened.append(Tmux(machine, *size, **changes))
+        return opened[-1]
+
+    yield make
+    for terminal in opened:
+        terminal.close()
+
+
+def assert_given_back(terminal, settings):
+    terminal.until(PROMPT)
+    assert terminal.flag("alternate_on") == "0", "still on the other screen"
+    assert terminal.flag("cursor_flag") == "1", "the cursor stays hidden"
+    assert terminal.flag("mouse_any_flag") == "0", "mouse presses still become bytes"
+    assert terminal.settings() == settings
+
+
+def busy_machine(pids, count=4):
+    snapshot = many_devices(count)
+    snapshot["gpu_processes"] = [
+        {"device": snapshot["devices"][i % count]["id"], "pid": pid, "type": "C",
+         "memory_used_bytes": (i + 1) << 30}
+        for i, pid in enumerate(pids)
+    ]
+    return snapshot
+
+
+def test_the_picture_stands_and_q_gives_the_terminal_back(machine, terminal_of):
+    terminal = terminal_of(machine)
+    terminal.shell("echo what was there before")
+    settings = terminal.settings()
+    terminal.top()
+    shown = terminal.until("SIMULATED", "alice", "H100", "COMMAND", "quit")
+    assert len(shown.splitlines()) == 30
+    terminal.type("q")
+    terminal.until("what was there before")
+    assert_given_back(terminal, settings)
+
+
+@pytest.mark.parametrize("size", [(40, 10), (80, 24), (250, 70)], ids=str)
+def test_a_resized_terminal_is_filled(machine, terminal_of, size):
+    terminal = terminal_of(machine)
+    terminal.top()
+    terminal.until("quit")
+    terminal.resize(*size)
+    shown = terminal.until(
+        lambda text: len(text.splitlines()) == size[1],
+        lambda text: text.splitlines()[-1].startswith("q quit"),
+        lambda text: len(text.splitlines()[0]) == size[0],
+        "alice",
+    )
+    if size[0] == 250:
+        assert "temp" in shown, "no charts on a wall"
+
+
+def test_keys_filter_sort_and_open_panels(machine, terminal_of):
+    terminal = terminal_of(machine, 120, 40)
+    terminal.top()
+    terminal.until("alice", "bob")
+    terminal.type("/bob")
+    terminal.until("filter: bob", lambda text: "alice" not in text)
+    terminal.press("Escape")
+    terminal.until("alice", "q quit")
+    terminal.type("?")
+    terminal.until("Keys", "send a signal")
+    terminal.press("Escape")
+    terminal.until("COMMAND")  # at once, Escape and l are Alt-l
+    terminal.type("l")
+    terminal.until("Leases and the waiting queue")
+    terminal.type("q")
+    terminal.until("COMMAND")
+    terminal.type("s")
+    terminal.until("SM%▼")
+    terminal.press("Enter")
+    terminal.until("Process", "device files")
+    terminal.type("L")
+    terminal.until("进程")
+
+
+def test_it_speaks_chinese_and_ascii(machine, terminal_of):
+    terminal = terminal_of(machine, 100, 30, BERTH_LANG="zh_CN")
+    terminal.top()
+    terminal.until("退出")
+    terminal.type("q")
+    terminal.until(PROMPT)
+    ascii_terminal = terminal_of(machine, 100, 30, LANG="C")
+    ascii_terminal.top()
+    assert ascii_terminal.until("q quit").isascii()
+
+
+def test_a_process_is_signalled_after_the_question(tmp_path, terminal_of):
+    victim = subprocess.Popen(["sleep", "600"])
+    other = subprocess.Popen(["sleep", "601"])
+    try:
+        terminal = terminal_of(FakeDriver(tmp_path, busy_machine([victim.pid, other.pid])))
+        terminal.top()
+        terminal.until("sleep 600", "sleep 601")
+        terminal.type("/sleep 600")
+        terminal.press("Enter")
+        terminal.until(lambda text: "sleep 601" not in text)
+        terminal.type("k")
+        terminal.until("signal:")
+        terminal.type("t")
+        terminal.until(f"send TERM to process {victim.pid}", "y/n")
+        terminal.type("n")
+        terminal.until("nothing was done")
+        assert victim.poll() is None
+        terminal.type("zy")
+        wait_until(lambda: state_of(victim.pid) == "T", "it is frozen")
+        terminal.until(" T ")
+        terminal.type("zy")
+        wait_until(lambda: state_of(victim.pid) == "S", "it goes on")
+        terminal.type("r")
+        terminal.type("7")
+        terminal.press("Enter")
+        terminal.until("nice value", "y/n")
+        terminal.type("y")
+        wait_until(lambda: os.getpriority(os.PRIO_PROCESS, victim.pid) == 7, "it is nicer")
+        terminal.type("kt")
+        terminal.until("y/n")
+        terminal.type("y")
+        wait_until(lambda: victim.poll() is not None, "the process has ended")
+        assert victim.returncode == -signal.SIGTERM
+        assert other.poll() is None, "the wrong process was hit"
+    finally:
+        end(victim)
+        end(other)
+
+
+def state_of(pid):
+    stat = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    return stat.rpartition(")")[2].split()[0]
+
+
+def test_details_tell_names_but_no_values_of_the_environment(tmp_path, terminal_of):
+    job = subprocess.Popen(["sleep", "600"], env={"SECRET_TOKEN": "hunter2", "PATH": "/bin:/usr/bin"})
+    try:
+        terminal = terminal_of(FakeDriver(tmp_path, busy_machine([job.pid])), 100, 50)
+        terminal.top()
+        terminal.until("sleep 600")
+        terminal.press("Enter")
+        shown = terminal.until("environment", "SECRET_TOKEN", "device files")
+        assert "hunter2" not in shown
+    finally:
+        end(job)
+
+
+def test_a_command_full_of_escape_sequences_arrives_harmless(tmp_path, terminal_of):
+    job = subprocess.Popen(["bash", "-c", "exec -a $'\\e[2J\\e]0;owned\\a\\x9b31mevil' sleep 600"])
+    try:
+        terminal = terminal_of(FakeDriver(tmp_path, busy_machine([job.pid])), 160, 30)
+        terminal.top()
+        shown = terminal.until("evil")
+        assert "\\x1B[2J" in shown
+        assert terminal.flag("pane_title") != "owned"
+    finally:
+        end(job)
+
+
+def test_a_driver_that_hangs_does_not_freeze_the_keys(tmp_path, terminal_of):
+    faults = tmp_path / "faults"
+    faults.write_text("", encoding="utf-8")
+    driver = FakeDriver(tmp_path, many_devices(4), faults=f"@{faults}")
+    terminal = terminal_of(driver)
+    terminal.top("-d", "300ms")
+    terminal.until("every 300 ms", lambda text: text.count("H100") >= 4)
+    faults.write_text("nvmlDeviceGetPowerUsage@1=hang;nvmlDeviceGetPowerUsage@2=hang",
+                      encoding="utf-8")
+    for key, shows in [("?", "Keys"), ("l", "Leases"), ("q", "COMMAND")] * 3:
+        began = time.monotonic()
+        terminal.type(key)
+        terminal.until(shows, timeout=5)
+        assert time.monotonic() - began < 3
+    terminal.until("the driver does not answer since", "it does not answer", timeout=30)
+    shown = terminal.screen()
+    assert shown.count("it does not answer") >= 2, shown
+    assert terminal.until("°C").count("°C") >= 2, "the other devices are shown on"
+    terminal.type("q")
+    terminal.until(PROMPT)
+
+
+def test_a_library_that_never_starts_leaves_the_keys_alive(tmp_path, terminal_of):
+    driver = FakeDriver(tmp_path, many_devices(1), faults="nvmlInit_v2=hang")
+    terminal = terminal_of(driver)
+    terminal.top()
+    terminal.type("?")
+    terminal.until("Keys", timeout=5)
+    terminal.until("the driver does not answer since", timeout=30)
+    terminal.type("qq")
+    terminal.until(PROMPT)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGSEGV,
+                                    signal.SIGABRT], ids=str)
+def test_the_terminal_is_given_back_however_it_ends(machine, terminal_of, number):
+    terminal = terminal_of(machine)
+    settings = terminal.settings()
+    terminal.top()
+    terminal.until("quit")
+    assert terminal.flag("alternate_on") == "1"
+    pid = terminal.pid()
+    os.kill(pid, number)
+    wait_until(lambda: not pathlib.Path(f"/proc/{pid}").exists(), "it has ended")
+    assert_given_back(terminal, settings)
+
+
+def test_it_stops_and_goes_on_like_any_job(machine, terminal_of):
+    terminal = terminal_of(machine)
+    settings = terminal.settings()
+    terminal.top()
+    terminal.until("quit")
+    terminal.press("C-z")
+    terminal.until("Stopped")
+    assert_given_back(terminal, settings)
+    terminal.shell("fg")
+    terminal.until("quit", "alice")
+    os.kill(terminal.pid(), signal.SIGTSTP)
+    terminal.until("Stopped")
+    terminal.shell("fg")
+    terminal.until("quit")
+    terminal.type("q")
+    assert_given_back(terminal, settings)
+
+
+def test_without_a_terminal_it_says_what_to_use(machine):
+    done = machine.run("top")
+    assert done.returncode == 2
+    assert "terminal" in done.stderr and "berth status -w" in done.stderr
+
+
+@pytest.mark.parametrize("words", [["--theme", "pink"], ["--sort", "beauty"], ["--speed", "0"],
+                                   ["-d", "often"]], ids=" ".join)
+def test_mistaken_options_are_named(machine, words):
+    code, printed = machine.on_terminal(80, "top", *words)
+    assert code == 2
+    assert words[1] in printed or words[0] in printed
+
+
+def test_a_recording_is_made_and_replayed(machine, terminal_of, tmp_path):
+    tape = tmp_path / "tape.jsonl"
+    done = machine.run("record", tape, "-d", "100ms", "--for", "1s")
+    assert done.returncode == 0, done.stderr
+    lines = tape.read_text(encoding="utf-8").splitlines()
+    assert 3 <= len(lines) <= 11
+    times = [json.loads(line)["taken_unix_ms"] for line in lines]
+    assert times == sorted(times) and times[-1] - times[0] >= 300
+    terminal = terminal_of(Machine(tmp_path, sim=None))
+    terminal.top("--replay", tape, "--speed", "0.125")
+    terminal.until(f"/{len(lines)}", "alice")
+    terminal.type("p")
+    terminal.until("paused")
+    terminal.type("[[")
+    terminal.until(f" 1/{len(lines)}")
+    terminal.type("]")
+    terminal.until(f"{min(11, len(lines))}/{len(lines)}")
+    terminal.type(",")
+    terminal.until(f"{min(11, len(lines)) - 1}/{len(lines)}")
+    terminal.type("kt")
+    terminal.until("a recording: nobody can be signalled in it")
+    terminal.type("p")
+    terminal.until(f"{len(lines)}/{len(lines)}")
+
+
+def test_a_recording_is_not_overwritten_but_appended_to(machine, tmp_path):
+    tape = tmp_path / "tape.jsonl"
+    assert machine.run("record", tape, "-d", "100ms", "--for", "100ms").returncode == 0
+    first = tape.read_text(encoding="utf-8")
+    again = machine.run("record", tape, "--for", "100ms")
+    assert again.returncode == 1 and "--append" in again.stderr
+    assert tape.read_text(encoding="utf-8") == first
+    assert machine.run("record", tape, "--append", "-d", "100ms", "--for", "100ms").returncode == 0
+    assert tape.read_text(encoding="utf-8").startswith(first)
+    assert len(tape.read_text(encoding="utf-8").splitlines()) == 2
+
+
+def test_recording_ends_on_ctrl_c_with_whole_lines(machine, tmp_path):
+    tape = tmp_path / "tape.jsonl"
+    process = machine.start("record", tape, "-d", "100ms")
+    try:
+        wait_until(lambda: tape.exists() and tape.read_text(encoding="utf-8").count("\n") >= 2,
+                   "two snapshots")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=10) == 0
+        for line in tape.read_text(encoding="utf-8").splitlines():
+            json.loads(line)
+    finally:
+        end(process)
+
+
+def test_a_full_disk_is_reported(machine):
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        process = machine.start("record", "-", "--for", "100ms", stdout=full)
+        assert process.wait(timeout=20) == 1
+        assert "No space left" in process.stderr.read()
