@@ -224,7 +224,8 @@ void ProcfsProbe::observe(Snapshot& snapshot) {
 }
 
 Reading<std::string> ProcfsProbe::process_view(const Host& host) const {
-  if (host.kernel.get() && host.kernel.get()->find("icrosoft") != std::string::npos) return std::string("wsl");
+  if (host.kernel.get() && host.kernel.get()->find("icrosoft") != std::string::npos)
+    return std::string("wsl");
   const auto own = read_link(source_.proc + "/self/ns/pid");
   if (!own) return why_of(own.error());
   constexpr std::string_view first_namespace = "pid:[4026531836]";  // PROC_PID_INIT_INO
