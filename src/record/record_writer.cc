@@ -28,6 +28,10 @@ void name_last_run(const std::string& state_directory, const std::string& id) {
 
 Result<RecordWriter> RecordWriter::create(const std::string& state_directory,
                                           const Manifest& manifest) {
+  if (state_directory.empty()) {
+    return fail(ErrorCode::not_found,
+                std::string(tr("neither XDG_STATE_HOME nor HOME is set to an absolute path")));
+  }
   const std::string runs = runs_directory(state_directory);
   const std::string final_path = runs + "/" + manifest.id;
   const std::string temporary = runs + "/." + manifest.id + ".new";

@@ -281,7 +281,7 @@ std::string render_gpustat(const Snapshot& snapshot, const GpustatRequest& reque
     line.add(fmt::format("{:<{}}", printable(snapshot.host.name.get().value_or("?")), width),
              white);
     line.add("  " + calendar_text(snapshot.taken, clockface) + "  ");
-    line.add(snapshot.host.driver_version.get().value_or("None"), grey);
+    line.add(printable(snapshot.host.driver_version.get().value_or("None")), grey);
     text += line.text() + "\n";
   }
   for (const Device* gpu : cards) {

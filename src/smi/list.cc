@@ -53,7 +53,7 @@ std::string render_list(const Snapshot& snapshot, const Request& request) {
 
 std::string render_version(const Snapshot& snapshot) {
   constexpr int first_with_two_names = 610;
-  const std::string driver = snapshot.host.driver_version.get().value_or("N/A");
+  const std::string driver = printable(snapshot.host.driver_version.get().value_or("N/A"));
   const std::string cuda = snapshot.host.cuda_version_supported.get().value_or("N/A");
   std::string text = version_line("NVIDIA-SMI version", driver) +
                      version_line("NVML version", nvml_version_text(snapshot));

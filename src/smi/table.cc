@@ -48,7 +48,7 @@ std::string sentence(const TableLayout& layout, std::string_view said) {
 
 std::string heading(const Snapshot& snapshot, const TableLayout& layout) {
   const HeadingLayout& widths = layout.heading;
-  const std::string driver = snapshot.host.driver_version.get().value_or("N/A");
+  const std::string driver = printable(snapshot.host.driver_version.get().value_or("N/A"));
   std::string text = fmt::format("| NVIDIA-SMI {:<{}}{}{:<{}}", driver, widths.tool,
                                  widths.driver_label, driver, widths.driver);
   if (widths.cuda > 0) {

@@ -192,12 +192,12 @@ std::string table(const std::vector<Cells>& rows, const Style& style) {
 
 // --- under their parents -------------------------------------------------------------------------
 
-/// The nearest parent that is in the list; nothing: none is.
+/// The nearest parent that is in the list; -1: none is.
 pid_t parent_of(const HostProcess& process, const SnapshotIndex& index) {
   for (const pid_t parent : process.ancestors) {
-    if (parent > 1 && index.process(parent) != nullptr) return parent;
+    if (parent > 1 && parent != process.id.pid && index.process(parent) != nullptr) return parent;
   }
-  return 0;
+  return -1;
 }
 
 class Forest {
@@ -208,20 +208,27 @@ class Forest {
   }
 
   std::vector<Cells> lines() {
-    for (const pid_t root : children_[0]) walk(root, "", true, true);
+    const std::set<pid_t> roots = children_[no_parent];
+    for (const pid_t root : roots) walk(root, "", true, true);
+    // A file may say that two are each other's parents: then neither hangs on a root.
+    for (const pid_t pid : seen_) walk(pid, "", true, true);
     return std::move(lines_);
   }
 
  private:
+  static constexpr pid_t no_parent = -1;
+
   void add(pid_t pid) {
-    if (!seen_.insert(pid).second) return;
-    const HostProcess* process = index_.process(pid);
-    const pid_t parent = process != nullptr ? parent_of(*process, index_) : 0;
-    children_[parent].insert(pid);
-    if (parent != 0) add(parent);
+    while (pid != no_parent && seen_.insert(pid).second) {
+      const HostProcess* process = index_.process(pid);
+      const pid_t parent = process != nullptr ? parent_of(*process, index_) : no_parent;
+      children_[parent].insert(pid);
+      pid = parent;
+    }
   }
 
   void walk(pid_t pid, const std::string& indent, bool is_last, bool is_root) {
+    if (!walked_.insert(pid).second) return;
     const std::string_view branch =
         style_.utf8 ? (is_last ? "└─ " : "├─ ") : (is_last ? "`- " : "|- ");
     const std::string lead = is_root ? "" : indent + std::string(branch);
@@ -262,7 +269,8 @@ class Forest {
   const SnapshotIndex& index_;
   const Style& style_;
   std::set<pid_t> seen_;
-  std::map<pid_t, std::set<pid_t>> children_;  // under 0: the roots
+  std::set<pid_t> walked_;
+  std::map<pid_t, std::set<pid_t>> children_;  // under no_parent: the roots
   std::vector<Cells> lines_;
 };
 
@@ -302,6 +310,22 @@ std::string holders_text(const GhostRow& ghost, const SnapshotIndex& index, cons
                    style);
   }
   return text;
+}
+
+bool is_blind(const Snapshot& snapshot) {
+  const auto unread = [](const Device& device) {
+    return !device.process_count.has_value() && device.process_count.why() == Absent::failed;
+  };
+  return std::any_of(snapshot.devices.begin(), snapshot.devices.end(), unread) ||
+         std::any_of(snapshot.problems.begin(), snapshot.problems.end(),
+                     [](const Problem& problem) { return problem.source == "nvml"; });
+}
+
+/// No row is no proof that nobody is there.
+std::string empty_text(const Snapshot& snapshot, const ProcessListOptions& options) {
+  if (is_blind(snapshot)) return std::string(tr("Who is on the devices could not be read."));
+  if (options.user) return trf("{} has no process on any device.", printable(*options.user));
+  return std::string(tr("No process is on any device."));
 }
 
 std::size_t count_of(const std::vector<ProcessRow>& rows, Presence presence) {
@@ -352,10 +376,7 @@ std::string render_process_list(const Snapshot& snapshot, const Style& style,
         Line(style).add("SIMULATED " + outside(*snapshot.simulated, style), Paint::yellow).text();
   }
   if (rows.empty()) {
-    text += own(options.user ? trf("{} has no process on any device.", printable(*options.user))
-                             : std::string(tr("No process is on any device.")),
-                style) +
-            "\n";
+    text += own(empty_text(snapshot, options), style) + "\n";
   } else if (options.tree) {
     text += table(Forest(rows, index, style).lines(), style);
   } else {

@@ -117,6 +117,28 @@ TEST(ProcessList, TreeStandsUnderItsParents) {
   EXPECT_LT(at("torchrun"), at("train.py"));
 }
 
+TEST(ProcessList, TreeOfAFileThatGoesInCirclesShowsEverybody) {
+  Snapshot host = example::server();
+  process(host, 4711).ancestors = {4802};
+  process(host, 4802).ancestors = {4711};
+  process(host, 5100).ancestors = {5100};
+  HostProcess& nobody = parent(host, 0, "nobody");
+  nobody.ancestors = {0};
+  host.gpu_processes.push_back({.device = DeviceId("GPU-3d"), .pid = 0});
+  const std::string text = render_process_list(host, {.width = 160}, {.user = {}, .tree = true});
+  for (const char* shown : {"train.py", "serve.py", "a.out", "nobody"}) {
+    EXPECT_THAT(text, HasSubstr(shown));
+  }
+}
+
+TEST(ProcessList, NobodySeenWhereNobodyCouldBeIsNotCalledNobody) {
+  Snapshot host = example::devices();
+  host.devices[0].process_count = Absent::failed;
+  EXPECT_THAT(render_process_list(host, {}), HasSubstr("could not be read"));
+  EXPECT_THAT(render_process_list(host, {}, {.user = "bob", .tree = false}),
+              HasSubstr("could not be read"));
+}
+
 TEST(ProcessList, OneUserAlone) {
   const std::string text =
       render_process_list(example::server(), {.width = 120}, {.user = "bob", .tree = false});

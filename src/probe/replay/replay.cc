@@ -115,6 +115,11 @@ Result<Recording> Recording::parse(std::string text, std::string name, std::size
 Result<Recording> Recording::open(const std::string& spec) {
   const auto wanted = parse_spec(spec);
   if (!wanted) return std::unexpected(wanted.error());
+  std::error_code unknown;
+  const auto kind = std::filesystem::status(wanted->file, unknown).type();
+  if (kind == std::filesystem::file_type::character || kind == std::filesystem::file_type::block) {
+    return fail(ErrorCode::invalid, trf("cannot replay {}: it is a device, not a file", spec));
+  }
   auto text = read_file(wanted->file, longest_recording);
   if (!text) {
     return fail(ErrorCode::invalid, trf("cannot replay {}: {}", spec, text.error().message()));
