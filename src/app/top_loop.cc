@@ -53,6 +53,7 @@ class TopLoop {
   void draw();
   void wait();
   void tell_time();
+  void flush();
   void look_if_due();
   [[nodiscard]] Duration until_due(Instant now) const;
 
@@ -70,6 +71,8 @@ class TopLoop {
   top::Theme shown_theme_ = top::Theme::dark;
   Instant next_look_{};
   Instant key_deadline_{};
+  static constexpr Duration shortest_wait = std::chrono::microseconds(500);
+  Duration flush_wait_ = shortest_wait;
   bool changed_ = true;
   bool chosen_ = false;
   int ended_by_ = 0;  // a signal
@@ -244,7 +247,7 @@ void TopLoop::draw() {
 /// How long nothing has to be done.
 Duration TopLoop::until_due(Instant now) const {
   Duration due = std::chrono::seconds(1);
-  if (terminal_.is_behind()) due = std::min<Duration>(due, milliseconds(10));
+  if (terminal_.is_behind()) due = std::min(due, flush_wait_);
   if (decoder_.patience()) due = std::min(due, key_deadline_ - now);
   if (live_ && live_->is_looking()) due = std::min(due, live_->patience());
   if (live_ && !live_->is_looking()) due = std::min(due, next_look_ - now);
@@ -276,7 +279,15 @@ void TopLoop::wait() {
       files_.reset();
     }
   }
+  flush();
+}
+
+/// A terminal takes a picture in pieces of some kilobytes, a moment apart; one that is stopped
+/// takes nothing for long, and is asked less and less often.
+void TopLoop::flush() {
   if (terminal_.is_behind()) terminal_.flush();
+  constexpr Duration longest = milliseconds(50);
+  flush_wait_ = terminal_.is_behind() ? std::min(flush_wait_ * 2, longest) : shortest_wait;
 }
 
 /// The time by itself changes the picture only where a message has been shown for long enough.
