@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "base/lock.h"
+#include "base/tr.h"
 
 namespace berth {
 
