@@ -317,8 +317,10 @@ bool is_blind(const Snapshot& snapshot) {
     return !device.process_count.has_value() && device.process_count.why() == Absent::failed;
   };
   return std::any_of(snapshot.devices.begin(), snapshot.devices.end(), unread) ||
-         std::any_of(snapshot.problems.begin(), snapshot.problems.end(),
-                     [](const Problem& problem) { return problem.source == "nvml"; });
+         std::any_of(
+             snapshot.problems.begin(), snapshot.problems.end(), [](const Problem& problem) {
+               return problem.source == "nvml" && (!problem.device || problem.code == "timeout");
+             });
 }
 
 /// No row is no proof that nobody is there.
