@@ -14,7 +14,8 @@ class PsVerb final : public Verb {
  public:
   void declare(CLI::App& app) override {
     const auto word = [](std::string_view english) { return std::string(tr(english)); };
-    app.add_option("-u,--user", user_, word("only this user's (a name or a number)"));
+    app.add_option("-u,--user", user_, word("only this user's (a name or a number)"))
+        ->type_name("USER");
     app.add_flag("-t,--tree", tree_, word("under their parents"));
     app.add_flag("--json", json_, word("as JSON"));
   }

@@ -1,6 +1,7 @@
 """What people paste, run with berth's links first on PATH, before the fake driver library."""
 
 import importlib.util
+import os
 import pathlib
 import shutil
 import signal
@@ -58,7 +59,7 @@ class Desk:
             )
             try:
                 E2E.wait_until(lambda: enough(self.written()), f"output of {name}", timeout)
-                subprocess.run(["kill", "-INT", f"-{process.pid}"], check=True)
+                os.killpg(process.pid, signal.SIGINT)
                 process.wait(timeout=10)
             finally:
                 E2E.end(process)
