@@ -13,7 +13,8 @@ class SetupVerb final : public Verb {
  public:
   void declare(CLI::App& app) override {
     app.add_option("--root", paths_.root,
-                   std::string(tr("put everything under this directory (for images)")));
+                   std::string(tr("put everything under this directory (for images)")))
+        ->type_name("DIRECTORY");
   }
   int run(Context&, const std::vector<std::string>&) override {
     const auto report_of = make_shared_ledger(paths_);
