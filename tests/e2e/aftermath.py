@@ -127,8 +127,7 @@ def parts_of(launcher):
 def assert_nothing_left(machine, tokens, seconds=10):
     """No process, no lease, no place in the queue, no file in the ledger; every record readable."""
     poll(lambda: leases(machine), seconds, "leases outlive their jobs")
-    # A run of the stage may still be in the queue: it leaves after its --wait of 20 s.
-    poll(lambda: processes(machine), max(seconds, 40), "processes are left over")
+    poll(lambda: processes(machine), seconds, "processes are left over")
     assert not queue(machine)
     # What the killed have left in the ledger goes with the user's next claim.
     assert machine.run("run", "-q", "--", "true").returncode == 0
