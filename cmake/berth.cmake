@@ -2,7 +2,7 @@
 
 add_library(berth_options INTERFACE)
 target_include_directories(berth_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
-target_compile_definitions(berth_options INTERFACE FMT_HEADER_ONLY _GNU_SOURCE
+target_compile_definitions(berth_options INTERFACE _GNU_SOURCE
                                                    BERTH_VERSION="${PROJECT_VERSION}")
 target_compile_options(
   berth_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wno-missing-field-initializers>

@@ -15,7 +15,7 @@ import repository
 
 def compiled(root: Path, name: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["g++", "-std=c++23", "-fsyntax-only", "-DFMT_HEADER_ONLY", "-D_GNU_SOURCE", "-Isrc"]
+        ["g++", "-std=c++23", "-fsyntax-only", "-D_GNU_SOURCE", "-Isrc"]
         + [*options, str(name)],
         cwd=root,
         capture_output=True,

@@ -9,6 +9,7 @@ one's first."""
 
 import ctypes
 import os
+import pathlib
 import signal
 import subprocess
 
@@ -20,6 +21,7 @@ EXEC_EVENT = 4
 WALL = 0x40000000
 PATIENCE = 30  # seconds for a run and the one after it
 SYSCALL_STOP = signal.SIGTRAP | 0x80
+ORPHAN = "of a killed parent"
 
 libc = ctypes.CDLL(None, use_errno=True)
 libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
@@ -35,6 +37,25 @@ def reason_to_skip():
     return "" if status == 0 else "ptrace is not permitted here"
 
 
+def status_of(pid):
+    """/proc/PID/status by its keys; nothing where the process is gone."""
+    try:
+        lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return {}
+    return dict(line.split(":\t", 1) for line in lines if ":\t" in line)
+
+
+def parent_of(pid):
+    return int(status_of(pid).get("PPid", 0))
+
+
+def traced():
+    """The processes that are traced by this one."""
+    pids = [one.name for one in pathlib.Path("/proc").glob("[0-9]*")]
+    return [int(pid) for pid in pids if status_of(pid).get("TracerPid") == str(os.getpid())]
+
+
 class Tree:
     """One run of the command. Afterwards `calls` has each process's number of system calls, counted
     up to the first exec of those that the command forked: what comes later is another program's."""
@@ -45,7 +66,7 @@ class Tree:
         self.executed = set()
         self.was_killed = False
         self._others = []
-        self._places, self._born, self._inside, self._fresh, self._early = {}, {}, {}, set(), set()
+        self._places, self._born, self._inside, self._fresh, self._early = {}, {}, {}, set(), {}
         self.command = subprocess.Popen(
             command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, preexec_fn=lambda: libc.ptrace(PTRACE_TRACEME, 0, None, None),
@@ -54,7 +75,7 @@ class Tree:
         signal.alarm(PATIENCE)
         try:
             self._begin()
-            while self._places:
+            while self._places or traced():
                 self._take(*os.waitpid(-1, WALL))
             for other in self._others:
                 other.wait()
@@ -92,7 +113,8 @@ class Tree:
         if not os.WIFSTOPPED(status):
             self._end(pid, status)
         elif pid not in self._places:
-            self._early.add(pid)  # heard of before its parent has told
+            self._early[pid] = parent_of(pid)  # heard of before its parent has told
+            self._adopt_orphans()
         elif status >> 16:
             self._on_event(pid, status >> 16)
         elif os.WSTOPSIG(status) == SYSCALL_STOP:
@@ -108,8 +130,20 @@ class Tree:
             if known.pid == pid:
                 known.returncode = os.waitstatus_to_exitcode(status)
         place = self._places.pop(pid, None)
+        self._early.pop(pid, None)
         if place == self.victim and self.was_killed and self.on_killed:
             self.on_killed(self)
+        self._adopt_orphans()
+
+    def _adopt_orphans(self):
+        """A parent that is killed within its fork never tells of the child, which would stay stopped
+        for ever. By then its parent is another: one that has told of all its own, or will."""
+        for pid, parent in list(self._early.items()):
+            if parent not in self._places or parent != parent_of(pid):
+                del self._early[pid]
+                self._places[pid] = (ORPHAN, pid)
+                self.calls[self._places[pid]] = 0
+                self._resume(pid)
 
     def _on_event(self, pid, event):
         place = self._places[pid]
@@ -125,7 +159,7 @@ class Tree:
             else:
                 self.calls[self._places[child]] = 0
             if child in self._early:
-                self._early.discard(child)
+                del self._early[child]
                 self._resume(child)
             else:
                 self._fresh.add(child)

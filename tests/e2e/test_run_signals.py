@@ -155,6 +155,7 @@ def test_killed_launcher_changes_nothing_but_the_prompt(machine):
     wait_until(job.exists)
     wait_until(lambda: not leases(machine))
     [run] = (machine.directory / "state/berth/runs").iterdir()
+    wait_until((run / "end.json").exists)  # the lease goes first, and no prompt is waited for
     assert '"exit_code": 0' in (run / "end.json").read_text()
 
 
