@@ -180,7 +180,8 @@ std::unique_ptr<CLI::App> declare_options(const VerbEntry& entry, Verb& verb,
   if (verb.takes_command()) app->prefix_command();
   app->formatter(make_help_format(verb.takes_command()));
   name_help_parts(*app);
-  verb.declare(*app);
+  Options options(*app);
+  verb.declare(options);
   const std::string group(tr("Everywhere"));
   app->add_option("--sim", globals.sim,
                   std::string(tr("a simulated server: a built-in name or a file (BERTH_SIM)")))

@@ -1,7 +1,5 @@
 #include "app/request_options.h"
 
-#include <CLI/CLI.hpp>
-
 #include "app/context.h"
 #include "app/verb.h"
 #include "base/text.h"
@@ -10,45 +8,34 @@
 
 namespace berth {
 
-namespace {
-std::string word(std::string_view english) { return std::string(tr(english)); }
-}  // namespace
-
-void RequestOptions::declare(CLI::App& app) {
-  const std::string group = word("Which device");
-  const auto option = [&](const char* name, std::string& into, std::string_view what,
-                          const char* value_name) {
-    // `--only "$GPUS"` with GPUS unset must not mean "any".
-    app.add_option(name, into, word(what))
-        ->type_name(value_name)
-        ->group(group)
-        ->check([](const std::string& value) {
-          return value.empty() ? std::string(tr("its value is empty")) : std::string();
-        });
-  };
-  option("-n,--devices", devices_, "how many devices", "N");
-  option("--memory", memory_, "share: 10G or 50% promised on each; without it the device is whole",
-         "SIZE");
-  option("--only", only_, "among these: index, UUID, PCI address or name glob, comma-separated",
-         "LIST");
-  option("--except", except_, "none of these", "LIST");
-  option("--prefer", prefer_, "best-fit, most-free, spread, or a list to be tried in order", "HOW");
-  option("--min-compute", min_compute_, "least compute capability, such as 8.0", "VERSION");
-  option("--need", need_, "features the job cannot do without: bf16, fp8", "FEATURES");
-  option("--max-utilization", max_utilization_, "busiest that a device may be, in percent",
-         "PERCENT");
-  option("--idle-for", idle_for_, "how long it must have been idle, such as 5s", "TIME");
-  const std::string waiting = word("When none is free");
-  app.add_option("--wait", wait_, word("wait in the queue, at most so long: --wait=30m"))
-      ->type_name("[TIME]")
-      ->group(waiting);
-  app.add_flag("--no-wait", no_wait_, word("answer at once"))->group(waiting);
-  app.add_option("--or-cpu", or_cpu_,
-                 word("run on the CPU instead, at once or after so long: --or-cpu=10m"))
-      ->type_name("[TIME]")
-      ->group(waiting);
-  app.add_flag("--cpu", cpu_, word("use no device, on purpose"))->group(waiting);
-  app.add_flag("--dry-run", dry_run_, word("show the whole reasoning, take nothing"));
+void RequestOptions::declare(Options& options) {
+  options.begin_group("Which device");
+  options.filled_value("-n,--devices", devices_, "how many devices", "N");
+  options.filled_value("--memory", memory_,
+                       "share: 10G or 50% promised on each; without it the device is whole",
+                       "SIZE");
+  options.filled_value("--only", only_,
+                       "among these: index, UUID, PCI address or name glob, comma-separated",
+                       "LIST");
+  options.filled_value("--except", except_, "none of these", "LIST");
+  options.filled_value("--prefer", prefer_,
+                       "best-fit, most-free, spread, or a list to be tried in order", "HOW");
+  options.filled_value("--min-compute", min_compute_, "least compute capability, such as 8.0",
+                       "VERSION");
+  options.filled_value("--need", need_, "features the job cannot do without: bf16, fp8",
+                       "FEATURES");
+  options.filled_value("--max-utilization", max_utilization_,
+                       "busiest that a device may be, in percent", "PERCENT");
+  options.filled_value("--idle-for", idle_for_, "how long it must have been idle, such as 5s",
+                       "TIME");
+  options.begin_group("When none is free");
+  options.value("--wait", wait_, "wait in the queue, at most so long: --wait=30m", "[TIME]");
+  options.flag("--no-wait", no_wait_, "answer at once");
+  options.value("--or-cpu", or_cpu_,
+                "run on the CPU instead, at once or after so long: --or-cpu=10m", "[TIME]");
+  options.flag("--cpu", cpu_, "use no device, on purpose");
+  options.begin_group("Options");
+  options.flag("--dry-run", dry_run_, "show the whole reasoning, take nothing");
 }
 
 std::vector<OptionalValue> RequestOptions::optional_values() {

@@ -11,17 +11,13 @@
 #include "place/placement.h"
 #include "place/request.h"
 
-namespace CLI {
-class App;
-}
-
 namespace berth {
 
 class Context;
 
 class RequestOptions {
  public:
-  void declare(CLI::App& app);
+  void declare(Options& options);
   /// `--wait` and `--or-cpu` may stand without a value.
   [[nodiscard]] static std::vector<OptionalValue> optional_values();
 

@@ -1,7 +1,5 @@
 #include "app/run_options.h"
 
-#include <CLI/CLI.hpp>
-
 #include <array>
 #include <csignal>
 
@@ -12,8 +10,6 @@
 namespace berth {
 
 namespace {
-
-std::string word(std::string_view english) { return std::string(tr(english)); }
 
 std::optional<int> signal_by_name(std::string_view name) {
   constexpr std::array<std::pair<std::string_view, int>, 6> names = {{{"TERM", SIGTERM},
@@ -41,25 +37,21 @@ Result<void> take_duration(const std::string& text, std::string_view option, Tar
 
 }  // namespace
 
-void RunFlags::declare(CLI::App& app) {
-  request_.declare(app);
-  app.add_flag("--json", json_, word("with --dry-run: the reasoning as JSON"));
-  app.add_flag("--uuids", uuids_, word("give the job UUIDs instead of indices"));
-  app.add_flag("-q,--quiet", quiet_, word("say nothing but what went wrong"));
-  const std::string life = word("The job's life");
-  const auto option = [&](const char* name, std::string& into, std::string_view what,
-                          const char* value_name) {
-    app.add_option(name, into, word(what))->type_name(value_name)->group(life);
-  };
-  app.add_flag("-d,--detach", detach_, word("leave it running, also after logout"))->group(life);
-  option("--log", log_, "where a detached job's output goes", "FILE");
-  option("--time", time_, "end it after so long: a warning signal, then stop", "TIME");
-  option("--warn-signal", warn_signal_, "the warning: TERM, USR1, INT, …", "SIGNAL");
-  option("--warn-ahead", warn_ahead_, "how long before the limit to warn (60s)", "TIME");
-  app.add_flag("--hold", hold_, word("keep the device while any process of the job lives"))
-      ->group(life);
-  option("--linger", linger_,
-         "keep the device this long after the job's last process has let go of it (60s)", "TIME");
+void RunFlags::declare(Options& options) {
+  request_.declare(options);
+  options.flag("--json", json_, "with --dry-run: the reasoning as JSON");
+  options.flag("--uuids", uuids_, "give the job UUIDs instead of indices");
+  options.flag("-q,--quiet", quiet_, "say nothing but what went wrong");
+  options.begin_group("The job's life");
+  options.flag("-d,--detach", detach_, "leave it running, also after logout");
+  options.value("--log", log_, "where a detached job's output goes", "FILE");
+  options.value("--time", time_, "end it after so long: a warning signal, then stop", "TIME");
+  options.value("--warn-signal", warn_signal_, "the warning: TERM, USR1, INT, …", "SIGNAL");
+  options.value("--warn-ahead", warn_ahead_, "how long before the limit to warn (60s)", "TIME");
+  options.flag("--hold", hold_, "keep the device while any process of the job lives");
+  options.value("--linger", linger_,
+                "keep the device this long after the job's last process has let go of it (60s)",
+                "TIME");
 }
 
 Result<RunOptions> RunFlags::options(const Context& context,

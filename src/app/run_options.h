@@ -12,7 +12,7 @@ namespace berth {
 
 class RunFlags {
  public:
-  void declare(CLI::App& app);
+  void declare(Options& options);
 
   /// Everything but the inherited limits. The error names the option.
   [[nodiscard]] Result<RunOptions> options(const Context& context,

@@ -9,10 +9,7 @@
 #include <vector>
 
 #include "app/context.h"
-
-namespace CLI {
-class App;
-}
+#include "app/options.h"
 
 namespace berth {
 
@@ -38,8 +35,7 @@ struct OptionalValue {
 class Verb {
  public:
   virtual ~Verb() = default;
-  /// Adds its options to `app`.
-  virtual void declare(CLI::App& app) = 0;
+  virtual void declare(Options& options) = 0;
   /// `rest`: the words after "--" or after the first word that is no option, for verbs that take a
   /// command.
   virtual int run(Context& context, const std::vector<std::string>& rest) = 0;

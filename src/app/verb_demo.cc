@@ -1,8 +1,6 @@
 // `berth demo`: a guided look. Everything it shows is this same program, started again as a user
 // would start it, so the demonstration cannot drift from the real thing.
 
-#include <CLI/CLI.hpp>
-
 #include <stdlib.h>
 
 #include <algorithm>
@@ -94,7 +92,7 @@ class Steps {
 
 class DemoVerb final : public Verb {
  public:
-  void declare(CLI::App&) override {}
+  void declare(Options&) override {}
 
   int run(Context& context, const std::vector<std::string>&) override {
     const bool asked_for_simulation = context.sources().simulated.has_value();

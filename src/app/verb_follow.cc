@@ -1,7 +1,5 @@
 // `berth logs`, `berth wait`, `berth stop`, `berth mark`: what one does with a run under way.
 
-#include <CLI/CLI.hpp>
-
 #include "app/records.h"
 #include "app/verb.h"
 #include "base/text.h"
@@ -12,18 +10,15 @@ namespace berth {
 
 namespace {
 
-std::string word(std::string_view english) { return std::string(tr(english)); }
-
-void add_run_name(CLI::App& app, std::string& name) {
-  app.add_option("run", name, word("a run's id, the beginning or end of one, or last"))
-      ->type_name("");
+void add_run_name(Options& options, std::string& name) {
+  options.word("run", name, "a run's id, the beginning or end of one, or last");
 }
 
 class LogsVerb final : public Verb {
  public:
-  void declare(CLI::App& app) override {
-    add_run_name(app, name_);
-    app.add_flag("-f,--follow", follow_, word("go on until the run has ended"));
+  void declare(Options& options) override {
+    add_run_name(options, name_);
+    options.flag("-f,--follow", follow_, "go on until the run has ended");
   }
   int run(Context& context, const std::vector<std::string>&) override {
     const auto found = find_run(context, name_);
@@ -46,7 +41,7 @@ class LogsVerb final : public Verb {
 
 class WaitVerb final : public Verb {
  public:
-  void declare(CLI::App& app) override { add_run_name(app, name_); }
+  void declare(Options& options) override { add_run_name(options, name_); }
   [[nodiscard]] int usage_code() const override { return exit_code::berth_failed; }
   int run(Context& context, const std::vector<std::string>&) override {
     const auto found = find_run(context, name_);
@@ -65,12 +60,11 @@ class WaitVerb final : public Verb {
 
 class StopVerb final : public Verb {
  public:
-  void declare(CLI::App& app) override {
-    add_run_name(app, name_);
-    app.add_option("--grace", grace_, word("how long to leave it between TERM and KILL (10s)"))
-        ->type_name("TIME");
-    app.add_flag("--all", all_, word("all of your runs that are under way"));
-    app.add_flag("-q,--quiet", quiet_, word("say nothing but what went wrong"));
+  void declare(Options& options) override {
+    add_run_name(options, name_);
+    options.value("--grace", grace_, "how long to leave it between TERM and KILL (10s)", "TIME");
+    options.flag("--all", all_, "all of your runs that are under way");
+    options.flag("-q,--quiet", quiet_, "say nothing but what went wrong");
   }
   int run(Context& context, const std::vector<std::string>&) override {
     const auto grace = parse_duration(grace_);
@@ -124,10 +118,8 @@ class StopVerb final : public Verb {
 
 class MarkVerb final : public Verb {
  public:
-  void declare(CLI::App& app) override {
-    app.add_option("text", words_, word("what to note: epoch=3 loss=0.12"))
-        ->type_name("")
-        ->required();
+  void declare(Options& options) override {
+    options.required_words("text", words_, "what to note: epoch=3 loss=0.12");
   }
   int run(Context& context, const std::vector<std::string>&) override {
     const auto marks = context.variable("BERTH_MARKS");

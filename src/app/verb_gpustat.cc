@@ -1,7 +1,5 @@
 // `berth gpustat …`, and berth called by the name gpustat.
 
-#include <CLI/CLI.hpp>
-
 #include <cstdio>
 
 #include "app/smi_session.h"
@@ -15,7 +13,7 @@ namespace {
 
 class GpustatVerb final : public Verb {
  public:
-  void declare(CLI::App& app) override { app.allow_extras(); }
+  void declare(Options&) override {}
   [[nodiscard]] bool takes_words_as_they_are() const override { return true; }
 
   int run(Context& context, const std::vector<std::string>& words) override {

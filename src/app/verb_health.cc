@@ -1,7 +1,5 @@
 // `berth health`: how well each device is. Its exit codes are those of a monitoring plugin.
 
-#include <CLI/CLI.hpp>
-
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -19,9 +17,7 @@ constexpr int unknown = 3;
 
 class HealthVerb final : public Verb {
  public:
-  void declare(CLI::App& app) override {
-    app.add_flag("--json", json_, std::string(tr("as JSON")));
-  }
+  void declare(Options& options) override { options.flag("--json", json_, "as JSON"); }
   [[nodiscard]] int usage_code() const override { return unknown; }
 
   int run(Context& context, const std::vector<std::string>& rest) override {

@@ -1,7 +1,5 @@
 // `berth leases`: who holds what, and who waits.
 
-#include <CLI/CLI.hpp>
-
 #include "app/verb.h"
 #include "base/tr.h"
 #include "view/leases_text.h"
@@ -11,9 +9,7 @@ namespace berth {
 namespace {
 class LeasesVerb final : public Verb {
  public:
-  void declare(CLI::App& app) override {
-    app.add_flag("--json", json_, std::string(tr("as JSON")));
-  }
+  void declare(Options& options) override { options.flag("--json", json_, "as JSON"); }
   int run(Context& context, const std::vector<std::string>&) override {
     // JSON is for programs: its sentences are the same in every language.
     if (json_) set_language(Language::english);

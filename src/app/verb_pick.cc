@@ -1,7 +1,5 @@
 // `berth pick`: which devices a job would get, as a line for a script. Claims nothing.
 
-#include <CLI/CLI.hpp>
-
 #include "app/request_options.h"
 #include "app/verb.h"
 #include "base/text.h"
@@ -46,12 +44,11 @@ Result<std::string> in_format(const std::string& format, const Placement& placem
 
 class PickVerb final : public Verb {
  public:
-  void declare(CLI::App& app) override {
-    request_.declare(app);
-    app.add_option("--format", format_, std::string(tr("indices, uuids, env, json, docker or cdi")))
-        ->type_name("FORM")
-        ->check(CLI::IsMember({"indices", "uuids", "env", "json", "docker", "cdi"}));
-    app.add_flag("--json", json_, std::string(tr("same as --format json")));
+  void declare(Options& options) override {
+    request_.declare(options);
+    options.choice("--format", format_, "indices, uuids, env, json, docker or cdi", "FORM",
+                   {"indices", "uuids", "env", "json", "docker", "cdi"});
+    options.flag("--json", json_, "same as --format json");
   }
 
   [[nodiscard]] std::vector<OptionalValue> optional_values() const override {

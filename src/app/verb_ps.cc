@@ -1,7 +1,5 @@
 // `berth ps`: every process on the devices, and what holds a device without showing up.
 
-#include <CLI/CLI.hpp>
-
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -12,12 +10,10 @@ namespace berth {
 namespace {
 class PsVerb final : public Verb {
  public:
-  void declare(CLI::App& app) override {
-    const auto word = [](std::string_view english) { return std::string(tr(english)); };
-    app.add_option("-u,--user", user_, word("only this user's (a name or a number)"))
-        ->type_name("USER");
-    app.add_flag("-t,--tree", tree_, word("under their parents"));
-    app.add_flag("--json", json_, word("as JSON"));
+  void declare(Options& options) override {
+    options.value("-u,--user", user_, "only this user's (a name or a number)", "USER");
+    options.flag("-t,--tree", tree_, "under their parents");
+    options.flag("--json", json_, "as JSON");
   }
 
   int run(Context& context, const std::vector<std::string>& rest) override {

@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 #include <unistd.h>
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <csignal>
 #include <utility>
@@ -21,14 +19,11 @@ namespace {
 
 class RecordVerb final : public Verb {
  public:
-  void declare(CLI::App& app) override {
-    const auto word = [](std::string_view english) { return std::string(tr(english)); };
-    app.add_option("file", file_, word("the file to write; - is stdout"))
-        ->required()
-        ->type_name("FILE");
-    app.add_option("-d,--delay", delay_, word("look again every so often (1s)"))->type_name("TIME");
-    app.add_option("--for", for_, word("stop after so long (until Ctrl-C)"))->type_name("TIME");
-    app.add_flag("-a,--append", append_, word("go on with a recording that is there"));
+  void declare(Options& options) override {
+    options.required_word("file", file_, "the file to write; - is stdout", "FILE");
+    options.value("-d,--delay", delay_, "look again every so often (1s)", "TIME");
+    options.value("--for", for_, "stop after so long (until Ctrl-C)", "TIME");
+    options.flag("-a,--append", append_, "go on with a recording that is there");
   }
 
   int run(Context& context, const std::vector<std::string>&) override {

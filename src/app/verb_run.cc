@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <utility>
@@ -21,7 +20,7 @@ namespace {
 
 class RunVerb final : public Verb {
  public:
-  void declare(CLI::App& app) override { flags_.declare(app); }
+  void declare(Options& options) override { flags_.declare(options); }
   [[nodiscard]] std::vector<OptionalValue> optional_values() const override {
     return RequestOptions::optional_values();
   }

@@ -1,7 +1,5 @@
 // `berth runs` and `berth show`: the records.
 
-#include <CLI/CLI.hpp>
-
 #include "app/records.h"
 #include "app/verb.h"
 #include "base/tr.h"
@@ -13,11 +11,9 @@ namespace {
 
 class RunsVerb final : public Verb {
  public:
-  void declare(CLI::App& app) override {
-    app.add_flag("--json", json_, std::string(tr("as JSON")));
-    app.add_option("-n,--number", number_, std::string(tr("how many, newest first (20)")))
-        ->type_name("N")
-        ->check(CLI::Range(1, 1'000'000).description(""));
+  void declare(Options& options) override {
+    options.flag("--json", json_, "as JSON");
+    options.number("-n,--number", number_, "how many, newest first (20)", "N", 1, 1'000'000);
   }
   int run(Context& context, const std::vector<std::string>&) override {
     // JSON is for programs: its sentences are the same in every language.
@@ -49,11 +45,9 @@ class RunsVerb final : public Verb {
 
 class ShowVerb final : public Verb {
  public:
-  void declare(CLI::App& app) override {
-    app.add_option("run", name_,
-                   std::string(tr("a run's id, the beginning or end of one, or last")))
-        ->type_name("");
-    app.add_flag("--json", json_, std::string(tr("as JSON")));
+  void declare(Options& options) override {
+    options.word("run", name_, "a run's id, the beginning or end of one, or last");
+    options.flag("--json", json_, "as JSON");
   }
   int run(Context& context, const std::vector<std::string>&) override {
     const auto found = find_run(context, name_);

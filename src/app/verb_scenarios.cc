@@ -1,7 +1,5 @@
 // `berth scenarios`: the built-in simulated servers, for --sim.
 
-#include <CLI/CLI.hpp>
-
 #include "app/verb.h"
 #include "base/tr.h"
 
@@ -10,7 +8,7 @@ namespace berth {
 namespace {
 class ScenariosVerb final : public Verb {
  public:
-  void declare(CLI::App&) override {}
+  void declare(Options&) override {}
   int run(Context&, const std::vector<std::string>&) override {
     for (const ScenarioName& scenario : builtin_scenarios()) {
       print(fmt::format("{:<16}  {}\n", scenario.name, tr(scenario.what)));

@@ -1,7 +1,5 @@
 // `sudo berth setup`: the ledger that all users of this machine share.
 
-#include <CLI/CLI.hpp>
-
 #include "app/verb.h"
 #include "base/tr.h"
 #include "lease/setup.h"
@@ -11,10 +9,9 @@ namespace berth {
 namespace {
 class SetupVerb final : public Verb {
  public:
-  void declare(CLI::App& app) override {
-    app.add_option("--root", paths_.root,
-                   std::string(tr("put everything under this directory (for images)")))
-        ->type_name("DIRECTORY");
+  void declare(Options& options) override {
+    options.value("--root", paths_.root, "put everything under this directory (for images)",
+                  "DIRECTORY");
   }
   int run(Context&, const std::vector<std::string>&) override {
     const auto report_of = make_shared_ledger(paths_);

@@ -1,7 +1,5 @@
 // `berth smi …`, and berth called by the name nvidia-smi.
 
-#include <CLI/CLI.hpp>
-
 #include <cstdio>
 
 #include "app/smi_session.h"
@@ -43,7 +41,7 @@ class Answers {
 
 class SmiVerb final : public Verb {
  public:
-  void declare(CLI::App& app) override { app.allow_extras(); }
+  void declare(Options&) override {}
   [[nodiscard]] bool takes_words_as_they_are() const override { return true; }
 
   int run(Context& context, const std::vector<std::string>& words) override {

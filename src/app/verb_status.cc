@@ -1,7 +1,5 @@
 // `berth status`, and plain `berth`: every device and who is on it.
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <utility>
 
@@ -20,19 +18,14 @@ namespace {
 
 class StatusVerb final : public Verb {
  public:
-  void declare(CLI::App& app) override {
-    const auto word = [](std::string_view english) { return std::string(tr(english)); };
-    app.add_option("-i,--id", devices_,
-                   word("only these: index, UUID prefix, PCI address or name glob"))
-        ->type_name("LIST");
-    app.add_option("-u,--user", user_, word("only what this user has something on"))
-        ->type_name("USER");
-    app.add_option("-w,--watch", watch_, word("look again every so often (2s) until Ctrl-C"))
-        ->type_name("[TIME]");
-    app.add_flag("--json", json_, word("the whole snapshot as JSON"));
-    app.add_option("--csv", csv_, word("these fields as CSV; --fields lists them"))
-        ->type_name("FIELDS");
-    app.add_flag("--fields", fields_, word("list all fields"));
+  void declare(Options& options) override {
+    options.value("-i,--id", devices_, "only these: index, UUID prefix, PCI address or name glob",
+                  "LIST");
+    options.value("-u,--user", user_, "only what this user has something on", "USER");
+    options.value("-w,--watch", watch_, "look again every so often (2s) until Ctrl-C", "[TIME]");
+    options.flag("--json", json_, "the whole snapshot as JSON");
+    options.value("--csv", csv_, "these fields as CSV; --fields lists them", "FIELDS");
+    options.flag("--fields", fields_, "list all fields");
   }
 
   [[nodiscard]] std::vector<OptionalValue> optional_values() const override {

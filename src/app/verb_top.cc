@@ -1,8 +1,6 @@
 // `berth top`: the machine as it moves, to be left open.
 
 #include <unistd.h>
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <utility>
 
@@ -18,22 +16,20 @@ namespace {
 
 class TopVerb final : public Verb {
  public:
-  void declare(CLI::App& app) override {
-    const auto word = [](std::string_view english) { return std::string(tr(english)); };
-    app.add_option("-d,--delay", delay_, word("look again every so often (1s)"))->type_name("TIME");
-    app.add_option("-i,--id", devices_,
-                   word("only these: index, UUID prefix, PCI address or name glob"))
-        ->type_name("LIST");
-    app.add_option("-u,--user", user_, word("only this user's processes"))->type_name("USER");
-    app.add_option("-s,--sort", sort_,
-                   word("columns to sort by, the first counts most: device, memory, utilization, "
-                        "cpu, age, user, pid, command"))
-        ->type_name("COLUMNS");
-    app.add_flag("-t,--tree", tree_, word("processes as a tree"));
-    app.add_option("--theme", theme_, word("dark, light, colour-blind or mono"))->type_name("NAME");
-    app.add_option("--speed", speed_, word("of a recording (--replay FILE): 2 is twice as fast"))
-        ->type_name("FACTOR");
-    app.add_flag("--ascii", ascii_, word("ASCII characters alone"));
+  void declare(Options& options) override {
+    options.value("-d,--delay", delay_, "look again every so often (1s)", "TIME");
+    options.value("-i,--id", devices_, "only these: index, UUID prefix, PCI address or name glob",
+                  "LIST");
+    options.value("-u,--user", user_, "only this user's processes", "USER");
+    options.value("-s,--sort", sort_,
+                  "columns to sort by, the first counts most: device, memory, utilization, "
+                  "cpu, age, user, pid, command",
+                  "COLUMNS");
+    options.flag("-t,--tree", tree_, "processes as a tree");
+    options.value("--theme", theme_, "dark, light, colour-blind or mono", "NAME");
+    options.value("--speed", speed_, "of a recording (--replay FILE): 2 is twice as fast",
+                  "FACTOR");
+    options.flag("--ascii", ascii_, "ASCII characters alone");
   }
 
   int run(Context& context, const std::vector<std::string>& rest) override {
