@@ -72,7 +72,6 @@ LIBRARY = {  # CLI11's words about a mistake on the command line
     "The following argument was not expected: {}",
     "The following arguments were not expected: {}",
     "{} is required",
-    "{}: Value {} not in range {} to {}",
     "{}: {} required {} missing",
 }
 SCENARIO = re.compile(r'"(?:message|remedy|unusable_because)": ("(?:\\.|[^"\\\n])+")')

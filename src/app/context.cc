@@ -180,7 +180,7 @@ Result<Snapshot> Context::look(Depth depth, Relations relations) {
   LedgerView view = read_ledger();
   ObserveOptions options{.depth = depth, .relations = relations};
   options.claims = view.claims;
-  auto snapshot = observe(sources_, options, clock_);
+  auto snapshot = observe(sources_, options, clock_, &probe_);
   if (!snapshot) return snapshot;
   snapshot->claims.insert(snapshot->claims.end(), std::make_move_iterator(view.claims.begin()),
                           std::make_move_iterator(view.claims.end()));

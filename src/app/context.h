@@ -72,11 +72,13 @@ class Context {
 
   /// One look at the machine without the ledger (run/acquire adds it under the lock).
   [[nodiscard]] Result<Snapshot> look_without_claims(Depth depth);
-  /// One look at the machine, claims and waiters included.
+  /// One look at the machine, claims and waiters included. The probe process may still be on its
+  /// way out then; the next look, or our end, waits for it.
   [[nodiscard]] Result<Snapshot> look(Depth depth, Relations relations = Relations::none);
 
  private:
   SystemClock clock_;
+  EndingChild probe_;
   std::optional<Error> ledger_error_;
   Style out_;
   Style err_;

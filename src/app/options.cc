@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/text.h"
 #include "base/tr.h"
 
 namespace berth {
@@ -39,7 +40,12 @@ void Options::number(const char* names, int& into, std::string_view what, const 
                      int least, int most) {
   placed(app_.add_option(names, into, std::string(tr(what))), group_)
       ->type_name(form)
-      ->check(CLI::Range(least, most).description(""));
+      ->check([least, most](const std::string& value) {
+        const auto number = parse_signed(value);
+        return number && *number >= least && *number <= most
+                   ? std::string()
+                   : trf("\"{}\" is not a number from {} to {}", value, least, most);
+      });
 }
 
 void Options::choice(const char* names, std::string& into, std::string_view what, const char* form,

@@ -56,7 +56,8 @@ Snapshot simulate(SimProbe& probe, const Sources& sources, const std::vector<Cla
 
 }  // namespace
 
-Result<Snapshot> observe(const Sources& sources, const ObserveOptions& options, Clock& clock) {
+Result<Snapshot> observe(const Sources& sources, const ObserveOptions& options, Clock& clock,
+                         EndingChild* ending) {
   if (sources.simulated) {
     auto scenario = sim::load_scenario(*sources.simulated);
     if (!scenario) return std::unexpected(std::move(scenario).error());
@@ -73,8 +74,15 @@ Result<Snapshot> observe(const Sources& sources, const ObserveOptions& options, 
                 {.depth = options.depth, .claims = options.claims, .relations = options.relations},
                 teller);
   };
-  return watch(ask, Snapshot{.taken = clock.wall_now()},
-               {.whole = options.patience, .stall = options.stall, .end_child = nullptr}, clock);
+  // The kernel's name and the like never block.
+  const Beside host{.step = {wire::StepKind::host, 0}, .work = [&](Snapshot& snapshot) {
+                      ProcfsProbe({.proc = sources.proc}).observe_host(snapshot.host);
+                    }};
+  Watched seen =
+      watch(ask, Snapshot{.taken = clock.wall_now()},
+            {.whole = options.patience, .stall = options.stall, .end_child = nullptr}, clock, host);
+  if (ending != nullptr) *ending = std::move(seen.child);
+  return std::move(seen.snapshot);
 }
 
 struct Observer::Parts {

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "probe/process/child.h"
 #include "snapshot/snapshot.h"
 
 namespace berth {
@@ -50,9 +51,10 @@ struct ObserveOptions {
 };
 
 /// One look in a forked probe process. invalid: the scenario or the replay file cannot be read;
-/// everything else that goes wrong is in the snapshot.
+/// everything else that goes wrong is in the snapshot. `ending`, where given, becomes the probe
+/// process on its way out; else it is waited for.
 [[nodiscard]] Result<Snapshot> observe(const Sources& sources, const ObserveOptions& options,
-                                       Clock& clock);
+                                       Clock& clock, EndingChild* ending = nullptr);
 
 /// Looks again and again in the calling process, keeping what the driver wants kept (its handles,
 /// the last sample's timestamps). For processes that may be lost: the sampler, the probe process of

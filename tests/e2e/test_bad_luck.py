@@ -430,6 +430,8 @@ def test_a_host_lock_held_for_ever_keeps_no_prompt_from_coming_back(machine):
         (["run", "--", "/etc/passwd"], 126, "Permission denied"),
         (["run", "--only", "0", "--", "true"], 124, "alice"),
         (["run", "--time", "soon", "--", "true"], 125, "soon"),
+        (["runs", "-n", "0"], 2, '"0" is not a number from 1 to 1000000'),
+        (["runs", "-n", "many"], 2, "many"),
         (["show", "nope"], 1, "nope"),
         (["--sim", "nope"], 1, "server-8xh100"),
         (["\x1b[31mevil"], 2, "evil"),

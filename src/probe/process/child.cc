@@ -9,6 +9,7 @@
 #include <csignal>
 #include <utility>
 
+#include "base/signals.h"
 #include "base/tr.h"
 
 namespace berth {
@@ -52,6 +53,15 @@ Result<ProbeChild> start_probe_child(const std::function<void()>& body, Requests
   if (!pid) return std::unexpected(pid.error());
   return ProbeChild{
       .pid = *pid, .answers = std::move(answers->read), .requests = std::move(asked.write)};
+}
+
+EndingChild::~EndingChild() {
+  if (pid_ == 0) return;
+  constexpr auto patience = std::chrono::milliseconds(100);
+  const auto ended = reap_if_ended(pid_);
+  if (!ended || *ended) return;
+  if (const auto end = open_pidfd(pid_)) (void)wait_readable({end->get()}, patience);
+  (void)reap_if_ended(pid_);
 }
 
 std::string how_it_ended(const Result<std::optional<Exit>>& ended) {

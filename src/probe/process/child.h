@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "base/fd.h"
 #include "base/process.h"
@@ -28,6 +29,23 @@ enum class Requests { none, some };
 /// Forks; the child has nothing open but its pipes, is killed when we end, runs `body` and exits.
 [[nodiscard]] Result<ProbeChild> start_probe_child(const std::function<void()>& body,
                                                    Requests requests = Requests::none);
+
+/// A probe process that has told all and is being taken down by the kernel, which takes as long as
+/// to show what it told. Reaped when this goes; that waits for it, but not for ever.
+class EndingChild {
+ public:
+  EndingChild() = default;
+  explicit EndingChild(pid_t pid) : pid_(pid) {}
+  EndingChild(EndingChild&& other) noexcept : pid_(std::exchange(other.pid_, 0)) {}
+  EndingChild& operator=(EndingChild&& other) noexcept {
+    std::swap(pid_, other.pid_);
+    return *this;
+  }
+  ~EndingChild();
+
+ private:
+  pid_t pid_ = 0;
+};
 
 /// "signal 11", "exit code 3", in the reader's language; nothing: it has not ended yet.
 [[nodiscard]] std::string how_it_ended(const Result<std::optional<Exit>>& ended);

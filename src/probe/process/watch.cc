@@ -52,9 +52,9 @@ bool wait_for_bytes(int fd, Clock& clock, Instant until) {
 
 /// Waits until the other end of the pipe is closed, or some bytes have lain in it for a moment;
 /// false: none came in time. Being woken for each of a look's fifty messages would cost more than
-/// the look: the child fills the pipe, and its end wakes us once.
+/// the look: the child fills the pipe, and meanwhile what has come is taken in.
 bool wait_for_news(int pipe, Instant now, Instant until) {
-  constexpr milliseconds moment{5};
+  constexpr milliseconds moment{1};
   Duration left = std::max(until - now, Duration{0});
   while (true) {
     const auto slice = std::min(std::chrono::ceil<milliseconds>(left), moment);
@@ -75,7 +75,10 @@ class Watcher {
     progress_.snapshot = std::move(start);
   }
 
-  Snapshot watch() {
+  Watched watch(const std::optional<Beside>& beside) {
+    if (beside) progress_.over.insert(beside->step);
+    std::optional<Beside> to_do = beside;
+    EndingChild ending;
     while (true) {
       auto child = start_child(ask_, progress_);
       if (!child) {
@@ -85,10 +88,14 @@ class Watcher {
                                  .remedy = std::string(tr("too many processes? see ulimit -u"))});
         break;
       }
+      if (const auto now = std::exchange(to_do, std::nullopt)) now->work(progress_.snapshot);
       progress_.current.reset();
       const Heard heard = listen(*child);
+      if (heard == Heard::all) {
+        ending = EndingChild(child->pid);
+        break;
+      }
       const GivenUp reason = end(*child, heard);
-      if (heard == Heard::all) break;
       // Nothing was begun that could be left out: the next one would fare no better.
       if (!progress_.current) {
         tell_of_nothing(reason);
@@ -100,7 +107,7 @@ class Watcher {
     if (is_over(end_of_all())) {
       give_up_nvml(progress_, {.why = GivenUp::Why::out_of_time});
     }
-    return finished_snapshot(std::move(progress_));
+    return {.snapshot = finished_snapshot(std::move(progress_)), .child = std::move(ending)};
   }
 
  private:
@@ -206,8 +213,9 @@ class Watcher {
 
 }  // namespace
 
-Snapshot watch(const Ask& ask, Snapshot start, const Patience& patience, Clock& clock) {
-  return Watcher(ask, std::move(start), patience, clock).watch();
+Watched watch(const Ask& ask, Snapshot start, const Patience& patience, Clock& clock,
+              const std::optional<Beside>& beside) {
+  return Watcher(ask, std::move(start), patience, clock).watch(beside);
 }
 
 }  // namespace berth

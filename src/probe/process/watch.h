@@ -6,9 +6,11 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <optional>
 
 #include "base/clock.h"
 #include "probe/process/ask.h"
+#include "probe/process/child.h"
 #include "probe/process/progress.h"
 
 namespace berth {
@@ -20,9 +22,21 @@ struct Patience {
   std::function<void(pid_t)> end_child;
 };
 
+/// What this process finds out itself while the probe process looks, and the step of which that
+/// relieves the probe process. It must not block.
+struct Beside {
+  wire::Step step;
+  std::function<void(Snapshot&)> work;
+};
+
+struct Watched {
+  Snapshot snapshot;
+  EndingChild child;
+};
+
 /// Asks in probe processes until all is told or patience is over. Never fails: what is missing is
 /// in the snapshot's problems.
-[[nodiscard]] Snapshot watch(const Ask& ask, Snapshot start, const Patience& patience,
-                             Clock& clock);
+[[nodiscard]] Watched watch(const Ask& ask, Snapshot start, const Patience& patience, Clock& clock,
+                            const std::optional<Beside>& beside = std::nullopt);
 
 }  // namespace berth

@@ -68,7 +68,7 @@ const Patience short_patience{
 
 Snapshot watched(const Ask& ask, const Patience& patience = short_patience) {
   SystemClock clock;
-  return watch(ask, Snapshot{.taken = {1}}, patience, clock);
+  return watch(ask, Snapshot{.taken = {1}}, patience, clock).snapshot;
 }
 
 TEST(Progress, GivesUpNoMoreDevicesThanADriverCanHave) {
@@ -144,9 +144,12 @@ TEST(Watch, CrashInTheVendorsLibraryIsAProblemOfThatDevice) {
 }
 
 TEST(Watch, LibraryThatExitsTheProcessIsAProblem) {
-  const Snapshot got = watched(driver(2, [](std::uint64_t i) {
+  const Ask ask = driver(2, [](std::uint64_t i) {
     if (i == 0) ::_exit(3);
-  }));
+  });
+  const Snapshot got = watched(ask, Patience{.whole = std::chrono::minutes(1),
+                                             .stall = std::chrono::minutes(1),
+                                             .end_child = nullptr});
   ASSERT_EQ(got.problems.size(), 1U);
   EXPECT_THAT(got.problems[0].message, HasSubstr("exit code 3"));
   EXPECT_EQ(*got.devices.at(1).temperature.get(), Celsius(40));
@@ -238,7 +241,7 @@ TEST(Watch, FakeClockThatStandsStillDoesNotWaitForEver) {
   const Ask ask = driver(2, [](std::uint64_t i) {
     if (i == 0) hang();
   });
-  const Snapshot got = watch(ask, Snapshot{}, short_patience, clock);
+  const Snapshot got = watch(ask, Snapshot{}, short_patience, clock).snapshot;
   EXPECT_EQ(got.devices.size(), 2U);
 }
 
