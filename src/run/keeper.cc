@@ -66,7 +66,7 @@ Error become_job(const KeeperTask& task) {
   task.signals->restore_original();
   const Error failed =
       execute(options.command, task.environment,
-              value_of(task.environment, "PATH").value_or("/usr/local/bin:/usr/bin:/bin"));
+              value_of(task.environment, "PATH").value_or(default_search_path));
   if (failed.code() == ErrorCode::not_found) return failed;
   return {ErrorCode::no_permission, failed.message()};
 }

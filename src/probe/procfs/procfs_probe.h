@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/process_stat.h"
 #include "probe/procfs/parse.h"
 #include "snapshot/probe.h"
 
@@ -58,7 +59,7 @@ class ProcfsProbe final : public Probe {
 
  private:
   struct StatRead {
-    std::optional<procfs::Stat> stat;
+    std::optional<ProcessStat> stat;
     Absent why = Absent::failed;
   };
   const StatRead& stat_of(pid_t pid);
