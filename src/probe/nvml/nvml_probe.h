@@ -18,11 +18,10 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "probe/observe.h"
-#include "snapshot/probe.h"
+#include "snapshot/snapshot.h"
 
 namespace berth {
 
@@ -43,19 +42,17 @@ struct DeviceLook {
   std::vector<Problem> problems;
 };
 
-class NvmlProbe final : public Probe {
+class NvmlProbe {
  public:
   /// Opens nothing yet. `depth` is for observe() alone.
   explicit NvmlProbe(NvmlSource source, Depth depth = Depth::everything);
   /// With a table of functions instead of a library.
   NvmlProbe(const nvml::Api& api, NvmlSource source, Depth depth = Depth::everything);
   /// Shuts the library down, which may block: a process that gave up on a device ends by _exit.
-  ~NvmlProbe() override;
-
-  [[nodiscard]] std::string_view name() const override { return "nvml"; }
+  ~NvmlProbe();
 
   /// Everything at once; adds a SourceReport too. `Snapshot::taken` must be set.
-  void observe(Snapshot& snapshot) override;
+  void observe(Snapshot& snapshot);
 
   /// Loads and initialises the library where that is not done, or done again because the driver
   /// was reloaded, and counts the devices. May block.

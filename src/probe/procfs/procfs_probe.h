@@ -12,7 +12,7 @@
 
 #include "base/process_stat.h"
 #include "probe/procfs/parse.h"
-#include "snapshot/probe.h"
+#include "snapshot/snapshot.h"
 
 namespace berth {
 
@@ -22,14 +22,13 @@ struct ProcfsSource {
   std::string kernel_log = "/dev/kmsg";
 };
 
-class ProcfsProbe final : public Probe {
+class ProcfsProbe {
  public:
   /// `ticks_per_second`: of the kernel's clock in /proc/PID/stat, 100 on every Linux.
   explicit ProcfsProbe(ProcfsSource source, std::int64_t ticks_per_second = 100);
 
-  [[nodiscard]] std::string_view name() const override { return "procfs"; }
   /// All processes that the snapshot's devices and claims name. May block.
-  void observe(Snapshot& snapshot) override;
+  void observe(Snapshot& snapshot);
 
   /// Host name, kernel and boot id, where not known yet.
   void observe_host(Host& host) const;
