@@ -9,6 +9,7 @@
 #include "smi/calendar.h"
 #include "smi/facts.h"
 #include "smi/layout.h"
+#include "snapshot/gpu_use.h"
 #include "snapshot/questions.h"
 
 namespace berth::smi {
@@ -268,7 +269,7 @@ class Builder {
     list.children.push_back(leaf("GPU instance ID", instance(process.mig, true)));
     list.children.push_back(leaf("Compute instance ID", instance(process.mig, false)));
     Node one = leaf("Process ID", std::to_string(process.pid));
-    one.children = {leaf("Type", std::string(type_of(process))),
+    one.children = {leaf("Type", std::string(word_of(process.use))),
                     leaf("Name", process_name(process, snapshot_)),
                     leaf("Used GPU Memory", memory_of(process))};
     list.children.push_back(std::move(one));
@@ -278,7 +279,7 @@ class Builder {
     one.children = {leaf("gpu_instance_id", instance(process.mig, true)),
                     leaf("compute_instance_id", instance(process.mig, false)),
                     leaf("pid", std::to_string(process.pid)),
-                    leaf("type", std::string(type_of(process))),
+                    leaf("type", std::string(word_of(process.use))),
                     leaf("process_name", process_name(process, snapshot_)),
                     leaf("used_memory", memory_of(process))};
     list.children.push_back(std::move(one));
