@@ -132,7 +132,7 @@ std::string bus_cell(const Device& gpu, const GpuLayout& layout) {
 
 /// The uncorrected errors since the driver was loaded; of a card divided by MIG nobody counts them.
 std::string ecc_text(const Device& gpu) {
-  if (gpu.mig_mode.get().value_or(false)) return "On";
+  if (division_of(gpu) == Division::divided) return "On";
   if (gpu.ecc_mode.get() == false) return "Off";
   if (!gpu.ecc_uncorrected.get()) return std::string(absent_cell(gpu.ecc_uncorrected.why(), gpu));
   return fmt::format("{}", *gpu.ecc_uncorrected.get());
@@ -217,7 +217,7 @@ std::string instances(const std::vector<const Device*>& cards, const Snapshot& s
   bool divided = false;
   std::string rows;
   for (const Device* gpu : cards) {
-    divided = divided || gpu->mig_mode.get().value_or(false);
+    divided = divided || division_of(*gpu) == Division::divided;
     int number = 0;
     for (const Device* device : instances_of(*gpu, snapshot)) {
       rows += instance(*device, number++, *gpu, layout);

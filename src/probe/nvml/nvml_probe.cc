@@ -11,6 +11,7 @@
 #include "probe/nvml/device_mig.h"
 #include "probe/nvml/device_processes.h"
 #include "probe/nvml/device_reading.h"
+#include "snapshot/questions.h"
 
 namespace berth {
 
@@ -135,7 +136,7 @@ void add_problems(const DeviceAsker& asker, const Device& device, const std::str
 std::vector<GpuProcess> processes_of(DeviceAsker& asker, Depth depth, WallTime taken,
                                      DeviceMemory& memory, DeviceLook& look,
                                      const std::string& shown) {
-  const bool divided = look.devices.front().mig_mode.get().value_or(false);
+  const bool divided = division_of(look.devices.front()) == Division::divided;
   auto listed = read_processes(asker);
   std::vector<GpuProcess> from_instances;
   if (divided) {
