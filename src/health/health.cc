@@ -23,19 +23,31 @@ constexpr std::array<HealthRule, 13> rules = {{{"lost", health::lost},
                                                {"PCIe replays", health::pcie_replays},
                                                {"fabric", health::fabric}}};
 
-/// What could not be looked at although the device is there to be asked.
+/// What could not be looked at although the device is there to be asked: a rule that finds nothing
+/// in it has said nothing.
 std::vector<std::string> not_examined(const Device& device, const Snapshot& snapshot) {
   std::vector<std::string> missing;
-  const auto note = [&](std::string_view what, Absent why) {
+  const auto note = [&](std::string_view what, const auto& reading) {
+    if (reading.has_value()) return;
+    const Absent why = reading.why();
     if (why == Absent::failed || why == Absent::no_permission) {
       missing.push_back(std::string(what) + ": " + std::string(name_of(why)));
     }
   };
   if (device.lost) return missing;  // then that is all there is to say
-  if (!device.ecc_uncorrected.has_value()) note("memory errors", device.ecc_uncorrected.why());
-  if (!device.temperature.has_value()) note("temperature", device.temperature.why());
-  if (!device.throttle_reasons.has_value()) note("throttling", device.throttle_reasons.why());
-  if (!snapshot.xids.has_value()) note("kernel log", snapshot.xids.why());
+  const Details& details = device.details;
+  note("recovery action", details.cell(Detail::recovery_action));
+  note("memory errors", device.ecc_uncorrected);
+  note("row remapping", details.cell(Detail::remapped_rows_failed));
+  note("retired pages", details.cell(Detail::retired_pages_pending));
+  note("repairs", details.cell(Detail::unrepairable_memory));
+  note("memory of nobody", device.memory_used);
+  note("division by MIG", device.mig_mode);
+  note("temperature", device.temperature);
+  note("throttling", device.throttle_reasons);
+  note("PCIe link", device.pcie_width);
+  note("fabric", details.cell(Detail::fabric_state));
+  note("kernel log", snapshot.xids);
   return missing;
 }
 
