@@ -111,6 +111,11 @@ TEST(Inside, WhatTheOuterRunUsesIsNobodyElses) {
   EXPECT_EQ(seen.devices.at(0).memory_used, Reading<Bytes>(0_B));
 }
 
+TEST(RunOptions, CountADeviceFileOfEveryKindAsOpen) {
+  EXPECT_THAT(RunOptions{}.device_files,
+              testing::IsSupersetOf({"/dev/nvidia", "/dev/kfd", "/dev/dxg", "/dev/davinci"}));
+}
+
 TEST(Packages, AreReadFromTheirDirectoriesNames) {
   using Package = std::pair<std::string, std::string>;
   EXPECT_EQ(package_from_directory("torch-2.3.1+cu121.dist-info"),
