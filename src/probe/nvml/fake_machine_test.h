@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <map>
@@ -12,6 +11,7 @@
 #include <string_view>
 
 #include "base/fd.h"
+#include "base/temporary_directory.h"
 #include "probe/nvml/nvml_probe.h"
 #include "snapshot/fields.h"
 #include "snapshot/json.h"
@@ -262,18 +262,9 @@ class NvmlFake : public ::testing::Test {
     setenv("BERTH_FAKE_NVML_NOW_MS", "1760000000000", 1);
     unsetenv("BERTH_FAKE_NVML_FAULTS");
     unsetenv("BERTH_FAKE_NVML_PROCESS_LAYOUT");
-    // With the process in its name: the same test may run in two trees at once.
-    directory =
-        std::filesystem::path(::testing::TempDir()) /
-        ("nvml-" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()) +
-         "-" + std::to_string(getpid()));
-    std::filesystem::create_directories(directory);
     play(server());
   }
-  void TearDown() override {
-    unsetenv("BERTH_FAKE_NVML_FAULTS");
-    std::filesystem::remove_all(directory);
-  }
+  void TearDown() override { unsetenv("BERTH_FAKE_NVML_FAULTS"); }
   void play(const Snapshot& machine) {
     const std::string path = directory / "machine.json";
     ASSERT_TRUE(write_file_atomically(path, to_json(machine, JsonLayout::compact)));
@@ -286,7 +277,7 @@ class NvmlFake : public ::testing::Test {
     probe.observe(snapshot);
     return snapshot;
   }
-  std::filesystem::path directory;
+  TemporaryDirectory directory;
 };
 
 }  // namespace berth::nvml
