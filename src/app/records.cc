@@ -4,10 +4,6 @@
 
 namespace berth {
 
-namespace {
-volatile std::sig_atomic_t noted = 0;
-}
-
 Result<RunRecord> find_run(const Context& context, const std::string& name) {
   const auto state = context.state_directory();
   if (!state) {
@@ -16,20 +12,5 @@ Result<RunRecord> find_run(const Context& context, const std::string& name) {
   }
   return load_run(*state, name.empty() ? "last" : name);
 }
-
-InterruptNote::InterruptNote() {
-  noted = 0;
-  struct sigaction action{};
-  action.sa_handler = [](int signal) { noted = signal; };
-  ::sigaction(SIGINT, &action, &before_int_);
-  ::sigaction(SIGTERM, &action, &before_term_);
-}
-
-InterruptNote::~InterruptNote() {
-  ::sigaction(SIGINT, &before_int_, nullptr);
-  ::sigaction(SIGTERM, &before_term_, nullptr);
-}
-
-int InterruptNote::signal() { return noted; }
 
 }  // namespace berth

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/interrupt_note.h"
 #include "app/records.h"
 #include "app/verb.h"
 #include "base/text.h"
