@@ -120,7 +120,7 @@ TEST(Free, IsWhatARequestForAWholeDeviceGets) {
   Random random(7);
   int free = 0;
   int devices = 0;
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < 600; ++round) {
     const Snapshot host = random_machine(random);
     for (const Device& device : host.devices) {
       const DeviceState state = state_of(device, host);
