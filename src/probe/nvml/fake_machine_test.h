@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/temporary_directory.h"
 #include "probe/nvml/nvml_probe.h"
+#include "probe/nvml/whole_look_test.h"
 #include "snapshot/fields.h"
 #include "snapshot/json.h"
 
@@ -272,10 +273,8 @@ class NvmlFake : public ::testing::Test {
   }
   static void faults(const std::string& text) { setenv("BERTH_FAKE_NVML_FAULTS", text.c_str(), 1); }
   static Snapshot look(const std::string& list = "all", Depth depth = Depth::everything) {
-    NvmlProbe probe({.library = library(list), .proc = "/nonexistent"}, depth);
-    Snapshot snapshot{.taken = now};
-    probe.observe(snapshot);
-    return snapshot;
+    NvmlProbe probe({.library = library(list), .proc = "/nonexistent"});
+    return whole_look(probe, now, depth);
   }
   TemporaryDirectory directory;
 };

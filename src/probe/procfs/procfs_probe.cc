@@ -167,14 +167,6 @@ std::optional<std::string> ProcfsProbe::directory_user(uid_t uid) {
   return std::string(found->pw_name);
 }
 
-std::string ProcfsProbe::user_name(uid_t uid) {
-  const auto known = users_.find(uid);
-  if (known != users_.end()) return known->second;
-  auto name = local_user(uid);
-  if (!name) name = directory_user(uid);
-  return users_.emplace(uid, name.value_or(std::to_string(uid))).first->second;
-}
-
 DeviceFiles ProcfsProbe::device_files() const {
   DeviceFiles files;
   const auto entries = list_directory(source_.proc);
@@ -208,21 +200,6 @@ void ProcfsProbe::observe_host(Host& host) const {
   if (!host.kernel.get()) host.kernel = first_line(kernel + "osrelease");
   if (!host.process_view.get()) host.process_view = process_view(host);
   if (!host.boot_id.get()) host.boot_id = first_line(source_.proc + "/sys/kernel/random/boot_id");
-}
-
-void ProcfsProbe::observe(Snapshot& snapshot) {
-  begin_look();
-  observe_host(snapshot.host);
-  snapshot.processes.clear();
-  for (const pid_t pid : pids_named_by(snapshot, snapshot.claims)) {
-    HostProcess process = look_at(pid);
-    if (process.uid.get()) {
-      process.command = command_of(pid);
-      process.user = user_name(*process.uid.get());
-    }
-    snapshot.processes.push_back(std::move(process));
-  }
-  snapshot.sources.push_back({.source = "procfs", .succeeded = snapshot.host.boot_id.has_value()});
 }
 
 Reading<std::string> ProcfsProbe::process_view(const Host& host) const {
