@@ -9,19 +9,14 @@ namespace berth {
 
 namespace {
 
-constexpr std::array<HealthRule, 13> rules = {{{"lost", health::lost},
-                                               {"unusable", health::unusable},
-                                               {"recovery action", health::recovery_action},
-                                               {"XID errors", health::xids},
-                                               {"memory errors", health::memory_errors},
-                                               {"row remapping", health::row_remapping},
-                                               {"retired pages", health::retired_pages},
-                                               {"repairs", health::repairs},
-                                               {"memory of nobody", health::ghost_memory},
-                                               {"throttling", health::throttling},
-                                               {"PCIe link", health::pcie_link},
-                                               {"PCIe replays", health::pcie_replays},
-                                               {"fabric", health::fabric}}};
+/// What a rule finds. Nothing: all is well, or it could not be read.
+using Rule = health::Findings (*)(const Device& device, const Snapshot& snapshot);
+
+constexpr std::array<Rule, 13> rules = {
+    health::lost,          health::unusable,      health::recovery_action, health::xids,
+    health::memory_errors, health::row_remapping, health::retired_pages,   health::repairs,
+    health::ghost_memory,  health::throttling,    health::pcie_link,       health::pcie_replays,
+    health::fabric};
 
 /// What could not be looked at although the device is there to be asked: a rule that finds nothing
 /// in it has said nothing.
@@ -71,16 +66,14 @@ std::string_view name_of(HealthState state) {
   return "failed";
 }
 
-std::span<const HealthRule> health_rules() { return rules; }
-
 DeviceHealth health_of(const Device& device, const Snapshot& snapshot) {
   DeviceHealth health{.device = device.id,
                       .index = device.index,
                       .state = HealthState::ok,
                       .findings = {},
                       .not_examined = not_examined(device, snapshot)};
-  for (const HealthRule& rule : rules) {
-    for (HealthFinding& finding : rule.look(device, snapshot)) {
+  for (const Rule rule : rules) {
+    for (HealthFinding& finding : rule(device, snapshot)) {
       health.findings.push_back(std::move(finding));
     }
   }
