@@ -9,6 +9,9 @@
 
 namespace berth {
 
+/// Where records are; the error says what is not set.
+[[nodiscard]] Result<std::string> records_directory(const Context& context);
+
 /// The run named on the command line; empty: "last". The error says where it was looked for.
 [[nodiscard]] Result<RunRecord> find_run(const Context& context, const std::string& name);
 

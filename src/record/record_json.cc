@@ -357,6 +357,7 @@ std::string to_json(const RunRecord& run) {
   json["directory"] = run.directory;
   json["end"] = run.end ? json_of_end(*run.end) : Json();
   json["summary"] = json_of_summary(summary_of(run));
+  json["problems"] = run.problems;
   json["marks"] = Json::array();
   for (const Mark& mark : marks_of(run)) {
     json["marks"].push_back(

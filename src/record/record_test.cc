@@ -98,6 +98,7 @@ TEST_F(Record, IsNotClosedWhileItsSamplesCannotBeRead) {
   EXPECT_EQ(blind->state, RunState::end_unknown);
   EXPECT_FALSE(blind->end) << "a summary of samples that nobody has read";
   EXPECT_THAT(blind->problems, testing::ElementsAre(testing::HasSubstr("its samples")));
+  EXPECT_THAT(to_json(*blind), testing::HasSubstr("reading its samples"));
   std::filesystem::remove(samples);
   EXPECT_TRUE(read_run(directory)->end) << "nothing was written for good";
 }
