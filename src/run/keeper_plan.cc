@@ -73,6 +73,7 @@ std::vector<KeeperAction> KeeperPlan::step(const KeeperEvent& event, Instant now
     actions.push_back(ContinueLauncher{});
     actions.push_back(SurveyTree{});
   } else if (std::holds_alternative<SamplerEnded>(event)) {
+    sampler_failed_ = false;
     plan_next_sampler(now);
   } else if (const auto* failed = std::get_if<SamplerNotStarted>(&event)) {
     plan_next_sampler(now);
