@@ -1,4 +1,4 @@
-// links: berth_run berth_probe
+// links: berth_probe
 // /proc's texts: names of commands and control groups are chosen by strangers.
 
 #include <cstddef>
@@ -6,14 +6,12 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "base/process_stat.h"
+#include "base/user_name.h"
 #include "probe/procfs/parse.h"
-#include "run/tree.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (const auto stat = berth::procfs::parse_stat(text)) {
-    BERTH_CHECK(stat->parent >= 0, "no process has a negative number");
-  }
   if (const auto stat = berth::parse_process_stat(text)) {
     BERTH_CHECK(stat->id.pid >= 0 && stat->parent >= 0, "no process has a negative number");
   }
@@ -23,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)berth::procfs::parse_status_uid(text);
   (void)berth::procfs::parse_boot_time(text);
   for (const uid_t uid : {0U, 1000U, 4294967295U}) {
-    const auto user = berth::procfs::user_in_passwd(text, uid);
+    const auto user = berth::user_in_passwd(text, uid);
     BERTH_CHECK(!user || !user->empty(), "a user has a name");
   }
   (void)berth::procfs::container_in_cgroup(text);

@@ -4,32 +4,16 @@
 
 namespace berth {
 
-namespace {
-volatile std::sig_atomic_t noted = 0;
+Result<std::string> records_directory(const Context& context) {
+  if (auto state = context.state_directory()) return *std::move(state);
+  return fail(ErrorCode::not_found,
+              std::string(tr("no records: neither XDG_STATE_HOME nor HOME is set")));
 }
 
 Result<RunRecord> find_run(const Context& context, const std::string& name) {
-  const auto state = context.state_directory();
-  if (!state) {
-    return fail(ErrorCode::not_found,
-                std::string(tr("no records: neither XDG_STATE_HOME nor HOME is set")));
-  }
+  const auto state = records_directory(context);
+  if (!state) return std::unexpected(state.error());
   return load_run(*state, name.empty() ? "last" : name);
 }
-
-InterruptNote::InterruptNote() {
-  noted = 0;
-  struct sigaction action{};
-  action.sa_handler = [](int signal) { noted = signal; };
-  ::sigaction(SIGINT, &action, &before_int_);
-  ::sigaction(SIGTERM, &action, &before_term_);
-}
-
-InterruptNote::~InterruptNote() {
-  ::sigaction(SIGINT, &before_int_, nullptr);
-  ::sigaction(SIGTERM, &before_term_, nullptr);
-}
-
-int InterruptNote::signal() { return noted; }
 
 }  // namespace berth

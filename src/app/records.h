@@ -1,7 +1,6 @@
 #pragma once
-// What the verbs that name a run share: finding it and noticing Ctrl-C.
+// What the verbs that name a run share: finding it.
 
-#include <csignal>
 #include <string>
 
 #include "app/context.h"
@@ -10,22 +9,10 @@
 
 namespace berth {
 
+/// Where records are; the error says what is not set.
+[[nodiscard]] Result<std::string> records_directory(const Context& context);
+
 /// The run named on the command line; empty: "last". The error says where it was looked for.
 [[nodiscard]] Result<RunRecord> find_run(const Context& context, const std::string& name);
-
-/// While it lives, SIGINT and SIGTERM are noted instead of ending the program.
-class InterruptNote {
- public:
-  InterruptNote();
-  ~InterruptNote();
-  InterruptNote(const InterruptNote&) = delete;
-  InterruptNote& operator=(const InterruptNote&) = delete;
-  /// 0: nothing came; else the signal's number.
-  [[nodiscard]] static int signal();
-
- private:
-  struct sigaction before_int_{};
-  struct sigaction before_term_{};
-};
 
 }  // namespace berth

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "app/records.h"
+#include "app/interrupt_note.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -59,11 +59,7 @@ int again_and_again(Context& context, std::chrono::milliseconds every,
     if (!once(tick)) return exit_code::ok;
     if (times && tick + 1 == *times) return exit_code::ok;
     next = std::max(next + every, context.clock().now());
-    // In short steps, so that Ctrl-C is not kept waiting by a long interval.
-    while (InterruptNote::signal() == 0 && context.clock().now() < next) {
-      context.clock().wait_until(
-          std::min(next, context.clock().now() + std::chrono::milliseconds(50)));
-    }
+    InterruptNote::wait_until(next, context.clock());
   }
   return 128 + InterruptNote::signal();
 }

@@ -138,7 +138,9 @@ void TopLoop::grant_signal(const top::SendSignal& wish) {
     if (!sent) failed += (failed.empty() ? "" : "; ") + tr_composed(sent.error().message());
   }
   if (failed.empty()) {
-    hear(top::Outcome{.text = trf("{} was sent to {}", wish.name, wish.to.front().process.pid)});
+    hear(top::Outcome{.text = wish.to.size() == 1
+                                  ? trf("{} was sent to {}", wish.name, wish.to[0].process.pid)
+                                  : trf("{} was sent to {} processes", wish.name, wish.to.size())});
   } else {
     hear(top::Outcome{.text = failed, .good = false});
   }
@@ -153,7 +155,9 @@ void TopLoop::grant_renice(const top::Renice& wish) {
   }
   if (!failed.empty()) return hear(top::Outcome{.text = failed, .good = false});
   hear(top::Outcome{
-      .text = trf("the nice value of {} is {} now", wish.to.front().process.pid, wish.nice)});
+      .text = wish.to.size() == 1
+                  ? trf("the nice value of {} is {} now", wish.to[0].process.pid, wish.nice)
+                  : trf("the nice value of {} processes is {} now", wish.to.size(), wish.nice)});
 }
 
 void TopLoop::grant(const top::Wish& wish) {

@@ -22,7 +22,6 @@ constexpr int usage = 2;
 constexpr int no_device = 124;
 constexpr int berth_failed = 125;
 constexpr int cannot_execute = 126;
-constexpr int not_found = 127;
 }  // namespace exit_code
 
 /// An option whose value may be left out: "--wait" alone then means "--wait=forever". The next word

@@ -1,5 +1,6 @@
 // `berth logs`, `berth wait`, `berth stop`, `berth mark`: what one does with a run under way.
 
+#include "app/interrupt_note.h"
 #include "app/records.h"
 #include "app/verb.h"
 #include "base/text.h"
@@ -81,9 +82,9 @@ class StopVerb final : public Verb {
 
  private:
   int stop_all(Context& context, std::chrono::milliseconds grace) const {
-    const auto state = context.state_directory();
-    const auto list = state ? list_runs(*state)
-                            : Result<RunList>(fail(ErrorCode::not_found, "no state directory"));
+    const auto state = records_directory(context);
+    if (!state) return report(state.error());
+    const auto list = list_runs(*state);
     if (!list) return report(list.error());
     int code = exit_code::ok;
     for (const RunRecord& record : list->runs) {

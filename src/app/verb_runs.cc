@@ -18,11 +18,8 @@ class RunsVerb final : public Verb {
   int run(Context& context, const std::vector<std::string>&) override {
     // JSON is for programs: its sentences are the same in every language.
     if (json_) set_language(Language::english);
-    const auto state = context.state_directory();
-    if (!state) {
-      complain(tr("no records: neither XDG_STATE_HOME nor HOME is set"));
-      return exit_code::failed;
-    }
+    const auto state = records_directory(context);
+    if (!state) return report(state.error());
     auto list = list_runs(*state);
     if (!list) return report(list.error());
     const std::size_t all = list->runs.size();

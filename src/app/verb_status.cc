@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/records.h"
+#include "app/interrupt_note.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -122,11 +122,7 @@ class StatusVerb final : public Verb {
       }
       if (!finish_output()) return exit_code::failed;
       next = std::max(next + every, context.clock().now());
-      // In short steps, so that Ctrl-C is not kept waiting by a long interval.
-      while (InterruptNote::signal() == 0 && context.clock().now() < next) {
-        context.clock().wait_until(
-            std::min(next, context.clock().now() + std::chrono::milliseconds(50)));
-      }
+      InterruptNote::wait_until(next, context.clock());
     }
     return exit_code::ok;
   }

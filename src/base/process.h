@@ -43,8 +43,6 @@ struct Exit {
 [[nodiscard]] Result<void> send_signal(ProcessId process, int signal);
 /// Sets the nice value (-20 to 19) of exactly this process. not_found: as for send_signal.
 [[nodiscard]] Result<void> set_nice(ProcessId process, int nice);
-/// Sends a signal to a process group.
-[[nodiscard]] Result<void> send_signal_to_group(pid_t group, int signal);
 
 /// Waits for a child. Without a deadline in sight: use open_pidfd and poll first.
 [[nodiscard]] Result<Exit> reap(pid_t child);
@@ -101,6 +99,9 @@ struct Pipe {
 [[nodiscard]] Error execute(const std::vector<std::string>& command,
                             const std::vector<std::string>& environment,
                             const std::string& search_path);
+
+/// Where programs are looked for when the caller's environment has no PATH.
+inline constexpr const char* default_search_path = "/usr/local/bin:/usr/bin:/bin";
 
 /// Looks `name` up as execvp would, in `search_path` (colon separated).
 [[nodiscard]] Result<std::string> find_executable(const std::string& name,

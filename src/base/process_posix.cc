@@ -13,6 +13,7 @@
 #include <initializer_list>
 
 #include "base/process.h"
+#include "base/process_stat.h"
 #include "base/signals.h"
 #include "base/text.h"
 
@@ -51,15 +52,9 @@ ProcessId own_process_id() {
 Result<ProcessId> identify_process(pid_t pid, const std::string& proc) {
   const auto stat = read_file(proc + "/" + std::to_string(pid) + "/stat");
   if (!stat) return std::unexpected(stat.error());
-  // The command in parentheses may hold spaces and parentheses: fields count from the last ')'.
-  const std::size_t close = stat->rfind(')');
-  if (close == std::string::npos) return fail(ErrorCode::invalid, "unreadable /proc stat line");
-  const auto fields = split(trimmed(std::string_view(*stat).substr(close + 1)), ' ');
-  constexpr std::size_t start_time = 22 - 3;  // the state is field 3
-  if (fields.size() <= start_time) return fail(ErrorCode::invalid, "short /proc stat line");
-  const auto ticks = parse_unsigned(fields[start_time]);
-  if (!ticks) return fail(ErrorCode::invalid, "unreadable start time in /proc stat");
-  return ProcessId{.pid = pid, .start_ticks = *ticks};
+  const auto parsed = parse_process_stat(*stat);
+  if (!parsed) return fail(ErrorCode::invalid, "unreadable line in /proc/PID/stat");
+  return ProcessId{.pid = pid, .start_ticks = parsed->id.start_ticks};
 }
 
 Result<pid_t> fork_process(const std::function<int()>& body) {
@@ -108,13 +103,6 @@ Result<void> set_nice(ProcessId process, int nice) {
   }
   if (::setpriority(PRIO_PROCESS, static_cast<id_t>(process.pid), nice) != 0) {
     return fail_system("set the nice value of process " + std::to_string(process.pid), errno);
-  }
-  return {};
-}
-
-Result<void> send_signal_to_group(pid_t group, int signal) {
-  if (::kill(-group, signal) != 0) {
-    return fail_system("signal process group " + std::to_string(group), errno);
   }
   return {};
 }

@@ -27,15 +27,26 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
+namespace {
+char small(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+char capital(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
+}  // namespace
+
+std::string capitals(std::string_view text) {
+  std::string changed(text);
+  std::transform(changed.begin(), changed.end(), changed.begin(), capital);
+  return changed;
+}
+
+std::string small_letters(std::string_view text) {
+  std::string changed(text);
+  std::transform(changed.begin(), changed.end(), changed.begin(), small);
+  return changed;
+}
+
 bool equals_ignoring_case(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  };
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (lower(a[i]) != lower(b[i])) return false;
-  }
-  return true;
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char one, char other) { return small(one) == small(other); });
 }
 
 namespace {

@@ -16,6 +16,9 @@ namespace berth {
 
 [[nodiscard]] std::string_view trimmed(std::string_view text);
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
+/// ASCII letters alone.
+[[nodiscard]] std::string capitals(std::string_view text);
+[[nodiscard]] std::string small_letters(std::string_view text);
 [[nodiscard]] bool equals_ignoring_case(std::string_view a, std::string_view b);
 
 /// The whole text as a decimal number, nothing else around it.

@@ -9,33 +9,40 @@ namespace berth {
 
 namespace {
 
-constexpr std::array<HealthRule, 13> rules = {{{"lost", health::lost},
-                                               {"unusable", health::unusable},
-                                               {"recovery action", health::recovery_action},
-                                               {"XID errors", health::xids},
-                                               {"memory errors", health::memory_errors},
-                                               {"row remapping", health::row_remapping},
-                                               {"retired pages", health::retired_pages},
-                                               {"repairs", health::repairs},
-                                               {"memory of nobody", health::ghost_memory},
-                                               {"throttling", health::throttling},
-                                               {"PCIe link", health::pcie_link},
-                                               {"PCIe replays", health::pcie_replays},
-                                               {"fabric", health::fabric}}};
+/// What a rule finds. Nothing: all is well, or it could not be read.
+using Rule = health::Findings (*)(const Device& device, const Snapshot& snapshot);
 
-/// What could not be looked at although the device is there to be asked.
+constexpr std::array<Rule, 13> rules = {
+    health::lost,          health::unusable,      health::recovery_action, health::xids,
+    health::memory_errors, health::row_remapping, health::retired_pages,   health::repairs,
+    health::ghost_memory,  health::throttling,    health::pcie_link,       health::pcie_replays,
+    health::fabric};
+
+/// What could not be looked at although the device is there to be asked: a rule that finds nothing
+/// in it has said nothing.
 std::vector<std::string> not_examined(const Device& device, const Snapshot& snapshot) {
   std::vector<std::string> missing;
-  const auto note = [&](std::string_view what, Absent why) {
+  const auto note = [&](std::string_view what, const auto& reading) {
+    if (reading.has_value()) return;
+    const Absent why = reading.why();
     if (why == Absent::failed || why == Absent::no_permission) {
       missing.push_back(std::string(what) + ": " + std::string(name_of(why)));
     }
   };
   if (device.lost) return missing;  // then that is all there is to say
-  if (!device.ecc_uncorrected.has_value()) note("memory errors", device.ecc_uncorrected.why());
-  if (!device.temperature.has_value()) note("temperature", device.temperature.why());
-  if (!device.throttle_reasons.has_value()) note("throttling", device.throttle_reasons.why());
-  if (!snapshot.xids.has_value()) note("kernel log", snapshot.xids.why());
+  const Details& details = device.details;
+  note("recovery action", details.cell(Detail::recovery_action));
+  note("memory errors", device.ecc_uncorrected);
+  note("row remapping", details.cell(Detail::remapped_rows_failed));
+  note("retired pages", details.cell(Detail::retired_pages_pending));
+  note("repairs", details.cell(Detail::unrepairable_memory));
+  note("memory of nobody", device.memory_used);
+  note("division by MIG", device.mig_mode);
+  note("temperature", device.temperature);
+  note("throttling", device.throttle_reasons);
+  note("PCIe link", device.pcie_width);
+  note("fabric", details.cell(Detail::fabric_state));
+  note("kernel log", snapshot.xids);
   return missing;
 }
 
@@ -59,16 +66,14 @@ std::string_view name_of(HealthState state) {
   return "failed";
 }
 
-std::span<const HealthRule> health_rules() { return rules; }
-
 DeviceHealth health_of(const Device& device, const Snapshot& snapshot) {
   DeviceHealth health{.device = device.id,
                       .index = device.index,
                       .state = HealthState::ok,
                       .findings = {},
                       .not_examined = not_examined(device, snapshot)};
-  for (const HealthRule& rule : rules) {
-    for (HealthFinding& finding : rule.look(device, snapshot)) {
+  for (const Rule rule : rules) {
+    for (HealthFinding& finding : rule(device, snapshot)) {
       health.findings.push_back(std::move(finding));
     }
   }

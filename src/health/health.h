@@ -4,7 +4,6 @@
 // examine is not well.
 
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,13 +32,6 @@ struct DeviceHealth {
   std::vector<HealthFinding> findings;    // worst first
   std::vector<std::string> not_examined;  // "memory errors: no permission"
 };
-
-/// One rule: a name, and what it finds. Nothing: all is well, or it could not be read.
-struct HealthRule {
-  std::string_view name;
-  std::vector<HealthFinding> (*look)(const Device& device, const Snapshot& snapshot);
-};
-[[nodiscard]] std::span<const HealthRule> health_rules();
 
 /// Devices in the snapshot's order; MIG instances with their card, not by themselves. Devices whose
 /// readings are not supported yet are left out.

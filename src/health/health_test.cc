@@ -142,6 +142,18 @@ TEST(Health, WhatCouldNotBeReadIsSaid) {
               ElementsAre("memory errors: no permission", "kernel log: no permission"));
 }
 
+TEST(Health, RuleWhoseReadingFailedHasNotFoundNothing) {
+  const Snapshot host = with([](Device& d) {
+    d.details.put(Detail::remapped_rows_failed, Absent::failed);
+    d.details.put(Detail::unrepairable_memory, Absent::unsupported);
+    d.mig_mode = Absent::failed;
+    d.memory_used = 30_GiB;
+  });
+  const DeviceHealth health = health_of(host.devices[0], host);
+  EXPECT_THAT(health.findings, IsEmpty()) << "the memory may be an instance's";
+  EXPECT_THAT(health.not_examined, ElementsAre("row remapping: failed", "division by MIG: failed"));
+}
+
 TEST(Health, UnsupportedKindsAndInstancesAreLeftOut) {
   Snapshot host = with([](Device& d) { d.kind = DeviceKind::amd_gpu; });
   EXPECT_THAT(health_of(host), IsEmpty());

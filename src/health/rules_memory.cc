@@ -104,7 +104,7 @@ Findings repairs(const Device& device, const Snapshot&) {
 }
 
 Findings ghost_memory(const Device& device, const Snapshot& snapshot) {
-  if (device.mig_mode.get().value_or(false)) return {};
+  if (division_of(device) != Division::whole) return {};
   constexpr Bytes worth_saying{std::uint64_t{1} << 30};
   const Reading<Bytes> unexplained = unexplained_memory(device, snapshot);
   if (!unexplained.has_value() || *unexplained.get() < worth_saying) return {};

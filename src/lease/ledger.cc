@@ -14,6 +14,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "base/user_name.h"
 #include "lease/lease_text.h"
 #include "lease/ledger_directory.h"
 #include "lease/ledger_locks.h"

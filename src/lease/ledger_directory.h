@@ -42,7 +42,4 @@ constexpr std::int64_t furthest_place = 9'000'000'000'000'000'000;
 /// Is the descriptor's file the one that the name stands for?
 [[nodiscard]] bool is_named(int fd, int directory, const std::string& name);
 
-/// A user's name by /etc/passwd, else the number: a directory service could block for ever.
-[[nodiscard]] std::string local_user_name(uid_t uid, const std::string& passwd = "/etc/passwd");
-
 }  // namespace berth

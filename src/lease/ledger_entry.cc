@@ -42,15 +42,4 @@ bool is_named(int fd, int directory, const std::string& name) {
          held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
-std::string local_user_name(uid_t uid, const std::string& passwd) {
-  const std::string number = std::to_string(uid);
-  const auto text = read_file(passwd, 16 << 20);
-  if (!text) return number;
-  for (const std::string_view line : split(*text, '\n')) {
-    const auto fields = split(line, ':');
-    if (fields.size() > 2 && fields[2] == number) return std::string(fields[0]);
-  }
-  return number;
-}
-
 }  // namespace berth

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/tr.h"
+#include "base/user_name.h"
 #include "lease/lease_text.h"
 #include "lease/ledger.h"
 #include "lease/ledger_directory.h"

@@ -382,14 +382,6 @@ TEST(LedgerDirectory, TrustsNoNetworkFileSystem) {
   EXPECT_TRUE(is_local_file_system(0x01021994)) << "tmpfs";
 }
 
-TEST_F(LedgerTest, UserNamesComeFromALocalFile) {
-  const std::string passwd = folder_ + "/passwd";
-  ASSERT_TRUE(write_file_atomically(passwd, "root:x:0:0::/:/bin/sh\nann:x:1234:1:Ann:/:/bin/sh\n"));
-  EXPECT_EQ(local_user_name(1234, passwd), "ann");
-  EXPECT_EQ(local_user_name(77, passwd), "77");
-  EXPECT_EQ(local_user_name(77, folder_ + "/none"), "77");
-}
-
 TEST_F(LedgerTest, SetupMakesWhatIsTrustedAndRepeatsQuietly) {
   const SetupPaths paths{.root = folder_};
   const auto made = make_shared_ledger(paths);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "place/placement.h"
+#include "snapshot/questions.h"
 
 namespace berth {
 
@@ -72,10 +73,7 @@ void Occupancy::add_instance_of(const Device& instance, DeviceOccupancy& occupan
   const auto parent = by_device_.find(*instance.parent);
   if (parent == by_device_.end()) return;
   for (const Occupant& occupant : parent->second.occupants) {
-    // Not placed at all: it may be on any of them, so it counts on each.
-    if (!occupant.use->mig || occupant.use->mig == instance.mig) {
-      occupancy.occupants.push_back(occupant);
-    }
+    if (may_be_on_instance(*occupant.use, instance)) occupancy.occupants.push_back(occupant);
   }
   const auto& promises = parent->second.promises;
   occupancy.promises.insert(occupancy.promises.end(), promises.begin(), promises.end());

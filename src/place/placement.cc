@@ -60,8 +60,9 @@ namespace {
 struct Candidate {
   const Device* device = nullptr;
   std::optional<Bytes> promised;  // nothing: whole
-  /// Left to promise before this choice; 0 where unknown (a device whose memory is the CPU's).
-  std::uint64_t left = 0;
+  /// Left to promise before this choice; nothing where unknown (a device whose memory is the
+  /// CPU's).
+  std::optional<Bytes> left;
   std::size_t claims = 0;
   std::size_t strangers = 0;
   bool drawn_on = false;
@@ -77,27 +78,30 @@ auto place_of(const Candidate& candidate) {
                          mig.compute_instance, std::string_view(device.id.text()));
 }
 
-std::uint64_t whole_gib(const Candidate& candidate) {
+/// To the GiB, the smallest first; what has no size is not the smallest.
+auto size_of(const Candidate& candidate) {
   constexpr std::uint64_t gib = std::uint64_t{1} << 30;
-  const Bytes total = candidate.device->memory_total.get().value_or(Bytes{0});
-  return (total.count() + gib / 2) / gib;
+  const auto& total = candidate.device->memory_total.get();
+  return std::make_pair(!total.has_value(), total ? (total->count() + gib / 2) / gib : 0);
 }
 
 bool fits_better(const Candidate& a, const Candidate& b) {
   if (a.promised && b.promised) {
     // Who started a job without a lease has not agreed to share: their cards come last.
     const auto key = [](const Candidate& c) {
-      return std::make_tuple(c.strangers > 0, c.left - c.promised->count(), place_of(c));
+      const auto left_over = c.left ? minus(*c.left, *c.promised) : std::nullopt;
+      return std::make_tuple(c.strangers > 0, left_over, place_of(c));
     };
     return key(a) < key(b);
   }
   const auto key = [](const Candidate& c) {
-    return std::make_tuple(c.device->kind == DeviceKind::nvidia_mig, whole_gib(c), c.drawn_on,
+    return std::make_tuple(c.device->kind == DeviceKind::nvidia_mig, size_of(c), c.drawn_on,
                            place_of(c));
   };
   return key(a) < key(b);
 }
 
+/// One of which it is unknown has the least.
 bool has_more_free(const Candidate& a, const Candidate& b) {
   if (a.left != b.left) return a.left > b.left;
   return std::make_tuple(a.drawn_on, place_of(a)) < std::make_tuple(b.drawn_on, place_of(b));
@@ -123,8 +127,7 @@ Candidate candidate_from(const Case& asked) {
   Candidate candidate;
   candidate.device = &asked.device;
   if (asked.request.memory) candidate.promised = wanted_bytes(*asked.request.memory, asked.device);
-  candidate.left =
-      promisable_memory(asked.device, asked.occupancy).get().value_or(Bytes{0}).count();
+  candidate.left = promisable_memory(asked.device, asked.occupancy).get();
   candidate.claims = asked.occupancy.promises.size();
   for (const Occupant& occupant : asked.occupancy.occupants) {
     if (only_draws(*occupant.use)) {
@@ -163,10 +166,11 @@ Choice choice_of(const Candidate& candidate, const Request* chosen_for) {
   const Device& device = *candidate.device;
   std::string reason(candidate.promised || candidate.claims > 0 ? tr("shared") : tr("free"));
   if (device.memory_total.get()) {
+    const std::string all = short_size(*device.memory_total.get());
     reason += tr(", ");
-    reason += candidate.promised ? trf("{} of {} left", short_size(Bytes(candidate.left)),
-                                       short_size(*device.memory_total.get()))
-                                 : short_size(*device.memory_total.get());
+    reason += candidate.promised && candidate.left
+                  ? trf("{} of {} left", short_size(*candidate.left), all)
+                  : all;
   }
   if (!candidate.evidence.empty()) reason += std::string(tr(", ")) + candidate.evidence;
   if (chosen_for != nullptr)

@@ -14,23 +14,24 @@ namespace berth {
 
 /// The rule that refused a device. The names are part of `--json` and never translated.
 enum class Rule {
-  unusable,        // no driver, unsupported kind
-  lost,            // fell off the bus
-  divided,         // MIG is on: its instances are offered instead; of those a program can use one,
-                   // so a request for more refuses them by this rule too
-  not_visible,     // outside the inherited visible-devices list, or outside the lease we run in
-  excluded,        // --except
-  not_listed,      // not in --only
-  compute_mode,    // Prohibited; Exclusive_Process with somebody on it already
-  too_old,         // --min-compute
-  lacks_feature,   // --need
-  leased,          // another claim has it whole, or any claim while we want it whole
-  in_use,          // processes of strangers compute on it, or hold memory unseen
-  memory,          // not enough left to promise
-  memory_unknown,  // how much is left cannot be read
-  utilization,     // above --max-utilization, or above 10 % with nobody seen to cause it
-  not_idle,        // busy within --idle-for
-  idle_unknown,    // the evidence for idleness failed to read
+  unusable,          // no driver, unsupported kind
+  lost,              // fell off the bus
+  divided,           // MIG is on (or whether it is could not be read): its instances are offered
+                     // instead; of those a program can use one, so a request for more refuses them
+                     // by this rule too
+  not_visible,       // outside the inherited visible-devices list, or outside the lease we run in
+  excluded,          // --except
+  not_listed,        // not in --only
+  compute_mode,      // Prohibited; Exclusive_Process with somebody on it already
+  too_old,           // --min-compute
+  lacks_feature,     // --need
+  leased,            // another claim has it whole, or any claim while we want it whole
+  in_use,            // processes of strangers compute on it, or hold memory unseen
+  memory,            // not enough left to promise
+  memory_unknown,    // how much is left cannot be read
+  utilization,       // above --max-utilization, or above 10 % with nobody seen to cause it
+  not_idle,          // busy within --idle-for
+  idle_unknown,      // the evidence for idleness failed to read
   not_watched_long,  // history shorter than --idle-for: watched from now on
   reserved,          // an earlier waiter will take it, or gathers it
 };
@@ -124,11 +125,6 @@ struct PlaceLimits {
 /// Of `limits`, `reserved` and `watched_idle` count for all; `visible` is the asker's own affair.
 [[nodiscard]] std::vector<DeviceId> reserved_before(const Snapshot& snapshot, std::size_t position,
                                                     const Request& own,
-                                                    const PlaceLimits& limits = {});
-
-/// The same for the waiter at `position`; past the end, or where its own request cannot be read,
-/// for one that wants whole devices.
-[[nodiscard]] std::vector<DeviceId> reserved_before(const Snapshot& snapshot, std::size_t position,
                                                     const PlaceLimits& limits = {});
 
 }  // namespace berth

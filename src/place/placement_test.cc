@@ -318,6 +318,17 @@ TEST(Place, AsksTheChipForWhatTheJobNeeds) {
   EXPECT_EQ(rule_of(newer), "too_old");
 }
 
+TEST(Place, DeviceOfUnknownSizeIsNotTheSmallest) {
+  const auto unified = [](Device& d) {
+    d.memory_total = d.memory_used = d.memory_free = Absent::unsupported;
+  };
+  const Snapshot host =
+      SnapshotBuilder().gpu("spark", 8_GiB).with(unified).gpu("A", 80_GiB).build();
+  EXPECT_THAT(chosen(place(host, Request{})), ElementsAre("A"));
+  EXPECT_THAT(chosen(place(host, Request{.prefer = Preference::most_free})), ElementsAre("A"));
+  EXPECT_THAT(chosen(place(host, Request{.devices = 2})), ElementsAre("spark", "A"));
+}
+
 TEST(Place, AllOrNothing) {
   const Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).gpu("B", 8_GiB).claim("x").build();
   const Placement got = place(host, Request{.devices = 2});
@@ -448,6 +459,15 @@ TEST(PlaceMig, RefusesTheDividedCardAndOffersItsInstances) {
   const Placement got = place(host, Request{.only = {{"0"}}, .idle_for = Milliseconds{5000}});
   EXPECT_EQ(rule_of(got), "divided");
   EXPECT_THAT(chosen(got), ElementsAre("M1"));
+}
+
+TEST(PlaceMig, CardOfWhichNobodyKnowsWhetherItIsDividedIsRefused) {
+  Snapshot host = divided_and_whole();
+  host.devices[3].mig_mode = Absent::failed;
+  const Placement got = place(host, Request{.only = {{"1"}}});
+  EXPECT_THAT(chosen(got), IsEmpty());
+  EXPECT_EQ(refusal(got, 3).text, "whether MIG divides it could not be read");
+  EXPECT_TRUE(got.possible) << "the next look may tell";
 }
 
 TEST(PlaceMig, WholeRequestTakesAWholeCardFirstAndAShareTheInstance) {

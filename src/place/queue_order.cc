@@ -118,14 +118,4 @@ std::vector<DeviceId> reserved_before(const Snapshot& snapshot, std::size_t posi
   }
 }
 
-std::vector<DeviceId> reserved_before(const Snapshot& snapshot, std::size_t position,
-                                      const PlaceLimits& limits) {
-  if (position < snapshot.waiters.size()) {
-    if (const auto own = request_from_json(snapshot.waiters[position].request)) {
-      return reserved_before(snapshot, position, *own, limits);
-    }
-  }
-  return reserved_before(snapshot, position, Request{}, limits);
-}
-
 }  // namespace berth

@@ -18,6 +18,14 @@ Waiter waiter(const Request& request, std::vector<DeviceId> gathered = {}) {
   return {.user = "u", .request = to_json(request), .gathered = std::move(gathered)};
 }
 
+/// What the waiter at `position` leaves to those before it; past the end, somebody who comes now
+/// and wants a device whole.
+std::vector<DeviceId> reserved_before(const Snapshot& host, std::size_t position) {
+  const bool waits = position < host.waiters.size();
+  const auto own = waits ? request_from_json(host.waiters[position].request) : Request{};
+  return reserved_before(host, position, own.value());
+}
+
 Request share(Bytes bytes) { return Request{.memory = MemoryShare(bytes)}; }
 
 TEST(ReservedBefore, HeadThatCanStartReservesWhatItTakes) {

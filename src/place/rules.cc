@@ -13,13 +13,6 @@ namespace berth {
 
 namespace {
 
-// An idle driver holds a few MiB (framebuffer console, persistence): not somebody's memory.
-constexpr Bytes negligible_memory{std::uint64_t{64} << 20};
-// A desktop uses more than its processes are charged with (frame buffers, the compositor): some
-// 270 MiB on a card with one screen.
-constexpr Bytes desktop_memory{std::uint64_t{1} << 30};
-constexpr Percent unexplained_load{10.0};
-
 using Verdict = std::optional<Refusal>;
 
 std::string said(std::string_view text) { return std::string(tr(text)); }
@@ -56,9 +49,16 @@ Verdict divided(const Case& asked) {
         trf("a program can use one MIG instance, and {} devices are wanted", asked.request.devices),
         false);
   }
-  if (!device.mig_mode.get().value_or(false)) return std::nullopt;
-  return refuse(device, Rule::divided, said("divided by MIG: its instances are offered instead"),
-                false);
+  switch (division_of(device)) {
+    case Division::whole:
+      return std::nullopt;
+    case Division::divided:
+      return refuse(device, Rule::divided,
+                    said("divided by MIG: its instances are offered instead"), false);
+    case Division::unknown:
+      break;
+  }
+  return refuse(device, Rule::divided, said("whether MIG divides it could not be read"));
 }
 
 Verdict allowed(const Case& asked) {
@@ -79,7 +79,7 @@ Verdict allowed(const Case& asked) {
 Verdict compute_mode(const Case& asked) {
   const auto& mode = asked.device.compute_mode.get();
   if (!mode) return std::nullopt;
-  if (equals_ignoring_case(*mode, "Prohibited")) {
+  if (is_prohibited(asked.device)) {
     return refuse(asked.device, Rule::compute_mode,
                   said("compute mode Prohibited: its administrator lets nobody compute"), false);
   }
@@ -188,25 +188,17 @@ Verdict leased(const Case& asked) {
 
 /// Memory that no process seen on the device explains, where the device is wanted whole.
 Verdict ghost_memory(const Case& asked) {
-  const Device& device = asked.device;
-  const auto& used = device.memory_used;
-  if (!used.get()) {
-    if (used.why() == Absent::unsupported) return std::nullopt;  // shared with the CPU: DGX Spark
+  std::vector<const GpuProcess*> seen;
+  for (const Occupant& occupant : asked.occupancy.occupants) seen.push_back(occupant.use);
+  const Reading<Bytes> memory = memory_of_nobody(asked.device, seen);
+  if (!memory.get()) {
     return refuse(
-        device, Rule::memory_unknown,
-        trf("whether somebody holds memory on it cannot be told: {}", tr(name_of(used.why()))));
+        asked.device, Rule::memory_unknown,
+        trf("whether somebody holds memory on it cannot be told: {}", tr(name_of(memory.why()))));
   }
-  Bytes explained;
-  for (const Occupant& occupant : asked.occupancy.occupants) {
-    if (!occupant.use->memory.get()) return std::nullopt;  // it may well be that one's
-    explained += *occupant.use->memory.get();
-  }
-  const Bytes unseen = minus(*used.get(), explained).value_or(Bytes{0});
-  if (unseen <= (asked.occupancy.occupants.empty() ? negligible_memory : desktop_memory)) {
-    return std::nullopt;
-  }
-  return refuse(device, Rule::in_use,
-                trf("{} in use by nobody that can be seen", short_size(unseen)));
+  if (*memory.get() == Bytes{0}) return std::nullopt;
+  return refuse(asked.device, Rule::in_use,
+                trf("{} in use by nobody that can be seen", short_size(*memory.get())));
 }
 
 Verdict in_use(const Case& asked) {
@@ -256,15 +248,6 @@ Verdict reserved(const Case& asked) {
   return refuse(asked.device, Rule::reserved, said("kept for an earlier request in the queue"));
 }
 
-/// Utilisation now; where the device has no such number, the newest of its samples.
-Reading<Percent> load_now(const Device& device) {
-  const Reading<Percent>& now = device.utilization_gpu;
-  if (now.get() || now.why() == Absent::failed) return now;
-  const auto& history = device.utilization_history.get();
-  if (history && !history->empty()) return history->front().busy;
-  return now;
-}
-
 Verdict utilization(const Case& asked) {
   const Device& device = asked.device;
   const auto& limit = asked.request.max_utilization;
@@ -275,7 +258,7 @@ Verdict utilization(const Case& asked) {
     if (load.why() != Absent::failed) return std::nullopt;  // the process list has to do
     return refuse(device, Rule::idle_unknown, said("how busy it is could not be read"));
   }
-  if (*load.get() <= limit.value_or(unexplained_load)) return std::nullopt;
+  if (*load.get() <= limit.value_or(most_load_of_nobody)) return std::nullopt;
   if (limit) {
     return refuse(
         device, Rule::utilization,

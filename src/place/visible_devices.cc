@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "snapshot/device_kind.h"
+#include "snapshot/questions.h"
 
 namespace berth {
 
@@ -174,7 +175,7 @@ class ListReader {
   /// False: the list has it already.
   [[nodiscard]] bool add(const Device& named) {
     const Device* device = &named;
-    if (named.mig_mode.get().value_or(false)) {
+    if (division_of(named) == Division::divided) {
       device = first_instance_of(named);
       if (device == nullptr) {
         visible_.remarks.push_back(
@@ -216,13 +217,6 @@ std::optional<std::string> typing_remark(const std::string& value) {
              facts_of(DeviceKind::nvidia_gpu).visible_variable, shell_quoted(meant));
 }
 
-const Device* find(const DeviceId& id, const Snapshot& snapshot) {
-  for (const Device& device : snapshot.devices) {
-    if (device.id == id) return &device;
-  }
-  return nullptr;
-}
-
 std::string joined(const std::vector<std::string>& entries) {
   std::string list;
   for (const std::string& entry : entries) {
@@ -236,7 +230,7 @@ Result<std::vector<const Device*>> resolve(const std::vector<DeviceId>& ids,
                                            const Snapshot& snapshot) {
   std::vector<const Device*> devices;
   for (const DeviceId& id : ids) {
-    const Device* device = find(id, snapshot);
+    const Device* device = find_device(id, snapshot);
     if (device == nullptr) {
       return fail(ErrorCode::not_found,
                   trf("cannot list device {}: this machine does not show it", id.text()));

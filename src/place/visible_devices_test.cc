@@ -141,6 +141,13 @@ TEST(VisibleDevices, DividedCardYieldsItsFirstInstance) {
   EXPECT_THAT(seen("2,1,0", divided()), ElementsAre("MIG-31", "GPU-bb"));
   EXPECT_THAT(seen(std::nullopt, divided()), ElementsAre("MIG-11", "GPU-bb"));
 }
+TEST(VisibleDevices, InstanceIsItselfAlsoWhereItsModeIsItsCards) {
+  Snapshot host = divided();
+  for (Device& device : host.devices) {
+    if (device.kind == DeviceKind::nvidia_mig) device.mig_mode = true;
+  }
+  EXPECT_THAT(seen("MIG-12", host), ElementsAre("MIG-12"));
+}
 TEST(VisibleDevices, DividedCardWithoutInstancesIsLeftOut) {
   const Snapshot host =
       SnapshotBuilder().gpu("GPU-a", 1_GiB).with([](Device& d) { d.mig_mode = true; }).build();

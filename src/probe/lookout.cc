@@ -235,6 +235,14 @@ void Lookout::Parts::leave_out(const GivenUp& why, Clock& clock) {
 
 std::optional<Snapshot> Lookout::Parts::finish() {
   looking = false;
+  if (channel->is_full()) {
+    apply(progress,
+          Problem{.source = "probe",
+                  .code = "too_much",
+                  .message = std::string(
+                      tr("there is more to tell of this machine than fits: the last is missing")),
+                  .remedy = std::string(tr("a process with a command of megabytes may be why"))});
+  }
   Snapshot snapshot = finished_snapshot(std::move(progress));
   progress = {};
   for (const Device& device : snapshot.devices) {

@@ -9,8 +9,10 @@
 
 #include <csignal>
 
+#include "base/fd.h"
 #include "base/process.h"
 #include "base/signals.h"
+#include "base/temporary_directory.h"
 #include "probe/process_files.h"
 
 namespace berth {
@@ -22,8 +24,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-Snapshot looked(Lookout& lookout, Clock& clock) {
-  lookout.begin(Depth::everything, {}, clock);
+Snapshot looked(Lookout& lookout, Clock& clock, const std::vector<Claim>& claims = {}) {
+  lookout.begin(Depth::everything, claims, clock);
   while (true) {
     if (auto snapshot = lookout.advance(clock)) return std::move(*snapshot);
     if (const auto news = lookout.descriptor()) {
@@ -69,6 +71,31 @@ TEST(Lookout, OneProcessServesManyLooks) {
   EXPECT_EQ(first.problems, second.problems);
   EXPECT_LE(first.taken, second.taken);
   EXPECT_TRUE(second.host.name.get());
+}
+
+TEST(Lookout, SaysThatNotEverythingCouldBeTold) {
+  const TemporaryDirectory root;
+  const std::string command = root / "command";
+  ASSERT_TRUE(write_file_atomically(command, std::string(3 << 20, 'x')));
+  std::vector<Claim> claims;
+  for (pid_t pid = 100; pid < 130; ++pid) {
+    const std::string folder = root / std::to_string(pid);
+    ASSERT_TRUE(make_directories(folder));
+    ASSERT_TRUE(write_file_atomically(
+        folder + "/stat",
+        std::to_string(pid) + " (x) S 1 1 1 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 9 9 9\n"));
+    ASSERT_TRUE(write_file_atomically(folder + "/status", "Name:\tx\nUid:\t0\t0\t0\t0\n"));
+    ASSERT_EQ(::symlink(command.c_str(), (folder + "/cmdline").c_str()), 0);
+    claims.push_back({.job = ProcessId{.pid = pid}});
+  }
+  Sources sources = without_driver();
+  sources.proc = root.path();
+  auto lookout = Lookout::start(sources, {.whole = std::chrono::minutes(1)});
+  ASSERT_TRUE(lookout);
+  SystemClock clock;
+  const Snapshot seen = looked(*lookout, clock, claims);
+  EXPECT_LT(seen.processes.back().command.get().value_or(std::vector<std::string>{}).size(), 1U);
+  EXPECT_THAT(seen.problems, Contains(testing::Field(&Problem::code, "too_much")));
 }
 
 TEST(Lookout, BeginningALookDoesNotWaitForIt) {

@@ -11,7 +11,8 @@
 #include "probe/process/watch.h"
 #include "probe/procfs/procfs_probe.h"
 #include "probe/replay/replay.h"
-#include "probe/sim/sim_probe.h"
+#include "probe/sim/motion.h"
+#include "probe/sim/scenario.h"
 
 namespace berth {
 
@@ -44,12 +45,11 @@ void add_real_processes(Snapshot& snapshot, const std::vector<Claim>& claims,
   }
 }
 
-Snapshot simulate(SimProbe& probe, const Sources& sources, const std::vector<Claim>& claims,
-                  WallTime now) {
+Snapshot simulate(const sim::Scenario& scenario, const Sources& sources,
+                  const std::vector<Claim>& claims, WallTime now) {
   const std::vector<Claim> running = with_living_jobs(claims, sources.proc);
-  Snapshot snapshot{.taken = now};
-  probe.set_claims(running);
-  probe.observe(snapshot);
+  Snapshot snapshot = sim::scenario_at(scenario, now);
+  sim::add_jobs(snapshot, running, scenario.seed);
   add_real_processes(snapshot, running, sources);
   return snapshot;
 }
@@ -59,10 +59,9 @@ Snapshot simulate(SimProbe& probe, const Sources& sources, const std::vector<Cla
 Result<Snapshot> observe(const Sources& sources, const ObserveOptions& options, Clock& clock,
                          EndingChild* ending) {
   if (sources.simulated) {
-    auto scenario = sim::load_scenario(*sources.simulated);
-    if (!scenario) return std::unexpected(std::move(scenario).error());
-    SimProbe probe(std::move(*scenario));
-    return simulate(probe, sources, options.claims, clock.wall_now());
+    const auto scenario = sim::load_scenario(*sources.simulated);
+    if (!scenario) return std::unexpected(scenario.error());
+    return simulate(*scenario, sources, options.claims, clock.wall_now());
   }
   if (sources.replay) {
     const auto recording = Recording::open(*sources.replay);
@@ -93,7 +92,7 @@ struct Observer::Parts {
         procfs({.proc = from.proc, .passwd = from.passwd}) {}
 
   Sources sources;
-  std::optional<SimProbe> sim;
+  std::optional<sim::Scenario> scenario;
   std::optional<Player> player;
   NvmlProbe nvml;
   PciProbe pci;
@@ -110,7 +109,7 @@ Result<Observer> Observer::start(const Sources& sources) {
   if (sources.simulated) {
     auto scenario = sim::load_scenario(*sources.simulated);
     if (!scenario) return std::unexpected(std::move(scenario).error());
-    parts->sim.emplace(std::move(*scenario));
+    parts->scenario.emplace(std::move(*scenario));
   } else if (sources.replay) {
     auto recording = Recording::open(*sources.replay);
     if (!recording) return std::unexpected(std::move(recording).error());
@@ -120,7 +119,7 @@ Result<Observer> Observer::start(const Sources& sources) {
 }
 
 Snapshot Observer::look(Depth depth, const std::vector<Claim>& claims, WallTime now) {
-  if (parts_->sim) return simulate(*parts_->sim, parts_->sources, claims, now);
+  if (parts_->scenario) return simulate(*parts_->scenario, parts_->sources, claims, now);
   if (parts_->player) return parts_->player->look(now);
   Progress progress;
   progress.snapshot.taken = now;

@@ -14,6 +14,7 @@
 #include "base/signals.h"
 #include "base/text.h"
 #include "probe/process/child.h"
+#include "snapshot/device_kind.h"
 
 namespace berth {
 
@@ -23,12 +24,10 @@ Absent why_of(const Error& error) {
   return error.code() == ErrorCode::no_permission ? Absent::no_permission : Absent::failed;
 }
 
-constexpr std::array<std::string_view, 6> device_prefixes = {
-    "/dev/nvidia", "/dev/dri/", "/dev/kfd", "/dev/dxg", "/dev/davinci", "/dev/accel/"};
-
 bool is_device_file(std::string_view path) {
-  return std::any_of(device_prefixes.begin(), device_prefixes.end(),
-                     [&](std::string_view prefix) { return path.starts_with(prefix); });
+  return std::ranges::any_of(device_file_beginnings(), [&](std::string_view beginning) {
+    return path.starts_with(beginning);
+  });
 }
 
 Reading<std::vector<std::string>> environment_names(const std::string& directory) {

@@ -285,8 +285,12 @@ RunEnd end_from(const Json& json) {
   RunEnd end;
   end.at = {number<std::int64_t>(json.at("at_unix_ms"), "at_unix_ms")};
   end.known = json.at("known").get<bool>();
-  end.exit.code = number_or_null<int>(json.at("exit_code"), "exit_code").value_or(0);
-  end.exit.signal = number_or_null<int>(json.at("signal"), "signal").value_or(0);
+  const auto code = number_or_null<int>(json.at("exit_code"), "exit_code");
+  const auto signal = number_or_null<int>(json.at("signal"), "signal");
+  // Both missing would read as success.
+  if (end.known && !code && !signal) throw Malformed{"neither exit_code nor signal is there"};
+  end.exit.code = code.value_or(0);
+  end.exit.signal = signal.value_or(0);
   end.exit.dumped = json.at("dumped_core").get<bool>();
   end.lasted_ms = number_if_there(json, "lasted_milliseconds");
   end.because = json.at("because").get<std::string>();
@@ -353,6 +357,7 @@ std::string to_json(const RunRecord& run) {
   json["directory"] = run.directory;
   json["end"] = run.end ? json_of_end(*run.end) : Json();
   json["summary"] = json_of_summary(summary_of(run));
+  json["problems"] = run.problems;
   json["marks"] = Json::array();
   for (const Mark& mark : marks_of(run)) {
     json["marks"].push_back(

@@ -83,6 +83,26 @@ TEST_F(Record, WithoutItsKeeperIsClosedAsEndUnknown) {
   EXPECT_EQ(read_run(run->directory)->state, RunState::end_unknown);
 }
 
+TEST_F(Record, IsNotClosedWhileItsSamplesCannotBeRead) {
+  std::string directory;
+  std::string samples;
+  {
+    const auto writer = RecordWriter::create(state_, manifest());
+    ASSERT_TRUE(writer);
+    directory = writer->directory();
+    samples = writer->path_of(record_file::samples);
+    std::filesystem::create_symlink("nowhere", samples);
+  }
+  const auto blind = read_run(directory);
+  ASSERT_TRUE(blind);
+  EXPECT_EQ(blind->state, RunState::end_unknown);
+  EXPECT_FALSE(blind->end) << "a summary of samples that nobody has read";
+  EXPECT_THAT(blind->problems, testing::ElementsAre(testing::HasSubstr("its samples")));
+  EXPECT_THAT(to_json(*blind), testing::HasSubstr("reading its samples"));
+  std::filesystem::remove(samples);
+  EXPECT_TRUE(read_run(directory)->end) << "nothing was written for good";
+}
+
 TEST_F(Record, TruncatedAnywhereKeepsEverySampleBeforeTheTear) {
   std::string text = samples_header();
   for (int at = 0; at < 3; ++at) text += to_line(sample_at(1000 * (at + 1)));
@@ -184,6 +204,16 @@ TEST_F(Record, EndReadsBackWithItsSummary) {
   EXPECT_EQ(read->exit, end.exit);
   EXPECT_EQ(read->because, end.because);
   EXPECT_EQ(read->summary, end.summary);
+}
+
+TEST_F(Record, EndThatDoesNotSayHowIsNoSuccess) {
+  std::string text = end_to_json({.at = {5}, .exit = {.code = 7}});
+  const std::string code = "\"exit_code\": 7";
+  ASSERT_NE(text.find(code), std::string::npos);
+  text.replace(text.find(code), code.size(), "\"exit_code\": null");
+  const auto read = end_from_json(text);
+  ASSERT_FALSE(read);
+  EXPECT_THAT(read.error().message(), testing::HasSubstr("exit_code"));
 }
 
 TEST_F(Record, RunsKeepTheirOrderWhereTheDateWasSetBackBetweenThem) {

@@ -60,10 +60,20 @@ Origin origin_of(const Manifest& manifest) {
                                                             : Origin::elsewhere;
 }
 
-WallTime last_sign_of_life(const RunRecord& run) {
-  WallTime last = run.manifest.started;
-  (void)for_each_sample(run, [&](const Sample& sample) { last = std::max(last, sample.at); });
-  return last;
+/// What the samples alone tell of a run whose keeper has gone.
+Result<RunEnd> unknown_end_of(const RunRecord& run) {
+  RunEnd end{.at = run.manifest.started,
+             .known = false,
+             .exit = {},
+             .because = "the keeper has gone without saying how the job ended"};
+  Summarizer summarizer;
+  const auto read = for_each_sample(run, [&](const Sample& sample) {
+    end.at = std::max(end.at, sample.at);
+    summarizer.add(sample);
+  });
+  if (!read) return std::unexpected(read.error());
+  end.summary = summarizer.summary();
+  return end;
 }
 
 void settle_state(RunRecord& run) {
@@ -88,11 +98,15 @@ void settle_state(RunRecord& run) {
   }
   run.state = RunState::end_unknown;
   if (text) return;
-  RunEnd end{.at = last_sign_of_life(run), .known = false, .exit = {}, .summary = summary_of(run)};
-  end.because = "the keeper has gone without saying how the job ended";
+  auto end = unknown_end_of(run);
+  if (!end) {
+    // What is written stays: nothing, until the samples can be read.
+    run.problems.push_back(std::move(end).error().because("reading its samples").message());
+    return;
+  }
   // The record may be on a read-only disk: then it reads as "end unknown" all the same.
-  (void)write_end_into(run.directory, end);
-  run.end = std::move(end);
+  (void)write_end_into(run.directory, *end);
+  run.end = std::move(*end);
 }
 
 Error no_such_run(std::string_view name, const std::string& runs) {

@@ -64,9 +64,8 @@ Error become_job(const KeeperTask& task) {
     if (!kept) return own_failure(kept.error());
   }
   task.signals->restore_original();
-  const Error failed =
-      execute(options.command, task.environment,
-              value_of(task.environment, "PATH").value_or("/usr/local/bin:/usr/bin:/bin"));
+  const Error failed = execute(options.command, task.environment,
+                               value_of(task.environment, "PATH").value_or(default_search_path));
   if (failed.code() == ErrorCode::not_found) return failed;
   return {ErrorCode::no_permission, failed.message()};
 }
@@ -150,16 +149,25 @@ class Keeper {
   }
 
   void describe() {
-    if (task_.lease != nullptr) (void)task_.lease->describe(manifest_.keeper, manifest_.job);
+    if (task_.lease != nullptr) {
+      const auto said = task_.lease->describe(manifest_.keeper, manifest_.job);
+      if (!said) note("lease_not_described", said.error().message());
+    }
     if (task_.record == nullptr) return;
     const auto written = task_.record->write_manifest(manifest_);
     if (!written) complain(written.error());
   }
 
   void start_sampler() {
+    const auto started = fork_sampler();
+    if (!started) step(SamplerNotStarted{started.error().message()});
+  }
+
+  Result<void> fork_sampler() {
     auto down = make_pipe();
+    if (!down) return std::unexpected(std::move(down).error());
     auto up = make_pipe();
-    if (!down || !up) return;
+    if (!up) return std::unexpected(std::move(up).error());
     const SamplerTask sampler{.options = task_.options,
                               .services = task_.services,
                               .manifest = manifest_,
@@ -175,12 +183,13 @@ class Keeper {
       to_launcher_.close();
       return sample_run(sampler, std::move(down->read), std::move(up->write));
     });
-    if (!child) return;
+    if (!child) return std::unexpected(child.error());
     sampler_ = *child;
     to_sampler_ = std::move(down->write);
     from_sampler_ = std::move(up->read);
     sampler_text_.clear();
     sampler_ready_ = false;
+    return {};
   }
 
   // --- waiting ---------------------------------------------------------------------------------

@@ -1,6 +1,8 @@
 #include "run/keeper_plan.h"
 
 #include <algorithm>
+#include <csignal>
+#include <utility>
 
 #include "record/run_record.h"
 
@@ -71,14 +73,25 @@ std::vector<KeeperAction> KeeperPlan::step(const KeeperEvent& event, Instant now
     actions.push_back(ContinueLauncher{});
     actions.push_back(SurveyTree{});
   } else if (std::holds_alternative<SamplerEnded>(event)) {
-    sampler_at_ = now + sampler_pause_;
-    sampler_pause_ = std::min(sampler_pause_ * 2, longest_sampler_pause);
+    sampler_failed_ = false;
+    plan_next_sampler(now);
+  } else if (const auto* failed = std::get_if<SamplerNotStarted>(&event)) {
+    plan_next_sampler(now);
+    if (!std::exchange(sampler_failed_, true)) {
+      actions.push_back(NoteEvent{"sampler_not_started",
+                                  "nothing is sampled until it can be started: " + failed->why});
+    }
   } else if (const auto* survey = std::get_if<TreeSurveyed>(&event)) {
     on_survey(*survey, now, actions);
   } else {
     on_time(now, actions);
   }
   return actions;
+}
+
+void KeeperPlan::plan_next_sampler(Instant now) {
+  sampler_at_ = now + sampler_pause_;
+  sampler_pause_ = std::min(sampler_pause_ * 2, longest_sampler_pause);
 }
 
 void KeeperPlan::on_survey(const TreeSurveyed& survey, Instant now, Actions& actions) {
@@ -114,17 +127,19 @@ void KeeperPlan::on_time(Instant now, Actions& actions) {
     term_at_.reset();
     kill_at_ = now + terms_.stop_grace;
     because_ = end_cause::time_limit;
-    actions.push_back(SignalTree{15});
+    actions.push_back(SignalTree{SIGTERM});
     actions.push_back(NoteEvent{"time_limit", "the time is over: asked the job to end"});
   } else if (is_due(kill_at_, now)) {
     kill_at_ = now + kill_pause;
-    actions.push_back(SignalTree{9});
+    actions.push_back(SignalTree{SIGKILL});
   }
   if (is_due(sampler_at_, now)) {
     sampler_at_.reset();
     actions.push_back(StartSampler{});
-    actions.push_back(
-        NoteEvent{"sampler_restarted", "the sampler had ended and was started again"});
+    if (!sampler_failed_) {
+      actions.push_back(
+          NoteEvent{"sampler_restarted", "the sampler had ended and was started again"});
+    }
   }
   if (is_due(survey_at_, now)) {
     survey_at_.reset();

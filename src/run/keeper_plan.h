@@ -31,6 +31,9 @@ struct JobEnded {
   Exit exit;
 };
 struct SamplerEnded {};
+struct SamplerNotStarted {
+  std::string why;
+};
 /// What a look at the tree told: how many live, and how many of them have (or may have, where that
 /// could not be read) a GPU device file open.
 struct TreeSurveyed {
@@ -38,8 +41,8 @@ struct TreeSurveyed {
   std::size_t with_device = 0;
 };
 struct TimePassed {};
-using KeeperEvent =
-    std::variant<JobStopped, JobContinued, JobEnded, SamplerEnded, TreeSurveyed, TimePassed>;
+using KeeperEvent = std::variant<JobStopped, JobContinued, JobEnded, SamplerEnded,
+                                 SamplerNotStarted, TreeSurveyed, TimePassed>;
 
 // --- what to do ------------------------------------------------------------------------------
 struct TellStopped {
@@ -87,6 +90,7 @@ class KeeperPlan {
   using Actions = std::vector<KeeperAction>;
   void on_survey(const TreeSurveyed& survey, Instant now, Actions& actions);
   void on_time(Instant now, Actions& actions);
+  void plan_next_sampler(Instant now);
 
   KeeperTerms terms_;
   std::optional<Exit> ended_;
@@ -98,6 +102,7 @@ class KeeperPlan {
   std::optional<Instant> kill_at_;
   std::optional<Instant> survey_at_;
   std::optional<Instant> sampler_at_;
+  bool sampler_failed_ = false;  // and that was noted
   Duration sampler_pause_{std::chrono::seconds(1)};
   /// Since when no survivor has had a device file open.
   std::optional<Instant> quiet_since_;

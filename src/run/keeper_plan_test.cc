@@ -125,6 +125,27 @@ TEST(KeeperPlan, RestartsASamplerEverMoreSlowly) {
   EXPECT_THAT(pauses, testing::ElementsAre(1s, 2s, 4s, 8s, 16s, 32s, 60s, 60s));
 }
 
+TEST(KeeperPlan, TriesAgainToStartASamplerThatCouldNotBeAndNotesItOnce) {
+  FakeClock clock;
+  KeeperPlan plan(with_lease(), clock.now());
+  std::vector<std::string> noted;
+  std::vector<Duration> pauses;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const auto told = plan.step(SamplerNotStarted{"too many open files"}, clock.now());
+    pauses.push_back(*plan.next_deadline() - clock.now());
+    clock.wait_until(*plan.next_deadline());
+    const auto again = plan.step(TimePassed{}, clock.now());
+    EXPECT_EQ(count_of<StartSampler>(again), 1U);
+    for (const auto* actions : {&told, &again}) {
+      for (const KeeperAction& action : *actions) {
+        if (const auto* note = std::get_if<NoteEvent>(&action)) noted.push_back(note->text);
+      }
+    }
+  }
+  EXPECT_THAT(noted, testing::ElementsAre(testing::HasSubstr("too many open files")));
+  EXPECT_THAT(pauses, testing::ElementsAre(1s, 2s, 4s));
+}
+
 TEST(KeeperPlan, NotesADateThatWasSetAndNotWhatATimeServerCorrects) {
   const WallTime expected{1'760'000'000'000};
   EXPECT_FALSE(date_change({expected.unix_ms + 900}, expected));

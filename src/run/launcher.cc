@@ -7,6 +7,7 @@
 #include <csignal>
 
 #include "base/process.h"
+#include "base/process_stat.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "run/run.h"
@@ -118,8 +119,7 @@ class GroupEar {
 bool is_of_tree(pid_t pid, pid_t keeper, pid_t job, const std::string& proc) {
   for (int generation = 0; pid > 1 && generation < 64; ++generation) {
     if (pid == job || pid == keeper) return true;
-    const auto text = read_file(proc + "/" + std::to_string(pid) + "/stat", 4096);
-    const auto stat = text ? parse_process_stat(*text) : std::nullopt;
+    const auto stat = read_process_stat(pid, proc);
     if (!stat) return false;
     pid = stat->parent;
   }
@@ -205,16 +205,13 @@ class Launcher {
   /// The shell is to see us stop when the job stops; one continued meanwhile has not stopped.
   void stop_with_job(int signal) {
     if (!report_.job) return;
-    const auto text =
-        read_file(task_.proc + "/" + std::to_string(report_.job->pid) + "/stat", 4096);
-    const auto stat = text ? parse_process_stat(*text) : std::nullopt;
+    const auto stat = read_process_stat(report_.job->pid, task_.proc);
     if (stat && stat->state == 'T') stop_self(signal);
   }
 
   /// Orphans of a killed keeper come to us (we adopt orphans too), the job among them.
   void on_keeper_gone() {
     if (done_) return;
-    report_.keeper_lost = true;
     (void)reap(task_.keeper);  // from then on its children are ours
     if (!report_.job) report_.job = orphan();
     if (!report_.job) {

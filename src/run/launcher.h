@@ -35,7 +35,6 @@ struct LauncherReport {
   std::optional<Error> not_started;
   std::optional<Exit> exit;
   std::string because;
-  bool keeper_lost = false;
 };
 
 struct LauncherTask {

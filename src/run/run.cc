@@ -3,7 +3,6 @@
 #include "run/run.h"
 
 #include <fmt/format.h>
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "base/signals.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "base/user_name.h"
 #include "run/environment.h"
 #include "run/inside.h"
 #include "run/keeper.h"
@@ -31,18 +31,6 @@ using std::chrono::milliseconds;
 std::string first_line_of(const std::string& path) {
   const auto text = read_file(path, 4096);
   return text ? std::string(trimmed(*text)) : std::string();
-}
-
-/// The user's name from the password file alone: a directory service may hang.
-std::string own_name(const std::string& etc) {
-  const std::string uid = std::to_string(::getuid());
-  if (const auto passwd = read_file(etc + "/passwd", 1 << 22)) {
-    for (const std::string_view line : split(*passwd, '\n')) {
-      const auto fields = split(line, ':');
-      if (fields.size() > 2 && fields[2] == uid) return std::string(fields[0]);
-    }
-  }
-  return uid;
 }
 
 /// A script of the command that chooses its devices itself: the warning to print.
@@ -131,9 +119,9 @@ class Run {
   /// A mistyped command is told at once, not after hours in the queue.
   std::optional<Error> preflight() const {
     if (options_.command.empty()) return Error(ErrorCode::not_found, "no command was given");
-    const auto found = find_executable(
-        options_.command.front(),
-        value_of(options_.environment, "PATH").value_or("/usr/local/bin:/usr/bin:/bin"));
+    const auto found =
+        find_executable(options_.command.front(),
+                        value_of(options_.environment, "PATH").value_or(default_search_path));
     if (!found) return found.error();
     if (const auto warning = warning_about_script(options_.command)) say(*warning);
     return std::nullopt;
@@ -148,7 +136,7 @@ class Run {
     manifest_.command = masked_command(options_.command);
     manifest_.working_directory = options_.working_directory;
     manifest_.uid = ::getuid();
-    manifest_.user = own_name(options_.etc);
+    manifest_.user = local_user_name(::getuid(), options_.etc + "/passwd");
     manifest_.wanted = as_typed(options_.request);
     if (options_.time_limit) manifest_.time_limit_ms = options_.time_limit->count();
     manifest_.given.taken = manifest_.started;

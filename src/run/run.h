@@ -24,6 +24,7 @@
 #include "place/visible_devices.h"
 #include "record/run_record.h"
 #include "run/acquire.h"
+#include "snapshot/device_kind.h"
 
 namespace berth {
 
@@ -68,8 +69,8 @@ struct RunOptions {
   std::string proc = "/proc";
   std::string sys = "/sys";
   std::string etc = "/etc";
-  std::vector<std::string> device_files = {"/dev/nvidia", "/dev/kfd", "/dev/dri/", "/dev/davinci",
-                                           "/dev/accel"};
+  std::vector<std::string> device_files{device_file_beginnings().begin(),
+                                        device_file_beginnings().end()};
   std::chrono::milliseconds sample_every{1000};
 };
 

@@ -111,16 +111,9 @@ TEST(Inside, WhatTheOuterRunUsesIsNobodyElses) {
   EXPECT_EQ(seen.devices.at(0).memory_used, Reading<Bytes>(0_B));
 }
 
-TEST(ProcessStat, ReadsANameWithSpacesAndParentheses) {
-  const auto stat =
-      parse_process_stat("42 (a ) b) S 7 42 41 0 -1 0 0 0 0 0 5 6 0 0 20 0 1 0 999 1000 12 0\n");
-  ASSERT_TRUE(stat);
-  EXPECT_EQ(stat->id, (ProcessId{.pid = 42, .start_ticks = 999}));
-  EXPECT_EQ(stat->parent, 7);
-  EXPECT_EQ(stat->session, 41);
-  EXPECT_EQ(stat->cpu_ticks, 11U);
-  EXPECT_EQ(stat->resident_pages, 12U);
-  EXPECT_FALSE(parse_process_stat("42 (cut"));
+TEST(RunOptions, CountADeviceFileOfEveryKindAsOpen) {
+  EXPECT_THAT(RunOptions{}.device_files,
+              testing::IsSupersetOf({"/dev/nvidia", "/dev/kfd", "/dev/dxg", "/dev/davinci"}));
 }
 
 TEST(Packages, AreReadFromTheirDirectoriesNames) {

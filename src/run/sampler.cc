@@ -66,8 +66,8 @@ class Sampler {
     manifest.machine =
         gather_machine({.proc = options.proc, .sys = options.sys, .etc = options.etc});
     manifest.git = gather_git(options.working_directory);
-    manifest.python = gather_python(options.command,
-                                    value_of(options.environment, "PATH").value_or(default_path));
+    manifest.python = gather_python(
+        options.command, value_of(options.environment, "PATH").value_or(default_search_path));
     manifest.variables = notable_variables(options.environment);
     write_manifest();
   }
@@ -202,7 +202,6 @@ class Sampler {
     if (!written) complain_once(written.error());
   }
 
-  static constexpr const char* default_path = "/usr/local/bin:/usr/bin:/bin";
   SamplerTask task_;
   Fd from_keeper_;
   Fd to_keeper_;

@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "base/process.h"
+#include "base/process_stat.h"
 #include "base/text.h"
 
 namespace berth {
@@ -26,11 +27,6 @@ std::vector<pid_t> pids_in(const std::string& proc) {
   return pids;
 }
 
-std::optional<ProcessStat> stat_of(pid_t pid, const std::string& proc) {
-  const auto text = read_file(proc + "/" + std::to_string(pid) + "/stat", 4096);
-  return text ? parse_process_stat(*text) : std::nullopt;
-}
-
 /// "read_bytes: 4096" in /proc/PID/io.
 std::optional<std::uint64_t> io_line(std::string_view text, std::string_view key) {
   for (const std::string_view line : split(text, '\n')) {
@@ -45,37 +41,10 @@ std::uint64_t sum_or_zero(std::optional<std::uint64_t> a, std::optional<std::uin
 
 }  // namespace
 
-std::optional<ProcessStat> parse_process_stat(std::string_view text) {
-  // "4711 (name with ) and spaces) S 1 …": fields count from the last ')'.
-  const std::size_t open = text.find(" (");
-  const std::size_t close = text.rfind(')');
-  if (open == text.npos || close == text.npos || close + 2 > text.size()) return std::nullopt;
-  const auto pid = parse_unsigned(text.substr(0, open));
-  const auto fields = split(trimmed(text.substr(close + 1)), ' ');
-  if (!pid || fields.size() < 22 || fields[0].empty()) return std::nullopt;
-  const auto field = [&](std::size_t number) { return parse_unsigned(fields[number - 3]); };
-  const auto parent = field(4);
-  const auto session = field(6);
-  const auto user = field(14);
-  const auto system = field(15);
-  const auto start = field(22);
-  const auto resident = field(24);
-  if (!parent || !session || !user || !system || !start || !resident) return std::nullopt;
-  for (const auto& number : {pid, parent, session}) {
-    if (!std::in_range<pid_t>(*number)) return std::nullopt;
-  }
-  return ProcessStat{.id = {static_cast<pid_t>(*pid), *start},
-                     .parent = static_cast<pid_t>(*parent),
-                     .session = static_cast<pid_t>(*session),
-                     .state = fields[0][0],
-                     .cpu_ticks = *user + *system,
-                     .resident_pages = *resident};
-}
-
 std::vector<ProcessId> run_processes(pid_t keeper, const std::string& proc) {
   std::multimap<pid_t, ProcessStat> children;
   for (const pid_t pid : pids_in(proc)) {
-    if (const auto stat = stat_of(pid, proc)) children.emplace(stat->parent, *stat);
+    if (const auto stat = read_process_stat(pid, proc)) children.emplace(stat->parent, *stat);
   }
   std::vector<ProcessId> tree;
   std::vector<pid_t> parents = {keeper};
@@ -143,7 +112,7 @@ void TreeWatch::learn_newcomers(const std::vector<pid_t>& present) {
     if (pid == keeper_ || members_.contains(pid)) continue;
     if (std::binary_search(strangers_.begin(), strangers_.end(), pid)) {
       strangers.push_back(pid);
-    } else if (const auto stat = stat_of(pid, proc_)) {
+    } else if (const auto stat = read_process_stat(pid, proc_)) {
       newcomers.emplace(pid, *stat);
     }
   }
@@ -172,7 +141,7 @@ TreeWatch::Seen TreeWatch::look() {
   std::uint64_t read = gone_.read.value_or(0);
   std::uint64_t written = gone_.written.value_or(0);
   for (auto one = members_.begin(); one != members_.end();) {
-    const auto stat = stat_of(one->first, proc_);
+    const auto stat = read_process_stat(one->first, proc_);
     Member& member = one->second;
     if (!stat) {
       gone_.cpu_ticks += member.cpu_ticks;

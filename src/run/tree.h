@@ -17,17 +17,6 @@
 
 namespace berth {
 
-/// One line of /proc/PID/stat, as far as we need it.
-struct ProcessStat {
-  ProcessId id;
-  pid_t parent = 0;
-  pid_t session = 0;
-  char state = '?';
-  std::uint64_t cpu_ticks = 0;  // user and system
-  std::uint64_t resident_pages = 0;
-};
-[[nodiscard]] std::optional<ProcessStat> parse_process_stat(std::string_view text);
-
 /// The keeper's descendants now, zombies left out.
 [[nodiscard]] std::vector<ProcessId> run_processes(pid_t keeper, const std::string& proc);
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "base/text.h"
 #include "smi/help.h"
@@ -179,12 +178,6 @@ std::vector<std::string> listed(std::string_view text) {
   return items;
 }
 
-std::string upper(std::string_view text) {
-  std::string big(text);
-  for (char& c : big) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return big;
-}
-
 /// Walks the words; what is wrong ends it.
 class Reader {
  public:
@@ -241,7 +234,7 @@ class Reader {
         every(std::chrono::milliseconds(1));
         break;
       case Act::sections:
-        request_.sections = listed(upper(*value_));
+        request_.sections = listed(capitals(*value_));
         break;
       case Act::format:
         take_format();

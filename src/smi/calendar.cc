@@ -63,30 +63,31 @@ std::optional<WallTime> joined(std::optional<std::uint64_t> y, std::optional<std
   return WallTime{when.time_since_epoch().count()};
 }
 
-std::string changed(std::string_view text, char first, char last, int by) {
-  std::string copy(text);
-  for (char& c : copy) {
-    if (c >= first && c <= last) c = static_cast<char>(c + by);
-  }
-  return copy;
+std::string clock_text(const Moment& at) {
+  return fmt::format("{:02}:{:02}:{:02}", at.time.hours().count(), at.time.minutes().count(),
+                     at.time.seconds().count());
 }
 
 }  // namespace
 
 std::string date_in_words(WallTime time, seconds utc_offset) {
   const Moment at = moment_of(time.unix_ms, utc_offset);
-  return fmt::format("{} {} {:2} {:02}:{:02}:{:02} {}", weekdays.at(at.day_of_week),
+  return fmt::format("{} {} {:2} {} {}", weekdays.at(at.day_of_week),
                      months.at(unsigned(at.date.month()) - 1), unsigned(at.date.day()),
-                     at.time.hours().count(), at.time.minutes().count(), at.time.seconds().count(),
-                     int(at.date.year()));
+                     clock_text(at), int(at.date.year()));
 }
 
 std::string date_with_milliseconds(std::int64_t unix_ms, seconds utc_offset) {
   const Moment at = moment_of(unix_ms, utc_offset);
-  return fmt::format("{:04}/{:02}/{:02} {:02}:{:02}:{:02}.{:03}", int(at.date.year()),
-                     unsigned(at.date.month()), unsigned(at.date.day()), at.time.hours().count(),
-                     at.time.minutes().count(), at.time.seconds().count(),
-                     at.time.subseconds().count());
+  return fmt::format("{:04}/{:02}/{:02} {}.{:03}", int(at.date.year()), unsigned(at.date.month()),
+                     unsigned(at.date.day()), clock_text(at), at.time.subseconds().count());
+}
+
+Stamp stamp(WallTime when, seconds utc_offset) {
+  const Moment at = moment_of(when.unix_ms, utc_offset);
+  return {.date = fmt::format("{:04}{:02}{:02}", int(at.date.year()), unsigned(at.date.month()),
+                              unsigned(at.date.day())),
+          .time = clock_text(at)};
 }
 
 std::optional<WallTime> read_date(std::string_view text) {
@@ -106,8 +107,5 @@ std::optional<WallTime> read_date(std::string_view text) {
   return joined(number(date[0], 9999), number(date[1], 12), number(date[2], 31),
                 time_of_day(words[1]));
 }
-
-std::string capitals(std::string_view text) { return changed(text, 'a', 'z', 'A' - 'a'); }
-std::string small_letters(std::string_view text) { return changed(text, 'A', 'Z', 'a' - 'A'); }
 
 }  // namespace berth::smi

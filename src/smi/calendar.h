@@ -18,10 +18,13 @@ namespace berth::smi {
 /// "2026/07/14 08:12:38.696", as in CSV.
 [[nodiscard]] std::string date_with_milliseconds(std::int64_t unix_ms,
                                                  std::chrono::seconds utc_offset);
-/// Either form, taken as UTC.
+/// "20260714" and "08:12:38", as in dmon.
+struct Stamp {
+  std::string date;
+  std::string time;
+};
+[[nodiscard]] Stamp stamp(WallTime when, std::chrono::seconds utc_offset);
+/// Either of the first two forms, taken as UTC.
 [[nodiscard]] std::optional<WallTime> read_date(std::string_view text);
-
-[[nodiscard]] std::string capitals(std::string_view text);
-[[nodiscard]] std::string small_letters(std::string_view text);
 
 }  // namespace berth::smi

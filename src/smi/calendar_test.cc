@@ -24,6 +24,12 @@ TEST(Calendar, WallClockIsAsFarFromUtcAsTheCallerSays) {
             "Tue Jul 14 16:12:38 2026");
 }
 
+TEST(Calendar, StampsAreOnTheSameClock) {
+  const Stamp stamped = stamp(WallTime{1'784'016'758'696}, seconds(16 * 3600));
+  EXPECT_EQ(stamped.date, "20260715");
+  EXPECT_EQ(stamped.time, "00:12:38");
+}
+
 TEST(Calendar, WhatIsNoDateIsNone) {
   for (const char* text :
        {"", "now", "Tue Jul 14", "Tue Foo 14 08:12:38 2026", "2026/13/01 00:00:00",
@@ -37,6 +43,7 @@ TEST(Calendar, TimesOutsideOfAllYearsDoNotOverflow) {
             "Fri Dec 31 23:59:59 9999");
   EXPECT_EQ(date_in_words(WallTime{std::numeric_limits<std::int64_t>::min()}, seconds(0)),
             "Sat Jan  1 00:00:00 0");
+  EXPECT_EQ(stamp(WallTime{std::numeric_limits<std::int64_t>::max()}, seconds(0)).date, "99991231");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "smi/calendar.h"
 #include "smi/csv.h"
 #include "smi/facts.h"
+#include "snapshot/questions.h"
 
 namespace berth::smi {
 
@@ -219,7 +220,7 @@ void add_pages(Item item, std::vector<Item>& items) {
 void add_lines(Item item, std::vector<Item>& items) {
   switch (item.request.what) {
     case What::query_compute_apps:
-      for (const GpuProcess* process : processes_of(*item.gpu, item.snapshot)) {
+      for (const GpuProcess* process : processes_on(item.gpu->id, item.snapshot)) {
         if (process->use == GpuUse::graphics) continue;
         item.process = process;
         items.push_back(item);

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 
 #include "base/text.h"
 
@@ -18,10 +16,7 @@ bool is_card(const Device& device) {
 
 /// "0000:3b:00.0", "3B:00.0" and "00000000:3B:00.0" are one address.
 std::string full_address(std::string_view text) {
-  std::string address;
-  for (const char c : text) {
-    address += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
+  std::string address = small_letters(text);
   const auto colons = std::count(address.begin(), address.end(), ':');
   if (colons == 1) address = "00000000:" + address;
   const std::size_t domain = address.find(':');
@@ -98,18 +93,6 @@ std::vector<const Device*> instances_of(const Device& gpu, const Snapshot& snaps
   return instances;
 }
 
-std::vector<const GpuProcess*> processes_of(const Device& gpu, const Snapshot& snapshot) {
-  const auto instances = instances_of(gpu, snapshot);
-  std::vector<const GpuProcess*> found;
-  for (const GpuProcess& process : snapshot.gpu_processes) {
-    const bool on_instance =
-        std::any_of(instances.begin(), instances.end(),
-                    [&](const Device* instance) { return instance->id == process.device; });
-    if (process.device == gpu.id || on_instance) found.push_back(&process);
-  }
-  return found;
-}
-
 std::string process_name(const GpuProcess& process, const Snapshot& snapshot) {
   for (const HostProcess& candidate : snapshot.processes) {
     if (candidate.id.pid != process.pid) continue;
@@ -121,77 +104,16 @@ std::string process_name(const GpuProcess& process, const Snapshot& snapshot) {
   return "[Not Found]";
 }
 
-std::string_view type_of(const GpuProcess& process) {
-  switch (process.use) {
-    case GpuUse::compute:
-      return "C";
-    case GpuUse::graphics:
-      return "G";
-    case GpuUse::both:
-      return "C+G";
-    case GpuUse::mps:
-      return "M+C";
-  }
-  return "C";
-}
-
 std::string_view absent_cell(Absent why, const Device& device) {
   if (why == Absent::failed) return "ERR!";
   return device.lost && why == Absent::not_sampled ? "ERR!" : "N/A";
 }
 
-std::string bus_id(const Device& device) {
-  std::string address = device.pci_address.get().value_or("");
-  for (char& c : address) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return address;
-}
+std::string bus_id(const Device& device) { return capitals(device.pci_address.get().value_or("")); }
 
 std::uint64_t mib(Bytes bytes) {
   constexpr std::uint64_t one = std::uint64_t{1} << 20;
   return bytes.count() / one + (bytes.count() % one == 0 ? 0 : 1);
-}
-
-namespace {
-struct LocalTime {
-  std::chrono::year_month_day date;
-  unsigned weekday;
-  std::chrono::hh_mm_ss<std::chrono::seconds> time;
-};
-
-LocalTime local_time(WallTime when, Clockface clockface) {
-  const std::chrono::sys_time<std::chrono::milliseconds> utc{
-      std::chrono::milliseconds(when.unix_ms)};
-  const auto local = std::chrono::floor<std::chrono::seconds>(utc + clockface.utc_offset);
-  const auto day = std::chrono::floor<std::chrono::days>(local);
-  return {.date = std::chrono::year_month_day{day},
-          .weekday = std::chrono::weekday{day}.c_encoding(),
-          .time = std::chrono::hh_mm_ss<std::chrono::seconds>{local - day}};
-}
-
-std::string time_text(const LocalTime& local) {
-  return fmt::format("{:02}:{:02}:{:02}", local.time.hours().count(), local.time.minutes().count(),
-                     local.time.seconds().count());
-}
-}  // namespace
-
-std::string calendar_text(WallTime when, Clockface clockface) {
-  constexpr std::array<std::string_view, 7> weekdays = {"Sun", "Mon", "Tue", "Wed",
-                                                        "Thu", "Fri", "Sat"};
-  constexpr std::array<std::string_view, 12> months = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                                       "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-  const LocalTime local = local_time(when, clockface);
-  return fmt::format("{} {} {:>2} {} {}", weekdays.at(local.weekday),
-                     months.at(static_cast<unsigned>(local.date.month()) - 1),
-                     static_cast<unsigned>(local.date.day()), time_text(local),
-                     static_cast<int>(local.date.year()));
-}
-
-Stamp stamp(WallTime when, Clockface clockface) {
-  const LocalTime local = local_time(when, clockface);
-  return {.date = fmt::format("{:04}{:02}{:02}", static_cast<int>(local.date.year()),
-                              static_cast<unsigned>(local.date.month()),
-                              static_cast<unsigned>(local.date.day())),
-          .time = time_text(local)};
 }
 
 std::string card_line(const Device& gpu) {

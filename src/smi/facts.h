@@ -17,14 +17,9 @@ namespace berth::smi {
 [[nodiscard]] std::vector<const Device*> gpus(const Snapshot& snapshot,
                                               const std::vector<std::string>& devices);
 [[nodiscard]] std::vector<const Device*> instances_of(const Device& gpu, const Snapshot& snapshot);
-/// On the card or on an instance of it.
-[[nodiscard]] std::vector<const GpuProcess*> processes_of(const Device& gpu,
-                                                          const Snapshot& snapshot);
 
 /// What the driver calls a process: the first word of its command; "[Not Found]" where it is gone.
 [[nodiscard]] std::string process_name(const GpuProcess& process, const Snapshot& snapshot);
-/// "C", "G", "C+G", "M+C".
-[[nodiscard]] std::string_view type_of(const GpuProcess& process);
 
 /// Why there is no value, in a cell of a table: "N/A", or "ERR!" where it should be there.
 [[nodiscard]] std::string_view absent_cell(Absent why, const Device& device);
@@ -33,14 +28,6 @@ namespace berth::smi {
 [[nodiscard]] std::string bus_id(const Device& device);
 /// Bytes as MiB, rounded up, as everywhere in nvidia-smi.
 [[nodiscard]] std::uint64_t mib(Bytes bytes);
-/// "Wed Jun 24 10:26:34 2026"
-[[nodiscard]] std::string calendar_text(WallTime when, Clockface clockface);
-/// "20260816" and "09:22:41"
-struct Stamp {
-  std::string date;
-  std::string time;
-};
-[[nodiscard]] Stamp stamp(WallTime when, Clockface clockface);
 /// "GPU 0: NVIDIA L40S (UUID: GPU-…)"
 [[nodiscard]] std::string card_line(const Device& gpu);
 /// "Unable to determine the device handle for GPU1: 0000:34:00.0: GPU is lost. …"

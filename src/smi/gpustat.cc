@@ -7,7 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "smi/calendar.h"
 #include "smi/facts.h"
+#include "snapshot/questions.h"
 
 namespace berth::smi {
 
@@ -107,7 +109,7 @@ Person person_of(const GpuProcess& process, const Snapshot& snapshot) {
 /// One entry for a process that computes and draws.
 std::vector<const GpuProcess*> processes_once(const Device& gpu, const Snapshot& snapshot) {
   std::vector<const GpuProcess*> once;
-  for (const GpuProcess* process : processes_of(gpu, snapshot)) {
+  for (const GpuProcess* process : processes_on(gpu.id, snapshot)) {
     const bool seen = std::any_of(once.begin(), once.end(), [&](const GpuProcess* other) {
       return other->pid == process->pid;
     });
@@ -117,7 +119,7 @@ std::vector<const GpuProcess*> processes_once(const Device& gpu, const Snapshot&
 }
 
 bool list_is_known(const Device& gpu, const Snapshot& snapshot) {
-  return gpu.process_count.get().has_value() || !processes_of(gpu, snapshot).empty() ||
+  return gpu.process_count.get().has_value() || !processes_on(gpu.id, snapshot).empty() ||
          (!gpu.lost && gpu.process_count.why() == Absent::not_sampled);
 }
 
@@ -280,7 +282,7 @@ std::string render_gpustat(const Snapshot& snapshot, const GpustatRequest& reque
     const int width = (name_width > 0 ? name_width : width_without_names) + 3;
     line.add(fmt::format("{:<{}}", printable(snapshot.host.name.get().value_or("?")), width),
              white);
-    line.add("  " + calendar_text(snapshot.taken, clockface) + "  ");
+    line.add("  " + date_in_words(snapshot.taken, clockface.utc_offset) + "  ");
     line.add(printable(snapshot.host.driver_version.get().value_or("None")), grey);
     text += line.text() + "\n";
   }
@@ -298,7 +300,7 @@ std::string render_gpustat_json(const Snapshot& snapshot, const GpustatRequest& 
   object["driver_version"] = snapshot.host.driver_version.get()
                                  ? Json(*snapshot.host.driver_version.get())
                                  : Json(nullptr);
-  const Stamp now = stamp(snapshot.taken, clockface);
+  const Stamp now = stamp(snapshot.taken, clockface.utc_offset);
   const auto milliseconds = static_cast<unsigned>(snapshot.taken.unix_ms % 1000);
   object["query_time"] =
       fmt::format("{}-{}-{}T{}.{:03}000", now.date.substr(0, 4), now.date.substr(4, 2),

@@ -5,9 +5,12 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "smi/calendar.h"
 #include "smi/facts.h"
 #include "smi/smi.h"
 #include "snapshot/details.h"
+#include "snapshot/gpu_use.h"
+#include "snapshot/questions.h"
 
 namespace berth::smi {
 
@@ -139,7 +142,7 @@ struct Margin {
   [[nodiscard]] std::string cell(const Device& gpu, WallTime when, Clockface clockface) const {
     const std::string index = fmt::format("{}", gpu.index.value_or(0));
     if (!date && !time) return fmt::format("{:>5}", index);
-    const Stamp now = stamp(when, clockface);
+    const Stamp now = stamp(when, clockface.utc_offset);
     std::string text = " " + (date ? now.date : now.time);
     if (date && time) text += "    " + now.time;
     return text + fmt::format("{:>8}", index);
@@ -207,11 +210,11 @@ Output render_pmon(const Snapshot& snapshot, const Request& request, Clockface c
     text += gap + fmt::format("{:<{}}\n", name, name_width);
   };
   for (const Device* gpu : gpus(snapshot, request.devices)) {
-    const auto processes = processes_of(*gpu, snapshot);
+    const auto processes = processes_on(gpu->id, snapshot);
     if (processes.empty()) line(*gpu, "-", "-", nullptr, "-");
     for (const GpuProcess* process : processes) {
       const std::string name = process_name(*process, snapshot);
-      line(*gpu, fmt::format("{}", process->pid), type_of(*process), process,
+      line(*gpu, fmt::format("{}", process->pid), word_of(process->use), process,
            name.substr(name.rfind('/') + 1));
     }
   }

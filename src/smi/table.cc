@@ -5,10 +5,13 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "smi/calendar.h"
 #include "smi/facts.h"
 #include "smi/smi.h"
 #include "smi/table_layout.h"
 #include "snapshot/details.h"
+#include "snapshot/gpu_use.h"
+#include "snapshot/questions.h"
 
 namespace berth::smi {
 
@@ -129,7 +132,7 @@ std::string bus_cell(const Device& gpu, const GpuLayout& layout) {
 
 /// The uncorrected errors since the driver was loaded; of a card divided by MIG nobody counts them.
 std::string ecc_text(const Device& gpu) {
-  if (gpu.mig_mode.get().value_or(false)) return "On";
+  if (division_of(gpu) == Division::divided) return "On";
   if (gpu.ecc_mode.get() == false) return "Off";
   if (!gpu.ecc_uncorrected.get()) return std::string(absent_cell(gpu.ecc_uncorrected.why(), gpu));
   return fmt::format("{}", *gpu.ecc_uncorrected.get());
@@ -214,7 +217,7 @@ std::string instances(const std::vector<const Device*>& cards, const Snapshot& s
   bool divided = false;
   std::string rows;
   for (const Device* gpu : cards) {
-    divided = divided || gpu->mig_mode.get().value_or(false);
+    divided = divided || division_of(*gpu) == Division::divided;
     int number = 0;
     for (const Device* device : instances_of(*gpu, snapshot)) {
       rows += instance(*device, number++, *gpu, layout);
@@ -262,7 +265,7 @@ std::string process_row(const GpuProcess& process, const Device& gpu, const Snap
       static_cast<std::size_t>(std::max(0, layout.name - display_width(name))), ' ');
   const std::string memory =
       process.memory.get() ? fmt::format("{}MiB", mib(*process.memory.get())) : "N/A     ";
-  text += fmt::format("{:>{}}{:>7}   {}{}{:>{}} |\n", process.pid, layout.pid, type_of(process),
+  text += fmt::format("{:>{}}{:>7}   {}{}{:>{}} |\n", process.pid, layout.pid, word_of(process.use),
                       name, padding, memory, layout.memory);
   return text;
 }
@@ -276,7 +279,7 @@ std::string processes(const std::vector<const Device*>& cards, const Snapshot& s
   text += full_rule(layout, '=');
   std::string rows;
   for (const Device* gpu : cards) {
-    for (const GpuProcess* process : processes_of(*gpu, snapshot)) {
+    for (const GpuProcess* process : processes_on(gpu->id, snapshot)) {
       rows += process_row(*process, *gpu, snapshot, layout.processes);
     }
   }
@@ -289,7 +292,7 @@ std::string processes(const std::vector<const Device*>& cards, const Snapshot& s
 std::string render_table(const Snapshot& snapshot, const Request& request, Clockface clockface) {
   const TableLayout& layout = layout_of(generation_of(snapshot));
   const auto cards = gpus(snapshot, request.devices);
-  std::string text = calendar_text(snapshot.taken, clockface) + "       \n";
+  std::string text = date_in_words(snapshot.taken, clockface.utc_offset) + "       \n";
   text += heading(snapshot, layout);
   const std::size_t titles = layout.mig.shows_mig ? 3 : 2;
   for (std::size_t i = 0; i < titles; ++i) text += std::string(layout.gpu.titles[i]) + "\n";

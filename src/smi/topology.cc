@@ -8,6 +8,7 @@
 #include "smi/facts.h"
 #include "smi/smi.h"
 #include "snapshot/details.h"
+#include "snapshot/questions.h"
 
 namespace berth::smi {
 
@@ -119,7 +120,7 @@ Output render_nvlink(const Snapshot& snapshot, const Request& request) {
   Output output;
   for (const Device* gpu : gpus(snapshot, request.devices)) {
     output.text += card_line(*gpu);
-    if (gpu->mig_mode.get().value_or(false)) {
+    if (division_of(*gpu) == Division::divided) {
       output.text += "Nvlink queries are not supported for Devices in MIG mode\n";
       continue;
     }

@@ -9,6 +9,7 @@
 #include "smi/calendar.h"
 #include "smi/facts.h"
 #include "smi/layout.h"
+#include "snapshot/gpu_use.h"
 #include "snapshot/questions.h"
 
 namespace berth::smi {
@@ -16,27 +17,6 @@ namespace berth::smi {
 namespace {
 
 constexpr std::string_view deprecated = "Requested functionality has been deprecated";
-
-constexpr auto topics = std::to_array<std::string_view>({"MEMORY",
-                                                         "UTILIZATION",
-                                                         "ECC",
-                                                         "TEMPERATURE",
-                                                         "POWER",
-                                                         "CLOCK",
-                                                         "COMPUTE",
-                                                         "PIDS",
-                                                         "PERFORMANCE",
-                                                         "SUPPORTED_CLOCKS",
-                                                         "PAGE_RETIREMENT",
-                                                         "ACCOUNTING",
-                                                         "ENCODER_STATS",
-                                                         "SUPPORTED_GPU_TARGET_TEMP",
-                                                         "VOLTAGE",
-                                                         "FBC_STATS",
-                                                         "ROW_REMAPPER",
-                                                         "GSP_FIRMWARE_VERSION",
-                                                         "POWER_SMOOTHING",
-                                                         "POWER_PROFILES"});
 
 Node leaf(std::string_view name, std::string value) {
   return {std::string(name), std::move(value), {}, false};
@@ -268,7 +248,7 @@ class Builder {
     list.children.push_back(leaf("GPU instance ID", instance(process.mig, true)));
     list.children.push_back(leaf("Compute instance ID", instance(process.mig, false)));
     Node one = leaf("Process ID", std::to_string(process.pid));
-    one.children = {leaf("Type", std::string(type_of(process))),
+    one.children = {leaf("Type", std::string(word_of(process.use))),
                     leaf("Name", process_name(process, snapshot_)),
                     leaf("Used GPU Memory", memory_of(process))};
     list.children.push_back(std::move(one));
@@ -278,7 +258,7 @@ class Builder {
     one.children = {leaf("gpu_instance_id", instance(process.mig, true)),
                     leaf("compute_instance_id", instance(process.mig, false)),
                     leaf("pid", std::to_string(process.pid)),
-                    leaf("type", std::string(type_of(process))),
+                    leaf("type", std::string(word_of(process.use))),
                     leaf("process_name", process_name(process, snapshot_)),
                     leaf("used_memory", memory_of(process))};
     list.children.push_back(std::move(one));
@@ -360,8 +340,6 @@ std::vector<Node> heading(const Snapshot& snapshot, const Selection& selection,
   nodes.push_back(leaf("attached_gpus", count));
   return nodes;
 }
-
-bool is_topic(std::string_view name) { return std::ranges::find(topics, name) != topics.end(); }
 
 std::string address_of(const Device& device) {
   return device.pci_address.get()

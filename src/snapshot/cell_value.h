@@ -88,10 +88,10 @@ Cell cell_of(const Reading<T>& reading) {
 /// Nothing: the cell holds a value that is none of T.
 template <class T>
 std::optional<Reading<T>> reading_of(const Cell& cell) {
-  if (!cell.get()) return Reading<T>(cell.why());
+  if (!cell.get()) return std::optional<Reading<T>>(std::in_place, cell.why());
   auto value = FromCell<T>::read(*cell.get());
   if (!value) return std::nullopt;
-  return Reading<T>(std::move(*value));
+  return std::optional<Reading<T>>(std::in_place, std::move(*value));
 }
 
 }  // namespace berth

@@ -30,6 +30,11 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> cpu_only 
     {"JAX_PLATFORMS", "cpu"},
     {"NVIDIA_VISIBLE_DEVICES", "void"},
 }};
+
+// NVIDIA; amdgpu's compute and render nodes, which Intel has too; WSL; Ascend; the kernel's accel
+// subsystem (Gaudi).
+constexpr std::array<std::string_view, 6> file_beginnings = {
+    "/dev/nvidia", "/dev/kfd", "/dev/dri/", "/dev/dxg", "/dev/davinci", "/dev/accel/"};
 }  // namespace
 
 const DeviceKindFacts& facts_of(DeviceKind kind) {
@@ -49,5 +54,7 @@ std::optional<DeviceKind> device_kind_from_name(std::string_view name) {
 std::span<const std::pair<std::string_view, std::string_view>> cpu_only_variables() {
   return cpu_only;
 }
+
+std::span<const std::string_view> device_file_beginnings() { return file_beginnings; }
 
 }  // namespace berth

@@ -1,6 +1,6 @@
 #pragma once
 // What differs between kinds of devices for somebody who starts a job: which variables show or
-// hide devices, and how to keep programs off all of them.
+// hide devices, which files open them, and how to keep programs off all of them.
 
 #include <optional>
 #include <span>
@@ -23,6 +23,10 @@ struct DeviceKindFacts {
 
 [[nodiscard]] const DeviceKindFacts& facts_of(DeviceKind kind);
 [[nodiscard]] std::optional<DeviceKind> device_kind_from_name(std::string_view name);
+
+/// What the paths of GPUs' device files begin with, all kinds together: a process that has one open
+/// may compute, whatever the driver lists.
+[[nodiscard]] std::span<const std::string_view> device_file_beginnings();
 
 /// Every variable that makes programs see no device of any kind, as {name, value}; the frameworks'
 /// own switches included (JAX_PLATFORMS=cpu).

@@ -149,7 +149,7 @@ constexpr auto table = std::to_array<Field>({
                               "Kernel driver bound to the device."),
     {"state", "State", "", "", none,
      "free, leased, busy (without a lease), held (memory taken, nothing running), unknown (who is "
-     "on it could not be read), lost or unusable.",
+     "on it could not be read), divided (by MIG), lost or unusable.",
      read_state, nullptr},
     {"users", "Users", "", "", none, "Users with a process or a lease on it.", read_users, nullptr},
     {"leases", "Leases", "", "berth_device_leases", count, "Leases that name the device.",

@@ -66,13 +66,6 @@ class ReadingWriter {
   Json why_ = Json::object();
 };
 
-std::string_view name_of_use(GpuUse use) {
-  for (const auto& [value, name] : gpu_uses) {
-    if (value == use) return name;
-  }
-  return "C";
-}
-
 Json mig_json(const std::optional<MigPlace>& mig) {
   if (!mig) return nullptr;
   return {{"gpu_instance", mig->gpu_instance}, {"compute_instance", mig->compute_instance}};
@@ -168,7 +161,7 @@ Json device_json(const Device& device, const Snapshot& snapshot) {
 Json gpu_process_json(const GpuProcess& process) {
   Json object = {{"device", process.device.text()},
                  {"pid", process.pid},
-                 {"type", name_of_use(process.use)},
+                 {"type", word_of(process.use)},
                  {"mig", mig_json(process.mig)}};
   ReadingWriter writer(object);
   writer.put("memory_used_bytes", process.memory);

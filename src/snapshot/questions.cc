@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/snapshot_index.h"
 
 namespace berth {
@@ -9,7 +11,10 @@ namespace berth {
 namespace {
 // An idle driver holds a few MiB (framebuffer console, persistence): not somebody's memory.
 constexpr Bytes negligible_memory{std::uint64_t{64} << 20};
-// Below this the utilisation counter flickers without a job.
+// A desktop uses more than its processes are charged with (frame buffers, the compositor): some
+// 270 MiB on a card with one screen.
+constexpr Bytes desktop_memory{std::uint64_t{1} << 30};
+// A process that computes shows more than this.
 constexpr Percent negligible_load{3.0};
 }  // namespace
 
@@ -25,6 +30,8 @@ std::string_view name_of(DeviceState state) {
       return "held";
     case DeviceState::unknown:
       return "unknown";
+    case DeviceState::divided:
+      return "divided";
     case DeviceState::lost:
       return "lost";
     case DeviceState::unusable:
@@ -37,37 +44,47 @@ namespace {
 
 using Processes = std::vector<const GpuProcess*>;
 
+bool failed_to_read(const auto& reading) {
+  return !reading.has_value() && reading.why() == Absent::failed;
+}
+
+/// A process that only sits on its memory is the most common complaint on a shared server. A pause
+/// between two batches is not that: where the driver keeps a history, all of it is asked.
+DeviceState state_under_computing(const Device& device) {
+  const auto is_load = [](Percent load) { return load > negligible_load; };
+  const auto& now = device.utilization_gpu.get();
+  const auto& history = device.utilization_history.get();
+  const bool was_loaded =
+      history && std::any_of(history->begin(), history->end(),
+                             [&](const UtilizationSample& sample) { return is_load(sample.busy); });
+  return now && !is_load(*now) && !was_loaded ? DeviceState::held : DeviceState::busy;
+}
+
+/// No process computes on it: a desktop may draw, or somebody be there who cannot be seen. Nobody
+/// was seen because nobody could be is not the same as nobody.
+DeviceState state_without_computing(const Device& device, const Processes& drawing) {
+  const Reading<Bytes> memory = memory_of_nobody(device, drawing);
+  const Reading<Percent> load = load_now(device);
+  if (drawing.empty() && load.get() && *load.get() > most_load_of_nobody) return DeviceState::busy;
+  if (failed_to_read(device.process_count) || !memory.get()) return DeviceState::unknown;
+  if (*memory.get() > Bytes{0}) return DeviceState::held;
+  if (drawing.empty() && failed_to_read(load)) return DeviceState::unknown;
+  return DeviceState::free;
+}
+
 DeviceState judge(const Device& device, bool is_leased, const Processes& processes) {
   if (device.lost) return DeviceState::lost;
-  if (!device.unusable_because.empty()) return DeviceState::unusable;
+  if (!device.unusable_because.empty() || !facts_of(device.kind).readings_supported) {
+    return DeviceState::unusable;
+  }
   if (is_leased) return DeviceState::leased;
-
+  if (division_of(device) == Division::divided) return DeviceState::divided;
   const bool computes = std::any_of(processes.begin(), processes.end(),
                                     [](const GpuProcess* p) { return !only_draws(*p); });
-  const bool loaded =
-      device.utilization_gpu.get() && *device.utilization_gpu.get() > negligible_load;
-  if (computes) {
-    // A process that only sits on its memory is the most common complaint on a shared server. A
-    // pause between two batches is not that: where the driver keeps a history, all of it is asked.
-    const auto& history = device.utilization_history.get();
-    const bool was_loaded =
-        history && std::any_of(history->begin(), history->end(),
-                               [](const auto& sample) { return sample.busy > negligible_load; });
-    const bool idle = device.utilization_gpu.get() && !loaded && !was_loaded;
-    return idle ? DeviceState::held : DeviceState::busy;
-  }
-  if (!processes.empty()) return DeviceState::free;  // a desktop draws
-  if (loaded) return DeviceState::busy;              // somebody in a namespace we cannot see
-  // Nobody was seen because nobody could be: that is not the same as nobody.
-  const auto unread = [](const auto& reading) {
-    return !reading.has_value() && reading.why() == Absent::failed;
-  };
-  if (unread(device.process_count) || unread(device.memory_used)) return DeviceState::unknown;
-  if (device.memory_used.get() && *device.memory_used.get() > negligible_memory &&
-      device.kind != DeviceKind::nvidia_mig && !device.mig_mode.get().value_or(false)) {
-    return DeviceState::held;
-  }
-  return DeviceState::free;
+  if (computes) return state_under_computing(device);
+  if (is_prohibited(device)) return DeviceState::unusable;
+  if (division_of(device) == Division::unknown) return DeviceState::unknown;
+  return state_without_computing(device, processes);
 }
 
 Reading<Bytes> unexplained_by(const Device& device, const Processes& processes) {
@@ -84,10 +101,63 @@ Reading<Bytes> unexplained_by(const Device& device, const Processes& processes) 
 }  // namespace
 
 DeviceState state_of(const Device& device, const Snapshot& snapshot) {
-  return judge(device, !claims_on(device.id, snapshot).empty(), processes_on(device.id, snapshot));
+  bool is_leased = !claims_on(device.id, snapshot).empty();
+  Processes processes = processes_on(device.id, snapshot);
+  if (device.parent) {
+    is_leased = is_leased || !claims_on(*device.parent, snapshot).empty();
+    for (const GpuProcess& use : snapshot.gpu_processes) {
+      const bool of_the_card = use.device == *device.parent;
+      if (of_the_card && may_be_on_instance(use, device)) processes.push_back(&use);
+    }
+  }
+  return judge(device, is_leased, processes);
 }
 DeviceState state_of(const Device& device, const SnapshotIndex& index) {
-  return judge(device, !index.claims_on(device.id).empty(), index.processes_on(device.id));
+  if (!device.parent) {
+    return judge(device, !index.claims_on(device.id).empty(), index.processes_on(device.id));
+  }
+  Processes processes = index.processes_on(device.id);
+  for (const GpuProcess* use : index.processes_itself(*device.parent)) {
+    if (may_be_on_instance(*use, device)) processes.push_back(use);
+  }
+  const bool is_leased =
+      !index.claims_on(device.id).empty() || !index.claims_on(*device.parent).empty();
+  return judge(device, is_leased, processes);
+}
+
+Division division_of(const Device& device) {
+  if (device.kind == DeviceKind::nvidia_mig) return Division::whole;
+  if (failed_to_read(device.mig_mode)) return Division::unknown;
+  return device.mig_mode.get() == true ? Division::divided : Division::whole;
+}
+
+bool is_prohibited(const Device& device) {
+  const auto& mode = device.compute_mode.get();
+  return mode && equals_ignoring_case(*mode, "Prohibited");
+}
+
+bool may_be_on_instance(const GpuProcess& of_the_card, const Device& instance) {
+  // Not placed at all: it may be on any of them, so it counts on each.
+  return !of_the_card.mig || of_the_card.mig == instance.mig;
+}
+
+Reading<Bytes> memory_of_nobody(const Device& device, const Processes& processes) {
+  const auto& used = device.memory_used;
+  // Shared with the CPU (DGX Spark): what is used is not the device's alone.
+  if (!used.get() && used.why() == Absent::unsupported) return Bytes{0};
+  if (!used.get()) return used.why();
+  const Reading<Bytes> unexplained = unexplained_by(device, processes);
+  if (!unexplained.get()) return Bytes{0};  // it may well be that of the process that hides its own
+  const Bytes most = processes.empty() ? negligible_memory : desktop_memory;
+  return *unexplained.get() > most ? *unexplained.get() : Bytes{0};
+}
+
+Reading<Percent> load_now(const Device& device) {
+  const Reading<Percent>& now = device.utilization_gpu;
+  if (now.get() || now.why() == Absent::failed) return now;
+  const auto& history = device.utilization_history.get();
+  if (history && !history->empty()) return history->front().busy;
+  return now;
 }
 
 const Device* find_device(const DeviceId& id, const Snapshot& snapshot) {

@@ -11,17 +11,28 @@
 
 namespace berth {
 
-/// What a device is to somebody who wants one.
+/// What a device is to somebody who wants one for himself. `free` is exactly what placement gives
+/// to a request for a whole device.
 ///
-/// `free` nothing of anybody's on it. `leased` a lease names it. `busy` no lease, but processes
-/// compute on it. `held` no lease, memory is taken and nothing runs. `unknown` nobody can be seen
-/// on it, and what would show them could not be read. `lost` it fell off the bus. `unusable` no job
-/// can be given it (no driver, unsupported kind).
-enum class DeviceState { free, leased, busy, held, unknown, lost, unusable };
-constexpr std::size_t device_state_count = 7;
+/// `free` nothing of anybody's on it but a desktop. `leased` a lease names it (or the card that it
+/// is an instance of). `busy` no lease, but processes compute on it. `held` no lease, memory is
+/// taken and nothing runs. `unknown` nobody can be seen on it, and what would show them could not
+/// be read. `divided` by MIG: its instances are what a job is given. `lost` it fell off the bus.
+/// `unusable` no job can be given it (no driver, unsupported kind, compute mode Prohibited).
+enum class DeviceState { free, leased, busy, held, unknown, divided, lost, unusable };
+constexpr std::size_t device_state_count = 8;
 [[nodiscard]] std::string_view name_of(DeviceState state);
 
 [[nodiscard]] DeviceState state_of(const Device& device, const Snapshot& snapshot);
+
+/// Whether MIG divides a card into instances. `unknown`: reading its mode failed. A source that
+/// says nothing of it (an old capture, a card without MIG) means whole, and an instance is whole
+/// itself.
+enum class Division { whole, divided, unknown };
+[[nodiscard]] Division division_of(const Device& device);
+
+/// Whether it is in the compute mode in which its administrator lets nobody compute.
+[[nodiscard]] bool is_prohibited(const Device& device);
 
 [[nodiscard]] const Device* find_device(const DeviceId& id, const Snapshot& snapshot);
 [[nodiscard]] const HostProcess* find_process(pid_t pid, const Snapshot& snapshot);
@@ -37,6 +48,22 @@ constexpr std::size_t device_state_count = 7;
 
 /// True for processes that only draw (a desktop): they cost memory and never block a device.
 [[nodiscard]] bool only_draws(const GpuProcess& process);
+
+/// Whether one of a divided card's own processes may run on this instance of it: the driver places
+/// it there, or nowhere.
+[[nodiscard]] bool may_be_on_instance(const GpuProcess& of_the_card, const Device& instance);
+
+/// Memory in use that nobody seen on the device explains: 0 up to what an idle driver holds (64
+/// MiB), or a desktop beyond what its processes are charged with (1 GiB).
+///
+/// Absent  failed, no permission, not sampled: whether there is any cannot be told.
+[[nodiscard]] Reading<Bytes> memory_of_nobody(const Device& device,
+                                              const std::vector<const GpuProcess*>& processes);
+
+/// Utilisation now; where the device has no such number, the newest of its samples.
+[[nodiscard]] Reading<Percent> load_now(const Device& device);
+/// Load above this has a cause, seen or not: below it the counter flickers on an idle card.
+inline constexpr Percent most_load_of_nobody{10.0};
 
 /// User names with a process or a claim on the device, sorted, each once.
 [[nodiscard]] std::vector<std::string> users_of(const Device& device, const Snapshot& snapshot);

@@ -81,6 +81,58 @@ TEST(StateOf, LostAndUnusableComeFirst) {
             DeviceState::unusable);
 }
 
+Snapshot divided_card() {
+  return SnapshotBuilder()
+      .gpu("A", 80_GiB)
+      .with([](Device& d) { d.mig_mode = true; })
+      .gpu("M", 20_GiB)
+      .with([](Device& d) {
+        d.kind = DeviceKind::nvidia_mig;
+        d.mig_mode = true;
+        d.parent = DeviceId("A");
+        d.mig = MigPlace{1, 0};
+      })
+      .build();
+}
+TEST(StateOf, DividedCardIsNotWhatAJobIsGivenAndItsInstanceIs) {
+  Snapshot host = divided_card();
+  EXPECT_EQ(state_of(host.devices[0], host), DeviceState::divided);
+  EXPECT_EQ(state_of(host.devices[1], host), DeviceState::free);
+  host.devices[1].memory_used = 5_GiB;
+  EXPECT_EQ(state_of(host.devices[1], host), DeviceState::held);
+}
+TEST(StateOf, InstanceHasItsCardsLeaseAndItsUnplacedProcesses) {
+  Snapshot host = divided_card();
+  host.gpu_processes.push_back({.device = DeviceId("A"), .pid = 5, .mig = MigPlace{2, 0}});
+  EXPECT_EQ(state_of(host.devices[1], host), DeviceState::free) << "it runs on another instance";
+  host.gpu_processes[0].mig.reset();
+  EXPECT_NE(state_of(host.devices[1], host), DeviceState::free);
+  host.claims.push_back({.user = "alice", .devices = {{DeviceId("A"), std::nullopt}}});
+  EXPECT_EQ(state_of(host.devices[1], host), DeviceState::leased);
+}
+TEST(StateOf, UnreadModeOfMigIsUnknownNotWhole) {
+  const auto unread = [](Device& d) { d.mig_mode = Absent::failed; };
+  EXPECT_EQ(state(SnapshotBuilder().gpu("A", 8_GiB).with(unread).build()), DeviceState::unknown);
+  const auto without = [](Device& d) { d.mig_mode = Absent::unsupported; };
+  EXPECT_EQ(state(SnapshotBuilder().gpu("A", 8_GiB).with(without).build()), DeviceState::free);
+}
+TEST(StateOf, WhereNobodyMayComputeIsNotFree) {
+  const auto prohibited = [](Device& d) { d.compute_mode = std::string("Prohibited"); };
+  EXPECT_EQ(state(SnapshotBuilder().gpu("A", 8_GiB).with(prohibited).build()),
+            DeviceState::unusable);
+}
+TEST(StateOf, DesktopExplainsAGibibyteAndNotMore) {
+  const auto drawn_on = [](Bytes used) {
+    return SnapshotBuilder()
+        .gpu("A", 24_GiB)
+        .used(used)
+        .process(5, "gdm", 700_MiB, GpuUse::graphics)
+        .build();
+  };
+  EXPECT_EQ(state(drawn_on(1700_MiB)), DeviceState::free);
+  EXPECT_EQ(state(drawn_on(9_GiB)), DeviceState::held);
+}
+
 TEST(ClaimOf, FollowsAncestorsToTheKeeper) {
   Snapshot host = SnapshotBuilder()
                       .gpu("A", 8_GiB)

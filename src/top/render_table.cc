@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
+#include "snapshot/gpu_use.h"
 #include "top/painter.h"
 #include "view/paint.h"
 #include "view/values.h"
@@ -13,20 +14,6 @@
 namespace berth::top {
 
 namespace {
-
-std::string use_word(GpuUse use) {
-  switch (use) {
-    case GpuUse::compute:
-      return "C";
-    case GpuUse::graphics:
-      return "G";
-    case GpuUse::both:
-      return "C+G";
-    case GpuUse::mps:
-      return "M+C";
-  }
-  return "";
-}
 
 std::string host_cell(const Row& row, TableColumn::What what, WallTime now, const Style& style) {
   using What = TableColumn::What;
@@ -72,7 +59,7 @@ std::string cell_text(const Row& row, const TableColumn& column, WallTime now, c
     case What::pid:
       return std::to_string(row.use->pid);
     case What::type:
-      return use_word(row.use->use);
+      return std::string(word_of(row.use->use));
     case What::memory:
       return reading_text(row.use->memory, style, bytes_short);
     case What::sm:

@@ -62,13 +62,6 @@ constexpr std::array<ColumnFacts, column_count> columns = {{{"GPU", Align::left,
 
 using Cells = std::array<Cell, column_count>;
 
-std::string type_text(GpuUse use) {
-  for (const auto& [value, name] : gpu_uses) {
-    if (value == use) return std::string(name);
-  }
-  return "C";
-}
-
 std::string device_text(const Device& device, const Style& style) {
   std::string text =
       device.index ? std::to_string(*device.index) : cut_to_width(device.id.text(), 8, !style.utf8);
@@ -146,7 +139,7 @@ Cells cells_of(const ProcessRow& row, WallTime now, const Style& style) {
   Cells cells = host_cells(row.process != nullptr ? *row.process : unseen, now, style);
   cells[device_column].text = device_text(*row.device, style);
   cells[pid_column].text = std::to_string(row.use->pid);
-  cells[type_column] = {type_text(row.use->use), Paint::dim};
+  cells[type_column] = {std::string(word_of(row.use->use)), Paint::dim};
   cells[state_column] = state_cell(row, style);
   cells[memory_column].text = reading_text(row.use->memory, style, bytes_short);
   cells[sm_column].text = reading_text(row.use->utilization_sm, style, percent_text);

@@ -75,7 +75,7 @@ std::vector<GhostRow> ghost_rows(const SnapshotIndex& index) {
   std::vector<GhostRow> rows;
   for (const Device& device : snapshot.devices) {
     // A divided card's memory is its instances': their processes are listed there.
-    if (device.kind == DeviceKind::nvidia_mig || device.mig_mode.get().value_or(false)) continue;
+    if (device.kind == DeviceKind::nvidia_mig || division_of(device) != Division::whole) continue;
     const Reading<Bytes> unexplained = unexplained_memory(device, index);
     if (!unexplained.get() || *unexplained.get() < worth_a_search) continue;
     GhostRow row{.device = &device, .memory = *unexplained.get(), .holders = {}};

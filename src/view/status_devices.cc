@@ -104,6 +104,12 @@ bool is_hot(const Device& device) {
   return *device.temperature.get() + Celsius(3) >= *device.temperature_slowdown.get();
 }
 
+/// Empty: it has readings.
+std::string why_no_readings(const Device& device) {
+  if (!device.unusable_because.empty()) return printable(tr_composed(device.unusable_because));
+  return device.lost ? std::string(tr("no longer answers the driver")) : std::string();
+}
+
 }  // namespace
 
 std::string_view state_word(DeviceState state) {
@@ -118,6 +124,8 @@ std::string_view state_word(DeviceState state) {
       return tr("held");
     case DeviceState::unknown:
       return tr("unknown");
+    case DeviceState::divided:
+      return tr("divided");
     case DeviceState::lost:
       return tr("lost");
     case DeviceState::unusable:
@@ -136,6 +144,8 @@ Paint state_paint(DeviceState state) {
     case DeviceState::held:
     case DeviceState::unknown:
       return Paint::yellow;
+    case DeviceState::divided:
+      return Paint::plain;
     case DeviceState::lost:
       return Paint::red;
     case DeviceState::unusable:
@@ -159,11 +169,7 @@ DeviceRow device_row(const Device& device, const SnapshotIndex& index, const std
     row.has_memory_share = true;
     row.memory_share = static_cast<double>(used->count()) / static_cast<double>(total->count());
   }
-  if (row.state == DeviceState::lost || row.state == DeviceState::unusable) {
-    row.reason = device.unusable_because.empty() ? std::string(tr("no longer answers the driver"))
-                                                 : printable(tr_composed(device.unusable_because));
-    row.reason = own(row.reason, style);
-  }
+  row.reason = own(why_no_readings(device), style);
   row.cells.resize(column_count);
   row.cells[index_column] = device.parent  ? ""
                             : device.index ? std::to_string(*device.index)

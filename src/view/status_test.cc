@@ -43,6 +43,15 @@ class InChinese : public ::testing::Test {
   void TearDown() override { set_language(Language::english); }
 };
 
+TEST(Status, DividedCardWithoutInstancesIsNotFree) {
+  const Snapshot host = SnapshotBuilder()
+                            .gpu("A", 80_GiB)
+                            .with([](Device& device) { device.mig_mode = true; })
+                            .gpu("B", 80_GiB)
+                            .build();
+  EXPECT_THAT(render_status(host, {}), HasSubstr("1 of 2 free: 1  1 divided"));
+}
+
 TEST(Status, LooksLikeItsPictureAtEachWidth) {
   for (const int width : {40, 80, 132, 200}) {
     const Style style{.width = width};

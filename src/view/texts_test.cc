@@ -181,6 +181,13 @@ TEST(RunsText, TableKeepsTheIdWholeAndFits) {
   EXPECT_THAT(render_runs({}, {now}, {}), HasSubstr("No runs yet"));
 }
 
+TEST(RunsText, JsonNamesWhatCouldNotBeRead) {
+  const RunList list{.runs = {}, .problems = {"the record \"a\" is torn"}};
+  const std::string text = runs_json(list);
+  EXPECT_THAT(text, HasSubstr(R"("runs": [)"));
+  EXPECT_THAT(text, HasSubstr(R"("problems": ["the record \"a\" is torn"])"));
+}
+
 TEST(RunsText, ShowDrawsChartsMarksAndAbsentReasons) {
   RunDetails details;
   details.summary = ended_run().end->summary;

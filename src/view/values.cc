@@ -83,8 +83,6 @@ std::string bytes_of_total(Bytes used, Bytes total) {
   return digits(part) + "/" + digits(whole) + std::string(whole.brief);
 }
 
-std::string rate_text(BytesPerSecond rate) { return bytes_text(Bytes(rate.count())) + "/s"; }
-
 std::string power_text(Milliwatts power) {
   const double watts = static_cast<double>(power.count()) / 1000.0;
   return watts < 9.95 ? fmt::format("{:.1f} W", watts) : fmt::format("{:.0f} W", watts);

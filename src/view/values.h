@@ -19,7 +19,6 @@ namespace berth {
 [[nodiscard]] std::string bytes_short(Bytes bytes);
 /// "12.3/80.0G": both in the unit of the second.
 [[nodiscard]] std::string bytes_of_total(Bytes used, Bytes total);
-[[nodiscard]] std::string rate_text(BytesPerSecond rate);
 /// "350 W"; below 10 W with one decimal.
 [[nodiscard]] std::string power_text(Milliwatts power);
 /// "1.2 kWh", "350 Wh", "4.1 kJ".

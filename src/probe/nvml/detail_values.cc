@@ -188,13 +188,6 @@ std::optional<std::int64_t> whole_of(const FieldValue& field) {
   }
 }
 
-std::optional<double> double_of(const FieldValue& field) {
-  if (field.value_type == value_is_double) return field.value.as_double;
-  const auto whole = whole_of(field);
-  if (!whole) return std::nullopt;
-  return static_cast<double>(*whole);
-}
-
 Cell cell_of_field(As as, const FieldValue& field) {
   if (field.value_type == value_is_double) return cell_as_fraction(as, field.value.as_double);
   const auto whole = whole_of(field);

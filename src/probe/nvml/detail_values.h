@@ -56,7 +56,6 @@ enum class As {
 [[nodiscard]] Cell cell_of_count(std::uint64_t number);
 
 /// A field's value in its own type; nothing: a type that we do not know.
-[[nodiscard]] std::optional<double> double_of(const FieldValue& field);
 [[nodiscard]] std::optional<std::int64_t> whole_of(const FieldValue& field);
 
 /// A field of nvmlDeviceGetFieldValues as a detail, or why it is absent.

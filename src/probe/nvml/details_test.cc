@@ -25,20 +25,17 @@ class NvmlDetails : public NvmlFake {
     NvmlFake::TearDown();
   }
   /// The second of two looks, ten seconds apart: rates and windows need a look before.
-  Snapshot second_look(NvmlProbe& probe) {
-    Snapshot first{.taken = now};
-    probe.observe(first);
+  static Snapshot second_look(NvmlProbe& probe, Depth depth) {
+    static_cast<void>(whole_look(probe, now, depth));
     setenv("BERTH_FAKE_NVML_NOW_MS", "1760000010000", 1);
-    Snapshot second{.taken = WallTime{now.unix_ms + 10'000}};
-    probe.observe(second);
-    return second;
+    return whole_look(probe, WallTime{now.unix_ms + 10'000}, depth);
   }
   Snapshot said = detailed_server();
 };
 
 TEST_F(NvmlDetails, WhatTheSnapshotSaysIsWhatTheSecondLookReads) {
-  NvmlProbe probe({.library = library("all"), .proc = "/nonexistent"}, Depth::lists);
-  const Snapshot got = second_look(probe);
+  NvmlProbe probe({.library = library("all"), .proc = "/nonexistent"});
+  const Snapshot got = second_look(probe, Depth::lists);
   ASSERT_EQ(got.devices.size(), 2U);
   for (const Field& field : fields()) {
     EXPECT_EQ(field.read(got.devices[1], said), field.read(said.devices[1], said)) << field.key;
@@ -69,8 +66,8 @@ TEST_F(NvmlDetails, EveryDetailIsAnsweredOneWayOrTheOther) {
   for (const auto& file : std::filesystem::directory_iterator(BERTH_FAKE_NVML_LIBRARIES)) {
     const std::string list = file.path().filename();
     setenv("BERTH_FAKE_NVML_NOW_MS", "1760000000000", 1);
-    NvmlProbe probe({.library = library(list), .proc = "/nonexistent"}, Depth::details);
-    const Snapshot got = second_look(probe);
+    NvmlProbe probe({.library = library(list), .proc = "/nonexistent"});
+    const Snapshot got = second_look(probe, Depth::details);
     ASSERT_EQ(got.devices.size(), 2U) << list;
     for (std::size_t i = 0; i < detail_count; ++i) {
       const auto detail = static_cast<Detail>(i);

@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <map>
@@ -12,7 +11,9 @@
 #include <string_view>
 
 #include "base/fd.h"
+#include "base/temporary_directory.h"
 #include "probe/nvml/nvml_probe.h"
+#include "probe/nvml/whole_look_test.h"
 #include "snapshot/fields.h"
 #include "snapshot/json.h"
 
@@ -262,18 +263,9 @@ class NvmlFake : public ::testing::Test {
     setenv("BERTH_FAKE_NVML_NOW_MS", "1760000000000", 1);
     unsetenv("BERTH_FAKE_NVML_FAULTS");
     unsetenv("BERTH_FAKE_NVML_PROCESS_LAYOUT");
-    // With the process in its name: the same test may run in two trees at once.
-    directory =
-        std::filesystem::path(::testing::TempDir()) /
-        ("nvml-" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()) +
-         "-" + std::to_string(getpid()));
-    std::filesystem::create_directories(directory);
     play(server());
   }
-  void TearDown() override {
-    unsetenv("BERTH_FAKE_NVML_FAULTS");
-    std::filesystem::remove_all(directory);
-  }
+  void TearDown() override { unsetenv("BERTH_FAKE_NVML_FAULTS"); }
   void play(const Snapshot& machine) {
     const std::string path = directory / "machine.json";
     ASSERT_TRUE(write_file_atomically(path, to_json(machine, JsonLayout::compact)));
@@ -281,12 +273,10 @@ class NvmlFake : public ::testing::Test {
   }
   static void faults(const std::string& text) { setenv("BERTH_FAKE_NVML_FAULTS", text.c_str(), 1); }
   static Snapshot look(const std::string& list = "all", Depth depth = Depth::everything) {
-    NvmlProbe probe({.library = library(list), .proc = "/nonexistent"}, depth);
-    Snapshot snapshot{.taken = now};
-    probe.observe(snapshot);
-    return snapshot;
+    NvmlProbe probe({.library = library(list), .proc = "/nonexistent"});
+    return whole_look(probe, now, depth);
   }
-  std::filesystem::path directory;
+  TemporaryDirectory directory;
 };
 
 }  // namespace berth::nvml

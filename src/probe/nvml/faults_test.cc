@@ -71,10 +71,8 @@ class NvmlFaults : public NvmlFake {
   }
   /// In this process, through the table of functions: no dlopen for each of thousands of looks.
   Snapshot look_in_process() {
-    NvmlProbe probe(opened->api(), {.proc = "/nonexistent"}, Depth::lists);
-    Snapshot snapshot{.taken = now};
-    probe.observe(snapshot);
-    return snapshot;
+    NvmlProbe probe(opened->api(), {.proc = "/nonexistent"});
+    return whole_look(probe, now, Depth::lists);
   }
   /// The keys of device 0 that are not as on the sound machine. Absent is fine; another value is
   /// not, but where `may_hold_another`.

@@ -154,8 +154,7 @@ TEST_F(NvmlFake, ADeviceThatWasLostBeforeIsARowByItsPlaceOnTheBus) {
     std::filesystem::create_directories(proc / "driver/nvidia/gpus" / address);
   }
   NvmlProbe probe({.library = library("all"), .proc = proc});
-  Snapshot got{.taken = now};
-  probe.observe(got);
+  const Snapshot got = whole_look(probe, now);
   ASSERT_EQ(got.devices.size(), 3U);
   EXPECT_TRUE(got.devices[1].lost);
   EXPECT_EQ(got.devices[1].id, DeviceId("00000000:18:00.0"));
@@ -164,9 +163,8 @@ TEST_F(NvmlFake, ADeviceThatWasLostBeforeIsARowByItsPlaceOnTheBus) {
 }
 
 TEST_F(NvmlFake, StateAloneIsEnoughForPlacement) {
-  NvmlProbe probe({.library = library("all"), .proc = "/nonexistent"}, Depth::state);
-  Snapshot got{.taken = now};
-  probe.observe(got);
+  NvmlProbe probe({.library = library("all"), .proc = "/nonexistent"});
+  const Snapshot got = whole_look(probe, now, Depth::state);
   const Device& device = got.devices.at(0);
   EXPECT_EQ(device.memory_free.get(), 79900_MiB);
   EXPECT_TRUE(device.utilization_history.get());
@@ -199,7 +197,7 @@ TEST_F(NvmlFake, AVersionMismatchNamesTheKernelModuleOfProc) {
   EXPECT_THAT(problem.message, ::testing::HasSubstr("library is 610.10"));
 }
 
-// All codes and all readings: nvml_faults_test.cc. Here the same through dlopen, for a few.
+// All codes and all readings: faults_test.cc. Here the same through dlopen, for a few.
 TEST_F(NvmlFake, WhatFailsOnOneDeviceChangesNoOtherThroughTheRealLibraryPathToo) {
   void* kept_loaded = dlopen(library("all").c_str(), RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(kept_loaded, nullptr) << dlerror();

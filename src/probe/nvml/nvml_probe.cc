@@ -11,6 +11,7 @@
 #include "probe/nvml/device_mig.h"
 #include "probe/nvml/device_processes.h"
 #include "probe/nvml/device_reading.h"
+#include "snapshot/questions.h"
 
 namespace berth {
 
@@ -18,7 +19,6 @@ using namespace nvml;
 
 struct NvmlProbe::Parts {
   NvmlSource source;
-  Depth depth = Depth::everything;
   std::optional<Api> given;  // by a test, instead of a library
   std::optional<Library> library;
   bool initialised = false;
@@ -135,7 +135,7 @@ void add_problems(const DeviceAsker& asker, const Device& device, const std::str
 std::vector<GpuProcess> processes_of(DeviceAsker& asker, Depth depth, WallTime taken,
                                      DeviceMemory& memory, DeviceLook& look,
                                      const std::string& shown) {
-  const bool divided = look.devices.front().mig_mode.get().value_or(false);
+  const bool divided = division_of(look.devices.front()) == Division::divided;
   auto listed = read_processes(asker);
   std::vector<GpuProcess> from_instances;
   if (divided) {
@@ -290,13 +290,11 @@ void NvmlProbe::Parts::identify(int index, DeviceAsker& asker) {
   memory.facts = std::move(fresh);
 }
 
-NvmlProbe::NvmlProbe(NvmlSource source, Depth depth) : parts_(std::make_unique<Parts>()) {
+NvmlProbe::NvmlProbe(NvmlSource source) : parts_(std::make_unique<Parts>()) {
   parts_->source = std::move(source);
-  parts_->depth = depth;
 }
 
-NvmlProbe::NvmlProbe(const Api& api, NvmlSource source, Depth depth)
-    : NvmlProbe(std::move(source), depth) {
+NvmlProbe::NvmlProbe(const Api& api, NvmlSource source) : NvmlProbe(std::move(source)) {
   parts_->given = api;
 }
 
@@ -406,28 +404,6 @@ DeviceLook NvmlProbe::skipped_device(int index) const {
                       "look for NVRM and Xid lines in the kernel log (journalctl -k); a "
                       "driver that hangs is cured by a reboot"};
   return {{std::move(device)}, {}, {std::move(problem)}};
-}
-
-void NvmlProbe::observe(Snapshot& snapshot) {
-  const auto count = open();
-  snapshot.sources.push_back({std::string(name()), count.has_value()});
-  if (!count) {
-    snapshot.host.driver_version = Absent::failed;
-    snapshot.host.nvml_version = Absent::failed;
-    snapshot.host.cuda_version_supported = Absent::failed;
-    snapshot.problems.push_back(count.error());
-    return;
-  }
-  observe_host(snapshot.host, snapshot.problems);
-  const auto append = [](auto&& from, auto& to) {
-    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
-  };
-  for (int i = 0; i < *count; ++i) {
-    DeviceLook look = observe_device(i, parts_->depth, snapshot.taken);
-    append(look.devices, snapshot.devices);
-    append(look.processes, snapshot.gpu_processes);
-    append(look.problems, snapshot.problems);
-  }
 }
 
 }  // namespace berth

@@ -18,11 +18,10 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "probe/observe.h"
-#include "snapshot/probe.h"
+#include "snapshot/snapshot.h"
 
 namespace berth {
 
@@ -43,19 +42,14 @@ struct DeviceLook {
   std::vector<Problem> problems;
 };
 
-class NvmlProbe final : public Probe {
+class NvmlProbe {
  public:
-  /// Opens nothing yet. `depth` is for observe() alone.
-  explicit NvmlProbe(NvmlSource source, Depth depth = Depth::everything);
+  /// Opens nothing yet.
+  explicit NvmlProbe(NvmlSource source);
   /// With a table of functions instead of a library.
-  NvmlProbe(const nvml::Api& api, NvmlSource source, Depth depth = Depth::everything);
+  NvmlProbe(const nvml::Api& api, NvmlSource source);
   /// Shuts the library down, which may block: a process that gave up on a device ends by _exit.
-  ~NvmlProbe() override;
-
-  [[nodiscard]] std::string_view name() const override { return "nvml"; }
-
-  /// Everything at once; adds a SourceReport too. `Snapshot::taken` must be set.
-  void observe(Snapshot& snapshot) override;
+  ~NvmlProbe();
 
   /// Loads and initialises the library where that is not done, or done again because the driver
   /// was reloaded, and counts the devices. May block.

@@ -10,6 +10,7 @@
 
 #include "probe/nvml/answers.h"
 #include "probe/nvml/api.h"
+#include "probe/nvml/whole_look_test.h"
 
 namespace berth::nvml {
 namespace {
@@ -146,11 +147,7 @@ Api small_api() {
 class NvmlProbeTest : public ::testing::Test {
  protected:
   void SetUp() override { script = {}; }
-  Snapshot look() {
-    Snapshot snapshot{.taken = now};
-    probe.observe(snapshot);
-    return snapshot;
-  }
+  Snapshot look() { return whole_look(probe, now); }
   NvmlProbe probe{small_api(), {.proc = "/nonexistent"}};
 };
 
@@ -185,8 +182,7 @@ TEST_F(NvmlProbeTest, EachReturnCodeBecomesItsReason) {
     script = {};
     script.temperature = code;
     NvmlProbe fresh(small_api(), {.proc = "/nonexistent"});
-    Snapshot got{.taken = now};
-    fresh.observe(got);
+    const Snapshot got = whole_look(fresh, now);
     EXPECT_EQ(got.devices[1].temperature, Reading<Celsius>(why)) << "code " << code;
     EXPECT_EQ(got.devices[0].temperature.get(), Celsius(40)) << "code " << code;
     EXPECT_EQ(got.devices[1].memory_total.get(), Bytes(1000)) << "code " << code;
@@ -219,8 +215,7 @@ TEST_F(NvmlProbeTest, ALostDeviceWithoutHandleKeepsTheIdentityOfAnEarlierLook) {
   (void)look();
   NvmlProbe fresh(small_api(), {.proc = "/nonexistent"});
   script.handle = gpu_is_lost;
-  Snapshot got{.taken = now};
-  fresh.observe(got);
+  const Snapshot got = whole_look(fresh, now);
   EXPECT_TRUE(got.devices[1].lost);
   EXPECT_EQ(got.devices[1].id, DeviceId("nvml-index-1")) << "nothing was known of it";
   EXPECT_TRUE(look().devices[1].id == DeviceId("GPU-1")) << "the first probe has its handle still";
@@ -297,8 +292,7 @@ TEST_F(NvmlProbeTest, EntriesOfEarly535DriversHaveAFifthMember) {
     script.stride = stride;
     script.compute = {{7, 100, no_instance, no_instance}, {8, 200, no_instance, no_instance}};
     NvmlProbe of_535(api, {.proc = "/nonexistent"});
-    Snapshot got{.taken = now};
-    of_535.observe(got);
+    const Snapshot got = whole_look(of_535, now);
     ASSERT_EQ(got.gpu_processes.size(), 2U) << stride;
     EXPECT_EQ(got.gpu_processes[1].pid, 8) << stride;
     EXPECT_EQ(got.gpu_processes[1].memory.get(), Bytes(200)) << stride;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "probe/pci/parse.h"
-#include "snapshot/probe.h"
+#include "snapshot/snapshot.h"
 
 namespace berth {
 
@@ -17,14 +17,13 @@ struct PciSource {
   std::string pci_ids;  // empty: looked for where distributions put it
 };
 
-class PciProbe final : public Probe {
+class PciProbe {
  public:
   explicit PciProbe(PciSource source) : source_(std::move(source)) {}
 
-  [[nodiscard]] std::string_view name() const override { return "pci"; }
   /// Completes the devices that other sources described (driver, PCI id, NUMA node, link where
   /// absent), and adds those that none did. After the other sources; a second call adds nothing.
-  void observe(Snapshot& snapshot) override;
+  void observe(Snapshot& snapshot);
   /// Adds where each device is plugged in: its path through the bridges, the processors near it.
   void place(Snapshot& snapshot) const;
 

@@ -240,7 +240,7 @@ void ask_with(Probes probes, const Wish& wish, Teller& teller) {
 
 void ask_sources(const Sources& sources, const Wish& wish, Teller& teller) {
   auto nvml = std::make_unique<NvmlProbe>(
-      NvmlSource{.library = sources.nvml_library, .proc = sources.proc}, wish.depth);
+      NvmlSource{.library = sources.nvml_library, .proc = sources.proc});
   PciProbe pci({.sys = sources.sys, .pci_ids = sources.pci_ids});
   ProcfsProbe procfs({.proc = sources.proc, .passwd = sources.passwd});
   ask_with({.nvml = *nvml, .pci = pci, .procfs = procfs}, wish, teller);

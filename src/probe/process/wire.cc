@@ -94,6 +94,11 @@ template <class Stream, class T>
 void walk(Stream& stream, T& value) {
   stream.walk(value);
 }
+/// One member after the other. Finds walk() of each at the place of use, by the stream's namespace.
+template <class Stream, class... Members>
+void walk_all(Stream& stream, Members&... members) {
+  (walk(stream, members), ...);
+}
 template <class Stream, class Tag, class Rep>
 void walk(Stream& stream, Quantity<Tag, Rep>& quantity) {
   Rep count = quantity.count();
@@ -106,8 +111,7 @@ void walk(Stream& stream, WallTime& time) {
 }
 template <class Stream>
 void walk(Stream& stream, ProcessId& id) {
-  stream.walk(id.pid);
-  stream.walk(id.start_ticks);
+  walk_all(stream, id.pid, id.start_ticks);
 }
 template <class Stream>
 void walk(Stream& stream, DeviceId& id) {
@@ -117,13 +121,11 @@ void walk(Stream& stream, DeviceId& id) {
 }
 template <class Stream>
 void walk(Stream& stream, MigPlace& place) {
-  stream.walk(place.gpu_instance);
-  stream.walk(place.compute_instance);
+  walk_all(stream, place.gpu_instance, place.compute_instance);
 }
 template <class Stream>
 void walk(Stream& stream, UtilizationSample& sample) {
-  walk(stream, sample.age);
-  walk(stream, sample.busy);
+  walk_all(stream, sample.age, sample.busy);
 }
 template <class Stream, class T>
 void walk(Stream& stream, std::vector<T>& list);
@@ -229,25 +231,17 @@ void walk(Stream& stream, RetiredPage& page) {
 }
 template <class Stream>
 void walk(Stream& stream, AccountedProcess& process) {
-  walk(stream, process.pid);
-  walk(stream, process.utilization_gpu);
-  walk(stream, process.utilization_memory);
-  walk(stream, process.memory_max);
-  walk(stream, process.run_time);
-  walk(stream, process.running);
+  walk_all(stream, process.pid, process.utilization_gpu, process.utilization_memory,
+           process.memory_max, process.run_time, process.running);
 }
 template <class Stream>
 void walk(Stream& stream, SupportedClocks& clocks) {
-  walk(stream, clocks.memory);
-  walk(stream, clocks.graphics);
+  walk_all(stream, clocks.memory, clocks.graphics);
 }
 
 template <class Stream>
 void walk(Stream& stream, NvLink& link) {
-  walk(stream, link.number);
-  walk(stream, link.active);
-  walk(stream, link.speed);
-  walk(stream, link.remote);
+  walk_all(stream, link.number, link.active, link.speed, link.remote);
 }
 
 /// What holds of every device that a probe makes, and without which a snapshot cannot be replayed.
@@ -265,66 +259,38 @@ template <class Stream>
 void walk(Stream& stream, Device& device) {
   walk(stream, device.id);
   walk_enum(stream, device.kind, DeviceKind::other);
-  walk(stream, device.parent);
-  walk(stream, device.mig);
-  walk(stream, device.index);
-  walk(stream, device.unusable_because);
-  walk(stream, device.lost);
+  walk_all(stream, device.parent, device.mig, device.index, device.unusable_because, device.lost);
   walk_fields(stream, device);
-  walk(stream, device.utilization_history);
-  walk(stream, device.details);
-  walk(stream, device.lists.retired_pages);
-  walk(stream, device.lists.accounted_processes);
-  walk(stream, device.lists.supported_clocks);
-  walk(stream, device.lists.nvlinks);
+  walk_all(stream, device.utilization_history, device.details);
+  walk_all(stream, device.lists.retired_pages, device.lists.accounted_processes,
+           device.lists.supported_clocks, device.lists.nvlinks);
   if constexpr (Stream::reading) stream.good = stream.good && can_be(device);
 }
 template <class Stream>
 void walk(Stream& stream, GpuProcess& process) {
-  walk(stream, process.device);
-  walk(stream, process.pid);
+  walk_all(stream, process.device, process.pid);
   walk_enum(stream, process.use, GpuUse::mps);
-  walk(stream, process.memory);
-  walk(stream, process.utilization_sm);
-  walk(stream, process.utilization_memory);
-  walk(stream, process.utilization_encoder);
-  walk(stream, process.utilization_decoder);
-  walk(stream, process.utilization_jpeg);
-  walk(stream, process.utilization_optical_flow);
-  walk(stream, process.mig);
+  walk_all(stream, process.memory, process.utilization_sm, process.utilization_memory,
+           process.utilization_encoder, process.utilization_decoder, process.utilization_jpeg,
+           process.utilization_optical_flow, process.mig);
 }
 template <class Stream>
 void walk(Stream& stream, HostProcess& process) {
-  walk(stream, process.id);
-  walk(stream, process.ancestors);
-  walk(stream, process.uid);
-  walk(stream, process.user);
-  walk(stream, process.command);
-  walk(stream, process.executable_name);
-  walk(stream, process.started);
-  walk(stream, process.cpu_time);
-  walk(stream, process.memory_resident);
-  walk(stream, process.state);
-  walk(stream, process.container);
+  walk_all(stream, process.id, process.ancestors, process.uid, process.user, process.command,
+           process.executable_name, process.started, process.cpu_time, process.memory_resident,
+           process.state, process.container);
 }
 template <class Stream>
 void walk(Stream& stream, DeviceFileHolder& holder) {
-  walk(stream, holder.pid);
-  walk(stream, holder.minor);
+  walk_all(stream, holder.pid, holder.minor);
 }
 template <class Stream>
 void walk(Stream& stream, DeviceFiles& files) {
-  walk(stream, files.holders);
-  walk(stream, files.unreadable);
+  walk_all(stream, files.holders, files.unreadable);
 }
 template <class Stream>
 void walk(Stream& stream, XidEvent& event) {
-  walk(stream, event.pci_address);
-  walk(stream, event.code);
-  walk(stream, event.at);
-  walk(stream, event.pid);
-  walk(stream, event.process);
-  walk(stream, event.text);
+  walk_all(stream, event.pci_address, event.code, event.at, event.pid, event.process, event.text);
 }
 template <class Stream>
 void walk(Stream& stream, XidEvents& xids) {
@@ -332,26 +298,16 @@ void walk(Stream& stream, XidEvents& xids) {
 }
 template <class Stream>
 void walk(Stream& stream, Host& host) {
-  walk(stream, host.name);
-  walk(stream, host.kernel);
-  walk(stream, host.boot_id);
-  walk(stream, host.driver_version);
-  walk(stream, host.nvml_version);
-  walk(stream, host.cuda_version_supported);
-  walk(stream, host.process_view);
+  walk_all(stream, host.name, host.kernel, host.boot_id, host.driver_version, host.nvml_version,
+           host.cuda_version_supported, host.process_view);
 }
 template <class Stream>
 void walk(Stream& stream, Problem& problem) {
-  walk(stream, problem.source);
-  walk(stream, problem.device);
-  walk(stream, problem.code);
-  walk(stream, problem.message);
-  walk(stream, problem.remedy);
+  walk_all(stream, problem.source, problem.device, problem.code, problem.message, problem.remedy);
 }
 template <class Stream>
 void walk(Stream& stream, SourceReport& report) {
-  walk(stream, report.source);
-  walk(stream, report.succeeded);
+  walk_all(stream, report.source, report.succeeded);
 }
 template <class Stream>
 void walk(Stream& stream, Step& step) {
@@ -372,18 +328,15 @@ void walk(Stream& stream, DeviceCount& devices) {
 }
 template <class Stream>
 void walk(Stream& stream, Identified& identified) {
-  walk(stream, identified.index);
-  walk(stream, identified.device);
+  walk_all(stream, identified.index, identified.device);
 }
 template <class Stream>
 void walk(Stream& stream, CommandOf& command) {
-  walk(stream, command.pid);
-  walk(stream, command.command);
+  walk_all(stream, command.pid, command.command);
 }
 template <class Stream>
 void walk(Stream& stream, UserName& user) {
-  walk(stream, user.uid);
-  walk(stream, user.name);
+  walk_all(stream, user.uid, user.name);
 }
 template <class Stream>
 void walk(Stream&, Done&) {}

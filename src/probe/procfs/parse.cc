@@ -104,40 +104,6 @@ Enclosure enclosure_of(std::string_view path) {
 
 }  // namespace
 
-std::optional<Stat> parse_stat(std::string_view text) {
-  // The command in parentheses may hold parentheses, spaces and line breaks: fields count from the
-  // last ')'.
-  const std::size_t open = text.find('(');
-  const std::size_t close = text.rfind(')');
-  if (open == std::string_view::npos || close == std::string_view::npos || close < open) {
-    return std::nullopt;
-  }
-  constexpr std::size_t first = 3;            // the state
-  std::array<std::string_view, 22> fields{};  // up to the resident pages; a line has over 50
-  std::string_view rest = trimmed(text.substr(close + 1));
-  for (std::string_view& field : fields) {
-    const std::size_t end = std::min(rest.find(' '), rest.size());
-    field = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  const auto field = [&](std::size_t number) { return parse_unsigned(fields[number - first]); };
-  if (fields[0].size() != 1) return std::nullopt;
-  const auto parent = field(4);
-  const auto user = field(14);
-  const auto system = field(15);
-  const auto start = field(22);
-  const auto resident = field(24);
-  if (!parent || !user || !system || !start || !resident) return std::nullopt;
-  if (!std::in_range<pid_t>(*parent)) return std::nullopt;
-  return Stat{.comm = std::string(text.substr(open + 1, close - open - 1)),
-              .state = fields[0][0],
-              .parent = static_cast<pid_t>(*parent),
-              .user_ticks = *user,
-              .system_ticks = *system,
-              .start_ticks = *start,
-              .resident_pages = *resident};
-}
-
 std::vector<std::string> parse_cmdline(std::string_view text) {
   while (text.ends_with('\0')) text.remove_suffix(1);
   if (text.empty()) return {};
@@ -173,15 +139,6 @@ std::optional<std::int64_t> parse_boot_time(std::string_view text) {
   constexpr std::int64_t year_10000 = 253'402'300'800;
   if (!seconds || *seconds < 0 || *seconds > year_10000) return std::nullopt;
   return seconds;
-}
-
-std::optional<std::string> user_in_passwd(std::string_view text, uid_t uid) {
-  for (const std::string_view line : split(text, '\n')) {
-    const auto fields = split(line, ':');
-    if (fields.size() < 4 || fields[0].empty()) continue;
-    if (parse_unsigned(fields[2]) == uid) return std::string(fields[0]);
-  }
-  return std::nullopt;
 }
 
 std::string container_in_cgroup(std::string_view text) {

@@ -14,20 +14,6 @@
 
 namespace berth::procfs {
 
-/// What /proc/PID/stat tells (proc(5)).
-struct Stat {
-  std::string comm;  // at most 15 bytes of the process's own choice
-  char state = '?';
-  pid_t parent = 0;
-  std::uint64_t user_ticks = 0;
-  std::uint64_t system_ticks = 0;
-  std::uint64_t start_ticks = 0;  // since boot
-  std::uint64_t resident_pages = 0;
-};
-
-/// Nothing: not such a line.
-[[nodiscard]] std::optional<Stat> parse_stat(std::string_view text);
-
 /// The words of /proc/PID/cmdline. A process that rewrote its title (one word with spaces) has it
 /// split at them. Empty: a zombie or a thread of the kernel.
 [[nodiscard]] std::vector<std::string> parse_cmdline(std::string_view text);
@@ -50,9 +36,6 @@ struct KernelMessage {
 
 /// Boot time in /proc/stat, in seconds since 1970.
 [[nodiscard]] std::optional<std::int64_t> parse_boot_time(std::string_view text);
-
-/// A user's name in /etc/passwd.
-[[nodiscard]] std::optional<std::string> user_in_passwd(std::string_view text, uid_t uid);
 
 /// What encloses a process by its /proc/PID/cgroup (v1 or v2): "docker 1a2b3c4d5e6f", "podman …",
 /// "containerd …", "kubernetes pod 2f5c…", "slurm job 42", "systemd unit ollama.service"; empty:

@@ -10,39 +10,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using namespace std::string_literals;
 
-const std::string after_comm =
-    " S 21850 21871 21790 34816 21871 4194304 99 0 1 0 1500 250 0 0 20 0 64 0 8800000 999 4500 "
-    "18446744073709551615 0 0\n";
-
-TEST(ParseStat, ReadsWhatIsAskedOfIt) {
-  const auto stat = parse_stat("21871 (python)" + after_comm);
-  ASSERT_TRUE(stat);
-  EXPECT_EQ(stat->comm, "python");
-  EXPECT_EQ(stat->state, 'S');
-  EXPECT_EQ(stat->parent, 21850);
-  EXPECT_EQ(stat->user_ticks, 1500U);
-  EXPECT_EQ(stat->system_ticks, 250U);
-  EXPECT_EQ(stat->start_ticks, 8'800'000U);
-  EXPECT_EQ(stat->resident_pages, 4500U);
-}
-
-TEST(ParseStat, CommandMayHoldParenthesesAndLineBreaks) {
-  const auto stat = parse_stat("7 (a) R 1 (\n) Z)" + after_comm);
-  ASSERT_TRUE(stat);
-  EXPECT_EQ(stat->comm, "a) R 1 (\n) Z");
-  EXPECT_EQ(stat->parent, 21850);
-}
-
-TEST(ParseStat, RefusesWhatIsNoSuchLine) {
-  for (const std::string& text :
-       {""s, ")("s, "1 (x)"s, "1 (x) "s, "1 (x) S"s, "1 (x) S 1 2 3"s, "1 x S 1"s,
-        "7 (x) SS" + after_comm.substr(2), "7 (x) S 99999999999" + after_comm.substr(8),
-        "7 (x) S -1" + after_comm.substr(8), std::string(1 << 20, '('), std::string(1 << 20, ')'),
-        "1 (x" + std::string(1 << 20, ' ')}) {
-    EXPECT_FALSE(parse_stat(text)) << text.substr(0, 80);
-  }
-}
-
 TEST(ParseCmdline, WordsEndWithNul) {
   EXPECT_THAT(parse_cmdline("python\0train.py\0\0--x=\0"s),
               ElementsAre("python", "train.py", "", "--x="));
@@ -75,17 +42,6 @@ TEST(ParseBootTime, FindsItsLine) {
   EXPECT_FALSE(parse_boot_time("cpu 1 2\n"));
   EXPECT_FALSE(parse_boot_time("btime -7\n"));
   EXPECT_FALSE(parse_boot_time("btime 999999999999999999\n"));
-}
-
-TEST(UserInPasswd, FindsTheFirstEntryOfTheNumber) {
-  const std::string_view text =
-      "root:x:0:0:root:/root:/bin/sh\n\nbroken\nalice:x:1001:1001::/home/alice:\n"
-      "alias:x:1001:1::/:\n:x:1002:1::/:\n";
-  EXPECT_EQ(user_in_passwd(text, 1001), "alice");
-  EXPECT_EQ(user_in_passwd(text, 0), "root");
-  EXPECT_FALSE(user_in_passwd(text, 1002));
-  EXPECT_FALSE(user_in_passwd(text, 77));
-  EXPECT_FALSE(user_in_passwd("+::::::", 0));
 }
 
 constexpr std::string_view id64 =

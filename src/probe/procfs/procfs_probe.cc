@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "base/user_name.h"
 
 namespace berth {
 
@@ -61,7 +62,7 @@ const ProcfsProbe::StatRead& ProcfsProbe::stat_of(pid_t pid) {
   StatRead read;
   const auto text = read_proc_file(path_of(pid, "stat"));
   if (text) {
-    read.stat = procfs::parse_stat(*text);
+    read.stat = parse_process_stat(*text);
   } else {
     read.why = why_of(text.error());
     // A /proc mounted with hidepid=2 denies that others' processes exist; a pidfd can be had.
@@ -110,13 +111,13 @@ HostProcess ProcfsProbe::look_at(pid_t pid) {
     set_all_absent(process, read.why);
     return process;
   }
-  const procfs::Stat& stat = *read.stat;
-  process.id.start_ticks = stat.start_ticks;
+  const ProcessStat& stat = *read.stat;
+  process.id.start_ticks = stat.id.start_ticks;
   process.ancestors = ancestors_of(stat.parent);
   process.executable_name = stat.comm;
   process.state = std::string(1, stat.state);
-  process.cpu_time = Milliseconds(static_cast<std::int64_t>(stat.user_ticks + stat.system_ticks) *
-                                  1000 / ticks_per_second_);
+  process.cpu_time =
+      Milliseconds(static_cast<std::int64_t>(stat.cpu_ticks) * 1000 / ticks_per_second_);
   static const auto page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   process.memory_resident = Bytes(stat.resident_pages * page_bytes);
   process.command = Absent::failed;  // until asked for
@@ -127,8 +128,9 @@ HostProcess ProcfsProbe::look_at(pid_t pid) {
   }
   process.started = Absent::failed;
   if (boot_seconds_) {
-    process.started = WallTime{*boot_seconds_ * 1000 + static_cast<std::int64_t>(stat.start_ticks) *
-                                                           1000 / ticks_per_second_};
+    process.started =
+        WallTime{*boot_seconds_ * 1000 +
+                 static_cast<std::int64_t>(stat.id.start_ticks) * 1000 / ticks_per_second_};
   }
   process.uid = user_of(pid);
   process.user = process.uid.get() ? Reading<std::string>(std::to_string(*process.uid.get()))
@@ -153,7 +155,7 @@ Reading<std::vector<std::string>> ProcfsProbe::command_of(pid_t pid) const {
 
 std::optional<std::string> ProcfsProbe::local_user(uid_t uid) {
   if (!passwd_) passwd_ = read_file(source_.passwd, 16 << 20).value_or(std::string());
-  return procfs::user_in_passwd(*passwd_, uid);
+  return user_in_passwd(*passwd_, uid);
 }
 
 std::optional<std::string> ProcfsProbe::directory_user(uid_t uid) {
@@ -163,14 +165,6 @@ std::optional<std::string> ProcfsProbe::directory_user(uid_t uid) {
   if (::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) != 0) return std::nullopt;
   if (found == nullptr || found->pw_name == nullptr) return std::nullopt;
   return std::string(found->pw_name);
-}
-
-std::string ProcfsProbe::user_name(uid_t uid) {
-  const auto known = users_.find(uid);
-  if (known != users_.end()) return known->second;
-  auto name = local_user(uid);
-  if (!name) name = directory_user(uid);
-  return users_.emplace(uid, name.value_or(std::to_string(uid))).first->second;
 }
 
 DeviceFiles ProcfsProbe::device_files() const {
@@ -206,21 +200,6 @@ void ProcfsProbe::observe_host(Host& host) const {
   if (!host.kernel.get()) host.kernel = first_line(kernel + "osrelease");
   if (!host.process_view.get()) host.process_view = process_view(host);
   if (!host.boot_id.get()) host.boot_id = first_line(source_.proc + "/sys/kernel/random/boot_id");
-}
-
-void ProcfsProbe::observe(Snapshot& snapshot) {
-  begin_look();
-  observe_host(snapshot.host);
-  snapshot.processes.clear();
-  for (const pid_t pid : pids_named_by(snapshot, snapshot.claims)) {
-    HostProcess process = look_at(pid);
-    if (process.uid.get()) {
-      process.command = command_of(pid);
-      process.user = user_name(*process.uid.get());
-    }
-    snapshot.processes.push_back(std::move(process));
-  }
-  snapshot.sources.push_back({.source = "procfs", .succeeded = snapshot.host.boot_id.has_value()});
 }
 
 Reading<std::string> ProcfsProbe::process_view(const Host& host) const {

@@ -10,8 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/process_stat.h"
 #include "probe/procfs/parse.h"
-#include "snapshot/probe.h"
+#include "snapshot/snapshot.h"
 
 namespace berth {
 
@@ -21,14 +22,10 @@ struct ProcfsSource {
   std::string kernel_log = "/dev/kmsg";
 };
 
-class ProcfsProbe final : public Probe {
+class ProcfsProbe {
  public:
   /// `ticks_per_second`: of the kernel's clock in /proc/PID/stat, 100 on every Linux.
   explicit ProcfsProbe(ProcfsSource source, std::int64_t ticks_per_second = 100);
-
-  [[nodiscard]] std::string_view name() const override { return "procfs"; }
-  /// All processes that the snapshot's devices and claims name. May block.
-  void observe(Snapshot& snapshot) override;
 
   /// Host name, kernel and boot id, where not known yet.
   void observe_host(Host& host) const;
@@ -58,14 +55,13 @@ class ProcfsProbe final : public Probe {
 
  private:
   struct StatRead {
-    std::optional<procfs::Stat> stat;
+    std::optional<ProcessStat> stat;
     Absent why = Absent::failed;
   };
   const StatRead& stat_of(pid_t pid);
   [[nodiscard]] std::string path_of(pid_t pid, std::string_view file) const;
   std::vector<pid_t> ancestors_of(pid_t first_parent);
   Reading<uid_t> user_of(pid_t pid);
-  std::string user_name(uid_t uid);
   [[nodiscard]] Reading<std::string> process_view(const Host& host) const;
 
   ProcfsSource source_;
@@ -76,7 +72,6 @@ class ProcfsProbe final : public Probe {
   std::string container_read_;
   std::optional<std::string> passwd_;
   std::optional<bool> is_procfs_;  // the kernel's own, not a copy of it
-  std::map<uid_t, std::string> users_;
 };
 
 /// Pids that a snapshot's devices and some claims' jobs name, each once, sorted.

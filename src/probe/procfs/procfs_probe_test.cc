@@ -48,20 +48,21 @@ TEST_F(ProcTree, ProcessOnADeviceIsDescribed) {
   process(1, "init", 'S', 0, 0, "init\0"s);
   process(50, "bash", 'S', 1, 1001, "bash\0"s);
   process(77, "python", 'R', 50, 1001, "python\0t.py\0--token\0secret\0"s);
-  Snapshot host = SnapshotBuilder().gpu("A", Bytes(1)).process(77, "x", Bytes(1)).build();
-  probe().observe(host);
-  ASSERT_EQ(host.processes.size(), 1U);
-  const HostProcess& got = host.processes[0];
+  ProcfsProbe asked = probe();
+  const HostProcess got = asked.look_at(77);
   EXPECT_EQ(got.id, (ProcessId{77, 4200}));
   EXPECT_THAT(got.ancestors, ElementsAre(50, 1));
-  EXPECT_EQ(*got.user.get(), "alice");
-  EXPECT_THAT(*got.command.get(), ElementsAre("python", "t.py", "--token", "***"));
+  EXPECT_EQ(*got.user.get(), "1001") << "the name is asked for apart";
+  EXPECT_EQ(asked.local_user(1001), "alice");
+  EXPECT_THAT(*asked.command_of(77).get(), ElementsAre("python", "t.py", "--token", "***"));
   EXPECT_EQ(*got.started.get(), (WallTime{1'760'000'042'000}));
   EXPECT_EQ(*got.cpu_time.get(), Milliseconds(2000));
   EXPECT_EQ(*got.state.get(), "R");
   EXPECT_EQ(*got.container.get(), "");
-  EXPECT_EQ(*host.host.name.get(), "box");
-  EXPECT_EQ(*host.host.boot_id.get(), "abc");
+  Host host;
+  asked.observe_host(host);
+  EXPECT_EQ(*host.name.get(), "box");
+  EXPECT_EQ(*host.boot_id.get(), "abc");
 }
 
 TEST_F(ProcTree, VanishedProcessIsAbsentWithItsReason) {

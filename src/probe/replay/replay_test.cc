@@ -99,7 +99,8 @@ TEST(Recording, LoopOfTheVendorsToolIsARecording) {
 
 TEST(Recording, PhaseOfACaptureFileIsReadFromTheSpec) {
   const std::string rule(80, '#');
-  const std::string path = testing::TempDir() + "berth-capture.txt";
+  const TemporaryDirectory folder;
+  const std::string path = folder / "capture.txt";
   ASSERT_TRUE(write_file_atomically(
       path, rule + "\n# idle :: query (-q)\n# $ nvidia-smi -q\n" + rule + dump_of("41") + rule +
                 "\n# load :: query (-q)\n# $ nvidia-smi -q\n" + rule + dump_of("77")));

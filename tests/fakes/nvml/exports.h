@@ -1,4 +1,7 @@
 #pragma once
+// How an exported function of the fake library is written: most are a getter of one reading of the
+// machine that it plays (machine.h), in one line.
+
 #include "machine.h"
 
 // An exported function. What stubs.cc (generated from the symbol lists) defines weakly, these

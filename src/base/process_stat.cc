@@ -1,0 +1,67 @@
+#include "base/process_stat.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/fd.h"
+#include "base/text.h"
+
+namespace berth {
+
+namespace {
+
+constexpr std::size_t state_field = 3;
+constexpr std::size_t resident_field = 24;  // the last we ask for; a line has over 50
+using Fields = std::array<std::string_view, resident_field - state_field + 1>;
+
+Fields fields_of(std::string_view after_command) {
+  Fields fields{};
+  for (std::string_view& field : fields) {
+    const std::size_t end = std::min(after_command.find(' '), after_command.size());
+    field = after_command.substr(0, end);
+    after_command.remove_prefix(std::min(end + 1, after_command.size()));
+  }
+  return fields;
+}
+
+std::optional<pid_t> parse_pid(std::string_view text) {
+  const auto number = parse_unsigned(text);
+  if (!number || !std::in_range<pid_t>(*number)) return std::nullopt;
+  return static_cast<pid_t>(*number);
+}
+
+}  // namespace
+
+std::optional<ProcessStat> parse_process_stat(std::string_view text) {
+  // "4711 (name) S 1 …": the name may hold parentheses, spaces and line breaks, so fields count
+  // from the last ')'.
+  const std::size_t open = text.find('(');
+  const std::size_t close = text.rfind(')');
+  if (open == text.npos || close == text.npos || close < open) return std::nullopt;
+  const Fields fields = fields_of(trimmed(text.substr(close + 1)));
+  const auto field = [&](std::size_t number) { return fields[number - state_field]; };
+  const auto pid = parse_pid(trimmed(text.substr(0, open)));
+  const auto parent = parse_pid(field(4));
+  const auto session = parse_pid(field(6));
+  const auto user = parse_unsigned(field(14));
+  const auto system = parse_unsigned(field(15));
+  const auto start = parse_unsigned(field(22));
+  const auto resident = parse_unsigned(field(resident_field));
+  if (!pid || !parent || !session || !user || !system || !start || !resident) return std::nullopt;
+  if (field(state_field).size() != 1) return std::nullopt;
+  return ProcessStat{.id = {.pid = *pid, .start_ticks = *start},
+                     .comm = std::string(text.substr(open + 1, close - open - 1)),
+                     .state = field(state_field)[0],
+                     .parent = *parent,
+                     .session = *session,
+                     .cpu_ticks = *user + *system,
+                     .resident_pages = *resident};
+}
+
+std::optional<ProcessStat> read_process_stat(pid_t pid, const std::string& proc) {
+  const auto text = read_proc_file(proc + "/" + std::to_string(pid) + "/stat");
+  return text ? parse_process_stat(*text) : std::nullopt;
+}
+
+}  // namespace berth

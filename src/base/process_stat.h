@@ -1,0 +1,32 @@
+#pragma once
+// /proc/PID/stat, the one line that tells who a process is and whose child (proc(5)). Its command
+// is chosen by a stranger: nothing in the line is believed until it has been parsed.
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/ids.h"
+
+namespace berth {
+
+struct ProcessStat {
+  ProcessId id;
+  std::string comm;  // at most 15 bytes of the process's own choice
+  char state = '?';
+  pid_t parent = 0;
+  pid_t session = 0;
+  std::uint64_t cpu_ticks = 0;  // user and system
+  std::uint64_t resident_pages = 0;
+};
+
+/// Nothing: not such a line.
+[[nodiscard]] std::optional<ProcessStat> parse_process_stat(std::string_view text);
+
+/// The line of a living process; nothing: there is none, or it may not be seen.
+[[nodiscard]] std::optional<ProcessStat> read_process_stat(pid_t pid, const std::string& proc);
+
+}  // namespace berth

@@ -1,0 +1,52 @@
+#include "base/process_stat.h"
+
+#include <gtest/gtest.h>
+
+namespace berth {
+namespace {
+
+using namespace std::string_literals;
+
+const std::string after_comm =
+    " S 21850 21871 21790 34816 21871 4194304 99 0 1 0 1500 250 0 0 20 0 64 0 8800000 999 4500 "
+    "18446744073709551615 0 0\n";
+
+TEST(ProcessStat, ReadsWhatIsAskedOfIt) {
+  const auto stat = parse_process_stat("21871 (python)" + after_comm);
+  ASSERT_TRUE(stat);
+  EXPECT_EQ(stat->id, (ProcessId{.pid = 21871, .start_ticks = 8'800'000}));
+  EXPECT_EQ(stat->comm, "python");
+  EXPECT_EQ(stat->state, 'S');
+  EXPECT_EQ(stat->parent, 21850);
+  EXPECT_EQ(stat->session, 21790);
+  EXPECT_EQ(stat->cpu_ticks, 1750U);
+  EXPECT_EQ(stat->resident_pages, 4500U);
+}
+
+TEST(ProcessStat, CommandMayHoldParenthesesSpacesAndLineBreaks) {
+  const auto stat = parse_process_stat("7 (a) R 1 (\n) Z)" + after_comm);
+  ASSERT_TRUE(stat);
+  EXPECT_EQ(stat->comm, "a) R 1 (\n) Z");
+  EXPECT_EQ(stat->parent, 21850);
+}
+
+TEST(ProcessStat, RefusesWhatIsNoSuchLine) {
+  for (const std::string& text :
+       {""s, ")("s, "1 (x)"s, "1 (x) "s, "1 (x) S"s, "1 (x) S 1 2 3"s, "1 x S 1"s, "42 (cut"s,
+        "7 (x) SS" + after_comm.substr(2), "(x)" + after_comm, std::string(1 << 20, '('),
+        std::string(1 << 20, ')'), "1 (x" + std::string(1 << 20, ' ')}) {
+    EXPECT_FALSE(parse_process_stat(text)) << text.substr(0, 80);
+  }
+}
+
+TEST(ProcessStat, RefusesNumbersThatNoProcessHas) {
+  const std::string rest = " 0 -1 0 0 0 0 0 5 6 0 0 20 0 1 0 999 1000 12 0\n";
+  EXPECT_TRUE(parse_process_stat("42 (a) S 7 42 41" + rest));
+  for (const char* start : {"99999999999 (a) S 7 42 41", "42 (a) S 99999999999 42 41",
+                            "42 (a) S -1 42 41", "42 (a) S 7 42 99999999999"}) {
+    EXPECT_FALSE(parse_process_stat(start + rest)) << start;
+  }
+}
+
+}  // namespace
+}  // namespace berth

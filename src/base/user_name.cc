@@ -1,0 +1,23 @@
+#include "base/user_name.h"
+
+#include "base/fd.h"
+#include "base/text.h"
+
+namespace berth {
+
+std::optional<std::string> user_in_passwd(std::string_view text, uid_t uid) {
+  for (const std::string_view line : split(text, '\n')) {
+    const auto fields = split(line, ':');
+    if (fields.size() < 4 || fields[0].empty()) continue;
+    if (parse_unsigned(fields[2]) == uid) return std::string(fields[0]);
+  }
+  return std::nullopt;
+}
+
+std::string local_user_name(uid_t uid, const std::string& passwd) {
+  const auto text = read_file(passwd, 16 << 20);
+  const auto name = text ? user_in_passwd(*text, uid) : std::nullopt;
+  return name.value_or(std::to_string(uid));
+}
+
+}  // namespace berth

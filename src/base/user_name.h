@@ -1,0 +1,19 @@
+#pragma once
+// Names of users from the password file alone: a directory service (LDAP, NIS) could block for ever
+// and is asked only where that may be cut off (probe/procfs).
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace berth {
+
+/// A user's name in the text of /etc/passwd; nothing: not there.
+[[nodiscard]] std::optional<std::string> user_in_passwd(std::string_view text, uid_t uid);
+
+/// The name, or the number as text where the file has none.
+[[nodiscard]] std::string local_user_name(uid_t uid, const std::string& passwd = "/etc/passwd");
+
+}  // namespace berth

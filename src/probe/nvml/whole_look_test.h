@@ -1,0 +1,36 @@
+#pragma once
+// One look at everything that an NvmlProbe can tell, in this process and in one go, where the
+// program goes step by step (probe/process/ask.cc). For tests alone.
+
+#include <iterator>
+#include <utility>
+
+#include "probe/nvml/nvml_probe.h"
+#include "snapshot/snapshot.h"
+
+namespace berth {
+
+inline Snapshot whole_look(NvmlProbe& probe, WallTime taken, Depth depth = Depth::everything) {
+  Snapshot snapshot{.taken = taken};
+  const auto count = probe.open();
+  snapshot.sources.push_back({"nvml", count.has_value()});
+  if (!count) {
+    Host& host = snapshot.host;
+    host.driver_version = host.nvml_version = host.cuda_version_supported = Absent::failed;
+    snapshot.problems.push_back(count.error());
+    return snapshot;
+  }
+  probe.observe_host(snapshot.host, snapshot.problems);
+  const auto append = [](auto&& from, auto& to) {
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  };
+  for (int i = 0; i < *count; ++i) {
+    DeviceLook look = probe.observe_device(i, depth, taken);
+    append(look.devices, snapshot.devices);
+    append(look.processes, snapshot.gpu_processes);
+    append(look.problems, snapshot.problems);
+  }
+  return snapshot;
+}
+
+}  // namespace berth
