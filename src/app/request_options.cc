@@ -38,6 +38,9 @@ void RequestOptions::declare(CLI::App& app) {
   option("--max-utilization", max_utilization_, "busiest that a device may be, in percent",
          "PERCENT");
   option("--idle-for", idle_for_, "how long it must have been idle, such as 5s", "TIME");
+  app.add_flag("--allow-failed", allow_failed_,
+               word("also a device that `berth health` calls broken"))
+      ->group(group);
   const std::string waiting = word("When none is free");
   app.add_option("--wait", wait_, word("wait in the queue, at most so long: --wait=30m"))
       ->type_name("[TIME]")
@@ -111,6 +114,7 @@ Result<Request> RequestOptions::request() const {
     if (!duration) return wrong("--idle-for", std::move(duration).error());
     request.idle_for = Milliseconds(duration->count());
   }
+  request.allow_failed = allow_failed_;
   return request;
 }
 

@@ -31,7 +31,8 @@ struct Sources {
 };
 
 /// How much to read, each more than the one before: placement and the sampler need less than
-/// `status --json`, which needs no Device::details, which come without Device::lists.
+/// `status --json`, which needs no Device::details (but for the few that a device is judged failed
+/// by, which come at every depth), which come without Device::lists.
 enum class Depth { state, everything, details, lists };
 
 /// Whether to look beyond the processes on the devices: at their parents, and at whoever has the

@@ -79,6 +79,7 @@ struct RunServices {
   /// Null: no ledger can be had; then only RunWhere::cpu works.
   Ledger* ledger = nullptr;
   Look look;
+  Judge judge;
   SightFactory sight;
 };
 
