@@ -75,6 +75,7 @@ class RunVerb final : public Verb {
                          .ledger = ledger ? &*ledger : nullptr,
                          .look = [&] { return context.look_without_claims(Depth::state); },
                          .judge = failed_devices,
+                         .faults = faults_of,
                          .sight = [&] { return open_sight(context); }};
     if (const auto limited = take_inherited_limits(context, options); !limited) {
       return report(limited.error(), usage_code());
@@ -113,13 +114,17 @@ class RunVerb final : public Verb {
     // The first look is for the manifest's facts, the others once a second for the samples.
     return Sight([shared, depth = Depth::everything](const std::vector<Claim>& claims,
                                                      WallTime now) mutable {
-      return shared->look(std::exchange(depth, Depth::state), claims, now);
+      Snapshot snapshot = shared->look(std::exchange(depth, Depth::state), claims, now);
+      shared->add_new_xids(snapshot);
+      return snapshot;
     });
   }
 
   int finish(const Context& context, const RunOptions& options, const RunOutcome& outcome) const {
     switch (outcome.how) {
       case RunOutcome::How::finished:
+        if (outcome.refusal) say_no_other_device(context, options, *outcome.refusal);
+        [[fallthrough]];
       case RunOutcome::How::interrupted:
         std::fflush(stdout);
         return end_like(outcome.exit);

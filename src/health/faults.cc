@@ -44,7 +44,7 @@ std::vector<DeviceFault> errors_of(const Device& device, const Snapshot& snapsho
     const bool is_the_jobs = health::state_of(facts.action) == HealthState::notice;
     faults.push_back({device.id, is_the_jobs ? FaultKind::job_error : FaultKind::error,
                       fmt::format("xid_{}", event.code),
-                      fmt::format("XID {}: {}", event.code, facts.meaning)});
+                      fmt::format("XID {}: {}", event.code, facts.meaning), event.pid.get()});
   }
   return faults;
 }

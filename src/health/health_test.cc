@@ -163,15 +163,17 @@ TEST(Faults, AMigInstanceIsAsWellAsItsCard) {
 
 TEST(Faults, AnErrorOfTheJobsOwnMakingIsNotTheDevices) {
   Snapshot host = with([](Device&) {});
-  XidEvent event{.pci_address = "00000000:3b:00.0", .code = 31};
+  XidEvent event{.pci_address = "00000000:3b:00.0", .code = 31, .pid = std::uint64_t{7}};
   XidEvent bus = event;
   bus.code = 79;
+  bus.pid = Absent::unsupported;
   XidEvent other = bus;
   other.pci_address = "00000000:5e:00.0";
   host.xids = std::vector<XidEvent>{event, bus, other};
   const std::vector<DeviceFault> faults = faults_of(host);
   ASSERT_EQ(faults.size(), 2U);
   EXPECT_EQ(faults[0].kind, FaultKind::job_error);
+  EXPECT_EQ(faults[0].pid, 7U);
   EXPECT_EQ(faults[1], (DeviceFault{DeviceId("A"), FaultKind::error, "xid_79",
                                     "XID 79: it has fallen off the bus"}));
   EXPECT_THAT(failed_devices(host), IsEmpty());

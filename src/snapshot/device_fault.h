@@ -2,6 +2,8 @@
 // DeviceFault: that a device is not to be used, or has just gone wrong. Who knows about health
 // makes it (health/faults.h); placement and a run take it as it is.
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -33,6 +35,8 @@ struct DeviceFault {
   FaultKind kind = FaultKind::failed;
   std::string code;      // a word for programs: "row_remap_failed", "xid_79"
   std::string evidence;  // what was found, in English
+  /// The process that the driver names with an error; nothing: it names none.
+  std::optional<std::uint64_t> pid;
   friend bool operator==(const DeviceFault&, const DeviceFault&) = default;
 };
 
