@@ -36,6 +36,7 @@ class RequestOptions {
   std::string memory_, only_, except_, prefer_, min_compute_, need_, max_utilization_, idle_for_;
   std::string wait_, or_cpu_;
   bool no_wait_ = false;
+  bool allow_failed_ = false;
   bool cpu_ = false;
   bool dry_run_ = false;
 };

@@ -52,6 +52,15 @@ void RunFlags::declare(Options& options) {
   options.value("--linger", linger_,
                 "keep the device this long after the job's last process has let go of it (60s)",
                 "TIME");
+  options.value("--on-gpu-fault", on_gpu_fault_,
+                "when its device fails, what the job feels: warn (nothing), signal (USR1), "
+                "signal=TERM, stop",
+                "WHAT");
+  options.value("--retry-on", retry_on_,
+                "start it again on another device where it ended badly after gpu-lost or any "
+                "gpu-fault",
+                "WHAT");
+  options.value("--retries", retries_, "how often at most, with --retry-on (1)", "N");
 }
 
 Result<RunOptions> RunFlags::options(const Context& context,
@@ -62,6 +71,9 @@ Result<RunOptions> RunFlags::options(const Context& context,
     return std::unexpected(std::move(filled).error());
   }
   if (auto filled = fill_times(options); !filled) return std::unexpected(std::move(filled).error());
+  if (auto filled = fill_faults(options); !filled) {
+    return std::unexpected(std::move(filled).error());
+  }
   options.visible_format = uuids_ ? VisibleFormat::uuids : VisibleFormat::indices;
   options.environment = context.environment();
   options.working_directory = read_link("/proc/self/cwd").value_or("");
@@ -109,6 +121,50 @@ Result<void> RunFlags::fill_times(RunOptions& options) const {
                     printable(warn_signal_)));
   }
   options.warning_signal = *signal;
+  return {};
+}
+
+Result<void> RunFlags::fill_faults(RunOptions& options) const {
+  if (on_gpu_fault_ == "stop") {
+    options.on_gpu_fault = OnGpuFault::stop;
+  } else if (on_gpu_fault_ == "signal" || on_gpu_fault_.starts_with("signal=")) {
+    options.on_gpu_fault = OnGpuFault::signal;
+    const auto signal =
+        on_gpu_fault_ == "signal" ? SIGUSR1 : signal_by_name(on_gpu_fault_.substr(7));
+    if (!signal) {
+      return fail(ErrorCode::invalid,
+                  trf("--on-gpu-fault: there is no signal \"{}\"; write TERM, INT, HUP, USR1 or "
+                      "USR2",
+                      printable(on_gpu_fault_.substr(7))));
+    }
+    options.fault_signal = *signal;
+  } else if (!on_gpu_fault_.empty() && on_gpu_fault_ != "warn") {
+    return fail(ErrorCode::invalid,
+                trf("--on-gpu-fault: \"{}\" is not warn, signal, signal=NAME or stop",
+                    printable(on_gpu_fault_)));
+  }
+  return fill_retries(options);
+}
+
+Result<void> RunFlags::fill_retries(RunOptions& options) const {
+  if (retry_on_.empty()) {
+    if (retries_.empty()) return {};
+    return fail(ErrorCode::invalid,
+                std::string(tr("--retries is for --retry-on: add --retry-on gpu-lost or "
+                               "--retry-on gpu-fault")));
+  }
+  if (retry_on_ != "gpu-lost" && retry_on_ != "gpu-fault") {
+    return fail(ErrorCode::invalid,
+                trf("--retry-on: \"{}\" is not gpu-lost or gpu-fault", printable(retry_on_)));
+  }
+  options.retry_on = retry_on_ == "gpu-lost" ? RetryOn::gpu_lost : RetryOn::gpu_fault;
+  const auto retries =
+      retries_.empty() ? std::optional<std::uint64_t>(1) : parse_unsigned(retries_);
+  if (!retries || *retries < 1 || *retries > 100) {
+    return fail(ErrorCode::invalid,
+                trf("--retries: \"{}\" is not a number from 1 to 100", printable(retries_)));
+  }
+  options.retries = static_cast<int>(*retries);
   return {};
 }
 

@@ -106,7 +106,7 @@ RunCallbacks words_of_a_run(const Context& context, WaitingTeller& teller, Talk 
                              context.err()));
   };
   if (quiet) {
-    words.say = [](std::string_view sentence) { complain(sentence); };
+    words.say = [](std::string_view sentence) { complain(tr_composed(sentence)); };
     return words;
   }
   words.on_finished = [&context](const RunFinished& finished) {
@@ -117,8 +117,14 @@ RunCallbacks words_of_a_run(const Context& context, WaitingTeller& teller, Talk 
     }
     to_stderr(render_end_line(record, context.err()));
   };
-  words.say = [](std::string_view sentence) { complain(sentence); };
+  words.say = [](std::string_view sentence) { complain(tr_composed(sentence)); };
   return words;
+}
+
+void say_no_other_device(const Context& context, const RunOptions& options,
+                         const NotAcquired& refusal) {
+  complain(tr("no other device for the job: it is not started again"));
+  say_refusal(context, options, refusal);
 }
 
 void say_refusal(const Context& context, const RunOptions& options, const NotAcquired& refusal) {

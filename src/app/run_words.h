@@ -27,6 +27,10 @@ enum class Talk { normal, quiet };
 /// The callbacks of run_job. References outlive the call.
 [[nodiscard]] RunCallbacks words_of_a_run(const Context& context, WaitingTeller& teller, Talk talk);
 
+/// Why a job whose device went wrong is not started again.
+void say_no_other_device(const Context& context, const RunOptions& options,
+                         const NotAcquired& refusal);
+
 /// Why nothing was got, device by device, and what to do about it.
 void say_refusal(const Context& context, const RunOptions& options, const NotAcquired& refusal);
 

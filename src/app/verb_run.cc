@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/signals.h"
 #include "base/tr.h"
+#include "health/faults.h"
 #include "view/placement_text.h"
 
 namespace berth {
@@ -51,6 +52,7 @@ class RunVerb final : public Verb {
     if (context.ledger_error()) return report(*context.ledger_error(), usage_code());
     auto limits = inherited_limits(context, *snapshot);
     if (!limits) return report(limits.error(), usage_code());
+    limits->failed = failed_devices(*snapshot);
     limits->reserved =
         reserved_before(*snapshot, snapshot->waiters.size(), options.request, *limits);
     const Placement placement = place(*snapshot, options.request, *limits);
@@ -71,6 +73,8 @@ class RunVerb final : public Verb {
     RunServices services{.clock = context.clock(),
                          .ledger = ledger ? &*ledger : nullptr,
                          .look = [&] { return context.look_without_claims(Depth::state); },
+                         .judge = failed_devices,
+                         .faults = faults_of,
                          .sight = [&] { return open_sight(context); }};
     if (const auto limited = take_inherited_limits(context, options); !limited) {
       return report(limited.error(), usage_code());
@@ -109,13 +113,17 @@ class RunVerb final : public Verb {
     // The first look is for the manifest's facts, the others once a second for the samples.
     return Sight([shared, depth = Depth::everything](const std::vector<Claim>& claims,
                                                      WallTime now) mutable {
-      return shared->look(std::exchange(depth, Depth::state), claims, now);
+      Snapshot snapshot = shared->look(std::exchange(depth, Depth::state), claims, now);
+      shared->add_new_xids(snapshot);
+      return snapshot;
     });
   }
 
   int finish(const Context& context, const RunOptions& options, const RunOutcome& outcome) const {
     switch (outcome.how) {
       case RunOutcome::How::finished:
+        if (outcome.refusal) say_no_other_device(context, options, *outcome.refusal);
+        [[fallthrough]];
       case RunOutcome::How::interrupted:
         std::fflush(stdout);
         return end_like(outcome.exit);

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "health/faults.h"
 #include "health/xid.h"
 #include "snapshot/builder.h"
 
@@ -133,6 +134,49 @@ TEST(Health, XidsAreCountedPerCodeAndCard) {
   EXPECT_EQ(health.findings[1].state, HealthState::notice);
   EXPECT_THAT(health.findings[1].evidence, HasSubstr("XID 31, 2 times"));
   EXPECT_THAT(health.findings[1].evidence, HasSubstr("last by python (pid 7)"));
+}
+
+TEST_P(Rule, ThatFailsADeviceKeepsJobsOffIt) {
+  const Snapshot host = with(GetParam().change);
+  const std::vector<DeviceFault> failed = failed_devices(host);
+  if (GetParam().state != HealthState::failed) {
+    EXPECT_THAT(failed, IsEmpty());
+    return;
+  }
+  ASSERT_EQ(failed.size(), 1U);
+  EXPECT_EQ(failed[0].device, DeviceId("A"));
+  EXPECT_EQ(failed[0].code, GetParam().code);
+  EXPECT_EQ(failed[0].kind == FaultKind::lost, host.devices[0].lost);
+  EXPECT_EQ(faults_of(host), failed);
+}
+
+TEST(Faults, AMigInstanceIsAsWellAsItsCard) {
+  Snapshot host = with(set_flag<Detail::remapped_rows_failed>);
+  Device instance;
+  instance.id = DeviceId("MIG-1");
+  instance.kind = DeviceKind::nvidia_mig;
+  instance.parent = DeviceId("A");
+  host.devices.push_back(instance);
+  ASSERT_EQ(failed_devices(host).size(), 2U);
+  EXPECT_EQ(failed_devices(host)[1].device, DeviceId("MIG-1"));
+}
+
+TEST(Faults, AnErrorOfTheJobsOwnMakingIsNotTheDevices) {
+  Snapshot host = with([](Device&) {});
+  XidEvent event{.pci_address = "00000000:3b:00.0", .code = 31, .pid = std::uint64_t{7}};
+  XidEvent bus = event;
+  bus.code = 79;
+  bus.pid = Absent::unsupported;
+  XidEvent other = bus;
+  other.pci_address = "00000000:5e:00.0";
+  host.xids = std::vector<XidEvent>{event, bus, other};
+  const std::vector<DeviceFault> faults = faults_of(host);
+  ASSERT_EQ(faults.size(), 2U);
+  EXPECT_EQ(faults[0].kind, FaultKind::job_error);
+  EXPECT_EQ(faults[0].pid, 7U);
+  EXPECT_EQ(faults[1], (DeviceFault{DeviceId("A"), FaultKind::error, "xid_79",
+                                    "XID 79: it has fallen off the bus"}));
+  EXPECT_THAT(failed_devices(host), IsEmpty());
 }
 
 TEST(Health, WhatCouldNotBeReadIsSaid) {

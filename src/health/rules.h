@@ -2,6 +2,7 @@
 // The rules, by what they look at. Internal to health/.
 
 #include "health/health.h"
+#include "health/xid.h"
 
 namespace berth::health {
 
@@ -12,6 +13,8 @@ Findings lost(const Device& device, const Snapshot& snapshot);
 Findings unusable(const Device& device, const Snapshot& snapshot);
 Findings recovery_action(const Device& device, const Snapshot& snapshot);
 Findings xids(const Device& device, const Snapshot& snapshot);
+/// How well a device is after an XID error for which this is to be done.
+HealthState state_of(XidAction action);
 // rules_memory.cc
 Findings memory_errors(const Device& device, const Snapshot& snapshot);
 Findings row_remapping(const Device& device, const Snapshot& snapshot);

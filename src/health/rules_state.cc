@@ -5,7 +5,6 @@
 #include <map>
 
 #include "health/rules.h"
-#include "health/xid.h"
 
 namespace berth::health {
 
@@ -27,8 +26,6 @@ Findings recovery_action(const Device& device, const Snapshot&) {
            "no new jobs on it until that is done"}};
 }
 
-namespace {
-
 HealthState state_of(XidAction action) {
   switch (action) {
     case XidAction::none:
@@ -44,8 +41,6 @@ HealthState state_of(XidAction action) {
   }
   return HealthState::degraded;
 }
-
-}  // namespace
 
 Findings xids(const Device& device, const Snapshot& snapshot) {
   if (!snapshot.xids.has_value() || !device.pci_address.has_value()) return {};

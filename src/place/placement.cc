@@ -26,6 +26,8 @@ std::string_view name_of(Rule rule) {
       return "excluded";
     case Rule::not_listed:
       return "not_listed";
+    case Rule::failed:
+      return "failed";
     case Rule::compute_mode:
       return "compute_mode";
     case Rule::too_old:

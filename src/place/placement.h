@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "place/request.h"
+#include "snapshot/device_fault.h"
 #include "snapshot/snapshot.h"
 
 namespace berth {
@@ -22,6 +23,7 @@ enum class Rule {
   not_visible,       // outside the inherited visible-devices list, or outside the lease we run in
   excluded,          // --except
   not_listed,        // not in --only
+  failed,            // judged failed (`berth health`), unless --allow-failed
   compute_mode,      // Prohibited; Exclusive_Process with somebody on it already
   too_old,           // --min-compute
   lacks_feature,     // --need
@@ -81,6 +83,8 @@ struct PlaceLimits {
   std::optional<std::vector<DeviceId>> visible;
   /// Devices that an earlier waiter will take or gathers.
   std::vector<DeviceId> reserved;
+  /// Devices that no job should be given, by whoever judges their health.
+  std::vector<DeviceFault> failed;
   /// How long each device has been watched and found idle by this process, for devices whose own
   /// history is missing or shorter than asked for. A device refused as not_idle starts again at 0;
   /// one refused as not_watched_long goes on.
@@ -122,7 +126,8 @@ struct PlaceLimits {
 /// placed on what remains after those before it; one that cannot start reserves what it gathered;
 /// one that cannot be read (a newer berth's) reserves what it gathered, whole.
 ///
-/// Of `limits`, `reserved` and `watched_idle` count for all; `visible` is the asker's own affair.
+/// Of `limits`, `reserved`, `failed` and `watched_idle` count for all; `visible` is the asker's own
+/// affair.
 [[nodiscard]] std::vector<DeviceId> reserved_before(const Snapshot& snapshot, std::size_t position,
                                                     const Request& own,
                                                     const PlaceLimits& limits = {});

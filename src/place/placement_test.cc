@@ -99,6 +99,41 @@ TEST(Place, GivesAFreeDeviceWithAReason) {
   EXPECT_TRUE(got.possible);
 }
 
+PlaceLimits with_failed(const char* id) {
+  return {.failed = {{.device = DeviceId(id),
+                      .evidence = "a broken row of memory could not be replaced"}}};
+}
+
+TEST(Place, AFailedDeviceIsRefusedWithWhatIsWrongAndHowToTakeIt) {
+  const Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).gpu("B", 80_GiB).build();
+  const Placement got = place(host, Request{}, with_failed("A"));
+  EXPECT_THAT(chosen(got), ElementsAre("B"));
+  EXPECT_EQ(rule_of(got), "failed");
+  EXPECT_THAT(refusal(got).text, HasSubstr("a broken row of memory could not be replaced"));
+  EXPECT_THAT(refusal(got).text, HasSubstr("--allow-failed"));
+  EXPECT_FALSE(refusal(got).may_change);
+}
+
+TEST(Place, AFailedDeviceIsGivenToWhoAllowsIt) {
+  const Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).build();
+  const Placement got = place(host, Request{.allow_failed = true}, with_failed("A"));
+  EXPECT_THAT(chosen(got), ElementsAre("A"));
+  EXPECT_THAT(got.refused, IsEmpty());
+}
+
+TEST(Place, ALostDeviceIsCalledLostAlsoWhereItIsJudgedFailedOrAllowed) {
+  Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).build();
+  host.devices[0].lost = true;
+  EXPECT_EQ(rule_of(place(host, Request{}, with_failed("A"))), "lost");
+  EXPECT_EQ(rule_of(place(host, Request{.allow_failed = true}, with_failed("A"))), "lost");
+}
+
+TEST(Place, WhatNobodyAskedForIsNotCalledBroken) {
+  const Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).gpu("B", 80_GiB).build();
+  const Request others{.except = {DevicePattern{"A"}}};
+  EXPECT_EQ(rule_of(place(host, others, with_failed("A"))), "excluded");
+}
+
 TEST(Place, WholeRequestIsRefusedByAnyLease) {
   Snapshot host = SnapshotBuilder()
                       .gpu("A", 80_GiB)

@@ -289,6 +289,7 @@ std::string as_typed(const Request& request) {
     line += ms % 1000 == 0 ? fmt::format(" --idle-for {}s", ms / 1000)
                            : fmt::format(" --idle-for {}ms", ms);
   }
+  if (request.allow_failed) line += " --allow-failed";
   return line;
 }
 

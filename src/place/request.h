@@ -52,6 +52,8 @@ struct Request {
   std::optional<Percent> max_utilization;
   /// The device must have been idle for this long by the strongest evidence it has.
   std::optional<Milliseconds> idle_for;
+  /// Devices judged failed will do, too.
+  bool allow_failed = false;
   friend bool operator==(const Request&, const Request&) = default;
 };
 

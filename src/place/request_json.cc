@@ -143,6 +143,10 @@ Request request_from(const Json& root) {
     request.idle_for =
         Milliseconds(static_cast<std::int64_t>(unsigned_of(*idle, "idle_for_ms", year_ms)));
   }
+  if (const Json* allowed = member(root, "allow_failed")) {
+    if (!allowed->is_boolean()) throw Malformed{"allow_failed is not true or false"};
+    request.allow_failed = allowed->get<bool>();
+  }
   return request;
 }
 
@@ -174,6 +178,7 @@ std::string to_json(const Request& request) {
   }
   if (request.max_utilization) root["max_utilization_percent"] = request.max_utilization->count();
   if (request.idle_for) root["idle_for_ms"] = request.idle_for->count();
+  if (request.allow_failed) root["allow_failed"] = true;
   return root.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -33,6 +33,7 @@ Request full_request() {
   request.needs = {Need::bf16, Need::fp8};
   request.max_utilization = 10_percent;
   request.idle_for = Milliseconds{5000};
+  request.allow_failed = true;
   return request;
 }
 
@@ -216,6 +217,7 @@ TEST(RequestJson, RefusesWhatItCannotTrust) {
                                  R"({"berth_request":1,"needs":["fp4"]})",
                                  R"({"berth_request":1,"min_compute":8.0})",
                                  R"({"berth_request":1,"idle_for_ms":-5})",
+                                 R"({"berth_request":1,"allow_failed":1})",
                                  R"({"berth_request":1,"max_utilization_percent":101})"}) {
     const auto request = request_from_json(text);
     ASSERT_FALSE(request) << text;
@@ -229,7 +231,7 @@ TEST(AsTyped, CanBePastedBack) {
   EXPECT_EQ(as_typed(Request{}), "-n 1");
   EXPECT_EQ(as_typed(full_request()),
             "-n 2 --memory 10G --only '0,*H100*' --except GPU-1a --prefer 3,1 --min-compute 8.6 "
-            "--need bf16,fp8 --max-utilization 10 --idle-for 5s");
+            "--need bf16,fp8 --max-utilization 10 --idle-for 5s --allow-failed");
   Request odd;
   odd.memory = MemoryShare(Percent(12.5));
   odd.prefer = Preference::most_free;

@@ -76,6 +76,19 @@ Verdict allowed(const Case& asked) {
   return std::nullopt;
 }
 
+Verdict failed(const Case& asked) {
+  if (asked.request.allow_failed) return std::nullopt;
+  const auto& all = asked.limits.failed;
+  const auto found = std::find_if(all.begin(), all.end(), [&](const DeviceFault& one) {
+    return one.device == asked.device.id;
+  });
+  if (found == all.end()) return std::nullopt;
+  return refuse(
+      asked.device, Rule::failed,
+      trf("broken: {} (--allow-failed takes it all the same)", tr_composed(found->evidence)),
+      false);
+}
+
 Verdict compute_mode(const Case& asked) {
   const auto& mode = asked.device.compute_mode.get();
   if (!mode) return std::nullopt;
@@ -290,8 +303,8 @@ std::optional<Bytes> wanted_bytes(const MemoryShare& share, const Device& device
 
 std::optional<Refusal> refusal_of(const Case& asked) {
   // First what no waiting changes, then who is there, then how busy it is.
-  constexpr std::array rules = {usable, divided, allowed,  chip,        compute_mode, leased,
-                                in_use, memory,  reserved, utilization, idle};
+  constexpr std::array rules = {usable, divided, allowed, failed,   chip,        compute_mode,
+                                leased, in_use,  memory,  reserved, utilization, idle};
   for (const auto rule : rules) {
     if (auto verdict = rule(asked)) return verdict;
   }

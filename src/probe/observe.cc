@@ -128,6 +128,11 @@ Snapshot Observer::look(Depth depth, const std::vector<Claim>& claims, WallTime 
   return finished_snapshot(std::move(progress));
 }
 
+void Observer::add_new_xids(Snapshot& snapshot) {
+  if (parts_->sim || parts_->player) return;
+  snapshot.xids = parts_->procfs.new_xids(snapshot.taken);
+}
+
 void Observer::ask(Depth depth, const std::vector<Claim>& claims, Teller& teller) {
   ask_with({.nvml = parts_->nvml, .pci = parts_->pci, .procfs = parts_->procfs},
            {.depth = depth, .claims = claims}, teller);

@@ -32,7 +32,8 @@ struct Sources {
 };
 
 /// How much to read, each more than the one before: placement and the sampler need less than
-/// `status --json`, which needs no Device::details, which come without Device::lists.
+/// `status --json`, which needs no Device::details (but for the few that a device is judged failed
+/// by, which come at every depth), which come without Device::lists.
 enum class Depth { state, everything, details, lists };
 
 /// Whether to look beyond the processes on the devices: at their parents, and at whoever has the
@@ -68,6 +69,9 @@ class Observer {
   [[nodiscard]] Snapshot look(Depth depth, const std::vector<Claim>& claims, WallTime now);
   /// The same of a real machine, told step by step: for a probe process that may be given up.
   void ask(Depth depth, const std::vector<Claim>& claims, Teller& teller);
+  /// Adds what the driver has reported in the kernel log since this was called last, nothing the
+  /// first time. Of a simulated or replayed server its snapshot tells already.
+  void add_new_xids(Snapshot& snapshot);
 
  private:
   struct Parts;

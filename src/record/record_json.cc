@@ -167,6 +167,7 @@ Json json_of_manifest(const Manifest& manifest) {
   json["job"] = manifest.job ? json_of_process(*manifest.job) : Json();
   json["lease"] = manifest.lease;
   json["inside"] = manifest.inside;
+  json["retry_of"] = manifest.retry_of.empty() ? Json() : Json(manifest.retry_of);
   json["wanted"] = manifest.wanted;
   json["cpu_only"] = manifest.cpu_only;
   json["waited_ms"] = manifest.waited_ms;
@@ -197,6 +198,10 @@ Manifest manifest_from(const Json& json) {
   if (!json.at("job").is_null()) manifest.job = process_from(json.at("job"));
   manifest.lease = json.at("lease").get<std::string>();
   manifest.inside = json.at("inside").get<std::string>();
+  // Records of an older berth lack it.
+  if (json.contains("retry_of") && !json.at("retry_of").is_null()) {
+    manifest.retry_of = json.at("retry_of").get<std::string>();
+  }
   manifest.wanted = json.at("wanted").get<std::string>();
   manifest.cpu_only = json.at("cpu_only").get<bool>();
   manifest.waited_ms = number<std::int64_t>(json.at("waited_ms"), "waited_ms");

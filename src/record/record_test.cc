@@ -67,6 +67,20 @@ TEST_F(Record, ReadsBackWhatWasWritten) {
   EXPECT_EQ(run->state, RunState::running) << "this process holds the keeper's lock";
 }
 
+TEST_F(Record, NamesTheRunThatItFollowsAndAnOlderOneNone) {
+  Manifest written = manifest();
+  EXPECT_EQ(manifest_from_json(manifest_to_json(written))->retry_of, "");
+  written.retry_of = "20251121-014946-k3f9q2";
+  std::string text = manifest_to_json(written);
+  EXPECT_EQ(manifest_from_json(text)->retry_of, written.retry_of);
+  const std::string key = "\"retry_of\": \"20251121-014946-k3f9q2\",";
+  ASSERT_NE(text.find(key), std::string::npos);
+  text.erase(text.find(key), key.size());
+  const auto older = manifest_from_json(text);
+  ASSERT_TRUE(older) << older.error().message();
+  EXPECT_EQ(older->retry_of, "");
+}
+
 TEST_F(Record, WithoutItsKeeperIsClosedAsEndUnknown) {
   {
     const auto writer = RecordWriter::create(state_, manifest());

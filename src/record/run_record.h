@@ -68,6 +68,8 @@ struct Manifest {
   std::optional<ProcessId> job;
   std::string lease;   // empty: a run without devices, or inside another's lease
   std::string inside;  // the lease that it was started in; empty: none
+  /// The run that it was started again for, whose device went wrong; empty: none.
+  std::string retry_of;
   std::string wanted;  // the request as typed
   bool cpu_only = false;
   std::int64_t waited_ms = 0;
@@ -97,7 +99,7 @@ struct Mark {
 /// Something that berth noticed during the run.
 struct RunEvent {
   WallTime at;
-  std::string kind;  // "outside_lease", "time_limit", "sampler_restarted", "gpu_opened", …
+  std::string kind;  // "outside_lease", "time_limit", "sampler_restarted", "gpu_lost", …
   std::string text;  // in English, for people
 };
 
@@ -115,6 +117,7 @@ inline constexpr std::string_view time_limit = "time limit";
 /// It ended by itself, after the warning that its time was nearly over.
 inline constexpr std::string_view warned = "warned of the time limit";
 inline constexpr std::string_view stopped = "stopped";
+inline constexpr std::string_view gpu_fault = "GPU fault";
 }  // namespace end_cause
 
 /// The end of the main process.

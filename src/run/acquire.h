@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -19,6 +20,9 @@ namespace berth {
 /// provides it.
 using Look = std::function<Result<Snapshot>()>;
 
+/// Which devices no job should be given, by what a look has told. Null: nobody judges.
+using Judge = std::function<std::vector<DeviceFault>(const Snapshot& snapshot)>;
+
 /// What somebody who waits is told, whenever it changes.
 struct WaitingNews {
   int position = 1;     // in the queue, 1 = next
@@ -30,7 +34,8 @@ struct WaitingNews {
 
 struct AcquireOptions {
   Request request;
-  PlaceLimits limits;
+  PlaceLimits limits;  // but for `failed`, which each look is asked for
+  Judge judge;
   std::string run;      // the run's id
   std::string command;  // masked
   /// 0: answer at once. Nothing: wait as long as it takes.

@@ -21,6 +21,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr Duration last_sample_patience = milliseconds(150);
+/// Where it matters whether the job ended badly because of its device.
+constexpr Duration verdict_patience = std::chrono::seconds(2);
 constexpr Duration finish_patience = std::chrono::seconds(3);
 /// Somebody may hold the ledger's lock for ever: the prompt is not to wait for that.
 constexpr Duration lock_patience = std::chrono::seconds(1);
@@ -37,7 +39,9 @@ KeeperTerms terms_of(const KeeperTask& task) {
           .time_limit = options.time_limit,
           .warning_ahead = options.warning_ahead,
           .warning_signal = options.warning_signal,
-          .stop_grace = options.stop_grace};
+          .stop_grace = options.stop_grace,
+          .on_gpu_fault = options.on_gpu_fault,
+          .fault_signal = options.fault_signal};
 }
 
 /// What went wrong before the command's turn came is not to be taken for a missing command.
@@ -231,6 +235,9 @@ class Keeper {
     if (line == "ready") sampler_ready_ = true;
     if (line == "sampled") sampled_ = true;
     if (line.starts_with("lost ")) complain(Error(ErrorCode::io, line.substr(5)));
+    if (line.starts_with("fault ")) {
+      if (auto news = fault_from_line(line.substr(6))) step(DeviceFaulted{*std::move(news)});
+    }
     if (!line.starts_with("event ")) return;
     const std::size_t space = line.find(' ', 6);
     if (space == std::string::npos) return;
@@ -279,12 +286,19 @@ class Keeper {
     signal_all(tree, order.signal);
     signal_all(tree, SIGCONT);  // a stopped process could not end
   }
+  void perform(const TellFault& fault) { tell("fault " + to_line(fault.news)); }
+  void perform(const TellUser& told) { tell("say " + told.text); }
   void perform(const NoteEvent& event) { note(event.kind, event.text); }
   void perform(const ReleaseLease&) { release(lock_patience); }
   void perform(const Finish&) { finished_ = true; }
 
   void perform(const TellEnd& told) {
-    ask_sampler(sample_now, last_sample_patience);
+    const bool badly = told.exit.signal != 0 || told.exit.code != 0;
+    if (badly && task_.options->retry_on != RetryOn::never) {
+      ask_sampler(sample_now, verdict_patience, Starting::is_waited_for);
+    } else {
+      ask_sampler(sample_now, last_sample_patience, Starting::is_left_alone);
+    }
     end_ = RunEnd{.at = time_now(),
                   .exit = told.exit,
                   .lasted_ms = steady_ms(clock_.now()) - *manifest_.started_steady_ms,
@@ -294,7 +308,8 @@ class Keeper {
     end_.cpu_ms = children_cpu_time().count();
     if (task_.record != nullptr) {
       std::error_code unknown;
-      if (end_.because.empty() &&
+      // Who wants an end themselves is not to find the job started again.
+      if ((end_.because.empty() || end_.because == end_cause::gpu_fault) &&
           std::filesystem::exists(task_.record->path_of(record_file::stop_wish), unknown)) {
         end_.because = end_cause::stopped;
       }
@@ -366,14 +381,16 @@ class Keeper {
     step(seen);
   }
 
-  /// Asks the sampler for something and hears it out for a while. One that has not said anything
-  /// yet is still starting and is not waited for.
-  void ask_sampler(char wish, Duration patience) {
+  /// Of a sampler that has not said anything yet.
+  enum class Starting { is_left_alone, is_waited_for };
+
+  /// Asks the sampler for something and hears it out for a while.
+  void ask_sampler(char wish, Duration patience, Starting starting) {
     if (sampler_ == 0 || !to_sampler_.is_open()) return;
     sampled_ = false;
     if (!write_all(to_sampler_.get(), std::string(1, wish))) return;
     if (wait_readable({from_sampler_.get()}, Duration(0)).front()) hear_sampler();
-    if (!sampler_ready_) return;
+    if (!sampler_ready_ && starting == Starting::is_left_alone) return;
     const Instant deadline = clock_.now() + patience;
     while (!sampled_ && from_sampler_.is_open() && clock_.now() < deadline) {
       if (wait_readable({from_sampler_.get()}, deadline - clock_.now()).front()) hear_sampler();

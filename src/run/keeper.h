@@ -32,6 +32,7 @@ struct KeeperTask {
 ///   started PID START_TICKS      failed CODE TEXT (the command could not be run)
 ///   stopped SIGNAL               end EXIT_CODE SIGNAL DUMPED BECAUSE
 ///   say TEXT                     for the user
+///   fault …                      a device has gone wrong (run/faults.h to_line)
 [[nodiscard]] int keep_run(const KeeperTask& task, Fd to_launcher);
 
 }  // namespace berth

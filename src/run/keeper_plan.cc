@@ -59,6 +59,8 @@ std::optional<Instant> KeeperPlan::next_deadline() const {
 
 std::vector<KeeperAction> KeeperPlan::step(const KeeperEvent& event, Instant now) {
   Actions actions;
+  // The last look at the devices comes after the job's end.
+  if (const auto* fault = std::get_if<DeviceFaulted>(&event)) on_fault(fault->news, now, actions);
   if (finished_) return actions;
   if (const auto* stopped = std::get_if<JobStopped>(&event)) {
     actions.push_back(TellStopped{stopped->signal});
@@ -83,7 +85,7 @@ std::vector<KeeperAction> KeeperPlan::step(const KeeperEvent& event, Instant now
     }
   } else if (const auto* survey = std::get_if<TreeSurveyed>(&event)) {
     on_survey(*survey, now, actions);
-  } else {
+  } else if (std::holds_alternative<TimePassed>(event)) {
     on_time(now, actions);
   }
   return actions;
@@ -92,6 +94,37 @@ std::vector<KeeperAction> KeeperPlan::step(const KeeperEvent& event, Instant now
 void KeeperPlan::plan_next_sampler(Instant now) {
   sampler_at_ = now + sampler_pause_;
   sampler_pause_ = std::min(sampler_pause_ * 2, longest_sampler_pause);
+}
+
+void KeeperPlan::on_fault(const FaultNews& news, Instant now, Actions& actions) {
+  if (!faults_.emplace(news.device, news.code).second) return;
+  actions.push_back(NoteEvent{std::string(name_of(news.kind)), news.text});
+  actions.push_back(TellFault{news});
+  if (!ended_ && news.kind != FaultKind::job_error) act_on_fault(now, actions);
+}
+
+void KeeperPlan::act_on_fault(Instant now, Actions& actions) {
+  constexpr const char* signalled = "the job got a signal for it, as --on-gpu-fault says";
+  constexpr const char* stopped = "the job was asked to end for it, as --on-gpu-fault says";
+  switch (terms_.on_gpu_fault) {
+    case OnGpuFault::warn:
+      return;
+    case OnGpuFault::signal:
+      actions.push_back(SignalJob{terms_.fault_signal});
+      actions.push_back(NoteEvent{"on_gpu_fault", signalled});
+      actions.push_back(TellUser{signalled});
+      return;
+    case OnGpuFault::stop:
+      if (kill_at_) return;  // it is being ended already
+      warn_at_.reset();
+      term_at_.reset();
+      kill_at_ = now + terms_.stop_grace;
+      because_ = end_cause::gpu_fault;
+      actions.push_back(SignalTree{15});
+      actions.push_back(NoteEvent{"on_gpu_fault", stopped});
+      actions.push_back(TellUser{stopped});
+      return;
+  }
 }
 
 void KeeperPlan::on_survey(const TreeSurveyed& survey, Instant now, Actions& actions) {

@@ -3,12 +3,15 @@
 // happened and does what it answers; a test does the same with a FakeClock.
 
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/process.h"
+#include "run/faults.h"
 
 namespace berth {
 
@@ -20,6 +23,8 @@ struct KeeperTerms {
   Duration warning_ahead{};
   int warning_signal = 0;
   Duration stop_grace{};
+  OnGpuFault on_gpu_fault = OnGpuFault::warn;
+  int fault_signal = 0;
 };
 
 // --- what happened ---------------------------------------------------------------------------
@@ -40,9 +45,13 @@ struct TreeSurveyed {
   std::size_t survivors = 0;
   std::size_t with_device = 0;
 };
+/// A device of the run has gone wrong.
+struct DeviceFaulted {
+  FaultNews news;
+};
 struct TimePassed {};
 using KeeperEvent = std::variant<JobStopped, JobContinued, JobEnded, SamplerEnded,
-                                 SamplerNotStarted, TreeSurveyed, TimePassed>;
+                                 SamplerNotStarted, TreeSurveyed, DeviceFaulted, TimePassed>;
 
 // --- what to do ------------------------------------------------------------------------------
 struct TellStopped {
@@ -68,11 +77,19 @@ struct TellEnd {
   Exit exit;
   std::string because;
 };
+struct TellFault {
+  FaultNews news;
+};
+/// A sentence for the user.
+struct TellUser {
+  std::string text;
+};
 struct ReleaseLease {};
 /// Nothing is left to keep.
 struct Finish {};
-using KeeperAction = std::variant<TellStopped, ContinueLauncher, SurveyTree, StartSampler,
-                                  SignalJob, SignalTree, NoteEvent, TellEnd, ReleaseLease, Finish>;
+using KeeperAction =
+    std::variant<TellStopped, ContinueLauncher, SurveyTree, StartSampler, SignalJob, SignalTree,
+                 NoteEvent, TellEnd, TellFault, TellUser, ReleaseLease, Finish>;
 
 /// What the record says where the date has moved otherwise than the steady clock: `is` now, and
 /// `expected` by the record's own time. Nothing: it has not, but for what a time server corrects.
@@ -88,6 +105,8 @@ class KeeperPlan {
 
  private:
   using Actions = std::vector<KeeperAction>;
+  void on_fault(const FaultNews& news, Instant now, Actions& actions);
+  void act_on_fault(Instant now, Actions& actions);
   void on_survey(const TreeSurveyed& survey, Instant now, Actions& actions);
   void on_time(Instant now, Actions& actions);
   void plan_next_sampler(Instant now);
@@ -106,6 +125,8 @@ class KeeperPlan {
   Duration sampler_pause_{std::chrono::seconds(1)};
   /// Since when no survivor has had a device file open.
   std::optional<Instant> quiet_since_;
+  /// By device and code. A sampler that was started again tells of the same faults.
+  std::set<std::pair<std::size_t, std::string>> faults_;
 };
 
 }  // namespace berth

@@ -155,6 +155,70 @@ TEST(KeeperPlan, NotesADateThatWasSetAndNotWhatATimeServerCorrects) {
               testing::HasSubstr("set back"));
 }
 
+DeviceFaulted lost_device(std::size_t device = 0) {
+  return {{FaultKind::lost, device, "lost", "GPU 2: it fell off the bus and answers nobody"}};
+}
+
+KeeperTerms on_fault(OnGpuFault what) {
+  KeeperTerms terms = with_lease();
+  terms.on_gpu_fault = what;
+  terms.fault_signal = SIGUSR1;
+  return terms;
+}
+
+TEST(KeeperPlan, TellsAndNotesEachDevicesFaultOnce) {
+  KeeperPlan plan(with_lease(), Instant{});
+  const auto actions = plan.step(lost_device(), Instant{1s});
+  ASSERT_EQ(actions.size(), 2U);
+  EXPECT_EQ(std::get<NoteEvent>(actions[0]).kind, "gpu_lost");
+  EXPECT_THAT(std::get<NoteEvent>(actions[0]).text, testing::HasSubstr("fell off the bus"));
+  EXPECT_EQ(std::get<TellFault>(actions[1]).news, lost_device().news);
+  EXPECT_TRUE(plan.step(lost_device(), Instant{2s}).empty());
+  EXPECT_EQ(count_of<TellFault>(plan.step(lost_device(1), Instant{2s})), 1U);
+  DeviceFaulted other = lost_device();
+  other.news.code = "xid_79";
+  EXPECT_EQ(count_of<TellFault>(plan.step(other, Instant{3s})), 1U);
+}
+
+TEST(KeeperPlan, TellsOfAFaultThatTheLastLookFinds) {
+  KeeperPlan plan(on_fault(OnGpuFault::stop), Instant{});
+  (void)plan.step(JobEnded{{.code = 1}}, Instant{1s});
+  (void)plan.step(TreeSurveyed{}, Instant{1s});
+  const auto actions = plan.step(lost_device(), Instant{1s});
+  EXPECT_EQ(count_of<TellFault>(actions), 1U);
+  EXPECT_EQ(count_of<SignalTree>(actions), 0U);
+}
+
+TEST(KeeperPlan, SignalsTheJobForAFaultOfItsDeviceOnly) {
+  KeeperPlan plan(on_fault(OnGpuFault::signal), Instant{});
+  DeviceFaulted own_error{{FaultKind::job_error, 0, "xid_31", "GPU 2: XID 31: …"}};
+  EXPECT_EQ(count_of<SignalJob>(plan.step(own_error, Instant{1s})), 0U);
+  const auto actions = plan.step(lost_device(), Instant{2s});
+  ASSERT_EQ(count_of<SignalJob>(actions), 1U);
+  EXPECT_EQ(std::get<SignalJob>(actions.at(2)).signal, SIGUSR1);
+  EXPECT_EQ(count_of<TellUser>(actions), 1U);
+  EXPECT_FALSE(plan.next_deadline()) << "nothing follows a signal";
+}
+
+TEST(KeeperPlan, StopsTheTreeForAFaultByTermAndKillAndSaysWhy) {
+  FakeClock clock;
+  KeeperTerms terms = on_fault(OnGpuFault::stop);
+  terms.time_limit = 5s;
+  KeeperPlan plan(terms, clock.now());
+  const auto first = plan.step(lost_device(), clock.now());
+  ASSERT_EQ(count_of<SignalTree>(first), 1U);
+  EXPECT_EQ(std::get<SignalTree>(first.at(2)).signal, SIGTERM);
+  DeviceFaulted other = lost_device();
+  other.news.code = "xid_79";
+  EXPECT_EQ(count_of<SignalTree>(plan.step(other, clock.now())), 0U);
+  EXPECT_EQ(*plan.next_deadline() - clock.now(), Duration(10s));
+  clock.wait_until(*plan.next_deadline());
+  EXPECT_EQ(std::get<SignalTree>(plan.step(TimePassed{}, clock.now()).at(0)).signal, SIGKILL);
+  (void)plan.step(JobEnded{{.signal = SIGKILL}}, clock.now());
+  const auto last = plan.step(TreeSurveyed{}, clock.now());
+  EXPECT_EQ(std::get<TellEnd>(last.at(1)).because, "GPU fault");
+}
+
 TEST(KeeperPlan, ContinuesALauncherThatStoppedWithTheJob) {
   KeeperPlan plan(with_lease(), Instant{});
   EXPECT_EQ(count_of<TellStopped>(plan.step(JobStopped{SIGTSTP}, Instant{})), 1U);

@@ -180,7 +180,7 @@ class Launcher {
     if (words[0] == "started") {
       report_.job = ProcessId{static_cast<pid_t>(number(1)), static_cast<std::uint64_t>(number(2))};
       if (task_.on_started) task_.on_started(*report_.job);
-      ear_due_ = task_.clock->now() + before_the_ear;
+      if (!task_.alone) ear_due_ = task_.clock->now() + before_the_ear;
       done_ = task_.detached;
     } else if (words[0] == "failed") {
       const std::size_t text = line.find(' ', 7);
@@ -199,7 +199,16 @@ class Launcher {
       done_ = true;
     } else if (words[0] == "say" && task_.say) {
       task_.say(line.substr(4));
+    } else if (words[0] == "fault") {
+      take_fault(std::string_view(line).substr(6));
     }
+  }
+
+  void take_fault(std::string_view text) {
+    auto news = fault_from_line(text);
+    if (!news) return;
+    if (task_.say) task_.say(news->text);
+    report_.faults.push_back(*std::move(news));
   }
 
   /// The shell is to see us stop when the job stops; one continued meanwhile has not stopped.
@@ -212,6 +221,7 @@ class Launcher {
   /// Orphans of a killed keeper come to us (we adopt orphans too), the job among them.
   void on_keeper_gone() {
     if (done_) return;
+    report_.keeper_lost = true;
     (void)reap(task_.keeper);  // from then on its children are ours
     if (!report_.job) report_.job = orphan();
     if (!report_.job) {
@@ -263,9 +273,12 @@ class Launcher {
         take_children();
         continue;
       }
-      if (!report_.job || signal->from_kernel) continue;
+      if (!report_.job) continue;
       SignalFacts facts{.signal = *signal, .keeper = task_.keeper};
-      facts.sent_by_tree = is_of_tree(signal->sender, task_.keeper, report_.job->pid, task_.proc);
+      facts.sent_by_tree = !signal->from_kernel &&
+                           is_of_tree(signal->sender, task_.keeper, report_.job->pid, task_.proc);
+      report_.end_wanted |= asks_for_the_end(facts);
+      if (signal->from_kernel) continue;
       facts.job_in_group = process_group_of(report_.job->pid) == process_group_of(0);
       // Hearing the ear out takes a moment: only where it matters.
       if (!is_to_be_forwarded(facts)) continue;
@@ -284,6 +297,18 @@ class Launcher {
 };
 
 }  // namespace
+
+bool asks_for_the_end(const SignalFacts& facts) {
+  switch (facts.signal.number) {
+    case SIGINT:
+    case SIGTERM:
+    case SIGHUP:
+    case SIGQUIT:
+      return !facts.sent_by_tree;
+    default:
+      return false;
+  }
+}
 
 bool is_to_be_forwarded(const SignalFacts& facts) {
   if (facts.signal.from_kernel || facts.signal.number == SIGCHLD) return false;

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/signals.h"
+#include "run/faults.h"
 
 namespace berth {
 
@@ -26,6 +27,8 @@ struct SignalFacts {
   bool sent_to_group = false;  // others in the launcher's process group got it as well
   bool job_in_group = true;    // the job still is in the launcher's process group
 };
+/// Whether somebody wants the job to end by it.
+[[nodiscard]] bool asks_for_the_end(const SignalFacts& facts);
 /// Whether the job has not had it yet and should.
 [[nodiscard]] bool is_to_be_forwarded(const SignalFacts& facts);
 
@@ -35,12 +38,17 @@ struct LauncherReport {
   std::optional<Error> not_started;
   std::optional<Exit> exit;
   std::string because;
+  bool keeper_lost = false;
+  std::vector<FaultNews> faults;
+  /// Somebody asked for the job's end: Ctrl-C, a signal to us.
+  bool end_wanted = false;
 };
 
 struct LauncherTask {
   SignalQueue* signals = nullptr;
   pid_t keeper = 0;
   bool detached = false;  // leave as soon as the job has started
+  bool alone = false;     // no shell's job control reaches us: nobody signals our process group
   std::function<void(const ProcessId&)> on_started;
   std::function<void(std::string_view)> say;
   std::string proc = "/proc";

@@ -20,6 +20,7 @@
 #include "run/inside.h"
 #include "run/keeper.h"
 #include "run/launcher.h"
+#include "run/retry.h"
 #include "snapshot/questions.h"
 
 namespace berth {
@@ -83,10 +84,31 @@ class WaitingSignals {
   std::array<struct sigaction, signals.size()> before_{};
 };
 
+/// Who waits for the job: the process that the user started, or, of a detached job that may have to
+/// be started again, one that stays behind.
+enum class Waiting { caller, follower };
+
+Result<RunOutcome> start_again_while_wanted(RunOptions options, const RunServices& services,
+                                            const RunCallbacks& callbacks, Waiting waiting,
+                                            std::optional<SignalQueue>& signals,
+                                            Result<RunOutcome> outcome, const Input& input);
+
+bool may_be_started_again(const RunOptions& options) {
+  return options.retry_on != RetryOn::never && options.retries > 0 &&
+         options.where != RunWhere::cpu;
+}
+
 class Run {
  public:
-  Run(const RunOptions& options, const RunServices& services, const RunCallbacks& callbacks)
-      : options_(options), services_(services), callbacks_(callbacks), ledger_(services.ledger) {}
+  /// `signals`: opened by the first start and kept for the next.
+  Run(const RunOptions& options, const RunServices& services, const RunCallbacks& callbacks,
+      Waiting waiting, std::optional<SignalQueue>& signals)
+      : options_(options),
+        services_(services),
+        callbacks_(callbacks),
+        waiting_(waiting),
+        signals_(signals),
+        ledger_(services.ledger) {}
 
   Result<RunOutcome> go() {
     auto missing = preflight();
@@ -99,7 +121,7 @@ class Run {
     }
     auto environment = job_environment();
     if (!environment) return std::unexpected(give_back(std::move(environment).error()));
-    return launch(std::move(*environment));
+    return launch(*environment);
   }
 
  private:
@@ -123,6 +145,7 @@ class Run {
         find_executable(options_.command.front(),
                         value_of(options_.environment, "PATH").value_or(default_search_path));
     if (!found) return found.error();
+    if (!options_.retry_of.empty()) return std::nullopt;  // it was said at the first start
     if (const auto warning = warning_about_script(options_.command)) say(*warning);
     return std::nullopt;
   }
@@ -138,6 +161,7 @@ class Run {
     manifest_.uid = ::getuid();
     manifest_.user = local_user_name(::getuid(), options_.etc + "/passwd");
     manifest_.wanted = as_typed(options_.request);
+    manifest_.retry_of = options_.retry_of;
     if (options_.time_limit) manifest_.time_limit_ms = options_.time_limit->count();
     manifest_.given.taken = manifest_.started;
   }
@@ -149,6 +173,7 @@ class Run {
                   "there is no ledger to claim devices in: see `berth setup`");
     }
     AcquireOptions wish{.request = options_.request, .limits = options_.limits};
+    wish.judge = services_.judge;
     Look look = services_.look;
     auto inside = enter_outer_lease(*ledger_, value_of(options_.environment, "BERTH_LEASE"),
                                     services_.clock, wish, look);
@@ -165,12 +190,12 @@ class Run {
     wish.wait =
         options_.where == RunWhere::gpu_or_cpu ? std::optional(options_.cpu_after) : options_.wait;
     wish.on_news = callbacks_.on_waiting;
-    wish.interrupted = [] { return interrupting_signal != 0; };
+    wish.interrupted = [this] { return is_interrupted(); };
     const WaitingSignals noted;
     auto answer = acquire(*ledger_, look, services_.clock, wish);
     if (!answer) return std::unexpected(std::move(answer).error());
     if (auto* got = std::get_if<Acquired>(&*answer)) {
-      if (interrupting_signal != 0) {  // it came with the device: nobody wants the job any more
+      if (is_interrupted()) {  // it came with the device: nobody wants the job any more
         (void)got->lease.end(*ledger_);
         return without_devices({.why = NotAcquired::Why::interrupted,
                                 .placement = std::move(got->placement),
@@ -180,6 +205,17 @@ class Run {
       return std::optional<RunOutcome>();
     }
     return without_devices(std::move(std::get<NotAcquired>(*answer)));
+  }
+
+  /// Once a job has been started, signals are read from the queue.
+  [[nodiscard]] bool is_interrupted() const {
+    while (signals_) {
+      const auto signal = signals_->next();
+      if (!signal) break;
+      if (signal->number == SIGTSTP) stop_self(SIGTSTP);
+      if (asks_for_the_end({.signal = *signal})) interrupting_signal = signal->number;
+    }
+    return interrupting_signal != 0;
   }
 
   std::optional<RunOutcome> without_devices(NotAcquired refusal) {
@@ -259,11 +295,43 @@ class Run {
     return record_->path_of(record_file::marks);
   }
 
-  Result<RunOutcome> launch(std::vector<std::string> environment) {
-    auto signals = SignalQueue::open();
-    if (!signals) return std::unexpected(give_back(std::move(signals).error()));
+  Result<RunOutcome> launch(const std::vector<std::string>& environment) {
+    if (!signals_) {
+      auto opened = SignalQueue::open();
+      if (!opened) return std::unexpected(give_back(std::move(opened).error()));
+      signals_.emplace(*std::move(opened));
+    }
     auto pipe = make_pipe();
     if (!pipe) return std::unexpected(give_back(std::move(pipe).error()));
+    const bool followed =
+        options_.detach && waiting_ == Waiting::caller && may_be_started_again(options_);
+    if (!followed) (void)adopt_orphans();
+    const Instant began = services_.clock.now();
+    const auto child = fork_process([&] {
+      pipe->read.close();
+      return followed ? follow(environment, std::move(pipe->write))
+                      : keep(environment, std::move(pipe->write));
+    });
+    if (!child) return std::unexpected(give_back(child.error()));
+    pipe->write.close();
+    if (lease_) lease_->let_go();
+    if (record_) record_->let_go();
+    if (!options_.detach && !may_be_started_again(options_)) leave_streams_to_job();
+    const LauncherReport report =
+        wait_for_job({.signals = &*signals_,
+                      .keeper = *child,
+                      .detached = options_.detach && waiting_ == Waiting::caller,
+                      .alone = waiting_ == Waiting::follower,
+                      .on_started = [&](const ProcessId& job) { tell_started(job); },
+                      .say = callbacks_.say,
+                      .proc = options_.proc,
+                      .clock = &services_.clock},
+                     std::move(pipe->read));
+    return outcome_of(report, began);
+  }
+
+  /// The keeper's life.
+  int keep(const std::vector<std::string>& environment, Fd to_launcher) {
     RunOptions options = options_;
     options.log = manifest_.log;
     const KeeperTask task{.options = &options,
@@ -271,31 +339,37 @@ class Run {
                           .ledger = ledger_,
                           .lease = lease_ ? &*lease_ : nullptr,
                           .record = record_ ? &*record_ : nullptr,
-                          .signals = &*signals,
+                          .signals = &*signals_,
                           .manifest = manifest_,
-                          .environment = std::move(environment),
+                          .environment = environment,
                           .own_ledger = lease_ ? inside_directory(*ledger_, lease_->id()) : ""};
-    (void)adopt_orphans();
-    const Instant began = services_.clock.now();
-    const auto keeper = fork_process([&] {
-      pipe->read.close();
-      return keep_run(task, std::move(pipe->write));
-    });
-    if (!keeper) return std::unexpected(give_back(keeper.error()));
-    pipe->write.close();
-    if (lease_) lease_->let_go();
-    if (record_) record_->let_go();
-    if (!options_.detach) leave_streams_to_job();
-    const LauncherReport report =
-        wait_for_job({.signals = &*signals,
-                      .keeper = *keeper,
-                      .detached = options_.detach,
-                      .on_started = [&](const ProcessId& job) { tell_started(job); },
-                      .say = callbacks_.say,
-                      .proc = options_.proc,
-                      .clock = &services_.clock},
-                     std::move(pipe->read));
-    return outcome_of(report, began);
+    return keep_run(task, std::move(to_launcher));
+  }
+
+  /// The life of the process that stays behind for a detached job: it starts what we were about to
+  /// start, says so to us as a keeper would, and goes on when nobody is there any more to be told.
+  int follow(const std::vector<std::string>& environment, Fd to_caller) {
+    (void)start_session();
+    waiting_ = Waiting::follower;
+    callbacks_ = {.on_started = [&](const RunStarted& started) {
+      const ProcessId& job = started.job;
+      (void)write_all(to_caller.get(), fmt::format("started {} {}\n", job.pid, job.start_ticks));
+      to_caller.close();
+      (void)close_standard_streams();
+      close_inherited_descriptors(-1);
+    }};
+    auto outcome = launch(environment);
+    if (to_caller.is_open()) {
+      const Error error = !outcome         ? outcome.error()
+                          : outcome->error ? *outcome->error
+                                           : Error(ErrorCode::io, "the job was not started");
+      (void)write_all(to_caller.get(), fmt::format("failed {} {}\n", exit_code_of_no_start(error),
+                                                   printable(error.message())));
+      return 0;
+    }
+    (void)start_again_while_wanted(options_, services_, {}, waiting_, signals_, std::move(outcome),
+                                   {});
+    return 0;
   }
 
   /// Whoever reads the job's output sees its end when the job closes it, not when we leave. Our
@@ -325,6 +399,7 @@ class Run {
       return outcome;
     }
     outcome.exit = *report.exit;
+    outcome.failed = devices_to_leave(options_, manifest_.given.devices, report);
     if (!callbacks_.on_finished) return outcome;  // nobody asks for what the record says
     RunFinished finished{
         .started = started_,
@@ -340,7 +415,9 @@ class Run {
 
   const RunOptions& options_;
   const RunServices& services_;
-  const RunCallbacks& callbacks_;
+  RunCallbacks callbacks_;
+  Waiting waiting_;
+  std::optional<SignalQueue>& signals_;
   Ledger* ledger_;
   std::optional<Ledger> inner_ledger_;
   Manifest manifest_;
@@ -348,6 +425,38 @@ class Run {
   std::optional<Lease> lease_;
   std::optional<RecordWriter> record_;
 };
+
+void say_start_again(const RunOptions& next, const RunOutcome& ended, const Input& input,
+                     const RunCallbacks& callbacks) {
+  const bool whole = next.detach || input.rewind();
+  if (!callbacks.say) return;
+  callbacks.say(
+      trf("run {} ended badly after its device went wrong: starting the job again on "
+          "another ({} more after that)",
+          ended.id, next.retries));
+  if (whole) return;
+  callbacks.say(
+      tr("its input comes through a pipe: what the first start has read, the next one does not "
+         "get"));
+}
+
+Result<RunOutcome> start_again_while_wanted(RunOptions options, const RunServices& services,
+                                            const RunCallbacks& callbacks, Waiting waiting,
+                                            std::optional<SignalQueue>& signals,
+                                            Result<RunOutcome> outcome, const Input& input) {
+  while (outcome && !outcome->failed.empty()) {
+    options = next_start(options, *outcome);
+    say_start_again(options, *outcome, input, callbacks);
+    auto next = Run(options, services, callbacks, waiting, signals).go();
+    if (next && next->how == RunOutcome::How::refused) {
+      // The job ended as it did: that is what whoever waits for it is told.
+      outcome->refusal = std::move(next->refusal);
+      return outcome;
+    }
+    outcome = std::move(next);
+  }
+  return outcome;
+}
 
 }  // namespace
 
@@ -363,7 +472,11 @@ ErrorCode reason_of_no_start(int exit_code) {
 
 Result<RunOutcome> run_job(const RunOptions& options, const RunServices& services,
                            const RunCallbacks& callbacks) {
-  return Run(options, services, callbacks).go();
+  const Input input;
+  std::optional<SignalQueue> signals;
+  auto outcome = Run(options, services, callbacks, Waiting::caller, signals).go();
+  return start_again_while_wanted(options, services, callbacks, Waiting::caller, signals,
+                                  std::move(outcome), input);
 }
 
 }  // namespace berth

@@ -24,6 +24,7 @@
 #include "place/visible_devices.h"
 #include "record/run_record.h"
 #include "run/acquire.h"
+#include "run/faults.h"
 #include "snapshot/device_kind.h"
 
 namespace berth {
@@ -60,6 +61,15 @@ struct RunOptions {
   std::chrono::milliseconds warning_ahead{60'000};
   std::chrono::milliseconds stop_grace{10'000};  // between TERM and KILL
 
+  /// When a device of the run goes wrong: it is always said and recorded; and the job …
+  OnGpuFault on_gpu_fault = OnGpuFault::warn;
+  int fault_signal = SIGUSR1;  // … gets this with OnGpuFault::signal
+  /// Whether a run that ended badly after that is started again without that device, and how often.
+  RetryOn retry_on = RetryOn::never;
+  int retries = 0;
+  /// The run that this one follows; empty: the first.
+  std::string retry_of;
+
   /// The lease lasts until no survivor of the job has had a GPU device file open for this long.
   std::chrono::milliseconds linger{60'000};
   /// True: the lease lasts as long as any process of the job, for those that open the GPU late.
@@ -80,6 +90,10 @@ struct RunServices {
   /// Null: no ledger can be had; then only RunWhere::cpu works.
   Ledger* ledger = nullptr;
   Look look;
+  /// Which devices no job should be given, and what is wrong with those that one has. Null: nobody
+  /// judges.
+  Judge judge;
+  FaultFinder faults;
   SightFactory sight;
 };
 
@@ -122,7 +136,10 @@ struct RunOutcome {
   std::string id;
   Exit exit;
   std::optional<Error> error;
+  /// With `finished`: why it was not started again although it should have been.
   std::optional<NotAcquired> refusal;
+  /// Devices that went wrong, where the run is to be started again without them.
+  std::vector<DeviceId> failed;
 };
 
 /// What a job that did not start exits with, as env(1) has it: not_found 127, no_permission 126 (it

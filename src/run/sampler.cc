@@ -29,7 +29,12 @@ class Sampler {
       : task_(task),
         from_keeper_(std::move(from_keeper)),
         to_keeper_(std::move(to_keeper)),
-        tree_(task.keeper, task.options->proc) {}
+        tree_(task.keeper, task.options->proc),
+        faults_(task.manifest.given.devices, task.options->request.allow_failed
+                                                 ? FaultWatch::Known::what_the_first_look_finds
+                                                 : FaultWatch::Known::nothing) {
+    if (task.manifest.job) own_.insert(task.manifest.job->pid);
+  }
 
   int run() {
     gather_quick();
@@ -152,6 +157,8 @@ class Sampler {
       sample.devices.push_back(current != nullptr ? sample_of(*current) : DeviceSample{});
     }
     sample.processes = own_processes(snapshot, seen.pids, given);
+    own_.insert(seen.pids.begin(), seen.pids.end());
+    report_faults(snapshot);
     report_strays(snapshot, seen.pids);
     write(sample);
   }
@@ -175,6 +182,12 @@ class Sampler {
     return static_cast<std::uint64_t>(std::count_if(pids.begin(), pids.end(), [&](pid_t pid) {
       return has_device_open(pid, task_.options->device_files, task_.options->proc);
     }));
+  }
+
+  void report_faults(const Snapshot& snapshot) {
+    if (!task_.services->faults || task_.manifest.given.devices.empty()) return;
+    const auto found = without_errors_of_others(task_.services->faults(snapshot), own_);
+    for (const FaultNews& news : faults_.news(found, snapshot)) tell("fault " + to_line(news));
   }
 
   void report_strays(const Snapshot& snapshot, const std::vector<pid_t>& pids) {
@@ -208,6 +221,8 @@ class Sampler {
   Fd samples_;
   TreeWatch tree_;
   Sight sight_;
+  FaultWatch faults_;
+  std::set<pid_t> own_;  // every process of the run that was ever seen
   bool facts_taken_ = false;
   std::set<Stray> reported_;
   bool complained_ = false;

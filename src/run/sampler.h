@@ -19,7 +19,8 @@ inline constexpr char finish_up = 'f';
 
 /// What the sampler tells the keeper, a line each: "ready" (after the first
 /// sample), "sampled", "event KIND TEXT" (goes into the
-/// record and to the user), "lost TEXT" (the record cannot be written).
+/// record and to the user), "fault …" (run/faults.h to_line: a device has gone wrong), "lost TEXT"
+/// (the record cannot be written).
 struct SamplerTask {
   const RunOptions* options = nullptr;
   const RunServices* services = nullptr;

@@ -118,6 +118,10 @@ std::string facts_text(const RunRecord& run, const Moment& now, const Style& sty
   facts.add(tr("Directory"), outside(manifest.working_directory, style));
   facts.add(tr("User"), outside(manifest.user, style));
   facts.add(tr("Started"), times_text(run, now, style));
+  if (!manifest.retry_of.empty()) {
+    facts.add(tr("Follows"),
+              own(trf("{}, whose device went wrong", printable(manifest.retry_of)), style));
+  }
   facts.add(tr("Asked for"), outside(manifest.wanted, style));
   if (manifest.log) facts.add(tr("Output"), outside(*manifest.log, style));
   facts.add(tr("Machine"), machine_text(manifest, style));

@@ -37,6 +37,7 @@ std::string signal_name(int signal) {
 std::string cause_text(const std::string& because) {
   if (because == end_cause::time_limit) return std::string(tr("time limit"));
   if (because == end_cause::stopped) return std::string(tr("stopped"));
+  if (because == end_cause::gpu_fault) return std::string(tr("GPU fault"));
   return tr_composed(printable(because));
 }
 
@@ -62,6 +63,15 @@ Reading<Bytes> memory_peak(const Summary& summary) {
   return peak;
 }
 
+/// How it went; of a run that was started again for another, also which: the end of an id names it.
+std::string course_text(const RunRecord& run) {
+  constexpr std::size_t shortest = 6;
+  const std::string& before = run.manifest.retry_of;
+  if (before.empty()) return state_text(run);
+  const std::string end = before.substr(before.size() - std::min(shortest, before.size()));
+  return state_text(run) + trf(", again after {}", printable(end));
+}
+
 Cells cells_of(const RunRecord& run, const Moment& now, const Style& style) {
   const auto took = lasted(run, now);
   const Summary summary = run.end ? run.end->summary : Summary{};
@@ -70,7 +80,7 @@ Cells cells_of(const RunRecord& run, const Moment& now, const Style& style) {
   cells[id_column] = outside(run.manifest.id, style);
   cells[started_column] = since_text(run.manifest.started, now.wall, style);
   cells[duration_column] = took ? short_duration(*took) : absent;
-  cells[state_column] = own(state_text(run), style);
+  cells[state_column] = own(course_text(run), style);
   cells[devices_column] = devices_text(run, style);
   cells[busy_column] = reading_text(summary.mean_utilization, style, percent_text);
   cells[memory_column] = reading_text(memory_peak(summary), style, bytes_short);

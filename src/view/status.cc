@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
+#include "view/health_text.h"
 #include "view/paint.h"
 #include "view/status_rows.h"
 #include "view/values.h"
@@ -59,7 +60,8 @@ std::string ranges(const std::vector<int>& indices) {
 }
 
 struct Counts {
-  int all = 0;  // what a job could be given: whole devices and MIG instances
+  int all = 0;     // what a job could be given: whole devices and MIG instances
+  int broken = 0;  // of what would be free: nobody is given them
   std::array<int, device_state_count> by_state{};
   std::vector<int> free_indices;
   [[nodiscard]] int of(DeviceState state) const {
@@ -72,6 +74,10 @@ Counts counted(const std::vector<DeviceRow>& rows) {
   for (const DeviceRow& row : rows) {
     if (row.divided) continue;
     ++counts.all;
+    if (row.broken && row.state == DeviceState::free) {
+      ++counts.broken;
+      continue;
+    }
     ++counts.by_state[static_cast<std::size_t>(row.state)];
     if (row.state == DeviceState::free && row.device->index && !row.device->parent) {
       counts.free_indices.push_back(*row.device->index);
@@ -106,6 +112,11 @@ std::string summary_line(const Counts& counts, const Snapshot& snapshot, const S
     if (counts.of(state) == 0) continue;
     line.add("  ").add(own(fmt::format("{} {}", counts.of(state), state_word(state)), style),
                        state_paint(state));
+  }
+  if (counts.broken > 0) {
+    line.add("  ").add(
+        own(fmt::format("{} {}", counts.broken, health_word(HealthState::failed)), style),
+        health_paint(HealthState::failed));
   }
   if (!snapshot.waiters.empty()) {
     line.add("  ").add(own(trf("{} waiting", snapshot.waiters.size()), style), Paint::yellow);
@@ -149,6 +160,14 @@ std::string users_text(const std::vector<OccupantRow>& occupants) {
   return text;
 }
 
+std::string health_line(const DeviceRow& row, const Style& style) {
+  if (row.health.empty()) return "";
+  Line line(style);
+  line.space_to(std::min(indent_below, style.width / 10));
+  const int room = std::max(style.width - line.width(), 0);
+  return line.add(cut_to_width(row.health, room, !style.utf8), row.health_paint).text();
+}
+
 std::string device_table(const std::vector<DeviceRow>& rows,
                          const std::vector<std::vector<OccupantRow>>& occupants,
                          const Style& style) {
@@ -162,15 +181,16 @@ std::string device_table(const std::vector<DeviceRow>& rows,
   for (std::size_t i = 0; i < rows.size(); ++i) {
     Line line(style);
     columns.add(line, rows[i]);
+    std::string health = health_line(rows[i], style);
     for (std::size_t k = 0; k < occupants[i].size(); ++k) {
       if (k > 0 || !behind) {
-        text += line.text();
+        text += line.text() + std::exchange(health, "");
         line = Line(style);
       }
       line.space_to(start);
       occupant_columns.add(line, occupants[i][k]);
     }
-    text += line.text();
+    text += line.text() + health;
   }
   return text;
 }

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
+#include "view/health_text.h"
 #include "view/status_rows.h"
 #include "view/values.h"
 
@@ -99,6 +100,25 @@ std::string pcie_text(const Device& device, const Style& style) {
   return fmt::format("{}x{}", *device.pcie_generation.get(), *device.pcie_width.get());
 }
 
+/// What the look at hand shows to be wrong; the details, which it does not have, are for `berth
+/// health`.
+void add_health(const Device& device, const Snapshot& snapshot, const Style& style,
+                DeviceRow& row) {
+  if (device.kind != DeviceKind::nvidia_gpu || !row.reason.empty()) return;
+  const DeviceHealth health = health_of(device, snapshot);
+  const auto bad = std::ranges::count_if(health.findings, [](const HealthFinding& finding) {
+    return finding.state >= HealthState::degraded;
+  });
+  if (bad == 0) return;
+  std::string text(health_word(health.state));
+  if (bad > 1) text = trf("{} (first of {})", text, bad);
+  text += tr(": ");
+  text += printable(tr_composed(health.findings.front().evidence));
+  row.health = own(text, style);
+  row.health_paint = health_paint(health.state);
+  row.broken = health.state == HealthState::failed;
+}
+
 bool is_hot(const Device& device) {
   if (!device.temperature.get() || !device.temperature_slowdown.get()) return false;
   return *device.temperature.get() + Celsius(3) >= *device.temperature_slowdown.get();
@@ -170,6 +190,7 @@ DeviceRow device_row(const Device& device, const SnapshotIndex& index, const std
     row.memory_share = static_cast<double>(used->count()) / static_cast<double>(total->count());
   }
   row.reason = own(why_no_readings(device), style);
+  add_health(device, index.snapshot(), style, row);
   row.cells.resize(column_count);
   row.cells[index_column] = device.parent  ? ""
                             : device.index ? std::to_string(*device.index)

@@ -52,6 +52,9 @@ struct DeviceRow {
   bool divided = false;  // its MIG instances follow
   std::vector<std::string> cells;
   std::string reason;
+  std::string health;  // what is not ok; empty: nothing, or `reason` says it
+  Paint health_paint = Paint::plain;
+  bool broken = false;  // nobody is given it
   double memory_share = 0;
   bool has_memory_share = false;
   bool hot = false;

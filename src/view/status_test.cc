@@ -75,6 +75,77 @@ TEST(Status, SaysWhatIsFreeBeforeAnythingElse) {
   EXPECT_THAT(first, HasSubstr("1 waiting"));
 }
 
+Snapshot worn_server() {
+  return SnapshotBuilder()
+      .gpu("A", 8_GiB)
+      .gpu("B", 8_GiB)
+      .with([](Device& device) {
+        device.ecc_uncorrected = std::uint64_t{12};
+        device.throttle_reasons = std::uint64_t{0x48};
+      })
+      .process(700, "ann", 1_GiB)
+      .gpu("C", 8_GiB)
+      .with([](Device& device) {
+        device.details.set(Detail::remapped_rows_failed, Reading<bool>(true));
+      })
+      .gpu("D", 8_GiB)
+      .with([](Device& device) { device.ecc_corrected = std::uint64_t{5}; })
+      .gpu("E", 8_GiB)
+      .with([](Device& device) { device.lost = true; })
+      .build();
+}
+
+/// The lines that stand under devices and say how well they are.
+std::vector<std::string> health_lines(const std::string& status) {
+  std::vector<std::string> found;
+  for (const std::string& line : lines_of(status)) {
+    const std::string text(trimmed(line));
+    if (text.starts_with("degraded") || text.starts_with("broken: ")) found.push_back(text);
+  }
+  return found;
+}
+
+TEST(Status, SaysUnderEachDeviceWhatIsNotOkAndNothingUnderTheOthers) {
+  EXPECT_THAT(health_lines(render_status(example::server(), {})), ::testing::IsEmpty());
+  for (const int width : {80, 132, 200}) {
+    const Style style{.width = width};
+    const std::string drawn = render_status(worn_server(), style);
+    expect_fits(drawn, style);
+    EXPECT_THAT(health_lines(drawn),
+                ::testing::ElementsAre(
+                    HasSubstr("12 memory errors were not corrected"),
+                    "broken: a broken row of memory could not be replaced: no spare is left"))
+        << drawn;
+    EXPECT_LT(drawn.find("12 memory errors"), drawn.find("broken: "));
+  }
+  EXPECT_THAT(render_status(worn_server(), {}),
+              HasSubstr("degraded (first of 2): 12 memory errors"));
+}
+
+TEST(Status, ABrokenDeviceIsNotCalledFreeToTake) {
+  const std::string first = lines_of(render_status(worn_server(), {}))[0];
+  EXPECT_TRUE(first.starts_with("2 of 5 free: 0 3  1 held  1 lost  1 broken")) << first;
+}
+
+TEST(Status, WhatIsNotOkFitsANarrowTerminalAndIsColoured) {
+  expect_fits(render_status(worn_server(), {.width = 40}), {.width = 40});
+  const std::string coloured = render_status(worn_server(), {.width = 80, .colour = true});
+  EXPECT_THAT(coloured, HasSubstr("\033[31mbroken: "));
+  EXPECT_THAT(coloured, HasSubstr("\033[33mdegraded ("));
+}
+
+TEST(Status, SaysInHealthLinesWhatTheRowOfALostDeviceDoesNot) {
+  EXPECT_THAT(render_status(worn_server(), {}), Not(HasSubstr("fell off the bus")));
+  EXPECT_THAT(render_status(worn_server(), {}), HasSubstr("no longer answers the driver"));
+}
+
+TEST_F(InChinese, StatusSaysWhatIsNotOk) {
+  const std::string drawn = render_status(worn_server(), {.width = 120});
+  EXPECT_THAT(drawn, HasSubstr("故障："));
+  EXPECT_THAT(drawn, Not(HasSubstr("broken")));
+  EXPECT_THAT(drawn, Not(HasSubstr("memory errors")));
+}
+
 TEST(Status, JoinsFreeIndicesIntoRanges) {
   SnapshotBuilder builder;
   for (const char* id : {"A", "B", "C", "D", "E", "F"}) builder.gpu(id, 8_GiB);

@@ -4,7 +4,7 @@ import json
 import subprocess
 
 import pytest
-from conftest import many_devices, wait_until
+from conftest import BERTH, many_devices, wait_until
 
 
 def picked(done):
@@ -243,6 +243,58 @@ def test_lost_and_unexplained_cards_are_not_chosen(machine_of):
     assert done.returncode == 124
     assert "lost: it no longer answers the driver" in done.stderr
     assert "in use by nobody that can be seen" in " ".join(done.stderr.split())
+
+
+def test_a_broken_card_is_refused_until_it_is_allowed(machine_of):
+    faults = machine_of("faults")
+    done = faults.run("pick")
+    assert done.returncode == 124
+    said = " ".join(done.stderr.split())
+    assert "broken: a broken row of memory could not be replaced: no spare is left" in said
+    assert picked(faults.run("pick", "--allow-failed")) == "4"
+    refused = json.loads(faults.run("run", "--dry-run", "--json", "--", "true").stdout)["refused"]
+    assert {one["index"]: one["rule"] for one in refused}[4] == "failed"
+    assert "--allow-failed" in faults.run("run", "--dry-run", "--", "true").stdout
+    ran = faults.run("run", "--", "true")
+    assert ran.returncode == 124 and "broken" in ran.stderr
+    assert faults.run("run", "--allow-failed", "--", "true").returncode == 0
+    chinese = faults.run("pick", "--lang", "zh_CN", env={"LC_ALL": "C.UTF-8"}).stderr
+    assert "故障：" in chinese and "broken" not in chinese
+
+
+def test_a_run_inside_the_lease_of_a_broken_card_has_it_too(machine_of):
+    script = f"{BERTH} run -q -- sh -c 'echo $CUDA_VISIBLE_DEVICES'"
+    done = machine_of("faults").run("run", "-q", "--allow-failed", "--", "sh", "-c", script)
+    assert done.stdout.strip() == "4", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "evidence"),
+    [
+        ("remapped_rows_failed", True, "could not be replaced"),
+        ("recovery_action", "Reset", "the driver asks for: Reset"),
+        ("unrepairable_memory", True, "cannot be repaired"),
+    ],
+)
+def test_what_the_driver_says_is_broken_is_passed_over(driver_of, field, value, evidence):
+    played = many_devices(2)
+    played["devices"][0][field] = value
+    machine = driver_of(played)
+    assert picked(machine.run("pick")) == "1"
+    refused = json.loads(machine.run("pick", "-n", "2", "--json").stdout)["refused"]
+    assert [(one["index"], one["rule"]) for one in refused] == [(0, "failed")]
+    assert evidence in refused[0]["text"]
+    assert picked(machine.run("pick", "-n", "2", "--allow-failed")) == "0,1"
+
+
+def test_a_worn_card_is_offered_and_a_well_server_refuses_nothing(driver_of):
+    played = many_devices(2)
+    played["devices"][0]["remapped_rows_pending"] = True
+    for card in played["devices"]:
+        card |= {"recovery_action": "None", "remapped_rows_failed": False, "unrepairable_memory": False}
+    answer = json.loads(driver_of(played).run("pick", "-n", "2", "--json").stdout)
+    assert [one["index"] for one in answer["chosen"]] == [0, 1]
+    assert answer["refused"] == []
 
 
 def test_a_card_lost_behind_the_driver_is_passed_over(driver_of):

@@ -114,6 +114,21 @@ def test_health_of_faults_names_them_and_exits_as_a_monitoring_plugin(machine_of
     assert "已从总线脱落" in chinese
 
 
+def test_status_says_under_each_card_what_is_not_ok_with_it(machine_of):
+    machine = machine_of("faults")
+    lines = [line.strip() for line in machine.run(env={"COLUMNS": "120"}).stdout.splitlines()]
+    ill = [line for line in lines if line.startswith(("degraded", "broken"))]
+    assert len(ill) == 2
+    assert "12 memory errors were not corrected" in ill[0]
+    assert ill[1] == "broken: a broken row of memory could not be replaced: no spare is left"
+    assert lines[lines.index(ill[1]) - 1].startswith("4 A100")
+    assert "0 of 5 free" in lines[0] and "1 broken" in lines[0]
+    chinese = machine.run("--lang", "zh_CN", env={"LC_ALL": "C.UTF-8", "COLUMNS": "120"}).stdout
+    assert "故障：" in chinese and "broken" not in chinese
+    well = machine_of("server-8xh100").run().stdout
+    assert "degraded" not in well and "broken" not in well
+
+
 def test_health_through_the_driver_reads_what_the_card_did_about_its_errors(driver_of):
     snapshot = with_processes([])
     card = snapshot["devices"][0]

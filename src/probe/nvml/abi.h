@@ -71,8 +71,10 @@ inline constexpr unsigned affinity_node = 0;
 
 // Field identifiers for nvmlDeviceGetFieldValues.
 inline constexpr unsigned field_memory_temperature = 82;
+inline constexpr unsigned field_remapped_rows_failed = 145;
 inline constexpr unsigned field_pcie_sent_bytes = 197;      // since driver 535; may wrap
 inline constexpr unsigned field_pcie_received_bytes = 198;  // since driver 535; may wrap
+inline constexpr unsigned field_recovery_action = 230;
 
 /// nvmlPciInfo_t of nvmlDeviceGetPciInfo_v3.
 struct PciInfoV3 {

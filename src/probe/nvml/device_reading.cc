@@ -8,6 +8,7 @@
 #include <string>
 
 #include "probe/nvml/card_table.h"
+#include "probe/nvml/detail_values.h"
 #include "probe/nvml/samples.h"
 #include "snapshot/fields.h"
 
@@ -244,13 +245,24 @@ Reading<T> field_reading(const FieldValue& field) {
   return reading<T>(std::expected<std::uint64_t, Return>(*value));
 }
 
+/// What a card does not have is left out, as all that nobody asked for is.
+void put_verdict(Detail detail, As as, const FieldValue& field, Details& details) {
+  const bool unknown_to_driver = field.answer == invalid_argument;
+  const Cell cell = field.answer == success ? cell_of_field(as, field) : why_absent(field.answer);
+  if (unknown_to_driver || (!cell.get() && cell.why() == Absent::unsupported)) return;
+  details.put(detail, cell);
+}
+
 // One call for all of them. The byte counters are cumulative: nvmlDeviceGetPcieThroughput, which
-// measures for 20 ms while the caller sleeps, is never called.
+// measures for 20 ms while the caller sleeps, is never called. The last two are what a device is
+// judged failed by: nobody is to be given one that the details alone would tell.
 void read_field_values(DeviceAsker& asker, Device& device) {
-  std::array<FieldValue, 3> fields = {};
+  std::array<FieldValue, 5> fields = {};
   fields[0].field = field_pcie_sent_bytes;
   fields[1].field = field_pcie_received_bytes;
   fields[2].field = field_memory_temperature;
+  fields[3].field = field_remapped_rows_failed;
+  fields[4].field = field_recovery_action;
   // An entry that the driver leaves as it is has not been answered.
   for (FieldValue& field : fields) field.answer = unknown;
   const Return code = asker.call(asker.api().nvmlDeviceGetFieldValues, 0,
@@ -266,6 +278,17 @@ void read_field_values(DeviceAsker& asker, Device& device) {
   device.pcie_sent = field_reading<Bytes>(fields[0]);
   device.pcie_received = field_reading<Bytes>(fields[1]);
   device.temperature_memory = field_reading<Celsius>(fields[2]);
+  put_verdict(Detail::remapped_rows_failed, As::yes_or_no, fields[3], device.details);
+  put_verdict(Detail::recovery_action, As::recovery_action, fields[4], device.details);
+}
+
+/// The third thing that a device is judged failed by. Only the newest drivers have the function.
+void read_unrepairable_memory(DeviceAsker& asker, Device& device) {
+  UnrepairableMemory memory{};
+  const Return code = asker.call(asker.api().nvmlDeviceGetUnrepairableMemoryFlag_v1, 0, &memory);
+  if (code != success) return;
+  device.details.put(Detail::unrepairable_memory,
+                     cell_as(As::yes_or_no, std::int64_t{memory.unrepairable}));
 }
 
 void read_links_and_errors(DeviceAsker& asker, Device& device) {
@@ -354,6 +377,7 @@ void read_state(DeviceAsker& asker, Depth depth, WallTime taken, DeviceMemory& m
   read_modes(asker, depth, device);
   read_power_and_clocks(asker, depth, device);
   read_field_values(asker, device);
+  if (depth < Depth::details) read_unrepairable_memory(asker, device);
   if (depth >= Depth::everything) read_links_and_errors(asker, device);
 }
 

@@ -174,6 +174,25 @@ TEST_F(NvmlFake, StateAloneIsEnoughForPlacement) {
   EXPECT_EQ(got.gpu_processes.size(), 3U);
 }
 
+TEST_F(NvmlFake, StateAloneTellsWhatADeviceIsJudgedFailedBy) {
+  Snapshot machine = server();
+  Details& details = machine.devices[0].details;
+  details.set(Detail::remapped_rows_failed, Reading<bool>(true));
+  details.set(Detail::recovery_action, Reading<std::string>("Reboot"));
+  details.set(Detail::unrepairable_memory, Reading<bool>(true));
+  play(machine);
+  for (const Depth depth : {Depth::state, Depth::everything}) {
+    NvmlProbe probe({.library = library("all"), .proc = "/nonexistent"}, depth);
+    Snapshot got{.taken = now};
+    probe.observe(got);
+    const Details& read = got.devices.at(0).details;
+    EXPECT_EQ(read.get<bool>(Detail::remapped_rows_failed), Reading<bool>(true));
+    EXPECT_EQ(read.get<std::string>(Detail::recovery_action), Reading<std::string>("Reboot"));
+    EXPECT_EQ(read.get<bool>(Detail::unrepairable_memory), Reading<bool>(true));
+    EXPECT_EQ(read.entries().size(), 3U) << "what only the details are for is not asked";
+  }
+}
+
 TEST_F(NvmlFake, AMissingAndABrokenLibraryAreTwoProblems) {
   NvmlProbe missing({.library = directory / "none.so", .proc = "/nonexistent"});
   EXPECT_EQ(missing.open().error().code, "library_not_found");

@@ -76,11 +76,30 @@ std::optional<XidEvent> parse_xid(std::string_view text) {
 
 }  // namespace procfs
 
+namespace {
+
+Absent why_closed(const Error& error) {
+  return error.code() == ErrorCode::no_permission ? Absent::no_permission : Absent::failed;
+}
+
+}  // namespace
+
 Reading<std::vector<XidEvent>> ProcfsProbe::xids(WallTime now) const {
   const auto log = open_fd(source_.kernel_log, O_RDONLY | O_NONBLOCK);
-  if (!log) {
-    return log.error().code() == ErrorCode::no_permission ? Absent::no_permission : Absent::failed;
-  }
+  if (!log) return why_closed(log.error());
+  return xids_from(log->get(), now);
+}
+
+Reading<std::vector<XidEvent>> ProcfsProbe::new_xids(WallTime now) {
+  if (log_end_.is_open()) return xids_from(log_end_.get(), now);
+  auto log = open_fd(source_.kernel_log, O_RDONLY | O_NONBLOCK);
+  if (!log) return why_closed(log.error());
+  if (::lseek(log->get(), 0, SEEK_END) < 0) return Absent::failed;
+  log_end_ = std::move(*log);
+  return std::vector<XidEvent>{};
+}
+
+Reading<std::vector<XidEvent>> ProcfsProbe::xids_from(int log, WallTime now) const {
   const auto uptime_text = read_file(source_.proc + "/uptime");
   const auto uptime =
       uptime_text ? parse_unsigned(uptime_text->substr(0, uptime_text->find('.'))) : std::nullopt;
@@ -91,7 +110,7 @@ Reading<std::vector<XidEvent>> ProcfsProbe::xids(WallTime now) const {
   // One read brings one record; EPIPE: it was overwritten while we read, the next is there.
   constexpr int most_records = 1 << 17;
   for (int i = 0; i < most_records; ++i) {
-    const ssize_t got = ::read(log->get(), record.data(), record.size());
+    const ssize_t got = ::read(log, record.data(), record.size());
     if (got < 0 && (errno == EPIPE || errno == EINTR)) continue;
     if (got <= 0) break;
     const auto message =

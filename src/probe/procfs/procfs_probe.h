@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/process_stat.h"
 #include "probe/procfs/parse.h"
 #include "snapshot/snapshot.h"
@@ -46,6 +47,9 @@ class ProcfsProbe {
   /// What the driver reported in the kernel log, oldest first. no_permission: the log is root's
   /// (kernel.dmesg_restrict).
   [[nodiscard]] Reading<std::vector<XidEvent>> xids(WallTime now) const;
+  /// Of that, what has come since this was called last; nothing the first time, which only finds
+  /// the log's end.
+  [[nodiscard]] Reading<std::vector<XidEvent>> new_xids(WallTime now);
 
   /// Forgets what was read for one look; names of users stay.
   void begin_look() {
@@ -64,7 +68,10 @@ class ProcfsProbe {
   Reading<uid_t> user_of(pid_t pid);
   [[nodiscard]] Reading<std::string> process_view(const Host& host) const;
 
+  [[nodiscard]] Reading<std::vector<XidEvent>> xids_from(int log, WallTime now) const;
+
   ProcfsSource source_;
+  Fd log_end_;  // the kernel log, read as far as new_xids() has told
   std::int64_t ticks_per_second_;
   std::map<pid_t, StatRead> stats_;  // of this look
   std::optional<std::int64_t> boot_seconds_;

@@ -75,11 +75,12 @@ TEST(BuiltinScenarios, ServerHasFiveFreeCards) {
   EXPECT_EQ(free, 5);
 }
 
-TEST(BuiltinScenarios, FaultsHaveALostCardAndMemoryNobodyExplains) {
+TEST(BuiltinScenarios, FaultsHaveALostCardMemoryNobodyExplainsAndABrokenRow) {
   const Snapshot host = builtin("faults").base;
   EXPECT_EQ(state_of(host.devices[1], host), DeviceState::lost);
   EXPECT_EQ(host.devices[1].temperature.why(), Absent::failed);
   EXPECT_GT(*unexplained_memory(host.devices[3], host).get(), Bytes(60ULL << 30));
+  EXPECT_EQ(host.devices[4].details.get<bool>(Detail::remapped_rows_failed), Reading<bool>(true));
 }
 
 TEST(Scenario, DeviceStartsFromItsModelAndOverridesIt) {

@@ -215,6 +215,7 @@ constexpr FakeField fields[] = {
     {76, 0, Detail::throttled_sync_boost, value_is_unsigned_long_long, 1000},
     {91, 0, Detail::nvlink_count},
     {95, 0, Detail::pcie_replay_rollovers},
+    {145, 0, Detail::remapped_rows_failed},
     {160, 0, Detail::nvlink_ecc_errors, value_is_unsigned_long_long},
     {185, 0, Detail::power_draw_average},
     {185, 1, Detail::module_power_draw_average},

@@ -1,0 +1,88 @@
+#include "run/faults.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "snapshot/questions.h"
+
+namespace berth {
+
+namespace {
+
+constexpr std::array kinds = {FaultKind::lost, FaultKind::failed, FaultKind::error,
+                              FaultKind::job_error};
+
+std::string name_for_people(const Device& device) {
+  return device.index && !device.parent ? fmt::format("GPU {}", *device.index) : device.id.text();
+}
+
+/// The device in a look. One that was lost before this process could ask who it is has lost its
+/// UUID, too: then its number tells.
+const Device* as_seen(const Device& given, const Snapshot& look) {
+  if (const Device* seen = find_device(given.id, look)) return seen;
+  if (!given.index || given.parent) return nullptr;
+  const auto nameless = std::ranges::find_if(look.devices, [&](const Device& device) {
+    return device.index == given.index && !device.parent && !device.uuid.has_value();
+  });
+  return nameless == look.devices.end() ? nullptr : &*nameless;
+}
+
+}  // namespace
+
+std::string to_line(const FaultNews& news) {
+  return fmt::format("{} {} {} {}", name_of(news.kind), news.device, news.code,
+                     printable(news.text));
+}
+
+std::optional<FaultNews> fault_from_line(std::string_view line) {
+  const auto word = [&line] {
+    const std::size_t end = std::min(line.find(' '), line.size());
+    const std::string_view first = line.substr(0, end);
+    line.remove_prefix(std::min(end + 1, line.size()));
+    return first;
+  };
+  const std::string_view kind = word();
+  const auto* known =
+      std::ranges::find_if(kinds, [kind](FaultKind one) { return name_of(one) == kind; });
+  const auto device = parse_unsigned(word());
+  const std::string_view code = word();
+  if (known == kinds.end() || !device || code.empty() || line.empty()) return std::nullopt;
+  return FaultNews{*known, static_cast<std::size_t>(*device), std::string(code), std::string(line)};
+}
+
+std::vector<DeviceFault> without_errors_of_others(std::vector<DeviceFault> faults,
+                                                  const std::set<pid_t>& own) {
+  std::erase_if(faults, [&](const DeviceFault& fault) {
+    return fault.kind == FaultKind::job_error && fault.pid &&
+           !own.contains(static_cast<pid_t>(*fault.pid));
+  });
+  return faults;
+}
+
+std::vector<FaultNews> FaultWatch::news(const std::vector<DeviceFault>& found,
+                                        const Snapshot& look) {
+  const bool first = std::exchange(first_, false);
+  std::vector<FaultNews> news;
+  for (std::size_t place = 0; place < given_.size(); ++place) {
+    const Device* seen = as_seen(given_[place], look);
+    if (seen == nullptr) continue;
+    for (const DeviceFault& fault : found) {
+      if (fault.device == seen->id) add_news(place, fault, first, news);
+    }
+  }
+  return news;
+}
+
+void FaultWatch::add_news(std::size_t place, const DeviceFault& fault, bool first,
+                          std::vector<FaultNews>& news) {
+  if (!seen_.emplace(place, fault.code).second) return;
+  const bool reported = fault.kind == FaultKind::error || fault.kind == FaultKind::job_error;
+  if (first && (reported || known_ == Known::what_the_first_look_finds)) return;
+  news.push_back({fault.kind, place, fault.code,
+                  fmt::format("{}: {}", name_for_people(given_[place]), fault.evidence)});
+}
+
+}  // namespace berth

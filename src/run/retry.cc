@@ -1,0 +1,63 @@
+#include "run/retry.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace berth {
+
+namespace {
+
+bool counts(FaultKind kind, RetryOn retry_on) {
+  switch (retry_on) {
+    case RetryOn::never:
+      return false;
+    case RetryOn::gpu_lost:
+      return kind == FaultKind::lost;
+    case RetryOn::gpu_fault:
+      return kind != FaultKind::job_error;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<DeviceId> devices_to_leave(const RunOptions& options, const std::vector<Device>& given,
+                                       const LauncherReport& report) {
+  if (options.retries <= 0 || !report.exit || report.keeper_lost || report.end_wanted) return {};
+  const bool stopped_for_it = report.because == end_cause::gpu_fault;
+  const bool badly = report.exit->signal != 0 || report.exit->code != 0;
+  if (!stopped_for_it && !(badly && report.because.empty())) return {};
+  std::vector<DeviceId> leave;
+  for (const FaultNews& news : report.faults) {
+    if (!counts(news.kind, options.retry_on) || news.device >= given.size()) continue;
+    const DeviceId& device = given[news.device].id;
+    if (std::ranges::find(leave, device) == leave.end()) leave.push_back(device);
+  }
+  return leave;
+}
+
+RunOptions next_start(const RunOptions& options, const RunOutcome& ended) {
+  RunOptions next = options;
+  next.retry_of = ended.id;
+  --next.retries;
+  for (const DeviceId& device : ended.failed) next.request.except.push_back({device.text()});
+  return next;
+}
+
+Input::Input() {
+  struct stat facts{};
+  if (::fstat(STDIN_FILENO, &facts) != 0) return;
+  flows_by_ = S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode);
+  if (!S_ISREG(facts.st_mode)) return;
+  const off_t place = ::lseek(STDIN_FILENO, 0, SEEK_CUR);
+  if (place >= 0) place_ = place;
+}
+
+bool Input::rewind() const {
+  if (place_) return ::lseek(STDIN_FILENO, *place_, SEEK_SET) == *place_;
+  return !flows_by_;
+}
+
+}  // namespace berth

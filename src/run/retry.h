@@ -1,0 +1,33 @@
+#pragma once
+// Starting a run again whose device went wrong: whether, and with what.
+
+#include <optional>
+#include <string>
+
+#include "run/launcher.h"
+#include "run/run.h"
+
+namespace berth {
+
+/// Devices of the run that went wrong as `options.retry_on` says, where it ended badly by that and
+/// may be started again. Never where it ended well, or where somebody wanted its end.
+[[nodiscard]] std::vector<DeviceId> devices_to_leave(const RunOptions& options,
+                                                     const std::vector<Device>& given,
+                                                     const LauncherReport& report);
+
+/// The same job once more, without the devices that went wrong.
+[[nodiscard]] RunOptions next_start(const RunOptions& options, const RunOutcome& ended);
+
+/// Our input as it is before a job reads it.
+class Input {
+ public:
+  Input();
+  /// Back to where it was. False: it cannot be read again (a pipe), and some of it may be gone.
+  [[nodiscard]] bool rewind() const;
+
+ private:
+  std::optional<std::int64_t> place_;
+  bool flows_by_ = false;
+};
+
+}  // namespace berth

@@ -1,0 +1,280 @@
+"""A run whose device goes wrong under it: what is said and recorded, what the job feels, and when
+it is started again."""
+
+import json
+import os
+import pathlib
+import signal
+import time
+
+import pytest
+from aftermath import leases, poll, processes, runs, show
+from conftest import FakeDriver, Terminal, many_devices, wait_until
+
+LOST = "it fell off the bus and answers nobody"
+
+
+class Losing(FakeDriver):
+    """A machine whose devices get lost when a test, or the job itself, says so."""
+
+    def __init__(self, directory, devices=3):
+        self.faults = directory / "faults"
+        self.faults.write_text("", encoding="utf-8")
+        super().__init__(directory, many_devices(devices), faults=f"@{self.faults}")
+
+    def lose(self, device):
+        self.faults.write_text(f"*@{device}=15", encoding="utf-8")
+
+    def job(self, *then):
+        """A job that loses its first device under itself, and ends well on any other."""
+        mark = self.directory / "lost"
+        script = (
+            f"if test -e {mark}; then {'; '.join(then) or 'echo well'}; exit 0; fi; "
+            f'echo "*@$CUDA_VISIBLE_DEVICES=15" > {self.faults}; touch {mark}; exit 7'
+        )
+        return ["sh", "-c", script]
+
+
+@pytest.fixture
+def losing(tmp_path):
+    return Losing(tmp_path)
+
+
+def samples_of(record):
+    file = pathlib.Path(record["directory"], "samples")
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    return [json.loads(line)["t"] for line in lines if line.startswith('{"t"')]
+
+
+def started(machine, *words, **how):
+    """A run that has been sampled, with its stderr in a file."""
+    said = open(machine.directory / "said", "w", encoding="utf-8")
+    run = machine.start("run", *words, stderr=said, **how)
+    wait_until(lambda: any(samples_of(one) for one in runs(machine)["runs"]), "a first sample")
+    return run
+
+
+def said(machine):
+    return " ".join((machine.directory / "said").read_text(encoding="utf-8").split())
+
+
+def events(record):
+    return [event["kind"] for event in record["events"]]
+
+
+def waits_for(path):
+    return ["sh", "-c", f"until test -e {path}; do sleep 0.02; done"]
+
+
+def test_a_lost_device_is_said_once_within_two_samples_and_recorded(losing):
+    done = losing.directory / "done"
+    run = started(losing, "--only", "1", "--", *waits_for(done))
+    lost_at = time.time() * 1000
+    losing.lose(1)
+    wait_until(lambda: f"GPU 1: {LOST}" in said(losing), "the loss is said")
+    seen = len(samples_of(show(losing)))
+    wait_until(lambda: len(samples_of(show(losing))) >= seen + 2, "two further samples")
+    assert run.poll() is None, "the job feels nothing of it"
+    done.touch()
+    assert run.wait(timeout=10) == 0
+    record = show(losing)
+    assert events(record) == ["gpu_lost"]
+    told_at = record["events"][0]["at_unix_ms"]
+    assert len([at for at in samples_of(record) if lost_at <= at <= told_at]) <= 2
+    assert said(losing).count(LOST) == 1
+    assert f"GPU 1: {LOST}" in losing.run("show").stdout
+
+
+def test_a_device_that_nobody_was_given_may_get_lost(losing):
+    done = losing.directory / "done"
+    run = started(losing, "--only", "1", "--on-gpu-fault", "stop", "--", *waits_for(done))
+    losing.lose(0)
+    seen = len(samples_of(show(losing)))
+    wait_until(lambda: len(samples_of(show(losing))) >= seen + 2, "two further samples")
+    done.touch()
+    assert run.wait(timeout=10) == 0
+    assert events(show(losing)) == []
+
+
+@pytest.mark.parametrize(("how", "name"), [("signal", "USR1"), ("signal=TERM", "TERM")])
+def test_the_job_gets_the_signal_that_was_asked_for(losing, how, name):
+    script = f"trap 'exit 5' {name}; while :; do sleep 0.02; done"
+    run = started(losing, "--only", "1", "--on-gpu-fault", how, "--", "sh", "-c", script)
+    losing.lose(1)
+    assert run.wait(timeout=10) == 5
+    assert events(show(losing)) == ["gpu_lost", "on_gpu_fault"]
+    assert "the job got a signal for it" in said(losing)
+    assert show(losing)["end"]["because"] == ""
+
+
+def test_stop_ends_the_whole_tree_and_says_why(losing):
+    run = started(losing, "--only", "1", "--on-gpu-fault", "stop", "--", "sh", "-c", "sleep 300 & wait")
+    losing.lose(1)
+    assert run.wait(timeout=10) == -signal.SIGTERM
+    assert "by berth: GPU fault after" in said(losing)
+    assert show(losing)["end"]["because"] == "GPU fault"
+    poll(lambda: processes(losing), 5, "processes of a stopped run")
+
+
+def test_a_lost_device_is_said_in_the_users_language(losing):
+    words = ("run", "--prefer", "1", "--retry-on", "gpu-lost", "--", *losing.job())
+    chinese = losing.run(*words, env={"BERTH_LANG": "zh_CN", "LC_ALL": "C.UTF-8"}).stderr
+    assert "已从总线脱落" in chinese and "fell off" not in chinese
+    assert "starting" not in chinese
+
+
+# --- starting again --------------------------------------------------------------------------------
+
+
+def test_a_job_whose_device_was_lost_is_started_again_on_another(losing):
+    done = losing.run("run", "--prefer", "1,0", "--retry-on", "gpu-lost", "--", *losing.job())
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "well\n"
+    second, first = runs(losing)["runs"]
+    assert first["end"]["exit_code"] == 7 and events(first) == ["gpu_lost"]
+    assert first["retry_of"] is None and second["retry_of"] == first["id"]
+    assert [one["given"]["devices"][0]["index"] for one in (first, second)] == [1, 0]
+    assert first["lease"] != second["lease"]
+    assert f"run {first['id']} ended badly after its device went wrong" in " ".join(done.stderr.split())
+    shown = " ".join(losing.run("show", second["id"]).stdout.split())
+    assert f"{first['id']}, whose device went wrong" in shown
+    assert f"again after {first['id'][-6:]}" in losing.run("runs", env={"COLUMNS": "200"}).stdout
+    assert leases(losing) == []
+
+
+def test_a_job_stopped_for_its_device_is_started_again(losing):
+    mark = losing.directory / "second"
+    script = f"if test -e {mark}; then exit 0; fi; touch {mark}; sleep 300"
+    words = ("--prefer", "1", "--on-gpu-fault", "stop", "--retry-on", "gpu-fault", "--", "sh", "-c", script)
+    run = started(losing, *words)
+    losing.lose(1)
+    assert run.wait(timeout=15) == 0
+    second, first = runs(losing)["runs"]
+    assert first["end"]["because"] == "GPU fault"
+    assert second["retry_of"] == first["id"]
+
+
+def test_it_is_started_again_so_often_and_no_more(losing):
+    script = f'echo "*@$CUDA_VISIBLE_DEVICES=15" >> {losing.faults}; exit 7'
+    words = ("--retry-on", "gpu-lost", "--retries", "1", "--", "sh", "-c", script)
+    assert losing.run("run", *words).returncode == 7
+    assert len(runs(losing)["runs"]) == 2
+
+
+def test_without_another_device_it_ends_as_the_job_did(tmp_path):
+    only_one = Losing(tmp_path, devices=1)
+    done = only_one.run("run", "--retry-on", "gpu-lost", "--", *only_one.job())
+    assert done.returncode == 7
+    assert "no other device for the job: it is not started again" in " ".join(done.stderr.split())
+    assert len(runs(only_one)["runs"]) == 1
+
+
+@pytest.mark.parametrize("job", ["exit 0", "exit 7"])
+def test_a_job_that_ended_well_or_on_a_well_device_is_not_started_again(losing, job):
+    if job == "exit 0":
+        job = f'echo "*@$CUDA_VISIBLE_DEVICES=15" > {losing.faults}; exit 0'
+    done = losing.run("run", "--retry-on", "gpu-fault", "--", "sh", "-c", job)
+    assert done.returncode == (0 if "echo" in job else 7)
+    assert len(runs(losing)["runs"]) == 1
+
+
+@pytest.mark.parametrize("how", ["stop", "signal", "time"])
+def test_a_job_that_its_user_ended_is_not_started_again(losing, how):
+    limit = ("--time", "3s") if how == "time" else ()
+    run = started(losing, "--only", "1,0", "--prefer", "1", *limit, "--retry-on", "gpu-lost", "--",
+                  "sh", "-c", "trap 'exit 9' TERM INT; while :; do sleep 0.02; done")
+    losing.lose(1)
+    wait_until(lambda: LOST in said(losing), "the loss is said")
+    if how == "stop":
+        assert losing.run("stop", "last").returncode == 0
+    elif how == "signal":
+        os.kill(run.pid, signal.SIGINT)
+    assert run.wait(timeout=15) == 9
+    assert len(runs(losing)["runs"]) == 1
+
+
+def test_ctrl_c_on_the_terminal_is_an_end_that_was_wanted(losing):
+    terminal = Terminal(100)
+    try:
+        words = ("run", "--prefer", "1", "--retry-on", "gpu-lost", "--", "sleep", "300")
+        run = losing.start_on(terminal, *words)
+        wait_until(lambda: any(samples_of(one) for one in runs(losing)["runs"]), "a first sample")
+        losing.lose(1)
+        wait_until(lambda: b"fell off the bus" in terminal.read(), "the loss is said")
+        terminal.type(b"\x03")
+        assert run.wait(timeout=10) == -signal.SIGINT
+        assert len(runs(losing)["runs"]) == 1
+    finally:
+        terminal.close()
+
+
+def test_the_second_start_has_the_whole_input_of_a_file(losing):
+    text = losing.directory / "input"
+    text.write_text("head\ntail\n", encoding="utf-8")
+    job = losing.job("cat")
+    job[2] = "read first; " + job[2]
+    with open(text, encoding="utf-8") as stdin:
+        done = losing.run("run", "--retry-on", "gpu-lost", "--", *job, stdin=stdin)
+    assert done.returncode == 0
+    assert done.stdout == "tail\n"
+    assert "through a pipe" not in done.stderr
+
+
+def test_input_that_was_read_from_a_pipe_is_said_to_be_gone(losing):
+    job = losing.job("cat")
+    job[2] = "cat > /dev/null; " + job[2]
+    done = losing.run("run", "--retry-on", "gpu-lost", "--", *job, input="once\n")
+    assert done.returncode == 0 and done.stdout == ""
+    assert "its input comes through a pipe" in " ".join(done.stderr.split())
+
+
+def test_a_second_start_is_as_open_to_signals_as_the_first(losing):
+    job = losing.job("kill -TERM $$", "sleep 5")
+    done = losing.run("run", "--retry-on", "gpu-lost", "--", *job)
+    assert done.returncode == -signal.SIGTERM
+
+
+def test_a_detached_job_is_started_again_with_nobody_there(losing):
+    done = losing.run("run", "-q", "-d", "--prefer", "1", "--retry-on", "gpu-lost", "--", *losing.job())
+    assert done.returncode == 0, done.stderr
+    first = done.stdout.strip()
+    assert losing.run("wait", first).returncode == 7
+
+    def follower():
+        return [one for one in runs(losing)["runs"] if one["retry_of"] == first]
+
+    [second] = wait_until(follower, "the job is started again", timeout=15)
+    assert losing.run("wait", second["id"]).returncode == 0
+    assert losing.run("logs", second["id"]).stdout == "well\n"
+    assert second["given"]["devices"][0]["index"] != 1
+    poll(lambda: processes(losing), 5, "processes of a run that is over")
+    assert leases(losing) == []
+
+
+def test_a_detached_job_that_cannot_be_started_says_so_also_where_it_would_be_followed(losing):
+    script = losing.directory / "no-interpreter"
+    script.write_text("#!/nonexistent/python\n", encoding="utf-8")
+    script.chmod(0o755)
+    done = losing.run("run", "-d", "--retry-on", "gpu-lost", "--", script)
+    assert done.returncode == 127, done.stderr
+    assert done.stdout == ""
+    poll(lambda: processes(losing), 5, "processes of a run that never was")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--on-gpu-fault", "panic"),
+        ("--on-gpu-fault", "signal=NONE"),
+        ("--retry-on", "everything"),
+        ("--retries", "2"),
+        ("--retry-on", "gpu-lost", "--retries", "0"),
+        ("--retry-on", "gpu-lost", "--retries", "many"),
+    ],
+    ids=" ".join,
+)
+def test_a_mistake_in_the_options_is_named_and_starts_nothing(losing, words):
+    done = losing.run("run", *words, "--", "true")
+    assert done.returncode == 125
+    assert words[0] in done.stderr or words[-2] in done.stderr
+    assert runs(losing)["runs"] == []
