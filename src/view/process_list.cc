@@ -47,18 +47,20 @@ struct ColumnFacts {
   int minimum;
   int drop_order;
 };
-constexpr std::array<ColumnFacts, column_count> columns = {{{"GPU", Align::left, 3, 0},
-                                                            {"PID", Align::right, 5, 0},
-                                                            {"User", Align::left, 6, 0},
-                                                            {"Type", Align::left, 1, 5},
-                                                            {"Age", Align::right, 5, 3},
-                                                            {"State", Align::left, 5, 6},
-                                                            {"CPU", Align::right, 4, 4},
-                                                            {"RAM", Align::right, 5, 7},
-                                                            {"GPU mem", Align::right, 5, 0},
-                                                            {"SM", Align::right, 4, 8},
-                                                            {"Under", Align::left, 5, 2},
-                                                            {"Command", Align::left, 12, 0}}};
+constexpr std::array<ColumnFacts, column_count> columns = {{
+    {"GPU", Align::left, 3, 0},
+    {"PID", Align::right, 5, 0},
+    {"User", Align::left, 6, 0},
+    {"Type", Align::left, 1, 5},
+    {"Age", Align::right, 5, 3},
+    {"State", Align::left, 5, 6},
+    {"CPU", Align::right, 4, 4},
+    {"RAM", Align::right, 5, 7},
+    {"GPU mem", Align::right, 5, 0},
+    {"SM", Align::right, 4, 8},
+    {"Under", Align::left, 5, 2},
+    {"Command", Align::left, 12, 0},
+}};
 
 using Cells = std::array<Cell, column_count>;
 
