@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/process.h"
+#include "probe/containers/container_files.h"
 #include "probe/nvml/nvml_probe.h"
 #include "probe/pci/pci_probe.h"
 #include "probe/process/ask.h"
@@ -82,7 +83,8 @@ struct Observer::Parts {
       : sources(from),
         nvml({.library = from.nvml_library, .proc = from.proc}),
         pci({.sys = from.sys, .pci_ids = from.pci_ids}),
-        procfs({.proc = from.proc, .passwd = from.passwd}) {}
+        procfs({.proc = from.proc, .passwd = from.passwd}),
+        containers({.root = from.root, .passwd = from.passwd}) {}
 
   Sources sources;
   std::optional<SimProbe> sim;
@@ -90,6 +92,7 @@ struct Observer::Parts {
   NvmlProbe nvml;
   PciProbe pci;
   ProcfsProbe procfs;
+  ContainerFiles containers;
 };
 
 Observer::Observer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -122,7 +125,10 @@ Snapshot Observer::look(Depth depth, const std::vector<Claim>& claims, WallTime 
 }
 
 void Observer::ask(Depth depth, const std::vector<Claim>& claims, Teller& teller) {
-  ask_with({.nvml = parts_->nvml, .pci = parts_->pci, .procfs = parts_->procfs},
+  ask_with({.nvml = parts_->nvml,
+            .pci = parts_->pci,
+            .procfs = parts_->procfs,
+            .containers = parts_->containers},
            {.depth = depth, .claims = claims}, teller);
 }
 

@@ -258,6 +258,22 @@ GpuProcess gpu_process_from(const Json& object) {
   return process;
 }
 
+std::optional<Enclosure> enclosure_from(const Json& object) {
+  if (!object.is_object()) return std::nullopt;
+  Enclosure enclosure;
+  enclosure.runtime = optional_as<std::string>(object, "runtime", "");
+  enclosure.id = optional_as<std::string>(object, "id", "");
+  if (const Json& uid = member(object, "pod_uid"); !uid.is_null()) {
+    enclosure.pod_uid = as<std::string>(uid, "pod_uid");
+  }
+  if (const Json& uid = member(object, "owner_uid"); !uid.is_null()) {
+    enclosure.owner_uid = as<uid_t>(uid, "owner_uid");
+  }
+  take(object, "name", enclosure.name);
+  take(object, "image", enclosure.image);
+  return enclosure;
+}
+
 HostProcess host_process_from(const Json& object) {
   HostProcess process;
   process.id = process_id_from(object);
@@ -273,6 +289,7 @@ HostProcess host_process_from(const Json& object) {
   take(object, "memory_resident_bytes", process.memory_resident);
   take(object, "state", process.state);
   take(object, "container", process.container);
+  process.enclosure = enclosure_from(member(object, "enclosure"));
   return process;
 }
 

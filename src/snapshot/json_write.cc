@@ -182,6 +182,17 @@ Json gpu_process_json(const GpuProcess& process) {
   return object;
 }
 
+Json enclosure_json(const Enclosure& enclosure) {
+  Json object = {{"runtime", enclosure.runtime}, {"id", enclosure.id}};
+  if (enclosure.pod_uid) object["pod_uid"] = *enclosure.pod_uid;
+  if (enclosure.owner_uid) object["owner_uid"] = *enclosure.owner_uid;
+  ReadingWriter writer(object);
+  writer.put("name", enclosure.name);
+  writer.put("image", enclosure.image);
+  writer.finish();
+  return object;
+}
+
 Json host_process_json(const HostProcess& process) {
   Json object = {{"pid", process.id.pid},
                  {"start_ticks", process.id.start_ticks},
@@ -196,6 +207,7 @@ Json host_process_json(const HostProcess& process) {
   writer.put("memory_resident_bytes", process.memory_resident);
   writer.put("state", process.state);
   writer.put("container", process.container);
+  if (process.enclosure) object["enclosure"] = enclosure_json(*process.enclosure);
   writer.finish();
   return object;
 }

@@ -73,6 +73,12 @@ inline Snapshot full_snapshot() {
   process.memory_resident = Bytes{19};
   process.state = std::string("S");
   process.container = std::string("docker 1a2b");
+  process.enclosure = Enclosure{.runtime = "docker",
+                                .id = "1a2b",
+                                .pod_uid = "2f5c",
+                                .owner_uid = 1000,
+                                .name = std::string("train"),
+                                .image = Absent::no_permission};
   snapshot.processes = {process, HostProcess{.id = {43, 0}, .user = Absent::no_permission}};
   snapshot.claims = {{"lease",
                       "run",

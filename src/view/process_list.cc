@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "snapshot/gpu_use.h"
+#include "snapshot/questions.h"
 #include "view/paint.h"
 #include "view/process_rows.h"
 #include "view/values.h"
@@ -122,10 +123,11 @@ std::string under_text(const ProcessRow& row, const Style& style) {
   if (row.claim != nullptr) {
     text = row.claim->run.empty() ? own(tr("lease"), style) : outside(row.claim->run, style);
   }
-  if (row.process != nullptr && row.process->container.get() &&
-      !row.process->container.get()->empty()) {
+  const std::string enclosure =
+      row.process != nullptr ? enclosure_title(*row.process).get().value_or("") : "";
+  if (!enclosure.empty()) {
     if (!text.empty()) text += ", ";
-    text += outside(*row.process->container.get(), style);
+    text += outside(enclosure, style);
   }
   return text;
 }

@@ -294,6 +294,15 @@ void walk(Stream& stream, GpuProcess& process) {
   walk(stream, process.mig);
 }
 template <class Stream>
+void walk(Stream& stream, Enclosure& enclosure) {
+  walk(stream, enclosure.runtime);
+  walk(stream, enclosure.id);
+  walk(stream, enclosure.pod_uid);
+  walk(stream, enclosure.owner_uid);
+  walk(stream, enclosure.name);
+  walk(stream, enclosure.image);
+}
+template <class Stream>
 void walk(Stream& stream, HostProcess& process) {
   walk(stream, process.id);
   walk(stream, process.ancestors);
@@ -306,6 +315,7 @@ void walk(Stream& stream, HostProcess& process) {
   walk(stream, process.memory_resident);
   walk(stream, process.state);
   walk(stream, process.container);
+  walk(stream, process.enclosure);
 }
 template <class Stream>
 void walk(Stream& stream, DeviceFileHolder& holder) {
@@ -355,7 +365,7 @@ void walk(Stream& stream, SourceReport& report) {
 }
 template <class Stream>
 void walk(Stream& stream, Step& step) {
-  walk_enum(stream, step.kind, StepKind::kernel_log);
+  walk_enum(stream, step.kind, StepKind::enclosure);
   walk(stream, step.number);
 }
 template <class Stream>
@@ -379,6 +389,13 @@ template <class Stream>
 void walk(Stream& stream, CommandOf& command) {
   walk(stream, command.pid);
   walk(stream, command.command);
+}
+template <class Stream>
+void walk(Stream& stream, EnclosureNames& names) {
+  walk(stream, names.runtime);
+  walk(stream, names.id);
+  walk(stream, names.name);
+  walk(stream, names.image);
 }
 template <class Stream>
 void walk(Stream& stream, UserName& user) {

@@ -54,9 +54,14 @@ struct KernelMessage {
 /// A user's name in /etc/passwd.
 [[nodiscard]] std::optional<std::string> user_in_passwd(std::string_view text, uid_t uid);
 
-/// What encloses a process by its /proc/PID/cgroup (v1 or v2): "docker 1a2b3c4d5e6f", "podman …",
-/// "containerd …", "kubernetes pod 2f5c…", "slurm job 42", "systemd unit ollama.service"; empty:
-/// nothing but a login.
-[[nodiscard]] std::string container_in_cgroup(std::string_view text);
+/// A user's home directory there.
+[[nodiscard]] std::optional<std::string> home_in_passwd(std::string_view text, uid_t uid);
+
+/// What encloses a process by its /proc/PID/cgroup (v1 or v2), without its name and image; nothing:
+/// no more than a login does.
+[[nodiscard]] std::optional<Enclosure> enclosure_in_cgroup(std::string_view text);
+/// In words: "docker 1a2b3c4d5e6f", "podman …", "containerd …", "kubernetes pod 2f5c…",
+/// "slurm job 42", "systemd unit ollama.service".
+[[nodiscard]] std::string container_text(const Enclosure& enclosure);
 
 }  // namespace berth::procfs
