@@ -339,6 +339,11 @@ std::size_t count_of(const std::vector<ProcessRow>& rows, Presence presence) {
       rows.begin(), rows.end(), [&](const ProcessRow& row) { return row.presence == presence; }));
 }
 
+bool is_kept_from_us(const ProcessRow& row) {
+  return row.process != nullptr && !row.process->state.get() &&
+         row.process->state.why() == Absent::no_permission;
+}
+
 std::string notes(const std::vector<ProcessRow>& rows, const std::vector<GhostRow>& ghosts,
                   const SnapshotIndex& index, const Style& style) {
   std::string text;
@@ -351,6 +356,11 @@ std::string notes(const std::vector<ProcessRow>& rows, const std::vector<GhostRo
         bullet(trf("{} wait in the kernel (state D): no signal reaches them there", stuck), style);
     text += advice(tr("a driver or a network file system that does not answer; see the kernel log"),
                    style);
+  }
+  if (const auto hidden = std::count_if(rows.begin(), rows.end(), is_kept_from_us); hidden > 0) {
+    text += bullet(
+        trf("{} of other users cannot be looked into: /proc hides them (hidepid)", hidden), style);
+    text += advice(tr("root sees them: sudo berth ps"), style);
   }
   for (const GhostRow& ghost : ghosts) text += holders_text(ghost, index, style);
   const Reading<std::string>& view = index.snapshot().host.process_view;

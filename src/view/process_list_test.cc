@@ -94,6 +94,20 @@ TEST(ProcessList, ContainerSaysThatItCannotTell) {
   EXPECT_THAT(text, Not(HasSubstr("have ended")));
 }
 
+TEST(ProcessList, ProcessesThatProcHidesAreSaidAndNotCalledGone) {
+  Snapshot host = example::server();
+  HostProcess& hidden = process(host, 5100);
+  hidden.user = hidden.state = Absent::no_permission;
+  hidden.uid = Absent::no_permission;
+  hidden.command = Absent::no_permission;
+  hidden.executable_name = Absent::no_permission;
+  const std::string text = render_process_list(host, {.width = 120});
+  EXPECT_THAT(text, HasSubstr("(not visible from here)"));
+  EXPECT_THAT(text, HasSubstr("! 1 of other users cannot be looked into"));
+  EXPECT_THAT(text, Not(HasSubstr("have ended")));
+  EXPECT_THAT(process_list_json(host), HasSubstr("\"presence\": \"hidden\""));
+}
+
 TEST(ProcessList, ProcessStuckInTheKernelIsSaid) {
   Snapshot host = example::server();
   process(host, 4802).state = std::string("D");

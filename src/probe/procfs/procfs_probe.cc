@@ -108,6 +108,12 @@ HostProcess ProcfsProbe::look_at(pid_t pid) {
   const StatRead read = stat_of(pid);
   if (!read.stat) {
     set_all_absent(process, read.why);
+    // hidepid=1 shows the folder, and so whose it is, and nothing in it.
+    const Reading<uid_t> owner = read.why == Absent::no_permission ? user_of(pid) : read.why;
+    if (owner.get()) {
+      process.uid = owner;
+      process.user = std::to_string(*owner.get());
+    }
     return process;
   }
   const procfs::Stat& stat = *read.stat;
