@@ -331,6 +331,17 @@ Waiter waiter_from(const Json& object) {
   return waiter;
 }
 
+Reading<std::vector<ExcludedDevice>> excluded_from(const Json& object) {
+  const Json& list = member(object, "excluded_devices");
+  if (!list.is_array()) return reason(object, "excluded_devices");
+  std::vector<ExcludedDevice> excluded;
+  for (const Json& one : list) {
+    excluded.push_back({.pci_address = optional_as<std::string>(one, "pci_address", ""),
+                        .uuid = optional_as<std::string>(one, "uuid", "")});
+  }
+  return excluded;
+}
+
 Host host_from(const Json& object) {
   Host host;
   if (!object.is_object()) return host;
@@ -341,6 +352,7 @@ Host host_from(const Json& object) {
   take(object, "nvml_version", host.nvml_version);
   take(object, "cuda_version_supported", host.cuda_version_supported);
   take(object, "process_view", host.process_view);
+  host.excluded_devices = excluded_from(object);
   return host;
 }
 

@@ -252,6 +252,14 @@ Json waiter_json(const Waiter& waiter) {
 
 Json host_json(const Host& host) {
   Json object = Json::object();
+  Reading<Json> excluded = host.excluded_devices.why();
+  if (host.excluded_devices.get()) {
+    Json list = Json::array();
+    for (const ExcludedDevice& one : *host.excluded_devices.get()) {
+      list.push_back({{"pci_address", one.pci_address}, {"uuid", one.uuid}});
+    }
+    excluded = std::move(list);
+  }
   ReadingWriter writer(object);
   writer.put("name", host.name);
   writer.put("kernel", host.kernel);
@@ -260,6 +268,7 @@ Json host_json(const Host& host) {
   writer.put("nvml_version", host.nvml_version);
   writer.put("cuda_version_supported", host.cuda_version_supported);
   writer.put("process_view", host.process_view);
+  writer.put_if_sampled("excluded_devices", excluded);
   writer.finish();
   return object;
 }

@@ -61,6 +61,8 @@ inline Snapshot full_snapshot() {
        .utilization_jpeg = Percent{1},
        .mig = MigPlace{3, 1}},
       {.device = DeviceId("GPU-2"), .pid = 43, .memory = Absent::unsupported}};
+  snapshot.host.excluded_devices =
+      std::vector<ExcludedDevice>{{"00000000:4b:00.0", "GPU-b300b300-0000-0000-0000-000000000003"}};
   HostProcess process;
   process.id = {42, 99};
   process.ancestors = {7, 1};

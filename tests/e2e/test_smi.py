@@ -61,6 +61,19 @@ def test_berths_own_options_stand_before_the_words(machine_of):
     assert machine_of(None).run("--sim", "desktop", "smi", "-L").stdout == done.stdout
 
 
+def test_devices_that_the_driver_leaves_alone_are_listed(machine, driver_of):
+    assert machine.run("smi", "-B").stdout == "No excluded devices found.\n"
+    played = scenario("server-8xh100")
+    assert driver_of(played).run("smi", "-B").stdout == "No excluded devices found.\n"
+    uuid = "GPU-b300b300-0000-0000-0000-000000000003"
+    played["host"]["excluded_devices"] = [{"pci_address": "00000000:4b:00.0", "uuid": uuid}]
+    done = driver_of(played).run("smi", "-B")
+    assert done.stdout == f"Excluded GPU 0: 00000000:4B:00.0 (UUID: {uuid})\n"
+    assert done.returncode == 0
+    broken = driver_of(played, faults="nvmlGetExcludedDeviceCount=999").run("smi", "-B")
+    assert broken.returncode == 3 and "not known: failed" in broken.stdout
+
+
 def test_a_saved_machine_answers_too(machine, tmp_path):
     saved = tmp_path / "machine.json"
     saved.write_text(machine.run("--json").stdout, encoding="utf-8")

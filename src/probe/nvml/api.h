@@ -35,6 +35,8 @@ struct Function {
   X(nvmlSystemGetNVMLVersion, char*, unsigned)                                                    \
   X(nvmlSystemGetCudaDriverVersion_v2, int*)                /* since 418 */                       \
   X(nvmlSystemGetCudaDriverVersion, int*)                                                         \
+  X(nvmlGetExcludedDeviceCount, unsigned*)                  /* since 460 */                       \
+  X(nvmlGetExcludedDeviceInfoByIndex, unsigned, ExcludedDeviceInfo*) /* since 460 */              \
   X(nvmlDeviceGetCount_v2, unsigned*)                                                             \
   X(nvmlDeviceGetCount, unsigned*)                                                                \
   X(nvmlDeviceGetHandleByIndex_v2, unsigned, Handle*)                                             \

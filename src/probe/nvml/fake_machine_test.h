@@ -89,6 +89,8 @@ inline Snapshot server() {
   host.host.driver_version = std::string("590.48.01");
   host.host.nvml_version = std::string("13.590.48.01");
   host.host.cuda_version_supported = std::string("13.1");
+  host.host.excluded_devices =
+      std::vector<ExcludedDevice>{{"00000000:4b:00.0", "GPU-b300b300-0000-0000-0000-000000000003"}};
   for (int i = 0; i < 3; ++i) {
     host.devices.push_back(h100(i));
     host.gpu_processes.push_back({.device = host.devices.back().id,

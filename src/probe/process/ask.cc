@@ -40,6 +40,7 @@ std::optional<int> open_nvml(NvmlProbe& nvml, Teller& teller) {
     teller.tell(SourceReport{.source = "nvml", .succeeded = true});
   } else {
     host.driver_version = host.nvml_version = host.cuda_version_supported = Absent::failed;
+    host.excluded_devices = Absent::failed;
     teller.tell(count.error());
     teller.tell(SourceReport{.source = "nvml", .succeeded = false});
   }

@@ -105,6 +105,7 @@ struct Receiver {
     fill(host.nvml_version, std::move(told.nvml_version));
     fill(host.cuda_version_supported, std::move(told.cuda_version_supported));
     fill(host.process_view, std::move(told.process_view));
+    fill(host.excluded_devices, std::move(told.excluded_devices));
   }
   void operator()(Device& device) { put(progress.snapshot.devices, std::move(device)); }
   void operator()(GpuProcess& process) {

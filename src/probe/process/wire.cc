@@ -341,6 +341,11 @@ void walk(Stream& stream, XidEvents& xids) {
   walk(stream, xids.events);
 }
 template <class Stream>
+void walk(Stream& stream, ExcludedDevice& excluded) {
+  walk(stream, excluded.pci_address);
+  walk(stream, excluded.uuid);
+}
+template <class Stream>
 void walk(Stream& stream, Host& host) {
   walk(stream, host.name);
   walk(stream, host.kernel);
@@ -349,6 +354,7 @@ void walk(Stream& stream, Host& host) {
   walk(stream, host.nvml_version);
   walk(stream, host.cuda_version_supported);
   walk(stream, host.process_view);
+  walk(stream, host.excluded_devices);
 }
 template <class Stream>
 void walk(Stream& stream, Problem& problem) {
