@@ -34,6 +34,7 @@ constexpr auto topics = std::to_array<std::string_view>({"MEMORY",
                                                          "VOLTAGE",
                                                          "FBC_STATS",
                                                          "ROW_REMAPPER",
+                                                         "RESET_STATUS",
                                                          "GSP_FIRMWARE_VERSION",
                                                          "POWER_SMOOTHING",
                                                          "POWER_PROFILES"});
