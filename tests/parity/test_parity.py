@@ -140,6 +140,21 @@ def test_retired_pages_are_the_real_ones(case):
 
 
 @needs_captures
+@pytest.mark.parametrize("case", phases(), ids=name_of)
+def test_accounted_apps_are_the_real_ones(case):
+    path, phase = case
+    found = section(path, phase, "query-accounted-apps")
+    if found is None:
+        pytest.skip("the capture has no such query")
+    fields = re.search(r"--query-accounted-apps=(\S+)", found[0])[1]
+    real = csv_rows(found[1])
+    printed = csv_rows(smi(path, f"--query-accounted-apps={fields}", "--format=csv", phase=phase).stdout)
+    assert printed[0] == real[0]
+    assert [row[1:] for row in printed[1:]] == [row[1:] for row in real[1:]]
+    print(f"--query-accounted-apps of {name_of(case)}: {len(real) - 1} rows alike")
+
+
+@needs_captures
 @pytest.mark.parametrize("path", capture_files(), ids=name_of)
 def test_help_has_every_field_of_the_real_one(path):
     real = captures.sections(path)["capabilities :: help-query-gpu"][1]
