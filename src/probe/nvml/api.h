@@ -157,6 +157,7 @@ struct Function {
   X(nvmlDeviceGetRemappedRows, Handle, unsigned*, unsigned*, unsigned*, unsigned*) /* since 450 */ \
   X(nvmlDeviceGetRowRemapperHistogram, Handle, RemapHistogram*) /* since 450 */                   \
   X(nvmlDeviceGetMarginTemperature, Handle, VersionedNumber*) /* after 555 */                     \
+  X(nvmlDeviceGetPowerManagementMode, Handle, unsigned*)                                          \
   X(nvmlDeviceGetPowerManagementLimit, Handle, unsigned*)                                         \
   X(nvmlDeviceGetPowerManagementLimitConstraints, Handle, unsigned*, unsigned*)                   \
   X(nvmlDeviceWorkloadPowerProfileGetCurrentProfiles, Handle, PowerProfiles*) /* after 555 */     \

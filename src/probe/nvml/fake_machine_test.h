@@ -127,6 +127,7 @@ inline Cell example_of(Detail detail) {
       {Detail::host_vgpu_mode, std::string("SR-IOV")},
       {Detail::vgpu_heterogeneous_mode, std::string("Enabled")},
       {Detail::vgpu_mig_timeslicing_mode, std::string("Enabled")},
+      {Detail::power_management, std::string("Supported")},
       {Detail::recovery_action, std::string("Drain and Reset")},
       {Detail::power_state, std::uint64_t{2}},
       {Detail::pcie_sent_rate, std::uint64_t{0}},      // its counter stands still
@@ -218,8 +219,9 @@ inline Snapshot detailed_server(int devices = 2) {
           Detail::mig_jpeg_engines}) {
       device.details.put(untold, Absent::unsupported);
     }
-    for (const Detail of_the_kernel : {Detail::pci_path, Detail::cpu_affinity}) {
-      device.details.put(of_the_kernel, Absent::not_sampled);
+    for (const Detail of_others : {Detail::pci_path, Detail::cpu_affinity,
+                                   Detail::vgpu_licensed_product, Detail::vgpu_license_status}) {
+      device.details.put(of_others, Absent::not_sampled);
     }
     for (const ExampleSamples& example : example_samples) set_samples(device, example);
     device.lists.retired_pages =
