@@ -24,6 +24,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto user = berth::user_in_passwd(text, uid);
     BERTH_CHECK(!user || !user->empty(), "a user has a name");
   }
-  (void)berth::procfs::container_in_cgroup(text);
+  if (const auto enclosure = berth::procfs::enclosure_in_cgroup(text)) {
+    BERTH_CHECK(!enclosure->runtime.empty() && !enclosure->id.empty(), "it is something");
+    (void)berth::procfs::container_text(*enclosure);
+  }
   return 0;
 }

@@ -101,21 +101,24 @@ int refuse(const VerbEntry& entry, const Verb& verb, std::string_view mistake) {
   return verb.usage_code();
 }
 
-/// Takes --sim, --replay and --lang off the front of somebody else's words.
+/// Takes --sim, --replay and --lang out of somebody else's words, none of which is called so.
 GlobalOptions taken_globals(std::vector<std::string>& words) {
   GlobalOptions globals;
-  while (!words.empty()) {
-    const std::string word = words.front();
-    const std::size_t equals = word.find('=');
-    const std::string name = word.substr(0, equals);
-    if (!is_global_with_value(name) || (equals == std::string::npos && words.size() < 2)) break;
-    words.erase(words.begin());
-    std::string value = equals == std::string::npos ? words.front() : word.substr(equals + 1);
-    if (equals == std::string::npos) words.erase(words.begin());
+  std::vector<std::string> others;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::size_t equals = words[i].find('=');
+    const std::string name = words[i].substr(0, equals);
+    const bool value_follows = equals == std::string::npos;
+    if (!is_global_with_value(name) || (value_follows && i + 1 == words.size())) {
+      others.push_back(words[i]);
+      continue;
+    }
+    std::string value = value_follows ? words[++i] : words[i].substr(equals + 1);
     if (name == "--sim") globals.sim = std::move(value);
     if (name == "--replay") globals.replay = std::move(value);
     if (name == "--lang") globals.lang = std::move(value);
   }
+  words = std::move(others);
   return globals;
 }
 

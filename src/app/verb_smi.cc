@@ -1,10 +1,13 @@
 // `berth smi …`, and berth called by the name nvidia-smi.
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 #include "app/smi_session.h"
 #include "app/verb.h"
 #include "base/text.h"
+#include "base/tr.h"
 
 namespace berth {
 
@@ -16,6 +19,7 @@ class Answers {
   explicit Answers(const std::optional<std::string>& path) {
     if (path) file_ = std::fopen(path->c_str(), "we");
     to_file_ = path.has_value();
+    path_ = path.value_or("");
   }
   ~Answers() {
     if (file_ != nullptr) static_cast<void>(std::fclose(file_));
@@ -24,19 +28,23 @@ class Answers {
   Answers& operator=(const Answers&) = delete;
 
   [[nodiscard]] bool usable() const { return !to_file_ || file_ != nullptr; }
-  /// False: it did not arrive (a full disk, a closed pipe).
+  /// False: it did not arrive (a full disk, a closed pipe), and that was said.
   [[nodiscard]] bool write(std::string_view text) {
     if (!to_file_) {
       print(text);
       return finish_output();
     }
-    return std::fwrite(text.data(), 1, text.size(), file_) == text.size() &&
-           std::fflush(file_) == 0;
+    if (std::fwrite(text.data(), 1, text.size(), file_) == text.size() && std::fflush(file_) == 0) {
+      return true;
+    }
+    complain(trf("{} could not be written: {}", path_, std::strerror(errno)));
+    return false;
   }
 
  private:
   std::FILE* file_ = nullptr;
   bool to_file_ = false;
+  std::string path_;
 };
 
 class SmiVerb final : public Verb {

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -79,6 +80,24 @@ TEST(Process, ThatHasEndedGetsNoSignal) {
   EXPECT_EQ(send_signal(*id, 0).error().code(), ErrorCode::not_found);
   EXPECT_EQ(send_signal({.pid = *child}, 0).error().code(), ErrorCode::not_found);
   EXPECT_EQ(open_pidfd(*child).error().code(), ErrorCode::not_found);
+}
+
+TEST(Process, ThatHasThePidOfAnEarlierOneGetsNoSignal) {
+  const auto child = fork_process([] {
+    ::pause();
+    return 0;
+  });
+  ASSERT_TRUE(child);
+  auto process = identify_process(*child);
+  ASSERT_TRUE(process);
+  ProcessId earlier = *process;
+  earlier.start_ticks -= 1;
+  EXPECT_EQ(send_signal(earlier, SIGKILL).error().code(), ErrorCode::not_found);
+  EXPECT_EQ(set_nice(earlier, 19).error().code(), ErrorCode::not_found);
+  EXPECT_EQ(::getpriority(PRIO_PROCESS, static_cast<id_t>(*child)), ::getpriority(PRIO_PROCESS, 0));
+  EXPECT_FALSE(*reap_if_ended(*child)) << "it was hit";
+  EXPECT_TRUE(send_signal(*process, SIGKILL));
+  EXPECT_EQ(reap(*child)->signal, SIGKILL);
 }
 
 TEST(Process, PidfdBecomesReadableAtItsEnd) {

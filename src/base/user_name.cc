@@ -5,13 +5,30 @@
 
 namespace berth {
 
-std::optional<std::string> user_in_passwd(std::string_view text, uid_t uid) {
+namespace {
+
+/// The fields of a user's line in /etc/passwd; empty: none.
+std::vector<std::string_view> passwd_line(std::string_view text, uid_t uid) {
   for (const std::string_view line : split(text, '\n')) {
-    const auto fields = split(line, ':');
+    auto fields = split(line, ':');
     if (fields.size() < 4 || fields[0].empty()) continue;
-    if (parse_unsigned(fields[2]) == uid) return std::string(fields[0]);
+    if (parse_unsigned(fields[2]) == uid) return fields;
   }
-  return std::nullopt;
+  return {};
+}
+
+}  // namespace
+
+std::optional<std::string> user_in_passwd(std::string_view text, uid_t uid) {
+  const auto fields = passwd_line(text, uid);
+  if (fields.empty()) return std::nullopt;
+  return std::string(fields[0]);
+}
+
+std::optional<std::string> home_in_passwd(std::string_view text, uid_t uid) {
+  const auto fields = passwd_line(text, uid);
+  if (fields.size() < 6 || !fields[5].starts_with('/')) return std::nullopt;
+  return std::string(fields[5]);
 }
 
 std::string local_user_name(uid_t uid, const std::string& passwd) {

@@ -12,6 +12,8 @@ namespace berth {
 
 /// A user's name in the text of /etc/passwd; nothing: not there.
 [[nodiscard]] std::optional<std::string> user_in_passwd(std::string_view text, uid_t uid);
+/// A user's home directory there.
+[[nodiscard]] std::optional<std::string> home_in_passwd(std::string_view text, uid_t uid);
 
 /// The name, or the number as text where the file has none.
 [[nodiscard]] std::string local_user_name(uid_t uid, const std::string& passwd = "/etc/passwd");

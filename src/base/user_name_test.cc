@@ -19,6 +19,12 @@ TEST(UserName, IsTheFirstEntryOfTheNumber) {
   EXPECT_FALSE(user_in_passwd("+::::::", 0));
 }
 
+TEST(PasswdHome, IsAnAbsolutePathOrNothing) {
+  EXPECT_EQ(home_in_passwd("a:x:7:7::/home/a:/bin/sh\n", 7), "/home/a");
+  EXPECT_FALSE(home_in_passwd("a:x:7:7::/home/a:/bin/sh\n", 8));
+  EXPECT_FALSE(home_in_passwd("a:x:7:7::relative:/bin/sh\na:x:7", 7));
+}
+
 TEST(UserName, IsTheNumberWhereTheFileHasNone) {
   const TemporaryDirectory folder;
   ASSERT_TRUE(

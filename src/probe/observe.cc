@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/process.h"
+#include "probe/containers/container_files.h"
 #include "probe/nvml/nvml_probe.h"
 #include "probe/pci/pci_probe.h"
 #include "probe/process/ask.h"
@@ -89,7 +90,8 @@ struct Observer::Parts {
       : sources(from),
         nvml({.library = from.nvml_library, .proc = from.proc}),
         pci({.sys = from.sys, .pci_ids = from.pci_ids}),
-        procfs({.proc = from.proc, .passwd = from.passwd}) {}
+        procfs({.proc = from.proc, .passwd = from.passwd}),
+        containers({.root = from.root, .passwd = from.passwd}) {}
 
   Sources sources;
   std::optional<sim::Scenario> scenario;
@@ -97,6 +99,7 @@ struct Observer::Parts {
   NvmlProbe nvml;
   PciProbe pci;
   ProcfsProbe procfs;
+  ContainerFiles containers;
 };
 
 Observer::Observer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -134,7 +137,10 @@ void Observer::add_new_xids(Snapshot& snapshot) {
 }
 
 void Observer::ask(Depth depth, const std::vector<Claim>& claims, Teller& teller) {
-  ask_with({.nvml = parts_->nvml, .pci = parts_->pci, .procfs = parts_->procfs},
+  ask_with({.nvml = parts_->nvml,
+            .pci = parts_->pci,
+            .procfs = parts_->procfs,
+            .containers = parts_->containers},
            {.depth = depth, .claims = claims}, teller);
 }
 

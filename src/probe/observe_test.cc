@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/fd.h"
 #include "base/process.h"
+#include "base/temporary_directory.h"
 #include "snapshot/questions.h"
 
 namespace berth {
@@ -13,7 +15,8 @@ Sources nowhere() {
   return {.nvml_library = "/nowhere/libnvidia-ml.so.1",
           .proc = "/nowhere/proc",
           .sys = "/nowhere/sys",
-          .passwd = "/nowhere/passwd"};
+          .passwd = "/nowhere/passwd",
+          .root = "/nowhere"};
 }
 
 Claim claim_of_this_process(const DeviceId& device) {
@@ -36,6 +39,36 @@ TEST(Observe, MachineWithNothingIsAnEmptySnapshotWithAProblemPerSource) {
   EXPECT_THAT(got->sources, testing::Contains(SourceReport{"pci", false}));
   EXPECT_THAT(got->problems, testing::Contains(testing::Field(&Problem::source, "nvml")));
   EXPECT_THAT(got->problems, testing::Contains(testing::Field(&Problem::source, "pci")));
+}
+
+TEST(Observe, ContainerOfAJobHasTheNameThatItsRuntimeWrites) {
+  const TemporaryDirectory machine;
+  const std::string id(64, '7');
+  const auto put = [&](const std::string& name, const std::string& text) {
+    const std::string path = machine / name;
+    ASSERT_TRUE(make_directories(path.substr(0, path.rfind('/'))));
+    ASSERT_TRUE(write_file_atomically(path, text));
+  };
+  const std::string folder = "proc/77";
+  put(folder + "/stat", "77 (python) R 1 1 1 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 42 0 10 0\n");
+  put(folder + "/status", "Name:\tpython\nUid:\t1001\t0\t0\t0\n");
+  put(folder + "/cgroup", "0::/system.slice/docker-" + id + ".scope\n");
+  put("var/lib/docker/containers/" + id + "/config.v2.json", R"({"Name": "/train"})");
+  Sources sources = nowhere();
+  sources.proc = machine / "proc";
+  sources.root = machine.path();
+  Claim claim;
+  claim.job = ProcessId{.pid = 77, .start_ticks = 42};
+  SystemClock clock;
+  const auto got = observe(sources, {.claims = {claim}}, clock);
+  ASSERT_TRUE(got);
+  const HostProcess* process = find_process(77, *got);
+  ASSERT_NE(process, nullptr);
+  EXPECT_EQ(enclosure_title(*process), Reading<std::string>("docker train"));
+  EXPECT_EQ(process->enclosure->image, Reading<std::string>(Absent::failed));
+  const auto quick = observe(sources, {.depth = Depth::state, .claims = {claim}}, clock);
+  EXPECT_EQ(find_process(77, *quick)->enclosure->name, Reading<std::string>(Absent::not_sampled))
+      << "placement does not need it";
 }
 
 TEST(Observe, UnreadableScenarioAndReplayAreErrors) {

@@ -7,17 +7,15 @@
 
 #include "base/text.h"
 #include "smi/help.h"
+#include "smi/refusal.h"
 #include "smi/smi.h"
+#include "smi/tree.h"
 
 namespace berth::smi {
 
 namespace {
 
 using What = Request::What;
-
-constexpr int bad_argument = 2;
-constexpr int not_available = 3;
-constexpr int not_permitted = 4;
 
 /// What an option of this table does; several spellings share a row.
 enum class Act {
@@ -120,49 +118,6 @@ constexpr auto showing_words =
     std::to_array<std::string_view>({"replay", "c2c", "encodersessions", "fbcsessions",
                                      "power-hint", "base-clocks", "pci", "prm", "soc", "stats"});
 
-Request says(std::string text, int code) {
-  Request request;
-  request.what = What::text;
-  request.need = Need::identity;
-  request.said = {.text = std::move(text), .code = code};
-  return request;
-}
-
-/// A full-width character or a curly quote looks like the right one: it is named.
-std::string hint(const std::vector<std::string>& argv) {
-  for (const std::string& word : argv) {
-    const auto mistake = typographic_mistake(word);
-    if (!mistake) continue;
-    return fmt::format("\"{}\" was typed as \"{}\"; did you mean {}?\n", printable(word),
-                       printable(mistake->found), printable(mistake->corrected));
-  }
-  return "";
-}
-
-Request invalid(const std::vector<std::string>& argv) {
-  return says(
-      "Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.\n" + hint(argv),
-      bad_argument);
-}
-
-std::string joined(const std::vector<std::string>& argv) {
-  return argv.empty() ? "" : " " + shell_joined(argv);
-}
-
-Request refused(const std::vector<std::string>& argv, std::string_view what) {
-  return says(fmt::format("{} changes the device, and berth only looks. Ask nvidia-smi itself, "
-                          "usually: sudo /usr/bin/nvidia-smi{}\n",
-                          what, joined(argv)),
-              not_permitted);
-}
-
-Request unavailable(const std::vector<std::string>& argv, std::string_view what) {
-  return says(fmt::format("{} is not shown by berth. Ask nvidia-smi itself, usually: "
-                          "/usr/bin/nvidia-smi{}\n",
-                          what, joined(argv)),
-              not_available);
-}
-
 const Option* find_option(std::string_view word) {
   for (const Option& option : options) {
     if (word == option.whole || (!option.brief.empty() && word == option.brief)) return &option;
@@ -186,7 +141,7 @@ class Reader {
   Request read() {
     while (!done_ && at_ < argv_.size()) {
       const std::string word = argv_[at_++];
-      if (!word.starts_with('-')) return invalid(argv_);
+      if (!word.starts_with('-')) return unknown_option(word, argv_);
       const std::size_t equals = word.find('=');
       const std::string name = word.substr(0, equals);
       value_.reset();
@@ -197,9 +152,9 @@ class Reader {
         return help;
       }
       const Option* option = find_option(name);
-      if (option == nullptr) return invalid(argv_);
+      if (option == nullptr) return unknown_option(word, argv_);
       if (option->takes_value && !value_) {
-        if (at_ == argv_.size()) return invalid(argv_);
+        if (at_ == argv_.size()) return without_value(word);
         value_ = argv_[at_++];
       }
       take(*option, name);
@@ -234,7 +189,7 @@ class Reader {
         every(std::chrono::milliseconds(1));
         break;
       case Act::sections:
-        request_.sections = listed(capitals(*value_));
+        take_sections();
         break;
       case Act::format:
         take_format();
@@ -314,15 +269,20 @@ class Reader {
       } else if (word == "nounits") {
         request_.units = false;
       } else {
-        done_ = says(fmt::format("\"{}\" is not a valid option for --format switch. Please run "
-                                 "'nvidia-smi -h' for help.\n",
-                                 printable(word)),
-                     bad_argument);
+        done_ = not_an_option(word, "--format");
         return;
       }
     }
     if (!csv) done_ = says(without_csv(), bad_argument);
     request_.form = Request::Form::csv;
+  }
+
+  void take_sections() {
+    request_.sections = listed(capitals(*value_));
+    if (request_.sections.empty()) done_ = invalid(argv_);
+    for (const std::string& section : request_.sections) {
+      if (!is_topic(section)) done_ = not_an_option(section, "--display");
+    }
   }
 
   static std::string without_csv() {
@@ -472,7 +432,7 @@ Request parse(const std::vector<std::string>& argv) {
   };
   if (in(setting_words)) return refused(argv, word);
   if (in(showing_words)) return unavailable(argv, word);
-  return invalid(argv);
+  return unknown_option(word, argv);
 }
 
 }  // namespace berth::smi

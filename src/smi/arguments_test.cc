@@ -64,6 +64,9 @@ TEST(SmiArguments, WhatIsWrongIsSaidAndExitsWithTwo) {
                                              {"-lms", "soon"},
                                              {"-x"},
                                              {"-L", "-q"},
+                                             {"-q", "-d", "BOGUS"},
+                                             {"-q", "-d", "MEMORY,BOGUS"},
+                                             {"-q", "-d", ""},
                                              {"--query-gpu=", "--format=csv"},
                                              {"--query-gpu=name"},
                                              {"--query-gpu=name", "--format=json"},
@@ -77,6 +80,14 @@ TEST(SmiArguments, WhatIsWrongIsSaidAndExitsWithTwo) {
     EXPECT_EQ(request.said.code, 2) << words.front();
     EXPECT_FALSE(request.said.text.empty()) << words.front();
   }
+}
+
+TEST(SmiArguments, NamesTheOptionThatIsWrong) {
+  EXPECT_EQ(parse({"-L", "-Q"}).said.text,
+            "ERROR: Option -Q is not recognized. Please run 'nvidia-smi -h' for help.\n");
+  EXPECT_EQ(parse({"-q", "-d"}).said.text,
+            "ERROR: Option -d is missing its value. Please run 'nvidia-smi -h' for help.\n");
+  EXPECT_THAT(parse({"-q", "-d", "memory,bogus"}).said.text, HasSubstr("\"BOGUS\" is not a valid"));
 }
 
 TEST(SmiArguments, NamesACharacterThatOnlyLooksRight) {

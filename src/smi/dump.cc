@@ -15,8 +15,6 @@ namespace berth::smi {
 
 namespace {
 
-constexpr std::string_view rule =
-    "################################################################################";
 /// More GPUs than any machine has: a hostile file does not make a snapshot of a million.
 constexpr std::size_t most_gpus = 1024;
 
@@ -33,7 +31,7 @@ bool is_xml(std::string_view text) {
 bool is_query(std::string_view text) {
   return first_text(text).starts_with("==============NVSMI LOG");
 }
-bool is_capture(std::string_view text) { return first_text(text).starts_with(rule); }
+bool is_capture(std::string_view text) { return first_text(text).starts_with(capture_rule); }
 
 const Node* named(const Node& tree, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
@@ -137,66 +135,6 @@ Result<Snapshot> snapshot_from_tree(const Node& tree, Surface surface) {
   return snapshot;
 }
 
-std::string_view section_of_capture(std::string_view text, std::string_view phase,
-                                    std::string_view title) {
-  std::size_t at = 0;
-  while ((at = text.find(rule, at)) != std::string_view::npos) {
-    const std::size_t heading = at + rule.size();
-    const std::size_t close = text.find(rule, heading);
-    if (close == std::string_view::npos) return {};
-    const std::string_view lines = first_text(text.substr(heading, close - heading));
-    const std::string_view first = lines.substr(0, lines.find('\n'));
-    const std::size_t begin = close + rule.size();
-    const std::size_t end = std::min(text.find(rule, begin), text.size());
-    const bool right_phase = phase.empty() || first.starts_with(fmt::format("# {} ::", phase));
-    if (right_phase && first.find(title) != std::string_view::npos) {
-      return text.substr(begin, end - begin);
-    }
-    at = end;
-  }
-  return {};
-}
-
-namespace {
-
-/// "  MIG 3g.40gb     Device  0: (UUID: MIG-…)" of -L: what -q does not say of an instance.
-struct ListedInstance {
-  std::string profile;
-  std::string uuid;
-};
-std::optional<ListedInstance> listed_instance(std::string_view line) {
-  line = trimmed(line);
-  constexpr std::string_view mark = "(UUID: ";
-  const std::size_t uuid = line.find(mark);
-  const std::size_t device = line.find(" Device ");
-  if (!line.starts_with("MIG ") || !line.ends_with(')') || uuid == std::string_view::npos ||
-      device == std::string_view::npos || device > uuid) {
-    return std::nullopt;
-  }
-  const std::size_t begin = uuid + mark.size();
-  return ListedInstance{std::string(trimmed(line.substr(4, device - 4))),
-                        std::string(line.substr(begin, line.size() - begin - 1))};
-}
-
-/// Instances stand in both in the same order; where they do not, nothing is taken.
-void read_list(std::string_view text, Snapshot& snapshot) {
-  std::vector<ListedInstance> listed;
-  for (const std::string_view line : split(text, '\n')) {
-    if (auto one = listed_instance(line)) listed.push_back(std::move(*one));
-  }
-  std::vector<Device*> instances;
-  for (Device& device : snapshot.devices) {
-    if (device.kind == DeviceKind::nvidia_mig) instances.push_back(&device);
-  }
-  if (listed.size() != instances.size()) return;
-  for (std::size_t i = 0; i < listed.size(); ++i) {
-    instances[i]->name = instances[i]->name.get().value_or("") + " MIG " + listed[i].profile;
-    instances[i]->uuid = listed[i].uuid;
-  }
-}
-
-}  // namespace
-
 bool looks_like_dump(std::string_view text) {
   return is_xml(text) || is_query(text) || is_capture(text);
 }
@@ -222,7 +160,7 @@ Result<Snapshot> snapshot_from_dump(std::string_view text, std::string_view phas
       const std::string_view part = section_of_capture(text, phase, title);
       if (!is_query(part) && !is_xml(part)) continue;
       auto snapshot = snapshot_from_dump(part, {});
-      if (snapshot) read_list(section_of_capture(text, {}, "list (-L)"), *snapshot);
+      if (snapshot) read_capture_parts(text, phase, *snapshot);
       return snapshot;
     }
     return fail(ErrorCode::not_found,

@@ -101,8 +101,11 @@ std::string without_specification(std::string name) {
   return name;
 }
 
+bool was_seen(const Cell& cell) { return cell.get() || cell.why() != Absent::not_sampled; }
+
+/// What a line has said of the total itself stands.
 void sum_into(Details& details, Detail total, Detail a, Detail b) {
-  if (details.cell(total).has_value()) return;
+  if (was_seen(details.cell(total))) return;
   const auto first = details.get<std::uint64_t>(a);
   const auto second = details.get<std::uint64_t>(b);
   if (!first.get()) return details.set(total, Reading<std::uint64_t>(first.why()));
@@ -117,8 +120,6 @@ Reading<std::uint64_t> sum_of(const Details& details, Detail a, Detail b) {
   sum_into(copy, Detail::ecc_corrected_aggregate_total, a, b);
   return copy.get<std::uint64_t>(Detail::ecc_corrected_aggregate_total);
 }
-
-bool was_seen(const Cell& cell) { return cell.get() || cell.why() != Absent::not_sampled; }
 
 /// A driver that counts errors as SRAM and DRAM does not count them by place.
 void complete_errors(Device& device) {
@@ -167,6 +168,18 @@ void complete_errors(Device& device) {
   }
 }
 
+/// -q says nothing of what only the driver of a host of virtual GPUs can do, but whether it is one.
+void complete_virtualization(Details& details) {
+  const Cell mode = details.cell(Detail::host_vgpu_mode);
+  if (mode.get() || mode.why() != Absent::unsupported) return;
+  for (const Detail capability :
+       {Detail::vgpu_driver_heterogeneous, Detail::vgpu_fractional, Detail::vgpu_timeslice_profiles,
+        Detail::vgpu_timeslice_sizes, Detail::vgpu_homogeneous_placements,
+        Detail::vgpu_mig_timeslicing, Detail::vgpu_mig_timeslicing_mode}) {
+    if (!was_seen(details.cell(capability))) details.put(capability, Cell(Absent::unsupported));
+  }
+}
+
 struct Capability {
   std::string_view architecture;
   std::string_view name;  // a part of the product's name; empty: all others of the architecture
@@ -191,11 +204,21 @@ constexpr auto capabilities = std::to_array<Capability>({
     {"Blackwell", "RTX", {12, 0}},
 });
 
+/// Whether a part of the name is this word: "A30" is none of "RTX A3000".
+bool names(std::string_view product, std::string_view word) {
+  for (std::size_t at = product.find(word); at != std::string_view::npos;
+       at = product.find(word, at + 1)) {
+    const char next = at + word.size() < product.size() ? product[at + word.size()] : ' ';
+    if (word.empty() || next < '0' || next > '9') return true;
+  }
+  return false;
+}
+
 void complete_capability(Device& device) {
   if (!device.architecture.get() || !device.name.get()) return;
   for (const Capability& row : capabilities) {
     if (*device.architecture.get() != row.architecture) continue;
-    if (device.name.get()->find(row.name) == std::string::npos) continue;
+    if (!names(*device.name.get(), row.name)) continue;
     device.compute_capability = row.capability;
     return;
   }
@@ -268,6 +291,7 @@ void complete(Device& device) {
   }
   complete_errors(device);
   complete_capability(device);
+  complete_virtualization(device.details);
   if (device.details.cell(Detail::gsp_firmware).has_value()) {
     device.details.set(Detail::gsp_mode, Reading<bool>(true));
   }

@@ -51,4 +51,11 @@ void read_mig_devices(const Node& gpu, Surface surface, const Device& parent,
 void read_processes(const Node& gpu, Surface surface, const Device& parent, Snapshot& snapshot);
 void read_lists(const Node& gpu, Device& device);
 
+/// The line of hashes that a capture file has around each heading.
+inline constexpr std::string_view capture_rule =
+    "################################################################################";
+/// What a capture tells of the machine outside of its -q: names of MIG instances, accounted
+/// processes, what pmon had of each process, NVLinks, affinities.
+void read_capture_parts(std::string_view capture, std::string_view phase, Snapshot& snapshot);
+
 }  // namespace berth::smi

@@ -264,6 +264,100 @@ TEST(Capture, ListGivesInstancesTheirNamesAndUuids) {
   EXPECT_EQ(host.devices[1].uuid, Reading<std::string>("MIG-dddd"));
 }
 
+/// A section of a capture file.
+std::string part(const std::string& heading, std::string_view output) {
+  const std::string rule(80, '#');
+  return rule + "\n# " + heading + "\n# $ nvidia-smi\n" + rule + "\n" + std::string(output);
+}
+
+constexpr std::string_view busy_card = R"(
+==============NVSMI LOG==============
+
+Driver Version                                         : 595.80
+Attached GPUs                                          : 1
+GPU 00000000:01:00.0
+    Product Name                                       : NVIDIA L40S
+    Processes
+        Process ID                                     : 20037
+            Type                                       : C
+            Name                                       : /usr/bin/ffmpeg
+            Used GPU Memory                            : 538 MiB
+        Process ID                                     : 20038
+            Type                                       : C
+            Name                                       : [Not Found]
+            Used GPU Memory                            : 681 MiB
+)";
+
+TEST(Capture, FirstRoundOfPmonTellsWhatEachProcessDoes) {
+  const std::string capture =
+      part("load :: query (-q)", busy_card) + part("load :: pmon (per-process monitor)", R"(
+# gpu         pid   type     sm    mem    enc    dec    jpg    ofa    command 
+# Idx           #    C/G      %      %      %      %      %      %    name 
+    0      20037     C      2      0     24      -      -      -    ffmpeg         
+    0      20038     C      -      -      -      -      -      -    a b c          
+    0      20037     C     99      9     27      -      -      -    ffmpeg         
+    0      20038     C      5      0     34      -      -      -    a b c          
+    0      99999     C    101      0      -      -      -      -    stranger       
+)");
+  const Snapshot host = read(capture);
+  ASSERT_THAT(host.gpu_processes, SizeIs(2));
+  EXPECT_EQ(host.gpu_processes[0].utilization_sm, Reading<Percent>(Percent(2)));
+  EXPECT_EQ(host.gpu_processes[0].utilization_memory, Reading<Percent>(Percent(0)));
+  EXPECT_EQ(host.gpu_processes[0].utilization_encoder, Reading<Percent>(Percent(24)));
+  EXPECT_EQ(host.gpu_processes[0].utilization_decoder, Reading<Percent>());
+  EXPECT_EQ(host.gpu_processes[1].utilization_sm, Reading<Percent>());
+}
+
+TEST(Capture, AccountedProcessesAreThoseOfTheirQuery) {
+  const std::string capture =
+      part("capabilities :: help-query-accounted-apps", "\"pid\"\n") +
+      part("load :: query (-q)", busy_card) +
+      part("load :: query-accounted-apps",
+           "timestamp, gpu_bus_id, pid, gpu_utilization [%], mem_utilization [%], "
+           "max_memory_usage [MiB], time [ms]\n"
+           "2026/07/03 08:33:53.671, 00000000:01:00.0, 15727, 71 %, 8 %, 0 MiB, 5270 ms\n"
+           "2026/07/03 08:33:53.671, 00000000:01:00.0, 17439, [N/A], 7 %, 538 MiB, 0 ms\n"
+           "2026/07/03 08:33:53.671, 00000000:02:00.0, 18679, 1 %, 1 %, 1 MiB, 1 ms\n"
+           "cut off, 00000000:01:00.0\n");
+  const auto accounted = read(capture).devices.at(0).lists.accounted_processes;
+  ASSERT_TRUE(accounted.get());
+  ASSERT_THAT(*accounted.get(), SizeIs(2));
+  const AccountedProcess& first = accounted.get()->front();
+  EXPECT_EQ(first.pid, 15727);
+  EXPECT_EQ(first.utilization_gpu, Reading<Percent>(Percent(71)));
+  EXPECT_EQ(first.run_time, Reading<Milliseconds>(Milliseconds(5270)));
+  EXPECT_EQ(accounted.get()->back().utilization_gpu, Reading<Percent>(Absent::unsupported));
+  EXPECT_EQ(accounted.get()->back().memory_max, Reading<Bytes>(Bytes(538ULL << 20)));
+}
+
+TEST(Capture, WithoutAQueryOfAccountedProcessesKnowsOfNone) {
+  EXPECT_EQ(read(part("load :: query (-q)", busy_card)).devices.at(0).lists.accounted_processes,
+            Reading<std::vector<AccountedProcess>>());
+}
+
+TEST(Capture, LinksAndAffinitiesAreThoseOfTheirLists) {
+  const std::string capture = part("capabilities :: topo -m",
+                                   "\t\x1b[4mGPU0\tNIC0\tCPU Affinity\tNUMA Affinity\tGPU NUMA "
+                                   "ID\x1b[0m\nGPU0\t X \tSYS\t0-19,40\t1\t\tN/A\n") +
+                              part("capabilities :: nvlink -s",
+                                   "GPU 0: NVIDIA H100 (UUID: GPU-0)\n\t Link 0: 26.562 GB/s\n"
+                                   "\t Link 1: <inactive>\n\t Link x: 1\n") +
+                              part("load :: query (-q)", busy_card);
+  const Device gpu = read(capture).devices.at(0);
+  EXPECT_EQ(gpu.details.get<std::string>(Detail::cpu_affinity), Reading<std::string>("0-19,40"));
+  EXPECT_EQ(gpu.numa_node, Reading<std::uint64_t>(1));
+  const auto& links = gpu.lists.nvlinks;
+  ASSERT_TRUE(links.get());
+  ASSERT_THAT(*links.get(), SizeIs(2));
+  EXPECT_EQ(links.get()->at(0).speed, Reading<BytesPerSecond>(BytesPerSecond(26'562'000'000U)));
+  EXPECT_EQ(links.get()->at(1).active, Reading<bool>(false));
+  const std::string without =
+      part("capabilities :: nvlink -s", "GPU 0: x\nDevice does not have or support Nvlink\n") +
+      part("load :: query (-q)", busy_card);
+  EXPECT_EQ(read(without).devices.at(0).lists.nvlinks,
+            Reading<std::vector<NvLink>>(Absent::unsupported));
+}
+
 TEST(Dump, JsonAndOtherTextsAreNone) {
   EXPECT_FALSE(looks_like_dump("{\"berth_snapshot\": 1}"));
   EXPECT_FALSE(looks_like_dump(""));

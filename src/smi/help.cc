@@ -14,7 +14,8 @@ berth smi [OPTION]...          also: a link named nvidia-smi that points to bert
   -q -d SECTION,...            only these sections: MEMORY UTILIZATION ECC TEMPERATURE POWER CLOCK
                                COMPUTE PIDS PERFORMANCE SUPPORTED_CLOCKS PAGE_RETIREMENT ACCOUNTING
                                ENCODER_STATS SUPPORTED_GPU_TARGET_TEMP VOLTAGE FBC_STATS
-                               ROW_REMAPPER GSP_FIRMWARE_VERSION POWER_SMOOTHING POWER_PROFILES
+                               ROW_REMAPPER RESET_STATUS GSP_FIRMWARE_VERSION POWER_SMOOTHING
+                               POWER_PROFILES
   -q -x, -q -j                 the same as XML; as JSON (the real one has no JSON)
   --query-gpu=FIELD,...        these fields, one line per device; with --format=csv
   --query-compute-apps=, --query-accounted-apps=, --query-retired-pages=,

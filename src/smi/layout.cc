@@ -49,6 +49,9 @@ constexpr auto gpu_table = [] {
   return all;
 }();
 
+/// Before, thresholds are temperatures also of cards that tell their margin.
+constexpr int first_with_margins = 535;
+
 /// Chips that count SRAM errors without kinds, and those that count by place.
 bool is_turing(const Device& device) {
   return device.architecture.get() == std::optional<std::string>("Turing");
@@ -80,9 +83,13 @@ bool applies(const Row& row, int driver, const Device& device) {
     case When::always:
       return true;
     case When::margins:
-      return tells_margins(device);
+      return driver >= first_with_margins && tells_margins(device);
     case When::no_margins:
-      return !tells_margins(device);
+      return driver < first_with_margins || !tells_margins(device);
+    case When::margin_told:
+      return device.details.cell(Detail::temperature_limit_margin).has_value();
+    case When::licensed:
+      return device.details.cell(Detail::vgpu_license_status).has_value();
     case When::ecc_by_place:
       return is_before_turing(device);
     case When::ecc_simple:

@@ -20,6 +20,8 @@ enum class When {
   always,
   margins,  // tells temperatures as margins (T.Limit)
   no_margins,
+  margin_told,   // some drivers print the line of cards that have a margin alone
+  licensed,      // a virtual machine's card
   ecc_by_place,  // chips before Turing count errors by place
   ecc_simple,    // Turing: SRAM and DRAM
   ecc_detailed   // Ampere and newer: SRAM errors by kind and source

@@ -12,6 +12,7 @@ using enum Format;
 constexpr auto power_rows = std::to_array<Row>({
     section(0, "Power Readings", "power_readings").upto(534).about("POWER"),
     leaf(1, "", "power_state", "power_state", performance_state),
+    leaf(1, "Power Management", "power_management", "power_management"),
     leaf(1, "Power Draw", "power_draw", "power_draw_milliwatts", watts),
     leaf(1, "Power Limit", "power_limit", "power_limit_requested_milliwatts", watts),
     leaf(1, "Default Power Limit", "default_power_limit", "power_limit_default_milliwatts", watts),
@@ -197,7 +198,7 @@ constexpr auto power_rows = std::to_array<Row>({
     leaf(1, "Auto Boost Default", "auto_boost_default", "auto_boost_default", on_off),
     section(0, "Voltage", "voltage").upto(579).about("VOLTAGE"),
     leaf(1, "Graphics", "graphics_volt", "voltage_graphics_millivolts", millivolts),
-    section(0, "Fabric", "fabric").since(530),
+    section(0, "Fabric", "fabric").since(525),
     leaf(1, "State", "state", "fabric_state"),
     leaf(1, "Status", "status", "fabric_status"),
     leaf(1, "CliqueId", "cliqueId", "fabric_clique", number).since(545),
@@ -207,10 +208,10 @@ constexpr auto power_rows = std::to_array<Row>({
     leaf(2, "Bandwidth", "bandwidth", "fabric_health_bandwidth"),
     leaf(2, "Route Recovery in progress", "route_recovery_in_progress",
          "fabric_health_route_recovery")
-        .since(565),
-    leaf(2, "Route Unhealthy", "route_unhealthy", "fabric_health_route_unhealthy").since(565),
+        .since(570),
+    leaf(2, "Route Unhealthy", "route_unhealthy", "fabric_health_route_unhealthy").since(570),
     leaf(2, "Access Timeout Recovery", "access_timeout_recovery", "fabric_health_access_timeout")
-        .since(565),
+        .since(570),
     leaf(2, "Incorrect Configuration", "incorrect_configuration", "fabric_health_configuration")
         .since(580),
     leaf(2, "Partition Assigned", "partition_assigned", "fabric_health_partition").since(595),
@@ -218,7 +219,7 @@ constexpr auto power_rows = std::to_array<Row>({
         .about("SUPPORTED_CLOCKS"),
     special(Special::processes, "Processes", "processes").about("PIDS"),
     special(Special::accounted, "Accounted Processes", "accounted_processes").about("ACCOUNTING"),
-    section(0, "Capabilities", "capabilities").since(565),
+    section(0, "Capabilities", "capabilities").since(555),
     leaf(1, "EGM", "egm", "egm", lower_enabled),
 });
 

@@ -9,6 +9,10 @@ namespace berth::smi::rows {
 
 using enum Format;
 
+// Printed with these spaces behind them.
+constexpr std::string_view single_bit = "Single Bit            ";
+constexpr std::string_view double_bit = "Double Bit            ";
+
 constexpr auto state_rows = std::to_array<Row>({
     leaf(0, "Product Name", "product_name", "name"),
     leaf(0, "Product Brand", "product_brand", "brand"),
@@ -38,42 +42,56 @@ constexpr auto state_rows = std::to_array<Row>({
     leaf(0, "Board ID", "board_id", "board_id", hex),
     leaf(0, "Board Part Number", "board_part_number", "board_part_number").since(515),
     leaf(0, "GPU Part Number", "gpu_part_number", "gpu_part_number"),
-    leaf(0, "FRU Part Number", "gpu_fru_part_number", "fru_part_number").since(525),
-    leaf(0, "Module ID", "gpu_module_id", "platform_module_id", number).upto(569),
-    section(0, "Platform Info", "platformInfo").since(570),
-    leaf(1, "Chassis Serial Number", "chassis_serial_number", "platform_chassis_serial"),
-    leaf(1, "Slot Number", "slot_number", "platform_slot_number", number),
-    leaf(1, "Tray Index", "tray_index", "platform_tray_index", number),
-    leaf(1, "Host ID", "host_id", "platform_host_id", number),
+    leaf(0, "FRU Part Number", "gpu_fru_part_number", "fru_part_number").since(530),
+    leaf(0, "Module ID", "gpu_module_id", "platform_module_id", number).upto(564),
+    section(0, "Platform Info", "platformInfo").since(565),
+    leaf(1, "RACK Serial Number", "rack_serial_number", "platform_chassis_serial").upto(569),
+    leaf(1, "Chassis Physical Slot Number", "chassis_physical_slot_number", "platform_slot_number",
+         number)
+        .upto(569),
+    leaf(1, "Compute Slot Index", "compute_slot_index", "platform_tray_index", number).upto(569),
+    leaf(1, "Node Index", "node_index", "platform_host_id", number).upto(569),
+    leaf(1, "Chassis Serial Number", "chassis_serial_number", "platform_chassis_serial").since(570),
+    leaf(1, "Slot Number", "slot_number", "platform_slot_number", number).since(570),
+    leaf(1, "Tray Index", "tray_index", "platform_tray_index", number).since(570),
+    leaf(1, "Host ID", "host_id", "platform_host_id", number).since(570),
     leaf(1, "Peer Type", "peer_type", "platform_peer_type"),
     leaf(1, "Module Id", "module_id", "platform_module_id", number),
-    leaf(1, "GPU Fabric GUID", "gpu_fabric_guid", "platform_fabric_guid", hex).upto(579),
+    leaf(1, "GPU Fabric GUID", "gpu_fabric_guid", "platform_fabric_guid", hex).since(570).upto(579),
     leaf(1, "GPU Fabric GUID", "gpu_fabric_guid", "platform_fabric_guid", hex_wide).since(580),
     section(0, "Inforom Version", "inforom_version"),
     leaf(1, "Image Version", "img_version", "inforom_image"),
     leaf(1, "OEM Object", "oem_object", "inforom_oem"),
     leaf(1, "ECC Object", "ecc_object", "inforom_ecc"),
     leaf(1, "Power Management Object", "pwr_object", "inforom_power"),
-    section(0, "Inforom BBX Object Flush", "inforom_bbx_flush").since(545),
+    section(0, "Inforom BBX Object Flush", "inforom_bbx_flush").since(535),
     leaf(1, "Latest Timestamp", "latest_timestamp", "inforom_flushed_unix_ms", date),
     leaf(1, "Latest Duration", "latest_duration", "inforom_flush_duration_microseconds",
          microseconds),
     section(0, "GPU Operation Mode", "gpu_operation_mode"),
     leaf(1, "Current", "current_gom", "operation_mode"),
     leaf(1, "Pending", "pending_gom", "operation_mode_pending"),
-    leaf(0, "GPU C2C Mode", "c2c_mode", "c2c_mode", enabled).since(535),
+    leaf(0, "GPU C2C Mode", "c2c_mode", "c2c_mode", enabled).since(550),
+    leaf(0, "GSP Firmware Version", "gsp_firmware_version", "gsp_firmware_version")
+        .upto(549)
+        .about("GSP_FIRMWARE_VERSION"),
     section(0, "GPU Virtualization Mode", "gpu_virtualization_mode"),
     leaf(1, "Virtualization Mode", "virtualization_mode", "virtualization_mode"),
     leaf(1, "Host VGPU Mode", "host_vgpu_mode", "host_vgpu_mode"),
     leaf(1, "vGPU Heterogeneous Mode", "vgpu_heterogeneous_mode", "vgpu_heterogeneous_mode")
         .since(550),
-    section(0, "GPU Reset Status", "gpu_reset_status").since(525).upto(579),
+    section(0, "vGPU Software Licensed Product", "vgpu_software_licensed_product")
+        .only(When::licensed),
+    leaf(1, "Product Name", "licensed_product_name", "vgpu_licensed_product"),
+    leaf(1, "License Status", "license_status", "vgpu_license_status"),
+    section(0, "GPU Reset Status", "gpu_reset_status").since(530).upto(579).about("RESET_STATUS"),
     leaf(1, "Reset Required", "reset_required", "reset_required", yes_no).deprecated_from(570),
     leaf(1, "Drain and Reset Recommended", "drain_and_reset_recommended",
          "drain_and_reset_recommended", yes_no)
         .deprecated_from(570),
     leaf(0, "GPU Recovery Action", "gpu_recovery_action", "recovery_action").since(565),
     leaf(0, "GSP Firmware Version", "gsp_firmware_version", "gsp_firmware_version")
+        .since(550)
         .about("GSP_FIRMWARE_VERSION"),
     section(0, "IBMNPU", "ibmnpu"),
     leaf(1, "Relaxed Ordering Mode", "relaxed_ordering_mode", "relaxed_ordering"),
@@ -90,9 +108,9 @@ constexpr auto state_rows = std::to_array<Row>({
     section(2, "PCIe Generation", "pcie_gen"),
     leaf(3, "Max", "max_link_gen", "pcie_generation_max", number),
     leaf(3, "Current", "current_link_gen", "pcie_generation", number),
-    leaf(3, "Device Current", "device_current_link_gen", "pcie_generation", number),
-    leaf(3, "Device Max", "max_device_link_gen", "pcie_generation_device_max", number),
-    leaf(3, "Host Max", "max_host_link_gen", "pcie_generation_host_max", number),
+    leaf(3, "Device Current", "device_current_link_gen", "pcie_generation", number).since(525),
+    leaf(3, "Device Max", "max_device_link_gen", "pcie_generation_device_max", number).since(525),
+    leaf(3, "Host Max", "max_host_link_gen", "pcie_generation_host_max", number).since(525),
     section(2, "Link Width", "link_widths"),
     leaf(3, "Max", "max_link_width", "pcie_width_max", width),
     leaf(3, "Current", "current_link_width", "pcie_width", width),
@@ -104,15 +122,17 @@ constexpr auto state_rows = std::to_array<Row>({
     leaf(1, "Tx Throughput", "tx_util", "pcie_sent_rate_bytes_per_second", kilobytes_rate),
     leaf(1, "Rx Throughput", "rx_util", "pcie_received_rate_bytes_per_second", kilobytes_rate),
     leaf(1, "Atomic Caps Inbound", "atomic_caps_inbound", "pcie_atomics_inbound", words)
-        .since(545)
-        .upto(569),
+        .since(525)
+        .upto(559),
     leaf(1, "Atomic Caps Outbound", "atomic_caps_outbound", "pcie_atomics_outbound", words)
-        .since(545),
-    leaf(1, "Atomic Caps Inbound", "atomic_caps_inbound", "pcie_atomics_inbound", words).since(570),
+        .since(525),
+    leaf(1, "Atomic Caps Inbound", "atomic_caps_inbound", "pcie_atomics_inbound", words).since(560),
     leaf(0, "Fan Speed", "fan_speed", "fan_speed_percent", percent),
     leaf(0, "Performance State", "performance_state", "performance_state", performance_state)
         .about("PERFORMANCE"),
-    section(0, "Clocks Throttle Reasons", "clocks_throttle_reasons").upto(534).about("PERFORMANCE"),
+    section(0, "Clocks Throttle Reasons", "clocks_throttle_reasons", "throttle_reasons_mask")
+        .upto(534)
+        .about("PERFORMANCE"),
     leaf(1, "Idle", "clocks_throttle_reason_gpu_idle", "throttle_idle", active),
     leaf(1, "Applications Clocks Setting", "clocks_throttle_reason_applications_clocks_setting",
          "throttle_application_clocks", active),
@@ -129,7 +149,9 @@ constexpr auto state_rows = std::to_array<Row>({
          "throttle_software_thermal", active),
     leaf(1, "Display Clock Setting", "clocks_throttle_reason_display_clocks_setting",
          "throttle_display", active),
-    section(0, "Clocks Event Reasons", "clocks_event_reasons").since(535).about("PERFORMANCE"),
+    section(0, "Clocks Event Reasons", "clocks_event_reasons", "throttle_reasons_mask")
+        .since(535)
+        .about("PERFORMANCE"),
     leaf(1, "Idle", "clocks_event_reason_gpu_idle", "throttle_idle", active),
     leaf(1, "Applications Clocks Setting", "clocks_event_reason_applications_clocks_setting",
          "throttle_application_clocks", active),
@@ -160,11 +182,11 @@ constexpr auto state_rows = std::to_array<Row>({
     leaf(1, "HW Power Braking", "clocks_event_reasons_counters_hw_power_brake",
          "throttled_power_brake_microseconds", microseconds),
     leaf(0, "Sparse Operation Mode", "sparse_operation_mode", "sparse_operation_mode", enabled)
-        .since(550)
+        .since(535)
         .about("PERFORMANCE"),
     section(0, "FB Memory Usage", "fb_memory_usage").about("MEMORY"),
     leaf(1, "Total", "total", "memory_total_bytes", memory),
-    leaf(1, "Reserved", "reserved", "memory_reserved_bytes", memory),
+    leaf(1, "Reserved", "reserved", "memory_reserved_bytes", memory).since(510),
     leaf(1, "Used", "used", "memory_used_bytes", memory),
     leaf(1, "Free", "free", "memory_free_bytes", memory),
     section(0, "BAR1 Memory Usage", "bar1_memory_usage").about("MEMORY"),
@@ -179,8 +201,8 @@ constexpr auto state_rows = std::to_array<Row>({
     leaf(1, "Free", "free", "protected_memory_free_bytes", memory),
     leaf(0, "Compute Mode", "compute_mode", "compute_mode").about("COMPUTE"),
     section(0, "Utilization", "utilization").about("UTILIZATION"),
-    leaf(1, "Gpu", "gpu_util", "utilization_gpu_percent", percent).upto(564),
-    leaf(1, "GPU", "gpu_util", "utilization_gpu_percent", percent).since(565),
+    leaf(1, "Gpu", "gpu_util", "utilization_gpu_percent", percent).upto(569),
+    leaf(1, "GPU", "gpu_util", "utilization_gpu_percent", percent).since(570),
     leaf(1, "Memory", "memory_util", "utilization_memory_percent", percent),
     leaf(1, "Encoder", "encoder_util", "utilization_encoder_percent", percent),
     leaf(1, "Decoder", "decoder_util", "utilization_decoder_percent", percent),
@@ -221,12 +243,15 @@ constexpr auto state_rows = std::to_array<Row>({
     section(0, "DRAM Encryption Mode", "dram_encryption_mode").since(570),
     leaf(1, "Current", "current_dram_encryption", "dram_encryption", enabled),
     leaf(1, "Pending", "pending_dram_encryption", "dram_encryption_pending", enabled),
-    section(0, "ECC Mode", "ecc_mode").about("ECC"),
+    section(0, "Ecc Mode", "ecc_mode").upto(529).about("ECC"),
+    leaf(1, "Current", "current_ecc", "ecc_mode", enabled),
+    leaf(1, "Pending", "pending_ecc", "ecc_mode_pending", enabled),
+    section(0, "ECC Mode", "ecc_mode").since(530).about("ECC"),
     leaf(1, "Current", "current_ecc", "ecc_mode", enabled),
     leaf(1, "Pending", "pending_ecc", "ecc_mode_pending", enabled),
     section(0, "ECC Errors", "ecc_errors").about("ECC"),
     section(1, "Volatile", "volatile"),
-    section(2, "Single Bit", "single_bit").only(When::ecc_by_place),
+    section(2, single_bit, "single_bit").only(When::ecc_by_place),
     leaf(3, "Device Memory", "device_memory", "ecc_corrected_volatile_dram", number),
     leaf(3, "Register File", "register_file", "ecc_corrected_volatile_register_file", number),
     leaf(3, "L1 Cache", "l1_cache", "ecc_corrected_volatile_l1_cache", number),
@@ -235,7 +260,7 @@ constexpr auto state_rows = std::to_array<Row>({
     leaf(3, "Texture Shared", "texture_shm", "", number),
     leaf(3, "CBU", "cbu", "ecc_corrected_volatile_cbu", number),
     leaf(3, "Total", "total", "ecc_corrected_errors", number),
-    section(2, "Double Bit", "double_bit").only(When::ecc_by_place),
+    section(2, double_bit, "double_bit").only(When::ecc_by_place),
     leaf(3, "Device Memory", "device_memory", "ecc_uncorrected_volatile_dram", number),
     leaf(3, "Register File", "register_file", "ecc_uncorrected_volatile_register_file", number),
     leaf(3, "L1 Cache", "l1_cache", "ecc_uncorrected_volatile_l1_cache", number),
@@ -265,7 +290,7 @@ constexpr auto state_rows = std::to_array<Row>({
     leaf(2, "DRAM Uncorrectable", "dram_uncorrectable", "ecc_uncorrected_volatile_dram", number)
         .only(When::ecc_detailed),
     section(1, "Aggregate", "aggregate"),
-    section(2, "Single Bit", "single_bit").only(When::ecc_by_place),
+    section(2, single_bit, "single_bit").only(When::ecc_by_place),
     leaf(3, "Device Memory", "device_memory", "ecc_corrected_aggregate_dram", number),
     leaf(3, "Register File", "register_file", "ecc_corrected_aggregate_register_file", number),
     leaf(3, "L1 Cache", "l1_cache", "ecc_corrected_aggregate_l1_cache", number),
@@ -274,7 +299,7 @@ constexpr auto state_rows = std::to_array<Row>({
     leaf(3, "Texture Shared", "texture_shm", "", number),
     leaf(3, "CBU", "cbu", "ecc_corrected_aggregate_cbu", number),
     leaf(3, "Total", "total", "ecc_corrected_aggregate_total", number),
-    section(2, "Double Bit", "double_bit").only(When::ecc_by_place),
+    section(2, double_bit, "double_bit").only(When::ecc_by_place),
     leaf(3, "Device Memory", "device_memory", "ecc_uncorrected_aggregate_dram", number),
     leaf(3, "Register File", "register_file", "ecc_uncorrected_aggregate_register_file", number),
     leaf(3, "L1 Cache", "l1_cache", "ecc_uncorrected_aggregate_l1_cache", number),
@@ -348,7 +373,11 @@ constexpr auto state_rows = std::to_array<Row>({
     section(0, "Temperature", "temperature").about("TEMPERATURE"),
     leaf(1, "GPU Current Temp", "gpu_temp", "temperature_celsius", celsius),
     leaf(1, "GPU T.Limit Temp", "gpu_temp_tlimit", "temperature_limit_margin_celsius", celsius)
-        .since(530)
+        .since(525)
+        .upto(534)
+        .only(When::margin_told),
+    leaf(1, "GPU T.Limit Temp", "gpu_temp_tlimit", "temperature_limit_margin_celsius", celsius)
+        .since(535)
         .upto(609),
     leaf(1, "GPU Current T.Limit Temp", "gpu_temp_tlimit", "temperature_limit_margin_celsius",
          celsius)

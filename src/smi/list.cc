@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "smi/facts.h"
+#include "smi/format.h"
 #include "smi/smi.h"
 
 namespace berth::smi {
@@ -49,6 +50,25 @@ std::string render_list(const Snapshot& snapshot, const Request& request) {
     }
   }
   return text;
+}
+
+Output render_excluded(const Snapshot& snapshot) {
+  constexpr int not_available = 3;
+  const auto& excluded = snapshot.host.excluded_devices;
+  // A server that is made up has the devices that it shows, and no others.
+  if (!excluded.get() && !snapshot.simulated) {
+    return {.text = fmt::format("Excluded devices are not known: {}. Ask nvidia-smi itself, "
+                                "usually: /usr/bin/nvidia-smi -B\n",
+                                name_of(excluded.why())),
+            .code = not_available};
+  }
+  std::string text;
+  int number = 0;
+  for (const ExcludedDevice& one : excluded.get().value_or(std::vector<ExcludedDevice>{})) {
+    const std::string place = shown(CellValue(one.pci_address), Format::bus_id, Surface::text);
+    text += fmt::format("Excluded GPU {}: {} (UUID: {})\n", number++, place, printable(one.uuid));
+  }
+  return {.text = text.empty() ? "No excluded devices found.\n" : text};
 }
 
 std::string render_version(const Snapshot& snapshot) {

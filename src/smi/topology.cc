@@ -107,14 +107,6 @@ Output render_topology(const Snapshot& snapshot, const Request& request) {
   return {.text = text, .code = 0};
 }
 
-Output render_excluded(const Snapshot&) {
-  constexpr int not_available = 3;
-  return {.text =
-              "Excluded devices are not read by berth. Ask nvidia-smi itself, usually: "
-              "/usr/bin/nvidia-smi -B\n",
-          .code = not_available};
-}
-
 Output render_nvlink(const Snapshot& snapshot, const Request& request) {
   constexpr int not_available = 3;
   Output output;

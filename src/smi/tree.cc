@@ -18,6 +18,28 @@ namespace {
 
 constexpr std::string_view deprecated = "Requested functionality has been deprecated";
 
+constexpr auto topics = std::to_array<std::string_view>({"MEMORY",
+                                                         "UTILIZATION",
+                                                         "ECC",
+                                                         "TEMPERATURE",
+                                                         "POWER",
+                                                         "CLOCK",
+                                                         "COMPUTE",
+                                                         "PIDS",
+                                                         "PERFORMANCE",
+                                                         "SUPPORTED_CLOCKS",
+                                                         "PAGE_RETIREMENT",
+                                                         "ACCOUNTING",
+                                                         "ENCODER_STATS",
+                                                         "SUPPORTED_GPU_TARGET_TEMP",
+                                                         "VOLTAGE",
+                                                         "FBC_STATS",
+                                                         "ROW_REMAPPER",
+                                                         "RESET_STATUS",
+                                                         "GSP_FIRMWARE_VERSION",
+                                                         "POWER_SMOOTHING",
+                                                         "POWER_PROFILES"});
+
 Node leaf(std::string_view name, std::string value) {
   return {std::string(name), std::move(value), {}, false};
 }
@@ -340,6 +362,8 @@ std::vector<Node> heading(const Snapshot& snapshot, const Selection& selection,
   nodes.push_back(leaf("attached_gpus", count));
   return nodes;
 }
+
+bool is_topic(std::string_view name) { return std::ranges::find(topics, name) != topics.end(); }
 
 std::string address_of(const Device& device) {
   return device.pci_address.get()

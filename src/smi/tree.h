@@ -34,6 +34,9 @@ struct Selection {
 [[nodiscard]] std::vector<Node> heading(const Snapshot& snapshot, const Selection& selection,
                                         Clockface clockface);
 
+/// Whether -q -d knows the section.
+[[nodiscard]] bool is_topic(std::string_view name);
+
 /// A GPU's address as it stands at the head of its part: "00000000:3B:00.0".
 [[nodiscard]] std::string address_of(const Device& device);
 

@@ -71,6 +71,8 @@ enum class Detail : std::uint16_t {
   vgpu_homogeneous_placements,  // text
   vgpu_mig_timeslicing,         // text
   vgpu_mig_timeslicing_mode,    // text
+  vgpu_licensed_product,        // text
+  vgpu_license_status,          // text
   reset_required,               // yes or no
   drain_and_reset_recommended,  // yes or no
   recovery_action,              // text
@@ -188,6 +190,7 @@ enum class Detail : std::uint16_t {
   temperature_target,                     // Celsius
   temperature_target_min,                 // Celsius
   temperature_target_max,                 // Celsius
+  power_management,                       // text
   power_draw_average,                     // Milliwatts
   power_draw_instant,                     // Milliwatts
   power_limit_requested,                  // Milliwatts

@@ -133,6 +133,10 @@ constexpr auto board_details = std::to_array<Field>({
     detail<Detail::vgpu_mig_timeslicing_mode, std::string>(
         "vgpu_mig_timeslicing_mode", "vgpu_device_capability.mig_timeSlicing_mode", none,
         "Whether they do."),
+    detail<Detail::vgpu_licensed_product, std::string>(
+        "vgpu_licensed_product", "", none, "In a virtual machine: what it needs a licence for."),
+    detail<Detail::vgpu_license_status, std::string>(
+        "vgpu_license_status", "", none, "In a virtual machine: whether it has that licence."),
     detail<Detail::reset_required, bool>("reset_required", "", none,
                                          "Whether a reset is needed; drivers before 580."),
     detail<Detail::drain_and_reset_recommended, bool>(

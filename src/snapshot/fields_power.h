@@ -37,6 +37,9 @@ constexpr auto power_details = std::to_array<Field>({
                                                     "Lowest target that can be set."),
     detail<Detail::temperature_target_max, Celsius>("temperature_target_max_celsius", "", celsius,
                                                     "Highest target that can be set."),
+    detail<Detail::power_management, std::string>(
+        "power_management", "power.management", none,
+        "Whether power can be limited; drivers before 535 say so."),
     detail<Detail::power_draw_average, Milliwatts>("power_draw_average_milliwatts",
                                                    "power.draw.average", milliwatts,
                                                    "Power drawn, mean over a second."),

@@ -258,6 +258,22 @@ GpuProcess gpu_process_from(const Json& object) {
   return process;
 }
 
+std::optional<Enclosure> enclosure_from(const Json& object) {
+  if (!object.is_object()) return std::nullopt;
+  Enclosure enclosure;
+  enclosure.runtime = optional_as<std::string>(object, "runtime", "");
+  enclosure.id = optional_as<std::string>(object, "id", "");
+  if (const Json& uid = member(object, "pod_uid"); !uid.is_null()) {
+    enclosure.pod_uid = as<std::string>(uid, "pod_uid");
+  }
+  if (const Json& uid = member(object, "owner_uid"); !uid.is_null()) {
+    enclosure.owner_uid = as<uid_t>(uid, "owner_uid");
+  }
+  take(object, "name", enclosure.name);
+  take(object, "image", enclosure.image);
+  return enclosure;
+}
+
 HostProcess host_process_from(const Json& object) {
   HostProcess process;
   process.id = process_id_from(object);
@@ -273,6 +289,7 @@ HostProcess host_process_from(const Json& object) {
   take(object, "memory_resident_bytes", process.memory_resident);
   take(object, "state", process.state);
   take(object, "container", process.container);
+  process.enclosure = enclosure_from(member(object, "enclosure"));
   return process;
 }
 
@@ -314,6 +331,17 @@ Waiter waiter_from(const Json& object) {
   return waiter;
 }
 
+Reading<std::vector<ExcludedDevice>> excluded_from(const Json& object) {
+  const Json& list = member(object, "excluded_devices");
+  if (!list.is_array()) return reason(object, "excluded_devices");
+  std::vector<ExcludedDevice> excluded;
+  for (const Json& one : list) {
+    excluded.push_back({.pci_address = optional_as<std::string>(one, "pci_address", ""),
+                        .uuid = optional_as<std::string>(one, "uuid", "")});
+  }
+  return excluded;
+}
+
 Host host_from(const Json& object) {
   Host host;
   if (!object.is_object()) return host;
@@ -324,6 +352,7 @@ Host host_from(const Json& object) {
   take(object, "nvml_version", host.nvml_version);
   take(object, "cuda_version_supported", host.cuda_version_supported);
   take(object, "process_view", host.process_view);
+  host.excluded_devices = excluded_from(object);
   return host;
 }
 

@@ -175,6 +175,17 @@ Json gpu_process_json(const GpuProcess& process) {
   return object;
 }
 
+Json enclosure_json(const Enclosure& enclosure) {
+  Json object = {{"runtime", enclosure.runtime}, {"id", enclosure.id}};
+  if (enclosure.pod_uid) object["pod_uid"] = *enclosure.pod_uid;
+  if (enclosure.owner_uid) object["owner_uid"] = *enclosure.owner_uid;
+  ReadingWriter writer(object);
+  writer.put("name", enclosure.name);
+  writer.put("image", enclosure.image);
+  writer.finish();
+  return object;
+}
+
 Json host_process_json(const HostProcess& process) {
   Json object = {{"pid", process.id.pid},
                  {"start_ticks", process.id.start_ticks},
@@ -189,6 +200,7 @@ Json host_process_json(const HostProcess& process) {
   writer.put("memory_resident_bytes", process.memory_resident);
   writer.put("state", process.state);
   writer.put("container", process.container);
+  if (process.enclosure) object["enclosure"] = enclosure_json(*process.enclosure);
   writer.finish();
   return object;
 }
@@ -233,6 +245,14 @@ Json waiter_json(const Waiter& waiter) {
 
 Json host_json(const Host& host) {
   Json object = Json::object();
+  Reading<Json> excluded = host.excluded_devices.why();
+  if (host.excluded_devices.get()) {
+    Json list = Json::array();
+    for (const ExcludedDevice& one : *host.excluded_devices.get()) {
+      list.push_back({{"pci_address", one.pci_address}, {"uuid", one.uuid}});
+    }
+    excluded = std::move(list);
+  }
   ReadingWriter writer(object);
   writer.put("name", host.name);
   writer.put("kernel", host.kernel);
@@ -241,6 +261,7 @@ Json host_json(const Host& host) {
   writer.put("nvml_version", host.nvml_version);
   writer.put("cuda_version_supported", host.cuda_version_supported);
   writer.put("process_view", host.process_view);
+  writer.put_if_sampled("excluded_devices", excluded);
   writer.finish();
   return object;
 }

@@ -35,6 +35,23 @@ struct GpuProcess {
   friend bool operator==(const GpuProcess&, const GpuProcess&) = default;
 };
 
+/// What encloses a process: its control group names it, the runtime's own files call it something.
+struct Enclosure {
+  std::string runtime;  // docker podman containerd cri-o kubernetes lxc slurm systemd
+  /// Whole: a container's 64 digits, a pod's uid where its container is unknown, slurm's "42.0"
+  /// (job and step), a unit's name.
+  std::string id;
+  std::optional<std::string> pod_uid;
+  /// Whose it is where the control group says so: a job of slurm, a user's own containers.
+  std::optional<uid_t> owner_uid;
+  /// What a person calls it: "train", "team-a/llm-0/worker" (namespace, pod, container).
+  /// Absent  unsupported: its id is its only name (slurm, systemd, lxc); no_permission: the
+  ///         runtime's files are for root or for its owner; failed: none of them knows it.
+  Reading<std::string> name;
+  Reading<std::string> image;  // absent likewise
+  friend bool operator==(const Enclosure&, const Enclosure&) = default;
+};
+
 struct HostProcess {
   ProcessId id;
   /// Parents, nearest first, up to init: a keeper among them tells which run it belongs to.
@@ -48,8 +65,9 @@ struct HostProcess {
   Reading<WallTime> started;
   Reading<Milliseconds> cpu_time;  // user and system, since its start
   Reading<Bytes> memory_resident;
-  Reading<std::string> state;      // "R", "S", "D", "Z", …
-  Reading<std::string> container;  // "docker 1a2b3c4d5e6f", "slurm job 42"; empty text: none
+  Reading<std::string> state;          // "R", "S", "D", "Z", …
+  Reading<std::string> container;      // "docker 1a2b3c4d5e6f", "slurm job 42"; empty text: none
+  std::optional<Enclosure> enclosure;  // the same in parts; nothing: none, or not read
   friend bool operator==(const HostProcess&, const HostProcess&) = default;
 };
 

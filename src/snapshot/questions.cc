@@ -226,6 +226,11 @@ std::vector<std::string> users_of(const Device& device, const Snapshot& snapshot
   return users;
 }
 
+Reading<std::string> enclosure_title(const HostProcess& process) {
+  if (!process.enclosure || !process.enclosure->name.get()) return process.container;
+  return process.enclosure->runtime + " " + *process.enclosure->name.get();
+}
+
 Reading<Bytes> unexplained_memory(const Device& device, const Snapshot& snapshot) {
   return unexplained_by(device, processes_on(device.id, snapshot));
 }

@@ -68,6 +68,9 @@ inline constexpr Percent most_load_of_nobody{10.0};
 /// User names with a process or a claim on the device, sorted, each once.
 [[nodiscard]] std::vector<std::string> users_of(const Device& device, const Snapshot& snapshot);
 
+/// "docker train" where its runtime's name for it is known, else as HostProcess::container.
+[[nodiscard]] Reading<std::string> enclosure_title(const HostProcess& process);
+
 /// Memory used less what the device's processes account for. Absent where either is absent, or a
 /// process's memory is (then nothing can be said).
 [[nodiscard]] Reading<Bytes> unexplained_memory(const Device& device, const Snapshot& snapshot);

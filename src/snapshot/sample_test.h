@@ -61,6 +61,8 @@ inline Snapshot full_snapshot() {
        .utilization_jpeg = Percent{1},
        .mig = MigPlace{3, 1}},
       {.device = DeviceId("GPU-2"), .pid = 43, .memory = Absent::unsupported}};
+  snapshot.host.excluded_devices =
+      std::vector<ExcludedDevice>{{"00000000:4b:00.0", "GPU-b300b300-0000-0000-0000-000000000003"}};
   HostProcess process;
   process.id = {42, 99};
   process.ancestors = {7, 1};
@@ -73,6 +75,12 @@ inline Snapshot full_snapshot() {
   process.memory_resident = Bytes{19};
   process.state = std::string("S");
   process.container = std::string("docker 1a2b");
+  process.enclosure = Enclosure{.runtime = "docker",
+                                .id = "1a2b",
+                                .pod_uid = "2f5c",
+                                .owner_uid = 1000,
+                                .name = std::string("train"),
+                                .image = Absent::no_permission};
   snapshot.processes = {process, HostProcess{.id = {43, 0}, .user = Absent::no_permission}};
   snapshot.claims = {{"lease",
                       "run",

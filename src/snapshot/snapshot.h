@@ -32,6 +32,13 @@ struct SourceReport {
   friend bool operator==(const SourceReport&, const SourceReport&) = default;
 };
 
+/// A card that the driver was told to leave alone: it has no index and no readings.
+struct ExcludedDevice {
+  std::string pci_address;  // as Device::pci_address
+  std::string uuid;
+  friend bool operator==(const ExcludedDevice&, const ExcludedDevice&) = default;
+};
+
 struct Host {
   Reading<std::string> name;
   Reading<std::string> kernel;
@@ -43,6 +50,7 @@ struct Host {
   /// Which processes can be seen: "whole" all of them, "namespace" only this container's (the
   /// driver's numbers are the host's), "wsl" only Linux's (Windows' are not listed).
   Reading<std::string> process_view;
+  Reading<std::vector<ExcludedDevice>> excluded_devices;
   friend bool operator==(const Host&, const Host&) = default;
 };
 

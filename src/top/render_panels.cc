@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
+#include "snapshot/questions.h"
 #include "top/painter.h"
 #include "view/paint.h"
 #include "view/values.h"
@@ -111,9 +112,12 @@ void add_process_facts(std::vector<PanelLine>& lines, const HostProcess& process
   add_fact(lines, tr("host memory"), known(process.memory_resident, bytes_text), painter);
   add_fact(
       lines, tr("container"),
-      known(process.container,
+      known(enclosure_title(process),
             [](const std::string& name) { return name.empty() ? std::string(tr("none")) : name; }),
       painter);
+  if (process.enclosure && process.enclosure->image.get()) {
+    add_fact(lines, tr("image"), *process.enclosure->image.get(), painter);
+  }
   if (const Claim* claim = painter.state.seen->index.claim_of(process.id.pid)) {
     add_fact(lines, tr("run"), claim->run.empty() ? claim->id : claim->run, painter);
   }

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "snapshot/gpu_use.h"
+#include "snapshot/questions.h"
 #include "view/paint.h"
 #include "view/process_rows.h"
 #include "view/values.h"
@@ -47,18 +48,20 @@ struct ColumnFacts {
   int minimum;
   int drop_order;
 };
-constexpr std::array<ColumnFacts, column_count> columns = {{{"GPU", Align::left, 3, 0},
-                                                            {"PID", Align::right, 5, 0},
-                                                            {"User", Align::left, 6, 0},
-                                                            {"Type", Align::left, 1, 5},
-                                                            {"Age", Align::right, 5, 3},
-                                                            {"State", Align::left, 5, 6},
-                                                            {"CPU", Align::right, 4, 4},
-                                                            {"RAM", Align::right, 5, 7},
-                                                            {"GPU mem", Align::right, 5, 0},
-                                                            {"SM", Align::right, 4, 8},
-                                                            {"Under", Align::left, 5, 2},
-                                                            {"Command", Align::left, 12, 0}}};
+constexpr std::array<ColumnFacts, column_count> columns = {{
+    {"GPU", Align::left, 3, 0},
+    {"PID", Align::right, 5, 0},
+    {"User", Align::left, 6, 0},
+    {"Type", Align::left, 1, 5},
+    {"Age", Align::right, 5, 3},
+    {"State", Align::left, 5, 6},
+    {"CPU", Align::right, 4, 4},
+    {"RAM", Align::right, 5, 7},
+    {"GPU mem", Align::right, 5, 0},
+    {"SM", Align::right, 4, 8},
+    {"Under", Align::left, 5, 2},
+    {"Command", Align::left, 12, 0},
+}};
 
 using Cells = std::array<Cell, column_count>;
 
@@ -113,10 +116,11 @@ std::string under_text(const ProcessRow& row, const Style& style) {
   if (row.claim != nullptr) {
     text = row.claim->run.empty() ? own(tr("lease"), style) : outside(row.claim->run, style);
   }
-  if (row.process != nullptr && row.process->container.get() &&
-      !row.process->container.get()->empty()) {
+  const std::string enclosure =
+      row.process != nullptr ? enclosure_title(*row.process).get().value_or("") : "";
+  if (!enclosure.empty()) {
     if (!text.empty()) text += ", ";
-    text += outside(*row.process->container.get(), style);
+    text += outside(enclosure, style);
   }
   return text;
 }
@@ -328,6 +332,11 @@ std::size_t count_of(const std::vector<ProcessRow>& rows, Presence presence) {
       rows.begin(), rows.end(), [&](const ProcessRow& row) { return row.presence == presence; }));
 }
 
+bool is_kept_from_us(const ProcessRow& row) {
+  return row.process != nullptr && !row.process->state.get() &&
+         row.process->state.why() == Absent::no_permission;
+}
+
 std::string notes(const std::vector<ProcessRow>& rows, const std::vector<GhostRow>& ghosts,
                   const SnapshotIndex& index, const Style& style) {
   std::string text;
@@ -340,6 +349,11 @@ std::string notes(const std::vector<ProcessRow>& rows, const std::vector<GhostRo
         bullet(trf("{} wait in the kernel (state D): no signal reaches them there", stuck), style);
     text += advice(tr("a driver or a network file system that does not answer; see the kernel log"),
                    style);
+  }
+  if (const auto hidden = std::count_if(rows.begin(), rows.end(), is_kept_from_us); hidden > 0) {
+    text += bullet(
+        trf("{} of other users cannot be looked into: /proc hides them (hidepid)", hidden), style);
+    text += advice(tr("root sees them: sudo berth ps"), style);
   }
   for (const GhostRow& ghost : ghosts) text += holders_text(ghost, index, style);
   const Reading<std::string>& view = index.snapshot().host.process_view;

@@ -43,6 +43,18 @@ TEST(ProcessList, SaysWhoEachProcessIsAndWhatItCosts) {
   EXPECT_THAT(text, HasSubstr("20251009-081000-k3f9q2"));  // its run
 }
 
+TEST(ProcessList, ContainerStandsUnderItsNameOrElseItsId) {
+  Snapshot host = example::server();
+  HostProcess& one = process(host, 5100);
+  one.container = std::string("docker 1a2b3c4d5e6f");
+  one.enclosure = Enclosure{.runtime = "docker", .id = "1a2b3c4d5e6f", .name = std::string("gpt")};
+  EXPECT_THAT(render_process_list(host, {.width = 160}), HasSubstr("docker gpt "));
+  EXPECT_THAT(process_list_json(host), HasSubstr("\"name\": \"gpt\""));
+  one.enclosure->name = Absent::no_permission;
+  EXPECT_THAT(render_process_list(host, {.width = 160}), HasSubstr("docker 1a2b3c4d5e6f "));
+  EXPECT_THAT(process_list_json(host), HasSubstr("\"name\": \"no permission\""));
+}
+
 TEST(ProcessList, FitsAnyWidthAndWritesNothingRaw) {
   Snapshot host = example::server();
   process(host, 5100).command = std::vector<std::string>{"\033[2Jevil", "\xff\xfe", "名前"};
@@ -80,6 +92,20 @@ TEST(ProcessList, ContainerSaysThatItCannotTell) {
   EXPECT_THAT(text, HasSubstr("(outside this container)"));
   EXPECT_THAT(text, HasSubstr("--pid=host"));
   EXPECT_THAT(text, Not(HasSubstr("have ended")));
+}
+
+TEST(ProcessList, ProcessesThatProcHidesAreSaidAndNotCalledGone) {
+  Snapshot host = example::server();
+  HostProcess& hidden = process(host, 5100);
+  hidden.user = hidden.state = Absent::no_permission;
+  hidden.uid = Absent::no_permission;
+  hidden.command = Absent::no_permission;
+  hidden.executable_name = Absent::no_permission;
+  const std::string text = render_process_list(host, {.width = 120});
+  EXPECT_THAT(text, HasSubstr("(not visible from here)"));
+  EXPECT_THAT(text, HasSubstr("! 1 of other users cannot be looked into"));
+  EXPECT_THAT(text, Not(HasSubstr("have ended")));
+  EXPECT_THAT(process_list_json(host), HasSubstr("\"presence\": \"hidden\""));
 }
 
 TEST(ProcessList, ProcessStuckInTheKernelIsSaid) {

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
+#include "snapshot/questions.h"
 #include "view/status_rows.h"
 #include "view/values.h"
 
@@ -101,9 +102,11 @@ OccupantRow process_row(const GpuProcess& use, const SnapshotIndex& index, const
   row.command = command_of(process, style);
   row.memory = reading_text(use.memory, style, bytes_short);
   note_lease(row, use, index);
-  if (process != nullptr && process->container.get() && !process->container.get()->empty()) {
+  const std::string enclosure =
+      process != nullptr ? enclosure_title(*process).get().value_or("") : "";
+  if (!enclosure.empty()) {
     if (!row.note.empty()) row.note += ", ";
-    row.note += outside(*process->container.get(), style);
+    row.note += outside(enclosure, style);
   }
   row.note = own(row.note, style);
   return row;

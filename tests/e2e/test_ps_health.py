@@ -85,6 +85,25 @@ def test_ps_of_one_user_and_of_nobody(driver_of, sleeper):
     assert machine.run("ps", "now").returncode == 2
 
 
+def test_ps_names_a_container_and_its_image(machine_of):
+    machine = machine_of("h100-mig")
+    assert "docker vllm-qwen" in machine.run("ps", env={"COLUMNS": "160"}).stdout
+    [row] = json.loads(machine.run("ps", "--json").stdout)["processes"]
+    enclosure = row["process"]["enclosure"]
+    assert enclosure["runtime"] == "docker" and len(enclosure["id"]) == 64
+    assert (enclosure["name"], enclosure["image"]) == ("vllm-qwen", "vllm/vllm-openai:v0.9.2")
+
+
+def test_ps_heads_its_columns_in_chinese(machine_of):
+    lines = machine_of("h100-mig").run(
+        "ps", "--lang", "zh_CN", env={"COLUMNS": "160", "LC_ALL": "C.UTF-8"}
+    ).stdout.splitlines()
+    head = next(line for line in lines if "PID" in line)
+    for word in ("时长", "显存", "内存", "归属"):
+        assert word in head, head
+    assert "Age" not in head and "GPU mem" not in head
+
+
 @pytest.mark.parametrize("verb", ["ps", "health"])
 def test_simulated_is_marked_in_words_and_in_json(machine_of, verb):
     machine = machine_of("faults")

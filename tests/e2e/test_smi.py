@@ -55,10 +55,40 @@ def test_a_link_named_gpustat_is_gpustat(machine):
     assert len(lines) == 8 and lines[0].startswith("[0] NVIDIA H100 80GB HBM3 | ")
 
 
-def test_berths_own_options_stand_before_the_words(machine_of):
-    done = machine_of(None).run("smi", "--sim", "desktop", "-L")
+def test_berths_own_options_stand_anywhere(machine_of):
+    machine = machine_of(None)
+    done = machine.run("smi", "--sim", "desktop", "-L")
     assert done.stdout.startswith("GPU 0: NVIDIA GeForce RTX 3070")
-    assert machine_of(None).run("--sim", "desktop", "smi", "-L").stdout == done.stdout
+    for words in (
+        ["--sim", "desktop", "smi", "-L"],
+        ["smi", "-L", "--sim", "desktop"],
+        ["smi", "-L", "--sim=desktop", "-i", "0"],
+    ):
+        assert machine.run(*words).stdout == done.stdout, words
+    assert machine.run("smi", "-L", "--sim").returncode == 2
+    listed = machine.run("gpustat", "--no-header", "--sim", "desktop").stdout
+    assert listed.startswith("[0] NVIDIA GeForce RTX 3070")
+
+
+def test_what_a_file_does_not_take_is_said(machine):
+    done = machine.run("smi", "-L", "-f", "/dev/full")
+    assert done.returncode == 1
+    assert "/dev/full could not be written: No space left on device" in done.stderr
+    chinese = machine.run("smi", "-L", "-f", "/dev/full", "--lang", "zh_CN").stderr
+    assert "/dev/full" in chinese and "could not be written" not in chinese
+
+
+def test_devices_that_the_driver_leaves_alone_are_listed(machine, driver_of):
+    assert machine.run("smi", "-B").stdout == "No excluded devices found.\n"
+    played = scenario("server-8xh100")
+    assert driver_of(played).run("smi", "-B").stdout == "No excluded devices found.\n"
+    uuid = "GPU-b300b300-0000-0000-0000-000000000003"
+    played["host"]["excluded_devices"] = [{"pci_address": "00000000:4b:00.0", "uuid": uuid}]
+    done = driver_of(played).run("smi", "-B")
+    assert done.stdout == f"Excluded GPU 0: 00000000:4B:00.0 (UUID: {uuid})\n"
+    assert done.returncode == 0
+    broken = driver_of(played, faults="nvmlGetExcludedDeviceCount=999").run("smi", "-B")
+    assert broken.returncode == 3 and "not known: failed" in broken.stdout
 
 
 def test_a_saved_machine_answers_too(machine, tmp_path):
@@ -71,7 +101,9 @@ def test_a_saved_machine_answers_too(machine, tmp_path):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["-Q"], 2, "Invalid combination of input arguments"),
+        (["-Q"], 2, "ERROR: Option -Q is not recognized. Please run 'nvidia-smi -h' for help."),
+        (["-L", "-q"], 2, "Invalid combination of input arguments"),
+        (["-q", "-d", "BOGUS"], 2, '"BOGUS" is not a valid option for --display switch.'),
         (["--query-gpu=colour", "--format=csv"], 2, "colour"),
         (["-i", "99"], 6, "No devices were found"),
         (["-pm", "1"], 4, "sudo /usr/bin/nvidia-smi -pm 1"),

@@ -25,12 +25,14 @@ class Dump : public berth::smi::Source {
   berth::Snapshot snapshot_;
 };
 
-/// Columns that no GPU of the dump has a reading, or a reason for none, of.
+/// Columns that no GPU of the dump has a reading, or a reason for none, of. What the driver answers
+/// without reading anything ("deprecated") follows from its version.
 berth::smi::Output undetermined(const berth::Snapshot& snapshot, std::string_view names) {
   std::string text;
   for (const std::string_view name : berth::split(names, ',')) {
     const auto column = berth::smi::find_gpu_column(name);
     if (!column || column->field == nullptr) continue;
+    if (berth::smi::generation_of(snapshot) >= column->column.deprecated) continue;
     for (const berth::Device& device : snapshot.devices) {
       if (device.kind != berth::DeviceKind::nvidia_gpu) continue;
       const berth::Cell cell = column->field->read(device, snapshot);

@@ -89,16 +89,23 @@ def test_the_version_is_that_of_the_driver(capture):
 
 @pytest.mark.parametrize("phase", PHASES)
 @each
-def test_pmon_has_the_same_processes(capture, phase):
-    """Its utilisation columns are not in the dump; the rest of each line is."""
-
-    def without_numbers(text):
-        lines = text.splitlines()
-        return lines[:2] + [line[:22] + line[64:] for line in lines[2:]]
-
-    theirs = without_numbers(printed(capture, phase, "pmon (per-process monitor)"))
-    drawn = without_numbers(answer(capture, "pmon", "-c", "1", phase=phase))
+def test_pmon_is_its_own_first_round(capture, phase):
+    theirs = printed(capture, phase, "pmon (per-process monitor)").splitlines()
+    drawn = answer(capture, "pmon", "-c", "1", phase=phase).splitlines()
     assert drawn == theirs[: len(drawn)]
+    numbers = sum(cell.isdigit() for line in drawn[2:] for cell in line.split()[3:9])
+    print(f"pmon of {name_of((capture, phase))}: {numbers} numbers alike")
+
+
+@each
+def test_nvlinks_and_affinities_are_the_real_ones(capture):
+    assert answer(capture, "topo", "-m", phase="idle") == printed(
+        capture, "capabilities", "topo -m"
+    )
+    links = printed(capture, "capabilities", "nvlink -s")
+    # How many links are inactive is not said where all are.
+    if "inActive" not in links:
+        assert answer(capture, "nvlink", "-s", phase="idle") == links
 
 
 @pytest.mark.parametrize("phase", PHASES)

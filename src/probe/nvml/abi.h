@@ -89,6 +89,13 @@ struct PciInfoV3 {
 static_assert(sizeof(PciInfoV3) == 68);
 static_assert(offsetof(PciInfoV3, bus_id) == 36);
 
+/// nvmlExcludedDeviceInfo_t. Source: nvml.h of CUDA 11.2 to 13.0.
+struct ExcludedDeviceInfo {
+  PciInfoV3 place;
+  char uuid[80];
+};
+static_assert(sizeof(ExcludedDeviceInfo) == 148);
+
 /// nvmlDeviceGetPciInfo_v2 and older. Source: nvml.h of CUDA 8 (API version 8).
 struct PciInfoV2 {
   char bus_id[16];  // "0000:3B:00.0"

@@ -35,6 +35,8 @@ struct Function {
   X(nvmlSystemGetNVMLVersion, char*, unsigned)                                                    \
   X(nvmlSystemGetCudaDriverVersion_v2, int*)                /* since 418 */                       \
   X(nvmlSystemGetCudaDriverVersion, int*)                                                         \
+  X(nvmlGetExcludedDeviceCount, unsigned*)                  /* since 460 */                       \
+  X(nvmlGetExcludedDeviceInfoByIndex, unsigned, ExcludedDeviceInfo*) /* since 460 */              \
   X(nvmlDeviceGetCount_v2, unsigned*)                                                             \
   X(nvmlDeviceGetCount, unsigned*)                                                                \
   X(nvmlDeviceGetHandleByIndex_v2, unsigned, Handle*)                                             \
@@ -155,6 +157,7 @@ struct Function {
   X(nvmlDeviceGetRemappedRows, Handle, unsigned*, unsigned*, unsigned*, unsigned*) /* since 450 */ \
   X(nvmlDeviceGetRowRemapperHistogram, Handle, RemapHistogram*) /* since 450 */                   \
   X(nvmlDeviceGetMarginTemperature, Handle, VersionedNumber*) /* after 555 */                     \
+  X(nvmlDeviceGetPowerManagementMode, Handle, unsigned*)                                          \
   X(nvmlDeviceGetPowerManagementLimit, Handle, unsigned*)                                         \
   X(nvmlDeviceGetPowerManagementLimitConstraints, Handle, unsigned*, unsigned*)                   \
   X(nvmlDeviceWorkloadPowerProfileGetCurrentProfiles, Handle, PowerProfiles*) /* after 555 */     \

@@ -30,6 +30,7 @@ constexpr auto numbers = std::to_array<NumberRow>({
     {Detail::power_state, &Api::nvmlDeviceGetPowerState, As::performance_state},
     {Detail::pcie_generation_device_max, &Api::nvmlDeviceGetGpuMaxPcieLinkGeneration, As::number},
     {Detail::retired_pages_pending, &Api::nvmlDeviceGetRetiredPagesPendingStatus, As::yes_or_no},
+    {Detail::power_management, &Api::nvmlDeviceGetPowerManagementMode, As::supported_word},
     {Detail::power_limit_requested, &Api::nvmlDeviceGetPowerManagementLimit, As::milliwatts},
 });
 

@@ -30,6 +30,9 @@ void read_details(DeviceAsker& asker, WallTime taken, DeviceMemory& memory, Devi
     // The kernel tells these, whom PciProbe asks.
     absent.put(Detail::pci_path, Absent::not_sampled);
     absent.put(Detail::cpu_affinity, Absent::not_sampled);
+    // Only dumps of virtual machines tell these.
+    absent.put(Detail::vgpu_licensed_product, Absent::not_sampled);
+    absent.put(Detail::vgpu_license_status, Absent::not_sampled);
     return absent;
   }();
   Details& details = device.details = untold;

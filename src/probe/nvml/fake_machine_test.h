@@ -90,6 +90,8 @@ inline Snapshot server() {
   host.host.driver_version = std::string("590.48.01");
   host.host.nvml_version = std::string("13.590.48.01");
   host.host.cuda_version_supported = std::string("13.1");
+  host.host.excluded_devices =
+      std::vector<ExcludedDevice>{{"00000000:4b:00.0", "GPU-b300b300-0000-0000-0000-000000000003"}};
   for (int i = 0; i < 3; ++i) {
     host.devices.push_back(h100(i));
     host.gpu_processes.push_back({.device = host.devices.back().id,
@@ -126,6 +128,7 @@ inline Cell example_of(Detail detail) {
       {Detail::host_vgpu_mode, std::string("SR-IOV")},
       {Detail::vgpu_heterogeneous_mode, std::string("Enabled")},
       {Detail::vgpu_mig_timeslicing_mode, std::string("Enabled")},
+      {Detail::power_management, std::string("Supported")},
       {Detail::recovery_action, std::string("Drain and Reset")},
       {Detail::power_state, std::uint64_t{2}},
       {Detail::pcie_sent_rate, std::uint64_t{0}},      // its counter stands still
@@ -217,8 +220,9 @@ inline Snapshot detailed_server(int devices = 2) {
           Detail::mig_jpeg_engines}) {
       device.details.put(untold, Absent::unsupported);
     }
-    for (const Detail of_the_kernel : {Detail::pci_path, Detail::cpu_affinity}) {
-      device.details.put(of_the_kernel, Absent::not_sampled);
+    for (const Detail of_others : {Detail::pci_path, Detail::cpu_affinity,
+                                   Detail::vgpu_licensed_product, Detail::vgpu_license_status}) {
+      device.details.put(of_others, Absent::not_sampled);
     }
     for (const ExampleSamples& example : example_samples) set_samples(device, example);
     device.lists.retired_pages =

@@ -11,6 +11,7 @@
 #include "probe/nvml/device_mig.h"
 #include "probe/nvml/device_processes.h"
 #include "probe/nvml/device_reading.h"
+#include "probe/pci/parse.h"
 #include "snapshot/questions.h"
 
 namespace berth {
@@ -60,6 +61,29 @@ Reading<std::string> system_text(const Function<char*, unsigned>& function) {
   if (code != success) return why_absent(code);
   buffer[text_size - 1] = '\0';
   return std::string(buffer);
+}
+
+template <std::size_t size>
+std::string text_in(char (&buffer)[size]) {
+  buffer[size - 1] = '\0';
+  return buffer;
+}
+
+Reading<std::vector<ExcludedDevice>> excluded_devices(const Api& api) {
+  const auto& count_of = api.nvmlGetExcludedDeviceCount;
+  const auto& info_of = api.nvmlGetExcludedDeviceInfoByIndex;
+  if (count_of.call == nullptr || info_of.call == nullptr) return Absent::unsupported;
+  unsigned count = 0;
+  if (const Return code = count_of.call(&count); code != success) return why_absent(code);
+  std::vector<ExcludedDevice> excluded;
+  for (unsigned i = 0; i < count && i < most_devices; ++i) {
+    ExcludedDeviceInfo info{};
+    if (const Return code = info_of.call(i, &info); code != success) return why_absent(code);
+    const std::string place = text_in(info.place.bus_id);
+    excluded.push_back(
+        {.pci_address = pci::normal_address(place).value_or(place), .uuid = text_in(info.uuid)});
+  }
+  return excluded;
 }
 
 /// NVML's number for CUDA 12.4 is 12040.
@@ -327,6 +351,7 @@ void NvmlProbe::observe_host(Host& host, std::vector<Problem>& problems) {
   host.driver_version = system_text(api.nvmlSystemGetDriverVersion);
   host.nvml_version = system_text(api.nvmlSystemGetNVMLVersion);
   host.cuda_version_supported = cuda_version(api);
+  host.excluded_devices = excluded_devices(api);
   const auto module = kernel_module_version(parts_->source.proc);
   if (!module || !host.nvml_version.get()) return;
   const std::string library = driver_part(*host.nvml_version.get());

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "probe/containers/container_files.h"
 #include "probe/nvml/nvml_probe.h"
 #include "probe/pci/pci_probe.h"
 #include "probe/procfs/procfs_probe.h"
@@ -39,6 +40,7 @@ std::optional<int> open_nvml(NvmlProbe& nvml, Teller& teller) {
     teller.tell(SourceReport{.source = "nvml", .succeeded = true});
   } else {
     host.driver_version = host.nvml_version = host.cuda_version_supported = Absent::failed;
+    host.excluded_devices = Absent::failed;
     teller.tell(count.error());
     teller.tell(SourceReport{.source = "nvml", .succeeded = false});
   }
@@ -145,6 +147,33 @@ void ask_users(ProcfsProbe& procfs, Teller& teller) {
   }
 }
 
+void ask_enclosures(const ContainerFiles& files, Teller& teller) {
+  const auto any_given_up = [&] {
+    const auto& given_up = teller.progress().given_up;
+    return std::any_of(given_up.begin(), given_up.end(),
+                       [](Step step) { return step.kind == StepKind::enclosure; });
+  };
+  for (const HostProcess& process : teller.progress().snapshot.processes) {
+    // Processes of one enclosure are told together.
+    if (!process.enclosure || process.enclosure->name.get()) continue;
+    if (process.enclosure->name.why() != Absent::not_sampled) continue;
+    const Enclosure enclosure = *process.enclosure;
+    wire::EnclosureNames names{enclosure.runtime, enclosure.id, Absent::failed, Absent::failed};
+    // A server that does not answer for one home directory does not for the next.
+    if (!any_given_up()) {
+      const Step step{StepKind::enclosure, static_cast<std::uint64_t>(process.id.pid)};
+      teller.begin(step);
+      ContainerNames found = files.names_of(enclosure);
+      names.name = std::move(found.name);
+      names.image = std::move(found.image);
+      teller.tell(names);
+      teller.finish(step);
+    } else {
+      teller.tell(names);
+    }
+  }
+}
+
 void ask_processes(ProcfsProbe& procfs, const std::vector<pid_t>& pids, Teller& teller) {
   for (const pid_t pid : pids) {
     const Step step{StepKind::process, static_cast<std::uint64_t>(pid)};
@@ -173,7 +202,8 @@ std::vector<pid_t> parents_of(const Snapshot& snapshot) {
   return {parents.begin(), parents.end()};
 }
 
-void ask_procfs(ProcfsProbe& procfs, const Wish& wish, Teller& teller) {
+void ask_procfs(Probes probes, const Wish& wish, Teller& teller) {
+  ProcfsProbe& procfs = probes.procfs;
   procfs.begin_look();
   const bool relations = wish.relations == Relations::all;
   if (relations) ask_device_files(procfs, teller);
@@ -186,6 +216,7 @@ void ask_procfs(ProcfsProbe& procfs, const Wish& wish, Teller& teller) {
   }
   ask_users(procfs, teller);
   ask_commands(procfs, pids, teller);
+  if (wish.depth >= Depth::everything) ask_enclosures(probes.containers, teller);
 }
 
 void ask_host(const ProcfsProbe& procfs, Teller& teller) {
@@ -234,7 +265,7 @@ void ask_with(Probes probes, const Wish& wish, Teller& teller) {
   ask_nvml(probes.nvml, wish.depth, teller);
   ask_pci(probes.pci, wish.depth, teller);
   if (wish.relations == Relations::all) ask_kernel_log(probes.procfs, teller);
-  ask_procfs(probes.procfs, wish, teller);
+  ask_procfs(probes, wish, teller);
   teller.done();
 }
 
@@ -243,7 +274,8 @@ void ask_sources(const Sources& sources, const Wish& wish, Teller& teller) {
       NvmlSource{.library = sources.nvml_library, .proc = sources.proc});
   PciProbe pci({.sys = sources.sys, .pci_ids = sources.pci_ids});
   ProcfsProbe procfs({.proc = sources.proc, .passwd = sources.passwd});
-  ask_with({.nvml = *nvml, .pci = pci, .procfs = procfs}, wish, teller);
+  const ContainerFiles containers({.root = sources.root, .passwd = sources.passwd});
+  ask_with({.nvml = *nvml, .pci = pci, .procfs = procfs, .containers = containers}, wish, teller);
   // The process ends now, and somebody waits for that: shutting the driver's library down first
   // takes time and can block.
   static_cast<void>(nvml.release());

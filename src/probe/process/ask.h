@@ -12,6 +12,7 @@
 
 namespace berth {
 
+class ContainerFiles;
 class NvmlProbe;
 class PciProbe;
 class ProcfsProbe;
@@ -47,6 +48,7 @@ struct Probes {
   NvmlProbe& nvml;
   PciProbe& pci;
   ProcfsProbe& procfs;
+  const ContainerFiles& containers;
 };
 /// What is wanted of them.
 struct Wish {

@@ -87,6 +87,14 @@ struct Receiver {
       if (process.uid.get() == user.uid) process.user = user.name;
     }
   }
+  void operator()(wire::EnclosureNames& names) {
+    for (HostProcess& process : progress.snapshot.processes) {
+      auto& enclosure = process.enclosure;
+      if (!enclosure || enclosure->runtime != names.runtime || enclosure->id != names.id) continue;
+      enclosure->name = names.name;
+      enclosure->image = names.image;
+    }
+  }
   void operator()(wire::Done&) { progress.current.reset(); }
   void operator()(Host& told) {
     Host& host = progress.snapshot.host;
@@ -97,6 +105,7 @@ struct Receiver {
     fill(host.nvml_version, std::move(told.nvml_version));
     fill(host.cuda_version_supported, std::move(told.cuda_version_supported));
     fill(host.process_view, std::move(told.process_view));
+    fill(host.excluded_devices, std::move(told.excluded_devices));
   }
   void operator()(Device& device) { put(progress.snapshot.devices, std::move(device)); }
   void operator()(GpuProcess& process) {
@@ -141,6 +150,8 @@ std::string what_of(const Step& step) {
       return std::string(tr("looking for who has the device files open"));
     case StepKind::kernel_log:
       return std::string(tr("reading the kernel log"));
+    case StepKind::enclosure:
+      return trf("reading the name of the container of process {}", step.number);
   }
   return {};
 }
@@ -159,6 +170,8 @@ std::string_view source_of(StepKind kind) {
     case StepKind::files:
     case StepKind::kernel_log:
       return "procfs";
+    case StepKind::enclosure:
+      return "containers";
   }
   return "";
 }
@@ -173,6 +186,8 @@ std::string remedy_of(StepKind kind) {
     case StepKind::user:
       return std::string(
           tr("the directory service does not answer; user numbers are shown instead"));
+    case StepKind::enclosure:
+      return std::string(tr("a file system behind it does not answer; its id is shown instead"));
     case StepKind::pci:
     case StepKind::host:
     case StepKind::process:
@@ -217,6 +232,17 @@ void leave_device_row(Progress& progress, const Step& step, Problem& problem) {
   put(progress.snapshot.devices, std::move(device));
 }
 
+void leave_enclosure_unnamed(Progress& progress, pid_t pid) {
+  for (const HostProcess& process : progress.snapshot.processes) {
+    if (process.id.pid != pid || !process.enclosure) continue;
+    apply(progress, wire::EnclosureNames{.runtime = process.enclosure->runtime,
+                                         .id = process.enclosure->id,
+                                         .name = Absent::failed,
+                                         .image = Absent::failed});
+    return;
+  }
+}
+
 }  // namespace
 
 void apply(Progress& progress, wire::Message message) { std::visit(Receiver{progress}, message); }
@@ -238,6 +264,9 @@ void give_up(Progress& progress, Step step, const GivenUp& reason) {
       break;
     case StepKind::kernel_log:
       progress.snapshot.xids = Absent::failed;
+      break;
+    case StepKind::enclosure:
+      leave_enclosure_unnamed(progress, static_cast<pid_t>(step.number));
       break;
     case StepKind::nvml_open:
     case StepKind::pci:

@@ -275,10 +275,15 @@ void walk(Stream& stream, GpuProcess& process) {
            process.utilization_optical_flow, process.mig);
 }
 template <class Stream>
+void walk(Stream& stream, Enclosure& enclosure) {
+  walk_all(stream, enclosure.runtime, enclosure.id, enclosure.pod_uid, enclosure.owner_uid,
+           enclosure.name, enclosure.image);
+}
+template <class Stream>
 void walk(Stream& stream, HostProcess& process) {
   walk_all(stream, process.id, process.ancestors, process.uid, process.user, process.command,
            process.executable_name, process.started, process.cpu_time, process.memory_resident,
-           process.state, process.container);
+           process.state, process.container, process.enclosure);
 }
 template <class Stream>
 void walk(Stream& stream, DeviceFileHolder& holder) {
@@ -297,9 +302,13 @@ void walk(Stream& stream, XidEvents& xids) {
   walk(stream, xids.events);
 }
 template <class Stream>
+void walk(Stream& stream, ExcludedDevice& excluded) {
+  walk_all(stream, excluded.pci_address, excluded.uuid);
+}
+template <class Stream>
 void walk(Stream& stream, Host& host) {
   walk_all(stream, host.name, host.kernel, host.boot_id, host.driver_version, host.nvml_version,
-           host.cuda_version_supported, host.process_view);
+           host.cuda_version_supported, host.process_view, host.excluded_devices);
 }
 template <class Stream>
 void walk(Stream& stream, Problem& problem) {
@@ -311,7 +320,7 @@ void walk(Stream& stream, SourceReport& report) {
 }
 template <class Stream>
 void walk(Stream& stream, Step& step) {
-  walk_enum(stream, step.kind, StepKind::kernel_log);
+  walk_enum(stream, step.kind, StepKind::enclosure);
   walk(stream, step.number);
 }
 template <class Stream>
@@ -333,6 +342,10 @@ void walk(Stream& stream, Identified& identified) {
 template <class Stream>
 void walk(Stream& stream, CommandOf& command) {
   walk_all(stream, command.pid, command.command);
+}
+template <class Stream>
+void walk(Stream& stream, EnclosureNames& names) {
+  walk_all(stream, names.runtime, names.id, names.name, names.image);
 }
 template <class Stream>
 void walk(Stream& stream, UserName& user) {

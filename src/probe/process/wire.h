@@ -28,6 +28,7 @@ enum class StepKind : std::uint8_t {
   user,
   files,
   kernel_log,
+  enclosure,
 };
 struct Step {
   StepKind kind = StepKind::nvml_open;
@@ -64,6 +65,14 @@ struct UserName {
   std::string name;
   friend bool operator==(const UserName&, const UserName&) = default;
 };
+/// What the runtime's files call an enclosure.
+struct EnclosureNames {
+  std::string runtime;
+  std::string id;
+  Reading<std::string> name;
+  Reading<std::string> image;
+  friend bool operator==(const EnclosureNames&, const EnclosureNames&) = default;
+};
 /// What the kernel log says, whole.
 struct XidEvents {
   Reading<std::vector<XidEvent>> events;
@@ -74,9 +83,9 @@ struct Done {
   friend bool operator==(const Done&, const Done&) = default;
 };
 
-using Message =
-    std::variant<Begun, Finished, DeviceCount, Identified, CommandOf, UserName, Done, Host, Device,
-                 GpuProcess, HostProcess, DeviceFiles, XidEvents, Problem, SourceReport>;
+using Message = std::variant<Begun, Finished, DeviceCount, Identified, CommandOf, UserName,
+                             EnclosureNames, Done, Host, Device, GpuProcess, HostProcess,
+                             DeviceFiles, XidEvents, Problem, SourceReport>;
 
 /// Adds the message with its length in front.
 void append(std::string& bytes, const Message& message);

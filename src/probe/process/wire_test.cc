@@ -28,6 +28,7 @@ std::vector<Message> every_kind_of_message() {
       CommandOf{7, std::vector<std::string>{"python", "", "a\nb"}},
       CommandOf{7, Absent::no_permission},
       UserName{1001, "alice"},
+      EnclosureNames{"podman", "1a2b3c4d5e6f", std::string("train"), Absent::no_permission},
       Done{},
       host.host,
       faults.problems.at(0),
@@ -36,6 +37,9 @@ std::vector<Message> every_kind_of_message() {
   for (const Device& device : faults.devices) messages.emplace_back(device);
   for (const GpuProcess& process : host.gpu_processes) messages.emplace_back(process);
   for (const HostProcess& process : host.processes) messages.emplace_back(process);
+  HostProcess enclosed = host.processes.front();
+  enclosed.enclosure = Enclosure{.runtime = "slurm", .id = "42.0", .owner_uid = 1001};
+  messages.emplace_back(enclosed);
   return messages;
 }
 

@@ -37,9 +37,11 @@ struct KernelMessage {
 /// Boot time in /proc/stat, in seconds since 1970.
 [[nodiscard]] std::optional<std::int64_t> parse_boot_time(std::string_view text);
 
-/// What encloses a process by its /proc/PID/cgroup (v1 or v2): "docker 1a2b3c4d5e6f", "podman …",
-/// "containerd …", "kubernetes pod 2f5c…", "slurm job 42", "systemd unit ollama.service"; empty:
-/// nothing but a login.
-[[nodiscard]] std::string container_in_cgroup(std::string_view text);
+/// What encloses a process by its /proc/PID/cgroup (v1 or v2), without its name and image; nothing:
+/// no more than a login does.
+[[nodiscard]] std::optional<Enclosure> enclosure_in_cgroup(std::string_view text);
+/// In words: "docker 1a2b3c4d5e6f", "podman …", "containerd …", "kubernetes pod 2f5c…",
+/// "slurm job 42", "systemd unit ollama.service".
+[[nodiscard]] std::string container_text(const Enclosure& enclosure);
 
 }  // namespace berth::procfs

@@ -54,7 +54,8 @@ struct Case {
 class ContainerInCgroup : public testing::TestWithParam<Case> {};
 
 TEST_P(ContainerInCgroup, SaysWhatEnclosesTheProcess) {
-  EXPECT_EQ(container_in_cgroup(GetParam().text), GetParam().container) << GetParam().text;
+  const auto enclosure = enclosure_in_cgroup(GetParam().text);
+  EXPECT_EQ(enclosure ? container_text(*enclosure) : "", GetParam().container) << GetParam().text;
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -85,8 +86,41 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"0::/lxc.payload.box/init.scope\n", "lxc box"},
         Case{"0::/home/job_42/docker-nothex.scope\n", ""}));
 
+TEST(EnclosureInCgroup, KeepsTheWholeIdAndWhoseItIs) {
+  const auto podman =
+      enclosure_in_cgroup("0::/user.slice/user-1001.slice/user@1001.service/user.slice/libpod-" +
+                          std::string(id64) + ".scope/container\n");
+  ASSERT_TRUE(podman);
+  EXPECT_EQ(podman->id, id64);
+  EXPECT_EQ(podman->owner_uid, 1001U);
+  EXPECT_EQ(podman->name, Reading<std::string>(Absent::not_sampled));
+  const auto slurm = enclosure_in_cgroup("9:freezer:/slurm/uid_1002/job_42/step_0\n");
+  ASSERT_TRUE(slurm);
+  EXPECT_EQ(slurm->id, "42.0");
+  EXPECT_EQ(slurm->owner_uid, 1002U);
+  EXPECT_EQ(slurm->name, Reading<std::string>(Absent::unsupported));
+}
+
+TEST(EnclosureInCgroup, PodNamesItsContainerHoweverTheRuntimeWritesIt) {
+  const std::string uid = "2f5c1d3e-0000-4b1c-8d3f-112233445566";
+  for (const std::string& path :
+       {"kubepods/burstable/pod" + uid + "/" + std::string(id64),
+        "kubepods.slice/kubepods-pod2f5c1d3e_0000_4b1c_8d3f_112233445566.slice/crio-" +
+            std::string(id64) + ".scope",
+        "system.slice/containerd.service/"
+        "kubepods-burstable-pod2f5c1d3e_0000_4b1c_8d3f_112233445566.slice:cri-containerd:" +
+            std::string(id64)}) {
+    const auto enclosure = enclosure_in_cgroup("0::/" + path + "\n");
+    ASSERT_TRUE(enclosure) << path;
+    EXPECT_EQ(enclosure->runtime, "kubernetes") << path;
+    EXPECT_EQ(enclosure->id, id64) << path;
+    EXPECT_EQ(enclosure->pod_uid, uid) << path;
+  }
+  EXPECT_EQ(enclosure_in_cgroup("0::/kubepods/pod" + uid + "\n")->id, uid);
+}
+
 TEST(ContainerInCgroup, HugeTextIsReadInTime) {
-  EXPECT_EQ(container_in_cgroup("0::/" + std::string(1 << 16, '/')), "");
+  EXPECT_FALSE(enclosure_in_cgroup("0::/" + std::string(1 << 16, '/')));
 }
 
 TEST(ParseXid, TakesPlaceCodeProcessAndText) {

@@ -109,6 +109,12 @@ HostProcess ProcfsProbe::look_at(pid_t pid) {
   const StatRead read = stat_of(pid);
   if (!read.stat) {
     set_all_absent(process, read.why);
+    // hidepid=1 shows the folder, and so whose it is, and nothing in it.
+    const Reading<uid_t> owner = read.why == Absent::no_permission ? user_of(pid) : read.why;
+    if (owner.get()) {
+      process.uid = owner;
+      process.user = std::to_string(*owner.get());
+    }
     return process;
   }
   const ProcessStat& stat = *read.stat;
@@ -137,11 +143,15 @@ HostProcess ProcfsProbe::look_at(pid_t pid) {
                                    : Reading<std::string>(process.uid.why());
   const auto cgroup = read_proc_file(path_of(pid, "cgroup"), 1 << 16);
   if (cgroup && *cgroup != cgroup_read_) {  // most processes share one
-    container_read_ = procfs::container_in_cgroup(*cgroup);
+    enclosure_read_ = procfs::enclosure_in_cgroup(*cgroup);
     cgroup_read_ = *cgroup;
   }
-  process.container =
-      cgroup ? Reading<std::string>(container_read_) : Reading<std::string>(why_of(cgroup.error()));
+  if (!cgroup) {
+    process.container = why_of(cgroup.error());
+    return process;
+  }
+  process.enclosure = enclosure_read_;
+  process.container = enclosure_read_ ? procfs::container_text(*enclosure_read_) : std::string();
   return process;
 }
 

@@ -76,7 +76,7 @@ class ProcfsProbe {
   std::map<pid_t, StatRead> stats_;  // of this look
   std::optional<std::int64_t> boot_seconds_;
   std::string cgroup_read_;  // the last text, and what it means
-  std::string container_read_;
+  std::optional<Enclosure> enclosure_read_;
   std::optional<std::string> passwd_;
   std::optional<bool> is_procfs_;  // the kernel's own, not a copy of it
 };

@@ -94,6 +94,25 @@ FAKE_NVML nvmlSystemGetProcessName(unsigned pid, char* out, unsigned length) {
   });
 }
 
+FAKE_NVML nvmlGetExcludedDeviceCount(unsigned* out) {
+  return on_system(__func__, [&](const Call& call) {
+    const auto& excluded = snapshot().host.excluded_devices;
+    return call.put(out, excluded.get() ? static_cast<unsigned>(excluded.get()->size()) : 0U);
+  });
+}
+FAKE_NVML nvmlGetExcludedDeviceInfoByIndex(unsigned index, ExcludedDeviceInfo* out) {
+  return on_system(__func__, [&](const Call&) {
+    const auto& excluded = snapshot().host.excluded_devices;
+    if (out == nullptr || !excluded.get() || index >= excluded.get()->size()) {
+      return invalid_argument;
+    }
+    const berth::ExcludedDevice& one = (*excluded.get())[index];
+    std::snprintf(out->place.bus_id, sizeof out->place.bus_id, "%s", one.pci_address.c_str());
+    std::snprintf(out->uuid, sizeof out->uuid, "%s", one.uuid.c_str());
+    return success;
+  });
+}
+
 FAKE_NVML nvmlDeviceGetCount(unsigned* out) { return count(__func__, out); }
 FAKE_NVML nvmlDeviceGetCount_v2(unsigned* out) { return count(__func__, out); }
 

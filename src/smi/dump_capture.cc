@@ -1,0 +1,277 @@
+// What a capture file tells outside of -q: lists, accounted processes, pmon, NVLinks, affinities.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/text.h"
+#include "smi/dump_rows.h"
+
+namespace berth::smi {
+
+std::string_view section_of_capture(std::string_view text, std::string_view phase,
+                                    std::string_view title) {
+  std::size_t at = 0;
+  while ((at = text.find(capture_rule, at)) != std::string_view::npos) {
+    const std::size_t heading = at + capture_rule.size();
+    const std::size_t close = text.find(capture_rule, heading);
+    if (close == std::string_view::npos) return {};
+    const std::string_view lines = trimmed(text.substr(heading, close - heading));
+    const std::string_view first = lines.substr(0, lines.find('\n'));
+    const std::size_t begin = close + capture_rule.size();
+    const std::size_t end = std::min(text.find(capture_rule, begin), text.size());
+    const bool right_phase = phase.empty() || first.starts_with(fmt::format("# {} ::", phase));
+    if (right_phase && first.find(title) != std::string_view::npos) {
+      return text.substr(begin, end - begin);
+    }
+    at = end;
+  }
+  return {};
+}
+
+namespace {
+
+/// "  MIG 3g.40gb     Device  0: (UUID: MIG-…)" of -L: what -q does not say of an instance.
+struct ListedInstance {
+  std::string profile;
+  std::string uuid;
+};
+std::optional<ListedInstance> listed_instance(std::string_view line) {
+  line = trimmed(line);
+  constexpr std::string_view mark = "(UUID: ";
+  const std::size_t uuid = line.find(mark);
+  const std::size_t device = line.find(" Device ");
+  if (!line.starts_with("MIG ") || !line.ends_with(')') || uuid == std::string_view::npos ||
+      device == std::string_view::npos || device > uuid) {
+    return std::nullopt;
+  }
+  const std::size_t begin = uuid + mark.size();
+  return ListedInstance{std::string(trimmed(line.substr(4, device - 4))),
+                        std::string(line.substr(begin, line.size() - begin - 1))};
+}
+
+/// Instances stand in both in the same order; where they do not, nothing is taken.
+void read_list(std::string_view text, Snapshot& snapshot) {
+  std::vector<ListedInstance> listed;
+  for (const std::string_view line : split(text, '\n')) {
+    if (auto one = listed_instance(line)) listed.push_back(std::move(*one));
+  }
+  std::vector<Device*> instances;
+  for (Device& device : snapshot.devices) {
+    if (device.kind == DeviceKind::nvidia_mig) instances.push_back(&device);
+  }
+  if (listed.size() != instances.size()) return;
+  for (std::size_t i = 0; i < listed.size(); ++i) {
+    instances[i]->name = instances[i]->name.get().value_or("") + " MIG " + listed[i].profile;
+    instances[i]->uuid = listed[i].uuid;
+  }
+}
+
+/// A GPU by its number; null: -q has none such.
+Device* gpu_numbered(std::string_view number, Snapshot& snapshot) {
+  const auto wanted = parse_unsigned(number);
+  for (Device& device : snapshot.devices) {
+    if (device.kind != DeviceKind::nvidia_gpu || !device.index || !wanted) continue;
+    if (static_cast<std::uint64_t>(*device.index) == *wanted) return &device;
+  }
+  return nullptr;
+}
+
+template <class T>
+Reading<T> reading_in(std::string_view text, Format format) {
+  const auto cell = read_back(text, format);
+  return cell ? reading_of<T>(*cell).value_or(Reading<T>()) : Reading<T>();
+}
+
+// --- --query-accounted-apps ----------------------------------------------------------------------
+
+using CsvRow = std::map<std::string, std::string_view>;
+
+/// The cells of each line under the names of the header, which are without their units.
+std::vector<CsvRow> csv_rows(const std::vector<std::string_view>& lines) {
+  std::vector<std::string> names;
+  for (const std::string_view cell : split(lines.front(), ',')) {
+    names.emplace_back(trimmed(cell.substr(0, cell.find('['))));
+  }
+  std::vector<CsvRow> rows;
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    const auto cells = split(lines[i], ',');
+    if (cells.size() != names.size()) continue;
+    CsvRow& row = rows.emplace_back();
+    for (std::size_t at = 0; at < cells.size(); ++at) row.emplace(names[at], trimmed(cells[at]));
+  }
+  return rows;
+}
+
+AccountedProcess accounted_in(CsvRow& row, pid_t pid) {
+  return {.pid = pid,
+          .utilization_gpu = reading_in<Percent>(row["gpu_utilization"], Format::percent),
+          .utilization_memory = reading_in<Percent>(row["mem_utilization"], Format::percent),
+          .memory_max = reading_in<Bytes>(row["max_memory_usage"], Format::memory),
+          .run_time = reading_in<Milliseconds>(row["time"], Format::milliseconds),
+          .running = {}};
+}
+
+void read_accounted(std::string_view text, Snapshot& snapshot) {
+  std::vector<std::string_view> lines = split(text, '\n');
+  std::erase_if(lines, [](std::string_view line) { return trimmed(line).empty(); });
+  const bool asked = !lines.empty() && lines.front().find("pid") != std::string_view::npos &&
+                     lines.front().find("gpu_bus_id") != std::string_view::npos;
+  if (!asked) return;
+  std::map<std::string, std::vector<AccountedProcess>> found;  // by address
+  for (CsvRow& row : csv_rows(lines)) {
+    const auto pid = parse_unsigned(row["pid"]);
+    const auto place = reading_in<std::string>(row["gpu_bus_id"], Format::bus_id);
+    if (!pid || *pid == 0 || !std::in_range<pid_t>(*pid) || !place.get()) continue;
+    found[*place.get()].push_back(accounted_in(row, static_cast<pid_t>(*pid)));
+  }
+  for (Device& device : snapshot.devices) {
+    if (device.kind != DeviceKind::nvidia_gpu || device.lists.accounted_processes.get()) continue;
+    device.lists.accounted_processes = found[device.pci_address.get().value_or("")];
+  }
+}
+
+// --- pmon ----------------------------------------------------------------------------------------
+
+std::vector<std::string_view> words_of(std::string_view line) {
+  std::vector<std::string_view> words;
+  for (const std::string_view word : split(line, ' ')) {
+    if (!trimmed(word).empty()) words.push_back(trimmed(word));
+  }
+  return words;
+}
+
+Reading<Percent>* utilization_called(std::string_view title, GpuProcess& process) {
+  if (title == "sm") return &process.utilization_sm;
+  if (title == "mem") return &process.utilization_memory;
+  if (title == "enc") return &process.utilization_encoder;
+  if (title == "dec") return &process.utilization_decoder;
+  if (title == "jpg") return &process.utilization_jpeg;
+  if (title == "ofa") return &process.utilization_optical_flow;
+  return nullptr;
+}
+
+bool is_on(const GpuProcess& process, const Device& gpu, const Snapshot& snapshot) {
+  if (process.device == gpu.id) return true;
+  return std::ranges::any_of(snapshot.devices, [&](const Device& one) {
+    return one.parent == gpu.id && one.id == process.device;
+  });
+}
+
+/// Fills what the row says; a dash says that the driver had no sample of it just then.
+void read_sample(const std::vector<std::string_view>& titles,
+                 const std::vector<std::string_view>& cells, GpuProcess& process) {
+  for (std::size_t i = 0; i < titles.size() && i < cells.size(); ++i) {
+    Reading<Percent>* reading = utilization_called(titles[i], process);
+    const auto value = parse_unsigned(cells[i]);
+    if (reading == nullptr || !value || *value > 100) continue;
+    *reading = Percent(static_cast<double>(*value));
+  }
+}
+
+/// Its first round alone: that is what one look shows.
+void read_pmon(std::string_view text, Snapshot& snapshot) {
+  std::vector<std::string_view> titles;
+  std::vector<std::pair<std::string_view, std::string_view>> seen;  // GPU and pid
+  for (std::string_view line : split(text, '\n')) {
+    line = trimmed(line);
+    if (line.starts_with('#')) {
+      if (titles.empty()) titles = words_of(line.substr(1));
+      continue;
+    }
+    const auto cells = words_of(line);
+    const auto cell = [&](std::string_view title) {
+      const auto at = static_cast<std::size_t>(std::ranges::find(titles, title) - titles.begin());
+      return at < titles.size() && at < cells.size() ? cells[at] : std::string_view();
+    };
+    const std::pair row(cell("gpu"), cell("pid"));
+    if (std::ranges::find(seen, row) != seen.end()) return;
+    const Device* gpu = gpu_numbered(row.first, snapshot);
+    const auto pid = parse_unsigned(row.second);
+    if (gpu == nullptr || !pid) continue;
+    seen.push_back(row);
+    for (GpuProcess& process : snapshot.gpu_processes) {
+      const bool same = static_cast<std::uint64_t>(process.pid) == *pid;
+      if (same && is_on(process, *gpu, snapshot)) read_sample(titles, cells, process);
+    }
+  }
+}
+
+// --- nvlink -s and topo -m -----------------------------------------------------------------------
+
+/// "\t Link 3: 26.562 GB/s", "\t Link 4: <inactive>".
+std::optional<NvLink> link_in(std::string_view line) {
+  constexpr std::string_view beginning = "Link ";
+  constexpr std::string_view unit = " GB/s";
+  line = trimmed(line);
+  const std::size_t colon = line.find(": ");
+  if (!line.starts_with(beginning) || colon == std::string_view::npos) return std::nullopt;
+  const auto number = parse_unsigned(line.substr(beginning.size(), colon - beginning.size()));
+  constexpr std::uint64_t most = 1024;
+  if (!number || *number > most) return std::nullopt;
+  NvLink link{.number = static_cast<std::uint32_t>(*number), .active = {}, .speed = {}};
+  std::string_view state = line.substr(colon + 2);
+  if (state == "<inactive>") link.active = false;
+  if (!state.ends_with(unit)) return link;
+  state.remove_suffix(unit.size());
+  const std::size_t point = state.find('.');
+  const auto whole = parse_unsigned(state.substr(0, point));
+  const std::string_view thousandths =
+      point == std::string_view::npos ? "000" : state.substr(point + 1);
+  const auto part = parse_unsigned(thousandths);
+  if (!whole || !part || thousandths.size() != 3 || *whole > 1'000'000) return link;
+  link.active = true;
+  link.speed = BytesPerSecond((*whole * 1000 + *part) * 1'000'000);
+  return link;
+}
+
+void read_nvlinks(std::string_view text, Snapshot& snapshot) {
+  Device* gpu = nullptr;
+  for (const std::string_view line : split(text, '\n')) {
+    if (line.starts_with("GPU ")) gpu = gpu_numbered(line.substr(4, line.find(':') - 4), snapshot);
+    if (gpu == nullptr) continue;
+    if (line.starts_with("Device does not have or support")) {
+      gpu->lists.nvlinks = Absent::unsupported;
+    }
+    if (const auto link = link_in(line)) {
+      auto links = gpu->lists.nvlinks.get().value_or(std::vector<NvLink>{});
+      links.push_back(*link);
+      gpu->lists.nvlinks = std::move(links);
+    }
+  }
+}
+
+/// "GPU0\t X \t0-19\t0\t\tN/A" below a line of titles; the matrix itself is not kept.
+void read_affinities(std::string_view text, Snapshot& snapshot) {
+  std::size_t cpus = 0;
+  for (const std::string_view line : split(text, '\n')) {
+    const auto cells = split(line, '\t');
+    const auto title = std::ranges::find(cells, "CPU Affinity");
+    if (title != cells.end()) cpus = static_cast<std::size_t>(title - cells.begin());
+    if (cpus == 0 || !line.starts_with("GPU") || cells.size() <= cpus + 1) continue;
+    Device* gpu = gpu_numbered(trimmed(cells[0]).substr(3), snapshot);
+    if (gpu == nullptr) continue;
+    const std::string_view range = trimmed(cells[cpus]);
+    if (!range.empty() && range != "N/A") {
+      gpu->details.put(Detail::cpu_affinity, Cell(CellValue(std::string(range))));
+    }
+    if (const auto node = parse_unsigned(trimmed(cells[cpus + 1]))) gpu->numa_node = *node;
+  }
+}
+
+}  // namespace
+
+void read_capture_parts(std::string_view capture, std::string_view phase, Snapshot& snapshot) {
+  const auto part = [&](std::string_view of, std::string_view title) {
+    return section_of_capture(capture, of, title);
+  };
+  read_list(part({}, ":: list (-L)"), snapshot);
+  read_accounted(part(phase, ":: query-accounted-apps"), snapshot);
+  read_pmon(part(phase, ":: pmon"), snapshot);
+  read_nvlinks(part({}, ":: nvlink -s"), snapshot);
+  read_affinities(part({}, ":: topo -m"), snapshot);
+}
+
+}  // namespace berth::smi

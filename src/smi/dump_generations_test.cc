@@ -1,0 +1,287 @@
+// Dumps of the drivers from 470 to 580: what each calls its lines, where they stand, and that lines
+// nobody knows cost nothing. The texts are made up; the places of the lines are those that drivers
+// 470.256, 525.105, 530.30, 535.161, 555.42, 560.35 and 565.57 were seen to print them at.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "smi/dump.h"
+#include "smi/smi.h"
+
+namespace berth::smi {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Snapshot read(const std::string& text) {
+  auto snapshot = snapshot_from_dump(text, {});
+  EXPECT_TRUE(snapshot.has_value()) << snapshot.error().message();
+  return snapshot ? *snapshot : Snapshot{};
+}
+
+std::string heading(const std::string& driver) {
+  return "\n==============NVSMI LOG==============\n\nTimestamp : Thu Nov 21 18:31:40 2024\n"
+         "Driver Version : " +
+         driver + "\nCUDA Version : 12.0\n\nAttached GPUs : 1\nGPU 00000000:3B:00.0\n";
+}
+
+/// A dump printed back by itself.
+std::string printed(const std::string& driver, const std::string& lines) {
+  Request request;
+  request.what = Request::What::query;
+  return render_query(read(heading(driver) + lines), request, {});
+}
+
+void expect_in_order(const std::string& text, const std::vector<std::string>& lines) {
+  std::size_t at = 0;
+  for (const std::string& line : lines) {
+    const std::size_t found = text.find("\n" + std::string(line), at);
+    ASSERT_NE(found, std::string::npos) << line << " is not there, or too early, in\n" << text;
+    at = found + 1;
+  }
+}
+
+TEST(Generation470, NamesPowerAndErrorsAsItDid) {
+  const Device gpu = read(heading("470.256.02") +
+                          "    Product Name : NVIDIA A100-SXM4-40GB\n"
+                          "    Clocks Throttle Reasons\n"
+                          "        Idle : Not Active\n"
+                          "        SW Power Cap : Active\n"
+                          "    FB Memory Usage\n"
+                          "        Total : 40536 MiB\n"
+                          "        Used : 12 MiB\n"
+                          "        Free : 40524 MiB\n"
+                          "    Ecc Mode\n"
+                          "        Current : Enabled\n"
+                          "    ECC Errors\n"
+                          "        Volatile\n"
+                          "            SRAM Correctable : 1\n"
+                          "            SRAM Uncorrectable : 2\n"
+                          "            DRAM Correctable : 3\n"
+                          "            DRAM Uncorrectable : 4\n"
+                          "    Power Readings\n"
+                          "        Power Management : Supported\n"
+                          "        Power Draw : 54.10 W\n"
+                          "        Power Limit : 400.00 W\n"
+                          "        Enforced Power Limit : 390.00 W\n")
+                         .devices.at(0);
+  EXPECT_EQ(gpu.throttle_reasons, Reading<std::uint64_t>(4));
+  EXPECT_EQ(gpu.ecc_mode, Reading<bool>(true));
+  EXPECT_EQ(gpu.ecc_corrected, Reading<std::uint64_t>(4));
+  EXPECT_EQ(gpu.ecc_uncorrected, Reading<std::uint64_t>(6));
+  EXPECT_EQ(gpu.power_draw, Reading<Milliwatts>(Milliwatts(54'100)));
+  EXPECT_EQ(gpu.power_limit, Reading<Milliwatts>(Milliwatts(390'000)));
+  EXPECT_EQ(gpu.details.get<std::string>(Detail::power_management),
+            Reading<std::string>("Supported"));
+}
+
+TEST(Generation470, PrintsTheLinesThatItHadAndNoOthers) {
+  const std::string text = printed("470.256.02",
+                                   "    Product Name : NVIDIA GeForce GTX 680\n"
+                                   "    Clocks Throttle Reasons : N/A\n");
+  expect_in_order(text, {"    GPU Part Number", "    Module ID", "    Inforom Version",
+                         "    GSP Firmware Version", "    GPU Virtualization Mode", "    IBMNPU",
+                         "    Clocks Throttle Reasons               : N/A\n    FB Memory Usage\n"
+                         "        Total                             : N/A\n        Used ",
+                         "    Ecc Mode\n", "    Power Readings\n        Power Management ",
+                         "    Voltage", "    Processes"});
+  for (const char* later : {"Product Architecture", "FRU Part Number", "Reset Status", "Reserved",
+                            "Device Current", "Atomic Caps", "Deferred Clocks", "Fabric",
+                            "Addressing Mode", "C2C", "BBX", "T.Limit", "Sparse", "JPEG"}) {
+    EXPECT_THAT(text, Not(HasSubstr(later)));
+  }
+}
+
+TEST(Generation525, TellsTheMarginBesideTemperatures) {
+  const std::string lines =
+      "    Product Name : NVIDIA H800\n    Product Architecture : Hopper\n"
+      "    Temperature\n        GPU Current Temp : 35 C\n        GPU T.Limit Temp : 51 C\n"
+      "        GPU Shutdown Temp : 92 C\n    Fabric\n        State : Completed\n"
+      "        Status : Success\n";
+  const std::string text = printed("525.105.17", lines);
+  expect_in_order(text, {"    Product Architecture", "    Board Part Number", "    IBMNPU",
+                         "                Device Current ", "        Atomic Caps Inbound",
+                         "        Atomic Caps Outbound", "        Reserved", "    Ecc Mode",
+                         "        GPU T.Limit Temp                  : 51 C\n"
+                         "        GPU Shutdown Temp                 : 92 C",
+                         "    Deferred Clocks", "    Fabric\n        State ",
+                         "        Status                            : Success\n    Processes"});
+  EXPECT_THAT(text, Not(HasSubstr("Shutdown T.Limit")));
+  EXPECT_THAT(text, Not(HasSubstr("FRU Part Number")));
+  EXPECT_THAT(text, Not(HasSubstr("Reset Status")));
+  EXPECT_EQ(read(heading("525.105.17") + lines)
+                .devices.at(0)
+                .details.get<std::string>(Detail::fabric_status),
+            Reading<std::string>("Success"));
+}
+
+TEST(Generation530, ResetStatusStandsBehindVirtualization) {
+  const std::string text = printed("530.30.02",
+                                   "    Product Name : Tesla T4\n"
+                                   "    Product Architecture : Turing\n");
+  expect_in_order(
+      text, {"    FRU Part Number", "    GPU Operation Mode", "    GSP Firmware Version",
+             "    GPU Virtualization Mode", "    GPU Reset Status", "    IBMNPU", "    ECC Mode"});
+  EXPECT_THAT(text, Not(HasSubstr("T.Limit"))) << "not of a card that tells no margin";
+  EXPECT_THAT(text, Not(HasSubstr("BBX")));
+  EXPECT_THAT(text, Not(HasSubstr("Addressing Mode")));
+}
+
+TEST(Generation535, ErrorsByPlaceHaveTheirPaddedNames) {
+  const std::string text = printed("535.161.07",
+                                   "    Product Name : NVIDIA GeForce GTX 1050 Ti\n"
+                                   "    Product Architecture : Pascal\n"
+                                   "    ECC Errors\n        Volatile\n"
+                                   "            Single Bit            \n"
+                                   "                Device Memory : 5\n");
+  expect_in_order(
+      text, {"    Addressing Mode", "    Inforom BBX Object Flush", "    GSP Firmware Version",
+             "    GPU Virtualization Mode", "    Clocks Event Reasons", "    Sparse Operation Mode",
+             "    Conf Compute Protected Memory Usage",
+             "            Single Bit            \n"
+             "                Device Memory             : 5\n",
+             "            Double Bit            \n", "        GPU T.Limit Temp",
+             "    GPU Power Readings\n        Power Draw", "    Module Power Readings"});
+  EXPECT_THAT(text, Not(HasSubstr("C2C")));
+  EXPECT_THAT(text, Not(HasSubstr("GPU Memory Power")));
+  EXPECT_THAT(text, Not(HasSubstr("CliqueId")));
+}
+
+TEST(Generation555, HasCapabilitiesAndInboundBeforeOutbound) {
+  const std::string text = printed("555.42.02", "    Product Name : NVIDIA A100-SXM4-80GB\n");
+  expect_in_order(text, {"    Module ID", "    GPU C2C Mode", "    GPU Virtualization Mode",
+                         "    GPU Reset Status", "    GSP Firmware Version",
+                         "        Atomic Caps Inbound", "        Atomic Caps Outbound",
+                         "        Gpu ", "    GPU Memory Power Readings \n        Power Draw",
+                         "    Processes", "    Capabilities\n        EGM"});
+  EXPECT_THAT(text, Not(HasSubstr("Recovery Action")));
+}
+
+TEST(Generation560, TellsOutboundAtomicsFirst) {
+  expect_in_order(printed("560.35.03", "    Product Name : NVIDIA H100\n"),
+                  {"    Module ID", "        Atomic Caps Outbound", "        Atomic Caps Inbound"});
+}
+
+TEST(Generation565, NamesThePlaceInTheRackAsItsFirstVersionDid) {
+  const std::string lines =
+      "    Product Name : NVIDIA GB200\n    Platform Info\n"
+      "        RACK Serial Number : 1820325191344\n        Chassis Physical Slot Number : 20\n"
+      "        Compute Slot Index : 10\n        Node Index : 1\n        Module Id : 2\n";
+  const Details details = read(heading("565.57.01") + lines).devices.at(0).details;
+  EXPECT_EQ(details.get<std::string>(Detail::platform_chassis_serial),
+            Reading<std::string>("1820325191344"));
+  EXPECT_EQ(details.get<std::uint64_t>(Detail::platform_slot_number), Reading<std::uint64_t>(20));
+  EXPECT_EQ(details.get<std::uint64_t>(Detail::platform_tray_index), Reading<std::uint64_t>(10));
+  EXPECT_EQ(details.get<std::uint64_t>(Detail::platform_host_id), Reading<std::uint64_t>(1));
+  const std::string text = printed("565.57.01", lines);
+  expect_in_order(text, {"        RACK Serial Number                : 1820325191344",
+                         "        Node Index", "        Module Id                         : 2",
+                         "    Inforom Version", "    GPU Recovery Action", "        Gpu ",
+                         "            Bandwidth                     : N/A\n    Processes"});
+  EXPECT_THAT(text, Not(HasSubstr("\n    Module ID")));
+}
+
+TEST(VirtualMachine, LicenceIsReadAndPrintedWhereThereIsOne) {
+  const std::string lines =
+      "    Product Name : GRID V100D-8C\n    Product Brand : NVIDIA Virtual Compute Server\n"
+      "    GPU Virtualization Mode\n        Virtualization Mode : VGPU\n"
+      "    vGPU Software Licensed Product\n        Product Name : NVIDIA Virtual Compute Server\n"
+      "        License Status : Licensed (Expiry: 2025-3-19 7:29:4 GMT)\n"
+      "    Clocks Event Reasons : N/A\n    FB Memory Usage\n        Total : 8192 MiB\n";
+  const Device gpu = read(heading("535.216.01") + lines).devices.at(0);
+  EXPECT_EQ(gpu.name, Reading<std::string>("GRID V100D-8C")) << "not the licence's product";
+  EXPECT_EQ(gpu.details.get<std::string>(Detail::vgpu_license_status),
+            Reading<std::string>("Licensed (Expiry: 2025-3-19 7:29:4 GMT)"));
+  EXPECT_EQ(gpu.memory_total, Reading<Bytes>(Bytes(8192ULL << 20)));
+  expect_in_order(printed("535.216.01", lines),
+                  {"    vGPU Software Licensed Product\n"
+                   "        Product Name                      : NVIDIA Virtual Compute Server\n"
+                   "        License Status                    : Licensed (Expiry: 2025-3-19 7:29:4 "
+                   "GMT)\n    GPU Reset Status",
+                   "    Clocks Event Reasons                  : N/A\n"});
+  EXPECT_THAT(printed("535.216.01", "    Product Name : Tesla T4\n"), Not(HasSubstr("Licensed")));
+}
+
+TEST(Virtualization, OnlyAHostOfVirtualGpusHasItsCapabilities) {
+  const auto fractional = [](const std::string& mode) {
+    return read(heading("580.65.06") +
+                "    GPU Virtualization Mode\n        Host VGPU Mode : " + mode + "\n")
+        .devices.at(0)
+        .details.cell(Detail::vgpu_fractional);
+  };
+  EXPECT_EQ(fractional("N/A"), Cell(Absent::unsupported));
+  EXPECT_EQ(fractional("SR-IOV"), Cell()) << "nobody said";
+}
+
+TEST(Generation595, CardThatCountsNoErrorsHasNoSumOfThem) {
+  const std::string errors =
+      "            SRAM Correctable : N/A\n            SRAM Uncorrectable : N/A\n";
+  const Device gpu = read(heading("595.71.05") +
+                          "    Product Architecture : Turing\n    ECC Errors\n        Volatile\n" +
+                          errors + "        Aggregate\n" + errors)
+                         .devices.at(0);
+  for (const Detail sum :
+       {Detail::ecc_uncorrected_volatile_sram, Detail::ecc_uncorrected_aggregate_sram}) {
+    EXPECT_EQ(gpu.details.cell(sum), Cell(Absent::unsupported));
+  }
+}
+
+TEST(VirtualMachine, LicenceIsReadFromXmlToo) {
+  const Device gpu =
+      read(
+          "<?xml version=\"1.0\" ?><nvidia_smi_log><driver_version>535.216.01</driver_version>"
+          "<gpu id=\"00000000:02:00.0\"><product_name>GRID V100D-8C</product_name>"
+          "<vgpu_software_licensed_product>"
+          "<licensed_product_name>NVIDIA Virtual Compute Server</licensed_product_name>"
+          "<license_status>Unlicensed (Restricted)</license_status>"
+          "</vgpu_software_licensed_product></gpu></nvidia_smi_log>")
+          .devices.at(0);
+  EXPECT_EQ(gpu.details.get<std::string>(Detail::vgpu_license_status),
+            Reading<std::string>("Unlicensed (Restricted)"));
+}
+
+TEST(AnyGeneration, UnknownSectionsCostNothingButThemselves) {
+  const Device gpu = read(heading("720.10") +
+                          "    Product Name : NVIDIA R100\n"
+                          "    Quantum Unit : Entangled\n"
+                          "    Photonic Fabric\n"
+                          "        State : Completed\n"
+                          "        Total : 77 MiB\n"
+                          "        Lanes\n"
+                          "            GPU Current Temp : 900 C\n"
+                          "            Used\n"
+                          "                Free : 1 MiB\n"
+                          "    FB Memory Usage\n"
+                          "        Total : 300000 MiB\n"
+                          "        Promised : 7 MiB\n"
+                          "        Used : 100 MiB\n"
+                          "    Temperature\n"
+                          "        GPU Current Temp : 41 C\n"
+                          "        Optics Current Temp : 12 C\n")
+                         .devices.at(0);
+  EXPECT_EQ(gpu.memory_total, Reading<Bytes>(Bytes(300'000ULL << 20)));
+  EXPECT_EQ(gpu.memory_used, Reading<Bytes>(Bytes(100ULL << 20)));
+  EXPECT_EQ(gpu.temperature, Reading<Celsius>(Celsius(41)));
+  EXPECT_EQ(gpu.memory_free, Reading<Bytes>()) << "no other section's";
+}
+
+TEST(Capability, IsThatOfTheWholeNameAndNotOfItsBeginning) {
+  const auto capability_of = [](const std::string& name, const std::string& architecture) {
+    const std::string product = "    Product Name : " + name + "\n    Product Architecture : ";
+    const Device gpu = read(heading("580.65.06") + product + architecture + "\n").devices.at(0);
+    const auto& capability = gpu.compute_capability.get();
+    return capability ? std::to_string(capability->major) + "." + std::to_string(capability->minor)
+                      : std::string("unknown");
+  };
+  EXPECT_EQ(capability_of("NVIDIA A30", "Ampere"), "8.0");
+  EXPECT_EQ(capability_of("NVIDIA RTX A3000 Laptop GPU", "Ampere"), "8.6");
+  EXPECT_EQ(capability_of("GRID A100D-40C", "Ampere"), "8.0");
+  EXPECT_EQ(capability_of("NVIDIA GB300", "Blackwell"), "10.3");
+  EXPECT_EQ(capability_of("NVIDIA GB200", "Blackwell"), "10.0");
+  EXPECT_EQ(capability_of("NVIDIA GB10", "Blackwell"), "12.1");
+  EXPECT_EQ(capability_of("NVIDIA RTX PRO 6000 Blackwell Server Edition", "Blackwell"), "12.0");
+}
+
+}  // namespace
+}  // namespace berth::smi
