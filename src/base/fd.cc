@@ -71,6 +71,16 @@ Result<std::string> read_proc_file(const std::string& path, std::size_t limit) {
   return read_bounded(fd->get(), limit, path, Ends::with_a_short_one);
 }
 
+Result<std::string> read_untrusted_file(int directory, const std::string& name, std::size_t limit) {
+  const Fd fd(::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!fd.is_open()) return fail_system("open " + name, errno);
+  struct stat facts{};
+  if (::fstat(fd.get(), &facts) != 0) return fail_system("examine " + name, errno);
+  if (!S_ISREG(facts.st_mode)) return fail(ErrorCode::invalid, name + " is not a regular file");
+  if (facts.st_nlink != 1) return fail(ErrorCode::invalid, name + " has more than one link");
+  return read_bounded(fd.get(), limit, name);
+}
+
 Result<std::string> read_all(int fd, std::size_t limit) {
   return read_bounded(fd, limit, "descriptor " + std::to_string(fd));
 }

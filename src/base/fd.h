@@ -48,6 +48,11 @@ class Fd {
 [[nodiscard]] Result<std::string> read_proc_file(const std::string& path,
                                                  std::size_t limit = 1 << 20);
 
+/// As read_file, for a file somebody else may have put there: refuses symlinks, FIFOs, devices,
+/// more than one link, and more than `limit` bytes.
+[[nodiscard]] Result<std::string> read_untrusted_file(int directory, const std::string& name,
+                                                      std::size_t limit = 1 << 16);
+
 /// Everything from a descriptor until its end.
 [[nodiscard]] Result<std::string> read_all(int fd, std::size_t limit = 64 << 20);
 

@@ -75,6 +75,18 @@ TEST_F(Files, LargerThanExpectedIsRefused) {
   ASSERT_TRUE(write_file_atomically(path("f"), std::string(100, 'x')));
   EXPECT_EQ(read_file(path("f"), 99).error().code(), ErrorCode::invalid);
 }
+TEST_F(Files, UntrustedLinksAndPipesAreRefusedWithoutWaiting) {
+  const Fd directory = open_directory();
+  ASSERT_TRUE(write_file_atomically(path("f"), "x"));
+  EXPECT_EQ(read_untrusted_file(directory.get(), "f").value(), "x");
+  ASSERT_EQ(::symlink("f", path("soft").c_str()), 0);
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_FALSE(read_untrusted_file(directory.get(), "soft"));
+  EXPECT_FALSE(read_untrusted_file(directory.get(), "pipe"));
+  EXPECT_FALSE(read_untrusted_file(directory.get(), "."));
+  ASSERT_EQ(::link(path("f").c_str(), path("hard").c_str()), 0);
+  EXPECT_FALSE(read_untrusted_file(directory.get(), "f"));
+}
 TEST_F(Files, OfdLockIsSeenByOthersAndOutlivesItsTakerInAChild) {
   Fd owner = open_file();
   const Fd other = open_file();

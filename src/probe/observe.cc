@@ -132,7 +132,7 @@ Snapshot Observer::look(Depth depth, const std::vector<Claim>& claims, WallTime 
 }
 
 void Observer::add_new_xids(Snapshot& snapshot) {
-  if (parts_->sim || parts_->player) return;
+  if (parts_->scenario || parts_->player) return;
   snapshot.xids = parts_->procfs.new_xids(snapshot.taken);
 }
 

@@ -44,6 +44,4 @@ std::optional<std::int64_t> parse_boot_time(std::string_view text) {
   return seconds;
 }
 
-}
-
 }  // namespace berth::procfs

@@ -138,29 +138,63 @@ HostProcess ProcfsProbe::look_at(pid_t pid) {
         WallTime{*boot_seconds_ * 1000 +
                  static_cast<std::int64_t>(stat.id.start_ticks) * 1000 / ticks_per_second_};
   }
-  process.uid = user_of(pid);
+  const Kept& kept = kept_of(pid, stat);
+  process.uid = kept.uid;
   process.user = process.uid.get() ? Reading<std::string>(std::to_string(*process.uid.get()))
                                    : Reading<std::string>(process.uid.why());
-  const auto cgroup = read_proc_file(path_of(pid, "cgroup"), 1 << 16);
-  if (cgroup && *cgroup != cgroup_read_) {  // most processes share one
-    enclosure_read_ = procfs::enclosure_in_cgroup(*cgroup);
-    cgroup_read_ = *cgroup;
-  }
-  if (!cgroup) {
-    process.container = why_of(cgroup.error());
-    return process;
-  }
-  process.enclosure = enclosure_read_;
-  process.container = enclosure_read_ ? procfs::container_text(*enclosure_read_) : std::string();
+  process.enclosure = kept.enclosure;
+  process.container = kept.container;
   return process;
 }
 
-Reading<std::vector<std::string>> ProcfsProbe::command_of(pid_t pid) const {
+void ProcfsProbe::begin_look() {
+  constexpr unsigned looks_kept = 10;
+  stats_.clear();
+  boot_seconds_.reset();
+  ++looks_;
+  // A tenth of them each time, so that no look costs more than the others.
+  std::erase_if(kept_, [&](const auto& one) {
+    const bool is_whole = one.second.uid.get() && one.second.container.get();
+    return !is_whole || (static_cast<unsigned>(one.first) + looks_) % looks_kept == 0;
+  });
+}
+
+const ProcfsProbe::Kept& ProcfsProbe::kept_of(pid_t pid, const ProcessStat& stat) {
+  const auto known = kept_.find(pid);
+  if (known != kept_.end() && known->second.start_ticks == stat.id.start_ticks &&
+      known->second.executable_name == stat.comm) {
+    return known->second;
+  }
+  Kept kept{.start_ticks = stat.id.start_ticks, .executable_name = stat.comm};
+  kept.uid = user_of(pid);
+  read_cgroup(pid, kept);
+  return kept_.insert_or_assign(pid, std::move(kept)).first->second;
+}
+
+void ProcfsProbe::read_cgroup(pid_t pid, Kept& kept) {
+  const auto cgroup = read_proc_file(path_of(pid, "cgroup"), 1 << 16);
+  if (!cgroup) {
+    kept.container = why_of(cgroup.error());
+    return;
+  }
+  if (*cgroup != cgroup_read_) {  // most processes share one
+    enclosure_read_ = procfs::enclosure_in_cgroup(*cgroup);
+    cgroup_read_ = *cgroup;
+  }
+  kept.enclosure = enclosure_read_;
+  kept.container = enclosure_read_ ? procfs::container_text(*enclosure_read_) : std::string();
+}
+
+Reading<std::vector<std::string>> ProcfsProbe::command_of(pid_t pid) {
+  const auto kept = kept_.find(pid);
+  if (kept != kept_.end() && kept->second.command) return *kept->second.command;
   const auto text = read_proc_file(path_of(pid, "cmdline"), 4 << 20);
   if (!text) return why_of(text.error());
   const std::vector<std::string> words = procfs::parse_cmdline(*text);
   if (words.empty()) return Absent::unsupported;  // a zombie, or a thread of the kernel
-  return masked_command(words);
+  auto masked = masked_command(words);
+  if (kept != kept_.end()) kept->second.command = masked;
+  return masked;
 }
 
 std::optional<std::string> ProcfsProbe::local_user(uid_t uid) {

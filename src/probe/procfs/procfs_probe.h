@@ -35,7 +35,7 @@ class ProcfsProbe {
   /// may not be seen, says so in its readings.
   [[nodiscard]] HostProcess look_at(pid_t pid);
   /// Masked. May block for as long as the process is stuck.
-  [[nodiscard]] Reading<std::vector<std::string>> command_of(pid_t pid) const;
+  [[nodiscard]] Reading<std::vector<std::string>> command_of(pid_t pid);
   /// From the passwd file; nothing: not there.
   [[nodiscard]] std::optional<std::string> local_user(uid_t uid);
   /// From the directory services that the machine is set up for. May block for very long.
@@ -51,18 +51,26 @@ class ProcfsProbe {
   /// the log's end.
   [[nodiscard]] Reading<std::vector<XidEvent>> new_xids(WallTime now);
 
-  /// Forgets what was read for one look; names of users stay.
-  void begin_look() {
-    stats_.clear();
-    boot_seconds_.reset();
-  }
+  /// Forgets what was read for one look. What rarely changes in a process's life (its user, control
+  /// group, command) stays for ten looks, unless the process becomes another program.
+  void begin_look();
 
  private:
   struct StatRead {
     std::optional<ProcessStat> stat;
     Absent why = Absent::failed;
   };
+  struct Kept {
+    std::uint64_t start_ticks = 0;
+    std::string executable_name;
+    Reading<uid_t> uid = Absent::failed;
+    Reading<std::string> container = Absent::failed;
+    std::optional<Enclosure> enclosure;
+    std::optional<std::vector<std::string>> command;  // nothing: not asked for yet
+  };
   const StatRead& stat_of(pid_t pid);
+  const Kept& kept_of(pid_t pid, const ProcessStat& stat);
+  void read_cgroup(pid_t pid, Kept& kept);
   [[nodiscard]] std::string path_of(pid_t pid, std::string_view file) const;
   std::vector<pid_t> ancestors_of(pid_t first_parent);
   Reading<uid_t> user_of(pid_t pid);
@@ -74,6 +82,8 @@ class ProcfsProbe {
   Fd log_end_;  // the kernel log, read as far as new_xids() has told
   std::int64_t ticks_per_second_;
   std::map<pid_t, StatRead> stats_;  // of this look
+  std::map<pid_t, Kept> kept_;
+  unsigned looks_ = 0;
   std::optional<std::int64_t> boot_seconds_;
   std::string cgroup_read_;  // the last text, and what it means
   std::optional<Enclosure> enclosure_read_;

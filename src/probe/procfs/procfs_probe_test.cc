@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <tuple>
 
 #include "base/fd.h"
 #include "base/temporary_directory.h"
@@ -64,6 +65,38 @@ TEST_F(ProcTree, ProcessOnADeviceIsDescribed) {
   asked.observe_host(host);
   EXPECT_EQ(*host.name.get(), "box");
   EXPECT_EQ(*host.boot_id.get(), "abc");
+}
+
+TEST_F(ProcTree, CommandUserAndGroupAreReadAnewWithinTenLooks) {
+  process(77, "python", 'R', 1, 1001, "python\0a.py\0"s);
+  ProcfsProbe asked = probe();
+  const auto words = [&] {
+    asked.begin_look();
+    const HostProcess got = asked.look_at(77);
+    const auto command = asked.command_of(77);
+    return std::tuple(got.uid, *got.container.get(), command.get()->back());
+  };
+  const auto before = std::tuple(Reading<uid_t>(1001U), ""s, "a.py"s);
+  const auto after = std::tuple(Reading<uid_t>(1002U), "systemd unit b.service"s, "b.py"s);
+  EXPECT_EQ(words(), before);
+  process(77, "python", 'R', 1, 1002, "python\0b.py\0"s);
+  put("77/cgroup", "0::/system.slice/b.service\n");
+  int looks = 1;
+  while (words() == before && looks < 20) ++looks;
+  EXPECT_LE(looks, 10);
+  EXPECT_EQ(words(), after);
+}
+
+TEST_F(ProcTree, AnotherProgramInTheSameProcessIsReadAnewAtOnce) {
+  process(77, "sh", 'R', 1, 1001, "sh\0job\0"s);
+  ProcfsProbe asked = probe();
+  asked.begin_look();
+  (void)asked.look_at(77);
+  EXPECT_THAT(*asked.command_of(77).get(), ElementsAre("sh", "job"));
+  process(77, "python", 'R', 1, 1002, "python\0"s);
+  asked.begin_look();
+  EXPECT_EQ(asked.look_at(77).uid, Reading<uid_t>(1002U));
+  EXPECT_THAT(*asked.command_of(77).get(), ElementsAre("python"));
 }
 
 TEST_F(ProcTree, VanishedProcessIsAbsentWithItsReason) {
