@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "probe/nvml/answers.h"
 #include "probe/nvml/detail_values.h"
 #include "probe/nvml/fake_machine_test.h"
@@ -56,9 +58,14 @@ TEST_F(NvmlDetails, AFirstLookHasNoRatesAndNoActivityAndSaysThatNoneWereSampledY
       << "the driver's own history is there from the start";
 }
 
-TEST_F(NvmlDetails, ALookThatDoesNotAskForDetailsHasNone) {
+TEST_F(NvmlDetails, ALookThatDoesNotAskForDetailsHasWhatADeviceIsJudgedFailedBy) {
   const Snapshot got = look("all", Depth::everything);
-  EXPECT_THAT(got.devices.at(0).details.entries(), IsEmpty());
+  std::set<Detail> asked;
+  for (const Details::Entry& entry : got.devices.at(0).details.entries()) {
+    asked.insert(entry.detail);
+  }
+  EXPECT_EQ(asked, (std::set<Detail>{Detail::recovery_action, Detail::remapped_rows_failed,
+                                     Detail::unrepairable_memory}));
   EXPECT_EQ(got.devices[0].lists, Lists());
 }
 
