@@ -156,8 +156,13 @@ void PciProbe::observe(Snapshot& snapshot) {
     return;
   }
   const bool answered = nvml_answered(snapshot);
+  // A server has hundreds of functions, and what each of them is does not change.
+  const auto before = std::exchange(classes_, {});
   for (const std::string& entry : *entries) {
-    const auto pci_class = hex_of(path_of(entry, "class"));
+    const auto kept = before.find(entry);
+    const auto pci_class =
+        kept != before.end() ? std::optional(kept->second) : hex_of(path_of(entry, "class"));
+    if (pci_class) classes_.emplace(entry, *pci_class);
     if (!pci_class || !pci::is_wanted_class(*pci_class)) continue;
     const auto address = pci::normal_address(entry);
     const auto vendor = hex_of(path_of(entry, "vendor"));

@@ -2,6 +2,8 @@
 // PciProbe: every display, 3D and accelerator function that the PCI bus has, whether a driver
 // speaks for it or not: what `lspci -k` would show, and why a card that is there cannot be used.
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,7 +36,8 @@ class PciProbe {
   [[nodiscard]] const std::string& pci_ids();
 
   PciSource source_;
-  std::optional<std::string> pci_ids_;  // read when the first name is needed: 1.3 MB
+  std::map<std::string, std::uint32_t> classes_;  // by folder, as long as it is there
+  std::optional<std::string> pci_ids_;            // read when the first name is needed: 1.3 MB
 };
 
 }  // namespace berth

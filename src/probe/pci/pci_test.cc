@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "base/fd.h"
 #include "base/temporary_directory.h"
 #include "probe/pci/parse.h"
@@ -179,6 +181,23 @@ TEST_F(PciTree, ACardIsPlacedByTheKernelsDeviceTree) {
             Reading<std::string>(std::string("pci0000:3a/0000:3a:01.0/0000:3b:00.0")));
   EXPECT_EQ(text(0, Detail::cpu_affinity), Reading<std::string>(std::string("0-23,48-71")));
   EXPECT_EQ(text(1, Detail::pci_path), Reading<std::string>(Absent::failed));
+}
+
+TEST_F(PciTree, ACardThatComesOrIsExchangedBetweenTwoLooksIsSeen) {
+  put("0000:01:00.0", "0x060100", "0x8086", "0x1234", "");
+  PciProbe probe({.sys = root_, .pci_ids = root_ + "/pci.ids"});
+  const auto count = [&] {
+    Snapshot snapshot;
+    probe.observe(snapshot);
+    return snapshot.devices.size();
+  };
+  EXPECT_EQ(count(), 0U);
+  put("0000:02:00.0", "0x030200", "0x10de", "0x20b2", "");
+  EXPECT_EQ(count(), 1U);
+  std::filesystem::remove_all(root_ + "/bus/pci/devices/0000:01:00.0");
+  EXPECT_EQ(count(), 1U);
+  put("0000:01:00.0", "0x030200", "0x10de", "0x20b2", "");
+  EXPECT_EQ(count(), 2U) << "what was there before does not count";
 }
 
 TEST_F(PciTree, SleepingCardIsNotWokenForItsLink) {

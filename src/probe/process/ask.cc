@@ -219,7 +219,7 @@ void ask_procfs(Probes probes, const Wish& wish, Teller& teller) {
   if (wish.depth >= Depth::everything) ask_enclosures(probes.containers, teller);
 }
 
-void ask_host(const ProcfsProbe& procfs, Teller& teller) {
+void ask_host(ProcfsProbe& procfs, Teller& teller) {
   constexpr Step step{StepKind::host, 0};
   if (teller.progress().is_over(step)) return;
   teller.begin(step);

@@ -150,8 +150,10 @@ HostProcess ProcfsProbe::look_at(pid_t pid) {
 void ProcfsProbe::begin_look() {
   constexpr unsigned looks_kept = 10;
   stats_.clear();
-  boot_seconds_.reset();
-  ++looks_;
+  if (++looks_ % looks_kept == 0) {
+    boot_seconds_.reset();
+    host_.reset();
+  }
   // A tenth of them each time, so that no look costs more than the others.
   std::erase_if(kept_, [&](const auto& one) {
     const bool is_whole = one.second.uid.get() && one.second.container.get();
@@ -238,12 +240,19 @@ DeviceFiles ProcfsProbe::device_files() const {
   return files;
 }
 
-void ProcfsProbe::observe_host(Host& host) const {
-  const std::string kernel = source_.proc + "/sys/kernel/";
-  if (!host.name.get()) host.name = first_line(kernel + "hostname");
-  if (!host.kernel.get()) host.kernel = first_line(kernel + "osrelease");
-  if (!host.process_view.get()) host.process_view = process_view(host);
-  if (!host.boot_id.get()) host.boot_id = first_line(source_.proc + "/sys/kernel/random/boot_id");
+void ProcfsProbe::observe_host(Host& host) {
+  if (!host_) {
+    const std::string kernel = source_.proc + "/sys/kernel/";
+    host_.emplace();
+    host_->name = first_line(kernel + "hostname");
+    host_->kernel = first_line(kernel + "osrelease");
+    host_->process_view = process_view(*host_);
+    host_->boot_id = first_line(kernel + "random/boot_id");
+  }
+  if (!host.name.get()) host.name = host_->name;
+  if (!host.kernel.get()) host.kernel = host_->kernel;
+  if (!host.process_view.get()) host.process_view = host_->process_view;
+  if (!host.boot_id.get()) host.boot_id = host_->boot_id;
 }
 
 Reading<std::string> ProcfsProbe::process_view(const Host& host) const {

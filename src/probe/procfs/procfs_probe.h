@@ -29,7 +29,7 @@ class ProcfsProbe {
   explicit ProcfsProbe(ProcfsSource source, std::int64_t ticks_per_second = 100);
 
   /// Host name, kernel and boot id, where not known yet.
-  void observe_host(Host& host) const;
+  void observe_host(Host& host);
 
   /// Without its command and with the user's number as the name. A process that has gone, or that
   /// may not be seen, says so in its readings.
@@ -51,8 +51,9 @@ class ProcfsProbe {
   /// the log's end.
   [[nodiscard]] Reading<std::vector<XidEvent>> new_xids(WallTime now);
 
-  /// Forgets what was read for one look. What rarely changes in a process's life (its user, control
-  /// group, command) stays for ten looks, unless the process becomes another program.
+  /// Forgets what was read for one look. What rarely changes (the host's name and boot time, a
+  /// process's user, control group and command) stays for ten looks, a process's only as long as it
+  /// does not become another program.
   void begin_look();
 
  private:
@@ -84,7 +85,8 @@ class ProcfsProbe {
   std::map<pid_t, StatRead> stats_;  // of this look
   std::map<pid_t, Kept> kept_;
   unsigned looks_ = 0;
-  std::optional<std::int64_t> boot_seconds_;
+  std::optional<std::int64_t> boot_seconds_;  // this and the host: for ten looks
+  std::optional<Host> host_;
   std::string cgroup_read_;  // the last text, and what it means
   std::optional<Enclosure> enclosure_read_;
   std::optional<std::string> passwd_;
