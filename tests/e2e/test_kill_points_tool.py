@@ -14,9 +14,10 @@ pytestmark = pytest.mark.skipif(
 # The child dies with its parent, wherever in its forks it is: one in twenty times inside of one.
 FORKS_UNTIL_KILLED = """
 import ctypes, os, time
+parent = os.getpid()
 if os.fork() == 0:
     ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)
-    while True:
+    while os.getppid() == parent:
         child = os.fork()
         if child == 0:
             os._exit(0)
