@@ -182,9 +182,8 @@ TEST_F(NvmlFake, StateAloneTellsWhatADeviceIsJudgedFailedBy) {
   details.set(Detail::unrepairable_memory, Reading<bool>(true));
   play(machine);
   for (const Depth depth : {Depth::state, Depth::everything}) {
-    NvmlProbe probe({.library = library("all"), .proc = "/nonexistent"}, depth);
-    Snapshot got{.taken = now};
-    probe.observe(got);
+    NvmlProbe probe({.library = library("all"), .proc = "/nonexistent"});
+    const Snapshot got = whole_look(probe, now, depth);
     const Details& read = got.devices.at(0).details;
     EXPECT_EQ(read.get<bool>(Detail::remapped_rows_failed), Reading<bool>(true));
     EXPECT_EQ(read.get<std::string>(Detail::recovery_action), Reading<std::string>("Reboot"));
