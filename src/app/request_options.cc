@@ -31,7 +31,7 @@ void RequestOptions::declare(Options& options) {
   options.flag("--allow-failed", allow_failed_, "also a device that `berth health` calls broken");
   options.begin_group("When none is free");
   options.value("--wait", wait_, "wait in the queue, at most so long: --wait=30m", "[TIME]");
-  options.flag("--no-wait", no_wait_, "answer at once");
+  options.flag("--no-wait", no_wait_, "answer at once, as without --wait");
   options.value("--or-cpu", or_cpu_,
                 "run on the CPU instead, at once or after so long: --or-cpu=10m", "[TIME]");
   options.flag("--cpu", cpu_, "use no device, on purpose");

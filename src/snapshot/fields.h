@@ -1,7 +1,8 @@
 #pragma once
-// THE field table: every reading of a device, once. JSON, CSV, the status table, `--fields`,
-// Prometheus pages and doc/METRICS.md all walk this table, so a new reading appears everywhere by
-// adding one row (and the member in device.h that it reads).
+// THE field table: every reading of a device, once. JSON, CSV, `--fields`, the wire of the probe
+// process, replay and doc/METRICS.md all walk this table, so a new reading appears in all of them
+// by adding one row (and the member in device.h that it reads). The status table picks its few
+// columns.
 
 #include <optional>
 #include <span>

@@ -160,12 +160,15 @@ std::string users_text(const std::vector<OccupantRow>& occupants) {
   return text;
 }
 
-std::string health_line(const DeviceRow& row, const Style& style) {
-  if (row.health.empty()) return "";
+/// What stands under a device: what is not ok with it, or the reason that was cut in its row.
+std::string line_below(const DeviceRow& row, const DeviceColumns& columns, const Style& style) {
+  const bool is_cut = display_width(row.reason) > columns.reason_room();
+  const std::string& text = row.health.empty() && is_cut ? row.reason : row.health;
+  if (text.empty()) return "";
   Line line(style);
   line.space_to(std::min(indent_below, style.width / 10));
   const int room = std::max(style.width - line.width(), 0);
-  return line.add(cut_to_width(row.health, room, !style.utf8), row.health_paint).text();
+  return line.add(cut_to_width(text, room, !style.utf8), row.health_paint).text();
 }
 
 std::string device_table(const std::vector<DeviceRow>& rows,
@@ -181,16 +184,16 @@ std::string device_table(const std::vector<DeviceRow>& rows,
   for (std::size_t i = 0; i < rows.size(); ++i) {
     Line line(style);
     columns.add(line, rows[i]);
-    std::string health = health_line(rows[i], style);
+    std::string below = line_below(rows[i], columns, style);
     for (std::size_t k = 0; k < occupants[i].size(); ++k) {
       if (k > 0 || !behind) {
-        text += line.text() + std::exchange(health, "");
+        text += line.text() + std::exchange(below, "");
         line = Line(style);
       }
       line.space_to(start);
       occupant_columns.add(line, occupants[i][k]);
     }
-    text += line.text() + health;
+    text += line.text() + below;
   }
   return text;
 }

@@ -251,11 +251,16 @@ std::string DeviceColumns::header() const {
   return line.text();
 }
 
-void DeviceColumns::add_reason(Line& line, const DeviceRow& row) const {
+int DeviceColumns::reason_room() const {
   int room = -1;
   for (std::size_t column = name_column + 1; column < state_column; ++column) {
     if (widths_[column] > 0) room += widths_[column] + 1;
   }
+  return room;
+}
+
+void DeviceColumns::add_reason(Line& line, const DeviceRow& row) const {
+  const int room = reason_room();
   if (room > 0) line.cell(row.reason, room, Align::left, Paint::dim).add(" ");
 }
 

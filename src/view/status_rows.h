@@ -68,6 +68,8 @@ class DeviceColumns {
   void add(Line& line, const DeviceRow& row) const;
   /// Where the next column may start.
   [[nodiscard]] int width() const;
+  /// For a row's reason, in place of its readings; it is cut to that.
+  [[nodiscard]] int reason_room() const;
 
  private:
   void add_reason(Line& line, const DeviceRow& row) const;
