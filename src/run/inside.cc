@@ -9,7 +9,6 @@
 
 #include "base/fd.h"
 #include "base/tr.h"
-
 #include "snapshot/questions.h"
 
 namespace berth {
@@ -33,6 +32,14 @@ Result<void> make_own_directory(const std::string& path) {
               trf("{} is not a directory of yours, and runs inside a lease need it: have its owner "
                   "(user {}) or root remove it",
                   path, facts.st_uid));
+}
+
+/// The caller's own lease of that name; null: there is none.
+const Claim* find_claim(const std::string& lease, const std::vector<Claim>& claims) {
+  const auto claim = std::find_if(claims.begin(), claims.end(), [&](const Claim& one) {
+    return one.id == lease && one.uid == ::getuid();
+  });
+  return claim == claims.end() ? nullptr : &*claim;
 }
 }  // namespace
 
@@ -115,10 +122,8 @@ Result<std::optional<Inside>> enter_outer_lease(const Ledger& outer,
   }
   const auto view = outer.read();
   if (!view) return std::unexpected(view.error());
-  const auto claim = std::find_if(view->claims.begin(), view->claims.end(), [&](const Claim& one) {
-    return one.id == *lease && one.uid == ::getuid();
-  });
-  if (claim == view->claims.end()) return std::optional<Inside>();
+  const Claim* claim = find_claim(*lease, view->claims);
+  if (claim == nullptr) return std::optional<Inside>();
   auto narrowed = narrow_to(*claim, wish);
   if (!narrowed) return std::unexpected(std::move(narrowed).error());
   const std::string directory = inside_directory(outer, *lease);
@@ -127,10 +132,14 @@ Result<std::optional<Inside>> enter_outer_lease(const Ledger& outer,
   }
   auto inner = Ledger::open({.directory = directory, .kind = LedgerPlace::Kind::named}, clock);
   if (!inner) return std::unexpected(std::move(inner).error());
-  look = [original = std::move(look), claim = *claim]() -> Result<Snapshot> {
+  look = [original = std::move(look), &outer, found = *claim]() -> Result<Snapshot> {
     auto snapshot = original();
     if (!snapshot) return snapshot;
-    return without_run_of(claim, std::move(*snapshot));
+    // The outer run's keeper says which processes are its own only after its job, which may be us,
+    // has started.
+    const auto now = outer.read();
+    const Claim* claim = now ? find_claim(found.id, now->claims) : nullptr;
+    return without_run_of(claim != nullptr ? *claim : found, std::move(*snapshot));
   };
   return std::optional(Inside{.lease = *lease, .ledger = std::move(*inner)});
 }

@@ -3,6 +3,7 @@
 
 #include <csignal>
 
+#include "base/temporary_directory.h"
 #include "run/environment.h"
 #include "run/gather.h"
 #include "run/inside.h"
@@ -109,6 +110,26 @@ TEST(Inside, WhatTheOuterRunUsesIsNobodyElses) {
   const Snapshot seen = without_run_of(claim, host);
   EXPECT_THAT(seen.gpu_processes, testing::IsEmpty());
   EXPECT_EQ(seen.devices.at(0).memory_used, Reading<Bytes>(0_B));
+}
+
+TEST(Inside, WhatTheOuterRunIsFoundToUseOnlyAfterWeBeganIsItsOwnToo) {
+  const TemporaryDirectory folder;
+  FakeClock clock;
+  auto outer = Ledger::open({.directory = folder / "l", .kind = LedgerPlace::Kind::named}, clock);
+  ASSERT_TRUE(outer);
+  auto lease = [&] {
+    const auto lock = outer->lock(std::chrono::seconds(1));
+    return outer->claim(*lock, {.devices = {{DeviceId("A"), {}}}});
+  }();
+  ASSERT_TRUE(lease);
+  Look look = [&]() -> Result<Snapshot> {
+    EXPECT_TRUE(lease->describe({.pid = 50}, ProcessId{.pid = 7}));
+    return SnapshotBuilder().gpu("A", 24_GiB).used(2_GiB).process(7, "ann", 2_GiB).build();
+  };
+  AcquireOptions wish;
+  const auto inside = enter_outer_lease(*outer, lease->id(), clock, wish, look);
+  ASSERT_TRUE(inside && inside->has_value());
+  EXPECT_THAT(look()->gpu_processes, testing::IsEmpty());
 }
 
 TEST(RunOptions, CountADeviceFileOfEveryKindAsOpen) {
