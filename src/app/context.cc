@@ -81,10 +81,11 @@ void Context::apply(const GlobalOptions& options) {
   };
   std::string language = options.lang;
   if (language.empty()) language = variable("BERTH_LANG").value_or("");
-  if (language.empty()) language = locale_for("LC_MESSAGES");
+  const bool utf8 = names_utf8(locale_for("LC_CTYPE"));
+  // A locale that cannot show other words than English has English ones.
+  if (language.empty() && utf8) language = locale_for("LC_MESSAGES");
   set_language(language_from_name(language));
 
-  const bool utf8 = names_utf8(locale_for("LC_CTYPE"));
   const bool wants_colour =
       variable("NO_COLOR").value_or("").empty() && variable("TERM").value_or("dumb") != "dumb";
   out_.utf8 = err_.utf8 = utf8;

@@ -44,23 +44,26 @@ void RunFlags::declare(Options& options) {
   options.flag("-q,--quiet", quiet_, "say nothing but what went wrong");
   options.begin_group("The job's life");
   options.flag("-d,--detach", detach_, "leave it running, also after logout");
-  options.value("--log", log_, "where a detached job's output goes", "FILE");
-  options.value("--time", time_, "end it after so long: a warning signal, then stop", "TIME");
-  options.value("--warn-signal", warn_signal_, "the warning: TERM, USR1, INT, …", "SIGNAL");
-  options.value("--warn-ahead", warn_ahead_, "how long before the limit to warn (60s)", "TIME");
+  options.filled_value("--log", log_, "where a detached job's output goes", "FILE");
+  options.filled_value("--time", time_, "end it after so long: a warning signal, then stop",
+                       "TIME");
+  options.filled_value("--warn-signal", warn_signal_, "the warning: TERM, USR1, INT, …", "SIGNAL");
+  options.filled_value("--warn-ahead", warn_ahead_, "how long before the limit to warn (60s)",
+                       "TIME");
   options.flag("--hold", hold_, "keep the device while any process of the job lives");
-  options.value("--linger", linger_,
-                "keep the device this long after the job's last process has let go of it (60s)",
-                "TIME");
-  options.value("--on-gpu-fault", on_gpu_fault_,
-                "when its device fails, what the job feels: warn (nothing), signal (USR1), "
-                "signal=TERM, stop",
-                "WHAT");
-  options.value("--retry-on", retry_on_,
-                "start it again on another device where it ended badly after gpu-lost or any "
-                "gpu-fault",
-                "WHAT");
-  options.value("--retries", retries_, "how often at most, with --retry-on (1)", "N");
+  options.filled_value(
+      "--linger", linger_,
+      "keep the device this long after the job's last process has let go of it (60s)", "TIME");
+  options.filled_value("--on-gpu-fault", on_gpu_fault_,
+                       "when its device fails, what the job feels: warn (nothing), signal (USR1), "
+                       "signal=TERM, stop",
+                       "WHAT");
+  options.filled_value(
+      "--retry-on", retry_on_,
+      "start it again on another device where it ended badly after gpu-lost or any "
+      "gpu-fault",
+      "WHAT");
+  options.filled_value("--retries", retries_, "how often at most, with --retry-on (1)", "N");
 }
 
 Result<RunOptions> RunFlags::options(const Context& context,

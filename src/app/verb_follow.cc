@@ -77,7 +77,7 @@ class StopVerb final : public Verb {
     }
     const auto found = find_run(context, name_);
     if (!found) return report(found.error());
-    return stop(context, *found, *grace);
+    return stop(context, latest_start_of(context, *found), *grace);
   }
 
  private:
@@ -93,6 +93,17 @@ class StopVerb final : public Verb {
     return code;
   }
 
+  /// Whoever knows a job by its first start means the one that is under way.
+  static RunRecord latest_start_of(const Context& context, RunRecord record) {
+    const auto state = records_directory(context);
+    const auto list = state ? list_runs(*state) : Result<RunList>(std::unexpected(state.error()));
+    if (!list || record.state != RunState::ended) return record;
+    for (auto later = list->runs.rbegin(); later != list->runs.rend(); ++later) {
+      if (later->manifest.retry_of == record.manifest.id) record = *later;
+    }
+    return record;
+  }
+
   int stop(Context& context, const RunRecord& record, std::chrono::milliseconds grace) const {
     const auto stopped = stop_run(record, grace, context.clock());
     if (!stopped) return report(stopped.error());
@@ -100,6 +111,9 @@ class StopVerb final : public Verb {
     switch (*stopped) {
       case StopResult::had_ended:
         complain(trf("run {} had ended already", record.manifest.id));
+        break;
+      case StopResult::not_again:
+        complain(trf("run {} had ended already; it is not started again", record.manifest.id));
         break;
       case StopResult::ended_by_term:
         complain(trf("run {} has ended", record.manifest.id));

@@ -1,16 +1,20 @@
 // `berth record FILE`: what the machine does, one snapshot a line, for `--replay FILE`.
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <utility>
 
 #include "app/live.h"
 #include "app/verb.h"
+#include "base/fd.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "probe/replay/replay.h"
 #include "snapshot/json.h"
 
 namespace berth {
@@ -50,6 +54,9 @@ class RecordVerb final : public Verb {
  private:
   [[nodiscard]] Result<Fd> open_file() const {
     if (file_ == "-") return Fd(::dup(STDOUT_FILENO));
+    if (const auto fit = append_ ? is_fit_to_go_on() : Result<void>(); !fit) {
+      return std::unexpected(fit.error());
+    }
     const int create = append_ ? 0 : O_EXCL;
     auto fd = open_fd(file_, O_WRONLY | O_CREAT | O_APPEND | create, 0644);
     if (!fd && !append_) {
@@ -57,6 +64,23 @@ class RecordVerb final : public Verb {
                   trf("{}; --append goes on with a file that is there", fd.error().message()));
     }
     return fd;
+  }
+
+  /// Adding to anything else would spoil it, and the recording too.
+  [[nodiscard]] Result<void> is_fit_to_go_on() const {
+    constexpr std::size_t largest = std::size_t{1} << 30;
+    struct stat facts{};
+    if (::stat(file_.c_str(), &facts) != 0 || facts.st_size == 0) return {};
+    if (!S_ISREG(facts.st_mode)) {
+      return fail(ErrorCode::invalid, trf("{} is not a regular file", printable(file_)));
+    }
+    auto text = read_file(file_, largest);
+    if (!text) return std::unexpected(text.error());
+    const bool is_whole = text->ends_with('\n');
+    const auto recording = Recording::parse(std::move(*text), file_);
+    if (recording && is_whole) return {};
+    return fail(ErrorCode::invalid,
+                trf("{} is no whole recording: nothing was added to it", printable(file_)));
   }
 
   static int record(Context& context, Live& live, SignalQueue& signals, int out, Duration delay,

@@ -45,6 +45,8 @@ struct TypographicMistake {
 /// Bytes made safe to print: control characters, escape sequences, bidi overrides and broken UTF-8
 /// become \xNN or \u{N}. Line breaks too.
 [[nodiscard]] std::string printable(std::string_view text);
+/// The same of a whole page: its line breaks and tabs stay.
+[[nodiscard]] std::string printable_lines(std::string_view text);
 
 /// How many columns the text takes on a terminal (East Asian wide characters take two, combining
 /// ones none). The text must be printable().

@@ -180,6 +180,20 @@ std::string printable(std::string_view text) {
   return safe;
 }
 
+std::string printable_lines(std::string_view text) {
+  constexpr std::string_view kept = "\n\t";
+  std::string safe;
+  safe.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of(kept), text.size());
+    safe += printable(text.substr(0, end));
+    const std::size_t taken = std::min(end + 1, text.size());
+    safe += text.substr(end, taken - end);
+    text.remove_prefix(taken);
+  }
+  return safe;
+}
+
 int display_width(std::string_view text) {
   int width = 0;
   while (true) {

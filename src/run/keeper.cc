@@ -56,7 +56,8 @@ Error become_job(const KeeperTask& task) {
     if (!session) return own_failure(session.error());
     const std::string log = options.log.value_or("/dev/null");
     const auto in = open_fd("/dev/null", O_RDONLY);
-    const auto out = open_fd(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    // Without waiting: a FIFO that nobody reads would never open.
+    const auto out = open_fd(log, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0600);
     if (!in) return own_failure(in.error());
     if (!out) return own_failure(out.error());
     if (::dup2(in->get(), 0) < 0 || ::dup2(out->get(), 1) < 0 || ::dup2(out->get(), 2) < 0) {

@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+
+#include "record/run_record.h"
 
 namespace berth {
 
@@ -44,6 +47,21 @@ RunOptions next_start(const RunOptions& options, const RunOutcome& ended) {
   --next.retries;
   for (const DeviceId& device : ended.failed) next.request.except.push_back({device.text()});
   return next;
+}
+
+bool is_stopped_between(const RunOptions& next) {
+  constexpr int most_starts = 1000;  // a record that names itself
+  std::string id = next.retry_of;
+  for (int start = 0; !id.empty() && start < most_starts; ++start) {
+    const std::string directory = runs_directory(next.state_directory) + "/" + id;
+    std::error_code unknown;
+    if (std::filesystem::exists(directory + "/" + std::string(record_file::stop_wish), unknown)) {
+      return true;
+    }
+    const auto earlier = read_run(directory);
+    id = earlier ? earlier->manifest.retry_of : std::string();
+  }
+  return false;
 }
 
 Input::Input() {

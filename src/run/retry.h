@@ -18,6 +18,9 @@ namespace berth {
 /// The same job once more, without the devices that went wrong.
 [[nodiscard]] RunOptions next_start(const RunOptions& options, const RunOutcome& ended);
 
+/// Whether `berth stop` was said to an earlier start of the job that `next` starts.
+[[nodiscard]] bool is_stopped_between(const RunOptions& next);
+
 /// Our input as it is before a job reads it.
 class Input {
  public:

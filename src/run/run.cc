@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
-#include <filesystem>
 #include <thread>
 
 #include "base/signals.h"
@@ -215,7 +214,7 @@ class Run {
       if (signal->number == SIGTSTP) stop_self(SIGTSTP);
       if (asks_for_the_end({.signal = *signal})) interrupting_signal = signal->number;
     }
-    return interrupting_signal != 0;
+    return interrupting_signal != 0 || is_stopped_between(options_);
   }
 
   std::optional<RunOutcome> without_devices(NotAcquired refusal) {
@@ -446,8 +445,12 @@ Result<RunOutcome> start_again_while_wanted(RunOptions options, const RunService
                                             Result<RunOutcome> outcome, const Input& input) {
   while (outcome && !outcome->failed.empty()) {
     options = next_start(options, *outcome);
+    if (is_stopped_between(options)) return outcome;
     say_start_again(options, *outcome, input, callbacks);
     auto next = Run(options, services, callbacks, waiting, signals).go();
+    if (next && next->how == RunOutcome::How::interrupted && is_stopped_between(options)) {
+      return outcome;
+    }
     if (next && next->how == RunOutcome::How::refused) {
       // The job ended as it did: that is what whoever waits for it is told.
       outcome->refusal = std::move(next->refusal);

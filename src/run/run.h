@@ -162,7 +162,8 @@ struct ScriptLine {
 
 // ---------------------------------------------------------------------------- verbs on other runs
 
-enum class StopResult { had_ended, ended_by_term, ended_by_kill };
+/// not_again: it had ended, after a fault of its device, and will not be started again for it.
+enum class StopResult { had_ended, not_again, ended_by_term, ended_by_kill };
 /// TERM to the run's whole tree, `grace`, then KILL until nobody is left.
 /// no_permission: another user's. timeout: some process cannot be killed; the message names it.
 [[nodiscard]] Result<StopResult> stop_run(const RunRecord& run, std::chrono::milliseconds grace,

@@ -47,6 +47,13 @@ bool is_gone_by(Clock& clock, Instant deadline, const RunRecord& run, const std:
   }
 }
 
+/// After that --retry-on may start the job again.
+bool has_lost_its_device(const RunRecord& run) {
+  const auto events = events_of(run);
+  return std::any_of(events.begin(), events.end(),
+                     [](const RunEvent& event) { return event.kind.starts_with("gpu_"); });
+}
+
 std::string path_in(const RunRecord& run, std::string_view file) {
   return run.directory + "/" + std::string(file);
 }
@@ -64,9 +71,19 @@ Result<StopResult> stop_run(const RunRecord& run, milliseconds grace, Clock& clo
                                               "'s: only they can stop it");
   }
   auto left = left_of(run, proc);
-  if (left.empty()) return StopResult::had_ended;
-  // Tells the keeper why; without it the record says only how.
-  (void)write_file_atomically(path_in(run, record_file::stop_wish), "stopped\n", 0600);
+  const bool may_come_again = has_lost_its_device(run);
+  if (left.empty() && !may_come_again) return StopResult::had_ended;
+  // Tells the keeper why: without it the record says only how, and whoever is to start the job
+  // again after a fault of its device does.
+  const auto noted = write_file_atomically(path_in(run, record_file::stop_wish), "stopped\n", 0600);
+  if (!noted && may_come_again) {
+    return fail(
+        noted.error().code(),
+        fmt::format("that run {} is to end cannot be noted, and with --retry-on it would be "
+                    "started again ({}): make room, or end its `berth run`",
+                    run.manifest.id, noted.error().message()));
+  }
+  if (left.empty()) return StopResult::not_again;
   signal_all(left, SIGTERM);
   signal_all(left, SIGCONT);  // a stopped process could not end
   if (is_gone_by(clock, clock.now() + grace, run, proc)) return StopResult::ended_by_term;

@@ -194,7 +194,10 @@ def test_names_with_escapes_never_reach_the_terminal_raw(machine_of, tmp_path):
     saved = tmp_path / "evil.json"
     saved.write_text(json.dumps(snapshot), encoding="utf-8")
     plain = machine_of(None)
-    for words in (["status"], ["pick", "-n", "2"], ["leases"]):
+    snapshot["devices"][0]["serial"] = "12\x1b[7m34"
+    saved.write_text(json.dumps(snapshot), encoding="utf-8")
+    smi = [["smi", *words] for words in ([], ["-q"], ["-q", "-x"], ["-L"], ["-pm", "\x1b[31m\x07"])]
+    for words in (["status"], ["pick", "-n", "2"], ["leases"], ["health"], ["ps"], *smi):
         _, printed = plain.on_terminal(120, *words, "--replay", saved, env={"NO_COLOR": "1"})
         assert "\x1b" not in printed and "\x07" not in printed, f"{words}: {printed!r}"
         assert "\x9b" not in printed and "\u202e" not in printed, f"{words}: {printed!r}"
@@ -430,6 +433,9 @@ def test_a_host_lock_held_for_ever_keeps_no_prompt_from_coming_back(machine):
         (["run", "--", "/etc/passwd"], 126, "Permission denied"),
         (["run", "--only", "0", "--", "true"], 124, "alice"),
         (["run", "--time", "soon", "--", "true"], 125, "soon"),
+        (["run", "--time", "", "--", "true"], 125, "--time: its value is empty"),
+        (["run", "--retry-on", "", "--", "true"], 125, "--retry-on: its value is empty"),
+        (["run", "--on-gpu-fault", "", "--", "true"], 125, "--on-gpu-fault: its value is empty"),
         (["runs", "-n", "0"], 2, '"0" is not a number from 1 to 1000000'),
         (["runs", "-n", "many"], 2, "many"),
         (["show", "nope"], 1, "nope"),
@@ -537,6 +543,22 @@ def test_watching_survives_a_terminal_that_closes(machine):
         assert process.returncode in (0, 1, -signal.SIGHUP), process.returncode
     finally:
         end(process)
+
+
+def test_a_log_that_nobody_reads_holds_no_device(machine, tmp_path):
+    def held():
+        return [one["id"] for one in json.loads(machine.run("leases", "--json").stdout)["leases"]]
+
+    before = held()
+    os.mkfifo(tmp_path / "log")
+    done = machine.run("run", "-d", "--log", tmp_path / "log", "--", "true", timeout=10)
+    assert done.returncode == 125 and str(tmp_path / "log") in done.stderr, done.stderr
+    assert held() == before
+
+
+def test_a_locale_that_cannot_show_chinese_has_english_words(machine):
+    shown = machine.run("health", env={"LC_ALL": "zh_CN", "LANG": "zh_CN"}).stdout
+    assert "ok" in shown and "?" not in shown
 
 
 def test_a_narrow_terminal_is_no_crash(machine):

@@ -193,6 +193,36 @@ def test_a_job_that_its_user_ended_is_not_started_again(losing, how):
     assert len(runs(losing)["runs"]) == 1
 
 
+def test_a_job_that_waits_for_its_second_start_can_be_stopped_by_its_first(losing):
+    gate = losing.directory / "gate"
+    holder = losing.start("run", "-q", "--only", "0", "--", *waits_for(gate))
+    wait_until(lambda: leases(losing), "the holder's lease")
+    run = losing.start("run", "--only", "1,0", "--prefer", "1", "--retry-on", "gpu-lost", "--wait", "--",
+                       *losing.job("touch never"))
+    wait_until(lambda: json.loads(losing.run("leases", "--json").stdout)["queue"], "it waits again")
+    first = next(one for one in runs(losing)["runs"] if one["state"] == "ended")
+    stopped = losing.run("stop", first["id"])
+    assert stopped.returncode == 0 and "it is not started again" in stopped.stderr
+    gate.touch()
+    assert run.wait(timeout=15) == 7, "it ends as its only start did"
+    assert holder.wait(timeout=15) == 0
+    assert len(runs(losing)["runs"]) == 2
+    assert leases(losing) == []
+
+
+def test_the_first_starts_name_stops_the_second(losing):
+    done = losing.directory / "done"
+    run = losing.start("run", "--prefer", "1,0", "--retry-on", "gpu-lost", "--",
+                       *losing.job(" ".join(["until", "test", "-e", str(done)]) + "; do sleep 0.02; done"))
+    wait_until(lambda: len(runs(losing)["runs"]) == 2 and runs(losing)["runs"][0]["state"] == "running",
+               "the second start")
+    second, first = runs(losing)["runs"]
+    stopped = losing.run("stop", first["id"])
+    assert stopped.returncode == 0 and second["id"] in stopped.stderr, stopped.stderr
+    assert run.wait(timeout=15) == -signal.SIGTERM
+    assert len(runs(losing)["runs"]) == 2
+
+
 def test_ctrl_c_on_the_terminal_is_an_end_that_was_wanted(losing):
     terminal = Terminal(100)
     try:

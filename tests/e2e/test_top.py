@@ -375,6 +375,18 @@ def test_a_recording_is_not_overwritten_but_appended_to(machine, tmp_path):
     assert len(tape.read_text(encoding="utf-8").splitlines()) == 2
 
 
+@pytest.mark.parametrize("cut", [None, 300])
+def test_nothing_is_added_to_what_is_no_whole_recording(machine, tmp_path, cut):
+    tape = tmp_path / "tape"
+    if cut:
+        assert machine.run("record", tape, "-d", "100ms", "--for", "100ms").returncode == 0
+    tape.write_text(tape.read_text(encoding="utf-8")[:cut] if cut else "my notes\n", encoding="utf-8")
+    before = tape.read_text(encoding="utf-8")
+    refused = machine.run("record", tape, "--append", "--for", "100ms")
+    assert refused.returncode == 1 and "nothing was added" in refused.stderr
+    assert tape.read_text(encoding="utf-8") == before
+
+
 def test_recording_ends_on_ctrl_c_with_whole_lines(machine, tmp_path):
     tape = tmp_path / "tape.jsonl"
     process = machine.start("record", tape, "-d", "100ms")

@@ -174,9 +174,11 @@ def test_po_reads_the_words_of_tables(tmp_path: Path) -> None:
         ('e.because("writing " + f(x, "y"));', "writing {}: {}"),
         ('fail(ErrorCode::io, fmt::format("no run {}", id));', "no run {}"),
         ('return said("lost for good");', "lost for good"),
-        ('option("--memory", memory_, "a share");', "a share"),
+        ('options.filled_value("--memory", memory_, "a share", "SIZE");', "a share"),
+        ('options.flag("--json", json_, "as JSON");', "as JSON"),
+        ('options.begin_group("Which device");', "Which device"),
         ('tr(free ? "free" : "in use");', "in use"),
-        ('word("TERM, …");', "TERM, …"),
+        ('options.value("--signal", signal_, "TERM, …", "SIGNAL");', "TERM, …"),
     ],
 )
 def test_po_finds_words_that_helpers_and_errors_pass_on(tmp_path: Path, source: str, word: str) -> None:
