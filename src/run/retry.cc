@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "record/record_writer.h"
 #include "record/run_record.h"
 
 namespace berth {
