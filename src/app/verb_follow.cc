@@ -95,9 +95,10 @@ class StopVerb final : public Verb {
 
   /// Whoever knows a job by its first start means the one that is under way.
   static RunRecord latest_start_of(const Context& context, RunRecord record) {
+    if (record.state != RunState::ended) return record;
     const auto state = records_directory(context);
     const auto list = state ? list_runs(*state) : Result<RunList>(std::unexpected(state.error()));
-    if (!list || record.state != RunState::ended) return record;
+    if (!list) return record;  // what was named is still what was asked for
     for (auto later = list->runs.rbegin(); later != list->runs.rend(); ++later) {
       if (later->manifest.retry_of == record.manifest.id) record = *later;
     }

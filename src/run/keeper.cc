@@ -60,6 +60,10 @@ Error become_job(const KeeperTask& task) {
     const auto out = open_fd(log, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0600);
     if (!in) return own_failure(in.error());
     if (!out) return own_failure(out.error());
+    // The job is to wait for a slow reader, as it would if started by hand.
+    if (::fcntl(out->get(), F_SETFL, O_APPEND) != 0) {
+      return own_failure(system_error("prepare the log " + log, errno));
+    }
     if (::dup2(in->get(), 0) < 0 || ::dup2(out->get(), 1) < 0 || ::dup2(out->get(), 2) < 0) {
       return own_failure(system_error("connect the job to its log", errno));
     }

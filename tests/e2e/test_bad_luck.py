@@ -556,6 +556,20 @@ def test_a_log_that_nobody_reads_holds_no_device(machine, tmp_path):
     assert held() == before
 
 
+def test_a_log_that_is_read_slowly_loses_nothing(machine, tmp_path):
+    os.mkfifo(tmp_path / "log")
+    reader = os.open(tmp_path / "log", os.O_RDONLY | os.O_NONBLOCK)
+    job = ["/usr/bin/python3", "-c", "import sys; sys.stdout.write('x' * 300_000); sys.stdout.flush()"]
+    assert machine.run("run", "-d", "--log", tmp_path / "log", "--", *job).returncode == 0
+    time.sleep(0.5)  # the pipe is full long before
+    os.set_blocking(reader, True)
+    got = b""
+    while piece := os.read(reader, 1 << 16):
+        got += piece
+    os.close(reader)
+    assert got == b"x" * 300_000
+
+
 def test_a_locale_that_cannot_show_chinese_has_english_words(machine):
     shown = machine.run("health", env={"LC_ALL": "zh_CN", "LANG": "zh_CN"}).stdout
     assert "ok" in shown and "?" not in shown

@@ -210,6 +210,22 @@ def test_a_job_that_waits_for_its_second_start_can_be_stopped_by_its_first(losin
     assert leases(losing) == []
 
 
+def test_a_wish_to_stop_that_cannot_be_noted_is_no_stop(losing):
+    done = losing.directory / "done"
+    run = started(losing, "--prefer", "1", "--retry-on", "gpu-lost", "--", *waits_for(done))
+    losing.lose(1)
+    wait_until(lambda: "gpu_lost" in events(show(losing)), "the loss is recorded")
+    [record] = runs(losing)["runs"]
+    in_the_way = pathlib.Path(record["directory"], "stop")
+    in_the_way.mkdir()
+    refused = losing.run("stop", "last")
+    assert refused.returncode == 1 and "cannot be noted" in " ".join(refused.stderr.split())
+    assert run.poll() is None
+    in_the_way.rmdir()
+    done.touch()
+    assert run.wait(timeout=15) == 0
+
+
 def test_the_first_starts_name_stops_the_second(losing):
     done = losing.directory / "done"
     run = losing.start("run", "--prefer", "1,0", "--retry-on", "gpu-lost", "--",

@@ -1,6 +1,8 @@
 """Picking devices: each flag and format, what refuses and why, and that nothing is ever taken."""
 
 import json
+import pathlib
+import shlex
 import subprocess
 
 import pytest
@@ -327,3 +329,15 @@ def test_run_stays_inside_an_inherited_list_as_the_dry_run_says(machine, inherit
 def test_run_gets_nothing_out_of_an_empty_inherited_list(machine):
     done = machine.run("run", "--", "true", env={"CUDA_VISIBLE_DEVICES": ""})
     assert done.returncode == 124, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("asked", "ends_with"), [([], "CUDA_VISIBLE_DEVICES=3\n"), (["-n", "8"], "")])
+def test_the_readmes_recipe_for_scripts_goes_on_with_a_device_alone(machine, asked, ends_with):
+    readme = (pathlib.Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    recipe = 'gpu=$(berth pick --format env) && eval "$gpu"'
+    assert f"`{recipe}`" in readme
+    pick = shlex.join(str(word) for word in machine.command("pick", *asked, "--format", "env"))
+    script = recipe.replace("berth pick --format env", pick) + " && env | grep ^CUDA_VISIBLE_DEVICES"
+    done = subprocess.run(["sh", "-c", script], env=machine.env, capture_output=True, text=True)
+    assert done.stdout == ends_with
+    assert (done.returncode == 0) == bool(ends_with)

@@ -77,18 +77,19 @@ class Watcher {
 
   Watched watch(const std::optional<Beside>& beside) {
     if (beside) progress_.over.insert(beside->step);
-    std::optional<Beside> to_do = beside;
+    bool is_done = !beside;
     EndingChild ending;
     while (true) {
       auto child = start_child(ask_, progress_);
       if (!child) {
+        if (!is_done) progress_.over.erase(beside->step);
         apply(progress_, Problem{.source = "probe",
                                  .code = "no_process",
                                  .message = child.error().message(),
                                  .remedy = std::string(tr("too many processes? see ulimit -u"))});
         break;
       }
-      if (const auto now = std::exchange(to_do, std::nullopt)) now->work(progress_.snapshot);
+      if (!std::exchange(is_done, true)) beside->work(progress_.snapshot);
       progress_.current.reset();
       const Heard heard = listen(*child);
       if (heard == Heard::all) {

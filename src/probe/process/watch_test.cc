@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -153,6 +154,22 @@ TEST(Watch, LibraryThatExitsTheProcessIsAProblem) {
   ASSERT_EQ(got.problems.size(), 1U);
   EXPECT_THAT(got.problems[0].message, HasSubstr("exit code 3"));
   EXPECT_EQ(*got.devices.at(1).temperature.get(), Celsius(40));
+}
+
+TEST(Watch, WithoutAProbeProcessNoSourceHasSucceeded) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  const Beside host{.step = {StepKind::host, 0},
+                    .work = [](Snapshot& snapshot) { snapshot.host.name = "box"; }};
+  SystemClock clock;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const Snapshot got = watch(driver(1, {}), Snapshot{}, Patience{}, clock, host).snapshot;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_EQ(got.problems.size(), 1U);
+  EXPECT_EQ(got.problems[0].code, "no_process");
+  for (const SourceReport& source : got.sources) EXPECT_FALSE(source.succeeded) << source.source;
+  EXPECT_FALSE(got.host.name.get());
 }
 
 TEST(Watch, GarbageInThePipeCostsTheStepThatWroteIt) {
