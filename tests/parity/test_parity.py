@@ -128,30 +128,18 @@ def test_compute_apps_are_the_real_ones(case):
 
 @needs_captures
 @pytest.mark.parametrize("case", phases(), ids=name_of)
-def test_retired_pages_are_the_real_ones(case):
+@pytest.mark.parametrize("query", ["query-retired-pages", "query-accounted-apps"])
+def test_lists_are_the_real_ones(query, case):
     path, phase = case
-    found = section(path, phase, "query-retired-pages")
+    found = section(path, phase, query)
     if found is None:
         pytest.skip("the capture has no such query")
-    fields = re.search(r"--query-retired-pages=(\S+)", found[0])[1]
+    fields = re.search(rf"--{query}=(\S+)", found[0])[1]
     real = csv_rows(found[1])
-    printed = csv_rows(smi(path, f"--query-retired-pages={fields}", "--format=csv", phase=phase).stdout)
-    assert [row[1:] for row in printed[1:]] == [row[1:] for row in real[1:]]
-
-
-@needs_captures
-@pytest.mark.parametrize("case", phases(), ids=name_of)
-def test_accounted_apps_are_the_real_ones(case):
-    path, phase = case
-    found = section(path, phase, "query-accounted-apps")
-    if found is None:
-        pytest.skip("the capture has no such query")
-    fields = re.search(r"--query-accounted-apps=(\S+)", found[0])[1]
-    real = csv_rows(found[1])
-    printed = csv_rows(smi(path, f"--query-accounted-apps={fields}", "--format=csv", phase=phase).stdout)
+    printed = csv_rows(smi(path, f"--{query}={fields}", "--format=csv", phase=phase).stdout)
     assert printed[0] == real[0]
     assert [row[1:] for row in printed[1:]] == [row[1:] for row in real[1:]]
-    print(f"--query-accounted-apps of {name_of(case)}: {len(real) - 1} rows alike")
+    print(f"--{query} of {name_of(case)}: {len(real) - 1} rows alike")
 
 
 @needs_captures

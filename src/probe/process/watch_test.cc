@@ -161,7 +161,7 @@ TEST(Watch, WithoutAProbeProcessNoSourceHasSucceeded) {
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
   const Beside host{.step = {StepKind::host, 0},
-                    .work = [](Snapshot& snapshot) { snapshot.host.name = "box"; }};
+                    .work = [](Snapshot& snapshot) { snapshot.host.name = std::string("box"); }};
   SystemClock clock;
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
   const Snapshot got = watch(driver(1, {}), Snapshot{}, Patience{}, clock, host).snapshot;
