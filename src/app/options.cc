@@ -9,10 +9,16 @@ namespace berth {
 
 namespace {
 
-/// An option just added, under the group of the moment.
 CLI::Option* placed(CLI::Option* option, const std::string& group) {
   if (!group.empty()) option->group(group);
   return option;
+}
+
+/// An option with a value, just added under the group of the moment.
+template <class Target>
+CLI::Option* added(CLI::App& app, const char* names, Target& into, std::string_view what,
+                   const char* form, const std::string& group) {
+  return placed(app.add_option(names, into, std::string(tr(what))), group)->type_name(form);
 }
 
 }  // namespace
@@ -24,49 +30,43 @@ void Options::flag(const char* names, bool& into, std::string_view what) {
 }
 
 void Options::value(const char* names, std::string& into, std::string_view what, const char* form) {
-  placed(app_.add_option(names, into, std::string(tr(what))), group_)->type_name(form);
+  added(app_, names, into, what, form, group_);
 }
 
 void Options::filled_value(const char* names, std::string& into, std::string_view what,
                            const char* form) {
-  placed(app_.add_option(names, into, std::string(tr(what))), group_)
-      ->type_name(form)
-      ->check([](const std::string& value) {
-        return value.empty() ? std::string(tr("its value is empty")) : std::string();
-      });
+  added(app_, names, into, what, form, group_)->check([](const std::string& value) {
+    return value.empty() ? std::string(tr("its value is empty")) : std::string();
+  });
 }
 
 void Options::number(const char* names, int& into, std::string_view what, const char* form,
                      int least, int most) {
-  placed(app_.add_option(names, into, std::string(tr(what))), group_)
-      ->type_name(form)
-      ->check([least, most](const std::string& value) {
-        const auto number = parse_signed(value);
-        return number && *number >= least && *number <= most
-                   ? std::string()
-                   : trf("\"{}\" is not a number from {} to {}", value, least, most);
-      });
+  added(app_, names, into, what, form, group_)->check([least, most](const std::string& value) {
+    const auto number = parse_signed(value);
+    return number && *number >= least && *number <= most
+               ? std::string()
+               : trf("\"{}\" is not a number from {} to {}", value, least, most);
+  });
 }
 
 void Options::choice(const char* names, std::string& into, std::string_view what, const char* form,
                      std::initializer_list<std::string> choices) {
-  placed(app_.add_option(names, into, std::string(tr(what))), group_)
-      ->type_name(form)
-      ->check(CLI::IsMember(choices));
+  added(app_, names, into, what, form, group_)->check(CLI::IsMember(choices));
 }
 
 void Options::word(const char* name, std::string& into, std::string_view what) {
-  placed(app_.add_option(name, into, std::string(tr(what))), group_)->type_name("");
+  added(app_, name, into, what, "", group_);
 }
 
 void Options::required_word(const char* name, std::string& into, std::string_view what,
                             const char* form) {
-  placed(app_.add_option(name, into, std::string(tr(what))), group_)->required()->type_name(form);
+  added(app_, name, into, what, form, group_)->required();
 }
 
 void Options::required_words(const char* name, std::vector<std::string>& into,
                              std::string_view what) {
-  placed(app_.add_option(name, into, std::string(tr(what))), group_)->type_name("")->required();
+  added(app_, name, into, what, "", group_)->required();
 }
 
 }  // namespace berth
