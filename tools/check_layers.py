@@ -103,7 +103,7 @@ RULES = [
     ),
 ]
 HEADERS_ONLY_HERE = {
-    "sqlite3.h": re.compile(r"src/(record|jobs)/store"),
+    "sqlite3.h": re.compile(r"src/record/history/|src/jobs/store"),
     "nvml.h": re.compile(r"$^"),
     "cuda.h": re.compile(r"$^"),
     "sys/socket.h": re.compile(r"src/serve/|src/probe/process/"),
