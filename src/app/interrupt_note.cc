@@ -5,13 +5,13 @@
 namespace berth {
 
 namespace {
-volatile std::sig_atomic_t noted = 0;
+volatile std::sig_atomic_t noted_signal = 0;
 }
 
 InterruptNote::InterruptNote() {
-  noted = 0;
+  noted_signal = 0;
   struct sigaction action{};
-  action.sa_handler = [](int signal) { noted = signal; };
+  action.sa_handler = [](int signal) { noted_signal = signal; };
   ::sigaction(SIGINT, &action, &before_int_);
   ::sigaction(SIGTERM, &action, &before_term_);
 }
@@ -21,7 +21,7 @@ InterruptNote::~InterruptNote() {
   ::sigaction(SIGTERM, &before_term_, nullptr);
 }
 
-int InterruptNote::signal() { return noted; }
+int InterruptNote::signal() { return noted_signal; }
 
 void InterruptNote::wait_until(Instant deadline, Clock& clock) {
   constexpr Duration step = std::chrono::milliseconds(50);

@@ -26,7 +26,7 @@ std::vector<DeviceId> reserved_before(const Snapshot& host, std::size_t position
   return reserved_before(host, position, own.value());
 }
 
-Request share(Bytes bytes) { return Request{.memory = MemoryShare(bytes)}; }
+Request part(Bytes bytes) { return Request{.memory = MemoryShare(bytes)}; }
 
 TEST(ReservedBefore, HeadThatCanStartReservesWhatItTakes) {
   Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).gpu("B", 8_GiB).build();
@@ -61,7 +61,7 @@ TEST(ReservedBefore, NewerTicketKeepsOnlyWhatItGathered) {
 
 TEST(ReservedBefore, SharesThatBothFitDoNotBlockEachOther) {
   Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).build();
-  host.waiters = {waiter(share(30_GiB)), waiter(share(30_GiB)), waiter(share(30_GiB)),
+  host.waiters = {waiter(part(30_GiB)), waiter(part(30_GiB)), waiter(part(30_GiB)),
                   waiter(Request{})};
   EXPECT_THAT(reserved_before(host, 1), IsEmpty());
   EXPECT_THAT(reserved_before(host, 2), ElementsAre(DeviceId("A")));
@@ -92,37 +92,37 @@ TEST(ReservedBefore, NobodyReservesAFailedDeviceButWhoAllowsIt) {
 
 using Random = std::mt19937;
 
-int below(Random& random, int limit) {
+int under(Random& random, int limit) {
   return static_cast<int>(random() % static_cast<unsigned>(limit));
 }
 
-Snapshot random_machine(Random& random) {
+Snapshot random_cards(Random& random) {
   SnapshotBuilder builder;
-  const int cards = 1 + below(random, 6);
+  const int cards = 1 + under(random, 6);
   for (int i = 0; i < cards; ++i) {
-    builder.gpu("GPU-" + std::to_string(i), below(random, 2) == 0 ? 24_GiB : 80_GiB);
-    if (below(random, 4) == 0) builder.claim("x");
-    if (below(random, 4) == 0) builder.claim("y", Bytes{(1ULL + random() % 20) << 30});
-    if (below(random, 6) == 0) builder.used(2_GiB).process(1000 + i, "eve", 2_GiB);
+    builder.gpu("GPU-" + std::to_string(i), under(random, 2) == 0 ? 24_GiB : 80_GiB);
+    if (under(random, 4) == 0) builder.claim("x");
+    if (under(random, 4) == 0) builder.claim("y", Bytes{(1ULL + random() % 20) << 30});
+    if (under(random, 6) == 0) builder.used(2_GiB).process(1000 + i, "eve", 2_GiB);
   }
   return builder.build();
 }
 
 Request random_request(Random& random) {
   Request request;
-  request.devices = 1 + below(random, 3);
-  if (below(random, 2) == 0) request.memory = MemoryShare(Bytes{(1ULL + random() % 30) << 30});
-  if (below(random, 4) == 0) request.only = {{std::to_string(below(random, 6))}, {"0"}};
-  request.prefer = static_cast<Preference>(below(random, 3));
+  request.devices = 1 + under(random, 3);
+  if (under(random, 2) == 0) request.memory = MemoryShare(Bytes{(1ULL + random() % 30) << 30});
+  if (under(random, 4) == 0) request.only = {{std::to_string(under(random, 6))}, {"0"}};
+  request.prefer = static_cast<Preference>(under(random, 3));
   return request;
 }
 
 Snapshot random_queue(Random& random) {
-  Snapshot host = random_machine(random);
-  const int length = 1 + below(random, 6);
+  Snapshot host = random_cards(random);
+  const int length = 1 + under(random, 6);
   for (int i = 0; i < length; ++i) {
     Waiter next = waiter(random_request(random));
-    if (i == 0 && below(random, 3) == 0) next.gathered = {host.devices[0].id};
+    if (i == 0 && under(random, 3) == 0) next.gathered = {host.devices[0].id};
     host.waiters.push_back(std::move(next));
   }
   return host;
@@ -169,7 +169,7 @@ TEST(QueueProperty, NoDeviceIsGivenTwiceInWhateverOrderWaitersLook) {
     }
     for (int looks = 0; looks < 12 && !host.waiters.empty(); ++looks) {
       const auto position =
-          static_cast<std::size_t>(below(random, static_cast<int>(host.waiters.size())));
+          static_cast<std::size_t>(under(random, static_cast<int>(host.waiters.size())));
       const Placement got = turn_of(host, position);
       if (!got.satisfied()) continue;
       std::set<DeviceId> distinct;

@@ -14,15 +14,12 @@
 #include "base/signals.h"
 #include "base/text.h"
 #include "probe/process/child.h"
+#include "probe/procfs/parse.h"
 #include "snapshot/device_kind.h"
 
 namespace berth {
 
 namespace {
-
-Absent why_of(const Error& error) {
-  return error.code() == ErrorCode::no_permission ? Absent::no_permission : Absent::failed;
-}
 
 bool is_device_file(std::string_view path) {
   return std::ranges::any_of(device_file_beginnings(), [&](std::string_view beginning) {
@@ -32,7 +29,7 @@ bool is_device_file(std::string_view path) {
 
 Reading<std::vector<std::string>> environment_names(const std::string& directory) {
   const auto text = read_file(directory + "/environ", 16 << 20);
-  if (!text) return why_of(text.error());
+  if (!text) return procfs::why_absent(text.error());
   std::set<std::string> names;
   for (const std::string_view entry : split(*text, '\0')) {
     const std::size_t equals = entry.find('=');
@@ -43,7 +40,7 @@ Reading<std::vector<std::string>> environment_names(const std::string& directory
 
 Reading<std::vector<std::string>> device_files(const std::string& directory) {
   const auto names = list_directory(directory + "/fd");
-  if (!names) return why_of(names.error());
+  if (!names) return procfs::why_absent(names.error());
   std::set<std::string> files;
   for (const std::string& name : *names) {
     auto target = read_link(directory + "/fd/" + name);

@@ -16,8 +16,6 @@ namespace berth {
 
 namespace {
 
-using Json = nlohmann::json;
-
 // A broken disk may leave anything in the file: no line of it may cost more than this.
 constexpr std::size_t longest_line = 4 << 20;
 constexpr std::size_t most_devices = 4096;
@@ -34,7 +32,7 @@ void write_reading(std::string& line, const Reading<T>& reading) {
 }
 
 template <class T>
-Reading<T> read_reading(const Json& cell) {
+Reading<T> read_reading(const nlohmann::json& cell) {
   if (cell.is_string()) {
     return absent_from_name(cell.get_ref<const std::string&>()).value_or(Absent::failed);
   }
@@ -51,7 +49,7 @@ Reading<T> read_reading(const Json& cell) {
 struct Torn {};
 
 template <class T>
-T number(const Json& cell) {
+T number(const nlohmann::json& cell) {
   if (const auto number = number_in<T>(cell)) return *number;
   throw Torn{};
 }
@@ -61,7 +59,7 @@ struct Column {
   std::string_view name;
   void (*fill)(DeviceSample&, const Device&);
   void (*write)(std::string&, const DeviceSample&);
-  void (*read)(DeviceSample&, const Json&);
+  void (*read)(DeviceSample&, const nlohmann::json&);
 };
 
 template <auto in_sample, auto in_device>
@@ -72,7 +70,7 @@ constexpr Column column(std::string_view name) {
       name,
       [](DeviceSample& sample, const Device& device) { sample.*in_sample = device.*in_device; },
       [](std::string& line, const DeviceSample& sample) { write_reading(line, sample.*in_sample); },
-      [](DeviceSample& sample, const Json& cell) {
+      [](DeviceSample& sample, const nlohmann::json& cell) {
         sample.*in_sample = read_reading<Value>(cell);
       }};
 }
@@ -92,7 +90,7 @@ constexpr std::array columns = {
     column<&DeviceSample::energy, &Device::energy>("energy_millijoules"),
 };
 
-DeviceSample device_from_row(const Json& row, const std::vector<std::string>& names) {
+DeviceSample device_from_row(const nlohmann::json& row, const std::vector<std::string>& names) {
   DeviceSample device;
   for (std::size_t at = 0; at < names.size() && at < row.size(); ++at) {
     const auto* found = std::find_if(columns.begin(), columns.end(),
@@ -102,17 +100,18 @@ DeviceSample device_from_row(const Json& row, const std::vector<std::string>& na
   return device;
 }
 
-Sample sample_from_json(const Json& row, const std::vector<std::string>& names) {
+Sample sample_from_json(const nlohmann::json& row, const std::vector<std::string>& names) {
   Sample sample;
   sample.at = {number<std::int64_t>(row.at("t"))};
   if (row.at("d").size() > most_devices) throw Torn{};
-  for (const Json& device : row.at("d")) sample.devices.push_back(device_from_row(device, names));
-  for (const Json& process : row.at("p")) {
+  for (const nlohmann::json& device : row.at("d"))
+    sample.devices.push_back(device_from_row(device, names));
+  for (const nlohmann::json& process : row.at("p")) {
     sample.processes.push_back({.device = number<std::uint64_t>(process.at(0)),
                                 .pid = number<pid_t>(process.at(1)),
                                 .memory = read_reading<Bytes>(process.at(2))});
   }
-  const Json& tree = row.at("tree");
+  const nlohmann::json& tree = row.at("tree");
   sample.tree.processes = number<std::uint64_t>(tree.at(0));
   sample.tree.cpu = Milliseconds(number<std::int64_t>(tree.at(1)));
   sample.tree.memory_resident = Bytes(number<std::uint64_t>(tree.at(2)));
@@ -199,13 +198,13 @@ void SampleReader::read_line(std::string_view line,
     return;
   }
   try {
-    const Json row = Json::parse(line);
+    const nlohmann::json row = nlohmann::json::parse(line);
     if (row.contains("device_columns")) {  // once per sampler: a restarted one writes it again
       columns_ = row.at("device_columns").get<std::vector<std::string>>();
       return;
     }
     each(sample_from_json(row, columns_));
-  } catch (const Json::exception&) {
+  } catch (const nlohmann::json::exception&) {
     ++torn_;
   } catch (const Torn&) {
     ++torn_;

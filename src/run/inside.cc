@@ -138,8 +138,8 @@ Result<std::optional<Inside>> enter_outer_lease(const Ledger& outer,
     // The outer run's keeper says which processes are its own only after its job, which may be us,
     // has started.
     const auto now = outer.read();
-    const Claim* claim = now ? find_claim(found.id, now->claims) : nullptr;
-    return without_run_of(claim != nullptr ? *claim : found, std::move(*snapshot));
+    const Claim* current = now ? find_claim(found.id, now->claims) : nullptr;
+    return without_run_of(current != nullptr ? *current : found, std::move(*snapshot));
   };
   return std::optional(Inside{.lease = *lease, .ledger = std::move(*inner)});
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "smi/example_cards.h"
+#include "smi/fixed_source_test.h"
 #include "smi/smi.h"
 
 namespace berth::smi {
@@ -12,15 +13,6 @@ namespace {
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-class Fixed final : public Source {
- public:
-  explicit Fixed(Snapshot snapshot) : snapshot_(std::move(snapshot)) {}
-  Snapshot look(Need) override { return snapshot_; }
-
- private:
-  Snapshot snapshot_;
-};
 
 Output of(Snapshot snapshot, const std::vector<std::string>& words) {
   Fixed source(std::move(snapshot));

@@ -9,12 +9,11 @@
 #include "base/text.h"
 #include "smi/calendar.h"
 #include "smi/facts.h"
+#include "smi/refusal.h"
 
 namespace berth::smi {
 
 namespace {
-
-constexpr int bad_argument = 2;
 
 /// How a field that only berth has is written.
 Format format_for(Unit unit) {
@@ -50,7 +49,7 @@ std::string cell_text(const GpuColumn& column, const Device& device, const Snaps
                       Surface surface, Clockface clockface) {
   const CsvField& written = column.column;
   if (generation_of(snapshot) >= written.deprecated || column.field == nullptr) {
-    return "[Requested functionality has been deprecated]";
+    return "[" + std::string(deprecated_text) + "]";
   }
   const Cell cell = column.field->read(device, snapshot);
   if (cell.get()) {

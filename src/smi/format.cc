@@ -16,8 +16,6 @@ namespace berth::smi {
 
 namespace {
 
-constexpr std::string_view deprecated = "Requested functionality has been deprecated";
-
 struct Words {
   Format format;
   std::string_view yes;
@@ -200,7 +198,7 @@ std::optional<Absent> absent_from(std::string_view text) {
       {"Not Available", Absent::unsupported},
       {"Function Not Found", Absent::unsupported},
       {"Not available in WDDM driver model", Absent::unsupported},
-      {deprecated, Absent::unsupported},
+      {deprecated_text, Absent::unsupported},
       {"Insufficient Permissions", Absent::no_permission},
       {"GPU is lost", Absent::failed},
       {"GPU requires reset", Absent::failed},

@@ -10,6 +10,9 @@
 
 namespace berth::smi {
 
+/// What stands where a reading has been deprecated, without brackets.
+inline constexpr std::string_view deprecated_text = "Requested functionality has been deprecated";
+
 enum class Format {
   text,
   number,

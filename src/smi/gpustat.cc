@@ -30,10 +30,10 @@ constexpr std::string_view grey = "1;30";
 constexpr std::string_view white = "1;37";
 
 /// One line under way; colours only where they are wanted.
-class Line {
+class PaintedLine {
  public:
-  explicit Line(bool colour) : colour_(colour) {}
-  Line& add(std::string_view text, std::string_view paint = "") {
+  explicit PaintedLine(bool colour) : colour_(colour) {}
+  PaintedLine& add(std::string_view text, std::string_view paint = "") {
     const bool painted = colour_ && !paint.empty();
     text_ += painted ? fmt::format("\x1b[{}m{}\x1b[m", paint, text) : std::string(text);
     return *this;
@@ -45,7 +45,7 @@ class Line {
   std::string text_;
 };
 
-constexpr std::uint64_t thousand = 1000;
+constexpr std::uint64_t milliwatts_per_watt = 1000;
 
 /// In gpustat's units, rounded down.
 std::optional<std::uint64_t> megabytes(const Reading<Bytes>& reading) {
@@ -54,7 +54,7 @@ std::optional<std::uint64_t> megabytes(const Reading<Bytes>& reading) {
 }
 std::optional<std::uint64_t> watts(const Reading<Milliwatts>& reading) {
   if (!reading.get()) return std::nullopt;
-  return reading.get()->count() / thousand;
+  return reading.get()->count() / milliwatts_per_watt;
 }
 std::optional<std::int64_t> whole(const Reading<Percent>& reading) {
   if (!reading.get()) return std::nullopt;
@@ -135,7 +135,7 @@ std::string human(std::uint64_t bytes) {
   return fmt::format("{}{}", bytes, units.at(unit));
 }
 
-void add_process(Line& line, const GpuProcess& process, const Snapshot& snapshot,
+void add_process(PaintedLine& line, const GpuProcess& process, const Snapshot& snapshot,
                  const GpustatRequest& request) {
   const Person person = person_of(process, snapshot);
   line.add(" ");
@@ -149,7 +149,7 @@ void add_process(Line& line, const GpuProcess& process, const Snapshot& snapshot
   line.add("(").add(used ? fmt::format("{}", *used) : "?", yellow).add("M)");
 }
 
-void add_sensors(Line& line, const Device& gpu, const GpustatRequest& request) {
+void add_sensors(PaintedLine& line, const Device& gpu, const GpustatRequest& request) {
   constexpr std::int64_t hot = 50;
   constexpr std::int64_t busy = 30;
   const auto temperature = degrees(gpu.temperature);
@@ -179,7 +179,7 @@ std::string full_commands(const Device& gpu, const Snapshot& snapshot, bool colo
   for (const GpuProcess* process : processes) {
     const Person person = person_of(*process, snapshot);
     const bool last = process == processes.back();
-    Line line(colour);
+    PaintedLine line(colour);
     std::string words;
     for (const std::string& word : person.words) words += " " + printable(word);
     // CPU % would need a second look.
@@ -192,7 +192,7 @@ std::string full_commands(const Device& gpu, const Snapshot& snapshot, bool colo
 
 std::string device_line(const Device& gpu, const Snapshot& snapshot, const GpustatRequest& request,
                         int name_width, bool colour) {
-  Line line(colour);
+  PaintedLine line(colour);
   line.add(fmt::format("[{}]", gpu.index.value_or(0)), cyan).add(" ");
   if (name_width > 0) {
     const std::string name = shortened(name_of(gpu), name_width);
@@ -277,7 +277,7 @@ std::string render_gpustat(const Snapshot& snapshot, const GpustatRequest& reque
   }
   std::string text;
   if (request.header) {
-    Line line(colour);
+    PaintedLine line(colour);
     constexpr int width_without_names = 16;
     const int width = (name_width > 0 ? name_width : width_without_names) + 3;
     line.add(fmt::format("{:<{}}", printable(snapshot.host.name.get().value_or("?")), width),

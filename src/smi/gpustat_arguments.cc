@@ -11,7 +11,7 @@ namespace berth::smi {
 
 namespace {
 
-constexpr std::string_view help =
+constexpr std::string_view help_text =
     R"(gpustat, as berth shows it: one line per device and who is on it.
 
   -a, --show-all          everything below
@@ -120,7 +120,7 @@ GpustatRequest parse_gpustat(const std::vector<std::string>& argv) {
     const bool has_value = i + 1 < words.size() && !words[i + 1].starts_with('-');
     const std::string value = has_value ? words[i + 1] : "";
     if (word == "-h" || word == "--help") {
-      request.said = Output{std::string(help), 0};
+      request.said = Output{std::string(help_text), 0};
       return request;
     } else if (word == "-v" || word == "--version") {
       request.said = Output{fmt::format("gpustat (berth {})\n", BERTH_VERSION), 0};

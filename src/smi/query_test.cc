@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "smi/fixed_source_test.h"
 #include "smi/smi.h"
 #include "snapshot/builder.h"
 
@@ -11,15 +12,6 @@ using namespace literals;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-class Fixed : public Source {
- public:
-  explicit Fixed(Snapshot snapshot) : snapshot_(std::move(snapshot)) {}
-  Snapshot look(Need) override { return snapshot_; }
-
- private:
-  Snapshot snapshot_;
-};
 
 Snapshot server(std::string driver) {
   Snapshot host =

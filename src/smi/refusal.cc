@@ -22,7 +22,7 @@ std::string hint(const std::vector<std::string>& argv) {
   return "";
 }
 
-std::string joined(const std::vector<std::string>& argv) {
+std::string words_behind(const std::vector<std::string>& argv) {
   return argv.empty() ? "" : " " + shell_joined(argv);
 }
 
@@ -66,14 +66,14 @@ Request not_an_option(std::string_view word, std::string_view of) {
 Request refused(const std::vector<std::string>& argv, std::string_view what) {
   return says(fmt::format("{} changes the device, and berth only looks. Ask nvidia-smi itself, "
                           "usually: sudo /usr/bin/nvidia-smi{}\n",
-                          what, joined(argv)),
+                          what, words_behind(argv)),
               not_permitted);
 }
 
 Request unavailable(const std::vector<std::string>& argv, std::string_view what) {
   return says(fmt::format("{} is not shown by berth. Ask nvidia-smi itself, usually: "
                           "/usr/bin/nvidia-smi{}\n",
-                          what, joined(argv)),
+                          what, words_behind(argv)),
               not_available);
 }
 

@@ -16,8 +16,6 @@ namespace berth::smi {
 
 namespace {
 
-constexpr std::string_view deprecated = "Requested functionality has been deprecated";
-
 constexpr auto topics = std::to_array<std::string_view>({"MEMORY",
                                                          "UTILIZATION",
                                                          "ECC",
@@ -124,7 +122,7 @@ class Builder {
   }
 
   [[nodiscard]] std::string value_of(const Row& row) const {
-    if (selection_.driver >= row.deprecated) return std::string(deprecated);
+    if (selection_.driver >= row.deprecated) return std::string(deprecated_text);
     if (is_nowhere(row)) return shown_absent(Absent::unsupported, false, selection_.surface);
     const Field* field = field_of(row);
     const Cell cell = field == nullptr ? own_value(row) : field->read(device_, snapshot_);

@@ -12,12 +12,12 @@ constexpr double bytes_per_gib = 1024.0 * 1024 * 1024;
 constexpr std::int64_t remembered_ms = 30'000;
 constexpr std::int64_t most_missed = 600;
 
-std::optional<float> percent_of(const Reading<Percent>& reading) {
+std::optional<float> plain_percent(const Reading<Percent>& reading) {
   if (!reading.get() || !std::isfinite(reading.get()->count())) return std::nullopt;
   return static_cast<float>(reading.get()->count());
 }
 
-std::optional<float> memory_share(const Device& device) {
+std::optional<float> memory_percent(const Device& device) {
   if (!device.memory_used.get() || !device.memory_total.get()) return std::nullopt;
   const auto total = static_cast<double>(device.memory_total.get()->count());
   if (total <= 0) return std::nullopt;
@@ -114,8 +114,8 @@ void History::add_blanks(std::size_t count) {
 void History::add_devices(const Snapshot& snapshot) {
   for (const Device& device : snapshot.devices) {
     DeviceHistory& history = devices_[device.id];
-    history.utilization.add(percent_of(device.utilization_gpu));
-    history.memory.add(memory_share(device));
+    history.utilization.add(plain_percent(device.utilization_gpu));
+    history.memory.add(memory_percent(device));
     const auto& power = device.power_draw.get();
     history.power.add(power ? std::optional(static_cast<float>(power->count()) / 1000.0F)
                             : std::nullopt);
@@ -158,7 +158,7 @@ void History::add_processes(const Snapshot& snapshot) {
     history.memory.add(memory ? std::optional(static_cast<float>(
                                     static_cast<double>(memory->count()) / bytes_per_gib))
                               : std::nullopt);
-    history.sm.add(percent_of(use.utilization_sm));
+    history.sm.add(plain_percent(use.utilization_sm));
     history.cpu.add(shares[id]);
     history.seen = snapshot.taken;
   }

@@ -9,13 +9,13 @@ namespace {
 
 constexpr std::array<std::string_view, 4> names = {"dark", "light", "colour-blind", "mono"};
 
-struct Row {
+struct ThemeRow {
   Tone tone;
   std::array<std::string_view, 4> colours;  // in the order of Theme
 };
 
 // Light: no yellow, cyan or white, which vanish on a white ground.
-constexpr auto table = std::to_array<Row>({
+constexpr auto table = std::to_array<ThemeRow>({
     {Tone::plain, {"", "", "", ""}},
     {Tone::dim, {"90", "90", "90", "2"}},
     {Tone::bold, {"1", "1", "1", "1"}},

@@ -11,12 +11,6 @@ namespace {
 // What a driver holds for itself beside its processes stays below this.
 constexpr Bytes worth_a_search{std::uint64_t{256} << 20};
 
-bool is_of(const std::string& user, const HostProcess* process) {
-  if (process == nullptr) return false;
-  if (process->user.get() && *process->user.get() == user) return true;
-  return process->uid.get() && std::to_string(*process->uid.get()) == user;
-}
-
 Presence presence_of(const HostProcess* process, const Host& host) {
   if (process == nullptr) return Presence::hidden;  // a dump that tells no more than the driver
   if (!process->user.get()) {
@@ -30,6 +24,12 @@ Presence presence_of(const HostProcess* process, const Host& host) {
 }
 
 }  // namespace
+
+bool is_of(const std::string& user, const HostProcess* process) {
+  if (process == nullptr) return false;
+  if (process->user.get() && *process->user.get() == user) return true;
+  return process->uid.get() && std::to_string(*process->uid.get()) == user;
+}
 
 std::string_view name_of(Presence presence) {
   switch (presence) {

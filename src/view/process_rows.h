@@ -29,6 +29,9 @@ struct ProcessRow {
   Presence presence = Presence::alive;
 };
 
+/// Whether it is of this user, by name or number. Null: nobody knows whose it is.
+[[nodiscard]] bool is_of(const std::string& user, const HostProcess* process);
+
 /// In the order of devices, then by pid.
 [[nodiscard]] std::vector<ProcessRow> process_rows(const SnapshotIndex& index,
                                                    const ProcessListOptions& options);

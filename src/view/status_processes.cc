@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "snapshot/questions.h"
+#include "view/process_rows.h"
 #include "view/status_rows.h"
 #include "view/values.h"
 
@@ -36,12 +37,6 @@ std::string command_of(const HostProcess* process, const Style& style) {
 
 bool is_of(const std::string& user, const Claim& claim) {
   return claim.user == user || std::to_string(claim.uid) == user;
-}
-
-bool is_of(const std::string& user, const HostProcess* process) {
-  if (process == nullptr) return false;
-  if (process->user.get() && *process->user.get() == user) return true;
-  return process->uid.get() && std::to_string(*process->uid.get()) == user;
 }
 
 const ClaimedDevice* part_of(const Claim& claim, const DeviceId& device) {

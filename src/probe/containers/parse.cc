@@ -8,18 +8,16 @@ namespace berth::containers {
 
 namespace {
 
-using Json = nlohmann::json;
-
 /// A member of an object; null: it has none, or is no object.
-const Json& member(const Json& object, const char* key) {
-  static const Json none;
+const nlohmann::json& member(const nlohmann::json& object, const char* key) {
+  static const nlohmann::json none;
   if (!object.is_object()) return none;
   const auto found = object.find(key);
   return found == object.end() ? none : *found;
 }
 
 /// A name that fits a line. Longer ones are no name of a container: runtimes refuse them.
-std::optional<std::string> name_in(const Json& value) {
+std::optional<std::string> name_in(const nlohmann::json& value) {
   constexpr std::size_t longest = 512;
   if (!value.is_string()) return std::nullopt;
   const auto& text = value.get_ref<const std::string&>();
@@ -27,10 +25,11 @@ std::optional<std::string> name_in(const Json& value) {
   return text;
 }
 
-Json parsed(std::string_view text) { return Json::parse(text, nullptr, false); }
+nlohmann::json parsed(std::string_view text) { return nlohmann::json::parse(text, nullptr, false); }
 
-std::optional<std::string> pod_container(const Json& name_space, const Json& pod,
-                                         const Json& container) {
+std::optional<std::string> pod_container(const nlohmann::json& name_space,
+                                         const nlohmann::json& pod,
+                                         const nlohmann::json& container) {
   auto name = name_in(pod);
   if (!name) return std::nullopt;
   if (const auto space = name_in(name_space)) name = *space + "/" + *name;
@@ -41,7 +40,7 @@ std::optional<std::string> pod_container(const Json& name_space, const Json& pod
 }  // namespace
 
 std::optional<Names> docker_names(std::string_view config) {
-  const Json object = parsed(config);
+  const nlohmann::json object = parsed(config);
   if (!object.is_object()) return std::nullopt;
   Names names{.name = name_in(member(object, "Name")),
               .image = name_in(member(member(object, "Config"), "Image"))};
@@ -57,17 +56,17 @@ std::optional<std::string> docker_data_root(std::string_view daemon_config) {
 }
 
 std::optional<Names> storage_names(std::string_view containers, std::string_view id) {
-  const Json list = parsed(containers);
+  const nlohmann::json list = parsed(containers);
   if (!list.is_array()) return std::nullopt;
-  for (const Json& container : list) {
-    const Json& its_id = member(container, "id");
+  for (const nlohmann::json& container : list) {
+    const nlohmann::json& its_id = member(container, "id");
     if (!its_id.is_string() || its_id.get_ref<const std::string&>() != id) continue;
     Names names;
-    const Json& given = member(container, "names");
+    const nlohmann::json& given = member(container, "names");
     if (given.is_array() && !given.empty()) names.name = name_in(given.front());
-    const Json& metadata = member(container, "metadata");
+    const nlohmann::json& metadata = member(container, "metadata");
     if (metadata.is_string()) {
-      const Json inner = parsed(metadata.get_ref<const std::string&>());
+      const nlohmann::json inner = parsed(metadata.get_ref<const std::string&>());
       names.image = name_in(member(inner, "image-name"));
     }
     return names;
@@ -76,10 +75,10 @@ std::optional<Names> storage_names(std::string_view containers, std::string_view
 }
 
 std::optional<Names> bundle_names(std::string_view config) {
-  const Json whole = parsed(config);
-  const Json& notes = member(whole, "annotations");
+  const nlohmann::json whole = parsed(config);
+  const nlohmann::json& notes = member(whole, "annotations");
   if (!notes.is_object()) return std::nullopt;
-  const auto note = [&](const char* key) -> const Json& { return member(notes, key); };
+  const auto note = [&](const char* key) -> const nlohmann::json& { return member(notes, key); };
   Names names;
   names.name = pod_container(note("io.kubernetes.cri.sandbox-namespace"),
                              note("io.kubernetes.cri.sandbox-name"),

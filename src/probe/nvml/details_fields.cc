@@ -25,7 +25,7 @@ constexpr std::uint32_t power_default = 189;
 constexpr std::uint32_t power_current = 190;
 constexpr std::uint32_t power_requested = 192;
 
-constexpr auto rows = std::to_array<FieldRow>({
+constexpr auto field_rows = std::to_array<FieldRow>({
     {Detail::retired_pages_single_bit, 29, 0, As::number},
     {Detail::retired_pages_double_bit, 30, 0, As::number},
     {Detail::throttled_power_cap, 74, 0, As::of_nanoseconds},
@@ -132,12 +132,12 @@ Reading<Counter> counter_of(const CounterRow& row, const FieldValue& field) {
 
 void read_field_details(DeviceAsker& asker, Details& details, Counters& now) {
   std::vector<FieldValue> fields;
-  fields.reserve(rows.size() + counters.size());
+  fields.reserve(field_rows.size() + counters.size());
   // An entry that the driver leaves as it is has not been answered.
   const auto push = [&](const auto& row) {
     fields.push_back({.field = row.field, .scope = row.scope, .answer = unknown});
   };
-  for (const FieldRow& row : rows) push(row);
+  for (const FieldRow& row : field_rows) push(row);
   for (const CounterRow& row : counters) push(row);
   const Return code = asker.call(asker.api().nvmlDeviceGetFieldValues, 0,
                                  static_cast<int>(fields.size()), fields.data());
@@ -145,13 +145,13 @@ void read_field_details(DeviceAsker& asker, Details& details, Counters& now) {
     if (code != success) field.answer = code;
     if (field.answer == gpu_is_lost) asker.note_lost();
   }
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    details.put(rows[i].detail, fields[i].answer == success
-                                    ? cell_of_field(rows[i].as, fields[i])
-                                    : Cell(why_absent_field(fields[i].answer)));
+  for (std::size_t i = 0; i < field_rows.size(); ++i) {
+    details.put(field_rows[i].detail, fields[i].answer == success
+                                          ? cell_of_field(field_rows[i].as, fields[i])
+                                          : Cell(why_absent_field(fields[i].answer)));
   }
   for (std::size_t i = 0; i < counters.size(); ++i) {
-    now.*counters[i].counter = counter_of(counters[i], fields[rows.size() + i]);
+    now.*counters[i].counter = counter_of(counters[i], fields[field_rows.size() + i]);
   }
 }
 

@@ -12,7 +12,7 @@ using Number = Function<Handle, unsigned*>;
 using Mask = Function<Handle, unsigned long long*>;
 using Pair = Function<Handle, unsigned*, unsigned*>;
 using ByArgument = Function<Handle, unsigned, unsigned*>;
-using Error = Function<Handle, unsigned, unsigned, unsigned, unsigned long long*>;
+using ErrorCounter = Function<Handle, unsigned, unsigned, unsigned, unsigned long long*>;
 
 struct NumberRow {
   Detail detail;
@@ -181,7 +181,7 @@ void read_ecc_details(DeviceAsker& asker, Details& details) {
   const auto put = [&](Detail detail, const std::expected<unsigned long long, Return>& count) {
     details.put(detail, count ? cell_of_count(*count) : Cell(why_absent(count.error())));
   };
-  const Error& by_place = asker.api().nvmlDeviceGetMemoryErrorCounter;
+  const ErrorCounter& by_place = asker.api().nvmlDeviceGetMemoryErrorCounter;
   for (const ErrorRow& row : errors) {
     const unsigned variant = (row.type * 2 + row.age) * 8 + row.place;
     put(row.detail,

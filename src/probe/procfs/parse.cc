@@ -7,6 +7,10 @@
 
 namespace berth::procfs {
 
+Absent why_absent(const Error& error) {
+  return error.code() == ErrorCode::no_permission ? Absent::no_permission : Absent::failed;
+}
+
 std::vector<std::string> parse_cmdline(std::string_view text) {
   while (text.ends_with('\0')) text.remove_suffix(1);
   if (text.empty()) return {};

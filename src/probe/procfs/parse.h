@@ -10,9 +10,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "snapshot/snapshot.h"
 
 namespace berth::procfs {
+
+/// What a file of /proc that could not be read leaves of a reading.
+[[nodiscard]] Absent why_absent(const Error& error);
 
 /// The words of /proc/PID/cmdline. A process that rewrote its title (one word with spaces) has it
 /// split at them. Empty: a zombie or a thread of the kernel.

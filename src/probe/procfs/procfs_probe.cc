@@ -20,10 +20,6 @@ namespace berth {
 
 namespace {
 
-Absent why_of(const Error& error) {
-  return error.code() == ErrorCode::no_permission ? Absent::no_permission : Absent::failed;
-}
-
 void set_all_absent(HostProcess& process, Absent why) {
   process.uid = why;
   process.user = why;
@@ -38,7 +34,7 @@ void set_all_absent(HostProcess& process, Absent why) {
 
 Reading<std::string> first_line(const std::string& path) {
   const auto text = read_file(path);
-  if (!text) return why_of(text.error());
+  if (!text) return procfs::why_absent(text.error());
   return std::string(trimmed(*text));
 }
 
@@ -64,7 +60,7 @@ const ProcfsProbe::StatRead& ProcfsProbe::stat_of(pid_t pid) {
   if (text) {
     read.stat = parse_process_stat(*text);
   } else {
-    read.why = why_of(text.error());
+    read.why = procfs::why_absent(text.error());
     // A /proc mounted with hidepid=2 denies that others' processes exist; a pidfd can be had.
     const bool hidden = text.error().code() == ErrorCode::not_found && source_.proc == "/proc" &&
                         open_pidfd(pid).has_value();
@@ -98,7 +94,7 @@ Reading<uid_t> ProcfsProbe::user_of(pid_t pid) {
     return folder.st_uid;
   }
   const auto status = read_proc_file(path_of(pid, "status"));
-  if (!status) return why_of(status.error());
+  if (!status) return procfs::why_absent(status.error());
   const auto uid = procfs::parse_status_uid(*status);
   return uid ? Reading<uid_t>(*uid) : Reading<uid_t>(Absent::failed);
 }
@@ -176,7 +172,7 @@ const ProcfsProbe::Kept& ProcfsProbe::kept_of(pid_t pid, const ProcessStat& stat
 void ProcfsProbe::read_cgroup(pid_t pid, Kept& kept) {
   const auto cgroup = read_proc_file(path_of(pid, "cgroup"), 1 << 16);
   if (!cgroup) {
-    kept.container = why_of(cgroup.error());
+    kept.container = procfs::why_absent(cgroup.error());
     return;
   }
   if (*cgroup != cgroup_read_) {  // most processes share one
@@ -191,7 +187,7 @@ Reading<std::vector<std::string>> ProcfsProbe::command_of(pid_t pid) {
   const auto kept = kept_.find(pid);
   if (kept != kept_.end() && kept->second.command) return *kept->second.command;
   const auto text = read_proc_file(path_of(pid, "cmdline"), 4 << 20);
-  if (!text) return why_of(text.error());
+  if (!text) return procfs::why_absent(text.error());
   const std::vector<std::string> words = procfs::parse_cmdline(*text);
   if (words.empty()) return Absent::unsupported;  // a zombie, or a thread of the kernel
   auto masked = masked_command(words);
@@ -259,7 +255,7 @@ Reading<std::string> ProcfsProbe::process_view(const Host& host) const {
   if (host.kernel.get() && host.kernel.get()->find("icrosoft") != std::string::npos)
     return std::string("wsl");
   const auto own = read_link(source_.proc + "/self/ns/pid");
-  if (!own) return why_of(own.error());
+  if (!own) return procfs::why_absent(own.error());
   constexpr std::string_view first_namespace = "pid:[4026531836]";  // PROC_PID_INIT_INO
   return std::string(*own == first_namespace ? "whole" : "namespace");
 }
