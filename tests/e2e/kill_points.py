@@ -76,7 +76,13 @@ class Tree:
         try:
             self._begin()
             while self._places or traced():
-                self._take(*os.waitpid(-1, WALL))
+                try:
+                    self._take(*os.waitpid(-1, WALL))
+                except ChildProcessError:
+                    # The one that traced() saw was gone by then; the kernel knows of no other.
+                    if self._places:
+                        raise
+                    break
             for other in self._others:
                 other.wait()
         finally:
