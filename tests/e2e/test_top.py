@@ -1,5 +1,6 @@
 """The live view in a real terminal: keys sent to tmux, the screen captured."""
 
+import copy
 import json
 import os
 import pathlib
@@ -10,7 +11,7 @@ import tempfile
 import time
 
 import pytest
-from conftest import BERTH, FakeDriver, Machine, children, end, many_devices, wait_until
+from conftest import BERTH, FakeDriver, Machine, children, end, many_devices, scenario, wait_until
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 
@@ -277,6 +278,59 @@ def test_a_driver_that_hangs_does_not_freeze_the_keys(tmp_path, terminal_of):
     shown = terminal.screen()
     assert shown.count("it does not answer") >= 2, shown
     assert terminal.until("°C").count("°C") >= 2, "the other devices are shown on"
+    terminal.type("q")
+    terminal.until(PROMPT)
+
+
+def play(driver, snapshot):
+    """Changes the machine that a running driver plays."""
+    path = pathlib.Path(driver.env["BERTH_FAKE_NVML"])
+    path.with_suffix(".new").write_text(json.dumps(snapshot), encoding="utf-8")
+    path.with_suffix(".new").rename(path)
+
+
+def test_mig_is_set_up_anew_while_it_runs(tmp_path, terminal_of):
+    divided = scenario("h100-mig")
+    whole = copy.deepcopy(divided)
+    whole["devices"] = whole["devices"][:1]
+    card = whole["devices"][0]
+    card["mig_mode"], card["utilization_gpu_percent"] = False, 37
+    whole["gpu_processes"] = []
+    driver = FakeDriver(tmp_path, divided)
+    driver.env["BERTH_FAKE_NVML_LIVE"] = "1"
+    terminal = terminal_of(driver, 120, 40)
+    terminal.top("-d", "300ms")
+    for _ in range(2):
+        terminal.until("every 300 ms", lambda text: text.count("0.") >= 4, "1g.10gb")
+        play(driver, whole)
+        shown = terminal.until("37%", lambda text: "1g.10gb" not in text)
+        assert "unanswered" not in shown and "lost" not in shown, shown
+        play(driver, divided)
+    terminal.until("1g.10gb")
+    terminal.type("q")
+    terminal.until(PROMPT)
+
+
+def test_the_driver_is_reloaded_and_devices_come_and_go(tmp_path, terminal_of):
+    faults = tmp_path / "faults"
+    faults.write_text("", encoding="utf-8")
+    driver = FakeDriver(tmp_path, many_devices(2), faults=f"@{faults}")
+    terminal = terminal_of(driver, 120, 40)
+    terminal.top("-d", "300ms")
+    terminal.until("every 300 ms", lambda text: text.count("H100") >= 2)
+    # The module is gone: nothing of the library's answers, and initialising it fails.
+    faults.write_text("nvmlDeviceGetCount_v2=1;nvmlInit_v2=9", encoding="utf-8")
+    terminal.until("driver is not loaded")
+    terminal.type("?")
+    terminal.until("Keys", timeout=5)
+    terminal.press("Escape")
+    # A newer one comes back, with three cards more.
+    newer = many_devices(5)
+    newer["host"]["driver_version"] = "610.10"
+    play(driver, newer)
+    faults.write_text("", encoding="utf-8")
+    terminal.until("610.10", lambda text: text.count("H100") >= 5,
+                   lambda text: "driver is not loaded" not in text)
     terminal.type("q")
     terminal.until(PROMPT)
 

@@ -73,9 +73,16 @@ struct DeviceMemory {
   Device facts;
   bool identity_known = false;
   bool facts_known = false;
+  /// "Not supported" is asked again after this many looks: an administrator may switch on what was
+  /// off (accounting, error correction) while the driver stays loaded.
+  static constexpr unsigned looks_between_refusals = 256;
   Refusals refusals;
   /// What its MIG instances refuse: they are alike, and their handles come and go.
   Refusals instance_refusals;
+  unsigned looks = 0;
+  /// As of the look before: a card that is divided or made whole supports other things.
+  Reading<bool> mig_mode;
+  void forget_refusals() { refusals = instance_refusals = {}; }
   unsigned samples_capacity = 0;
   std::uint64_t process_samples_seen_us = 0;
   Counters counters;

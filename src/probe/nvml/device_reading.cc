@@ -132,7 +132,6 @@ Reading<std::string> read_compute_mode(DeviceAsker& asker) {
 
 void read_modes(DeviceAsker& asker, Depth depth, Device& device) {
   const Api& api = asker.api();
-  device.mig_mode = read_mode(asker, api.nvmlDeviceGetMigMode);
   device.compute_mode = read_compute_mode(asker);
   if (depth == Depth::state) return;
   device.persistence_mode = enabled(asker.ask<unsigned>(api.nvmlDeviceGetPersistenceMode, 0));
@@ -346,6 +345,10 @@ void read_facts(DeviceAsker& asker, Device& device) {
   device.pcie_width_max = number(asker.ask<unsigned>(api.nvmlDeviceGetMaxPcieLinkWidth, 0));
 }
 
+Reading<bool> read_mig_mode(DeviceAsker& asker) {
+  return read_mode(asker, asker.api().nvmlDeviceGetMigMode);
+}
+
 void read_memory(DeviceAsker& asker, Device& device) {
   const Api& api = asker.api();
   MemoryV2 split{struct_version<MemoryV2>(2), 0, 0, 0, 0};
@@ -371,6 +374,7 @@ void read_memory(DeviceAsker& asker, Device& device) {
 
 void read_state(DeviceAsker& asker, Depth depth, WallTime taken, DeviceMemory& memory,
                 Device& device) {
+  device.mig_mode = memory.mig_mode;
   read_memory(asker, device);
   read_utilization(asker, depth, device);
   device.utilization_history = read_history(asker, taken, memory.samples_capacity);

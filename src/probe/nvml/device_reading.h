@@ -17,7 +17,11 @@ void read_identity(DeviceAsker& asker, Device& device);
 /// What does not change while the driver is loaded.
 void read_facts(DeviceAsker& asker, Device& device);
 
-/// What moves. `memory` remembers how large the driver's history is.
+/// Whether MIG divides the card now.
+[[nodiscard]] Reading<bool> read_mig_mode(DeviceAsker& asker);
+
+/// What moves, but the MIG mode, which `memory` has already, with how large the driver's history
+/// is.
 void read_state(DeviceAsker& asker, Depth depth, WallTime taken, DeviceMemory& memory,
                 Device& device);
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <fstream>
 #include <set>
+#include <tuple>
 
 #include "base/text.h"
 #include "probe/nvml/answers.h"
@@ -143,6 +144,62 @@ TEST_F(NvmlFake, MigInstancesAreDevicesWithTheirOwnMemoryAndProcesses) {
     untouched.process_count = std::uint64_t{0};
     EXPECT_EQ(got.devices[3], untouched) << fault;
   }
+}
+
+/// One card that MIG divides into one instance.
+Snapshot divided_server() {
+  Snapshot machine = server();
+  machine.devices.resize(1);
+  machine.gpu_processes.clear();
+  Device& card = machine.devices.front();
+  card.mig_mode = true;
+  card.utilization_gpu = card.utilization_memory = Absent::unsupported;
+  Device instance;
+  instance.kind = DeviceKind::nvidia_mig;
+  instance.parent = card.id;
+  instance.mig = MigPlace{9, 0};
+  instance.index = 0;
+  instance.uuid = std::string("MIG-00000000-0000-0000-0000-000000000009");
+  instance.id = DeviceId(*instance.uuid.get());
+  machine.devices.push_back(instance);
+  return machine;
+}
+
+// The library stays initialised: nothing tells the probe but what it reads.
+TEST_F(NvmlFake, ACardThatIsDividedAndMadeWholeAgainTellsEachTimeWhatItSupports) {
+  setenv("BERTH_FAKE_NVML_LIVE", "1", 1);
+  Snapshot whole = server();
+  whole.devices.resize(1);
+  whole.gpu_processes.clear();
+  NvmlProbe probe({.library = library("all"), .proc = "/nonexistent"});
+  for (const auto& [machine, utilization, count] :
+       {std::tuple{divided_server(), Reading<Percent>(Absent::unsupported), 2U},
+        std::tuple{whole, Reading<Percent>(42_percent), 1U},
+        std::tuple{divided_server(), Reading<Percent>(Absent::unsupported), 2U}}) {
+    play(machine);
+    const Snapshot got = whole_look(probe, now);
+    ASSERT_EQ(got.devices.size(), count);
+    EXPECT_EQ(got.devices[0].mig_mode, machine.devices[0].mig_mode);
+    EXPECT_EQ(got.devices[0].utilization_gpu, utilization);
+    EXPECT_THAT(got.problems, IsEmpty());
+  }
+  unsetenv("BERTH_FAKE_NVML_LIVE");
+}
+
+TEST_F(NvmlFake, WhatAnAdministratorSwitchesOnIsReadAfterAWhile) {
+  play(server());
+  const std::string wrong = ::testing::TempDir() + "wrong-for-a-while";
+  std::ofstream(wrong) << "nvmlDeviceGetTotalEccErrors@0=3";
+  faults("@" + wrong);
+  NvmlProbe probe({.library = library("all"), .proc = "/nonexistent"});
+  EXPECT_EQ(whole_look(probe, now).devices[0].ecc_corrected,
+            Reading<std::uint64_t>(Absent::unsupported));
+  std::ofstream(wrong).close();
+  Reading<std::uint64_t> read;
+  for (int looks = 0; looks < 300 && !read.has_value(); ++looks) {
+    read = whole_look(probe, now).devices[0].ecc_corrected;
+  }
+  EXPECT_EQ(read, Reading<std::uint64_t>(std::uint64_t{0}));
 }
 
 TEST_F(NvmlFake, ADeviceThatWasLostBeforeIsARowByItsPlaceOnTheBus) {

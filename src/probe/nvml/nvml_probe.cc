@@ -393,8 +393,12 @@ DeviceLook NvmlProbe::observe_device(int index, Depth depth, WallTime taken) {
     return look;
   }
   DeviceMemory& memory = parts_->devices[static_cast<std::size_t>(index)];
+  if (++memory.looks % DeviceMemory::looks_between_refusals == 0) memory.forget_refusals();
   DeviceAsker asker(parts_->api(), *handle, memory.refusals);
   parts_->identify(index, asker);
+  if (memory.mig_mode != std::exchange(memory.mig_mode, read_mig_mode(asker))) {
+    memory.forget_refusals();
+  }
   if (depth >= Depth::everything && !memory.facts_known) {
     const std::size_t failed_before = asker.failures().size();
     read_facts(asker, memory.facts);

@@ -17,6 +17,7 @@ Return init(const char* function) {
 
 Return count(const char* function, unsigned* out) {
   return on_system(function, [&](const Call& call) {
+    follow_changes();
     return call.put(out, static_cast<unsigned>(gpus().size()));
   });
 }

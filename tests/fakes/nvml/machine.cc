@@ -24,6 +24,8 @@ struct State {
   berth::Snapshot snapshot;
   std::vector<std::unique_ptr<FakeDevice>> devices;
   std::vector<FakeDevice*> gpus;
+  /// Of machines played before. Kept, so that no old handle is ever a new device's address.
+  std::vector<std::unique_ptr<FakeDevice>> gone;
   std::chrono::steady_clock::time_point started;
 };
 
@@ -53,11 +55,22 @@ const std::vector<Fault>& current_faults() {
   return faults;
 }
 
+/// A GPU keeps its handle while its driver stays loaded, whatever becomes of its instances.
+std::unique_ptr<FakeDevice> device_for(State& s, const berth::Device& device) {
+  for (auto& known : s.gone) {
+    if (known == nullptr || known->parent != nullptr || known->data.id != device.id) continue;
+    auto same = std::move(known);
+    *same = FakeDevice{};
+    return same;
+  }
+  return std::make_unique<FakeDevice>();
+}
+
 void add_devices(State& s) {
   for (const berth::Device& device : s.snapshot.devices) {
     const bool instance = device.kind == berth::DeviceKind::nvidia_mig;
     if (device.kind != berth::DeviceKind::nvidia_gpu && !instance) continue;
-    auto fake = std::make_unique<FakeDevice>();
+    auto fake = device_for(s, device);
     fake->data = device;
     if (!instance) {
       fake->index = static_cast<unsigned>(s.gpus.size());
@@ -89,11 +102,11 @@ void add_processes(State& s) {
 }
 
 Return load(State& s) {
-  s.started = std::chrono::steady_clock::now();
   const std::string path = setting("BERTH_FAKE_NVML");
   const auto text = path.empty() ? berth::Result<std::string>("{}")  // a machine without devices
                                  : berth::read_file(path, 64 << 20);
   if (text && *text == s.read_from) return success;
+  for (auto& device : s.devices) s.gone.push_back(std::move(device));
   s.devices.clear();
   s.gpus.clear();
   s.read_from.clear();
@@ -112,11 +125,18 @@ Return load(State& s) {
 
 }  // namespace
 
+// BERTH_FAKE_NVML_LIVE=1: what changes in the file changes in the running machine, as when MIG is
+// set up anew; else the file is read when the driver is initialised.
+void follow_changes() {
+  if (is_initialised() && setting("BERTH_FAKE_NVML_LIVE") == "1") load(state());
+}
+
 Return initialise() {
   State& s = state();
   if (s.initialisations == 0) {
     const Return loaded = load(s);
     if (loaded != success) return loaded;
+    s.started = std::chrono::steady_clock::now();
   }
   ++s.initialisations;
   return success;

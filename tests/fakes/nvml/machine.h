@@ -31,6 +31,7 @@ struct FakeDevice {
 /// NVML's functions without a device. Counts initialisations, as NVML does.
 Return initialise();
 Return shut_down();
+void follow_changes();
 [[nodiscard]] bool is_initialised();
 [[nodiscard]] const berth::Snapshot& snapshot();
 [[nodiscard]] const std::vector<FakeDevice*>& gpus();
