@@ -1,0 +1,59 @@
+// Asking the server: JSON in, JSON out, failures as values with what to do next.
+
+import type { ApiError } from "./model/wire";
+
+export type Answer<T> = { ok: true; value: T } | { ok: false; status: number; error: ApiError };
+
+const token_key = "berth-token";
+export function token(): string | null {
+  return sessionStorage.getItem(token_key);
+}
+export function set_token(value: string | null): void {
+  if (value) sessionStorage.setItem(token_key, value);
+  else sessionStorage.removeItem(token_key);
+}
+export function headers(): Record<string, string> {
+  const own = token();
+  return own ? { authorization: `Bearer ${own}` } : {};
+}
+
+async function answer_of<T>(asked: Promise<Response>): Promise<Answer<T>> {
+  let response: Response;
+  try {
+    response = await asked;
+  } catch (error) {
+    return { ok: false, status: 0, error: { code: "unreachable", message: String(error), remedy: null } };
+  }
+  let body: unknown = null;
+  try {
+    body = await response.json();
+  } catch {
+    // Told apart by the status below.
+  }
+  if (response.ok && body !== null) return { ok: true, value: body as T };
+  const told = (body as { error?: Partial<ApiError> } | null)?.error;
+  const error = {
+    code: told?.code ?? `http_${response.status}`,
+    message: told?.message ?? `HTTP ${response.status}`,
+    remedy: told?.remedy ?? null,
+  };
+  return { ok: false, status: response.status, error };
+}
+
+export function get<T>(
+  path: string, query: Record<string, string | number | null> = {}, signal?: AbortSignal,
+): Promise<Answer<T>> {
+  const words = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== null) words.set(name, String(value));
+  const address = words.size ? `${path}?${words}` : path;
+  return answer_of<T>(fetch(address, { headers: headers(), cache: "no-cache", ...(signal ? { signal } : {}) }));
+}
+
+/// X-Berth: what a form of another site cannot send.
+export function post<T>(path: string, body: unknown): Promise<Answer<T>> {
+  return answer_of<T>(fetch(path, {
+    method: "POST",
+    headers: { ...headers(), "content-type": "application/json", "x-berth": "1" },
+    body: JSON.stringify(body),
+  }));
+}

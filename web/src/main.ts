@@ -1,0 +1,130 @@
+// The page: one state, one stream that changes it, one view at a time that shows it.
+
+import { Connection } from "./connection";
+import { route_of, address_of, type Route } from "./model/route";
+import { after, changes_between, empty_state, label_of, type News, type State } from "./model/state";
+import { compose_view } from "./view/compose";
+import { gpu_view } from "./view/gpu";
+import { health_view } from "./view/health";
+import { room_view } from "./view/room";
+import { run_view } from "./view/run";
+import { runs_view } from "./view/runs";
+import { Shell, type Theme } from "./view/shell";
+import { timeline_view } from "./view/timeline";
+import { usage_view } from "./view/usage";
+import type { View, World } from "./view/view";
+import { language_from, set_language, t, type Language } from "./words/translate";
+
+let state: State = empty_state();
+let theme = (localStorage.getItem("berth-theme") ?? "system") as Theme;
+let shell: Shell;
+let view: View | null = null;
+let frame = 0;
+let announced_ms = -Infinity;
+
+const world: World = {
+  state: () => state,
+  server_now: () => state.overview
+    ? state.overview.taken_unix_ms + (performance.now() - state.received_ms) : Date.now(),
+  go: (route) => { location.hash = address_of(route); },
+  announce: (text) => shell.announce(text),
+};
+
+const connection = new Connection(hear);
+
+function hear(news: News): void {
+  const before = state.overview;
+  state = after(state, news);
+  if (news.kind === "overview") announce_changes(before);
+  if (news.kind === "alert" && news.alert.message) world.announce(news.alert.message);
+  // Several pieces of news before the next picture are one picture; a hidden page draws none.
+  if (!frame && !document.hidden) frame = requestAnimationFrame(draw);
+}
+
+function announce_changes(before: State["overview"]): void {
+  const changes = changes_between(before, state.overview!);
+  // More than one sentence in three seconds would never come to an end.
+  if (changes.length === 0 || performance.now() - announced_ms < 3_000) return;
+  announced_ms = performance.now();
+  world.announce(changes.slice(0, 5)
+    .map(({ device, to }) => t("spoken.change", { gpu: label_of(device), standing: t(`standing.${to}`) })).join(" "));
+}
+
+function draw(): void {
+  frame = 0;
+  const begun = performance.now();
+  shell.update(state, begun);
+  view?.update?.(state);
+  if (state.overview && !performance.getEntriesByName("berth-first-picture").length) {
+    performance.mark("berth-first-picture");
+  }
+  performance.measure("berth-draw", { start: begun, end: performance.now() });
+  if (performance.getEntriesByName("berth-draw").length > 600) performance.clearMeasures("berth-draw");
+}
+
+function view_of(route: Route): View {
+  switch (route.view) {
+    case "room": return room_view(world);
+    case "gpu": return gpu_view(world, route.id);
+    case "timeline": return timeline_view(world);
+    case "usage": return usage_view(world);
+    case "health": return health_view(world);
+    case "runs": return runs_view(world);
+    case "run": return run_view(world, route.id);
+    case "compose": return compose_view(world);
+  }
+}
+
+function show_route(move_focus: boolean): void {
+  const route = route_of(location.hash);
+  view?.close?.();
+  view = view_of(route);
+  shell.main.replaceChildren(view.root);
+  shell.show_route(route);
+  document.title = `${view.title} – berth`;
+  draw();
+  if (move_focus) {
+    shell.main.focus({ preventScroll: true });
+    scrollTo(0, 0);
+  }
+}
+
+function build(): void {
+  document.documentElement.lang = language_from(localStorage.getItem("berth-language"), navigator.languages) === "zh" ? "zh-CN" : "en";
+  shell = new Shell({
+    retry: () => connection.open(),
+    theme: () => theme,
+    set_theme: (wanted) => {
+      theme = wanted;
+      localStorage.setItem("berth-theme", wanted);
+      apply_theme();
+    },
+    set_language: (wanted: Language) => {
+      localStorage.setItem("berth-language", wanted);
+      set_language(wanted);
+      build();
+    },
+  });
+  document.body.replaceChildren(shell.root);
+  show_route(false);
+}
+
+function apply_theme(): void {
+  if (theme === "system") delete document.documentElement.dataset["theme"];
+  else document.documentElement.dataset["theme"] = theme;
+  view?.recolour?.();
+}
+
+set_language(language_from(localStorage.getItem("berth-language"), navigator.languages));
+apply_theme();
+build();
+addEventListener("hashchange", () => show_route(true));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => view?.recolour?.());
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden) draw();
+});
+// The countdown, and noticing that nothing has come for a while.
+setInterval(() => {
+  if (!document.hidden) shell.update(state, performance.now());
+}, 1_000);
+connection.open();

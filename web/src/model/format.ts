@@ -1,0 +1,95 @@
+// Numbers as people read them. What is absent is a dash; units are written once, here.
+
+export const dash = "–";
+type Maybe = number | null | undefined;
+
+export function percent(value: Maybe): string {
+  return value === null || value === undefined ? dash : `${Math.round(value)} %`;
+}
+
+export function gib(bytes: Maybe, digits = 1): string {
+  return bytes === null || bytes === undefined ? dash : (bytes / 2 ** 30).toFixed(digits);
+}
+
+export function bytes(value: Maybe): string {
+  if (value === null || value === undefined) return dash;
+  const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+  let scaled = value;
+  let unit = 0;
+  while (Math.abs(scaled) >= 1024 && unit < units.length - 1) {
+    scaled /= 1024;
+    unit += 1;
+  }
+  return `${unit === 0 || Math.abs(scaled) >= 100 ? Math.round(scaled) : scaled.toFixed(1)} ${units[unit]}`;
+}
+
+export function used_of(used: Maybe, total: Maybe): string {
+  if ((used ?? null) === null && (total ?? null) === null) return dash;
+  return `${gib(used)} / ${gib(total)} GiB`;
+}
+
+export function watts(milliwatts: Maybe): string {
+  if (milliwatts === null || milliwatts === undefined) return dash;
+  const watts = milliwatts / 1000;
+  return watts >= 10_000 ? `${(watts / 1000).toFixed(1)} kW` : `${Math.round(watts)} W`;
+}
+
+export function celsius(value: Maybe): string {
+  return value === null || value === undefined ? dash : `${Math.round(value)} °C`;
+}
+
+export function energy(joules: Maybe): string {
+  if (joules === null || joules === undefined) return dash;
+  const kwh = joules / 3.6e6;
+  if (joules < 3_600) return `${Math.round(joules)} J`;
+  if (kwh < 1) return `${Math.round(joules / 3_600)} Wh`;
+  return `${kwh < 100 ? kwh.toFixed(1) : Math.round(kwh)} kWh`;
+}
+
+export function hours(value: Maybe): string {
+  if (value === null || value === undefined) return dash;
+  if (value === 0) return "0";
+  return value < 10 ? value.toFixed(1) : String(Math.round(value));
+}
+
+export function money(value: Maybe, currency: string | null): string {
+  if (value === null || value === undefined) return dash;
+  return currency ? `${value.toFixed(2)} ${currency}` : value.toFixed(2);
+}
+
+/// "42s", "3m20s", "5h02m", "3d07h": as the program's own tables write it.
+export function duration(ms: Maybe): string {
+  if (ms === null || ms === undefined || !Number.isFinite(ms)) return dash;
+  const two = (n: number): string => String(n).padStart(2, "0");
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  if (seconds < 60) return `${seconds}s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes}m${two(seconds % 60)}s`;
+  const all_hours = Math.floor(minutes / 60);
+  if (all_hours < 48) return `${all_hours}h${two(minutes % 60)}m`;
+  return `${Math.floor(all_hours / 24)}d${two(all_hours % 24)}h`;
+}
+
+/// Local calendar parts of a moment; the browser's zone, which is the reader's.
+export function clock_time(unix_ms: number, with_seconds = true): string {
+  const at = new Date(unix_ms);
+  const two = (n: number): string => String(n).padStart(2, "0");
+  const hm = `${two(at.getHours())}:${two(at.getMinutes())}`;
+  return with_seconds ? `${hm}:${two(at.getSeconds())}` : hm;
+}
+
+export function day(unix_ms: number): string {
+  const at = new Date(unix_ms);
+  const two = (n: number): string => String(n).padStart(2, "0");
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+}
+
+export function moment(unix_ms: Maybe): string {
+  if (unix_ms === null || unix_ms === undefined) return dash;
+  return `${day(unix_ms)} ${clock_time(unix_ms)}`;
+}
+
+/// "H100 80GB HBM3": makers' names cost room and tell nothing on a page about GPUs.
+export function short_name(name: string | null): string {
+  return name === null ? dash : name.replace(/^NVIDIA /, "").replace(/^(GeForce|Tesla) /, "");
+}

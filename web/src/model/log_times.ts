@@ -1,0 +1,69 @@
+// When the lines of a log were written, as far as they say so themselves. A line without a stamp
+// belongs to the stamped one before it; a log without stamps has no times, and none are invented.
+
+export interface LogLine { text: string; at: number | null }
+
+/// Escape sequences go, and of a progress bar's overwrites the last stays.
+export function clean_line(line: string): string {
+  const plain = line.replace(/\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-_]/g, "");
+  const kept = plain.replace(/\r+$/, "");
+  return kept.slice(kept.lastIndexOf("\r") + 1).replace(/[\x00-\x08\x0b-\x1f\x7f]/g, "");
+}
+
+// 2026-11-21T11:45:04.123+08:00, 2026-11-21 11:45:04,123, 2026/11/21 11:45:04
+const full = /(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?\s?(Z|[+-]\d\d:?\d\d)?/;
+// @1795261504260, as in berth's own marks
+const unix = /^@(\d{13})\b/;
+
+interface Stamp { utc: number; zoned: boolean }
+
+function stamp_of(line: string): Stamp | null {
+  const marked = unix.exec(line);
+  if (marked) return { utc: Number(marked[1]), zoned: true };
+  // Somewhere near the start: a date deep in a line is what the line tells of.
+  const found = full.exec(line.slice(0, 80));
+  if (!found) return null;
+  const [, year, month, date, hour, minute, second, fraction, zone] = found;
+  const ms = fraction ? Number(fraction.slice(0, 3).padEnd(3, "0")) : 0;
+  const utc = Date.UTC(+year!, +month! - 1, +date!, +hour!, +minute!, +second!, ms);
+  if (!zone) return { utc, zoned: false };
+  if (zone === "Z") return { utc, zoned: true };
+  const digits = zone.replace(":", "");
+  const offset = (Number(digits.slice(1, 3)) * 60 + Number(digits.slice(3, 5))) * 60_000;
+  return { utc: digits.startsWith("-") ? utc + offset : utc - offset, zoned: true };
+}
+
+/// The server's zone, which a stamp without one is in: the quarter of an hour from UTC that lays the
+/// first stamp closest after the run's start. Null: there is no such stamp.
+function zone_shift(stamps: (Stamp | null)[], started: number): number {
+  const first = stamps.find((stamp) => stamp !== null && !stamp.zoned);
+  if (!first) return 0;
+  const quarter = 15 * 60_000;
+  return Math.floor((first.utc - started + 60_000) / quarter) * quarter;
+}
+
+export function timed_lines(text: string, started_unix_ms: number): LogLine[] {
+  const raw = text.split("\n");
+  if (raw.at(-1) === "") raw.pop();
+  const lines = raw.map(clean_line);
+  const stamps = lines.map(stamp_of);
+  const shift = zone_shift(stamps, started_unix_ms);
+  let last: number | null = null;
+  return lines.map((line, i) => {
+    const stamp = stamps[i];
+    if (stamp) last = stamp.zoned ? stamp.utc : stamp.utc - shift;
+    return { text: line, at: last };
+  });
+}
+
+/// The last line written at or before `time`; null: none has a time, or all are later.
+export function line_at(lines: LogLine[], time: number): number | null {
+  let found: number | null = null;
+  for (let i = 0; i < lines.length; ++i) {
+    const at = lines[i]!.at;
+    if (at === null) continue;
+    if (at > time) break;
+    found = i;
+  }
+  return found;
+}

@@ -1,0 +1,27 @@
+// The address behind the #: which view, of what.
+
+export type Route =
+  | { view: "room" } | { view: "gpu"; id: string } | { view: "timeline" } | { view: "usage" }
+  | { view: "health" } | { view: "runs" } | { view: "run"; id: string } | { view: "compose" };
+
+export function route_of(hash: string): Route {
+  const [view = "", ...rest] = hash.replace(/^#\/?/, "").split("/");
+  let id = rest.join("/");
+  try {
+    id = decodeURIComponent(id);
+  } catch {
+    // A hand-written address with a lone %: taken as it stands.
+  }
+  switch (view) {
+    case "gpu": return id ? { view, id } : { view: "room" };
+    case "run": return id ? { view, id } : { view: "runs" };
+    case "timeline": case "usage": case "health": case "runs": case "compose": return { view };
+    default: return { view: "room" };
+  }
+}
+
+export function address_of(route: Route): string {
+  if (route.view === "room") return "#/";
+  if ("id" in route) return `#/${route.view}/${encodeURIComponent(route.id)}`;
+  return `#/${route.view}`;
+}

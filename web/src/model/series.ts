@@ -1,0 +1,146 @@
+// Readings over time: the last minutes as the stream brought them, and what the history answers,
+// both as columns that a chart takes. A gap is null in a column, never 0.
+
+import type { Device, History, Samples } from "./wire";
+
+export const metrics = [
+  "utilization_gpu_percent", "memory_used_bytes", "power_draw_milliwatts", "temperature_celsius",
+] as const;
+export type Metric = (typeof metrics)[number];
+
+export type Column = (number | null)[];
+
+/// The last quarter of an hour of one device at 1 Hz.
+export class LiveSeries {
+  static readonly most = 900;
+  readonly times: number[] = [];
+  readonly columns: Record<Metric, Column> = {
+    utilization_gpu_percent: [], memory_used_bytes: [], power_draw_milliwatts: [],
+    temperature_celsius: [],
+  };
+
+  add(time_ms: number, device: Pick<Device, Metric>): void {
+    const last = this.times.at(-1);
+    // The server's clock was set back: what came before has no place on this axis.
+    if (last !== undefined && time_ms < last) this.clear();
+    if (last === time_ms) return;
+    this.times.push(time_ms);
+    for (const metric of metrics) this.columns[metric].push(device[metric]);
+    // Cut seldom: splice moves everything that stays.
+    if (this.times.length > LiveSeries.most * 1.25) {
+      const surplus = this.times.length - LiveSeries.most;
+      this.times.splice(0, surplus);
+      for (const metric of metrics) this.columns[metric].splice(0, surplus);
+    }
+  }
+
+  private clear(): void {
+    this.times.length = 0;
+    for (const metric of metrics) this.columns[metric].length = 0;
+  }
+}
+
+/// What a chart draws: one line, and a band around it where the points are summaries.
+export interface Drawn {
+  times: number[];
+  mean: Column;
+  low: Column;
+  high: Column;
+  p95: Column;
+  banded: boolean;
+}
+
+/// The points with a null where more than `step_ms` is missing, so that no line crosses a gap.
+export function drawn_history(history: History): Drawn {
+  const drawn: Drawn = { times: [], mean: [], low: [], high: [], p95: [], banded: true };
+  let previous: number | null = null;
+  for (const [time, low, mean, p95, high] of history.points) {
+    if (previous !== null && time - previous > 1.9 * history.step_ms) {
+      drawn.times.push(previous + history.step_ms);
+      for (const column of [drawn.mean, drawn.low, drawn.high, drawn.p95]) column.push(null);
+    }
+    drawn.times.push(time);
+    drawn.mean.push(mean);
+    drawn.low.push(low);
+    drawn.high.push(high);
+    drawn.p95.push(p95);
+    previous = time;
+  }
+  return drawn;
+}
+
+/// The live minutes, drawn with what the history knew of the time before the page was opened.
+export function drawn_live(
+  live: LiveSeries, metric: Metric, before: History | null, since_ms: number,
+): Drawn {
+  const drawn: Drawn = { times: [], mean: [], low: [], high: [], p95: [], banded: false };
+  const first = live.times[0] ?? Infinity;
+  const push = (time: number, value: number | null): void => {
+    const last = drawn.times.at(-1);
+    if (last !== undefined && time - last > 5_000) {
+      drawn.times.push(last + 1_000);
+      drawn.mean.push(null);
+    }
+    drawn.times.push(time);
+    drawn.mean.push(value);
+  };
+  for (const [time, , mean] of before?.points ?? []) {
+    if (time >= since_ms && time < first) push(time, mean);
+  }
+  for (let i = 0; i < live.times.length; ++i) {
+    const time = live.times[i]!;
+    if (time >= since_ms) push(time, live.columns[metric][i] ?? null);
+  }
+  return drawn;
+}
+
+/// One device's column of a run's samples.
+export function drawn_samples(samples: Samples, device: number, metric: string): Drawn {
+  const drawn: Drawn = { times: [], mean: [], low: [], high: [], p95: [], banded: false };
+  const at = samples.columns.indexOf(metric);
+  if (at < 0) return drawn;
+  for (const point of samples.points) {
+    if (point[1] !== device || point[0] === null || point[0] === undefined) continue;
+    drawn.times.push(point[0]);
+    drawn.mean.push(point[at + 2] ?? null);
+  }
+  return drawn;
+}
+
+export interface Extent { low: number; high: number; last: number | null; mean: number }
+export function extent_of(drawn: Drawn): Extent | null {
+  let low = Infinity;
+  let high = -Infinity;
+  let sum = 0;
+  let count = 0;
+  drawn.mean.forEach((value, i) => {
+    if (value === null) return;
+    low = Math.min(low, drawn.low[i] ?? value);
+    high = Math.max(high, drawn.high[i] ?? value);
+    sum += value;
+    count += 1;
+  });
+  if (count === 0) return null;
+  return { low, high, last: drawn.mean.at(-1) ?? null, mean: sum / count };
+}
+
+/// At most `most` rows of [time, mean, low, high] for the table beside a chart.
+export function table_of(drawn: Drawn, most: number): [number, number | null, number | null, number | null][] {
+  const stride = Math.max(1, Math.ceil(drawn.times.length / most));
+  const rows: [number, number | null, number | null, number | null][] = [];
+  for (let start = 0; start < drawn.times.length; start += stride) {
+    const values: number[] = [];
+    let low = Infinity;
+    let high = -Infinity;
+    for (let i = start; i < Math.min(start + stride, drawn.times.length); ++i) {
+      const value = drawn.mean[i] ?? null;
+      if (value === null) continue;
+      values.push(value);
+      low = Math.min(low, drawn.low[i] ?? value);
+      high = Math.max(high, drawn.high[i] ?? value);
+    }
+    const mean = values.length ? values.reduce((a, b) => a + b, 0) / values.length : null;
+    rows.push([drawn.times[start]!, mean, mean === null ? null : low, mean === null ? null : high]);
+  }
+  return rows;
+}

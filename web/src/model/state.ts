@@ -1,0 +1,153 @@
+// What the page knows, and how each piece of news changes it. No DOM, no clock: whoever calls says
+// what time it is.
+
+import type { Alert, Device, HealthEvent, Overview, Problem } from "./wire";
+import { LiveSeries } from "./series";
+
+/// How a device stands in the room, for somebody who looks from the door. `broken` gathers what no
+/// job should be given: lost, unusable, or called failed by a health rule.
+export type Standing = "free" | "leased" | "busy" | "held" | "broken" | "unknown" | "divided";
+export const standings: Standing[] =
+  ["free", "leased", "busy", "held", "broken", "unknown", "divided"];
+
+export function standing_of(device: Device): Standing {
+  if (device.health === "failed" || device.state === "lost" || device.state === "unusable") {
+    return "broken";
+  }
+  return device.state;
+}
+
+export type Link =
+  | { kind: "connecting" }
+  | { kind: "live" }
+  | { kind: "waiting"; retry_at_ms: number; attempts: number; message: string };
+
+/// Monotonic milliseconds (performance.now), never the calendar: the server's clock may differ.
+export interface State {
+  overview: Overview | null;
+  received_ms: number;
+  link: Link;
+  series: Map<string, LiveSeries>;
+  events: HealthEvent[];
+  alerts: Alert[];
+}
+
+export function empty_state(): State {
+  return {
+    overview: null, received_ms: 0, link: { kind: "connecting" }, series: new Map(),
+    events: [], alerts: [],
+  };
+}
+
+const most_events = 200;
+
+export type News =
+  | { kind: "overview"; overview: Overview; now_ms: number }
+  | { kind: "health"; event: HealthEvent }
+  | { kind: "alert"; alert: Alert }
+  | { kind: "link"; link: Link };
+
+/// The state after the news. The series grow in place: copying them each second would be the most
+/// expensive thing the page does.
+export function after(state: State, news: News): State {
+  switch (news.kind) {
+    case "overview": {
+      const series = state.series;
+      const seen = new Set<string>();
+      for (const device of news.overview.devices) {
+        seen.add(device.id);
+        let own = series.get(device.id);
+        if (!own) series.set(device.id, (own = new LiveSeries()));
+        own.add(news.overview.taken_unix_ms, device);
+      }
+      for (const id of series.keys()) if (!seen.has(id)) series.delete(id);
+      return { ...state, overview: news.overview, received_ms: news.now_ms, link: { kind: "live" } };
+    }
+    case "health":
+      return { ...state, events: [news.event, ...state.events].slice(0, most_events) };
+    case "alert":
+      return { ...state, alerts: with_alert(state.alerts, news.alert) };
+    case "link":
+      return { ...state, link: news.link };
+  }
+}
+
+function alert_key(alert: Alert): string {
+  return alert.id ?? `${alert.rule ?? ""} ${alert.device ?? ""}`;
+}
+
+/// One entry per alert: a resolved one replaces the firing one.
+export function with_alert(alerts: Alert[], alert: Alert): Alert[] {
+  const others = alerts.filter((other) => alert_key(other) !== alert_key(alert));
+  return [alert, ...others].slice(0, most_events);
+}
+
+export function is_firing(alert: Alert): boolean {
+  return alert.state !== "resolved" && (alert.resolved_unix_ms ?? null) === null;
+}
+
+/// How the numbers on the page are to be taken.
+export type Freshness = "none" | "live" | "stale" | "disconnected";
+
+export function freshness_of(state: State, now_ms: number): Freshness {
+  if (state.link.kind === "waiting") return "disconnected";
+  if (!state.overview) return "none";
+  const patience = Math.max(10_000, 5 * state.overview.interval_ms);
+  if (state.overview.stale || now_ms - state.received_ms > patience) return "stale";
+  return state.link.kind === "live" ? "live" : "disconnected";
+}
+
+export function room_counts(devices: Device[]): Record<Standing, number> {
+  const counts = { free: 0, leased: 0, busy: 0, held: 0, broken: 0, unknown: 0, divided: 0 };
+  for (const device of devices) counts[standing_of(device)] += 1;
+  return counts;
+}
+
+/// A sum of readings some of which may be missing: then it is a lower bound, and says so.
+export interface Sum { value: number; partial: boolean; parts: number }
+export function sum_of(readings: (number | null)[]): Sum {
+  const known = readings.filter((value): value is number => value !== null);
+  return {
+    value: known.reduce((a, b) => a + b, 0),
+    partial: known.length < readings.length,
+    parts: known.length,
+  };
+}
+
+/// What a screen reader should hear of: cards that changed their standing.
+export interface Change { device: Device; from: Standing; to: Standing }
+export function changes_between(before: Overview | null, now: Overview): Change[] {
+  if (!before) return [];
+  const old = new Map(before.devices.map((device) => [device.id, standing_of(device)]));
+  const changes: Change[] = [];
+  for (const device of now.devices) {
+    const from = old.get(device.id);
+    const to = standing_of(device);
+    if (from !== undefined && from !== to) changes.push({ device, from, to });
+  }
+  return changes;
+}
+
+/// "3", or "0:2" for the instance 2 of card 0; an instance shares its card's index.
+export function label_of(device: Pick<Device, "index" | "id" | "mig">): string {
+  const index = device.index === null ? device.id.slice(0, 8) : String(device.index);
+  return device.mig ? `${index}:${device.mig.gpu_instance}` : index;
+}
+
+export function find_device(overview: Overview | null, id: string): Device | null {
+  return overview?.devices.find((device) => device.id === id) ?? null;
+}
+
+export function problem_text(problem: string | Problem): string {
+  return typeof problem === "string" ? problem : problem.message;
+}
+
+export function command_text(command: string[] | string | null | undefined): string | null {
+  if (command === null || command === undefined) return null;
+  return typeof command === "string" ? command : command.map(as_word).join(" ");
+}
+
+/// As a shell would want it typed.
+export function as_word(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,190 @@
+// One GPU: what it does now, its charts from minutes to months, who is on it and how well it is.
+
+import { get, type Answer } from "../api";
+import { Chart } from "../dom/chart";
+import { el, section, set_attribute, set_hidden, set_share, set_text } from "../dom/element";
+import { change_shape, shape_of } from "../dom/shapes";
+import { celsius, dash, gib, percent, short_name, used_of, watts } from "../model/format";
+import { drawn_history, drawn_live, metrics, type Metric } from "../model/series";
+import { find_device, label_of, standing_of, type State } from "../model/state";
+import type { Device, DeviceHealth, Health, History } from "../model/wire";
+import { t } from "../words/translate";
+import { findings_list } from "./findings";
+import { lease_table, process_table, waiter_table } from "./people";
+import { choice, day, failure, hour, minute, type View, type World } from "./view";
+
+const ranges = {
+  live: 15 * minute, h1: hour, h6: 6 * hour, d1: day, d7: 7 * day, d30: 30 * day, d90: 90 * day,
+} as const;
+type Range = keyof typeof ranges;
+let range: Range = "live";  // kept from one GPU to the next
+
+const chart_of: Record<Metric, { colour: string; format: (value: number | null) => string }> = {
+  utilization_gpu_percent: { colour: "--chart-load", format: percent },
+  memory_used_bytes: { colour: "--chart-memory", format: (value) => value === null ? dash : `${gib(value, value < 2 ** 34 ? 1 : 0)} GiB` },
+  power_draw_milliwatts: { colour: "--chart-power", format: watts },
+  temperature_celsius: { colour: "--chart-heat", format: celsius },
+};
+
+function top_of(metric: Metric, device: Device): number | null {
+  switch (metric) {
+    case "utilization_gpu_percent": return 100;
+    case "memory_used_bytes": return device.memory_total_bytes;
+    case "power_draw_milliwatts": return device.power_limit_milliwatts;
+    case "temperature_celsius": return 100;
+  }
+}
+
+export function gpu_view(world: World, id: string): View {
+  const shape = shape_of("unknown");
+  const word = el("span");
+  const heading = el("h1", {}, "GPU");
+  const sub = el("p", { class: "muted" });
+  const standing = el("span", { class: "standing" }, shape, word);
+  const gone = el("p", { class: "failure", role: "status" }, t("gpu.gone"));
+  gone.hidden = true;
+  const gauges = metrics.map((metric) => new Gauge(metric));
+  const charts = metrics.map((metric) => new Chart({
+    title: t(`metric.${metric}`), format: chart_of[metric].format, colour: chart_of[metric].colour,
+    top: null, height: 132, sync: "gpu",
+  }));
+  const notice = el("div");
+  const since = el("p", { class: "muted small" });
+  const histories = new Map<Metric, History>();
+  let stop = new AbortController();
+  let asked_ms = -Infinity;
+  const pick = choice(t("gpu.range"), (Object.keys(ranges) as Range[]).map((key) => [key, t(`range.${key}`)] as const),
+    range, (value) => {
+      range = value;
+      void ask();
+    });
+
+  const processes = process_table(world, false);
+  const leases = lease_table(world);
+  const waiters = waiter_table(world);
+  const findings = el("div");
+  let health_asked_ms = -Infinity;
+
+  async function ask(): Promise<void> {
+    stop.abort();
+    const own = (stop = new AbortController());
+    asked_ms = performance.now();
+    histories.clear();
+    const until = Math.round(world.server_now());
+    const points = range === "live" ? 900 : 360;
+    const answers = await Promise.all(metrics.map((metric) => get<History>("/api/v1/history", {
+      device: id, metric, since: until - ranges[range], until, points,
+    }, own.signal)));
+    if (own.signal.aborted) return;
+    let failed: (Answer<unknown> & { ok: false }) | null = null;
+    answers.forEach((answer, i) => {
+      if (answer.ok) histories.set(metrics[i]!, answer.value);
+      else failed = answer;
+    });
+    notice.replaceChildren(...(failed ? [failure(failed)] : []));
+    const knows = answers.find((answer) => answer.ok);
+    const known_since = knows?.ok ? knows.value.knows_since_unix_ms : null;
+    set_text(since, known_since !== null && known_since > until - ranges[range]
+      ? t("gpu.knows_since", { when: new Date(known_since).toLocaleString() }) : "");
+    draw();
+  }
+
+  function draw(): void {
+    const device = find_device(world.state().overview, id);
+    const live = world.state().series.get(id);
+    const to = world.server_now();
+    const window = { from: to - ranges[range], to };
+    metrics.forEach((metric, i) => {
+      const chart = charts[i]!;
+      if (device) chart.set_top(top_of(metric, device));
+      const history = histories.get(metric);
+      if (range === "live") {
+        if (live) chart.show(drawn_live(live, metric, history ?? null, window.from), window);
+      } else if (history) {
+        chart.show(drawn_history(history), window);
+      } else {
+        chart.show({ times: [], mean: [], low: [], high: [], p95: [], banded: true }, window);
+      }
+    });
+  }
+
+  async function ask_health(): Promise<void> {
+    health_asked_ms = performance.now();
+    const answer = await get<Health>("/api/v1/health");
+    if (!answer.ok) {
+      findings.replaceChildren(failure(answer));
+      return;
+    }
+    const mine: DeviceHealth | undefined = answer.value.devices.find((device) => device.id === id);
+    findings.replaceChildren(mine ? findings_list(mine) : el("p", { class: "nothing" }, t("health.not_examined")));
+  }
+
+  const root = el("div", { class: "gpu" },
+    el("div", { class: "heading" }, heading, standing), sub, gone,
+    el("div", { class: "gauges" }, ...gauges.map((gauge) => gauge.root)),
+    section(t("gpu.charts"), 2, el("div", { class: "bar-of-tools" }, pick.root, since), notice,
+      el("div", { class: "charts" }, ...charts.map((chart) => chart.root))),
+    el("div", { class: "columns" },
+      section(t("room.processes"), 2, processes.root),
+      el("div", {}, section(t("gpu.leases"), 2, leases.root), section(t("room.queue"), 2, waiters.root))),
+    section(t("gpu.health"), 2, findings));
+
+  function update(state: State): void {
+    const overview = state.overview;
+    if (!overview) return;
+    const device = find_device(overview, id);
+    set_hidden(gone, device !== null);
+    if (!device) return;
+    const now = standing_of(device);
+    set_text(heading, `GPU ${label_of(device)}`);
+    set_text(sub, [short_name(device.name), device.id].join("  ·  "));
+    change_shape(shape, now);
+    set_text(word, t(`standing.${now}`));
+    set_attribute(standing, "data-standing", now);
+    for (const gauge of gauges) gauge.update(device);
+    processes.update(overview.processes.filter((process) => process.device === id));
+    leases.update(overview.leases.filter((lease) => lease.devices.some((own) => own.device === id)));
+    waiters.update(overview.queue);
+    if (range === "live") draw();
+    else if (performance.now() - asked_ms > 60_000) void ask();
+    if (performance.now() - health_asked_ms > 30_000) void ask_health();
+  }
+
+  void ask();
+  return {
+    title: "GPU", root, update,
+    recolour: () => charts.forEach((chart) => chart.rebuild()),
+    close: () => {
+      stop.abort();
+      charts.forEach((chart) => chart.close());
+    },
+  };
+}
+
+class Gauge {
+  readonly root: HTMLElement;
+  private readonly value = el("span", { class: "gauge-value" });
+  private readonly bar = el("span", { class: "bar", role: "meter", "aria-valuemin": 0 });
+
+  constructor(private readonly metric: Metric) {
+    const name = t(`metric.${metric}`);
+    this.bar.setAttribute("aria-label", name);
+    this.bar.style.setProperty("--fill", `var(${chart_of[metric].colour})`);
+    this.root = el("div", { class: "gauge" }, el("span", { class: "gauge-name" }, name), this.value, this.bar);
+  }
+
+  update(device: Device): void {
+    const value = device[this.metric];
+    const top = top_of(this.metric, device);
+    const why = device.why?.[this.metric];
+    const text = this.metric === "memory_used_bytes"
+      ? used_of(value, device.memory_total_bytes)
+      : this.metric === "power_draw_milliwatts" && value !== null && top !== null
+        ? `${watts(value)} / ${watts(top)}` : chart_of[this.metric].format(value);
+    set_text(this.value, value === null && why ? `${dash} (${why})` : text);
+    set_attribute(this.bar, "aria-valuemax", String(top ?? 100));
+    set_attribute(this.bar, "aria-valuenow", String(value ?? 0));
+    set_attribute(this.bar, "aria-valuetext", this.value.textContent);
+    set_share(this.bar, "--share", value !== null && top ? Math.min(1, value / top) : 0);
+  }
+}

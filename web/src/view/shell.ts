@@ -1,0 +1,126 @@
+// What stands around every view: name and host, navigation, how fresh the numbers are, language,
+// colours, a token to be known by.
+
+import { set_token, token } from "../api";
+import { el, set_attribute, set_hidden, set_text } from "../dom/element";
+import { clock_time, duration } from "../model/format";
+import { address_of, type Route } from "../model/route";
+import { freshness_of, type State } from "../model/state";
+import { language, t, type Language } from "../words/translate";
+
+export type Theme = "system" | "light" | "dark";
+const views = ["room", "timeline", "usage", "health", "runs", "compose"] as const;
+
+export interface ShellActs {
+  retry(): void;
+  set_language(language: Language): void;
+  set_theme(theme: Theme): void;
+  theme(): Theme;
+}
+
+export class Shell {
+  readonly root = el("div", { class: "shell" });
+  readonly main = el("main", { id: "main", tabindex: -1 });
+  private readonly host = el("span", { class: "host" });
+  private readonly fresh = el("span", { class: "fresh" });
+  private readonly simulated = el("div", { class: "banner simulated", role: "note" });
+  private readonly trouble_text = el("span");
+  private readonly trouble: HTMLElement;
+  private readonly links = new Map<string, HTMLAnchorElement>();
+  private readonly live = el("div", { class: "unseen", "aria-live": "polite", role: "status" });
+  private readonly asker = el("button", { type: "button", class: "quiet" });
+  private readonly version = el("span", { class: "muted" });
+  private readonly retry: HTMLButtonElement;
+  private told = "";
+
+  constructor(acts: ShellActs) {
+    this.retry = el("button", { type: "button", click: acts.retry }, t("link.retry"));
+    this.trouble = el("div", { class: "banner trouble", role: "alert" }, this.trouble_text, this.retry);
+    const nav = el("nav", { "aria-label": t("nav.label") }, ...views.map((view) => {
+      const link = el("a", { href: address_of({ view }) }, t(`nav.${view}`));
+      this.links.set(view, link);
+      return link;
+    }));
+    const dialog = token_dialog(acts.retry);
+    this.asker.addEventListener("click", () => dialog.showModal());
+    const other: Language = language() === "en" ? "zh" : "en";
+    const themes: Theme[] = ["system", "light", "dark"];
+    const theme = el("button", { type: "button", class: "quiet", click: () => {
+      acts.set_theme(themes[(themes.indexOf(acts.theme()) + 1) % 3]!);
+      set_text(theme, t(`theme.${acts.theme()}`));
+    } }, t(`theme.${acts.theme()}`));
+    theme.setAttribute("aria-description", t("theme.label"));
+    this.root.append(
+      el("a", { class: "skip", href: "#main", click: (event: Event) => { event.preventDefault(); this.main.focus(); } }, t("nav.skip")),
+      el("header", {},
+        el("a", { class: "brand", href: "#/" }, "berth"), this.host, nav,
+        el("div", { class: "tools" }, this.fresh, theme,
+          el("button", { type: "button", class: "quiet", lang: other === "zh" ? "zh-CN" : "en", click: () => acts.set_language(other) }, other === "zh" ? "中文" : "English"))),
+      this.simulated, this.trouble, this.main,
+      el("footer", {}, this.asker, this.version), dialog, this.live);
+    set_hidden(this.trouble, true);
+    set_hidden(this.simulated, true);
+  }
+
+  show_route(route: Route): void {
+    const at = route.view === "gpu" ? "room" : route.view === "run" ? "runs" : route.view;
+    for (const [view, link] of this.links) set_attribute(link, "aria-current", view === at ? "page" : null);
+  }
+
+  announce(text: string): void {
+    set_text(this.live, text);
+  }
+
+  /// Called each second and at each piece of news.
+  update(state: State, now_ms: number): void {
+    const overview = state.overview;
+    const fresh = freshness_of(state, now_ms);
+    set_attribute(this.root, "data-fresh", fresh);
+    if (overview) {
+      set_text(this.host, overview.host.name ?? "");
+      const sim = overview.simulated;
+      set_hidden(this.simulated, sim === null);
+      if (sim !== null) set_text(this.simulated, t("banner.simulated", { name: sim }));
+      const sees = t(`sees.${overview.asker.admin ? "admin" : overview.asker.sees}`);
+      set_text(this.asker, `${overview.asker.user || t("asker.nobody")} · ${sees}`);
+      set_text(this.version, [overview.host.driver_version ? `driver ${overview.host.driver_version}` : "",
+        `berth ${overview.version}`].filter(Boolean).join(" · "));
+    }
+    set_text(this.fresh, overview
+      ? t(`fresh.${fresh}`, { time: clock_time(overview.taken_unix_ms) }) : t("link.connecting"));
+    const age = overview ? duration(now_ms - state.received_ms) : "";
+    set_hidden(this.trouble, fresh !== "stale" && fresh !== "disconnected");
+    set_hidden(this.retry, state.link.kind !== "waiting");
+    if (state.link.kind === "waiting") {
+      const seconds = Math.max(0, Math.ceil((state.link.retry_at_ms - now_ms) / 1000));
+      set_text(this.trouble_text, overview
+        ? t("banner.disconnected", { age, seconds }) : t("banner.unreachable", { seconds }));
+    } else if (fresh === "stale") {
+      set_text(this.trouble_text, t("banner.stale", { time: overview ? clock_time(overview.taken_unix_ms) : "" }));
+    } else if (fresh === "disconnected") {
+      set_text(this.trouble_text, t("banner.again"));
+    }
+    // A countdown must not be read out each second: only that it began, and that it is over.
+    set_attribute(this.trouble, "aria-live", "off");
+    if (this.told !== fresh && (this.told || fresh !== "live")) {
+      if (fresh === "stale" || fresh === "disconnected" || (fresh === "live" && this.told !== "none")) this.announce(t(`spoken.${fresh}`));
+    }
+    this.told = fresh;
+  }
+}
+
+function token_dialog(retry: () => void): HTMLDialogElement {
+  const input = el("input", { type: "password", autocomplete: "off", id: "token" });
+  const dialog = el("dialog", { "aria-labelledby": "token-title" },
+    el("form", { method: "dialog", submit: () => {
+      set_token(input.value.trim() || null);
+      input.value = "";
+      retry();
+    } },
+      el("h2", { id: "token-title" }, t("token.title")), el("p", {}, t("token.explain")),
+      el("label", { for: "token" }, t("token.label")), input,
+      el("div", { class: "bar-of-tools" }, el("button", { type: "submit", class: "primary" }, t("token.use")),
+        el("button", { type: "button", click: () => dialog.close() }, t("token.cancel")),
+        token() ? el("button", { type: "button", click: () => { set_token(null); dialog.close(); retry(); } }, t("token.forget")) : null)));
+  return dialog;
+}

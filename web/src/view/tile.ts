@@ -1,0 +1,97 @@
+// One GPU as a tile: its standing by colour, shape and word, its load now and over two minutes.
+
+import { el, set_attribute, set_hidden, set_share, set_text, svg, type Part } from "../dom/element";
+import { change_shape, shape_of } from "../dom/shapes";
+import { celsius, dash, percent, short_name, used_of, watts } from "../model/format";
+import { address_of } from "../model/route";
+import { label_of, standing_of } from "../model/state";
+import type { LiveSeries } from "../model/series";
+import type { Device } from "../model/wire";
+import { t } from "../words/translate";
+import type { World } from "./view";
+
+const spark_points = 120;
+
+export class Tile implements Part<Device> {
+  readonly root = el("li");
+  private readonly link = el("a", { class: "tile", tabindex: -1 });
+  private readonly index = el("span", { class: "tile-index" });
+  private readonly shape = shape_of("unknown");
+  private readonly word = el("span", { class: "tile-word" });
+  private readonly name = el("span", { class: "tile-name" });
+  private readonly load = el("span", { class: "tile-load" });
+  private readonly spark = svg("path", {});
+  private readonly memory_bar = el("span", { class: "bar" });
+  private readonly memory = el("span", {});
+  private readonly power = el("span", {});
+  private readonly heat = el("span", {});
+  private readonly users = el("span", { class: "tile-users" });
+  private readonly health = el("span", { class: "tile-health" });
+
+  constructor(private readonly world: World) {
+    this.link.append(
+      el("span", { class: "tile-head" }, this.index,
+        el("span", { class: "standing" }, this.shape, this.word)),
+      this.name,
+      el("span", { class: "tile-middle" }, this.load,
+        svg("svg", { class: "spark", viewBox: `0 0 ${spark_points} 24`, preserveAspectRatio: "none",
+          "aria-hidden": "true" }, this.spark)),
+      this.memory_bar,
+      el("span", { class: "tile-row" }, this.memory),
+      el("span", { class: "tile-row" }, this.power, this.heat),
+      el("span", { class: "tile-foot" }, this.users, this.health));
+    this.root.append(this.link);
+  }
+
+  update(device: Device): void {
+    const standing = standing_of(device);
+    const word = t(`standing.${standing}`);
+    set_attribute(this.link, "href", address_of({ view: "gpu", id: device.id }));
+    set_attribute(this.link, "data-standing", standing);
+    const who = device.users.join(", ");
+    set_attribute(this.link, "aria-label", [`GPU ${label_of(device)}`, word, who,
+      device.health && device.health !== "ok" ? t(`health.${device.health}`) : ""]
+      .filter(Boolean).join(", "));
+    set_text(this.index, label_of(device));
+    change_shape(this.shape, standing);
+    set_text(this.word, word);
+    set_text(this.name, short_name(device.name));
+    set_text(this.load, percent(device.utilization_gpu_percent));
+    set_text(this.memory, used_of(device.memory_used_bytes, device.memory_total_bytes));
+    set_text(this.power, watts(device.power_draw_milliwatts));
+    set_text(this.heat, celsius(device.temperature_celsius));
+    set_text(this.users, who || dash);
+    const unwell = device.health !== null && device.health !== "ok" && standing !== "broken";
+    set_hidden(this.health, !unwell);
+    if (unwell) {
+      set_text(this.health, t(`health.${device.health as "notice"}`));
+      set_attribute(this.health, "data-health", device.health);
+    }
+    const { memory_used_bytes: used, memory_total_bytes: total } = device;
+    set_share(this.memory_bar, "--share", used !== null && total ? Math.min(1, used / total) : 0);
+    const live = this.world.state().series.get(device.id);
+    if (live) set_attribute(this.spark, "d", spark_path(live));
+  }
+}
+
+/// The last two minutes of load; where nothing was read, nothing is drawn.
+function spark_path(live: LiveSeries): string {
+  const column = live.columns.utilization_gpu_percent;
+  const start = Math.max(0, column.length - spark_points);
+  const shift = spark_points - (column.length - start);
+  let path = "";
+  let open = -1;
+  for (let i = start; i <= column.length; ++i) {
+    const value = i < column.length ? column[i]! : null;
+    const x = i - start + shift;
+    if (value === null) {
+      if (open >= 0) path += `V24H${open}Z`;
+      open = -1;
+    } else {
+      const y = (24 - 0.23 * value).toFixed(1);
+      path += open < 0 ? `M${x} ${y}` : `L${x} ${y}`;
+      if (open < 0) open = x;
+    }
+  }
+  return path;
+}

@@ -1,0 +1,37 @@
+// t("room.sums", {load: "3 %"}): the words of the language that the reader chose.
+
+import { words, type Word } from "./words";
+
+export type Language = "en" | "zh";
+let chosen: Language = "en";
+
+export function language(): Language {
+  return chosen;
+}
+export function set_language(language: Language): void {
+  chosen = language;
+  if (typeof document !== "undefined") document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
+}
+
+/// What was chosen before, else the first of the browser's languages that we have.
+export function language_from(stored: string | null, wanted: readonly string[]): Language {
+  if (stored === "en" || stored === "zh") return stored;
+  for (const tag of wanted) {
+    if (/^zh\b/i.test(tag)) return "zh";
+    if (/^en\b/i.test(tag)) return "en";
+  }
+  return "en";
+}
+
+export function filled(text: string, values: Record<string, string | number>): string {
+  return text.replace(/\{(\w+)\}/g, (whole, name: string) => name in values ? String(values[name]) : whole);
+}
+
+export function t(word: Word, values: Record<string, string | number> = {}): string {
+  return filled(words[word][chosen === "en" ? 0 : 1], values);
+}
+
+/// For words that the server may know more of than this page.
+export function word_or(word: string, otherwise: string): string {
+  return word in words ? t(word as Word) : otherwise;
+}
