@@ -18,6 +18,8 @@ export interface ChartOptions {
   /// The top of the axis; null: as the values want it.
   top: number | null;
   height?: number;
+  /// Axis steps for units that are not decimal.
+  steps?: number[];
   /// Charts with the same word move their cursors together.
   sync?: string;
   on_cursor?: (time: number | null) => void;
@@ -141,6 +143,7 @@ export class Chart {
           splits: (plot) => this.ticks(plot).map((tick) => tick.at),
           values: (plot) => this.ticks(plot).map((tick) => tick.text) },
         { stroke: text, font, grid, ticks: { show: false }, size: 58, gap: 6, space: 28,
+          ...(this.options.steps ? { incrs: this.options.steps } : {}),
           values: (_, values) => values.map((value) => this.options.format(value)) },
       ],
       hooks: {
@@ -211,7 +214,7 @@ export class Chart {
     const rows = table_of(this.drawn, most_table_rows).map(([time, ...values]) =>
       el("tr", {}, el("td", {}, moment(time)),
         ...values.map((value) => el("td", { class: "number" }, format(value)))));
-    this.table_place.replaceChildren(el("div", { class: "scrolls", tabindex: 0, role: "region", "aria-label": title },
+    this.table_place.replaceChildren(el("div", { class: "scrolls", tabindex: 0, role: "group", "aria-label": title },
       el("table", {}, el("caption", { class: "unseen" }, title),
         el("thead", {}, el("tr", {}, ...head.map((word, i) =>
           el("th", { scope: "col", class: i ? "number" : null }, word)))),

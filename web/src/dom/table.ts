@@ -29,7 +29,7 @@ export class Table<T> {
       el("thead", {}, el("tr", {}, ...head)), body);
     this.empty = el("p", { class: "nothing" }, nothing);
     // Wide tables scroll in themselves, never the page; then the keyboard must reach them.
-    this.root = el("div", { class: "scrolls", tabindex: 0, role: "region", "aria-label": caption },
+    this.root = el("div", { class: "scrolls", tabindex: 0, role: "group", "aria-label": caption },
       this.table, this.empty);
     this.parts = new Parts(body, key_of, () => row_of(columns));
     this.update([]);

@@ -9,6 +9,16 @@ import type { Composed } from "../model/wire";
 import { t } from "../words/translate";
 import { failure, type View, type World } from "./view";
 
+let fields = 0;
+function field(label: string, input: HTMLElement): HTMLElement {
+  input.id = `field-${++fields}`;
+  return el("div", { class: "field" }, el("label", { for: input.id }, label), input);
+}
+function wide(element: HTMLElement): HTMLElement {
+  element.classList.add("wide");
+  return element;
+}
+
 let wishes: Wishes = { ...no_wishes };  // kept while the page is open
 
 export function compose_view(world: World): View {
@@ -36,12 +46,12 @@ export function compose_view(world: World): View {
         const value = Number((event.target as HTMLInputElement).value);
         if (Number.isFinite(value) && value >= least) change({ [key]: value });
       } });
-    return el("label", {}, el("span", {}, label), input);
+    return field(label, input);
   };
   const select = <K extends "memory" | "prefer">(label: string, key: K, options: readonly [Wishes[K], string][]): HTMLElement => {
     const input = el("select", { change: (event: Event) => change({ [key]: (event.target as HTMLSelectElement).value }) },
       ...options.map(([value, text]) => el("option", { value, selected: wishes[key] === value }, text)));
-    return el("label", {}, el("span", {}, label), input);
+    return field(label, input);
   };
   const tick = (label: string, key: "needs_bf16" | "needs_fp8"): HTMLElement =>
     el("label", { class: "tick" }, el("input", { type: "checkbox", checked: wishes[key],
@@ -58,7 +68,7 @@ export function compose_view(world: World): View {
     select(t("compose.prefer"), "prefer", [["best-fit", t("compose.best_fit")], ["most-free", t("compose.most_free")], ["spread", t("compose.spread")]]),
     number(t("compose.idle"), "idle_minutes", 0),
     el("fieldset", {}, el("legend", {}, t("compose.needs")), tick("bf16", "needs_bf16"), tick("fp8", "needs_fp8")),
-    el("label", { class: "wide" }, el("span", {}, t("compose.command")), command));
+    wide(field(t("compose.command"), command)));
 
   async function ask(): Promise<void> {
     const own = ++asked;

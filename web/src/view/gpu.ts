@@ -4,7 +4,7 @@ import { get, type Answer } from "../api";
 import { Chart } from "../dom/chart";
 import { el, section, set_attribute, set_hidden, set_share, set_text } from "../dom/element";
 import { change_shape, shape_of } from "../dom/shapes";
-import { celsius, dash, gib, percent, short_name, used_of, watts } from "../model/format";
+import { celsius, dash, gib_axis, gib_steps, percent, short_name, used_of, watts } from "../model/format";
 import { drawn_history, drawn_live, metrics, type Metric } from "../model/series";
 import { find_device, label_of, standing_of, type State } from "../model/state";
 import type { Device, DeviceHealth, Health, History } from "../model/wire";
@@ -21,7 +21,7 @@ let range: Range = "live";  // kept from one GPU to the next
 
 const chart_of: Record<Metric, { colour: string; format: (value: number | null) => string }> = {
   utilization_gpu_percent: { colour: "--chart-load", format: percent },
-  memory_used_bytes: { colour: "--chart-memory", format: (value) => value === null ? dash : `${gib(value, value < 2 ** 34 ? 1 : 0)} GiB` },
+  memory_used_bytes: { colour: "--chart-memory", format: gib_axis },
   power_draw_milliwatts: { colour: "--chart-power", format: watts },
   temperature_celsius: { colour: "--chart-heat", format: celsius },
 };
@@ -46,7 +46,7 @@ export function gpu_view(world: World, id: string): View {
   const gauges = metrics.map((metric) => new Gauge(metric));
   const charts = metrics.map((metric) => new Chart({
     title: t(`metric.${metric}`), format: chart_of[metric].format, colour: chart_of[metric].colour,
-    top: null, height: 132, sync: "gpu",
+    top: null, height: 132, sync: "gpu", ...(metric === "memory_used_bytes" ? { steps: gib_steps } : {}),
   }));
   const notice = el("div");
   const since = el("p", { class: "muted small" });

@@ -17,7 +17,7 @@ export class LogPanel {
   readonly root: HTMLElement;
   private lines: LogLine[] = [];
   private start = 0;
-  private readonly list = el("ol", { class: "log", tabindex: 0, role: "group", "aria-label": t("run.log") });
+  private readonly list = el("ol", { class: "log", tabindex: 0, "aria-label": t("run.log") });
   private readonly note = el("p", { class: "muted small" });
   private readonly place = el("div", {}, waiting());
   private readonly earlier = el("button", { type: "button", click: () => this.draw(this.start - shown_lines / 2) }, t("run.earlier"));

@@ -16,6 +16,7 @@ import type { View, World } from "./view";
 
 export function room_view(world: World): View {
   let only: Standing | null = null;
+  let oldest = new Map<string, number>();
 
   const counts = standings.map((standing) => new Count(standing, () => {
     only = only === standing ? null : standing;
@@ -24,7 +25,7 @@ export function room_view(world: World): View {
   const sums = el("p", { class: "sums" });
   const tiles = el("ul", { class: "tiles", "aria-label": t("room.gpus") });
   roving(tiles, "a.tile", () => columns_of(tiles));
-  const parts = new Parts<Device>(tiles, (device) => device.id, () => new Tile(world));
+  const parts = new Parts<Device>(tiles, (device) => device.id, () => new Tile(world, (id) => oldest.get(id) ?? null));
   const nothing = el("p", { class: "nothing" }, t("room.no_gpu"));
 
   const processes = process_table(world, true);
@@ -57,6 +58,8 @@ export function room_view(world: World): View {
     for (const count of counts) count.update(numbers[count.standing], only);
     set_text(sums, sums_text(overview));
     tiles.classList.toggle("dense", overview.devices.length > 16);
+    tiles.classList.toggle("roomy", overview.devices.length <= 8);
+    oldest = oldest_starts(overview);
     const shown = overview.devices.filter((device) => only === null || standing_of(device) === only);
     parts.update(shown);
     if (!tiles.querySelector('[tabindex="0"]')) tiles.querySelector("a")?.setAttribute("tabindex", "0");
@@ -71,6 +74,15 @@ export function room_view(world: World): View {
   }
 
   return { title: t("nav.room"), root, update: draw };
+}
+
+/// Since when each device has been computed on, by the oldest of its processes.
+function oldest_starts(overview: Overview): Map<string, number> {
+  const oldest = new Map<string, number>();
+  for (const { device, started_unix_ms: started } of overview.processes) {
+    if (started !== null) oldest.set(device, Math.min(started, oldest.get(device) ?? started));
+  }
+  return oldest;
 }
 
 function with_remedy(problem: Problem): string {

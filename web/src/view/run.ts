@@ -4,7 +4,7 @@
 import { get } from "../api";
 import { Chart } from "../dom/chart";
 import { el, section, set_attribute } from "../dom/element";
-import { bytes, celsius, dash, duration, energy, gib, moment, percent, watts } from "../model/format";
+import { bytes, celsius, dash, duration, energy, gib_axis, gib_steps, moment, percent, watts } from "../model/format";
 import { line_at } from "../model/log_times";
 import { address_of } from "../model/route";
 import { drawn_samples, metrics, type Metric } from "../model/series";
@@ -17,7 +17,7 @@ import { choice, facts, failure, waiting, type View, type World } from "./view";
 
 const formats: Record<Metric, [string, (value: number | null) => string]> = {
   utilization_gpu_percent: ["--chart-load", percent],
-  memory_used_bytes: ["--chart-memory", (value) => value === null ? dash : `${gib(value)} GiB`],
+  memory_used_bytes: ["--chart-memory", gib_axis],
   power_draw_milliwatts: ["--chart-power", watts],
   temperature_celsius: ["--chart-heat", celsius],
 };
@@ -55,7 +55,7 @@ export function run_view(world: World, id: string): View {
     const log = new LogPanel(run, stop.signal, (time) => charts.forEach((chart) => chart.point_at(time)));
     charts = metrics.map((metric) => new Chart({
       title: t(`metric.${metric}`), colour: formats[metric][0], format: formats[metric][1], height: 104,
-      top: metric === "utilization_gpu_percent" ? 100 : null, sync: "run",
+      top: metric === "utilization_gpu_percent" ? 100 : null, sync: "run", ...(metric === "memory_used_bytes" ? { steps: gib_steps } : {}),
       on_cursor: (time) => {
         if (time === null) return;
         log.show_at(time);

@@ -56,7 +56,7 @@ export class Shell {
         el("a", { class: "brand", href: "#/" }, "berth"), this.host, nav,
         el("div", { class: "tools" }, this.fresh, theme,
           el("button", { type: "button", class: "quiet", lang: other === "zh" ? "zh-CN" : "en", click: () => acts.set_language(other) }, other === "zh" ? "中文" : "English"))),
-      this.simulated, this.trouble, this.main,
+      el("section", { "aria-label": t("banner.label") }, this.simulated, this.trouble), this.main,
       el("footer", {}, this.asker, this.version), dialog, this.live);
     set_hidden(this.trouble, true);
     set_hidden(this.simulated, true);

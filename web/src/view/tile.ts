@@ -2,7 +2,7 @@
 
 import { el, set_attribute, set_hidden, set_share, set_text, svg, type Part } from "../dom/element";
 import { change_shape, shape_of } from "../dom/shapes";
-import { celsius, dash, percent, short_name, used_of, watts } from "../model/format";
+import { celsius, dash, duration, percent, short_name, used_of, watts } from "../model/format";
 import { address_of } from "../model/route";
 import { label_of, standing_of } from "../model/state";
 import type { LiveSeries } from "../model/series";
@@ -15,7 +15,7 @@ const spark_points = 120;
 export class Tile implements Part<Device> {
   readonly root = el("li");
   private readonly link = el("a", { class: "tile", tabindex: -1 });
-  private readonly index = el("span", { class: "tile-index" });
+  private readonly index = el("span");
   private readonly shape = shape_of("unknown");
   private readonly word = el("span", { class: "tile-word" });
   private readonly name = el("span", { class: "tile-name" });
@@ -28,9 +28,11 @@ export class Tile implements Part<Device> {
   private readonly users = el("span", { class: "tile-users" });
   private readonly health = el("span", { class: "tile-health" });
 
-  constructor(private readonly world: World) {
+  private readonly age = el("span", { class: "tile-age" });
+
+  constructor(private readonly world: World, private readonly since: (id: string) => number | null) {
     this.link.append(
-      el("span", { class: "tile-head" }, this.index,
+      el("span", { class: "tile-head" }, el("span", { class: "tile-index" }, el("span", { class: "unseen" }, "GPU "), this.index),
         el("span", { class: "standing" }, this.shape, this.word)),
       this.name,
       el("span", { class: "tile-middle" }, this.load,
@@ -39,28 +41,26 @@ export class Tile implements Part<Device> {
       this.memory_bar,
       el("span", { class: "tile-row" }, this.memory),
       el("span", { class: "tile-row" }, this.power, this.heat),
-      el("span", { class: "tile-foot" }, this.users, this.health));
+      el("span", { class: "tile-foot" }, this.users, this.age, this.health));
     this.root.append(this.link);
   }
 
   update(device: Device): void {
     const standing = standing_of(device);
-    const word = t(`standing.${standing}`);
     set_attribute(this.link, "href", address_of({ view: "gpu", id: device.id }));
     set_attribute(this.link, "data-standing", standing);
     const who = device.users.join(", ");
-    set_attribute(this.link, "aria-label", [`GPU ${label_of(device)}`, word, who,
-      device.health && device.health !== "ok" ? t(`health.${device.health}`) : ""]
-      .filter(Boolean).join(", "));
     set_text(this.index, label_of(device));
     change_shape(this.shape, standing);
-    set_text(this.word, word);
+    set_text(this.word, t(`tile.${standing}`));
     set_text(this.name, short_name(device.name));
     set_text(this.load, percent(device.utilization_gpu_percent));
     set_text(this.memory, used_of(device.memory_used_bytes, device.memory_total_bytes));
     set_text(this.power, watts(device.power_draw_milliwatts));
     set_text(this.heat, celsius(device.temperature_celsius));
     set_text(this.users, who || dash);
+    const since = this.since(device.id);
+    set_text(this.age, since === null ? "" : duration(this.world.server_now() - since));
     const unwell = device.health !== null && device.health !== "ok" && standing !== "broken";
     set_hidden(this.health, !unwell);
     if (unwell) {

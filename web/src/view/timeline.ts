@@ -106,13 +106,13 @@ export function timeline_view(world: World): View {
 
   function bar_of(span: Span, row: number, now: number): HTMLElement {
     const end = span.to_unix_ms ?? now;
-    const left = Math.max(-0.01, place_in(window, span.from_unix_ms));
+    const left = Math.max(0, place_in(window, span.from_unix_ms));
     const right = Math.min(1.01, place_in(window, end));
     const who = [span.user, span.title].filter(Boolean).join("  ");
     const label = `${t(`timeline.${span.kind}`)}, GPU ${gpu_label(span.device)}, ${who}, ${moment(span.from_unix_ms)}, ${duration(end - span.from_unix_ms)}`;
     const href = span.kind === "run" ? address_of({ view: "run", id: span.id }) : address_of({ view: "gpu", id: span.device });
     const bar = el("a", { class: "span", href, tabindex: -1, "data-kind": span.kind, title: label, "aria-label": label,
-      "data-open": span.to_unix_ms === null }, el("span", {}, who));
+      "data-open": span.to_unix_ms === null, "data-cut": span.from_unix_ms < window.from }, el("span", {}, who));
     bar.style.setProperty("left", `${(100 * left).toFixed(3)}%`);
     bar.style.setProperty("width", `max(2px, ${(100 * (right - left)).toFixed(3)}%)`);
     bar.style.setProperty("top", `${row * row_height + 2}px`);
@@ -181,7 +181,12 @@ export function timeline_view(world: World): View {
     show(moved(drag.window, -(by / lane) * (drag.window.to - drag.window.from)));
   });
   const let_go = (): void => {
-    if (drag?.moved) rows.addEventListener("click", (event) => event.preventDefault(), { capture: true, once: true });
+    if (drag?.moved) {
+      // The click that ends a drag, if one comes, follows no link.
+      const swallow = (event: Event): void => event.preventDefault();
+      rows.addEventListener("click", swallow, { capture: true });
+      setTimeout(() => rows.removeEventListener("click", swallow, { capture: true }), 0);
+    }
     drag = null;
   };
   rows.addEventListener("pointerup", let_go);

@@ -12,9 +12,9 @@ export const words = {
   "nav.compose": ["Compose", "生成命令"],
 
   "theme.label": ["Colours: as the system, light, dark", "配色：跟随系统、浅色、深色"],
-  "theme.system": ["Auto", "自动"],
-  "theme.light": ["Light", "浅色"],
-  "theme.dark": ["Dark", "深色"],
+  "theme.system": ["◐ Auto", "◐ 自动"],
+  "theme.light": ["◐ Light", "◐ 浅色"],
+  "theme.dark": ["◐ Dark", "◐ 深色"],
 
   "standing.free": ["free", "空闲"],
   "standing.leased": ["leased", "已租用"],
@@ -23,6 +23,15 @@ export const words = {
   "standing.broken": ["broken", "故障"],
   "standing.unknown": ["unknown", "未知"],
   "standing.divided": ["divided", "已划分"],
+
+  // On a tile there is room for one word.
+  "tile.free": ["free", "空闲"],
+  "tile.leased": ["leased", "已租用"],
+  "tile.busy": ["busy", "占用"],
+  "tile.held": ["held idle", "空占"],
+  "tile.broken": ["broken", "故障"],
+  "tile.unknown": ["unknown", "未知"],
+  "tile.divided": ["divided", "已划分"],
 
   "health.ok": ["ok", "正常"],
   "health.notice": ["notice", "注意"],
@@ -46,6 +55,7 @@ export const words = {
   "fresh.disconnected": ["not connected {time}", "未连接 {time}"],
   "link.connecting": ["connecting", "连接中"],
   "link.retry": ["Try now", "立即重试"],
+  "banner.label": ["How the numbers are to be taken", "数据说明"],
   "banner.simulated": ["SIMULATED: {name}. No real GPU is shown.", "SIMULATED（模拟）：{name}。所示并非真实 GPU。"],
   "banner.stale": ["Stale: the last look at the GPUs was at {time}. What is shown may be wrong by now.",
     "数据已过时：上次查看 GPU 是在 {time}，所示内容可能已不准确。"],

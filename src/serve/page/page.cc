@@ -1,0 +1,66 @@
+#include "serve/page.h"
+
+#include <array>
+#include <cstddef>
+
+// From page.S.
+#define BERTH_PAGE_FILE(name)                       \
+  extern "C" const char berth_page_##name[];        \
+  extern "C" const char berth_page_##name##_end[];  \
+  extern "C" const char berth_page_##name##_etag[]; \
+  extern "C" const char berth_page_##name##_etag_end[];
+BERTH_PAGE_FILE(index)
+BERTH_PAGE_FILE(script)
+BERTH_PAGE_FILE(style)
+BERTH_PAGE_FILE(icon)
+#undef BERTH_PAGE_FILE
+
+namespace berth::serve {
+
+namespace {
+
+std::string_view between(const char* begin, const char* end) {
+  return {begin, static_cast<std::size_t>(end - begin)};
+}
+
+struct Files {
+  std::array<Asset, 4> all;
+  std::size_t there = 0;
+
+  void add(std::string_view path, std::string_view type, std::string_view body,
+           std::string_view etag) {
+    // A build without npm has a page that needs nothing else: what is empty is not there.
+    if (!body.empty()) all[there++] = {.path = path, .type = type, .body = body, .etag = etag};
+  }
+};
+
+Files files() {
+  Files found;
+  found.add("/", "text/html; charset=utf-8", between(berth_page_index, berth_page_index_end),
+            between(berth_page_index_etag, berth_page_index_etag_end));
+  found.add("/assets/page.js", "text/javascript; charset=utf-8",
+            between(berth_page_script, berth_page_script_end),
+            between(berth_page_script_etag, berth_page_script_etag_end));
+  found.add("/assets/page.css", "text/css; charset=utf-8",
+            between(berth_page_style, berth_page_style_end),
+            between(berth_page_style_etag, berth_page_style_etag_end));
+  found.add("/assets/icon.svg", "image/svg+xml", between(berth_page_icon, berth_page_icon_end),
+            between(berth_page_icon_etag, berth_page_icon_etag_end));
+  return found;
+}
+
+}  // namespace
+
+std::span<const Asset> page_assets() {
+  static const Files found = files();
+  return std::span(found.all).first(found.there);
+}
+
+const Asset* find_asset(std::string_view path) {
+  for (const Asset& asset : page_assets()) {
+    if (asset.path == path) return &asset;
+  }
+  return nullptr;
+}
+
+}  // namespace berth::serve

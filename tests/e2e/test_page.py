@@ -1,0 +1,238 @@
+"""The web page in headless Chromium: clicks, live updates, reconnection, keyboard, accessibility.
+
+The browser's tests are in web/tests/browser (JavaScript, driven by playwright-core); here the server
+is started, told what to do, and each of their outcomes becomes one of pytest's. They run against a
+mock that plays snapshots in the server's shapes, and against `berth serve` itself. BERTH_PAGE_SERVER
+(mock, berth) chooses one of the two."""
+
+import http.server
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import pytest
+
+from conftest import BERTH, BUILD, ROOT, end, scenario, wait_until
+
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "web/tests")]
+import check_page  # noqa: E402
+import mock_server  # noqa: E402
+
+PAGE = BUILD / "page" / "dist"
+CHROMIUM = os.environ.get("BERTH_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+NAMES = [
+    name
+    for name in re.findall(
+        r'^ *test\([`"](.*?)[`"], \{', (ROOT / "web/tests/browser/run.mjs").read_text(encoding="utf-8"), re.M
+    )
+]
+SERVERS = [name for name in ("mock", "berth") if os.environ.get("BERTH_PAGE_SERVER", name) == name]
+
+
+def expanded(name):
+    """The names that one test() in a loop of run.mjs makes."""
+    if "${width}" in name:
+        return [name.replace("${width}", str(width)) for width in (360, 768)]
+    if "${colorScheme}" in name:
+        return [name.replace("${colorScheme}", scheme) for scheme in ("light", "dark")]
+    return [name]
+
+
+def reason_to_skip():
+    if CHROMIUM is None:
+        return "needs chromium"
+    if not (PAGE / "page.js").is_file() or (PAGE / "page.js").stat().st_size == 0:
+        return "berth was built without its page (needs npm)"
+    return check_page.bring_tools(ROOT)
+
+
+class Mock:
+    """The mock, with cards that are not well so that every view has something to show."""
+
+    abilities = "hostile change history no-history restart stale simulated faults runs"
+
+    def __init__(self, _):
+        snapshot = scenario("server-8xh100")
+        health = self.health()
+        for device, state in zip(snapshot["devices"], health["devices"]):
+            state |= {"id": device["id"], "index": device["index"]}
+        self.server = mock_server.MockServer(mock_server.Room(snapshot, health, interval_ms=300), PAGE)
+
+    @staticmethod
+    def health():
+        done = subprocess.run(
+            [BERTH, "health", "--json", "--sim", "faults"],
+            env={"PATH": os.environ["PATH"], "BERTH_LEDGER": "/nonexistent/ledger"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return json.loads(done.stdout)
+
+    def start(self):
+        self.server.start()
+        return f"http://127.0.0.1:{self.server.port}/"
+
+    def stop(self):
+        self.server.stop()
+
+    def tell(self, what, query):
+        room = self.server.room
+        if what in ("stale", "fresh"):
+            room.stale = what == "stale"
+        elif what in ("history-off", "history-on"):
+            room.no_history = what == "history-off"
+        elif what == "change":
+            room.changed[int(query["device"])] = query["state"]
+
+
+class Served:
+    """`berth serve` on a simulated server, with what it can be told from outside."""
+
+    abilities = "restart simulated"
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.process = None
+        self.port = 0
+        help_text = subprocess.run([BERTH, "--help"], capture_output=True, text=True, check=False).stdout
+        if not re.search(r"^\s+serve\b", help_text, re.M):
+            pytest.skip("this berth has no serve")
+
+    def start(self):
+        env = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.directory),
+            "XDG_STATE_HOME": str(self.directory / "state"),
+            "XDG_RUNTIME_DIR": str(self.directory),
+            "BERTH_LEDGER": str(self.directory / "ledger"),
+            "LANG": "C.UTF-8",
+        }
+        log = self.directory / "serve.log"
+        with open(log, "wb") as output:
+            self.process = subprocess.Popen(
+                [BERTH, "serve", "--sim", "server-8xh100", "--listen", f"127.0.0.1:{self.port}"],
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+
+        def address():
+            if self.process.poll() is not None:
+                pytest.fail(f"berth serve ended with {self.process.returncode}: {log.read_text()}")
+            return re.search(r"http://127\.0\.0\.1:(\d+)", log.read_text(encoding="utf-8"))
+
+        self.port = int(wait_until(address, "berth serve says where it listens")[1])
+        return f"http://127.0.0.1:{self.port}/"
+
+    def stop(self):
+        if self.process:
+            self.process.terminate()
+            try:
+                self.process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                end(self.process)
+
+    def tell(self, what, query):
+        raise ValueError(f"berth serve cannot be told {what} {query}")
+
+
+class Control:
+    """What the tests in the browser tell the server, by HTTP."""
+
+    def __init__(self, served):
+        def answer(handler):
+            parts = urllib.parse.urlsplit(handler.path)
+            what, query = parts.path.strip("/"), dict(urllib.parse.parse_qsl(parts.query))
+            status, text = 200, "{}"
+            try:
+                if what == "stop":
+                    served.stop()
+                elif what == "start":
+                    served.start()
+                else:
+                    served.tell(what, query)
+            except Exception as error:  # told to the test that asked
+                status, text = 500, repr(error)
+            handler.send_response(status)
+            handler.send_header("content-length", str(len(text)))
+            handler.end_headers()
+            handler.wfile.write(text.encode())
+
+        quiet = {"do_POST": answer, "log_message": lambda *_: None}
+        handler = type("Handler", (http.server.BaseHTTPRequestHandler,), quiet)
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
+        self.address = f"http://127.0.0.1:{self.server.server_address[1]}/"
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def outcomes_of(served):
+    """Runs all tests in one browser; what became of each, by its name."""
+    address = served.start()
+    control = Control(served)
+    modules = check_page.tools(ROOT) / "node_modules"
+    script = ROOT / "web/tests/browser/run.mjs"
+    abilities = ",".join(served.abilities.split())
+    try:
+        done = subprocess.run(
+            ["node", str(script), str(modules), address, control.address, abilities],
+            env=os.environ | {"BERTH_CHROMIUM": CHROMIUM},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=420,
+            check=False,
+        )
+    finally:
+        served.stop()
+        control.close()
+    found = {}
+    for line in done.stdout.splitlines():
+        if line.startswith("{"):
+            outcome = json.loads(line)
+            found[outcome["name"]] = outcome
+    found[""] = {"outcome": "failed", "message": f"node ended with {done.returncode}: {done.stderr[-4000:]}"}
+    return found
+
+
+@pytest.fixture(scope="module", params=SERVERS)
+def outcomes(request, tmp_path_factory):
+    if reason := reason_to_skip():
+        pytest.skip(reason)
+    kind = {"mock": Mock, "berth": Served}[request.param]
+    return outcomes_of(kind(tmp_path_factory.mktemp("page")))
+
+
+@pytest.mark.parametrize("name", [each for name in NAMES for each in expanded(name)])
+def test_in_the_browser(outcomes, name):
+    outcome = outcomes.get(name, outcomes[""])
+    if outcome["outcome"] == "skipped":
+        pytest.skip(outcome["message"])
+    assert outcome["outcome"] == "passed", outcome.get("message")
+
+
+def test_the_page_is_given_without_scripts_or_styles_of_its_own():
+    if not PAGE.is_dir():
+        pytest.skip("berth was built without its page (needs npm)")
+    html = (PAGE / "index.html").read_text(encoding="utf-8")
+    assert not re.search(r"<style|\sstyle=|<script>|\son\w+=|https?://", html), html
+
+
+def test_nothing_of_the_page_writes_markup_from_data():
+    forbidden = re.compile(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function")
+    for path in sorted(pathlib.Path(ROOT / "web/src").rglob("*.ts")):
+        code = re.sub(r"//[^\n]*", "", path.read_text(encoding="utf-8"))
+        assert not forbidden.search(code), f"{path}: {forbidden.search(code)}"

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  after, as_word, changes_between, empty_state, freshness_of, is_firing, label_of, room_counts,
+  standing_of, sum_of, with_alert,
+} from "../../src/model/state";
+import type { Device, Overview } from "../../src/model/wire";
+
+function device(part: Partial<Device> = {}): Device {
+  return {
+    id: "GPU-a", index: 0, kind: "nvidia-gpu", parent: null, name: "H100", state: "free", health: "ok",
+    utilization_gpu_percent: 5, memory_used_bytes: 1, memory_total_bytes: 2, temperature_celsius: 30,
+    power_draw_milliwatts: 70_000, power_limit_milliwatts: 700_000, users: [], leases: [], ...part,
+  };
+}
+
+function overview(part: Partial<Overview> = {}): Overview {
+  return {
+    berth_overview: 1, taken_unix_ms: 1_000_000, sequence: 1, simulated: null, stale: false,
+    interval_ms: 1_000, version: "0", host: { name: "a", driver_version: null, cuda_version_supported: null },
+    asker: { user: null, admin: false, sees: "public" }, devices: [device()], processes: [], leases: [],
+    queue: [], problems: [], ...part,
+  };
+}
+
+test("a card that a health rule fails is broken, whatever its state", () => {
+  assert.equal(standing_of(device({ state: "free", health: "failed" })), "broken");
+  assert.equal(standing_of(device({ state: "lost", health: null })), "broken");
+  assert.equal(standing_of(device({ state: "held", health: "degraded" })), "held");
+});
+
+test("the room counts each device once", () => {
+  const counts = room_counts([device(), device({ state: "busy" }), device({ state: "busy", health: "failed" })]);
+  assert.deepEqual({ free: counts.free, busy: counts.busy, broken: counts.broken }, { free: 1, busy: 1, broken: 1 });
+});
+
+test("a look makes the link live and lengthens the series of each device", () => {
+  let state = after(empty_state(), { kind: "overview", overview: overview(), now_ms: 10 });
+  state = after(state, { kind: "overview", overview: overview({ taken_unix_ms: 1_001_000 }), now_ms: 1_010 });
+  assert.equal(state.link.kind, "live");
+  assert.deepEqual(state.series.get("GPU-a")?.times, [1_000_000, 1_001_000]);
+});
+
+test("a device that has gone takes its series with it", () => {
+  let state = after(empty_state(), { kind: "overview", overview: overview(), now_ms: 10 });
+  state = after(state, { kind: "overview", overview: overview({ taken_unix_ms: 1_001_000, devices: [] }), now_ms: 20 });
+  assert.equal(state.series.size, 0);
+});
+
+test("numbers are stale when the server says so, and when nothing has come for ten seconds", () => {
+  const live = after(empty_state(), { kind: "overview", overview: overview(), now_ms: 0 });
+  assert.equal(freshness_of(live, 9_000), "live");
+  assert.equal(freshness_of(live, 10_001), "stale");
+  const told = after(live, { kind: "overview", overview: overview({ stale: true }), now_ms: 0 });
+  assert.equal(freshness_of(told, 1), "stale");
+});
+
+test("a slow server is given five of its intervals", () => {
+  const slow = after(empty_state(), { kind: "overview", overview: overview({ interval_ms: 5_000 }), now_ms: 0 });
+  assert.equal(freshness_of(slow, 24_000), "live");
+});
+
+test("a broken link is disconnected, not stale", () => {
+  const state = after(after(empty_state(), { kind: "overview", overview: overview(), now_ms: 0 }),
+    { kind: "link", link: { kind: "waiting", retry_at_ms: 5, attempts: 1, message: "" } });
+  assert.equal(freshness_of(state, 60_000), "disconnected");
+});
+
+test("before the first look nothing is claimed", () => {
+  assert.equal(freshness_of(empty_state(), 60_000), "none");
+});
+
+test("a sum over missing parts says that it is partial", () => {
+  assert.deepEqual(sum_of([1, null, 2]), { value: 3, partial: true, parts: 2 });
+});
+
+test("only cards that changed their standing are told of", () => {
+  const before = overview({ devices: [device(), device({ id: "GPU-b", index: 1 })] });
+  const now = overview({ devices: [device({ state: "busy" }), device({ id: "GPU-b", index: 1 }), device({ id: "GPU-c" })] });
+  assert.deepEqual(changes_between(before, now).map(({ device: { id }, to }) => [id, to]), [["GPU-a", "busy"]]);
+  assert.deepEqual(changes_between(null, now), []);
+});
+
+test("an instance is named after its card", () => {
+  assert.equal(label_of(device({ mig: { gpu_instance: 3, compute_instance: 0 } })), "0:3");
+  assert.equal(label_of(device({ index: null, id: "GPU-1234567" })), "GPU-1234");
+});
+
+test("a resolved alert takes the place of the firing one", () => {
+  const alerts = with_alert([{ id: "1", state: "firing" }, { id: "2" }], { id: "1", state: "resolved" });
+  assert.deepEqual(alerts.map((alert) => [alert.id, is_firing(alert)]), [["1", false], ["2", true]]);
+});
+
+test("words of a command are quoted as a shell wants them", () => {
+  assert.equal(["a b", "x=1", "it's", "$(rm)"].map(as_word).join(" "), `'a b' x=1 'it'\\''s' '$(rm)'`);
+});

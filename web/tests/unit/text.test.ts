@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { bytes, dash, duration, energy, hours, percent, short_name, used_of, watts } from "../../src/model/format";
+import { EventStreamParser, wait_before } from "../../src/model/event_stream";
+import { filled, language_from } from "../../src/words/translate";
+import { words } from "../../src/words/words";
+
+test("what is absent is a dash, and zero is zero", () => {
+  assert.deepEqual([percent(null), bytes(null), watts(undefined), duration(null), energy(null), hours(null)], Array(6).fill(dash));
+  assert.deepEqual([percent(0), bytes(0), watts(0), hours(0)], ["0 %", "0 B", "0 W", "0"]);
+});
+
+test("numbers have the unit that fits", () => {
+  assert.equal(bytes(51_312_485_990), "47.8 GiB");
+  assert.equal(used_of(64_242_057_216, 85_520_809_984), "59.8 / 79.6 GiB");
+  assert.equal(used_of(null, null), dash);
+  assert.equal(watts(640_453), "640 W");
+  assert.equal(energy(7.2e6), "2.0 kWh");
+  assert.equal(short_name("NVIDIA H100 80GB HBM3"), "H100 80GB HBM3");
+});
+
+test("durations read as in the program's own tables", () => {
+  assert.deepEqual([42_000, 200_000, 18_120_000, 284_400_000].map((ms) => duration(ms)), ["42s", "3m20s", "5h02m", "3d07h"]);
+});
+
+test("an event that arrives in pieces is one event", () => {
+  const parser = new EventStreamParser();
+  assert.deepEqual(parser.feed("id: 7\nevent: over"), []);
+  assert.deepEqual(parser.feed('view\ndata: {"a":'), []);
+  assert.deepEqual(parser.feed("1}\n\n"), [{ event: "overview", data: '{"a":1}', id: "7" }]);
+});
+
+test("several events, comments and all kinds of line ends are told apart", () => {
+  const parser = new EventStreamParser();
+  const found = parser.feed(": still here\r\n\r\ndata: a\r\ndata: b\r\n\r\ndata: c\n\n\n");
+  assert.deepEqual(found.map(({ event, data }) => [event, data]), [["comment", "still here"], ["message", "a\nb"], ["message", "c"]]);
+});
+
+test("the wait before the next try grows to half a minute and no further", () => {
+  assert.deepEqual([0, 1, 2, 5, 50].map((attempt) => wait_before(attempt, 0)), [1_000, 2_000, 4_000, 30_000, 30_000]);
+  assert.ok(wait_before(50, 1) <= 37_500);
+});
+
+test("every word stands in both languages, with the same blanks to fill", () => {
+  const blanks = (text: string): string[] => (text.match(/\{\w+\}/g) ?? []).sort();
+  for (const [key, [english, chinese]] of Object.entries(words)) {
+    assert.notEqual(english, "", key);
+    assert.notEqual(chinese, "", key);
+    assert.deepEqual(blanks(chinese), blanks(english), key);
+  }
+});
+
+test("Chinese is Chinese, but for names", () => {
+  const names = new Set(["column.pid", "column.sm", "usage.by_gpu", "run.git"]);
+  for (const [key, [, chinese]] of Object.entries(words)) {
+    if (!names.has(key)) assert.match(chinese, /\p{Script=Han}/u, key);
+  }
+});
+
+test("every word is used somewhere", () => {
+  const root = process.env["BERTH_WEB"]!;
+  const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts") && !name.endsWith("words.ts"))
+    .map((name) => readFileSync(join(root, "src", name), "utf8")).join("\n");
+  for (const key of Object.keys(words)) {
+    const group = key.slice(0, key.indexOf(".") + 1);
+    const used = sources.includes(`"${key}"`) || sources.includes(`\`${group}\${`) || sources.includes(`\`${group.slice(0, -1)}.\${`)
+      || (key.startsWith("usage.by_") && sources.includes("`usage.by_${"));
+    assert.ok(used, `"${key}" is used nowhere`);
+  }
+});
+
+test("the language is what was chosen, else the first one that we have", () => {
+  assert.equal(language_from("zh", ["en"]), "zh");
+  assert.equal(language_from(null, ["fr", "zh-TW", "en"]), "zh");
+  assert.equal(language_from("xx", ["fr"]), "en");
+});
+
+test("a blank without a value stays to be seen", () => {
+  assert.equal(filled("{a} of {b}", { a: 1 }), "1 of {b}");
+});
