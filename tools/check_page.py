@@ -22,6 +22,10 @@ def tools(root: Path) -> Path:
     return root / "build" / "page"
 
 
+def modules(root: Path) -> Path:
+    return tools(root) / "node_modules"
+
+
 def wanted_hash(root: Path) -> str:
     return hashlib.sha256((root / "web" / "package-lock.json").read_bytes()).hexdigest()
 
@@ -96,7 +100,7 @@ def main(arguments: list[str]) -> int:
     if "--tests" in arguments and (reason := bring_tools(ROOT)):
         print(reason)
         return 1
-    found = type_findings(ROOT / "web", tools(ROOT) / "node_modules")
+    found = type_findings(ROOT / "web", modules(ROOT))
     if "--tests" in arguments:
         found += test_findings(ROOT)
     return repository.finish(found)

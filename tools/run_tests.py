@@ -21,6 +21,7 @@ import check_docs
 import check_format
 import check_layers
 import check_lengths
+import check_page
 import check_po
 import repository
 import test_programs
@@ -46,6 +47,10 @@ def quick_checks(report: Report) -> None:
     check(report, "lengths", check_lengths.findings(ROOT))
     check(report, "format", check_format.findings(ROOT))
     check(report, "po", check_po.findings(ROOT))
+    if check_page.are_there(ROOT):
+        check(report, "page types", check_page.type_findings(ROOT / "web", check_page.modules(ROOT)))
+    else:
+        report.add_skipped("check:page types", "./dev test brings what they need, by npm")
     # What the program prints can only be held to the documents once it is built.
     check(report, "docs", check_docs.findings(ROOT, None))
 
@@ -128,7 +133,15 @@ def end_to_end(report: Report) -> None:
         )
 
 
+def page_tests(report: Report, reason_to_skip: str) -> None:
+    if reason_to_skip:
+        report.add_skipped("check:page units", reason_to_skip)
+    else:
+        check(report, "page units", check_page.test_findings(ROOT))
+
+
 def everything(report: Report) -> None:
+    no_page_tools = check_page.bring_tools(ROOT)
     quick_checks(report)
     released = build(report, RELEASE)
     tested = build(report, TEST)
@@ -136,6 +149,7 @@ def everything(report: Report) -> None:
         checks_of_the_program(report)
     else:
         report.add_skipped("generated documents, README's commands, binary", "not built")
+    page_tests(report, no_page_tools)
     check(report, "what must not compile", check_compile_fail.findings(ROOT))
     if tested:
         unit_tests(report, TEST)

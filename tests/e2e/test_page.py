@@ -183,7 +183,7 @@ def outcomes_of(served):
     """Runs all tests in one browser; what became of each, by its name."""
     address = served.start()
     control = Control(served)
-    modules = check_page.tools(ROOT) / "node_modules"
+    modules = check_page.modules(ROOT)
     script = ROOT / "web/tests/browser/run.mjs"
     abilities = ",".join(served.abilities.split())
     try:

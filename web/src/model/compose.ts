@@ -1,11 +1,10 @@
-// The form behind `berth run`, as the request the server takes (doc/FORMATS.md, "Request").
+// The form behind `berth run`: its values as one would type them behind the options of that name.
 
 export interface Wishes {
   devices: number;
   memory: "whole" | "gib" | "percent";
   memory_amount: number;
   prefer: "best-fit" | "most-free" | "spread";
-  only: string[];
   idle_minutes: number;
   needs_bf16: boolean;
   needs_fp8: boolean;
@@ -13,19 +12,18 @@ export interface Wishes {
 }
 
 export const no_wishes: Wishes = {
-  devices: 1, memory: "whole", memory_amount: 10, prefer: "best-fit", only: [], idle_minutes: 0,
+  devices: 1, memory: "whole", memory_amount: 10, prefer: "best-fit", idle_minutes: 0,
   needs_bf16: false, needs_fp8: false, command: "python train.py",
 };
 
 export function request_of(wishes: Wishes): Record<string, unknown> {
-  const request: Record<string, unknown> = { berth_request: 1, devices: wishes.devices };
-  if (wishes.memory === "gib") request["memory_bytes"] = Math.round(wishes.memory_amount * 2 ** 30);
-  if (wishes.memory === "percent") request["memory_percent"] = wishes.memory_amount;
+  const request: Record<string, unknown> = { devices: wishes.devices };
+  if (wishes.memory === "gib") request["memory"] = `${wishes.memory_amount}G`;
+  if (wishes.memory === "percent") request["memory"] = `${wishes.memory_amount}%`;
   if (wishes.prefer !== "best-fit") request["prefer"] = wishes.prefer;
-  if (wishes.only.length) request["only"] = wishes.only;
-  if (wishes.idle_minutes > 0) request["idle_for_ms"] = Math.round(wishes.idle_minutes * 60_000);
+  if (wishes.idle_minutes > 0) request["idle_for"] = `${wishes.idle_minutes}m`;
   const needs = [wishes.needs_bf16 && "bf16", wishes.needs_fp8 && "fp8"].filter(Boolean);
-  if (needs.length) request["needs"] = needs;
+  if (needs.length) request["need"] = needs.join(",");
   return request;
 }
 

@@ -129,9 +129,10 @@ export function changes_between(before: Overview | null, now: Overview): Change[
 }
 
 /// "3", or "0:2" for the instance 2 of card 0; an instance shares its card's index.
-export function label_of(device: Pick<Device, "index" | "id" | "mig">): string {
+export function label_of(device: Pick<Device, "index" | "id" | "mig"> & { parent?: string | null }): string {
   const index = device.index === null ? device.id.slice(0, 8) : String(device.index);
-  return device.mig ? `${index}:${device.mig.gpu_instance}` : index;
+  if (device.mig) return `${index}:${device.mig.gpu_instance}`;
+  return device.parent ? `${index}:${device.id.replace(/^MIG-/, "").slice(0, 4)}` : index;
 }
 
 export function find_device(overview: Overview | null, id: string): Device | null {

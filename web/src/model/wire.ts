@@ -204,6 +204,7 @@ export interface Run {
     because?: string; lasted_milliseconds?: number | null;
   } | null;
   summary?: RunSummary | null;
+  /// Missing where only the numbers of somebody else's run may be seen.
   marks?: Mark[];
   events?: RunEvent[];
   problems?: (string | Problem)[];

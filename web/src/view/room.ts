@@ -115,7 +115,7 @@ function at_least(sum: Sum, text: (value: number) => string): string {
 
 function sums_text(overview: Overview): string {
   // A card and its instances share one memory: only cards are added up.
-  const cards = overview.devices.filter((device) => !device.mig);
+  const cards = overview.devices.filter((device) => device.parent === null);
   const load = cards.map((card) => card.utilization_gpu_percent)
     .filter((value): value is number => value !== null);
   const mean = load.length ? load.reduce((a, b) => a + b, 0) / load.length : null;

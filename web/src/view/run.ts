@@ -31,21 +31,36 @@ export function run_view(world: World, id: string): View {
   let again: ReturnType<typeof setTimeout> | undefined;
 
   async function load(): Promise<void> {
-    const [found, samples] = await Promise.all([
-      get<Run>(`/api/v1/runs/${encodeURIComponent(id)}`, {}, stop.signal),
-      get<Samples>(`/api/v1/runs/${encodeURIComponent(id)}/samples`, { points: 600 }, stop.signal),
-    ]);
+    const found = await get<Run>(`/api/v1/runs/${encodeURIComponent(id)}`, {}, stop.signal);
     if (stop.signal.aborted) return;
     if (!found.ok) {
       place.replaceChildren(failure(found));
       return;
     }
+    if (!found.value.marks) {
+      build_summary(found.value);
+      return;
+    }
+    const samples = await get<Samples>(`/api/v1/runs/${encodeURIComponent(id)}/samples`, { points: 600 }, stop.signal);
+    if (stop.signal.aborted) return;
     build(found.value, samples.ok ? samples.value : null, samples.ok ? null : failure(samples));
   }
 
-  function build(run: Run, samples: Samples | null, missing: HTMLElement | null): void {
+  function show_head(run: Run): void {
     head.replaceChildren(el("h1", {}, id),
       el("span", { class: "badge", "data-health": run.state === "running" ? "run" : is_well(run) ? "ok" : "failed" }, end_text(run)));
+  }
+
+  /// Somebody else's: how it went may be seen, what it did and said may not.
+  function build_summary(run: Run): void {
+    show_head(run);
+    place.replaceChildren(summary_of(run, world.server_now()),
+      el("div", { class: "failure", role: "status" }, el("strong", {}, t("run.not_yours")), el("p", {}, t("failure.not_allowed_remedy"))),
+      section(t("run.manifest"), 2, manifest_of(run)));
+  }
+
+  function build(run: Run, samples: Samples | null, missing: HTMLElement | null): void {
+    show_head(run);
     const from = run.started_unix_ms;
     const last = samples?.points.at(-1)?.[0] ?? null;
     const to = Math.max(from + 1_000, run.end?.at_unix_ms ?? last ?? world.server_now());

@@ -196,6 +196,7 @@ export const words = {
   "runs.load": ["Mean load", "平均负载"],
   "runs.peak": ["Peak memory", "显存峰值"],
   "runs.more": ["Older ones", "更早的"],
+  "run.not_yours": ["Its charts, marks and log are its owner's.", "其图表、标记和日志仅任务所有者可见。"],
   "run.running": ["running", "运行中"],
   "run.ended": ["ended", "已结束"],
   "run.end unknown": ["end unknown", "结局未知"],

@@ -188,10 +188,11 @@ test("over a dip of a chart stand the lines of that moment", { needs: ["runs"] }
   await until("the charts follow the log", async () => page.locator(".u-cursor-x").first().evaluate((line) => line.getBoundingClientRect().width >= 0 && line.style.transform !== ""));
 });
 
-test("a log that one may not read is said to be that", { needs: ["runs"], noisy: true }, async (page) => {
+test("what of a run one may not see is said to be that", { needs: ["runs"] }, async (page) => {
   await go(page, "#/runs", "main td a");
   await page.locator("main tr", { hasText: "mara" }).locator("td a").first().click();
-  await page.getByText("You may not see this.").waitFor();
+  await page.getByText("Its charts, marks and log are its owner's.").waitFor();
+  check((await page.locator("canvas").count()) === 0, "a chart of nothing");
 });
 
 test("the form composes a command and copies it", {}, async (page, context) => {

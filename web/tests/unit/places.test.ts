@@ -76,12 +76,12 @@ test("the line of a moment is the last one written by then", () => {
 });
 
 test("a form is a request with nothing in it that was not asked for", () => {
-  assert.deepEqual(request_of(no_wishes), { berth_request: 1, devices: 1 });
+  assert.deepEqual(request_of(no_wishes), { devices: 1 });
   assert.deepEqual(request_of({ ...no_wishes, devices: 2, memory: "gib", memory_amount: 10, idle_minutes: 5, needs_bf16: true }),
-    { berth_request: 1, devices: 2, memory_bytes: 10 * 2 ** 30, idle_for_ms: 300_000, needs: ["bf16"] });
+    { devices: 2, memory: "10G", idle_for: "5m", need: "bf16" });
 });
 
 test("the person's own command stands behind the dashes as it was typed", () => {
-  assert.equal(whole_command("berth run -n 2 -- …", " python 'a b.py' -- x "), "berth run -n 2 -- python 'a b.py' -- x");
+  assert.equal(whole_command("berth run -n 2 --memory 10G -- COMMAND", " python 'a b.py' -- x "), "berth run -n 2 --memory 10G -- python 'a b.py' -- x");
   assert.equal(whole_command("berth run -n 2", ""), "berth run -n 2 -- …");
 });
