@@ -12,6 +12,8 @@ macro(go_without why)
     file(WRITE ${PAGE}/absent "${why}\n")
   endif()
   configure_file(${WEB}/absent.html ${dist}/index.html COPYONLY)
+  # ninja goes by times: what stays the same is newer than its sources all the same.
+  file(TOUCH ${dist}/index.html)
   file(SHA256 ${dist}/index.html hash)
   string(SUBSTRING ${hash} 0 20 hash)
   file(WRITE ${dist}/index.html.etag "\"${hash}\"")
@@ -36,7 +38,8 @@ if(NOT have STREQUAL wanted)
   # esbuild's program is an optional package of its own: nobody's scripts need to run.
   execute_process(
     COMMAND ${NPM} ci --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error
-            --prefer-offline --fetch-retries=1 --fetch-timeout=60000
+            --prefer-offline --fetch-retries=1
+            --fetch-retry-mintimeout=1000 --fetch-timeout=60000
     WORKING_DIRECTORY ${PAGE}
     RESULT_VARIABLE failed
     OUTPUT_FILE ${PAGE}/npm.log

@@ -48,7 +48,7 @@ def bring_tools(root: Path) -> str:
         shutil.copyfile(root / "web" / name, folder / name)
     done = subprocess.run(
         [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-        + ["--prefer-offline", "--fetch-retries=1", "--fetch-timeout=60000"],
+        + ["--prefer-offline", "--fetch-retries=1", "--fetch-retry-mintimeout=1000"],
         cwd=folder,
         capture_output=True,
         text=True,

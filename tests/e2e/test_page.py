@@ -119,7 +119,8 @@ class Served:
         log = self.directory / "serve.log"
         with open(log, "wb") as output:
             self.process = subprocess.Popen(
-                [BERTH, "serve", "--sim", "server-8xh100", "--listen", f"127.0.0.1:{self.port}"],
+                [BERTH, "serve", "--sim", "server-8xh100", "--listen", f"127.0.0.1:{self.port}"]
+                + ["--socket", str(self.directory / "serve.sock")],
                 env=env,
                 stdin=subprocess.DEVNULL,
                 stdout=output,

@@ -92,6 +92,6 @@ export class LogPanel {
       set_attribute(item, "aria-current", near ? "true" : null);
     }
     const item = this.list.children[at - this.start] as HTMLElement | undefined;
-    if (item) this.list.scrollTop = item.offsetTop - this.list.offsetTop - this.list.clientHeight / 2;
+    if (item) this.list.scrollTop = item.offsetTop - this.list.clientHeight / 2;
   }
 }

@@ -165,6 +165,6 @@ class Moments {
   show_at(time: number): void {
     const at = line_at(this.marks.map((mark) => ({ text: mark.text, at: mark.at_unix_ms })), time);
     this.items.forEach((item, i) => set_attribute(item, "aria-current", i === at ? "true" : null));
-    if (at !== null) this.root.scrollTop = this.items[at]!.offsetTop - this.root.offsetTop - 40;
+    if (at !== null) this.root.scrollTop = this.items[at]!.offsetTop - 40;
   }
 }

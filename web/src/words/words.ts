@@ -28,7 +28,7 @@ export const words = {
   "tile.free": ["free", "空闲"],
   "tile.leased": ["leased", "已租用"],
   "tile.busy": ["busy", "占用"],
-  "tile.held": ["held idle", "空占"],
+  "tile.held": ["held", "空占"],
   "tile.broken": ["broken", "故障"],
   "tile.unknown": ["unknown", "未知"],
   "tile.divided": ["divided", "已划分"],

@@ -182,6 +182,10 @@ test("over a dip of a chart stand the lines of that moment", { needs: ["runs"] }
   const box = await plot.boundingBox();
   await page.mouse.move(box.x + box.width * 0.63, box.y + 30);
   await until("the log follows", async () => /waiting for the data loader/.test(await text(page, ".log [aria-current]")));
+  await until("the line is in sight", async () => page.locator(".log [aria-current]").first().evaluate((line) => {
+    const [inner, outer] = [line.getBoundingClientRect(), line.parentElement.getBoundingClientRect()];
+    return inner.top >= outer.top && inner.bottom <= outer.bottom;
+  }));
   await until("the marks follow", async () => /epoch=2/.test(await text(page, ".marks [aria-current]")));
   check(!(await page.locator(".log").innerText()).includes("\x1b"), "escape sequences are shown");
   await page.locator(".log li").nth(3).hover();
