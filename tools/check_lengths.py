@@ -7,7 +7,7 @@ import repository
 
 LIMIT = 500
 TEST_LIMIT = 800
-CODE = {".cc", ".h", ".c", ".S", ".py", ".sh", ".cmake"}
+CODE = {".cc", ".h", ".c", ".S", ".py", ".sh", ".cmake", ".ts", ".mjs", ".css"}
 
 
 def limit_of(name: Path) -> int:

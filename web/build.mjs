@@ -14,7 +14,10 @@ const esbuild = createRequire(join(modules, "/"))("esbuild");
 
 mkdirSync(out, { recursive: true });
 await esbuild.build({
-  entryPoints: [{ in: join(here, "src/main.ts"), out: "page" }, { in: join(here, "src/style/page.css"), out: "page" }],
+  entryPoints: [
+    { in: join(here, "src/main.ts"), out: "page" },
+    { in: join(here, "src/style/page.css"), out: "page" },
+  ],
   outdir: out,
   nodePaths: [modules],
   bundle: true,
@@ -28,7 +31,9 @@ await esbuild.build({
 copyFileSync(join(here, "index.html"), join(out, "index.html"));
 copyFileSync(join(here, "icon.svg"), join(out, "icon.svg"));
 for (const name of ["index.html", "page.js", "page.css", "icon.svg"]) {
-  const hash = createHash("sha256").update(readFileSync(join(out, name))).digest("hex");
+  const hash = createHash("sha256")
+    .update(readFileSync(join(out, name)))
+    .digest("hex");
   // ninja goes by times: what stays the same is newer than its sources all the same.
   utimesSync(join(out, name), new Date(), new Date());
   writeFileSync(join(out, `${name}.etag`), `"${hash.slice(0, 20)}"`);

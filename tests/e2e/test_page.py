@@ -31,7 +31,7 @@ CHROMIUM = os.environ.get("BERTH_CHROMIUM") or shutil.which("chromium") or shuti
 NAMES = [
     name
     for name in re.findall(
-        r'^ *test\([`"](.*?)[`"], \{', (ROOT / "web/tests/browser/run.mjs").read_text(encoding="utf-8"), re.M
+        r'\btest\(\s*[`"](.*?)[`"],\s*\{', (ROOT / "web/tests/browser/run.mjs").read_text(encoding="utf-8"), re.M
     )
 ]
 SERVERS = [name for name in ("mock", "berth") if os.environ.get("BERTH_PAGE_SERVER", name) == name]
@@ -57,7 +57,7 @@ def reason_to_skip():
 class Mock:
     """The mock, with cards that are not well so that every view has something to show."""
 
-    abilities = "hostile change history no-history restart stale simulated faults runs"
+    abilities = "alert hostile change history no-history restart stale simulated faults runs"
 
     def __init__(self, _):
         snapshot = scenario("server-8xh100")
@@ -92,6 +92,9 @@ class Mock:
             room.no_history = what == "history-off"
         elif what == "change":
             room.changed[int(query["device"])] = query["state"]
+        elif what == "alert":
+            device = room.snapshot["devices"][0]["id"]
+            room.alerts.append({"id": "1", "rule": "held_idle", "device": device} | query)
 
 
 class Served:

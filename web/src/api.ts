@@ -22,7 +22,11 @@ async function answer_of<T>(asked: Promise<Response>): Promise<Answer<T>> {
   try {
     response = await asked;
   } catch (error) {
-    return { ok: false, status: 0, error: { code: "unreachable", message: String(error), remedy: null } };
+    return {
+      ok: false,
+      status: 0,
+      error: { code: "unreachable", message: String(error), remedy: null },
+    };
   }
   let body: unknown = null;
   try {
@@ -41,19 +45,26 @@ async function answer_of<T>(asked: Promise<Response>): Promise<Answer<T>> {
 }
 
 export function get<T>(
-  path: string, query: Record<string, string | number | null> = {}, signal?: AbortSignal,
+  path: string,
+  query: Record<string, string | number | null> = {},
+  signal?: AbortSignal,
 ): Promise<Answer<T>> {
   const words = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== null) words.set(name, String(value));
+  for (const [name, value] of Object.entries(query))
+    if (value !== null) words.set(name, String(value));
   const address = words.size ? `${path}?${words}` : path;
-  return answer_of<T>(fetch(address, { headers: headers(), cache: "no-cache", ...(signal ? { signal } : {}) }));
+  return answer_of<T>(
+    fetch(address, { headers: headers(), cache: "no-cache", ...(signal ? { signal } : {}) }),
+  );
 }
 
 /// X-Berth: what a form of another site cannot send.
 export function post<T>(path: string, body: unknown): Promise<Answer<T>> {
-  return answer_of<T>(fetch(path, {
-    method: "POST",
-    headers: { ...headers(), "content-type": "application/json", "x-berth": "1" },
-    body: JSON.stringify(body),
-  }));
+  return answer_of<T>(
+    fetch(path, {
+      method: "POST",
+      headers: { ...headers(), "content-type": "application/json", "x-berth": "1" },
+      body: JSON.stringify(body),
+    }),
+  );
 }

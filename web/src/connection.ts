@@ -38,7 +38,10 @@ export class Connection {
     const wait = wait_before(this.attempts, Math.random());
     this.attempts += 1;
     const retry_at_ms = performance.now() + wait;
-    this.tell({ kind: "link", link: { kind: "waiting", retry_at_ms, attempts: this.attempts, message } });
+    this.tell({
+      kind: "link",
+      link: { kind: "waiting", retry_at_ms, attempts: this.attempts, message },
+    });
     this.timer = setTimeout(() => this.open(), wait);
   }
 

@@ -2,7 +2,14 @@
 
 import { Connection } from "./connection";
 import { route_of, address_of, type Route } from "./model/route";
-import { after, changes_between, empty_state, label_of, type News, type State } from "./model/state";
+import {
+  after,
+  changes_between,
+  empty_state,
+  label_of,
+  type News,
+  type State,
+} from "./model/state";
 import { compose_view } from "./view/compose";
 import { gpu_view } from "./view/gpu";
 import { health_view } from "./view/health";
@@ -24,9 +31,13 @@ let announced_ms = -Infinity;
 
 const world: World = {
   state: () => state,
-  server_now: () => state.overview
-    ? state.overview.taken_unix_ms + (performance.now() - state.received_ms) : Date.now(),
-  go: (route) => { location.hash = address_of(route); },
+  server_now: () =>
+    state.overview
+      ? state.overview.taken_unix_ms + (performance.now() - state.received_ms)
+      : Date.now(),
+  go: (route) => {
+    location.hash = address_of(route);
+  },
   announce: (text) => shell.announce(text),
 };
 
@@ -46,8 +57,14 @@ function announce_changes(before: State["overview"]): void {
   // More than one sentence in three seconds would never come to an end.
   if (changes.length === 0 || performance.now() - announced_ms < 3_000) return;
   announced_ms = performance.now();
-  world.announce(changes.slice(0, 5)
-    .map(({ device, to }) => t("spoken.change", { gpu: label_of(device), standing: t(`standing.${to}`) })).join(" "));
+  world.announce(
+    changes
+      .slice(0, 5)
+      .map(({ device, to }) =>
+        t("spoken.change", { gpu: label_of(device), standing: t(`standing.${to}`) }),
+      )
+      .join(" "),
+  );
 }
 
 function draw(): void {
@@ -59,19 +76,28 @@ function draw(): void {
     performance.mark("berth-first-picture");
   }
   performance.measure("berth-draw", { start: begun, end: performance.now() });
-  if (performance.getEntriesByName("berth-draw").length > 600) performance.clearMeasures("berth-draw");
+  if (performance.getEntriesByName("berth-draw").length > 600)
+    performance.clearMeasures("berth-draw");
 }
 
 function view_of(route: Route): View {
   switch (route.view) {
-    case "room": return room_view(world);
-    case "gpu": return gpu_view(world, route.id);
-    case "timeline": return timeline_view(world);
-    case "usage": return usage_view(world);
-    case "health": return health_view(world);
-    case "runs": return runs_view(world);
-    case "run": return run_view(world, route.id);
-    case "compose": return compose_view(world);
+    case "room":
+      return room_view(world);
+    case "gpu":
+      return gpu_view(world, route.id);
+    case "timeline":
+      return timeline_view(world);
+    case "usage":
+      return usage_view(world);
+    case "health":
+      return health_view(world);
+    case "runs":
+      return runs_view(world);
+    case "run":
+      return run_view(world, route.id);
+    case "compose":
+      return compose_view(world);
   }
 }
 
@@ -90,7 +116,10 @@ function show_route(move_focus: boolean): void {
 }
 
 function build(): void {
-  document.documentElement.lang = language_from(localStorage.getItem("berth-language"), navigator.languages) === "zh" ? "zh-CN" : "en";
+  document.documentElement.lang =
+    language_from(localStorage.getItem("berth-language"), navigator.languages) === "zh"
+      ? "zh-CN"
+      : "en";
   shell = new Shell({
     retry: () => connection.open(),
     theme: () => theme,

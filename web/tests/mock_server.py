@@ -40,12 +40,14 @@ def now_ms():
 class Room:
     """What there is to show at a moment: a snapshot's devices, somebody's leases, runs and a log."""
 
-    def __init__(self, snapshot, health=None, devices=None, interval_ms=1000):
+    def __init__(self, snapshot, health=None, devices=None, interval_ms=1000, hostile=HOSTILE):
         self.snapshot = copy.deepcopy(snapshot)
         self.interval_ms = interval_ms
         self.health = health or {"state": None, "devices": [], "problems": []}
         if devices:
             self.multiply(devices)
+        self.hostile = hostile
+        self.alerts = []  # said once to everybody who listens then
         self.stale = False
         self.no_history = False
         self.changed = {}  # device position: state, as a test asks for it
@@ -77,7 +79,7 @@ class Room:
     def queue(self):
         return [
             {"id": "t1", "user": "mara", "wants": "-n 8", "since_unix_ms": self.started - 40 * 60_000},
-            {"id": "t2", "user": HOSTILE, "wants": "-n 2 --memory 20G", "since_unix_ms": self.started - 70_000},
+            {"id": "t2", "user": self.hostile, "wants": "-n 2 --memory 20G", "since_unix_ms": self.started - 70_000},
         ]
 
     def overview(self):
@@ -387,7 +389,7 @@ class MockServer:
         handler.send_header("connection", "close")
         handler.end_headers()
         handler.close_connection = True
-        last = None
+        last, told = None, len(self.room.alerts)
         try:
             while server and server.going:
                 if not self.room.stale or last is None:
@@ -395,6 +397,9 @@ class MockServer:
                 else:
                     last = last | {"stale": True, "sequence": last["sequence"] + 1}
                 text = f"id: {last['sequence']}\nevent: overview\ndata: {json.dumps(last)}\n\n"
+                for alert in self.room.alerts[told:]:
+                    text += f"event: alert\ndata: {json.dumps(alert)}\n\n"
+                told = len(self.room.alerts)
                 handler.wfile.write(text.encode())
                 handler.wfile.flush()
                 deadline = time.monotonic() + self.room.interval_ms / 1000
@@ -430,7 +435,7 @@ def main():
     parser.add_argument("--devices", type=int)
     given = parser.parse_args()
     health = json.loads(pathlib.Path(given.health).read_text(encoding="utf-8")) if given.health else None
-    room = Room(json.loads(pathlib.Path(given.snapshot).read_text(encoding="utf-8")), health, given.devices)
+    room = Room(json.loads(pathlib.Path(given.snapshot).read_text(encoding="utf-8")), health, given.devices, hostile="lin")
     server = MockServer(room, given.page, given.port).start()
     print(f"http://127.0.0.1:{server.port}/", flush=True)
     try:

@@ -9,7 +9,10 @@ import { extent_of, table_of, type Drawn } from "../model/series";
 import { t } from "../words/translate";
 import { el, set_attribute, set_text } from "./element";
 
-export interface ChartMark { at: number; text: string }
+export interface ChartMark {
+  at: number;
+  text: string;
+}
 export interface ChartOptions {
   title: string;
   format: (value: number | null) => string;
@@ -42,11 +45,19 @@ export class Chart {
 
   constructor(private readonly options: ChartOptions) {
     this.top = options.top;
-    this.details = el("details", { class: "as-table", toggle: () => this.fill_table() },
-      el("summary", {}, t("chart.table")), this.table_place);
-    this.root = el("figure", { class: "chart" },
+    this.details = el(
+      "details",
+      { class: "as-table", toggle: () => this.fill_table() },
+      el("summary", {}, t("chart.table")),
+      this.table_place,
+    );
+    this.root = el(
+      "figure",
+      { class: "chart" },
       el("figcaption", {}, el("span", { class: "chart-title" }, options.title), this.reading),
-      this.box, this.details);
+      this.box,
+      this.details,
+    );
     this.resizer = new ResizeObserver(() => this.fit());
     this.resizer.observe(this.box);
   }
@@ -115,10 +126,16 @@ export class Chart {
     const grid = { stroke: colour("--line"), width: 1 };
     const font = "11px system-ui, sans-serif";
     const band = { stroke: "transparent", width: 0, points: { show: false } };
-    const series: uPlot.Series[] = [{}, {
-      stroke: line, width: 1.5, spanGaps: false, points: { show: false },
-      ...(this.drawn!.banded ? {} : { fill: `${line}22` }),
-    }];
+    const series: uPlot.Series[] = [
+      {},
+      {
+        stroke: line,
+        width: 1.5,
+        spanGaps: false,
+        points: { show: false },
+        ...(this.drawn!.banded ? {} : { fill: `${line}22` }),
+      },
+    ];
     if (this.drawn!.banded) series.push(band, band);
     return {
       width: this.box.clientWidth,
@@ -139,12 +156,27 @@ export class Chart {
       series,
       ...(this.drawn!.banded ? { bands: [{ series: [2, 3], fill: `${line}2e` }] } : {}),
       axes: [
-        { stroke: text, font, grid: { show: false }, ticks: { ...grid, size: 4 }, size: 24, gap: 3,
+        {
+          stroke: text,
+          font,
+          grid: { show: false },
+          ticks: { ...grid, size: 4 },
+          size: 24,
+          gap: 3,
           splits: (plot) => this.ticks(plot).map((tick) => tick.at),
-          values: (plot) => this.ticks(plot).map((tick) => tick.text) },
-        { stroke: text, font, grid, ticks: { show: false }, size: 58, gap: 6, space: 28,
+          values: (plot) => this.ticks(plot).map((tick) => tick.text),
+        },
+        {
+          stroke: text,
+          font,
+          grid,
+          ticks: { show: false },
+          size: 58,
+          gap: 6,
+          space: 28,
           ...(this.options.steps ? { incrs: this.options.steps } : {}),
-          values: (_, values) => values.map((value) => this.options.format(value)) },
+          values: (_, values) => values.map((value) => this.options.format(value)),
+        },
       ],
       hooks: {
         setCursor: [(plot) => this.cursor_moved(plot)],
@@ -154,14 +186,21 @@ export class Chart {
   }
 
   private ticks(plot: uPlot): ReturnType<typeof time_ticks> {
-    return time_ticks(this.window!, Math.max(2, Math.floor(plot.bbox.width / devicePixelRatio / 80)));
+    return time_ticks(
+      this.window!,
+      Math.max(2, Math.floor(plot.bbox.width / devicePixelRatio / 80)),
+    );
   }
 
   private cursor_moved(plot: uPlot): void {
     const { left, idx } = plot.cursor;
-    const inside = left !== undefined && left !== null && left >= 0 && idx !== null && idx !== undefined;
+    const inside =
+      left !== undefined && left !== null && left >= 0 && idx !== null && idx !== undefined;
     const time = inside ? plot.posToVal(left, "x") : null;
-    this.show_reading(time === null ? null : this.drawn!.times[idx!] ?? null, time === null ? null : idx!);
+    this.show_reading(
+      time === null ? null : (this.drawn!.times[idx!] ?? null),
+      time === null ? null : idx!,
+    );
     this.options.on_cursor?.(time);
   }
 
@@ -183,8 +222,13 @@ export class Chart {
     const extent = this.drawn ? extent_of(this.drawn) : null;
     const { format, title } = this.options;
     const text = extent
-      ? t("chart.describe", { title, last: format(extent.last), mean: format(extent.mean),
-          low: format(extent.low), high: format(extent.high) })
+      ? t("chart.describe", {
+          title,
+          last: format(extent.last),
+          mean: format(extent.mean),
+          low: format(extent.low),
+          high: format(extent.high),
+        })
       : t("chart.nothing", { title });
     set_attribute(this.box, "aria-label", text);
     if (!this.plot || (this.plot.cursor.left ?? -10) < 0) this.show_reading(null);
@@ -212,16 +256,41 @@ export class Chart {
     const { format, title } = this.options;
     const head = [t("chart.time"), t("chart.mean"), t("chart.least"), t("chart.most")];
     const rows = table_of(this.drawn, most_table_rows).map(([time, ...values]) =>
-      el("tr", {}, el("td", {}, moment(time)),
-        ...values.map((value) => el("td", { class: "number" }, format(value)))));
-    this.table_place.replaceChildren(el("div", { class: "scrolls", tabindex: 0, role: "group", "aria-label": title },
-      el("table", {}, el("caption", { class: "unseen" }, title),
-        el("thead", {}, el("tr", {}, ...head.map((word, i) =>
-          el("th", { scope: "col", class: i ? "number" : null }, word)))),
-        el("tbody", {}, ...rows))));
+      el(
+        "tr",
+        {},
+        el("td", {}, moment(time)),
+        ...values.map((value) => el("td", { class: "number" }, format(value))),
+      ),
+    );
+    this.table_place.replaceChildren(
+      el(
+        "div",
+        { class: "scrolls", tabindex: 0, role: "group", "aria-label": title },
+        el(
+          "table",
+          {},
+          el("caption", { class: "unseen" }, title),
+          el(
+            "thead",
+            {},
+            el(
+              "tr",
+              {},
+              ...head.map((word, i) =>
+                el("th", { scope: "col", class: i ? "number" : null }, word),
+              ),
+            ),
+          ),
+          el("tbody", {}, ...rows),
+        ),
+      ),
+    );
   }
 }
 
 function clock_or_moment(time: number, window: { from: number; to: number }): string {
-  return window.to - window.from > 20 * 3_600_000 ? `${day(time)} ${clock_time(time, false)}` : clock_time(time);
+  return window.to - window.from > 20 * 3_600_000
+    ? `${day(time)} ${clock_time(time, false)}`
+    : clock_time(time);
 }

@@ -2,7 +2,10 @@
 // from here to innerHTML, so a process may call itself whatever it likes.
 
 type Child = Node | string | null;
-type Attributes = Record<string, string | number | boolean | null | undefined | ((event: never) => void)>;
+type Attributes = Record<
+  string,
+  string | number | boolean | null | undefined | ((event: never) => void)
+>;
 
 function fill(element: Element, attributes: Attributes, children: Child[]): void {
   for (const [name, value] of Object.entries(attributes)) {
@@ -15,7 +18,9 @@ function fill(element: Element, attributes: Attributes, children: Child[]): void
 
 /// el("a", {href: "#/", click: go}, "Room"): a function is a listener, null leaves it out.
 export function el<K extends keyof HTMLElementTagNameMap>(
-  name: K, attributes: Attributes = {}, ...children: Child[]
+  name: K,
+  attributes: Attributes = {},
+  ...children: Child[]
 ): HTMLElementTagNameMap[K] {
   const element = document.createElement(name);
   fill(element, attributes, children);
@@ -23,7 +28,9 @@ export function el<K extends keyof HTMLElementTagNameMap>(
 }
 
 export function svg<K extends keyof SVGElementTagNameMap>(
-  name: K, attributes: Attributes = {}, ...children: Child[]
+  name: K,
+  attributes: Attributes = {},
+  ...children: Child[]
 ): SVGElementTagNameMap[K] {
   const element = document.createElementNS("http://www.w3.org/2000/svg", name);
   fill(element, attributes, children);
@@ -55,7 +62,10 @@ export function set_share(element: HTMLElement | SVGElement, name: string, share
   if (element.style.getPropertyValue(name) !== text) element.style.setProperty(name, text);
 }
 
-export interface Part<T> { root: Element; update(item: T): void }
+export interface Part<T> {
+  root: Element;
+  update(item: T): void;
+}
 
 /// Children of `parent` that follow a list: one part per key, made, moved and removed as the list
 /// says, updated where it stays.
@@ -104,7 +114,9 @@ let headings = 0;
 /// Arrow keys among siblings of which one at a time can be reached by Tab.
 export function roving(container: HTMLElement, selector: string, columns: () => number): void {
   const all = (): HTMLElement[] =>
-    [...container.querySelectorAll<HTMLElement>(selector)].filter((one) => !one.closest("[hidden]"));
+    [...container.querySelectorAll<HTMLElement>(selector)].filter(
+      (one) => !one.closest("[hidden]"),
+    );
   container.addEventListener("focusin", (event) => {
     const at = (event.target as Element).closest<HTMLElement>(selector);
     if (at) for (const one of all()) one.tabIndex = one === at ? 0 : -1;
@@ -114,8 +126,12 @@ export function roving(container: HTMLElement, selector: string, columns: () => 
     if (!at || event.ctrlKey || event.altKey || event.metaKey) return;
     const items = all();
     const step: Record<string, number> = {
-      ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns(), ArrowUp: -columns(),
-      Home: -items.length, End: items.length,
+      ArrowRight: 1,
+      ArrowLeft: -1,
+      ArrowDown: columns(),
+      ArrowUp: -columns(),
+      Home: -items.length,
+      End: items.length,
     };
     const by = step[event.key];
     if (by === undefined) return;

@@ -9,13 +9,17 @@ const paths: Record<Standing, string> = {
   busy: "M4 2.5 13.5 8 4 13.5Z",
   held: "M4 3h3v10H4Zm5 0h3v10H9Z",
   broken: "m3 4.4 1.4-1.4L8 6.6 11.6 3 13 4.4 9.4 8l3.6 3.6-1.4 1.4L8 9.4 4.4 13 3 11.6 6.6 8Z",
-  unknown: "M5 6a3 3 0 1 1 4.2 2.75c-.2.1-.2.2-.2.5V10H7V9c0-1 .5-1.6 1.4-2A1 1 0 1 0 7 6ZM7 11.5h2v2H7Z",
+  unknown:
+    "M5 6a3 3 0 1 1 4.2 2.75c-.2.1-.2.2-.2.5V10H7V9c0-1 .5-1.6 1.4-2A1 1 0 1 0 7 6ZM7 11.5h2v2H7Z",
   divided: "M2.5 2.5h5v5h-5Zm6 0h5v5h-5Zm-6 6h5v5h-5Zm6 0h5v5h-5Z",
 };
 
 export function shape_of(standing: Standing): SVGSVGElement {
-  return svg("svg", { class: "shape", viewBox: "0 0 16 16", "aria-hidden": "true" },
-    svg("path", { d: paths[standing], "fill-rule": "evenodd" }));
+  return svg(
+    "svg",
+    { class: "shape", viewBox: "0 0 16 16", "aria-hidden": "true" },
+    svg("path", { d: paths[standing], "fill-rule": "evenodd" }),
+  );
 }
 
 export function change_shape(shape: SVGSVGElement, standing: Standing): void {

@@ -20,17 +20,30 @@ export class Table<T> {
   private readonly table: HTMLTableElement;
 
   constructor(
-    caption: string, nothing: string, columns: TableColumn<T>[], key_of: (item: T) => string,
+    caption: string,
+    nothing: string,
+    columns: TableColumn<T>[],
+    key_of: (item: T) => string,
   ) {
     const body = el("tbody");
     const head = columns.map((column) =>
-      el("th", { scope: "col", class: class_of(column) }, column.title));
-    this.table = el("table", {}, el("caption", { class: "unseen" }, caption),
-      el("thead", {}, el("tr", {}, ...head)), body);
+      el("th", { scope: "col", class: class_of(column) }, column.title),
+    );
+    this.table = el(
+      "table",
+      {},
+      el("caption", { class: "unseen" }, caption),
+      el("thead", {}, el("tr", {}, ...head)),
+      body,
+    );
     this.empty = el("p", { class: "nothing" }, nothing);
     // Wide tables scroll in themselves, never the page; then the keyboard must reach them.
-    this.root = el("div", { class: "scrolls", tabindex: 0, role: "group", "aria-label": caption },
-      this.table, this.empty);
+    this.root = el(
+      "div",
+      { class: "scrolls", tabindex: 0, role: "group", "aria-label": caption },
+      this.table,
+      this.empty,
+    );
     this.parts = new Parts(body, key_of, () => row_of(columns));
     this.update([]);
   }

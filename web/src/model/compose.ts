@@ -12,8 +12,14 @@ export interface Wishes {
 }
 
 export const no_wishes: Wishes = {
-  devices: 1, memory: "whole", memory_amount: 10, prefer: "best-fit", idle_minutes: 0,
-  needs_bf16: false, needs_fp8: false, command: "python train.py",
+  devices: 1,
+  memory: "whole",
+  memory_amount: 10,
+  prefer: "best-fit",
+  idle_minutes: 0,
+  needs_bf16: false,
+  needs_fp8: false,
+  command: "python train.py",
 };
 
 export function request_of(wishes: Wishes): Record<string, unknown> {

@@ -1,7 +1,11 @@
 // Server-sent events, parsed from pieces of text as they arrive. The browser's EventSource hides
 // keep-alive comments and cannot carry a token; with fetch and this, the page has both.
 
-export interface ServerEvent { event: string; data: string; id: string | null }
+export interface ServerEvent {
+  event: string;
+  data: string;
+  id: string | null;
+}
 
 /// A comment (keep-alive) is an event named "comment".
 export class EventStreamParser {

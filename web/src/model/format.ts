@@ -27,7 +27,9 @@ export function gib_axis(value: Maybe): string {
   if (value === null || value === undefined) return dash;
   return `${value % 2 ** 30 === 0 ? value / 2 ** 30 : gib(value)} GiB`;
 }
-export const gib_steps = [0.25, 0.5, 1, 2, 4, 5, 8, 10, 16, 20, 32, 40, 64, 80, 100, 128, 256].map((n) => n * 2 ** 30);
+export const gib_steps = [0.25, 0.5, 1, 2, 4, 5, 8, 10, 16, 20, 32, 40, 64, 80, 100, 128, 256].map(
+  (n) => n * 2 ** 30,
+);
 
 export function used_of(used: Maybe, total: Maybe): string {
   if ((used ?? null) === null && (total ?? null) === null) return dash;

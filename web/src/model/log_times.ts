@@ -1,21 +1,31 @@
 // When the lines of a log were written, as far as they say so themselves. A line without a stamp
 // belongs to the stamped one before it; a log without stamps has no times, and none are invented.
 
-export interface LogLine { text: string; at: number | null }
+export interface LogLine {
+  text: string;
+  at: number | null;
+}
 
 /// Escape sequences go, and of a progress bar's overwrites the last stays.
 export function clean_line(line: string): string {
-  const plain = line.replace(/\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-_]/g, "");
+  const plain = line.replace(
+    /\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-_]/g,
+    "",
+  );
   const kept = plain.replace(/\r+$/, "");
   return kept.slice(kept.lastIndexOf("\r") + 1).replace(/[\x00-\x08\x0b-\x1f\x7f]/g, "");
 }
 
 // 2026-11-21T11:45:04.123+08:00, 2026-11-21 11:45:04,123, 2026/11/21 11:45:04
-const full = /(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?\s?(Z|[+-]\d\d:?\d\d)?/;
+const full =
+  /(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?\s?(Z|[+-]\d\d:?\d\d)?/;
 // @1795261504260, as in berth's own marks
 const unix = /^@(\d{13})\b/;
 
-interface Stamp { utc: number; zoned: boolean }
+interface Stamp {
+  utc: number;
+  zoned: boolean;
+}
 
 function stamp_of(line: string): Stamp | null {
   const marked = unix.exec(line);

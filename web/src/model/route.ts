@@ -1,8 +1,14 @@
 // The address behind the #: which view, of what.
 
 export type Route =
-  | { view: "room" } | { view: "gpu"; id: string } | { view: "timeline" } | { view: "usage" }
-  | { view: "health" } | { view: "runs" } | { view: "run"; id: string } | { view: "compose" };
+  | { view: "room" }
+  | { view: "gpu"; id: string }
+  | { view: "timeline" }
+  | { view: "usage" }
+  | { view: "health" }
+  | { view: "runs" }
+  | { view: "run"; id: string }
+  | { view: "compose" };
 
 export function route_of(hash: string): Route {
   const [view = "", ...rest] = hash.replace(/^#\/?/, "").split("/");
@@ -13,10 +19,18 @@ export function route_of(hash: string): Route {
     // A hand-written address with a lone %: taken as it stands.
   }
   switch (view) {
-    case "gpu": return id ? { view, id } : { view: "room" };
-    case "run": return id ? { view, id } : { view: "runs" };
-    case "timeline": case "usage": case "health": case "runs": case "compose": return { view };
-    default: return { view: "room" };
+    case "gpu":
+      return id ? { view, id } : { view: "room" };
+    case "run":
+      return id ? { view, id } : { view: "runs" };
+    case "timeline":
+    case "usage":
+    case "health":
+    case "runs":
+    case "compose":
+      return { view };
+    default:
+      return { view: "room" };
   }
 }
 

@@ -1,6 +1,9 @@
 // Stretches of time: zooming and moving them, and where their ticks stand.
 
-export interface Window { from: number; to: number }
+export interface Window {
+  from: number;
+  to: number;
+}
 
 const least = 10_000;
 const most = 400 * 86_400_000;
@@ -28,13 +31,36 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 const steps = [
-  second, 2 * second, 5 * second, 10 * second, 15 * second, 30 * second,
-  minute, 2 * minute, 5 * minute, 10 * minute, 15 * minute, 30 * minute,
-  hour, 2 * hour, 3 * hour, 6 * hour, 12 * hour,
-  day, 2 * day, 7 * day, 14 * day, 28 * day, 56 * day,
+  second,
+  2 * second,
+  5 * second,
+  10 * second,
+  15 * second,
+  30 * second,
+  minute,
+  2 * minute,
+  5 * minute,
+  10 * minute,
+  15 * minute,
+  30 * minute,
+  hour,
+  2 * hour,
+  3 * hour,
+  6 * hour,
+  12 * hour,
+  day,
+  2 * day,
+  7 * day,
+  14 * day,
+  28 * day,
+  56 * day,
 ];
 
-export interface Tick { at: number; text: string; is_day: boolean }
+export interface Tick {
+  at: number;
+  text: string;
+  is_day: boolean;
+}
 
 /// Round local times, at most `room` of them, each with as much of the date as tells it apart.
 export function time_ticks(window: Window, room: number): Tick[] {
@@ -51,7 +77,9 @@ export function time_ticks(window: Window, room: number): Tick[] {
     const clock = `${two(date.getHours())}:${two(date.getMinutes())}`;
     const text = is_day
       ? `${two(date.getMonth() + 1)}-${two(date.getDate())}`
-      : step < minute ? `${clock}:${two(date.getSeconds())}` : clock;
+      : step < minute
+        ? `${clock}:${two(date.getSeconds())}`
+        : clock;
     ticks.push({ at, text, is_day });
   }
   return ticks;
@@ -59,7 +87,8 @@ export function time_ticks(window: Window, room: number): Tick[] {
 
 /// Rows for spans that overlap on one device: each span goes to the first row that is free.
 export function stacked<T extends { from_unix_ms: number; to_unix_ms: number | null }>(
-  spans: T[], now: number,
+  spans: T[],
+  now: number,
 ): { span: T; row: number }[] {
   const ends: number[] = [];
   return [...spans]

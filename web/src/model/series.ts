@@ -4,7 +4,10 @@
 import type { Device, History, Samples } from "./wire";
 
 export const metrics = [
-  "utilization_gpu_percent", "memory_used_bytes", "power_draw_milliwatts", "temperature_celsius",
+  "utilization_gpu_percent",
+  "memory_used_bytes",
+  "power_draw_milliwatts",
+  "temperature_celsius",
 ] as const;
 export type Metric = (typeof metrics)[number];
 
@@ -15,7 +18,9 @@ export class LiveSeries {
   static readonly most = 900;
   readonly times: number[] = [];
   readonly columns: Record<Metric, Column> = {
-    utilization_gpu_percent: [], memory_used_bytes: [], power_draw_milliwatts: [],
+    utilization_gpu_percent: [],
+    memory_used_bytes: [],
+    power_draw_milliwatts: [],
     temperature_celsius: [],
   };
 
@@ -71,7 +76,10 @@ export function drawn_history(history: History): Drawn {
 
 /// The live minutes, drawn with what the history knew of the time before the page was opened.
 export function drawn_live(
-  live: LiveSeries, metric: Metric, before: History | null, since_ms: number,
+  live: LiveSeries,
+  metric: Metric,
+  before: History | null,
+  since_ms: number,
 ): Drawn {
   const drawn: Drawn = { times: [], mean: [], low: [], high: [], p95: [], banded: false };
   const first = live.times[0] ?? Infinity;
@@ -107,7 +115,12 @@ export function drawn_samples(samples: Samples, device: number, metric: string):
   return drawn;
 }
 
-export interface Extent { low: number; high: number; last: number | null; mean: number }
+export interface Extent {
+  low: number;
+  high: number;
+  last: number | null;
+  mean: number;
+}
 export function extent_of(drawn: Drawn): Extent | null {
   let low = Infinity;
   let high = -Infinity;
@@ -125,7 +138,10 @@ export function extent_of(drawn: Drawn): Extent | null {
 }
 
 /// At most `most` rows of [time, mean, low, high] for the table beside a chart.
-export function table_of(drawn: Drawn, most: number): [number, number | null, number | null, number | null][] {
+export function table_of(
+  drawn: Drawn,
+  most: number,
+): [number, number | null, number | null, number | null][] {
   const stride = Math.max(1, Math.ceil(drawn.times.length / most));
   const rows: [number, number | null, number | null, number | null][] = [];
   for (let start = 0; start < drawn.times.length; start += stride) {

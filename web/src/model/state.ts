@@ -7,8 +7,15 @@ import { LiveSeries } from "./series";
 /// How a device stands in the room, for somebody who looks from the door. `broken` gathers what no
 /// job should be given: lost, unusable, or called failed by a health rule.
 export type Standing = "free" | "leased" | "busy" | "held" | "broken" | "unknown" | "divided";
-export const standings: Standing[] =
-  ["free", "leased", "busy", "held", "broken", "unknown", "divided"];
+export const standings: Standing[] = [
+  "free",
+  "leased",
+  "busy",
+  "held",
+  "broken",
+  "unknown",
+  "divided",
+];
 
 export function standing_of(device: Device): Standing {
   if (device.health === "failed" || device.state === "lost" || device.state === "unusable") {
@@ -34,8 +41,12 @@ export interface State {
 
 export function empty_state(): State {
   return {
-    overview: null, received_ms: 0, link: { kind: "connecting" }, series: new Map(),
-    events: [], alerts: [],
+    overview: null,
+    received_ms: 0,
+    link: { kind: "connecting" },
+    series: new Map(),
+    events: [],
+    alerts: [],
   };
 }
 
@@ -61,7 +72,13 @@ export function after(state: State, news: News): State {
         own.add(news.overview.taken_unix_ms, device);
       }
       for (const id of series.keys()) if (!seen.has(id)) series.delete(id);
-      return { ...state, overview: news.overview, received_ms: news.now_ms, link: { kind: "live" } };
+      return {
+        ...state,
+        overview: news.overview,
+        received_ms: news.now_ms,
+        link: { kind: "live" },
+        alerts: news.overview.alerts ?? state.alerts,
+      };
     }
     case "health":
       return { ...state, events: [news.event, ...state.events].slice(0, most_events) };
@@ -104,7 +121,11 @@ export function room_counts(devices: Device[]): Record<Standing, number> {
 }
 
 /// A sum of readings some of which may be missing: then it is a lower bound, and says so.
-export interface Sum { value: number; partial: boolean; parts: number }
+export interface Sum {
+  value: number;
+  partial: boolean;
+  parts: number;
+}
 export function sum_of(readings: (number | null)[]): Sum {
   const known = readings.filter((value): value is number => value !== null);
   return {
@@ -115,7 +136,11 @@ export function sum_of(readings: (number | null)[]): Sum {
 }
 
 /// What a screen reader should hear of: cards that changed their standing.
-export interface Change { device: Device; from: Standing; to: Standing }
+export interface Change {
+  device: Device;
+  from: Standing;
+  to: Standing;
+}
 export function changes_between(before: Overview | null, now: Overview): Change[] {
   if (!before) return [];
   const old = new Map(before.devices.map((device) => [device.id, standing_of(device)]));
@@ -129,7 +154,9 @@ export function changes_between(before: Overview | null, now: Overview): Change[
 }
 
 /// "3", or "0:2" for the instance 2 of card 0; an instance shares its card's index.
-export function label_of(device: Pick<Device, "index" | "id" | "mig"> & { parent?: string | null }): string {
+export function label_of(
+  device: Pick<Device, "index" | "id" | "mig"> & { parent?: string | null },
+): string {
   const index = device.index === null ? device.id.slice(0, 8) : String(device.index);
   if (device.mig) return `${index}:${device.mig.gpu_instance}`;
   return device.parent ? `${index}:${device.id.replace(/^MIG-/, "").slice(0, 4)}` : index;

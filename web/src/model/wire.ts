@@ -4,7 +4,7 @@
 export type Why = Record<string, string>;
 export type HealthWord = "ok" | "notice" | "degraded" | "failed";
 export type StateWord =
-  | "free" | "leased" | "busy" | "held" | "divided" | "unknown" | "lost" | "unusable";
+  "free" | "leased" | "busy" | "held" | "divided" | "unknown" | "lost" | "unusable";
 
 export interface Device {
   id: string;
@@ -75,16 +75,27 @@ export interface Overview {
   stale: boolean;
   interval_ms: number;
   version: string;
-  host: { name: string | null; driver_version: string | null; cuda_version_supported: string | null };
+  host: {
+    name: string | null;
+    driver_version: string | null;
+    cuda_version_supported: string | null;
+  };
   asker: { user: string | null; admin: boolean; sees: "public" | "group" | "owner" };
   devices: Device[];
   processes: Process[];
   leases: Lease[];
   queue: Waiter[];
   problems: Problem[];
+  /// All that fire; missing: only the stream tells of them.
+  alerts?: Alert[];
 }
 
-export interface Finding { state: HealthWord; code: string; evidence: string; advice: string }
+export interface Finding {
+  state: HealthWord;
+  code: string;
+  evidence: string;
+  advice: string;
+}
 export interface DeviceHealth {
   id: string;
   index: number | null;
@@ -92,7 +103,11 @@ export interface DeviceHealth {
   findings: Finding[];
   not_examined: string[];
 }
-export interface Health { state: HealthWord | null; devices: DeviceHealth[]; problems: (string | Problem)[] }
+export interface Health {
+  state: HealthWord | null;
+  devices: DeviceHealth[];
+  problems: (string | Problem)[];
+}
 
 /// A health event or an XID, from /api/v1/events-log or an `event: health` of the stream.
 export interface HealthEvent {
@@ -179,8 +194,16 @@ export interface RunSummary {
   tree_cpu_milliseconds: number | null;
   devices: DeviceSummary[];
 }
-export interface Mark { at_unix_ms: number; exact: boolean; text: string }
-export interface RunEvent { at_unix_ms: number; kind: string; text: string }
+export interface Mark {
+  at_unix_ms: number;
+  exact: boolean;
+  text: string;
+}
+export interface RunEvent {
+  at_unix_ms: number;
+  kind: string;
+  text: string;
+}
 export interface Run {
   id: string;
   user: string | null;
@@ -196,12 +219,21 @@ export interface Run {
   time_limit_ms?: number | null;
   given?: { host?: Overview["host"]; devices: Device[] } | null;
   machine?: Record<string, unknown> | null;
-  git?: { root?: string; commit?: string | null; branch?: string | null; dirty?: boolean | null } | null;
+  git?: {
+    root?: string;
+    commit?: string | null;
+    branch?: string | null;
+    dirty?: boolean | null;
+  } | null;
   python?: { interpreter?: string; version?: string | null; packages?: unknown } | null;
   variables?: Record<string, string> | null;
   end?: {
-    at_unix_ms: number; known: boolean; exit_code: number | null; signal: number | string | null;
-    because?: string; lasted_milliseconds?: number | null;
+    at_unix_ms: number;
+    known: boolean;
+    exit_code: number | null;
+    signal: number | string | null;
+    because?: string;
+    lasted_milliseconds?: number | null;
   } | null;
   summary?: RunSummary | null;
   /// Missing where only the numbers of somebody else's run may be seen.
@@ -209,12 +241,33 @@ export interface Run {
   events?: RunEvent[];
   problems?: (string | Problem)[];
 }
-export interface Runs { runs: Run[]; next: string | null }
-export interface Samples { devices: string[]; columns: string[]; points: (number | null)[][] }
-export interface Log { offset: number; next: number | null; total: number; text: string }
+export interface Runs {
+  runs: Run[];
+  next: string | null;
+}
+export interface Samples {
+  devices: string[];
+  columns: string[];
+  points: (number | null)[][];
+}
+export interface Log {
+  offset: number;
+  next: number | null;
+  total: number;
+  text: string;
+}
 
-export interface Placed { id: string; index: number | null; name: string | null; reason?: string }
-export interface Refused extends Placed { rule: string; text: string; may_change: boolean }
+export interface Placed {
+  id: string;
+  index: number | null;
+  name: string | null;
+  reason?: string;
+}
+export interface Refused extends Placed {
+  rule: string;
+  text: string;
+  may_change: boolean;
+}
 export interface Composed {
   command: string;
   satisfied: boolean;
@@ -223,4 +276,8 @@ export interface Composed {
   refused: Refused[];
 }
 
-export interface ApiError { code: string; message: string; remedy: string | null }
+export interface ApiError {
+  code: string;
+  message: string;
+  remedy: string | null;
+}

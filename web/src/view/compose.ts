@@ -19,18 +19,27 @@ function wide(element: HTMLElement): HTMLElement {
   return element;
 }
 
-let wishes: Wishes = { ...no_wishes };  // kept while the page is open
+let wishes: Wishes = { ...no_wishes }; // kept while the page is open
 
 export function compose_view(world: World): View {
   let later: ReturnType<typeof setTimeout> | undefined;
   let asked = 0;
   const line = el("code", { class: "command", tabindex: 0 });
   const copied = el("span", { class: "muted", role: "status" });
-  const copy = el("button", { type: "button", class: "primary", click: () => void copy_line() }, t("compose.copy"));
+  const copy = el(
+    "button",
+    { type: "button", class: "primary", click: () => void copy_line() },
+    t("compose.copy"),
+  );
   const verdict = el("p", { class: "verdict", role: "status" });
   const chosen = el("ul", { class: "chosen" });
   const refused = el("ul", { class: "events" });
-  const refused_place = el("details", { class: "as-table" }, el("summary", {}, t("compose.refused")), refused);
+  const refused_place = el(
+    "details",
+    { class: "as-table" },
+    el("summary", {}, t("compose.refused")),
+    refused,
+  );
   const place = el("div");
 
   function change(part: Partial<Wishes>): void {
@@ -40,35 +49,84 @@ export function compose_view(world: World): View {
     later = setTimeout(() => void ask(), 200);
   }
 
-  const number = (label: string, key: "devices" | "memory_amount" | "idle_minutes", least: number): HTMLElement => {
-    const input = el("input", { type: "number", min: least, max: 4096, step: key === "memory_amount" ? "any" : 1, value: wishes[key],
+  const number = (
+    label: string,
+    key: "devices" | "memory_amount" | "idle_minutes",
+    least: number,
+  ): HTMLElement => {
+    const input = el("input", {
+      type: "number",
+      min: least,
+      max: 4096,
+      step: key === "memory_amount" ? "any" : 1,
+      value: wishes[key],
       input: (event: Event) => {
         const value = Number((event.target as HTMLInputElement).value);
         if (Number.isFinite(value) && value >= least) change({ [key]: value });
-      } });
+      },
+    });
     return field(label, input);
   };
-  const select = <K extends "memory" | "prefer">(label: string, key: K, options: readonly [Wishes[K], string][]): HTMLElement => {
-    const input = el("select", { change: (event: Event) => change({ [key]: (event.target as HTMLSelectElement).value }) },
-      ...options.map(([value, text]) => el("option", { value, selected: wishes[key] === value }, text)));
+  const select = <K extends "memory" | "prefer">(
+    label: string,
+    key: K,
+    options: readonly [Wishes[K], string][],
+  ): HTMLElement => {
+    const input = el(
+      "select",
+      { change: (event: Event) => change({ [key]: (event.target as HTMLSelectElement).value }) },
+      ...options.map(([value, text]) =>
+        el("option", { value, selected: wishes[key] === value }, text),
+      ),
+    );
     return field(label, input);
   };
   const tick = (label: string, key: "needs_bf16" | "needs_fp8"): HTMLElement =>
-    el("label", { class: "tick" }, el("input", { type: "checkbox", checked: wishes[key],
-      change: (event: Event) => change({ [key]: (event.target as HTMLInputElement).checked }) }), el("span", {}, label));
+    el(
+      "label",
+      { class: "tick" },
+      el("input", {
+        type: "checkbox",
+        checked: wishes[key],
+        change: (event: Event) => change({ [key]: (event.target as HTMLInputElement).checked }),
+      }),
+      el("span", {}, label),
+    );
 
   const amount = number(t("compose.amount"), "memory_amount", 0.1);
   set_hidden(amount, wishes.memory === "whole");
-  const command = el("input", { type: "text", value: wishes.command, spellcheck: "false", autocomplete: "off",
-    input: (event: Event) => change({ command: (event.target as HTMLInputElement).value }) });
-  const form = el("form", { class: "form", submit: (event: Event) => event.preventDefault() },
+  const command = el("input", {
+    type: "text",
+    value: wishes.command,
+    spellcheck: "false",
+    autocomplete: "off",
+    input: (event: Event) => change({ command: (event.target as HTMLInputElement).value }),
+  });
+  const form = el(
+    "form",
+    { class: "form", submit: (event: Event) => event.preventDefault() },
     number(t("compose.devices"), "devices", 1),
-    select(t("compose.memory"), "memory", [["whole", t("compose.whole")], ["gib", t("compose.gib")], ["percent", t("compose.percent")]]),
+    select(t("compose.memory"), "memory", [
+      ["whole", t("compose.whole")],
+      ["gib", t("compose.gib")],
+      ["percent", t("compose.percent")],
+    ]),
     amount,
-    select(t("compose.prefer"), "prefer", [["best-fit", t("compose.best_fit")], ["most-free", t("compose.most_free")], ["spread", t("compose.spread")]]),
+    select(t("compose.prefer"), "prefer", [
+      ["best-fit", t("compose.best_fit")],
+      ["most-free", t("compose.most_free")],
+      ["spread", t("compose.spread")],
+    ]),
     number(t("compose.idle"), "idle_minutes", 0),
-    el("fieldset", {}, el("legend", {}, t("compose.needs")), tick("bf16", "needs_bf16"), tick("fp8", "needs_fp8")),
-    wide(field(t("compose.command"), command)));
+    el(
+      "fieldset",
+      {},
+      el("legend", {}, t("compose.needs")),
+      tick("bf16", "needs_bf16"),
+      tick("fp8", "needs_fp8"),
+    ),
+    wide(field(t("compose.command"), command)),
+  );
 
   async function ask(): Promise<void> {
     const own = ++asked;
@@ -82,13 +140,40 @@ export function compose_view(world: World): View {
     place.replaceChildren();
     const composed = answer.value;
     set_text(line, whole_command(composed.command, wishes.command));
-    set_text(verdict, composed.satisfied ? t("compose.starts_now")
-      : composed.possible === false ? t("compose.never") : t("compose.would_wait"));
-    verdict.dataset["health"] = composed.satisfied ? "ok" : composed.possible === false ? "failed" : "notice";
-    chosen.replaceChildren(...composed.chosen.map((device) =>
-      el("li", {}, el("strong", {}, `GPU ${label_of(device)}`), " ", device.reason ?? device.name ?? "")));
-    refused.replaceChildren(...composed.refused.map((device) =>
-      el("li", { class: "event" }, el("strong", {}, `GPU ${label_of(device)}`), el("span", { class: "event-text" }, device.text))));
+    set_text(
+      verdict,
+      composed.satisfied
+        ? t("compose.starts_now")
+        : composed.possible === false
+          ? t("compose.never")
+          : t("compose.would_wait"),
+    );
+    verdict.dataset["health"] = composed.satisfied
+      ? "ok"
+      : composed.possible === false
+        ? "failed"
+        : "notice";
+    chosen.replaceChildren(
+      ...composed.chosen.map((device) =>
+        el(
+          "li",
+          {},
+          el("strong", {}, `GPU ${label_of(device)}`),
+          " ",
+          device.reason ?? device.name ?? "",
+        ),
+      ),
+    );
+    refused.replaceChildren(
+      ...composed.refused.map((device) =>
+        el(
+          "li",
+          { class: "event" },
+          el("strong", {}, `GPU ${label_of(device)}`),
+          el("span", { class: "event-text" }, device.text),
+        ),
+      ),
+    );
     set_hidden(refused_place, composed.refused.length === 0);
   }
 
@@ -110,14 +195,31 @@ export function compose_view(world: World): View {
     if (done) world.announce(t("compose.copied"));
   }
 
-  const root = el("div", {}, el("h1", {}, t("nav.compose")),
-    el("div", { class: "columns even" },
+  const root = el(
+    "div",
+    {},
+    el("h1", {}, t("nav.compose")),
+    el(
+      "div",
+      { class: "columns even" },
       section(t("compose.wishes"), 2, form),
-      section(t("compose.result"), 2, place, line, el("div", { class: "bar-of-tools" }, copy, copied), verdict, chosen, refused_place)));
+      section(
+        t("compose.result"),
+        2,
+        place,
+        line,
+        el("div", { class: "bar-of-tools" }, copy, copied),
+        verdict,
+        chosen,
+        refused_place,
+      ),
+    ),
+  );
   void ask();
   let asked_ms = performance.now();
   return {
-    title: t("nav.compose"), root,
+    title: t("nav.compose"),
+    root,
     update: () => {
       if (performance.now() - asked_ms < 5_000) return;
       asked_ms = performance.now();

@@ -4,7 +4,16 @@ import { get, type Answer } from "../api";
 import { Chart } from "../dom/chart";
 import { el, section, set_attribute, set_hidden, set_share, set_text } from "../dom/element";
 import { change_shape, shape_of } from "../dom/shapes";
-import { celsius, dash, gib_axis, gib_steps, percent, short_name, used_of, watts } from "../model/format";
+import {
+  celsius,
+  dash,
+  gib_axis,
+  gib_steps,
+  percent,
+  short_name,
+  used_of,
+  watts,
+} from "../model/format";
 import { drawn_history, drawn_live, metrics, type Metric } from "../model/series";
 import { find_device, label_of, standing_of, type State } from "../model/state";
 import type { Device, DeviceHealth, Health, History } from "../model/wire";
@@ -14,10 +23,16 @@ import { lease_table, process_table, waiter_table } from "./people";
 import { choice, day, failure, hour, minute, type View, type World } from "./view";
 
 const ranges = {
-  live: 15 * minute, h1: hour, h6: 6 * hour, d1: day, d7: 7 * day, d30: 30 * day, d90: 90 * day,
+  live: 15 * minute,
+  h1: hour,
+  h6: 6 * hour,
+  d1: day,
+  d7: 7 * day,
+  d30: 30 * day,
+  d90: 90 * day,
 } as const;
 type Range = keyof typeof ranges;
-let range: Range = "live";  // kept from one GPU to the next
+let range: Range = "live"; // kept from one GPU to the next
 
 const chart_of: Record<Metric, { colour: string; format: (value: number | null) => string }> = {
   utilization_gpu_percent: { colour: "--chart-load", format: percent },
@@ -28,10 +43,14 @@ const chart_of: Record<Metric, { colour: string; format: (value: number | null) 
 
 function top_of(metric: Metric, device: Device): number | null {
   switch (metric) {
-    case "utilization_gpu_percent": return 100;
-    case "memory_used_bytes": return device.memory_total_bytes;
-    case "power_draw_milliwatts": return device.power_limit_milliwatts;
-    case "temperature_celsius": return 100;
+    case "utilization_gpu_percent":
+      return 100;
+    case "memory_used_bytes":
+      return device.memory_total_bytes;
+    case "power_draw_milliwatts":
+      return device.power_limit_milliwatts;
+    case "temperature_celsius":
+      return 100;
   }
 }
 
@@ -44,20 +63,32 @@ export function gpu_view(world: World, id: string): View {
   const gone = el("p", { class: "failure", role: "status" }, t("gpu.gone"));
   gone.hidden = true;
   const gauges = metrics.map((metric) => new Gauge(metric));
-  const charts = metrics.map((metric) => new Chart({
-    title: t(`metric.${metric}`), format: chart_of[metric].format, colour: chart_of[metric].colour,
-    top: null, height: 132, sync: "gpu", ...(metric === "memory_used_bytes" ? { steps: gib_steps } : {}),
-  }));
+  const charts = metrics.map(
+    (metric) =>
+      new Chart({
+        title: t(`metric.${metric}`),
+        format: chart_of[metric].format,
+        colour: chart_of[metric].colour,
+        top: null,
+        height: 132,
+        sync: "gpu",
+        ...(metric === "memory_used_bytes" ? { steps: gib_steps } : {}),
+      }),
+  );
   const notice = el("div");
   const since = el("p", { class: "muted small" });
   const histories = new Map<Metric, History>();
   let stop = new AbortController();
   let asked_ms = -Infinity;
-  const pick = choice(t("gpu.range"), (Object.keys(ranges) as Range[]).map((key) => [key, t(`range.${key}`)] as const),
-    range, (value) => {
+  const pick = choice(
+    t("gpu.range"),
+    (Object.keys(ranges) as Range[]).map((key) => [key, t(`range.${key}`)] as const),
+    range,
+    (value) => {
       range = value;
       void ask();
-    });
+    },
+  );
 
   const processes = process_table(world, false);
   const leases = lease_table(world);
@@ -72,9 +103,21 @@ export function gpu_view(world: World, id: string): View {
     histories.clear();
     const until = Math.round(world.server_now());
     const points = range === "live" ? 900 : 360;
-    const answers = await Promise.all(metrics.map((metric) => get<History>("/api/v1/history", {
-      device: id, metric, since: until - ranges[range], until, points,
-    }, own.signal)));
+    const answers = await Promise.all(
+      metrics.map((metric) =>
+        get<History>(
+          "/api/v1/history",
+          {
+            device: id,
+            metric,
+            since: until - ranges[range],
+            until,
+            points,
+          },
+          own.signal,
+        ),
+      ),
+    );
     if (own.signal.aborted) return;
     let failed: (Answer<unknown> & { ok: false }) | null = null;
     answers.forEach((answer, i) => {
@@ -84,8 +127,12 @@ export function gpu_view(world: World, id: string): View {
     notice.replaceChildren(...(failed ? [failure(failed)] : []));
     const knows = answers.find((answer) => answer.ok);
     const known_since = knows?.ok ? knows.value.knows_since_unix_ms : null;
-    set_text(since, known_since !== null && known_since > until - ranges[range]
-      ? t("gpu.knows_since", { when: new Date(known_since).toLocaleString() }) : "");
+    set_text(
+      since,
+      known_since !== null && known_since > until - ranges[range]
+        ? t("gpu.knows_since", { when: new Date(known_since).toLocaleString() })
+        : "",
+    );
     draw();
   }
 
@@ -116,18 +163,38 @@ export function gpu_view(world: World, id: string): View {
       return;
     }
     const mine: DeviceHealth | undefined = answer.value.devices.find((device) => device.id === id);
-    findings.replaceChildren(mine ? findings_list(mine) : el("p", { class: "nothing" }, t("health.not_examined")));
+    findings.replaceChildren(
+      mine ? findings_list(mine) : el("p", { class: "nothing" }, t("health.not_examined")),
+    );
   }
 
-  const root = el("div", { class: "gpu" },
-    el("div", { class: "heading" }, heading, standing), sub, gone,
+  const root = el(
+    "div",
+    { class: "gpu" },
+    el("div", { class: "heading" }, heading, standing),
+    sub,
+    gone,
     el("div", { class: "gauges" }, ...gauges.map((gauge) => gauge.root)),
-    section(t("gpu.charts"), 2, el("div", { class: "bar-of-tools" }, pick.root, since), notice,
-      el("div", { class: "charts" }, ...charts.map((chart) => chart.root))),
-    el("div", { class: "columns" },
+    section(
+      t("gpu.charts"),
+      2,
+      el("div", { class: "bar-of-tools" }, pick.root, since),
+      notice,
+      el("div", { class: "charts" }, ...charts.map((chart) => chart.root)),
+    ),
+    el(
+      "div",
+      { class: "columns" },
       section(t("room.processes"), 2, processes.root),
-      el("div", {}, section(t("gpu.leases"), 2, leases.root), section(t("room.queue"), 2, waiters.root))),
-    section(t("gpu.health"), 2, findings));
+      el(
+        "div",
+        {},
+        section(t("gpu.leases"), 2, leases.root),
+        section(t("room.queue"), 2, waiters.root),
+      ),
+    ),
+    section(t("gpu.health"), 2, findings),
+  );
 
   function update(state: State): void {
     const overview = state.overview;
@@ -143,7 +210,9 @@ export function gpu_view(world: World, id: string): View {
     set_attribute(standing, "data-standing", now);
     for (const gauge of gauges) gauge.update(device);
     processes.update(overview.processes.filter((process) => process.device === id));
-    leases.update(overview.leases.filter((lease) => lease.devices.some((own) => own.device === id)));
+    leases.update(
+      overview.leases.filter((lease) => lease.devices.some((own) => own.device === id)),
+    );
     waiters.update(overview.queue);
     if (range === "live") draw();
     else if (performance.now() - asked_ms > 60_000) void ask();
@@ -152,7 +221,9 @@ export function gpu_view(world: World, id: string): View {
 
   void ask();
   return {
-    title: "GPU", root, update,
+    title: "GPU",
+    root,
+    update,
     recolour: () => charts.forEach((chart) => chart.rebuild()),
     close: () => {
       stop.abort();
@@ -170,17 +241,25 @@ class Gauge {
     const name = t(`metric.${metric}`);
     this.bar.setAttribute("aria-label", name);
     this.bar.style.setProperty("--fill", `var(${chart_of[metric].colour})`);
-    this.root = el("div", { class: "gauge" }, el("span", { class: "gauge-name" }, name), this.value, this.bar);
+    this.root = el(
+      "div",
+      { class: "gauge" },
+      el("span", { class: "gauge-name" }, name),
+      this.value,
+      this.bar,
+    );
   }
 
   update(device: Device): void {
     const value = device[this.metric];
     const top = top_of(this.metric, device);
     const why = device.why?.[this.metric];
-    const text = this.metric === "memory_used_bytes"
-      ? used_of(value, device.memory_total_bytes)
-      : this.metric === "power_draw_milliwatts" && value !== null && top !== null
-        ? `${watts(value)} / ${watts(top)}` : chart_of[this.metric].format(value);
+    const text =
+      this.metric === "memory_used_bytes"
+        ? used_of(value, device.memory_total_bytes)
+        : this.metric === "power_draw_milliwatts" && value !== null && top !== null
+          ? `${watts(value)} / ${watts(top)}`
+          : chart_of[this.metric].format(value);
     set_text(this.value, value === null && why ? `${dash} (${why})` : text);
     set_attribute(this.bar, "aria-valuemax", String(top ?? 100));
     set_attribute(this.bar, "aria-valuenow", String(value ?? 0));

@@ -15,7 +15,11 @@ export function health_view(world: World): View {
   const stop = new AbortController();
   const now_place = el("div", {}, waiting());
   const alerts = el("ul", { class: "events" });
-  const alert_parts = new Parts<Alert>(alerts, (alert) => `${alert.id} ${alert.rule} ${alert.device}`, () => alert_item(world));
+  const alert_parts = new Parts<Alert>(
+    alerts,
+    (alert) => `${alert.id} ${alert.rule} ${alert.device}`,
+    () => alert_item(world),
+  );
   const no_alert = el("p", { class: "nothing" }, t("alerts.none"));
   const log_place = el("div");
   const log = el("ul", { class: "events" });
@@ -25,33 +29,52 @@ export function health_view(world: World): View {
 
   function card_of(device: DeviceHealth): HTMLElement {
     const known = find_device(world.state().overview, device.id);
-    const name = `GPU ${known ? label_of(known) : device.index ?? device.id}`;
-    return el("article", { class: "health-card" },
-      el("h3", {}, el("a", { href: address_of({ view: "gpu", id: device.id }) }, name),
-        el("span", { class: "badge", "data-health": device.state }, t(`health.${device.state}`))),
-      findings_list(device));
+    const name = `GPU ${known ? label_of(known) : (device.index ?? device.id)}`;
+    return el(
+      "article",
+      { class: "health-card" },
+      el(
+        "h3",
+        {},
+        el("a", { href: address_of({ view: "gpu", id: device.id }) }, name),
+        el("span", { class: "badge", "data-health": device.state }, t(`health.${device.state}`)),
+      ),
+      findings_list(device),
+    );
   }
 
   async function ask(): Promise<void> {
     asked_ms = performance.now();
     const [health, events] = await Promise.all([
       get<Health>("/api/v1/health", {}, stop.signal),
-      get<{ events: HealthEvent[] }>("/api/v1/events-log", { since: Math.round(world.server_now() - 30 * day) }, stop.signal),
+      get<{ events: HealthEvent[] }>(
+        "/api/v1/events-log",
+        { since: Math.round(world.server_now() - 30 * day) },
+        stop.signal,
+      ),
     ]);
     if (stop.signal.aborted) return;
     if (health.ok) {
       const order = ["failed", "degraded", "notice", "ok"];
-      const unwell = health.value.devices.filter((device) => device.state !== "ok")
+      const unwell = health.value.devices
+        .filter((device) => device.state !== "ok")
         .sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
       const well = health.value.devices.length - unwell.length;
       now_place.replaceChildren(
-        ...health.value.problems.map((problem) => el("p", { class: "failure" }, problem_text(problem))),
-        el("p", { class: "muted" }, t("health.summary", { well, all: health.value.devices.length })),
-        el("div", { class: "health-cards" }, ...unwell.map(card_of)));
+        ...health.value.problems.map((problem) =>
+          el("p", { class: "failure" }, problem_text(problem)),
+        ),
+        el(
+          "p",
+          { class: "muted" },
+          t("health.summary", { well, all: health.value.devices.length }),
+        ),
+        el("div", { class: "health-cards" }, ...unwell.map(card_of)),
+      );
     } else {
       now_place.replaceChildren(failure(health));
     }
-    earlier = events.ok ? events.value.events ?? [] : [];
+    earlier = events.ok ? (events.value.events ?? []) : [];
     log_place.replaceChildren(...(events.ok ? [] : [failure(events)]));
     update(world.state());
   }
@@ -65,10 +88,14 @@ export function health_view(world: World): View {
     if (performance.now() - asked_ms > 30_000) void ask();
   }
 
-  const root = el("div", {}, el("h1", {}, t("nav.health")),
+  const root = el(
+    "div",
+    {},
+    el("h1", {}, t("nav.health")),
     section(t("health.now"), 2, now_place),
     section(t("alerts.title"), 2, no_alert, alerts),
-    section(t("health.events"), 2, log_place, no_event, log));
+    section(t("health.events"), 2, log_place, no_event, log),
+  );
   void ask();
   return { title: t("nav.health"), root, update, close: () => stop.abort() };
 }

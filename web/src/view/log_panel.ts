@@ -20,15 +20,30 @@ export class LogPanel {
   private readonly list = el("ol", { class: "log", tabindex: 0, "aria-label": t("run.log") });
   private readonly note = el("p", { class: "muted small" });
   private readonly place = el("div", {}, waiting());
-  private readonly earlier = el("button", { type: "button", click: () => this.draw(this.start - shown_lines / 2) }, t("run.earlier"));
-  private readonly later = el("button", { type: "button", click: () => this.draw(this.start + shown_lines / 2) }, t("run.later"));
+  private readonly earlier = el(
+    "button",
+    { type: "button", click: () => this.draw(this.start - shown_lines / 2) },
+    t("run.earlier"),
+  );
+  private readonly later = el(
+    "button",
+    { type: "button", click: () => this.draw(this.start + shown_lines / 2) },
+    t("run.later"),
+  );
 
   constructor(
-    private readonly run: Run, private readonly signal: AbortSignal,
+    private readonly run: Run,
+    private readonly signal: AbortSignal,
     private readonly point: (time: number | null) => void,
   ) {
-    this.root = el("div", {}, this.place, this.note, this.list,
-      el("div", { class: "bar-of-tools" }, this.earlier, this.later));
+    this.root = el(
+      "div",
+      {},
+      this.place,
+      this.note,
+      this.list,
+      el("div", { class: "bar-of-tools" }, this.earlier, this.later),
+    );
     for (const part of [this.list, this.earlier, this.later]) set_hidden(part, true);
     void this.load();
   }
@@ -37,12 +52,16 @@ export class LogPanel {
     let text = "";
     let offset = 0;
     for (;;) {
-      const answer = await get<Log>(`/api/v1/runs/${encodeURIComponent(this.run.id)}/log`,
-        { offset, limit: piece_bytes }, this.signal);
+      const answer = await get<Log>(
+        `/api/v1/runs/${encodeURIComponent(this.run.id)}/log`,
+        { offset, limit: piece_bytes },
+        this.signal,
+      );
       if (this.signal.aborted) return;
       if (!answer.ok) {
-        this.place.replaceChildren(answer.status === 404
-          ? el("p", { class: "nothing" }, t("run.no_log")) : failure(answer));
+        this.place.replaceChildren(
+          answer.status === 404 ? el("p", { class: "nothing" }, t("run.no_log")) : failure(answer),
+        );
         return;
       }
       const { next, total, text: piece } = answer.value;
@@ -61,7 +80,11 @@ export class LogPanel {
     this.place.replaceChildren();
     const timed = this.lines.some((line) => line.at !== null);
     const notes = [
-      this.lines.length === 0 ? t("run.empty_log") : timed ? t("run.timed_log") : t("run.untimed_log"),
+      this.lines.length === 0
+        ? t("run.empty_log")
+        : timed
+          ? t("run.timed_log")
+          : t("run.untimed_log"),
       cut_from === null ? "" : t("run.cut_log"),
     ];
     set_text(this.note, notes.filter(Boolean).join(" "));
@@ -72,9 +95,16 @@ export class LogPanel {
   private draw(start: number): void {
     this.start = Math.max(0, Math.min(start, this.lines.length - shown_lines));
     const shown = this.lines.slice(this.start, this.start + shown_lines);
-    this.list.replaceChildren(...shown.map((line, i) =>
-      el("li", { "data-line": this.start + i, mouseenter: () => this.point(line.at) },
-        el("time", { class: "muted" }, line.at === null ? "" : clock_time(line.at)), el("span", {}, line.text))));
+    this.list.replaceChildren(
+      ...shown.map((line, i) =>
+        el(
+          "li",
+          { "data-line": this.start + i, mouseenter: () => this.point(line.at) },
+          el("time", { class: "muted" }, line.at === null ? "" : clock_time(line.at)),
+          el("span", {}, line.text),
+        ),
+      ),
+    );
     set_hidden(this.list, shown.length === 0);
     set_hidden(this.earlier, this.start === 0);
     set_hidden(this.later, this.start + shown_lines >= this.lines.length);

@@ -16,70 +16,130 @@ function gpu_link(world: World, id: string, link: HTMLAnchorElement): void {
 }
 
 export function process_table(world: World, with_device: boolean): Table<Process> {
-  const age = (process: Process): string => process.started_unix_ms === null
-    ? dash : duration(world.server_now() - process.started_unix_ms);
+  const age = (process: Process): string =>
+    process.started_unix_ms === null
+      ? dash
+      : duration(world.server_now() - process.started_unix_ms);
   const columns: TableColumn<Process>[] = [
     { title: t("column.user"), text: (process) => process.user ?? dash },
     { title: t("column.pid"), kind: "number", text: (process) => String(process.pid) },
-    { title: t("column.memory"), kind: "number", text: (process) => bytes(process.memory_used_bytes) },
-    { title: t("column.sm"), kind: "number", minor: true,
-      text: (process) => percent(process.utilization_sm_percent) },
+    {
+      title: t("column.memory"),
+      kind: "number",
+      text: (process) => bytes(process.memory_used_bytes),
+    },
+    {
+      title: t("column.sm"),
+      kind: "number",
+      minor: true,
+      text: (process) => percent(process.utilization_sm_percent),
+    },
     { title: t("column.age"), kind: "number", text: age },
     { title: t("column.container"), minor: true, text: (process) => process.container || dash },
-    { title: t("column.run"), cell: (cell) => {
-      const link = el("a");
-      const none = el("span", { class: "muted" });
-      return (process) => {
-        const shown = process.run ? link : none;
-        if (cell.firstChild !== shown) cell.replaceChildren(shown);
-        if (process.run) {
-          set_text(link, process.run);
-          set_attribute(link, "href", address_of({ view: "run", id: process.run }));
-        } else {
-          set_text(none, process.lease ? t("people.leased") : t("people.no_lease"));
-        }
-      };
-    } },
-    { title: t("column.command"), kind: "code", minor: true,
-      text: (process) => process.command ?? t("people.not_shown") },
+    {
+      title: t("column.run"),
+      cell: (cell) => {
+        const link = el("a");
+        const none = el("span", { class: "muted" });
+        return (process) => {
+          const shown = process.run ? link : none;
+          if (cell.firstChild !== shown) cell.replaceChildren(shown);
+          if (process.run) {
+            set_text(link, process.run);
+            set_attribute(link, "href", address_of({ view: "run", id: process.run }));
+          } else {
+            set_text(none, process.lease ? t("people.leased") : t("people.no_lease"));
+          }
+        };
+      },
+    },
+    {
+      title: t("column.command"),
+      kind: "code",
+      minor: true,
+      text: (process) => process.command ?? t("people.not_shown"),
+    },
   ];
   if (with_device) {
-    columns.unshift({ title: "GPU", cell: (cell) => {
-      const link = el("a");
-      cell.append(link);
-      return (process) => gpu_link(world, process.device, link);
-    } });
+    columns.unshift({
+      title: "GPU",
+      cell: (cell) => {
+        const link = el("a");
+        cell.append(link);
+        return (process) => gpu_link(world, process.device, link);
+      },
+    });
   }
-  return new Table(t("room.processes"), t("people.no_process"), columns,
-    (process) => `${process.device} ${process.pid}`);
+  return new Table(
+    t("room.processes"),
+    t("people.no_process"),
+    columns,
+    (process) => `${process.device} ${process.pid}`,
+  );
 }
 
 export function lease_table(world: World): Table<Lease> {
-  return new Table<Lease>(t("gpu.leases"), t("people.no_lease_here"), [
-    { title: t("column.user"), text: (lease) => lease.user ?? dash },
-    { title: t("column.since"), kind: "number", text: (lease) => lease.since_unix_ms === null
-      ? dash : duration(world.server_now() - lease.since_unix_ms) },
-    { title: t("column.promised"), kind: "number", text: (lease) =>
-      lease.devices.some((device) => device.promised_bytes === null)
-        ? t("people.whole") : bytes(lease.devices[0]?.promised_bytes) },
-    { title: t("column.run"), cell: (cell) => {
-      const link = el("a");
-      cell.append(link);
-      return (lease) => {
-        set_text(link, lease.run ?? dash);
-        set_attribute(link, "href", lease.run ? address_of({ view: "run", id: lease.run }) : null);
-      };
-    } },
-    { title: t("column.command"), kind: "code", minor: true,
-      text: (lease) => command_text(lease.command) ?? t("people.not_shown") },
-  ], (lease) => lease.id);
+  return new Table<Lease>(
+    t("gpu.leases"),
+    t("people.no_lease_here"),
+    [
+      { title: t("column.user"), text: (lease) => lease.user ?? dash },
+      {
+        title: t("column.since"),
+        kind: "number",
+        text: (lease) =>
+          lease.since_unix_ms === null ? dash : duration(world.server_now() - lease.since_unix_ms),
+      },
+      {
+        title: t("column.promised"),
+        kind: "number",
+        text: (lease) =>
+          lease.devices.some((device) => device.promised_bytes === null)
+            ? t("people.whole")
+            : bytes(lease.devices[0]?.promised_bytes),
+      },
+      {
+        title: t("column.run"),
+        cell: (cell) => {
+          const link = el("a");
+          cell.append(link);
+          return (lease) => {
+            set_text(link, lease.run ?? dash);
+            set_attribute(
+              link,
+              "href",
+              lease.run ? address_of({ view: "run", id: lease.run }) : null,
+            );
+          };
+        },
+      },
+      {
+        title: t("column.command"),
+        kind: "code",
+        minor: true,
+        text: (lease) => command_text(lease.command) ?? t("people.not_shown"),
+      },
+    ],
+    (lease) => lease.id,
+  );
 }
 
 export function waiter_table(world: World): Table<Waiter> {
-  return new Table<Waiter>(t("room.queue"), t("people.nobody_waits"), [
-    { title: t("column.user"), text: (waiter) => waiter.user ?? dash },
-    { title: t("column.wants"), kind: "code", text: (waiter) => waiter.wants ?? dash },
-    { title: t("column.waits"), kind: "number", text: (waiter) => waiter.since_unix_ms === null
-      ? dash : duration(world.server_now() - waiter.since_unix_ms) },
-  ], (waiter) => waiter.id);
+  return new Table<Waiter>(
+    t("room.queue"),
+    t("people.nobody_waits"),
+    [
+      { title: t("column.user"), text: (waiter) => waiter.user ?? dash },
+      { title: t("column.wants"), kind: "code", text: (waiter) => waiter.wants ?? dash },
+      {
+        title: t("column.waits"),
+        kind: "number",
+        text: (waiter) =>
+          waiter.since_unix_ms === null
+            ? dash
+            : duration(world.server_now() - waiter.since_unix_ms),
+      },
+    ],
+    (waiter) => waiter.id,
+  );
 }

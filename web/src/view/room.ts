@@ -4,8 +4,15 @@ import { el, Parts, roving, section, set_attribute, set_hidden, set_text } from 
 import { shape_of } from "../dom/shapes";
 import { gib, percent, watts } from "../model/format";
 import {
-  is_firing, problem_text, room_counts, standing_of, standings, sum_of,
-  type Standing, type State, type Sum,
+  is_firing,
+  problem_text,
+  room_counts,
+  standing_of,
+  standings,
+  sum_of,
+  type Standing,
+  type State,
+  type Sum,
 } from "../model/state";
 import type { Alert, Device, Overview, Problem } from "../model/wire";
 import { t } from "../words/translate";
@@ -18,38 +25,68 @@ export function room_view(world: World): View {
   let only: Standing | null = null;
   let oldest = new Map<string, number>();
 
-  const counts = standings.map((standing) => new Count(standing, () => {
-    only = only === standing ? null : standing;
-    draw(world.state());
-  }));
+  const counts = standings.map(
+    (standing) =>
+      new Count(standing, () => {
+        only = only === standing ? null : standing;
+        draw(world.state());
+      }),
+  );
   const sums = el("p", { class: "sums" });
   const tiles = el("ul", { class: "tiles", "aria-label": t("room.gpus") });
   roving(tiles, "a.tile", () => columns_of(tiles));
-  const parts = new Parts<Device>(tiles, (device) => device.id, () => new Tile(world, (id) => oldest.get(id) ?? null));
+  const parts = new Parts<Device>(
+    tiles,
+    (device) => device.id,
+    () => new Tile(world, (id) => oldest.get(id) ?? null),
+  );
   const nothing = el("p", { class: "nothing" }, t("room.no_gpu"));
 
   const processes = process_table(world, true);
   const waiters = waiter_table(world);
   const problems = el("ul", { class: "problems" });
-  const problem_parts = new Parts<string>(problems, (text) => text, () => {
-    const root = el("li");
-    return { root, update: (text) => set_text(root, text) };
-  });
+  const problem_parts = new Parts<string>(
+    problems,
+    (text) => text,
+    () => {
+      const root = el("li");
+      return { root, update: (text) => set_text(root, text) };
+    },
+  );
   const problems_panel = section(t("room.problems"), 2, problems);
   const alerts = el("ul", { class: "events" });
-  const alert_parts = new Parts<Alert>(alerts, (alert) => `${alert.id} ${alert.rule} ${alert.device}`,
-    () => alert_item(world));
+  const alert_parts = new Parts<Alert>(
+    alerts,
+    (alert) => `${alert.id} ${alert.rule} ${alert.device}`,
+    () => alert_item(world),
+  );
   const alerts_panel = section(t("alerts.title"), 2, alerts);
 
-  const root = el("div", { class: "room" },
+  const root = el(
+    "div",
+    { class: "room" },
     el("h1", { class: "unseen" }, t("nav.room")),
-    el("div", { class: "glance" },
-      el("div", { class: "counts", role: "group", "aria-label": t("room.counts") },
-        ...counts.map((count) => count.root)), sums),
-    alerts_panel, problems_panel, tiles, nothing,
-    el("div", { class: "columns" },
+    el(
+      "div",
+      { class: "glance" },
+      el(
+        "div",
+        { class: "counts", role: "group", "aria-label": t("room.counts") },
+        ...counts.map((count) => count.root),
+      ),
+      sums,
+    ),
+    alerts_panel,
+    problems_panel,
+    tiles,
+    nothing,
+    el(
+      "div",
+      { class: "columns" },
       section(t("room.processes"), 2, processes.root),
-      section(t("room.queue"), 2, waiters.root)));
+      section(t("room.queue"), 2, waiters.root),
+    ),
+  );
 
   function draw(state: State): void {
     const overview = state.overview;
@@ -60,9 +97,12 @@ export function room_view(world: World): View {
     tiles.classList.toggle("dense", overview.devices.length > 16);
     tiles.classList.toggle("roomy", overview.devices.length <= 8);
     oldest = oldest_starts(overview);
-    const shown = overview.devices.filter((device) => only === null || standing_of(device) === only);
+    const shown = overview.devices.filter(
+      (device) => only === null || standing_of(device) === only,
+    );
     parts.update(shown);
-    if (!tiles.querySelector('[tabindex="0"]')) tiles.querySelector("a")?.setAttribute("tabindex", "0");
+    if (!tiles.querySelector('[tabindex="0"]'))
+      tiles.querySelector("a")?.setAttribute("tabindex", "0");
     set_hidden(nothing, overview.devices.length > 0);
     processes.update(overview.processes);
     waiters.update(overview.queue);
@@ -93,10 +133,16 @@ class Count {
   readonly root: HTMLButtonElement;
   private readonly number = el("span", { class: "count-number" });
 
-  constructor(readonly standing: Standing, pick: () => void) {
-    this.root = el("button", { type: "button", class: "count", "data-standing": standing, click: pick },
+  constructor(
+    readonly standing: Standing,
+    pick: () => void,
+  ) {
+    this.root = el(
+      "button",
+      { type: "button", class: "count", "data-standing": standing, click: pick },
       this.number,
-      el("span", { class: "count-word" }, shape_of(standing), t(`standing.${standing}`)));
+      el("span", { class: "count-word" }, shape_of(standing), t(`standing.${standing}`)),
+    );
   }
 
   update(number: number, only: Standing | null): void {
@@ -116,7 +162,8 @@ function at_least(sum: Sum, text: (value: number) => string): string {
 function sums_text(overview: Overview): string {
   // A card and its instances share one memory: only cards are added up.
   const cards = overview.devices.filter((device) => device.parent === null);
-  const load = cards.map((card) => card.utilization_gpu_percent)
+  const load = cards
+    .map((card) => card.utilization_gpu_percent)
     .filter((value): value is number => value !== null);
   const mean = load.length ? load.reduce((a, b) => a + b, 0) / load.length : null;
   return t("room.sums", {

@@ -4,7 +4,18 @@
 import { get } from "../api";
 import { Chart } from "../dom/chart";
 import { el, section, set_attribute } from "../dom/element";
-import { bytes, celsius, dash, duration, energy, gib_axis, gib_steps, moment, percent, watts } from "../model/format";
+import {
+  bytes,
+  celsius,
+  dash,
+  duration,
+  energy,
+  gib_axis,
+  gib_steps,
+  moment,
+  percent,
+  watts,
+} from "../model/format";
 import { line_at } from "../model/log_times";
 import { address_of } from "../model/route";
 import { drawn_samples, metrics, type Metric } from "../model/series";
@@ -41,22 +52,42 @@ export function run_view(world: World, id: string): View {
       build_summary(found.value);
       return;
     }
-    const samples = await get<Samples>(`/api/v1/runs/${encodeURIComponent(id)}/samples`, { points: 600 }, stop.signal);
+    const samples = await get<Samples>(
+      `/api/v1/runs/${encodeURIComponent(id)}/samples`,
+      { points: 600 },
+      stop.signal,
+    );
     if (stop.signal.aborted) return;
     build(found.value, samples.ok ? samples.value : null, samples.ok ? null : failure(samples));
   }
 
   function show_head(run: Run): void {
-    head.replaceChildren(el("h1", {}, id),
-      el("span", { class: "badge", "data-health": run.state === "running" ? "run" : is_well(run) ? "ok" : "failed" }, end_text(run)));
+    head.replaceChildren(
+      el("h1", {}, id),
+      el(
+        "span",
+        {
+          class: "badge",
+          "data-health": run.state === "running" ? "run" : is_well(run) ? "ok" : "failed",
+        },
+        end_text(run),
+      ),
+    );
   }
 
   /// Somebody else's: how it went may be seen, what it did and said may not.
   function build_summary(run: Run): void {
     show_head(run);
-    place.replaceChildren(summary_of(run, world.server_now()),
-      el("div", { class: "failure", role: "status" }, el("strong", {}, t("run.not_yours")), el("p", {}, t("failure.not_allowed_remedy"))),
-      section(t("run.manifest"), 2, manifest_of(run)));
+    place.replaceChildren(
+      summary_of(run, world.server_now()),
+      el(
+        "div",
+        { class: "failure", role: "status" },
+        el("strong", {}, t("run.not_yours")),
+        el("p", {}, t("failure.not_allowed_remedy")),
+      ),
+      section(t("run.manifest"), 2, manifest_of(run)),
+    );
   }
 
   function build(run: Run, samples: Samples | null, missing: HTMLElement | null): void {
@@ -66,44 +97,85 @@ export function run_view(world: World, id: string): View {
     const to = Math.max(from + 1_000, run.end?.at_unix_ms ?? last ?? world.server_now());
     const window = { from, to };
     let device = 0;
-    const moments = new Moments(run.marks ?? [], (time) => charts.forEach((chart) => chart.point_at(time)));
-    const log = new LogPanel(run, stop.signal, (time) => charts.forEach((chart) => chart.point_at(time)));
-    charts = metrics.map((metric) => new Chart({
-      title: t(`metric.${metric}`), colour: formats[metric][0], format: formats[metric][1], height: 104,
-      top: metric === "utilization_gpu_percent" ? 100 : null, sync: "run", ...(metric === "memory_used_bytes" ? { steps: gib_steps } : {}),
-      on_cursor: (time) => {
-        if (time === null) return;
-        log.show_at(time);
-        moments.show_at(time);
-      },
-    }));
-    const marks = [...(run.marks ?? []).map((mark) => ({ at: mark.at_unix_ms, text: mark.text })),
-      ...(run.events ?? []).map((event) => ({ at: event.at_unix_ms, text: event.text }))];
-    const draw = (): void => metrics.forEach((metric, i) => {
-      if (samples) charts[i]!.show(drawn_samples(samples, device, metric), window);
-      charts[i]!.set_marks(marks);
-    });
+    const moments = new Moments(run.marks ?? [], (time) =>
+      charts.forEach((chart) => chart.point_at(time)),
+    );
+    const log = new LogPanel(run, stop.signal, (time) =>
+      charts.forEach((chart) => chart.point_at(time)),
+    );
+    charts = metrics.map(
+      (metric) =>
+        new Chart({
+          title: t(`metric.${metric}`),
+          colour: formats[metric][0],
+          format: formats[metric][1],
+          height: 104,
+          top: metric === "utilization_gpu_percent" ? 100 : null,
+          sync: "run",
+          ...(metric === "memory_used_bytes" ? { steps: gib_steps } : {}),
+          on_cursor: (time) => {
+            if (time === null) return;
+            log.show_at(time);
+            moments.show_at(time);
+          },
+        }),
+    );
+    const marks = [
+      ...(run.marks ?? []).map((mark) => ({ at: mark.at_unix_ms, text: mark.text })),
+      ...(run.events ?? []).map((event) => ({ at: event.at_unix_ms, text: event.text })),
+    ];
+    const draw = (): void =>
+      metrics.forEach((metric, i) => {
+        if (samples) charts[i]!.show(drawn_samples(samples, device, metric), window);
+        charts[i]!.set_marks(marks);
+      });
     const devices = run.given?.devices ?? [];
-    const pick = devices.length > 1
-      ? choice(t("run.device"), devices.map((one, i) => [String(i), `GPU ${label_of(one)}`] as const), "0", (value) => {
-        device = Number(value);
-        draw();
-      }).root : null;
-    const events = (run.events ?? []).map((event) => el("li", { class: "event", "data-health": "degraded" },
-      el("time", { class: "muted" }, moment(event.at_unix_ms)), el("span", { class: "event-text" }, event.text)));
+    const pick =
+      devices.length > 1
+        ? choice(
+            t("run.device"),
+            devices.map((one, i) => [String(i), `GPU ${label_of(one)}`] as const),
+            "0",
+            (value) => {
+              device = Number(value);
+              draw();
+            },
+          ).root
+        : null;
+    const events = (run.events ?? []).map((event) =>
+      el(
+        "li",
+        { class: "event", "data-health": "degraded" },
+        el("time", { class: "muted" }, moment(event.at_unix_ms)),
+        el("span", { class: "event-text" }, event.text),
+      ),
+    );
     place.replaceChildren(
       summary_of(run, world.server_now()),
-      ...(events.length ? [section(t("run.events"), 2, el("ul", { class: "events" }, ...events))] : []),
-      el("div", { class: "columns even" },
-        section(t("gpu.charts"), 2, pick, missing, el("div", { class: "charts stacked" }, ...charts.map((chart) => chart.root))),
-        el("div", {}, section(t("run.marks"), 2, moments.root), section(t("run.log"), 2, log.root))),
-      section(t("run.manifest"), 2, manifest_of(run)));
+      ...(events.length
+        ? [section(t("run.events"), 2, el("ul", { class: "events" }, ...events))]
+        : []),
+      el(
+        "div",
+        { class: "columns even" },
+        section(
+          t("gpu.charts"),
+          2,
+          pick,
+          missing,
+          el("div", { class: "charts stacked" }, ...charts.map((chart) => chart.root)),
+        ),
+        el("div", {}, section(t("run.marks"), 2, moments.root), section(t("run.log"), 2, log.root)),
+      ),
+      section(t("run.manifest"), 2, manifest_of(run)),
+    );
     draw();
   }
 
   void load();
   return {
-    title: id, root,
+    title: id,
+    root,
     recolour: () => charts.forEach((chart) => chart.rebuild()),
     close: () => {
       stop.abort();
@@ -115,37 +187,93 @@ export function run_view(world: World, id: string): View {
 
 function summary_of(run: Run, now: number): HTMLElement {
   const summary = run.summary;
-  const peaks = (summary?.devices ?? []).map((device) => device.memory_peak_bytes).filter((peak): peak is number => peak !== null);
-  const heat = (summary?.devices ?? []).map((device) => device.temperature_peak_celsius).filter((peak): peak is number => peak !== null);
+  const peaks = (summary?.devices ?? [])
+    .map((device) => device.memory_peak_bytes)
+    .filter((peak): peak is number => peak !== null);
+  const heat = (summary?.devices ?? [])
+    .map((device) => device.temperature_peak_celsius)
+    .filter((peak): peak is number => peak !== null);
   const items: [string, string][] = [
     [t("runs.lasted"), lasted(run, now)],
     [t("runs.load"), percent(summary?.mean_utilization_percent)],
     [t("runs.peak"), peaks.length ? bytes(Math.max(...peaks)) : dash],
-    [t("usage.energy"), summary?.energy_millijoules == null ? dash : energy(summary.energy_millijoules / 1000)],
+    [
+      t("usage.energy"),
+      summary?.energy_millijoules == null ? dash : energy(summary.energy_millijoules / 1000),
+    ],
     [t("run.hottest"), heat.length ? celsius(Math.max(...heat)) : dash],
     [t("run.waited"), duration(run.waited_ms)],
   ];
-  return el("div", { class: "gauges" }, ...items.map(([name, value]) =>
-    el("div", { class: "gauge" }, el("span", { class: "gauge-name" }, name), el("span", { class: "gauge-value" }, value))));
+  return el(
+    "div",
+    { class: "gauges" },
+    ...items.map(([name, value]) =>
+      el(
+        "div",
+        { class: "gauge" },
+        el("span", { class: "gauge-name" }, name),
+        el("span", { class: "gauge-value" }, value),
+      ),
+    ),
+  );
 }
 
 function manifest_of(run: Run): HTMLElement {
-  const text = (value: unknown): string | null => value === null || value === undefined || value === "" ? null : String(value);
-  const devices = (run.given?.devices ?? []).map((device) => `${label_of(device)} ${device.name ?? ""}`).join(", ");
-  const git = run.git ? [run.git.branch, run.git.commit?.slice(0, 12), run.git.dirty ? t("run.dirty") : null].filter(Boolean).join(" ") : null;
-  const variables = Object.entries(run.variables ?? {}).map(([name, value]) => `${name}=${value}`).join("\n");
-  const packages = Array.isArray(run.python?.packages) || typeof run.python?.packages === "object"
-    ? Object.entries((run.python?.packages ?? {}) as Record<string, unknown>).map(([name, value]) => Array.isArray(value) ? value.join(" ") : `${name} ${String(value)}`).join(", ") : null;
+  const text = (value: unknown): string | null =>
+    value === null || value === undefined || value === "" ? null : String(value);
+  const devices = (run.given?.devices ?? [])
+    .map((device) => `${label_of(device)} ${device.name ?? ""}`)
+    .join(", ");
+  const git = run.git
+    ? [run.git.branch, run.git.commit?.slice(0, 12), run.git.dirty ? t("run.dirty") : null]
+        .filter(Boolean)
+        .join(" ")
+    : null;
+  const variables = Object.entries(run.variables ?? {})
+    .map(([name, value]) => `${name}=${value}`)
+    .join("\n");
+  const packages =
+    Array.isArray(run.python?.packages) || typeof run.python?.packages === "object"
+      ? Object.entries((run.python?.packages ?? {}) as Record<string, unknown>)
+          .map(([name, value]) =>
+            Array.isArray(value) ? value.join(" ") : `${name} ${String(value)}`,
+          )
+          .join(", ")
+      : null;
   const list = facts([
-    [t("column.user"), run.user], [t("column.command"), command_text(run.command) ?? t("people.not_shown")],
-    [t("run.wanted"), run.wanted], ["GPU", devices], [t("runs.started"), moment(run.started_unix_ms)],
-    [t("run.directory"), run.working_directory], [t("run.git"), git],
-    ["Python", run.python?.version ?? run.python?.interpreter], [t("run.packages"), packages],
+    [t("column.user"), run.user],
+    [t("column.command"), command_text(run.command) ?? t("people.not_shown")],
+    [t("run.wanted"), run.wanted],
+    ["GPU", devices],
+    [t("runs.started"), moment(run.started_unix_ms)],
+    [t("run.directory"), run.working_directory],
+    [t("run.git"), git],
+    ["Python", run.python?.version ?? run.python?.interpreter],
+    [t("run.packages"), packages],
     [t("run.driver"), run.given?.host?.driver_version],
-    [t("run.machine"), [text(run.machine?.["operating_system"]), text(run.machine?.["cpu_model"]), text(run.machine?.["instance_type"])].filter(Boolean).join(", ")],
-    [t("run.variables"), variables], [t("run.log_file"), run.log], [t("run.time_limit"), run.time_limit_ms ? duration(run.time_limit_ms) : null],
+    [
+      t("run.machine"),
+      [
+        text(run.machine?.["operating_system"]),
+        text(run.machine?.["cpu_model"]),
+        text(run.machine?.["instance_type"]),
+      ]
+        .filter(Boolean)
+        .join(", "),
+    ],
+    [t("run.variables"), variables],
+    [t("run.log_file"), run.log],
+    [t("run.time_limit"), run.time_limit_ms ? duration(run.time_limit_ms) : null],
   ]);
-  const retry = run.retry_of ? el("p", {}, t("run.retry_of"), " ", el("a", { href: address_of({ view: "run", id: run.retry_of }) }, run.retry_of)) : null;
+  const retry = run.retry_of
+    ? el(
+        "p",
+        {},
+        t("run.retry_of"),
+        " ",
+        el("a", { href: address_of({ view: "run", id: run.retry_of }) }, run.retry_of),
+      )
+    : null;
   return el("div", {}, list, retry);
 }
 
@@ -154,16 +282,29 @@ class Moments {
   readonly root: HTMLElement;
   private readonly items: HTMLElement[];
 
-  constructor(private readonly marks: Mark[], point: (time: number | null) => void) {
-    this.items = marks.map((mark) => el("li", { mouseenter: () => point(mark.at_unix_ms) },
-      el("time", { class: "muted" }, `${mark.exact ? "" : "≈ "}${moment(mark.at_unix_ms)}`), " ", el("span", {}, mark.text)));
+  constructor(
+    private readonly marks: Mark[],
+    point: (time: number | null) => void,
+  ) {
+    this.items = marks.map((mark) =>
+      el(
+        "li",
+        { mouseenter: () => point(mark.at_unix_ms) },
+        el("time", { class: "muted" }, `${mark.exact ? "" : "≈ "}${moment(mark.at_unix_ms)}`),
+        " ",
+        el("span", {}, mark.text),
+      ),
+    );
     this.root = marks.length
       ? el("ol", { class: "marks", tabindex: 0, "aria-label": t("run.marks") }, ...this.items)
       : el("p", { class: "nothing" }, t("run.no_marks"));
   }
 
   show_at(time: number): void {
-    const at = line_at(this.marks.map((mark) => ({ text: mark.text, at: mark.at_unix_ms })), time);
+    const at = line_at(
+      this.marks.map((mark) => ({ text: mark.text, at: mark.at_unix_ms })),
+      time,
+    );
     this.items.forEach((item, i) => set_attribute(item, "aria-current", i === at ? "true" : null));
     if (at !== null) this.root.scrollTop = this.items[at]!.offsetTop - 40;
   }

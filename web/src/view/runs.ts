@@ -14,7 +14,10 @@ export function end_text(run: Run): string {
   const end = run.end;
   if (!end) return word_or(`run.${run.state}`, run.state);
   if (!end.known) return t("run.end unknown");
-  const how = end.exit_code !== null ? t("run.exit", { code: end.exit_code }) : t("run.signal", { signal: end.signal ?? dash });
+  const how =
+    end.exit_code !== null
+      ? t("run.exit", { code: end.exit_code })
+      : t("run.signal", { signal: end.signal ?? dash });
   return end.because ? `${how} (${end.because})` : how;
 }
 
@@ -31,34 +34,66 @@ export function runs_view(world: World): View {
   const stop = new AbortController();
   let runs: Run[] = [];
   let next: string | null = null;
-  const table = new Table<Run>(t("nav.runs"), t("runs.nothing"), [
-    { title: t("column.run"), cell: (cell) => {
-      const link = el("a");
-      cell.append(link);
-      return (run) => {
-        set_text(link, run.id);
-        set_attribute(link, "href", address_of({ view: "run", id: run.id }));
-      };
-    } },
-    { title: t("runs.state"), cell: (cell) => {
-      const badge = el("span", { class: "badge" });
-      cell.append(badge);
-      return (run) => {
-        set_text(badge, end_text(run));
-        set_attribute(badge, "data-health", run.state === "running" ? "run" : is_well(run) ? "ok" : "failed");
-      };
-    } },
-    { title: t("column.user"), text: (run) => run.user ?? dash },
-    { title: "GPU", text: (run) => run.given?.devices.map(label_of).join(", ") || dash },
-    { title: t("runs.started"), kind: "number", text: (run) => moment(run.started_unix_ms) },
-    { title: t("runs.lasted"), kind: "number", text: (run) => lasted(run, world.server_now()) },
-    { title: t("runs.load"), kind: "number", minor: true, text: (run) => percent(run.summary?.mean_utilization_percent) },
-    { title: t("runs.peak"), kind: "number", minor: true, text: (run) => {
-      const peaks = (run.summary?.devices ?? []).map((device) => device.memory_peak_bytes).filter((peak): peak is number => peak !== null);
-      return peaks.length ? bytes(Math.max(...peaks)) : dash;
-    } },
-    { title: t("column.command"), kind: "code", minor: true, text: (run) => command_text(run.command) ?? t("people.not_shown") },
-  ], (run) => run.id);
+  const table = new Table<Run>(
+    t("nav.runs"),
+    t("runs.nothing"),
+    [
+      {
+        title: t("column.run"),
+        cell: (cell) => {
+          const link = el("a");
+          cell.append(link);
+          return (run) => {
+            set_text(link, run.id);
+            set_attribute(link, "href", address_of({ view: "run", id: run.id }));
+          };
+        },
+      },
+      {
+        title: t("runs.state"),
+        cell: (cell) => {
+          const badge = el("span", { class: "badge" });
+          cell.append(badge);
+          return (run) => {
+            set_text(badge, end_text(run));
+            set_attribute(
+              badge,
+              "data-health",
+              run.state === "running" ? "run" : is_well(run) ? "ok" : "failed",
+            );
+          };
+        },
+      },
+      { title: t("column.user"), text: (run) => run.user ?? dash },
+      { title: "GPU", text: (run) => run.given?.devices.map(label_of).join(", ") || dash },
+      { title: t("runs.started"), kind: "number", text: (run) => moment(run.started_unix_ms) },
+      { title: t("runs.lasted"), kind: "number", text: (run) => lasted(run, world.server_now()) },
+      {
+        title: t("runs.load"),
+        kind: "number",
+        minor: true,
+        text: (run) => percent(run.summary?.mean_utilization_percent),
+      },
+      {
+        title: t("runs.peak"),
+        kind: "number",
+        minor: true,
+        text: (run) => {
+          const peaks = (run.summary?.devices ?? [])
+            .map((device) => device.memory_peak_bytes)
+            .filter((peak): peak is number => peak !== null);
+          return peaks.length ? bytes(Math.max(...peaks)) : dash;
+        },
+      },
+      {
+        title: t("column.command"),
+        kind: "code",
+        minor: true,
+        text: (run) => command_text(run.command) ?? t("people.not_shown"),
+      },
+    ],
+    (run) => run.id,
+  );
   const place = el("div");
   const more = el("button", { type: "button", click: () => void ask(next) }, t("runs.more"));
   set_hidden(more, true);
@@ -79,11 +114,17 @@ export function runs_view(world: World): View {
     table.update(runs);
   }
 
-  const root = el("div", {}, el("h1", {}, t("nav.runs")), section(t("runs.title"), 2, place, table.root, more));
+  const root = el(
+    "div",
+    {},
+    el("h1", {}, t("nav.runs")),
+    section(t("runs.title"), 2, place, table.root, more),
+  );
   void ask(null);
   let asked_ms = performance.now();
   return {
-    title: t("nav.runs"), root,
+    title: t("nav.runs"),
+    root,
     update: () => {
       if (performance.now() - asked_ms < 10_000 || runs.length > 50) return;
       asked_ms = performance.now();

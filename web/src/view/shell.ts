@@ -35,36 +35,88 @@ export class Shell {
 
   constructor(acts: ShellActs) {
     this.retry = el("button", { type: "button", click: acts.retry }, t("link.retry"));
-    this.trouble = el("div", { class: "banner trouble", role: "alert" }, this.trouble_text, this.retry);
-    const nav = el("nav", { "aria-label": t("nav.label") }, ...views.map((view) => {
-      const link = el("a", { href: address_of({ view }) }, t(`nav.${view}`));
-      this.links.set(view, link);
-      return link;
-    }));
+    this.trouble = el(
+      "div",
+      { class: "banner trouble", role: "alert" },
+      this.trouble_text,
+      this.retry,
+    );
+    const nav = el(
+      "nav",
+      { "aria-label": t("nav.label") },
+      ...views.map((view) => {
+        const link = el("a", { href: address_of({ view }) }, t(`nav.${view}`));
+        this.links.set(view, link);
+        return link;
+      }),
+    );
     const dialog = token_dialog(acts.retry);
     this.asker.addEventListener("click", () => dialog.showModal());
     const other: Language = language() === "en" ? "zh" : "en";
     const themes: Theme[] = ["system", "light", "dark"];
-    const theme = el("button", { type: "button", class: "quiet", click: () => {
-      acts.set_theme(themes[(themes.indexOf(acts.theme()) + 1) % 3]!);
-      set_text(theme, t(`theme.${acts.theme()}`));
-    } }, t(`theme.${acts.theme()}`));
+    const theme = el(
+      "button",
+      {
+        type: "button",
+        class: "quiet",
+        click: () => {
+          acts.set_theme(themes[(themes.indexOf(acts.theme()) + 1) % 3]!);
+          set_text(theme, t(`theme.${acts.theme()}`));
+        },
+      },
+      t(`theme.${acts.theme()}`),
+    );
     theme.setAttribute("aria-description", t("theme.label"));
     this.root.append(
-      el("a", { class: "skip", href: "#main", click: (event: Event) => { event.preventDefault(); this.main.focus(); } }, t("nav.skip")),
-      el("header", {},
-        el("a", { class: "brand", href: "#/" }, "berth"), this.host, nav,
-        el("div", { class: "tools" }, this.fresh, theme,
-          el("button", { type: "button", class: "quiet", lang: other === "zh" ? "zh-CN" : "en", click: () => acts.set_language(other) }, other === "zh" ? "中文" : "English"))),
-      el("section", { "aria-label": t("banner.label") }, this.simulated, this.trouble), this.main,
-      el("footer", {}, this.asker, this.version), dialog, this.live);
+      el(
+        "a",
+        {
+          class: "skip",
+          href: "#main",
+          click: (event: Event) => {
+            event.preventDefault();
+            this.main.focus();
+          },
+        },
+        t("nav.skip"),
+      ),
+      el(
+        "header",
+        {},
+        el("a", { class: "brand", href: "#/" }, "berth"),
+        this.host,
+        nav,
+        el(
+          "div",
+          { class: "tools" },
+          this.fresh,
+          theme,
+          el(
+            "button",
+            {
+              type: "button",
+              class: "quiet",
+              lang: other === "zh" ? "zh-CN" : "en",
+              click: () => acts.set_language(other),
+            },
+            other === "zh" ? "中文" : "English",
+          ),
+        ),
+      ),
+      el("section", { "aria-label": t("banner.label") }, this.simulated, this.trouble),
+      this.main,
+      el("footer", {}, this.asker, this.version),
+      dialog,
+      this.live,
+    );
     set_hidden(this.trouble, true);
     set_hidden(this.simulated, true);
   }
 
   show_route(route: Route): void {
     const at = route.view === "gpu" ? "room" : route.view === "run" ? "runs" : route.view;
-    for (const [view, link] of this.links) set_attribute(link, "aria-current", view === at ? "page" : null);
+    for (const [view, link] of this.links)
+      set_attribute(link, "aria-current", view === at ? "page" : null);
   }
 
   announce(text: string): void {
@@ -83,27 +135,50 @@ export class Shell {
       if (sim !== null) set_text(this.simulated, t("banner.simulated", { name: sim }));
       const sees = t(`sees.${overview.asker.admin ? "admin" : overview.asker.sees}`);
       set_text(this.asker, `${overview.asker.user || t("asker.nobody")} · ${sees}`);
-      set_text(this.version, [overview.host.driver_version ? `driver ${overview.host.driver_version}` : "",
-        `berth ${overview.version}`].filter(Boolean).join(" · "));
+      set_text(
+        this.version,
+        [
+          overview.host.driver_version ? `driver ${overview.host.driver_version}` : "",
+          `berth ${overview.version}`,
+        ]
+          .filter(Boolean)
+          .join(" · "),
+      );
     }
-    set_text(this.fresh, overview
-      ? t(`fresh.${fresh}`, { time: clock_time(overview.taken_unix_ms) }) : t("link.connecting"));
+    set_text(
+      this.fresh,
+      overview
+        ? t(`fresh.${fresh}`, { time: clock_time(overview.taken_unix_ms) })
+        : t("link.connecting"),
+    );
     const age = overview ? duration(now_ms - state.received_ms) : "";
     set_hidden(this.trouble, fresh !== "stale" && fresh !== "disconnected");
     set_hidden(this.retry, state.link.kind !== "waiting");
     if (state.link.kind === "waiting") {
       const seconds = Math.max(0, Math.ceil((state.link.retry_at_ms - now_ms) / 1000));
-      set_text(this.trouble_text, overview
-        ? t("banner.disconnected", { age, seconds }) : t("banner.unreachable", { seconds }));
+      set_text(
+        this.trouble_text,
+        overview
+          ? t("banner.disconnected", { age, seconds })
+          : t("banner.unreachable", { seconds }),
+      );
     } else if (fresh === "stale") {
-      set_text(this.trouble_text, t("banner.stale", { time: overview ? clock_time(overview.taken_unix_ms) : "" }));
+      set_text(
+        this.trouble_text,
+        t("banner.stale", { time: overview ? clock_time(overview.taken_unix_ms) : "" }),
+      );
     } else if (fresh === "disconnected") {
       set_text(this.trouble_text, t("banner.again"));
     }
     // A countdown must not be read out each second: only that it began, and that it is over.
     set_attribute(this.trouble, "aria-live", "off");
     if (this.told !== fresh && (this.told || fresh !== "live")) {
-      if (fresh === "stale" || fresh === "disconnected" || (fresh === "live" && this.told !== "none")) this.announce(t(`spoken.${fresh}`));
+      if (
+        fresh === "stale" ||
+        fresh === "disconnected" ||
+        (fresh === "live" && this.told !== "none")
+      )
+        this.announce(t(`spoken.${fresh}`));
     }
     this.told = fresh;
   }
@@ -111,16 +186,44 @@ export class Shell {
 
 function token_dialog(retry: () => void): HTMLDialogElement {
   const input = el("input", { type: "password", autocomplete: "off", id: "token" });
-  const dialog = el("dialog", { "aria-labelledby": "token-title" },
-    el("form", { method: "dialog", submit: () => {
-      set_token(input.value.trim() || null);
-      input.value = "";
-      retry();
-    } },
-      el("h2", { id: "token-title" }, t("token.title")), el("p", {}, t("token.explain")),
-      el("label", { for: "token" }, t("token.label")), input,
-      el("div", { class: "bar-of-tools" }, el("button", { type: "submit", class: "primary" }, t("token.use")),
+  const dialog = el(
+    "dialog",
+    { "aria-labelledby": "token-title" },
+    el(
+      "form",
+      {
+        method: "dialog",
+        submit: () => {
+          set_token(input.value.trim() || null);
+          input.value = "";
+          retry();
+        },
+      },
+      el("h2", { id: "token-title" }, t("token.title")),
+      el("p", {}, t("token.explain")),
+      el("label", { for: "token" }, t("token.label")),
+      input,
+      el(
+        "div",
+        { class: "bar-of-tools" },
+        el("button", { type: "submit", class: "primary" }, t("token.use")),
         el("button", { type: "button", click: () => dialog.close() }, t("token.cancel")),
-        token() ? el("button", { type: "button", click: () => { set_token(null); dialog.close(); retry(); } }, t("token.forget")) : null)));
+        token()
+          ? el(
+              "button",
+              {
+                type: "button",
+                click: () => {
+                  set_token(null);
+                  dialog.close();
+                  retry();
+                },
+              },
+              t("token.forget"),
+            )
+          : null,
+      ),
+    ),
+  );
   return dialog;
 }

@@ -30,18 +30,38 @@ export class Tile implements Part<Device> {
 
   private readonly age = el("span", { class: "tile-age" });
 
-  constructor(private readonly world: World, private readonly since: (id: string) => number | null) {
+  constructor(
+    private readonly world: World,
+    private readonly since: (id: string) => number | null,
+  ) {
     this.link.append(
-      el("span", { class: "tile-head" }, el("span", { class: "tile-index" }, el("span", { class: "unseen" }, "GPU "), this.index),
-        el("span", { class: "standing" }, this.shape, this.word)),
+      el(
+        "span",
+        { class: "tile-head" },
+        el("span", { class: "tile-index" }, el("span", { class: "unseen" }, "GPU "), this.index),
+        el("span", { class: "standing" }, this.shape, this.word),
+      ),
       this.name,
-      el("span", { class: "tile-middle" }, this.load,
-        svg("svg", { class: "spark", viewBox: `0 0 ${spark_points} 24`, preserveAspectRatio: "none",
-          "aria-hidden": "true" }, this.spark)),
+      el(
+        "span",
+        { class: "tile-middle" },
+        this.load,
+        svg(
+          "svg",
+          {
+            class: "spark",
+            viewBox: `0 0 ${spark_points} 24`,
+            preserveAspectRatio: "none",
+            "aria-hidden": "true",
+          },
+          this.spark,
+        ),
+      ),
       this.memory_bar,
       el("span", { class: "tile-row" }, this.memory),
       el("span", { class: "tile-row" }, this.power, this.heat),
-      el("span", { class: "tile-foot" }, this.users, this.age, this.health));
+      el("span", { class: "tile-foot" }, this.users, this.age, this.health),
+    );
     this.root.append(this.link);
   }
 

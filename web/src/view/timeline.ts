@@ -29,39 +29,73 @@ export function timeline_view(world: World): View {
     return { from: now - ms, to: now + 0.02 * ms };
   }
 
-  const pick = choice(t("timeline.range"), (Object.keys(lengths) as Length[]).map((key) => [key, t(`range.${key}`)] as const),
-    length, (value) => {
+  const pick = choice(
+    t("timeline.range"),
+    (Object.keys(lengths) as Length[]).map((key) => [key, t(`range.${key}`)] as const),
+    length,
+    (value) => {
       length = value;
       show(around_now(lengths[value]));
-    });
+    },
+  );
   const tool = (text: string, label: string, act: () => void): HTMLButtonElement =>
     el("button", { type: "button", "aria-label": label, title: label, click: act }, text);
   const middle = (): number => (window.from + window.to) / 2;
-  const tools = el("div", { class: "choice", role: "group", "aria-label": t("timeline.move") },
+  const tools = el(
+    "div",
+    { class: "choice", role: "group", "aria-label": t("timeline.move") },
     tool("◀", t("timeline.earlier"), () => show(moved(window, -(window.to - window.from) / 3))),
     tool("▶", t("timeline.later"), () => show(moved(window, (window.to - window.from) / 3))),
     tool("+", t("timeline.closer"), () => show(zoomed(window, middle(), 0.5))),
     tool("−", t("timeline.farther"), () => show(zoomed(window, middle(), 2))),
-    tool(t("timeline.now"), t("timeline.to_now"), () => show(around_now(window.to - window.from))));
+    tool(t("timeline.now"), t("timeline.to_now"), () => show(around_now(window.to - window.from))),
+  );
   const reading = el("span", { class: "muted small" });
   const axis = el("div", { class: "gantt-axis", "aria-hidden": "true" });
   const rows = el("div", { class: "gantt-rows" });
-  const gantt = el("div", { class: "gantt", tabindex: 0, role: "group", "aria-label": t("timeline.describe") }, axis, rows);
+  const gantt = el(
+    "div",
+    { class: "gantt", tabindex: 0, role: "group", "aria-label": t("timeline.describe") },
+    axis,
+    rows,
+  );
   const notice = el("div", {}, waiting());
-  const table = new Table<Span>(t("timeline.table"), t("timeline.nothing"), [
-    { title: "GPU", text: (span) => gpu_label(span.device) },
-    { title: t("timeline.kind"), text: (span) => t(`timeline.${span.kind}`) },
-    { title: t("column.user"), text: (span) => span.user ?? dash },
-    { title: t("timeline.what"), kind: "code", minor: true, text: (span) => span.title ?? span.id },
-    { title: t("timeline.from"), kind: "number", text: (span) => moment(span.from_unix_ms) },
-    { title: t("timeline.to"), kind: "number", text: (span) =>
-      span.to_unix_ms === null ? t("timeline.goes_on") : moment(span.to_unix_ms) },
-  ], (span) => `${span.kind} ${span.id} ${span.device} ${span.from_unix_ms}`);
-  const details = el("details", { class: "as-table", toggle: () => fill_table() },
-    el("summary", {}, t("chart.table")), table.root);
-  const legend = el("p", { class: "legend", "aria-hidden": "true" },
+  const table = new Table<Span>(
+    t("timeline.table"),
+    t("timeline.nothing"),
+    [
+      { title: "GPU", text: (span) => gpu_label(span.device) },
+      { title: t("timeline.kind"), text: (span) => t(`timeline.${span.kind}`) },
+      { title: t("column.user"), text: (span) => span.user ?? dash },
+      {
+        title: t("timeline.what"),
+        kind: "code",
+        minor: true,
+        text: (span) => span.title ?? span.id,
+      },
+      { title: t("timeline.from"), kind: "number", text: (span) => moment(span.from_unix_ms) },
+      {
+        title: t("timeline.to"),
+        kind: "number",
+        text: (span) =>
+          span.to_unix_ms === null ? t("timeline.goes_on") : moment(span.to_unix_ms),
+      },
+    ],
+    (span) => `${span.kind} ${span.id} ${span.device} ${span.from_unix_ms}`,
+  );
+  const details = el(
+    "details",
+    { class: "as-table", toggle: () => fill_table() },
+    el("summary", {}, t("chart.table")),
+    table.root,
+  );
+  const legend = el(
+    "p",
+    { class: "legend", "aria-hidden": "true" },
     ...(["lease", "run", "health"] as const).map((kind) =>
-      el("span", {}, el("i", { "data-kind": kind }), t(`timeline.${kind}`))));
+      el("span", {}, el("i", { "data-kind": kind }), t(`timeline.${kind}`)),
+    ),
+  );
 
   function gpu_label(id: string): string {
     const known = timeline?.devices.find((device) => device.id === id);
@@ -81,8 +115,11 @@ export function timeline_view(world: World): View {
     const own = (stop = new AbortController());
     const margin = 0.5 * (window.to - window.from);
     const wanted = { from: window.from - margin, to: window.to + margin };
-    const answer = await get<Timeline>("/api/v1/timeline",
-      { since: Math.round(wanted.from), until: Math.round(wanted.to) }, own.signal);
+    const answer = await get<Timeline>(
+      "/api/v1/timeline",
+      { since: Math.round(wanted.from), until: Math.round(wanted.to) },
+      own.signal,
+    );
     if (own.signal.aborted) return;
     if (answer.ok) {
       timeline = answer.value;
@@ -96,12 +133,16 @@ export function timeline_view(world: World): View {
 
   function visible_spans(): Span[] {
     const now = world.server_now();
-    return (timeline?.spans ?? []).filter((span) =>
-      span.from_unix_ms < window.to && (span.to_unix_ms ?? now) > window.from);
+    return (timeline?.spans ?? []).filter(
+      (span) => span.from_unix_ms < window.to && (span.to_unix_ms ?? now) > window.from,
+    );
   }
 
   function fill_table(): void {
-    if (details.open) table.update([...visible_spans()].sort((a, b) => b.from_unix_ms - a.from_unix_ms).slice(0, 200));
+    if (details.open)
+      table.update(
+        [...visible_spans()].sort((a, b) => b.from_unix_ms - a.from_unix_ms).slice(0, 200),
+      );
   }
 
   function bar_of(span: Span, row: number, now: number): HTMLElement {
@@ -110,9 +151,24 @@ export function timeline_view(world: World): View {
     const right = Math.min(1.01, place_in(window, end));
     const who = [span.user, span.title].filter(Boolean).join("  ");
     const label = `${t(`timeline.${span.kind}`)}, GPU ${gpu_label(span.device)}, ${who}, ${moment(span.from_unix_ms)}, ${duration(end - span.from_unix_ms)}`;
-    const href = span.kind === "run" ? address_of({ view: "run", id: span.id }) : address_of({ view: "gpu", id: span.device });
-    const bar = el("a", { class: "span", href, tabindex: -1, "data-kind": span.kind, title: label, "aria-label": label,
-      "data-open": span.to_unix_ms === null, "data-cut": span.from_unix_ms < window.from }, el("span", {}, who));
+    const href =
+      span.kind === "run"
+        ? address_of({ view: "run", id: span.id })
+        : address_of({ view: "gpu", id: span.device });
+    const bar = el(
+      "a",
+      {
+        class: "span",
+        href,
+        tabindex: -1,
+        "data-kind": span.kind,
+        title: label,
+        "aria-label": label,
+        "data-open": span.to_unix_ms === null,
+        "data-cut": span.from_unix_ms < window.from,
+      },
+      el("span", {}, who),
+    );
     bar.style.setProperty("left", `${(100 * left).toFixed(3)}%`);
     bar.style.setProperty("width", `max(2px, ${(100 * (right - left)).toFixed(3)}%)`);
     bar.style.setProperty("top", `${row * row_height + 2}px`);
@@ -122,31 +178,56 @@ export function timeline_view(world: World): View {
   function draw(): void {
     const now = world.server_now();
     const ticks = time_ticks(window, Math.max(3, Math.floor(gantt.clientWidth / 90)));
-    axis.replaceChildren(...ticks.map((tick) => {
-      const mark = el("span", { class: tick.is_day ? "day" : null }, tick.text);
-      mark.style.setProperty("left", `${100 * place_in(window, tick.at)}%`);
-      return mark;
-    }));
-    set_text(reading, `${date_of(window.from)} ${clock_time(window.from, false)} – ${date_of(window.to)} ${clock_time(window.to, false)}`);
+    axis.replaceChildren(
+      ...ticks.map((tick) => {
+        const mark = el("span", { class: tick.is_day ? "day" : null }, tick.text);
+        mark.style.setProperty("left", `${100 * place_in(window, tick.at)}%`);
+        return mark;
+      }),
+    );
+    set_text(
+      reading,
+      `${date_of(window.from)} ${clock_time(window.from, false)} – ${date_of(window.to)} ${clock_time(window.to, false)}`,
+    );
     const had = document.activeElement?.closest(".span")?.getAttribute("aria-label");
     const spans = visible_spans();
-    rows.replaceChildren(...(timeline?.devices ?? []).map((device) => {
-      const placed = stacked(spans.filter((span) => span.device === device.id), now);
-      const deep = Math.max(1, ...placed.map(({ row }) => row + 1));
-      const lane = el("div", { class: "lane" }, ...placed.map(({ span, row }) => bar_of(span, row, now)));
-      lane.style.setProperty("height", `${deep * row_height + 4}px`);
-      const at_now = place_in(window, now);
-      if (at_now > 0 && at_now < 1) {
-        const line = el("i", { class: "now" });
-        line.style.setProperty("left", `${100 * at_now}%`);
-        lane.append(line);
-      }
-      return el("div", { class: "gantt-row" },
-        el("a", { class: "gantt-name", href: address_of({ view: "gpu", id: device.id }) }, `GPU ${label_of(device)}`), lane);
-    }));
+    rows.replaceChildren(
+      ...(timeline?.devices ?? []).map((device) => {
+        const placed = stacked(
+          spans.filter((span) => span.device === device.id),
+          now,
+        );
+        const deep = Math.max(1, ...placed.map(({ row }) => row + 1));
+        const lane = el(
+          "div",
+          { class: "lane" },
+          ...placed.map(({ span, row }) => bar_of(span, row, now)),
+        );
+        lane.style.setProperty("height", `${deep * row_height + 4}px`);
+        const at_now = place_in(window, now);
+        if (at_now > 0 && at_now < 1) {
+          const line = el("i", { class: "now" });
+          line.style.setProperty("left", `${100 * at_now}%`);
+          lane.append(line);
+        }
+        return el(
+          "div",
+          { class: "gantt-row" },
+          el(
+            "a",
+            { class: "gantt-name", href: address_of({ view: "gpu", id: device.id }) },
+            `GPU ${label_of(device)}`,
+          ),
+          lane,
+        );
+      }),
+    );
     const first = rows.querySelector<HTMLElement>(".span");
     if (first) first.tabIndex = 0;
-    if (had) [...rows.querySelectorAll<HTMLElement>(".span")].find((bar) => bar.getAttribute("aria-label") === had)?.focus();
+    if (had)
+      [...rows.querySelectorAll<HTMLElement>(".span")]
+        .find((bar) => bar.getAttribute("aria-label") === had)
+        ?.focus();
     set_attribute(gantt, "data-loaded", loaded ? "yes" : "no");
     fill_table();
   }
@@ -157,14 +238,19 @@ export function timeline_view(world: World): View {
     return window.from + ((x - lane.left) / lane.width) * (window.to - window.from);
   }
 
-  gantt.addEventListener("wheel", (event) => {
-    const wanted = event.ctrlKey || event.metaKey || gantt.contains(document.activeElement);
-    if (!wanted) return;
-    event.preventDefault();
-    const sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY);
-    if (sideways) show(moved(window, (event.deltaX / gantt.clientWidth) * (window.to - window.from)));
-    else show(zoomed(window, time_under(event.clientX), event.deltaY > 0 ? 1.25 : 0.8));
-  }, { passive: false });
+  gantt.addEventListener(
+    "wheel",
+    (event) => {
+      const wanted = event.ctrlKey || event.metaKey || gantt.contains(document.activeElement);
+      if (!wanted) return;
+      event.preventDefault();
+      const sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY);
+      if (sideways)
+        show(moved(window, (event.deltaX / gantt.clientWidth) * (window.to - window.from)));
+      else show(zoomed(window, time_under(event.clientX), event.deltaY > 0 ? 1.25 : 0.8));
+    },
+    { passive: false },
+  );
 
   let drag: { x: number; window: Window; moved: boolean } | null = null;
   rows.addEventListener("pointerdown", (event) => {
@@ -197,7 +283,8 @@ export function timeline_view(world: World): View {
     const width = window.to - window.from;
     const on_bar = event.target !== gantt;
     const acts: Record<string, () => void> = {
-      "+": () => show(zoomed(window, middle(), 0.7)), "=": () => show(zoomed(window, middle(), 0.7)),
+      "+": () => show(zoomed(window, middle(), 0.7)),
+      "=": () => show(zoomed(window, middle(), 0.7)),
       "-": () => show(zoomed(window, middle(), 1.4)),
     };
     if (!on_bar) {
@@ -212,13 +299,25 @@ export function timeline_view(world: World): View {
   });
   roving(rows, "a.span", () => 1);
 
-  const root = el("div", {}, el("h1", {}, t("nav.timeline")),
-    section(t("timeline.title"), 2, el("div", { class: "bar-of-tools" }, pick.root, tools, reading, legend), notice, gantt,
-      el("p", { class: "muted small" }, t("timeline.hint")), details));
+  const root = el(
+    "div",
+    {},
+    el("h1", {}, t("nav.timeline")),
+    section(
+      t("timeline.title"),
+      2,
+      el("div", { class: "bar-of-tools" }, pick.root, tools, reading, legend),
+      notice,
+      gantt,
+      el("p", { class: "muted small" }, t("timeline.hint")),
+      details,
+    ),
+  );
   void ask();
   let drawn_ms = 0;
   return {
-    title: t("nav.timeline"), root,
+    title: t("nav.timeline"),
+    root,
     update: () => {
       // Open spans grow; once in 10 s is enough to see it, and nothing moves under a hand.
       if (drag || performance.now() - drawn_ms < 10_000) return;

@@ -21,64 +21,120 @@ export function usage_view(world: World): View {
   let most = 1;
   let usage: Usage | null = null;
 
-  const by_pick = choice<By>(t("usage.by"), (["user", "job", "gpu", "day"] as const).map((key) => [key, t(`usage.by_${key}`)] as const),
-    by, (value) => { by = value; void ask(); });
-  const span_pick = choice<Length>(t("usage.span"), (Object.keys(spans) as Length[]).map((key) => [key, t(`range.${key}`)] as const),
-    length, (value) => { length = value; void ask(); });
+  const by_pick = choice<By>(
+    t("usage.by"),
+    (["user", "job", "gpu", "day"] as const).map((key) => [key, t(`usage.by_${key}`)] as const),
+    by,
+    (value) => {
+      by = value;
+      void ask();
+    },
+  );
+  const span_pick = choice<Length>(
+    t("usage.span"),
+    (Object.keys(spans) as Length[]).map((key) => [key, t(`range.${key}`)] as const),
+    length,
+    (value) => {
+      length = value;
+      void ask();
+    },
+  );
   const note = el("p", { class: "muted small" });
   const place = el("div", {}, waiting());
 
   function key_text(row: UsageRow): string {
+    if (row.key === "") return t("people.no_lease");
     if (by !== "gpu") return row.key;
     const device = find_device(world.state().overview, row.key);
     return device ? `GPU ${label_of(device)}` : row.key;
   }
 
   const columns: TableColumn<UsageRow>[] = [
-    { title: t("usage.who"), cell: (cell) => {
-      const text = el("span");
-      const link = el("a");
-      return (row) => {
-        const linked = by === "gpu" || by === "job";
-        const shown = linked ? link : text;
-        if (cell.firstChild !== shown) cell.replaceChildren(shown);
-        set_text(shown, key_text(row));
-        if (linked) link.setAttribute("href", address_of(by === "gpu" ? { view: "gpu", id: row.key } : { view: "run", id: row.key }));
-      };
-    } },
-    { title: t("usage.share"), cell: (cell) => {
-      const bar = el("span", { class: "usage-bar", "aria-hidden": "true" }, el("i", { class: "busy" }), el("i", { class: "rest" }), el("i", { class: "idle" }));
-      cell.append(bar);
-      cell.className = "usage-cell";
-      return (row) => {
-        const all = row.gpu_hours ?? 0;
-        const busy = Math.min(all, row.busy_gpu_hours ?? 0);
-        const idle = Math.min(all - busy, row.idle_held_hours ?? 0);
-        set_share(bar, "--busy", busy / most);
-        set_share(bar, "--rest", Math.max(0, all - busy - idle) / most);
-        set_share(bar, "--idle", idle / most);
-      };
-    } },
+    {
+      title: t("usage.who"),
+      cell: (cell) => {
+        const text = el("span");
+        const link = el("a");
+        return (row) => {
+          // A job is known by its run; one outside of berth by its lease, which has no page.
+          const linked = by === "gpu" || (by === "job" && /^\d{8}-\d{6}-/.test(row.key));
+          const shown = linked ? link : text;
+          if (cell.firstChild !== shown) cell.replaceChildren(shown);
+          set_text(shown, key_text(row));
+          if (linked)
+            link.setAttribute(
+              "href",
+              address_of(
+                by === "gpu" ? { view: "gpu", id: row.key } : { view: "run", id: row.key },
+              ),
+            );
+        };
+      },
+    },
+    {
+      title: t("usage.share"),
+      cell: (cell) => {
+        const bar = el(
+          "span",
+          { class: "usage-bar", "aria-hidden": "true" },
+          el("i", { class: "busy" }),
+          el("i", { class: "rest" }),
+          el("i", { class: "idle" }),
+        );
+        cell.append(bar);
+        cell.className = "usage-cell";
+        return (row) => {
+          const all = row.gpu_hours ?? 0;
+          const busy = Math.min(all, row.busy_gpu_hours ?? 0);
+          const idle = Math.min(all - busy, row.idle_held_hours ?? 0);
+          set_share(bar, "--busy", busy / most);
+          set_share(bar, "--rest", Math.max(0, all - busy - idle) / most);
+          set_share(bar, "--idle", idle / most);
+        };
+      },
+    },
     { title: t("usage.gpu_hours"), kind: "number", text: (row) => hours(row.gpu_hours) },
     { title: t("usage.busy"), kind: "number", text: (row) => hours(row.busy_gpu_hours) },
     { title: t("usage.idle"), kind: "number", text: (row) => hours(row.idle_held_hours) },
     { title: t("usage.energy"), kind: "number", text: (row) => energy(row.energy_joules) },
-    { title: t("usage.cost"), kind: "number", minor: true, text: (row) => money(row.cost, usage?.currency ?? null) },
-    { title: t("usage.runs"), kind: "number", minor: true, text: (row) => row.runs === null ? "–" : String(row.runs) },
-    { title: t("usage.waited"), kind: "number", minor: true, text: (row) => hours(row.waited_hours) },
+    {
+      title: t("usage.cost"),
+      kind: "number",
+      minor: true,
+      text: (row) => money(row.cost, usage?.currency ?? null),
+    },
+    {
+      title: t("usage.runs"),
+      kind: "number",
+      minor: true,
+      text: (row) => (row.runs === null ? "–" : String(row.runs)),
+    },
+    {
+      title: t("usage.waited"),
+      kind: "number",
+      minor: true,
+      text: (row) => hours(row.waited_hours),
+    },
   ];
   const table = new Table<UsageRow>(t("nav.usage"), t("usage.nothing"), columns, (row) => row.key);
-  const legend = el("p", { class: "legend", "aria-hidden": "true" },
+  const legend = el(
+    "p",
+    { class: "legend", "aria-hidden": "true" },
     el("span", {}, el("i", { "data-use": "busy" }), t("usage.busy")),
     el("span", {}, el("i", { "data-use": "rest" }), t("usage.rest")),
-    el("span", {}, el("i", { "data-use": "idle" }), t("usage.idle")));
+    el("span", {}, el("i", { "data-use": "idle" }), t("usage.idle")),
+  );
   set_hidden(table.root, true);
 
   async function ask(): Promise<void> {
     stop.abort();
     const own = (stop = new AbortController());
     const until = Math.round(world.server_now());
-    const answer = await get<Usage>("/api/v1/usage", { by, since: until - spans[length], until }, own.signal);
+    const answer = await get<Usage>(
+      "/api/v1/usage",
+      { by, since: until - spans[length], until },
+      own.signal,
+    );
     if (own.signal.aborted) return;
     set_hidden(table.root, !answer.ok);
     if (!answer.ok) {
@@ -89,14 +145,30 @@ export function usage_view(world: World): View {
     usage = answer.value;
     most = Math.max(1e-9, ...usage.rows.map((row) => row.gpu_hours ?? 0));
     const known = usage.knows_since_unix_ms;
-    set_text(note, known !== null && known > usage.since_unix_ms ? t("usage.knows_since", { when: moment(known) }) : "");
+    set_text(
+      note,
+      known !== null && known > usage.since_unix_ms
+        ? t("usage.knows_since", { when: moment(known) })
+        : "",
+    );
     const rows = [...usage.rows];
     if (by !== "day") rows.sort((a, b) => (b.gpu_hours ?? 0) - (a.gpu_hours ?? 0));
     table.update(rows);
   }
 
-  const root = el("div", {}, el("h1", {}, t("nav.usage")),
-    section(t("usage.title"), 2, el("div", { class: "bar-of-tools" }, by_pick.root, span_pick.root, legend), note, place, table.root));
+  const root = el(
+    "div",
+    {},
+    el("h1", {}, t("nav.usage")),
+    section(
+      t("usage.title"),
+      2,
+      el("div", { class: "bar-of-tools" }, by_pick.root, span_pick.root, legend),
+      note,
+      place,
+      table.root,
+    ),
+  );
   void ask();
   return { title: t("nav.usage"), root, close: () => stop.abort() };
 }

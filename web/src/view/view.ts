@@ -28,17 +28,30 @@ export interface View {
 /// What stands in place of an answer that did not come: what happened, and what to do.
 export function failure(answer: Answer<unknown> & { ok: false }): HTMLElement {
   const { code, message, remedy } = answer.error;
-  const title = code === "no_history" ? t("failure.no_history")
-    : answer.status === 0 ? t("failure.unreachable")
-    : answer.status === 404 ? t("failure.not_found")
-    : answer.status === 401 || answer.status === 403 ? t("failure.not_allowed")
-    : t("failure.other");
-  const advice = remedy ?? (code === "no_history" ? t("failure.no_history_remedy")
-    : answer.status === 401 || answer.status === 403 ? t("failure.not_allowed_remedy") : null);
-  return el("div", { class: "failure", role: "status" },
+  const title =
+    code === "no_history"
+      ? t("failure.no_history")
+      : answer.status === 0
+        ? t("failure.unreachable")
+        : answer.status === 404
+          ? t("failure.not_found")
+          : answer.status === 401 || answer.status === 403
+            ? t("failure.not_allowed")
+            : t("failure.other");
+  const advice =
+    remedy ??
+    (code === "no_history"
+      ? t("failure.no_history_remedy")
+      : answer.status === 401 || answer.status === 403
+        ? t("failure.not_allowed_remedy")
+        : null);
+  return el(
+    "div",
+    { class: "failure", role: "status" },
     el("strong", {}, title),
     code === "no_history" || answer.status === 0 ? null : el("p", {}, message),
-    advice ? el("p", {}, advice) : null);
+    advice ? el("p", {}, advice) : null,
+  );
 }
 
 export function waiting(): HTMLElement {
@@ -47,7 +60,10 @@ export function waiting(): HTMLElement {
 
 /// Buttons of which one is pressed.
 export function choice<T extends string>(
-  label: string, options: readonly (readonly [T, string])[], chosen: T, pick: (value: T) => void,
+  label: string,
+  options: readonly (readonly [T, string])[],
+  chosen: T,
+  pick: (value: T) => void,
 ): { root: HTMLElement; set(value: T): void } {
   const buttons = new Map<T, HTMLButtonElement>();
   const set = (value: T): void => {
@@ -55,7 +71,17 @@ export function choice<T extends string>(
   };
   const root = el("div", { class: "choice", role: "group", "aria-label": label });
   for (const [value, text] of options) {
-    const button = el("button", { type: "button", click: () => { set(value); pick(value); } }, text);
+    const button = el(
+      "button",
+      {
+        type: "button",
+        click: () => {
+          set(value);
+          pick(value);
+        },
+      },
+      text,
+    );
     buttons.set(value, button);
     root.append(button);
   }
@@ -65,8 +91,13 @@ export function choice<T extends string>(
 
 /// A list of "term: what" pairs; those without a what are left out.
 export function facts(pairs: [string, string | null | undefined][]): HTMLElement {
-  return el("dl", { class: "facts" }, ...pairs.filter(([, value]) => value)
-    .map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value ?? ""))));
+  return el(
+    "dl",
+    { class: "facts" },
+    ...pairs
+      .filter(([, value]) => value)
+      .map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value ?? ""))),
+  );
 }
 
 export const minute = 60_000;

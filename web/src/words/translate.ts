@@ -10,7 +10,8 @@ export function language(): Language {
 }
 export function set_language(language: Language): void {
   chosen = language;
-  if (typeof document !== "undefined") document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
+  if (typeof document !== "undefined")
+    document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
 }
 
 /// What was chosen before, else the first of the browser's languages that we have.
@@ -24,7 +25,9 @@ export function language_from(stored: string | null, wanted: readonly string[]):
 }
 
 export function filled(text: string, values: Record<string, string | number>): string {
-  return text.replace(/\{(\w+)\}/g, (whole, name: string) => name in values ? String(values[name]) : whole);
+  return text.replace(/\{(\w+)\}/g, (whole, name: string) =>
+    name in values ? String(values[name]) : whole,
+  );
 }
 
 export function t(word: Word, values: Record<string, string | number> = {}): string {

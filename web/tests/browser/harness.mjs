@@ -17,16 +17,33 @@ export async function open_browser() {
   const { chromium } = need("playwright-core");
   const browser = await chromium.launch({
     executablePath: process.env["BERTH_CHROMIUM"] ?? "/usr/bin/chromium",
-    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-      "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", `--crash-dumps-dir=${data}`],
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+      "--disable-dev-shm-usage",
+      `--crash-dumps-dir=${data}`,
+    ],
     env: { ...process.env, HOME: data, XDG_CONFIG_HOME: data, XDG_CACHE_HOME: data },
   });
-  return { browser, close: async () => { await browser.close(); rmSync(data, { recursive: true, force: true }); } };
+  return {
+    browser,
+    close: async () => {
+      await browser.close();
+      rmSync(data, { recursive: true, force: true });
+    },
+  };
 }
 
 /// What the server under test is told to do: stop, start, stale, fresh, history-off, history-on, change.
 export async function tell(what, query = {}) {
-  const response = await fetch(`${control}${what}?${new URLSearchParams(query)}`, { method: "POST" });
+  const response = await fetch(`${control}${what}?${new URLSearchParams(query)}`, {
+    method: "POST",
+  });
   if (!response.ok) throw new Error(`${what}: ${await response.text()}`);
   return response.json();
 }
@@ -57,8 +74,12 @@ export function check(claim, what) {
 
 export async function violations(page) {
   await page.evaluate(axe_source);
-  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-  return violations.flatMap(({ id, nodes }) => nodes.slice(0, 3).map((node) => `${id}: ${node.target.join(" ")}: ${node.failureSummary}`));
+  const { violations } = await page.evaluate(() =>
+    globalThis.axe.run(document, { resultTypes: ["violations"] }),
+  );
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.slice(0, 3).map((node) => `${id}: ${node.target.join(" ")}: ${node.failureSummary}`),
+  );
 }
 
 const tests = [];
@@ -74,19 +95,30 @@ export async function run_all() {
       if (only && !name.includes(only)) continue;
       const missing = needs.filter((need) => !able.has(need));
       if (missing.length) {
-        report({ name, outcome: "skipped", message: `this server cannot be told: ${missing.join(", ")}` });
+        report({
+          name,
+          outcome: "skipped",
+          message: `this server cannot be told: ${missing.join(", ")}`,
+        });
         continue;
       }
-      const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: "en-US", reducedMotion: "reduce", ...how });
+      const context = await browser.newContext({
+        viewport: { width: 1280, height: 900 },
+        locale: "en-US",
+        reducedMotion: "reduce",
+        ...how,
+      });
       const page = await context.newPage();
       page.setDefaultTimeout(8_000);
       const said = [];
       page.on("console", (message) => {
-        if (["error", "warning"].includes(message.type())) said.push(`${message.type()}: ${message.text()}`);
+        if (["error", "warning"].includes(message.type()))
+          said.push(`${message.type()}: ${message.text()}`);
       });
       page.on("pageerror", (error) => said.push(`exception: ${error.message}`));
       page.on("request", (request) => {
-        if (!request.url().startsWith(base) && !request.url().startsWith("data:")) said.push(`asked elsewhere: ${request.url()}`);
+        if (!request.url().startsWith(base) && !request.url().startsWith("data:"))
+          said.push(`asked elsewhere: ${request.url()}`);
       });
       try {
         await page.goto(base);
@@ -95,7 +127,11 @@ export async function run_all() {
         check(noisy || said.length === 0, `the console is not empty: ${said.join(" | ")}`);
         report({ name, outcome: "passed" });
       } catch (error) {
-        report({ name, outcome: "failed", message: `${error.stack}\nconsole: ${said.join(" | ")}` });
+        report({
+          name,
+          outcome: "failed",
+          message: `${error.stack}\nconsole: ${said.join(" | ")}`,
+        });
       }
       await context.close();
     }

@@ -10,14 +10,21 @@ for (let i = 0; i < 16; ++i) {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
   const page = await context.newPage();
   let asked = 0;
-  page.on("request", () => { asked += 1; });
+  page.on("request", () => {
+    asked += 1;
+  });
   await page.goto(base);
   // From the click to the picture after the one in which the numbers were written.
-  const ms = await page.evaluate(() => new Promise((done) => {
-    const look = () => performance.getEntriesByName("berth-first-picture").length
-      ? requestAnimationFrame(() => done(performance.now())) : requestAnimationFrame(look);
-    look();
-  }));
+  const ms = await page.evaluate(
+    () =>
+      new Promise((done) => {
+        const look = () =>
+          performance.getEntriesByName("berth-first-picture").length
+            ? requestAnimationFrame(() => done(performance.now()))
+            : requestAnimationFrame(look);
+        look();
+      }),
+  );
   // The browser's own first page warms it up.
   if (i > 0) first.push(ms);
   requests.push(asked);
@@ -27,21 +34,32 @@ for (let i = 0; i < 16; ++i) {
 const page = await browser.newPage({ viewport: { width: 1920, height: 1080 } });
 await page.addInitScript(() => {
   globalThis.long_tasks = [];
-  new PerformanceObserver((list) => globalThis.long_tasks.push(...list.getEntries().map((entry) => entry.duration))).observe({ type: "longtask" });
+  new PerformanceObserver((list) =>
+    globalThis.long_tasks.push(...list.getEntries().map((entry) => entry.duration)),
+  ).observe({ type: "longtask" });
 });
 await page.goto(base);
 await page.waitForSelector("a.tile");
 await page.waitForTimeout(3_000);
-await page.evaluate(() => { globalThis.long_tasks.length = 0; performance.clearMeasures(); });
+await page.evaluate(() => {
+  globalThis.long_tasks.length = 0;
+  performance.clearMeasures();
+});
 const client = await page.context().newCDPSession(page);
 await client.send("Performance.enable");
-const busy = async () => Object.fromEntries((await client.send("Performance.getMetrics")).metrics.map(({ name, value }) => [name, value])).TaskDuration;
+const busy = async () =>
+  Object.fromEntries(
+    (await client.send("Performance.getMetrics")).metrics.map(({ name, value }) => [name, value]),
+  ).TaskDuration;
 const before = await busy();
 await page.waitForTimeout(20_000);
 const after = await busy();
 const { draws, long_tasks, tiles } = await page.evaluate(() => ({
   draws: performance.getEntriesByName("berth-draw").map(({ duration }) => duration),
-  long_tasks: globalThis.long_tasks, tiles: document.querySelectorAll("a.tile").length,
+  long_tasks: globalThis.long_tasks,
+  tiles: document.querySelectorAll("a.tile").length,
 }));
-console.log(JSON.stringify({ first, draws, long_tasks, tiles, busy_percent: (100 * (after - before)) / 20 }));
+console.log(
+  JSON.stringify({ first, draws, long_tasks, tiles, busy_percent: (100 * (after - before)) / 20 }),
+);
 await close();

@@ -7,7 +7,12 @@ import { address_of, route_of, type Route } from "../../src/model/route";
 import { moved, place_in, stacked, time_ticks, zoomed } from "../../src/model/scale";
 
 test("every address leads back to where it came from", () => {
-  const routes: Route[] = [{ view: "room" }, { view: "gpu", id: "GPU-1/a b%" }, { view: "run", id: "2026-x" }, { view: "usage" }];
+  const routes: Route[] = [
+    { view: "room" },
+    { view: "gpu", id: "GPU-1/a b%" },
+    { view: "run", id: "2026-x" },
+    { view: "usage" },
+  ];
   for (const route of routes) assert.deepEqual(route_of(address_of(route)), route);
 });
 
@@ -42,8 +47,14 @@ test("ticks are few, round and inside", () => {
 
 test("spans that overlap get rows of their own", () => {
   const span = (from: number, to: number | null) => ({ from_unix_ms: from, to_unix_ms: to });
-  const rows = stacked([span(5, null), span(0, 10), span(10, 20)], 100).map(({ span: { from_unix_ms }, row }) => [from_unix_ms, row]);
-  assert.deepEqual(rows, [[0, 0], [5, 1], [10, 0]]);
+  const rows = stacked([span(5, null), span(0, 10), span(10, 20)], 100).map(
+    ({ span: { from_unix_ms }, row }) => [from_unix_ms, row],
+  );
+  assert.deepEqual(rows, [
+    [0, 0],
+    [5, 1],
+    [10, 0],
+  ]);
 });
 
 test("escape sequences and overwritten progress leave a line of a log", () => {
@@ -52,8 +63,14 @@ test("escape sequences and overwritten progress leave a line of a log", () => {
 });
 
 test("lines of a log have the time that they say, and those between it of the one before", () => {
-  const lines = timed_lines("start\n2026-11-21T10:00:05Z a\n  more\n2026-11-21 10:00:07,250 b\n", Date.UTC(2026, 10, 21, 10));
-  assert.deepEqual(lines.map(({ at }) => at === null ? null : at - Date.UTC(2026, 10, 21, 10)), [null, 5_000, 5_000, 7_250]);
+  const lines = timed_lines(
+    "start\n2026-11-21T10:00:05Z a\n  more\n2026-11-21 10:00:07,250 b\n",
+    Date.UTC(2026, 10, 21, 10),
+  );
+  assert.deepEqual(
+    lines.map(({ at }) => (at === null ? null : at - Date.UTC(2026, 10, 21, 10))),
+    [null, 5_000, 5_000, 7_250],
+  );
 });
 
 test("a stamp without a zone is in the one that fits the start of the run", () => {
@@ -72,16 +89,31 @@ test("a log without stamps has no times, and none are invented", () => {
 
 test("the line of a moment is the last one written by then", () => {
   const lines = [null, 10, 10, 20].map((at) => ({ text: "", at }));
-  assert.deepEqual([5, 10, 15, 99].map((time) => line_at(lines, time)), [null, 2, 2, 3]);
+  assert.deepEqual(
+    [5, 10, 15, 99].map((time) => line_at(lines, time)),
+    [null, 2, 2, 3],
+  );
 });
 
 test("a form is a request with nothing in it that was not asked for", () => {
   assert.deepEqual(request_of(no_wishes), { devices: 1 });
-  assert.deepEqual(request_of({ ...no_wishes, devices: 2, memory: "gib", memory_amount: 10, idle_minutes: 5, needs_bf16: true }),
-    { devices: 2, memory: "10G", idle_for: "5m", need: "bf16" });
+  assert.deepEqual(
+    request_of({
+      ...no_wishes,
+      devices: 2,
+      memory: "gib",
+      memory_amount: 10,
+      idle_minutes: 5,
+      needs_bf16: true,
+    }),
+    { devices: 2, memory: "10G", idle_for: "5m", need: "bf16" },
+  );
 });
 
 test("the person's own command stands behind the dashes as it was typed", () => {
-  assert.equal(whole_command("berth run -n 2 --memory 10G -- COMMAND", " python 'a b.py' -- x "), "berth run -n 2 --memory 10G -- python 'a b.py' -- x");
+  assert.equal(
+    whole_command("berth run -n 2 --memory 10G -- COMMAND", " python 'a b.py' -- x "),
+    "berth run -n 2 --memory 10G -- python 'a b.py' -- x",
+  );
   assert.equal(whole_command("berth run -n 2", ""), "berth run -n 2 -- …");
 });

@@ -1,10 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { drawn_history, drawn_live, drawn_samples, extent_of, LiveSeries, table_of } from "../../src/model/series";
+import {
+  drawn_history,
+  drawn_live,
+  drawn_samples,
+  extent_of,
+  LiveSeries,
+  table_of,
+} from "../../src/model/series";
 import type { History } from "../../src/model/wire";
 
-const readings = { utilization_gpu_percent: 5, memory_used_bytes: null, power_draw_milliwatts: 1, temperature_celsius: 2 };
+const readings = {
+  utilization_gpu_percent: 5,
+  memory_used_bytes: null,
+  power_draw_milliwatts: 1,
+  temperature_celsius: 2,
+};
 function history(points: History["points"], step_ms = 1_000): History {
   return { device: "a", metric: "m", unit: "percent", step_ms, knows_since_unix_ms: null, points };
 }
@@ -38,7 +50,13 @@ test("the series is bounded", () => {
 });
 
 test("a gap of the history is drawn as a gap", () => {
-  const drawn = drawn_history(history([[0, 1, 2, 3, 4], [1_000, 1, 2, 3, 4], [5_000, 1, 2, 3, 4]]));
+  const drawn = drawn_history(
+    history([
+      [0, 1, 2, 3, 4],
+      [1_000, 1, 2, 3, 4],
+      [5_000, 1, 2, 3, 4],
+    ]),
+  );
   assert.deepEqual(drawn.times, [0, 1_000, 2_000, 5_000]);
   assert.deepEqual(drawn.mean, [2, 2, null, 2]);
   assert.deepEqual(drawn.high, [4, 4, null, 4]);
@@ -47,12 +65,34 @@ test("a gap of the history is drawn as a gap", () => {
 test("the live minutes begin with what the history knew and nothing twice", () => {
   const live = new LiveSeries();
   live.add(3_000, readings);
-  const drawn = drawn_live(live, "utilization_gpu_percent", history([[1_000, 0, 7, 0, 0], [3_000, 0, 8, 0, 0]]), 0);
-  assert.deepEqual([drawn.times, drawn.mean], [[1_000, 3_000], [7, 5]]);
+  const drawn = drawn_live(
+    live,
+    "utilization_gpu_percent",
+    history([
+      [1_000, 0, 7, 0, 0],
+      [3_000, 0, 8, 0, 0],
+    ]),
+    0,
+  );
+  assert.deepEqual(
+    [drawn.times, drawn.mean],
+    [
+      [1_000, 3_000],
+      [7, 5],
+    ],
+  );
 });
 
 test("samples of one device are told from another's", () => {
-  const samples = { devices: ["a", "b"], columns: ["x", "y"], points: [[1, 0, 10, 11], [1, 1, 20, 21], [2, 0, null, 12]] };
+  const samples = {
+    devices: ["a", "b"],
+    columns: ["x", "y"],
+    points: [
+      [1, 0, 10, 11],
+      [1, 1, 20, 21],
+      [2, 0, null, 12],
+    ],
+  };
   assert.deepEqual(drawn_samples(samples, 0, "x").mean, [10, null]);
   assert.deepEqual(drawn_samples(samples, 1, "y").mean, [21]);
   assert.deepEqual(drawn_samples(samples, 0, "unknown").times, []);
@@ -63,13 +103,32 @@ test("nothing drawn has no extent", () => {
 });
 
 test("the extent reaches to the least and most of the summaries", () => {
-  assert.deepEqual(extent_of(drawn_history(history([[0, 1, 5, 8, 9], [1_000, 2, 7, 8, 30]]))), { low: 1, high: 30, last: 7, mean: 6 });
+  assert.deepEqual(
+    extent_of(
+      drawn_history(
+        history([
+          [0, 1, 5, 8, 9],
+          [1_000, 2, 7, 8, 30],
+        ]),
+      ),
+    ),
+    { low: 1, high: 30, last: 7, mean: 6 },
+  );
 });
 
 test("the table has at most as many rows as asked for, and dashes where nothing is known", () => {
-  const drawn = drawn_history(history([...Array(100).keys()].map((i) => [i * 1_000, i, i, i, i] as [number, number, number, number, number])));
+  const drawn = drawn_history(
+    history(
+      [...Array(100).keys()].map(
+        (i) => [i * 1_000, i, i, i, i] as [number, number, number, number, number],
+      ),
+    ),
+  );
   const rows = table_of(drawn, 10);
   assert.equal(rows.length, 10);
   assert.deepEqual(rows[0], [0, 4.5, 0, 9]);
-  assert.deepEqual(table_of({ times: [1], mean: [null], low: [], high: [], p95: [], banded: false }, 5), [[1, null, null, null]]);
+  assert.deepEqual(
+    table_of({ times: [1], mean: [null], low: [], high: [], p95: [], banded: false }, 5),
+    [[1, null, null, null]],
+  );
 });

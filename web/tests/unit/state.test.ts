@@ -2,25 +2,58 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  after, as_word, changes_between, empty_state, freshness_of, is_firing, label_of, room_counts,
-  standing_of, sum_of, with_alert,
+  after,
+  as_word,
+  changes_between,
+  empty_state,
+  freshness_of,
+  is_firing,
+  label_of,
+  room_counts,
+  standing_of,
+  sum_of,
+  with_alert,
 } from "../../src/model/state";
 import type { Device, Overview } from "../../src/model/wire";
 
 function device(part: Partial<Device> = {}): Device {
   return {
-    id: "GPU-a", index: 0, kind: "nvidia-gpu", parent: null, name: "H100", state: "free", health: "ok",
-    utilization_gpu_percent: 5, memory_used_bytes: 1, memory_total_bytes: 2, temperature_celsius: 30,
-    power_draw_milliwatts: 70_000, power_limit_milliwatts: 700_000, users: [], leases: [], ...part,
+    id: "GPU-a",
+    index: 0,
+    kind: "nvidia-gpu",
+    parent: null,
+    name: "H100",
+    state: "free",
+    health: "ok",
+    utilization_gpu_percent: 5,
+    memory_used_bytes: 1,
+    memory_total_bytes: 2,
+    temperature_celsius: 30,
+    power_draw_milliwatts: 70_000,
+    power_limit_milliwatts: 700_000,
+    users: [],
+    leases: [],
+    ...part,
   };
 }
 
 function overview(part: Partial<Overview> = {}): Overview {
   return {
-    berth_overview: 1, taken_unix_ms: 1_000_000, sequence: 1, simulated: null, stale: false,
-    interval_ms: 1_000, version: "0", host: { name: "a", driver_version: null, cuda_version_supported: null },
-    asker: { user: null, admin: false, sees: "public" }, devices: [device()], processes: [], leases: [],
-    queue: [], problems: [], ...part,
+    berth_overview: 1,
+    taken_unix_ms: 1_000_000,
+    sequence: 1,
+    simulated: null,
+    stale: false,
+    interval_ms: 1_000,
+    version: "0",
+    host: { name: "a", driver_version: null, cuda_version_supported: null },
+    asker: { user: null, admin: false, sees: "public" },
+    devices: [device()],
+    processes: [],
+    leases: [],
+    queue: [],
+    problems: [],
+    ...part,
   };
 }
 
@@ -31,20 +64,35 @@ test("a card that a health rule fails is broken, whatever its state", () => {
 });
 
 test("the room counts each device once", () => {
-  const counts = room_counts([device(), device({ state: "busy" }), device({ state: "busy", health: "failed" })]);
-  assert.deepEqual({ free: counts.free, busy: counts.busy, broken: counts.broken }, { free: 1, busy: 1, broken: 1 });
+  const counts = room_counts([
+    device(),
+    device({ state: "busy" }),
+    device({ state: "busy", health: "failed" }),
+  ]);
+  assert.deepEqual(
+    { free: counts.free, busy: counts.busy, broken: counts.broken },
+    { free: 1, busy: 1, broken: 1 },
+  );
 });
 
 test("a look makes the link live and lengthens the series of each device", () => {
   let state = after(empty_state(), { kind: "overview", overview: overview(), now_ms: 10 });
-  state = after(state, { kind: "overview", overview: overview({ taken_unix_ms: 1_001_000 }), now_ms: 1_010 });
+  state = after(state, {
+    kind: "overview",
+    overview: overview({ taken_unix_ms: 1_001_000 }),
+    now_ms: 1_010,
+  });
   assert.equal(state.link.kind, "live");
   assert.deepEqual(state.series.get("GPU-a")?.times, [1_000_000, 1_001_000]);
 });
 
 test("a device that has gone takes its series with it", () => {
   let state = after(empty_state(), { kind: "overview", overview: overview(), now_ms: 10 });
-  state = after(state, { kind: "overview", overview: overview({ taken_unix_ms: 1_001_000, devices: [] }), now_ms: 20 });
+  state = after(state, {
+    kind: "overview",
+    overview: overview({ taken_unix_ms: 1_001_000, devices: [] }),
+    now_ms: 20,
+  });
   assert.equal(state.series.size, 0);
 });
 
@@ -57,13 +105,19 @@ test("numbers are stale when the server says so, and when nothing has come for t
 });
 
 test("a slow server is given five of its intervals", () => {
-  const slow = after(empty_state(), { kind: "overview", overview: overview({ interval_ms: 5_000 }), now_ms: 0 });
+  const slow = after(empty_state(), {
+    kind: "overview",
+    overview: overview({ interval_ms: 5_000 }),
+    now_ms: 0,
+  });
   assert.equal(freshness_of(slow, 24_000), "live");
 });
 
 test("a broken link is disconnected, not stale", () => {
-  const state = after(after(empty_state(), { kind: "overview", overview: overview(), now_ms: 0 }),
-    { kind: "link", link: { kind: "waiting", retry_at_ms: 5, attempts: 1, message: "" } });
+  const state = after(after(empty_state(), { kind: "overview", overview: overview(), now_ms: 0 }), {
+    kind: "link",
+    link: { kind: "waiting", retry_at_ms: 5, attempts: 1, message: "" },
+  });
   assert.equal(freshness_of(state, 60_000), "disconnected");
 });
 
@@ -77,8 +131,17 @@ test("a sum over missing parts says that it is partial", () => {
 
 test("only cards that changed their standing are told of", () => {
   const before = overview({ devices: [device(), device({ id: "GPU-b", index: 1 })] });
-  const now = overview({ devices: [device({ state: "busy" }), device({ id: "GPU-b", index: 1 }), device({ id: "GPU-c" })] });
-  assert.deepEqual(changes_between(before, now).map(({ device: { id }, to }) => [id, to]), [["GPU-a", "busy"]]);
+  const now = overview({
+    devices: [
+      device({ state: "busy" }),
+      device({ id: "GPU-b", index: 1 }),
+      device({ id: "GPU-c" }),
+    ],
+  });
+  assert.deepEqual(
+    changes_between(before, now).map(({ device: { id }, to }) => [id, to]),
+    [["GPU-a", "busy"]],
+  );
   assert.deepEqual(changes_between(null, now), []);
 });
 
@@ -88,10 +151,33 @@ test("an instance is named after its card", () => {
 });
 
 test("a resolved alert takes the place of the firing one", () => {
-  const alerts = with_alert([{ id: "1", state: "firing" }, { id: "2" }], { id: "1", state: "resolved" });
-  assert.deepEqual(alerts.map((alert) => [alert.id, is_firing(alert)]), [["1", false], ["2", true]]);
+  const alerts = with_alert([{ id: "1", state: "firing" }, { id: "2" }], {
+    id: "1",
+    state: "resolved",
+  });
+  assert.deepEqual(
+    alerts.map((alert) => [alert.id, is_firing(alert)]),
+    [
+      ["1", false],
+      ["2", true],
+    ],
+  );
+});
+
+test("a look that lists the alerts has the last word on them", () => {
+  const told = after(empty_state(), { kind: "alert", alert: { id: "old" } });
+  const kept = after(told, { kind: "overview", overview: overview(), now_ms: 0 });
+  const listed = after(kept, {
+    kind: "overview",
+    overview: overview({ alerts: [{ id: "new" }] }),
+    now_ms: 0,
+  });
+  assert.deepEqual([kept.alerts[0]?.id, listed.alerts.map(({ id }) => id)], ["old", ["new"]]);
 });
 
 test("words of a command are quoted as a shell wants them", () => {
-  assert.equal(["a b", "x=1", "it's", "$(rm)"].map(as_word).join(" "), `'a b' x=1 'it'\\''s' '$(rm)'`);
+  assert.equal(
+    ["a b", "x=1", "it's", "$(rm)"].map(as_word).join(" "),
+    `'a b' x=1 'it'\\''s' '$(rm)'`,
+  );
 });

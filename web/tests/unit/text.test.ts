@@ -3,13 +3,26 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { bytes, dash, duration, energy, hours, percent, short_name, used_of, watts } from "../../src/model/format";
+import {
+  bytes,
+  dash,
+  duration,
+  energy,
+  hours,
+  percent,
+  short_name,
+  used_of,
+  watts,
+} from "../../src/model/format";
 import { EventStreamParser, wait_before } from "../../src/model/event_stream";
 import { filled, language_from } from "../../src/words/translate";
 import { words } from "../../src/words/words";
 
 test("what is absent is a dash, and zero is zero", () => {
-  assert.deepEqual([percent(null), bytes(null), watts(undefined), duration(null), energy(null), hours(null)], Array(6).fill(dash));
+  assert.deepEqual(
+    [percent(null), bytes(null), watts(undefined), duration(null), energy(null), hours(null)],
+    Array(6).fill(dash),
+  );
   assert.deepEqual([percent(0), bytes(0), watts(0), hours(0)], ["0 %", "0 B", "0 W", "0"]);
 });
 
@@ -23,7 +36,10 @@ test("numbers have the unit that fits", () => {
 });
 
 test("durations read as in the program's own tables", () => {
-  assert.deepEqual([42_000, 200_000, 18_120_000, 284_400_000].map((ms) => duration(ms)), ["42s", "3m20s", "5h02m", "3d07h"]);
+  assert.deepEqual(
+    [42_000, 200_000, 18_120_000, 284_400_000].map((ms) => duration(ms)),
+    ["42s", "3m20s", "5h02m", "3d07h"],
+  );
 });
 
 test("an event that arrives in pieces is one event", () => {
@@ -36,11 +52,21 @@ test("an event that arrives in pieces is one event", () => {
 test("several events, comments and all kinds of line ends are told apart", () => {
   const parser = new EventStreamParser();
   const found = parser.feed(": still here\r\n\r\ndata: a\r\ndata: b\r\n\r\ndata: c\n\n\n");
-  assert.deepEqual(found.map(({ event, data }) => [event, data]), [["comment", "still here"], ["message", "a\nb"], ["message", "c"]]);
+  assert.deepEqual(
+    found.map(({ event, data }) => [event, data]),
+    [
+      ["comment", "still here"],
+      ["message", "a\nb"],
+      ["message", "c"],
+    ],
+  );
 });
 
 test("the wait before the next try grows to half a minute and no further", () => {
-  assert.deepEqual([0, 1, 2, 5, 50].map((attempt) => wait_before(attempt, 0)), [1_000, 2_000, 4_000, 30_000, 30_000]);
+  assert.deepEqual(
+    [0, 1, 2, 5, 50].map((attempt) => wait_before(attempt, 0)),
+    [1_000, 2_000, 4_000, 30_000, 30_000],
+  );
   assert.ok(wait_before(50, 1) <= 37_500);
 });
 
@@ -64,11 +90,15 @@ test("every word is used somewhere", () => {
   const root = process.env["BERTH_WEB"]!;
   const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts") && !name.endsWith("words.ts"))
-    .map((name) => readFileSync(join(root, "src", name), "utf8")).join("\n");
+    .map((name) => readFileSync(join(root, "src", name), "utf8"))
+    .join("\n");
   for (const key of Object.keys(words)) {
     const group = key.slice(0, key.indexOf(".") + 1);
-    const used = sources.includes(`"${key}"`) || sources.includes(`\`${group}\${`) || sources.includes(`\`${group.slice(0, -1)}.\${`)
-      || (key.startsWith("usage.by_") && sources.includes("`usage.by_${"));
+    const used =
+      sources.includes(`"${key}"`) ||
+      sources.includes(`\`${group}\${`) ||
+      sources.includes(`\`${group.slice(0, -1)}.\${`) ||
+      (key.startsWith("usage.by_") && sources.includes("`usage.by_${"));
     assert.ok(used, `"${key}" is used nowhere`);
   }
 });
