@@ -57,7 +57,7 @@ def reason_to_skip():
 class Mock:
     """The mock, with cards that are not well so that every view has something to show."""
 
-    abilities = "alert hostile change history no-history restart stale simulated faults runs"
+    abilities = "alert blind hostile change history no-history restart stale simulated faults runs"
 
     def __init__(self, _):
         snapshot = scenario("server-8xh100")
@@ -92,6 +92,8 @@ class Mock:
             room.no_history = what == "history-off"
         elif what == "change":
             room.changed[int(query["device"])] = query["state"]
+        elif what in ("blind", "sighted"):
+            room.blind = what == "blind"
         elif what == "alert":
             device = room.snapshot["devices"][0]["id"]
             room.alerts.append({"id": "1", "rule": "held_idle", "device": device} | query)

@@ -49,6 +49,7 @@ class Room:
         self.hostile = hostile
         self.alerts = []  # said once to everybody who listens then
         self.stale = False
+        self.blind = False  # nobody has looked yet
         self.no_history = False
         self.changed = {}  # device position: state, as a test asks for it
         self.sequence = 0
@@ -392,6 +393,11 @@ class MockServer:
         last, told = None, len(self.room.alerts)
         try:
             while server and server.going:
+                if self.room.blind:
+                    handler.wfile.write(b": nothing yet\n\n")
+                    handler.wfile.flush()
+                    time.sleep(0.1)
+                    continue
                 if not self.room.stale or last is None:
                     last = self.room.overview()
                 else:

@@ -170,7 +170,7 @@ export function gpu_view(world: World, id: string): View {
 
   const root = el(
     "div",
-    { class: "gpu" },
+    { class: "gpu needs-look" },
     el("div", { class: "heading" }, heading, standing),
     sub,
     gone,

@@ -64,7 +64,7 @@ export function room_view(world: World): View {
 
   const root = el(
     "div",
-    { class: "room" },
+    { class: "room needs-look" },
     el("h1", { class: "unseen" }, t("nav.room")),
     el(
       "div",

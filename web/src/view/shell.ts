@@ -21,6 +21,12 @@ export interface ShellActs {
 export class Shell {
   readonly root = el("div", { class: "shell" });
   readonly main = el("main", { id: "main", tabindex: -1 });
+  /// Instead of a view of what nobody has looked at yet.
+  private readonly until_look = el(
+    "p",
+    { class: "until-look nothing", role: "status" },
+    t("waiting"),
+  );
   private readonly host = el("span", { class: "host" });
   private readonly fresh = el("span", { class: "fresh" });
   private readonly simulated = el("div", { class: "banner simulated", role: "note" });
@@ -104,6 +110,7 @@ export class Shell {
         ),
       ),
       el("section", { "aria-label": t("banner.label") }, this.simulated, this.trouble),
+      this.until_look,
       this.main,
       el("footer", {}, this.asker, this.version),
       dialog,
@@ -128,6 +135,7 @@ export class Shell {
     const overview = state.overview;
     const fresh = freshness_of(state, now_ms);
     set_attribute(this.root, "data-fresh", fresh);
+    set_attribute(this.root, "data-looked", overview ? "yes" : "no");
     if (overview) {
       set_text(this.host, overview.host.name ?? "");
       const sim = overview.simulated;

@@ -41,6 +41,18 @@ test(
   },
 );
 
+test("before the first look nothing is claimed", { needs: ["blind"] }, async (page) => {
+  await tell("blind");
+  await page.reload();
+  await page.getByText("Asking the server…").first().waitFor();
+  for (const claim of ["No process.", "Nobody waits.", "No GPU is to be seen"]) {
+    check(!(await page.getByText(claim).first().isVisible()), claim);
+  }
+  await tell("sighted");
+  await page.waitForSelector("a.tile");
+  check(await page.getByText("Asking the server…").first().isHidden(), "it still asks");
+});
+
 test("what somebody calls himself is text, never markup", { needs: ["hostile"] }, async (page) => {
   await page.getByText("<img src=x onerror=alert(1)>").waitFor();
   check((await page.locator("main img").count()) === 0, "an element was made of a name");
