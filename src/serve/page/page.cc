@@ -19,11 +19,11 @@ namespace berth::serve {
 
 namespace {
 
-std::string_view between(const char* begin, const char* end) {
+std::string_view embedded(const char* begin, const char* end) {
   return {begin, static_cast<std::size_t>(end - begin)};
 }
 
-struct Files {
+struct PageFiles {
   std::array<Asset, 4> all;
   std::size_t there = 0;
 
@@ -34,25 +34,25 @@ struct Files {
   }
 };
 
-Files files() {
-  Files found;
-  found.add("/", "text/html; charset=utf-8", between(berth_page_index, berth_page_index_end),
-            between(berth_page_index_etag, berth_page_index_etag_end));
+PageFiles page_files() {
+  PageFiles found;
+  found.add("/", "text/html; charset=utf-8", embedded(berth_page_index, berth_page_index_end),
+            embedded(berth_page_index_etag, berth_page_index_etag_end));
   found.add("/assets/page.js", "text/javascript; charset=utf-8",
-            between(berth_page_script, berth_page_script_end),
-            between(berth_page_script_etag, berth_page_script_etag_end));
+            embedded(berth_page_script, berth_page_script_end),
+            embedded(berth_page_script_etag, berth_page_script_etag_end));
   found.add("/assets/page.css", "text/css; charset=utf-8",
-            between(berth_page_style, berth_page_style_end),
-            between(berth_page_style_etag, berth_page_style_etag_end));
-  found.add("/assets/icon.svg", "image/svg+xml", between(berth_page_icon, berth_page_icon_end),
-            between(berth_page_icon_etag, berth_page_icon_etag_end));
+            embedded(berth_page_style, berth_page_style_end),
+            embedded(berth_page_style_etag, berth_page_style_etag_end));
+  found.add("/assets/icon.svg", "image/svg+xml", embedded(berth_page_icon, berth_page_icon_end),
+            embedded(berth_page_icon_etag, berth_page_icon_etag_end));
   return found;
 }
 
 }  // namespace
 
 std::span<const Asset> page_assets() {
-  static const Files found = files();
+  static const PageFiles found = page_files();
   return std::span(found.all).first(found.there);
 }
 
