@@ -146,6 +146,8 @@ function apply_theme(): void {
 
 set_language(language_from(localStorage.getItem("berth-language"), navigator.languages));
 apply_theme();
+// Asked first: the answer comes while the frame is built.
+connection.open();
 build();
 addEventListener("hashchange", () => show_route(true));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => view?.recolour?.());
@@ -156,4 +158,3 @@ document.addEventListener("visibilitychange", () => {
 setInterval(() => {
   if (!document.hidden) shell.update(state, performance.now());
 }, 1_000);
-connection.open();
