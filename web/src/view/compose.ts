@@ -57,7 +57,7 @@ export function compose_view(world: World): View {
     const input = el("input", {
       type: "number",
       min: least,
-      max: 4096,
+      max: 1024,
       step: key === "memory_amount" ? "any" : 1,
       value: wishes[key],
       input: (event: Event) => {
