@@ -11,7 +11,8 @@ using enum Unit;
 
 constexpr auto clock_details = std::to_array<Field>({
     detail<Detail::clock_video, Megahertz>("clock_video_megahertz", "clocks.current.video",
-                                           megahertz, "Clock of the video engines."),
+                                           megahertz, "Clock of the video engines.",
+                                           "berth_device_video_clock_hertz"),
     detail<Detail::clock_video_max, Megahertz>("clock_video_max_megahertz", "", megahertz,
                                                "Highest clock of the video engines."),
     detail<Detail::clock_application_graphics, Megahertz>(
@@ -32,7 +33,8 @@ constexpr auto clock_details = std::to_array<Field>({
     detail<Detail::clock_customer_boost, Megahertz>("clock_customer_boost_megahertz", "", megahertz,
                                                     "Highest graphics clock a customer may set."),
     detail<Detail::voltage_graphics, Millivolts>("voltage_graphics_millivolts", "", millivolts,
-                                                 "Voltage of the chip; drivers before 580."),
+                                                 "Voltage of the chip; drivers before 580.",
+                                                 "berth_device_voltage_volts"),
     detail<Detail::fabric_state, std::string>(
         "fabric_state", "fabric.state", none,
         "Registration with the NVLink fabric: Not Started, In Progress, Completed."),

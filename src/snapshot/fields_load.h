@@ -18,12 +18,12 @@ constexpr auto load_details = std::to_array<Field>({
                                                             "Best PCIe generation of the slot."),
     detail<Detail::pcie_replay_rollovers, std::uint64_t>(
         "pcie_replay_rollovers", "", count, "How often the count of repeated packets has wrapped."),
-    detail<Detail::pcie_sent_rate, BytesPerSecond>("pcie_sent_rate_bytes_per_second", "",
-                                                   bytes_per_second,
-                                                   "Sent over PCIe since the look before."),
-    detail<Detail::pcie_received_rate, BytesPerSecond>("pcie_received_rate_bytes_per_second", "",
-                                                       bytes_per_second,
-                                                       "Received over PCIe since the look before."),
+    detail<Detail::pcie_sent_rate, BytesPerSecond>(
+        "pcie_sent_rate_bytes_per_second", "", bytes_per_second,
+        "Sent over PCIe since the look before.", "berth_device_pcie_sent_bytes_per_second"),
+    detail<Detail::pcie_received_rate, BytesPerSecond>(
+        "pcie_received_rate_bytes_per_second", "", bytes_per_second,
+        "Received over PCIe since the look before.", "berth_device_pcie_received_bytes_per_second"),
     detail<Detail::pcie_atomics_outbound, std::string>("pcie_atomics_outbound", "", none,
                                                        "Atomic operations it can send over PCIe."),
     detail<Detail::pcie_atomics_inbound, std::string>(
@@ -37,26 +37,33 @@ constexpr auto load_details = std::to_array<Field>({
         "NVML's bit mask of what could hold the clocks back."),
     detail<Detail::throttled_power_cap, Microseconds>(
         "throttled_power_cap_microseconds", "clocks_event_reasons_counters.sw_power_cap",
-        microseconds, "Time lost to the power limit."),
+        microseconds, "Time lost to the power limit.",
+        "berth_device_throttled_seconds_total{reason=\"power_cap\"}"),
     detail<Detail::throttled_sync_boost, Microseconds>(
         "throttled_sync_boost_microseconds", "clocks_event_reasons_counters.sync_boost",
-        microseconds, "Time lost to the slowest of a group."),
+        microseconds, "Time lost to the slowest of a group.",
+        "berth_device_throttled_seconds_total{reason=\"sync_boost\"}"),
     detail<Detail::throttled_software_thermal, Microseconds>(
         "throttled_software_thermal_microseconds",
         "clocks_event_reasons_counters.sw_thermal_slowdown", microseconds,
-        "Time lost to heat, by the driver."),
+        "Time lost to heat, by the driver.",
+        "berth_device_throttled_seconds_total{reason=\"software_thermal\"}"),
     detail<Detail::throttled_hardware_thermal, Microseconds>(
         "throttled_hardware_thermal_microseconds",
         "clocks_event_reasons_counters.hw_thermal_slowdown", microseconds,
-        "Time lost to heat, by the chip."),
+        "Time lost to heat, by the chip.",
+        "berth_device_throttled_seconds_total{reason=\"hardware_thermal\"}"),
     detail<Detail::throttled_power_brake, Microseconds>(
         "throttled_power_brake_microseconds",
         "clocks_event_reasons_counters.hw_power_brake_slowdown", microseconds,
-        "Time lost to the power supply's brake."),
+        "Time lost to the power supply's brake.",
+        "berth_device_throttled_seconds_total{reason=\"power_brake\"}"),
     detail<Detail::bar1_total, Bytes>("bar1_total_bytes", "", bytes,
-                                      "All of the memory window of the PCI bus."),
+                                      "All of the memory window of the PCI bus.",
+                                      "berth_device_bar1_total_bytes"),
     detail<Detail::bar1_used, Bytes>("bar1_used_bytes", "", bytes,
-                                     "Used of the memory window of the PCI bus."),
+                                     "Used of the memory window of the PCI bus.",
+                                     "berth_device_bar1_used_bytes"),
     detail<Detail::bar1_free, Bytes>("bar1_free_bytes", "", bytes,
                                      "Free of the memory window of the PCI bus."),
     detail<Detail::protected_memory_total, Bytes>("protected_memory_total_bytes",
@@ -69,12 +76,14 @@ constexpr auto load_details = std::to_array<Field>({
                                                  "protected_memory.free", bytes,
                                                  "Free of the memory protected from the host."),
     detail<Detail::utilization_jpeg, Percent>("utilization_jpeg_percent", "utilization.jpeg",
-                                              percent, "Load of the JPEG engine."),
-    detail<Detail::utilization_optical_flow, Percent>("utilization_optical_flow_percent",
-                                                      "utilization.ofa", percent,
-                                                      "Load of the optical flow engine."),
+                                              percent, "Load of the JPEG engine.",
+                                              "berth_device_jpeg_utilization_ratio"),
+    detail<Detail::utilization_optical_flow, Percent>(
+        "utilization_optical_flow_percent", "utilization.ofa", percent,
+        "Load of the optical flow engine.", "berth_device_optical_flow_utilization_ratio"),
     detail<Detail::encoder_sessions, std::uint64_t>(
-        "encoder_sessions", "encoder.stats.sessionCount", count, "Sessions of the video encoder."),
+        "encoder_sessions", "encoder.stats.sessionCount", count, "Sessions of the video encoder.",
+        "berth_device_encoder_sessions"),
     detail<Detail::encoder_fps, std::uint64_t>("encoder_fps", "encoder.stats.averageFps", count,
                                                "Frames per second of its sessions, on average."),
     detail<Detail::encoder_latency, Microseconds>("encoder_latency_microseconds",
@@ -130,7 +139,8 @@ constexpr auto load_details = std::to_array<Field>({
         "Errors in on-chip memories corrected over its life."),
     detail<Detail::ecc_corrected_aggregate_total, std::uint64_t>(
         "ecc_corrected_aggregate_total", "ecc.errors.corrected.aggregate.total", count,
-        "Errors in all memories corrected over its life."),
+        "Errors in all memories corrected over its life.",
+        "berth_device_ecc_corrected_lifetime_errors_total"),
     detail<Detail::ecc_uncorrected_volatile_dram, std::uint64_t>(
         "ecc_uncorrected_volatile_dram", "ecc.errors.uncorrected.volatile.dram", count,
         "Errors in device memory not corrected since the driver was loaded."),
@@ -175,7 +185,8 @@ constexpr auto load_details = std::to_array<Field>({
         "Errors in on-chip memories not corrected over its life."),
     detail<Detail::ecc_uncorrected_aggregate_total, std::uint64_t>(
         "ecc_uncorrected_aggregate_total", "ecc.errors.uncorrected.aggregate.total", count,
-        "Errors in all memories not corrected over its life."),
+        "Errors in all memories not corrected over its life.",
+        "berth_device_ecc_uncorrected_lifetime_errors_total"),
     detail<Detail::ecc_sram_parity_volatile, std::uint64_t>(
         "ecc_sram_parity_volatile", "ecc.errors.uncorrected.volatile.sram.parity", count,
         "Parity errors in on-chip memories since the driver was loaded."),
@@ -190,7 +201,8 @@ constexpr auto load_details = std::to_array<Field>({
         "Double bit errors in on-chip memories over its life."),
     detail<Detail::ecc_sram_threshold_exceeded, bool>(
         "ecc_sram_threshold_exceeded", "ecc.errors.uncorrected.aggregate.sram.thresholdExceeded",
-        none, "Whether on-chip memories had more errors than they may."),
+        none, "Whether on-chip memories had more errors than they may.",
+        "berth_device_ecc_sram_threshold_exceeded"),
     detail<Detail::ecc_sram_source_l2, std::uint64_t>(
         "ecc_sram_source_l2", "ecc.errors.uncorrected.aggregate.sram.l2", count,
         "Errors in on-chip memories of the L2 cache over its life."),
@@ -208,27 +220,34 @@ constexpr auto load_details = std::to_array<Field>({
         "Errors in on-chip memories of other parts over its life."),
     detail<Detail::channel_repair_pending, bool>(
         "channel_repair_pending", "", none,
-        "Whether a memory channel is to be repaired at the next reset."),
+        "Whether a memory channel is to be repaired at the next reset.",
+        "berth_device_repair_pending{part=\"memory_channel\"}"),
     detail<Detail::tpc_repair_pending, bool>(
         "tpc_repair_pending", "", none,
-        "Whether a processing cluster is to be repaired at the next reset."),
+        "Whether a processing cluster is to be repaired at the next reset.",
+        "berth_device_repair_pending{part=\"processing_cluster\"}"),
     detail<Detail::unrepairable_memory, bool>("unrepairable_memory", "", none,
-                                              "Whether there is memory that cannot be repaired."),
+                                              "Whether there is memory that cannot be repaired.",
+                                              "berth_device_unrepairable_memory"),
     detail<Detail::retired_pages_single_bit, std::uint64_t>(
         "retired_pages_single_bit", "retired_pages.single_bit_ecc.count", count,
-        "Pages retired for repeated single bit errors."),
-    detail<Detail::retired_pages_double_bit, std::uint64_t>("retired_pages_double_bit",
-                                                            "retired_pages.double_bit.count", count,
-                                                            "Pages retired for double bit errors."),
+        "Pages retired for repeated single bit errors.",
+        "berth_device_retired_pages{cause=\"single_bit\"}"),
+    detail<Detail::retired_pages_double_bit, std::uint64_t>(
+        "retired_pages_double_bit", "retired_pages.double_bit.count", count,
+        "Pages retired for double bit errors.", "berth_device_retired_pages{cause=\"double_bit\"}"),
     detail<Detail::retired_pages_pending, bool>(
         "retired_pages_pending", "retired_pages.pending", none,
-        "Whether pages are to be retired at the next reboot."),
+        "Whether pages are to be retired at the next reboot.",
+        "berth_device_retired_pages_pending"),
     detail<Detail::remapped_rows_correctable, std::uint64_t>(
         "remapped_rows_correctable", "remapped_rows.correctable", count,
-        "Rows replaced for errors that were corrected."),
+        "Rows replaced for errors that were corrected.",
+        "berth_device_remapped_rows{cause=\"corrected\"}"),
     detail<Detail::remapped_rows_uncorrectable, std::uint64_t>(
         "remapped_rows_uncorrectable", "remapped_rows.uncorrectable", count,
-        "Rows replaced for errors that were not."),
+        "Rows replaced for errors that were not.",
+        "berth_device_remapped_rows{cause=\"uncorrected\"}"),
     detail<Detail::remapped_rows_correctable_inactive, std::uint64_t>(
         "remapped_rows_correctable_inactive", "remapped_rows.correctable_inactive", count,
         "Of the corrected ones, those not in effect yet."),
@@ -237,24 +256,30 @@ constexpr auto load_details = std::to_array<Field>({
         "Of the uncorrected ones, those not in effect yet."),
     detail<Detail::remapped_rows_pending, bool>(
         "remapped_rows_pending", "remapped_rows.pending", none,
-        "Whether rows are to be replaced at the next reset."),
+        "Whether rows are to be replaced at the next reset.", "berth_device_row_remap_pending"),
     detail<Detail::remapped_rows_failed, bool>("remapped_rows_failed", "remapped_rows.failure",
-                                               none, "Whether replacing a row ever failed."),
+                                               none, "Whether replacing a row ever failed.",
+                                               "berth_device_row_remap_failed"),
     detail<Detail::remap_banks_max, std::uint64_t>(
         "remap_banks_max", "remapped_rows.histogram.max", count,
-        "Memory banks with all of their spare rows left."),
+        "Memory banks with all of their spare rows left.",
+        "berth_device_remap_banks{spare=\"all\"}"),
     detail<Detail::remap_banks_high, std::uint64_t>(
         "remap_banks_high", "remapped_rows.histogram.high", count,
-        "Memory banks with most of their spare rows left."),
+        "Memory banks with most of their spare rows left.",
+        "berth_device_remap_banks{spare=\"most\"}"),
     detail<Detail::remap_banks_partial, std::uint64_t>(
         "remap_banks_partial", "remapped_rows.histogram.partial", count,
-        "Memory banks with some of their spare rows left."),
+        "Memory banks with some of their spare rows left.",
+        "berth_device_remap_banks{spare=\"some\"}"),
     detail<Detail::remap_banks_low, std::uint64_t>(
         "remap_banks_low", "remapped_rows.histogram.low", count,
-        "Memory banks with few of their spare rows left."),
+        "Memory banks with few of their spare rows left.",
+        "berth_device_remap_banks{spare=\"few\"}"),
     detail<Detail::remap_banks_none, std::uint64_t>(
         "remap_banks_none", "remapped_rows.histogram.none", count,
-        "Memory banks with none of their spare rows left."),
+        "Memory banks with none of their spare rows left.",
+        "berth_device_remap_banks{spare=\"none\"}"),
 });
 
 }  // namespace berth::field_rows

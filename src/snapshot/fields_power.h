@@ -10,11 +10,12 @@ namespace berth::field_rows {
 using enum Unit;
 
 constexpr auto power_details = std::to_array<Field>({
-    detail<Detail::temperature_limit_margin, Celsius>("temperature_limit_margin_celsius",
-                                                      "temperature.gpu.tlimit", celsius,
-                                                      "Degrees left until it slows down."),
+    detail<Detail::temperature_limit_margin, Celsius>(
+        "temperature_limit_margin_celsius", "temperature.gpu.tlimit", celsius,
+        "Degrees left until it slows down.", "berth_device_temperature_margin_celsius"),
     detail<Detail::temperature_shutdown, Celsius>("temperature_shutdown_celsius", "", celsius,
-                                                  "Temperature at which it shuts down."),
+                                                  "Temperature at which it shuts down.",
+                                                  "berth_device_shutdown_temperature_celsius"),
     detail<Detail::temperature_max_operating, Celsius>("temperature_max_operating_celsius", "",
                                                        celsius,
                                                        "Highest temperature it is made to run at."),
@@ -40,37 +41,40 @@ constexpr auto power_details = std::to_array<Field>({
     detail<Detail::power_management, std::string>(
         "power_management", "power.management", none,
         "Whether power can be limited; drivers before 535 say so."),
-    detail<Detail::power_draw_average, Milliwatts>("power_draw_average_milliwatts",
-                                                   "power.draw.average", milliwatts,
-                                                   "Power drawn, mean over a second."),
-    detail<Detail::power_draw_instant, Milliwatts>("power_draw_instant_milliwatts",
-                                                   "power.draw.instant", milliwatts,
-                                                   "Power drawn at this moment."),
-    detail<Detail::power_limit_requested, Milliwatts>("power_limit_requested_milliwatts",
-                                                      "power.limit", milliwatts,
-                                                      "Power limit asked for by an administrator."),
+    detail<Detail::power_draw_average, Milliwatts>(
+        "power_draw_average_milliwatts", "power.draw.average", milliwatts,
+        "Power drawn, mean over a second.", "berth_device_power_average_watts"),
+    detail<Detail::power_draw_instant, Milliwatts>(
+        "power_draw_instant_milliwatts", "power.draw.instant", milliwatts,
+        "Power drawn at this moment.", "berth_device_power_instant_watts"),
+    detail<Detail::power_limit_requested, Milliwatts>(
+        "power_limit_requested_milliwatts", "power.limit", milliwatts,
+        "Power limit asked for by an administrator.", "berth_device_power_limit_requested_watts"),
     detail<Detail::power_limit_min, Milliwatts>("power_limit_min_milliwatts", "power.min_limit",
-                                                milliwatts, "Lowest power limit that can be set."),
+                                                milliwatts, "Lowest power limit that can be set.",
+                                                "berth_device_power_limit_lowest_watts"),
     detail<Detail::power_limit_max, Milliwatts>("power_limit_max_milliwatts", "power.max_limit",
-                                                milliwatts, "Highest power limit that can be set."),
+                                                milliwatts, "Highest power limit that can be set.",
+                                                "berth_device_power_limit_highest_watts"),
     detail<Detail::power_memory_average, Milliwatts>(
         "power_memory_average_milliwatts", "", milliwatts,
-        "Power drawn by its memory, mean over a second."),
+        "Power drawn by its memory, mean over a second.", "berth_device_memory_power_watts"),
     detail<Detail::power_memory_instant, Milliwatts>("power_memory_instant_milliwatts", "",
                                                      milliwatts,
                                                      "Power drawn by its memory at this moment."),
     detail<Detail::module_power_draw_average, Milliwatts>(
         "module_power_draw_average_milliwatts", "module.power.draw.average", milliwatts,
-        "Power drawn by the module with its CPU, mean over a second."),
+        "Power drawn by the module with its CPU, mean over a second.",
+        "berth_device_module_power_watts"),
     detail<Detail::module_power_draw_instant, Milliwatts>(
         "module_power_draw_instant_milliwatts", "module.power.draw.instant", milliwatts,
         "Power drawn by the module with its CPU at this moment."),
     detail<Detail::module_power_limit_requested, Milliwatts>(
         "module_power_limit_requested_milliwatts", "module.power.limit", milliwatts,
         "Power limit of the module asked for."),
-    detail<Detail::module_power_limit, Milliwatts>("module_power_limit_milliwatts",
-                                                   "module.enforced.power.limit", milliwatts,
-                                                   "Power limit of the module in force."),
+    detail<Detail::module_power_limit, Milliwatts>(
+        "module_power_limit_milliwatts", "module.enforced.power.limit", milliwatts,
+        "Power limit of the module in force.", "berth_device_module_power_limit_watts"),
     detail<Detail::module_power_limit_default, Milliwatts>(
         "module_power_limit_default_milliwatts", "module.power.default_limit", milliwatts,
         "Power limit of the module after a reboot."),

@@ -1,0 +1,163 @@
+#include "serve/metrics_exposition.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <type_traits>
+
+#include "base/text.h"
+
+namespace berth::serve {
+
+std::optional<Decimal> rounded(double value, int exponent) {
+  if (!(value > -9.0e15 && value < 9.0e15)) return std::nullopt;  // not a number is neither
+  const double whole = std::trunc(value);
+  if (whole == value) return signed_decimal(static_cast<std::int64_t>(value), exponent);
+  if (std::abs(value) > 9.0e12) return signed_decimal(std::llround(value), exponent);
+  return signed_decimal(std::llround(value * 1000), exponent - 3);
+}
+
+Decimal seconds(Duration duration) { return signed_decimal(duration.count(), -9); }
+Decimal unix_seconds(WallTime at) { return signed_decimal(at.unix_ms, -3); }
+
+void append_decimal(std::string& text, Decimal value) {
+  if (value.count == 0) {
+    text += '0';
+    return;
+  }
+  while (value.exponent < 0 && value.count % 10 == 0) {
+    value.count /= 10;
+    ++value.exponent;
+  }
+  std::array<char, 24> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value.count).ptr;
+  const int length = static_cast<int>(end - digits.data());
+  if (value.is_negative) text += '-';
+  if (value.exponent >= 0) {
+    text.append(digits.data(), end);
+    text.append(static_cast<std::size_t>(value.exponent), '0');
+    return;
+  }
+  const int before_point = length + value.exponent;
+  if (before_point <= 0) {
+    text += "0.";
+    text.append(static_cast<std::size_t>(-before_point), '0');
+    text.append(digits.data(), end);
+  } else {
+    text.append(digits.data(), static_cast<std::size_t>(before_point));
+    text += '.';
+    text.append(digits.data() + before_point, end);
+  }
+}
+
+int base_unit_exponent(Unit unit) {
+  switch (unit) {
+    case Unit::percent:
+      return -2;  // a ratio from 0 to 1
+    case Unit::milliwatts:
+    case Unit::millijoules:
+    case Unit::milliseconds:
+    case Unit::millivolts:
+      return -3;
+    case Unit::microseconds:
+      return -6;
+    case Unit::megahertz:
+      return 6;
+    case Unit::none:
+    case Unit::count:
+    case Unit::bytes:
+    case Unit::bytes_per_second:
+    case Unit::celsius:
+    case Unit::bits:
+    case Unit::seconds:
+      return 0;
+  }
+  return 0;
+}
+
+std::optional<Decimal> decimal_in(const Cell& cell, int exponent) {
+  if (!cell.get()) return std::nullopt;
+  return std::visit(
+      [&](const auto& value) -> std::optional<Decimal> {
+        using Value = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, std::string>) {
+          return std::nullopt;
+        } else if constexpr (std::is_same_v<Value, double>) {
+          return rounded(value, exponent);
+        } else if constexpr (std::is_same_v<Value, std::int64_t>) {
+          return signed_decimal(value, exponent);
+        } else {
+          return decimal(static_cast<std::uint64_t>(value), exponent);
+        }
+      },
+      *cell.get());
+}
+
+std::string label_value(std::string_view text) {
+  std::string escaped;
+  for (const char c : printable(text)) {
+    if (c == '\\' || c == '"') escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+void add_label(std::string& labels, std::string_view name, std::string_view value) {
+  if (value.empty()) return;
+  if (!labels.empty()) labels += ',';
+  labels += name;
+  labels += "=\"";
+  labels += label_value(value);
+  labels += '"';
+}
+
+void Exposition::begin(const Family& family) {
+  family_ = family;
+  head_written_ = false;
+}
+
+void Exposition::write_head() {
+  head_written_ = true;
+  std::string_view name = family_.name;
+  std::string_view type = "gauge";
+  if (format_ == MetricsFormat::text_0_0_4) {
+    if (family_.type == MetricType::counter) type = "counter";
+  } else if (family_.type == MetricType::counter) {
+    // A counter of another program's that is not called …_total has no type there: its name is what
+    // dashboards ask for.
+    type = name.ends_with("_total") ? "counter" : "unknown";
+    if (name.ends_with("_total")) name.remove_suffix(6);
+  } else if (family_.type == MetricType::info) {
+    type = "info";
+    name.remove_suffix(5);  // _info
+  }
+  for (const auto& [word, value] : {std::pair{"# HELP ", family_.help}, {"# TYPE ", type}}) {
+    text_ += word;
+    text_ += name;
+    text_ += ' ';
+    text_ += value;
+    text_ += '\n';
+  }
+}
+
+void Exposition::add(std::string_view labels, std::string_view more, Decimal value) {
+  if (!head_written_) write_head();
+  text_ += family_.name;
+  if (!labels.empty() || !more.empty()) {
+    text_ += '{';
+    text_ += labels;
+    if (!labels.empty() && !more.empty()) text_ += ',';
+    text_ += more;
+    text_ += '}';
+  }
+  text_ += ' ';
+  append_decimal(text_, value);
+  text_ += '\n';
+}
+
+std::string Exposition::finish() {
+  if (format_ == MetricsFormat::openmetrics_1_0) text_ += "# EOF\n";
+  return std::move(text_);
+}
+
+}  // namespace berth::serve
