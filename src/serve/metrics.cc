@@ -55,6 +55,17 @@ void write_berth(const Scrape& scrape, const MetricsOptions& options, Exposition
   write_people(page);
 }
 
+/// What a device with all its readings takes, and a little room.
+std::size_t expected_size(const Scrape& scrape, const MetricsOptions& options) {
+  std::size_t each = 0;
+  for (const MetricsProfile profile : options.profiles) {
+    if (profile == MetricsProfile::berth) each += 28'000;
+    if (profile == MetricsProfile::dcgm) each += 5'000;
+    if (profile == MetricsProfile::nvidia_smi) each += 25'000;
+  }
+  return 32'000 + each * std::min<std::size_t>(scrape.snapshot.devices.size(), 64);
+}
+
 }  // namespace
 
 std::string_view name_of(MetricsProfile profile) {
@@ -113,7 +124,7 @@ MetricsFormat negotiated(std::string_view accept) {
 
 std::string metrics_page(const Scrape& scrape, const MetricsOptions& options,
                          MetricsFormat format) {
-  Exposition out(format);
+  Exposition out(format, expected_size(scrape, options));
   write_simulated(scrape, out);
   // Each profile once, however often it is asked for.
   for (const MetricsProfile profile : all_profiles) {

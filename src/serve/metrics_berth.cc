@@ -49,23 +49,40 @@ std::string_view label_of(const Field& field) {
   return field.metric.substr(brace + 1, field.metric.size() - brace - 2);
 }
 
-void write_readings(const Page& page) {
-  std::string_view family;
+/// A row of the field table that is a metric.
+struct ReadingRow {
+  const Field* field = nullptr;
+  Family family;
+  bool begins_family = false;
+  std::string_view label;
+  int exponent = 0;
+};
+
+std::vector<ReadingRow> rows_of_the_table() {
+  std::vector<ReadingRow> rows;
   for (const Field& field : fields()) {
     if (field.metric.empty()) continue;
-    const std::string_view name = field.metric.substr(0, field.metric.find('{'));
-    if (name != family) page.out.begin(family_of(field));
-    family = name;
-    const int exponent = base_unit_exponent(field.unit);
-    const std::string_view label = label_of(field);
-    for (const PageDevice& one : page.devices) {
-      const Device& device = *one.device;
-      if (field.detail) {  // no copy: there are many
-        page.out.add(one.labels, label, decimal_in(device.details.cell(*field.detail), exponent));
-      } else {
-        page.out.add(one.labels, label,
-                     decimal_in(field.read(device, page.scrape.snapshot), exponent));
-      }
+    const Family family = family_of(field);
+    rows.push_back({.field = &field,
+                    .family = family,
+                    .begins_family = rows.empty() || rows.back().family.name != family.name,
+                    .label = label_of(field),
+                    .exponent = base_unit_exponent(field.unit)});
+  }
+  return rows;
+}
+
+void write_readings(const Page& page) {
+  // Follows from a constant table.
+  static const std::vector<ReadingRow> rows = rows_of_the_table();
+  std::vector<DetailTable> details;
+  for (const PageDevice& one : page.devices) details.emplace_back(*one.device);
+  for (const ReadingRow& row : rows) {
+    if (row.begins_family) page.out.begin(row.family);
+    for (std::size_t i = 0; i < page.devices.size(); ++i) {
+      const auto& [device, labels] = page.devices[i];
+      page.out.add(labels, row.label,
+                   details[i].decimal(*row.field, *device, page.scrape.snapshot, row.exponent));
     }
   }
 }
@@ -152,33 +169,42 @@ void write_health(const Page& page) {
   write_findings(page, examined);
 }
 
-void write_window_metric(const Page& page, WindowMetric metric) {
+struct DeviceStatistics {
+  const PageDevice* device = nullptr;
+  const DeviceWindow* window = nullptr;
+};
+
+void write_window_metric(const std::vector<DeviceStatistics>& devices, WindowMetric metric,
+                         Exposition& out) {
   const WindowRow& row = row_of(metric);
   const int exponent = base_unit_exponent(row.unit);
-  page.out.begin({.name = row.family, .help = row.help});
-  const auto one = [&](std::string_view label, double WindowStatistic::* number) {
-    for (std::size_t i = 0; i < page.devices.size(); ++i) {
-      const DeviceWindow* window = page.scrape.window->of(page.devices[i].device->id, i);
-      if (window == nullptr) continue;
+  out.begin({.name = row.family, .help = row.help});
+  const auto each = [&](std::string_view label, double WindowStatistic::* number) {
+    for (const auto& [device, window] : devices) {
       const auto& statistic = window->statistics[static_cast<std::size_t>(metric)];
-      if (!statistic) continue;
-      page.out.add(page.devices[i].labels, label, rounded((*statistic).*number, exponent));
+      if (statistic) out.add(device->labels, label, rounded((*statistic).*number, exponent));
     }
   };
-  one("statistic=\"min\"", &WindowStatistic::min);
-  one("statistic=\"mean\"", &WindowStatistic::mean);
-  one("statistic=\"p95\"", &WindowStatistic::p95);
-  one("statistic=\"max\"", &WindowStatistic::max);
+  each("statistic=\"min\"", &WindowStatistic::min);
+  each("statistic=\"mean\"", &WindowStatistic::mean);
+  each("statistic=\"p95\"", &WindowStatistic::p95);
+  each("statistic=\"max\"", &WindowStatistic::max);
 }
 
 void write_window(const Page& page) {
-  if (page.scrape.window == nullptr || page.scrape.window->looks == 0) return;
+  const WindowStatistics* window = page.scrape.window;
+  if (window == nullptr || window->looks == 0) return;
   page.out.begin(families::window_seconds);
-  page.out.add(seconds(page.scrape.window->span));
+  page.out.add(seconds(window->span));
   page.out.begin(families::window_looks);
-  page.out.add(decimal(page.scrape.window->looks));
+  page.out.add(decimal(window->looks));
+  std::vector<DeviceStatistics> devices;
+  for (std::size_t i = 0; i < page.devices.size(); ++i) {
+    const DeviceWindow* one = window->of(page.devices[i].device->id, i);
+    if (one != nullptr) devices.push_back({&page.devices[i], one});
+  }
   for (std::size_t i = 0; i < window_metric_count; ++i) {
-    write_window_metric(page, static_cast<WindowMetric>(i));
+    write_window_metric(devices, static_cast<WindowMetric>(i), page.out);
   }
 }
 

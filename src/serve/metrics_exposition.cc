@@ -1,5 +1,6 @@
 #include "serve/metrics_exposition.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -20,34 +21,33 @@ std::optional<Decimal> rounded(double value, int exponent) {
 Decimal seconds(Duration duration) { return signed_decimal(duration.count(), -9); }
 Decimal unix_seconds(WallTime at) { return signed_decimal(at.unix_ms, -3); }
 
-void append_decimal(std::string& text, Decimal value) {
+char* write_decimal(char* at, Decimal value) {
   if (value.count == 0) {
-    text += '0';
-    return;
+    *at = '0';
+    return at + 1;
   }
   while (value.exponent < 0 && value.count % 10 == 0) {
     value.count /= 10;
     ++value.exponent;
   }
-  std::array<char, 24> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value.count).ptr;
-  const int length = static_cast<int>(end - digits.data());
-  if (value.is_negative) text += '-';
+  if (value.is_negative) *at++ = '-';
+  constexpr std::ptrdiff_t longest = 20;  // of a 64-bit number
   if (value.exponent >= 0) {
-    text.append(digits.data(), end);
-    text.append(static_cast<std::size_t>(value.exponent), '0');
-    return;
+    at = std::to_chars(at, at + longest, value.count).ptr;
+    return std::fill_n(at, value.exponent, '0');
   }
-  const int before_point = length + value.exponent;
+  std::array<char, longest> digits;
+  const char* const end = std::to_chars(digits.begin(), digits.end(), value.count).ptr;
+  const std::ptrdiff_t before_point = end - digits.data() + value.exponent;
   if (before_point <= 0) {
-    text += "0.";
-    text.append(static_cast<std::size_t>(-before_point), '0');
-    text.append(digits.data(), end);
-  } else {
-    text.append(digits.data(), static_cast<std::size_t>(before_point));
-    text += '.';
-    text.append(digits.data() + before_point, end);
+    *at++ = '0';
+    *at++ = '.';
+    at = std::fill_n(at, -before_point, '0');
+    return std::copy<const char*>(digits.data(), end, at);
   }
+  at = std::copy_n(digits.data(), before_point, at);
+  *at++ = '.';
+  return std::copy<const char*>(digits.data() + before_point, end, at);
 }
 
 int base_unit_exponent(Unit unit) {
@@ -94,6 +94,8 @@ std::optional<Decimal> decimal_in(const Cell& cell, int exponent) {
 }
 
 std::string label_value(std::string_view text) {
+  const auto needs_nothing = [](char c) { return c >= ' ' && c <= '~' && c != '\\' && c != '"'; };
+  if (std::ranges::all_of(text, needs_nothing)) return std::string(text);
   std::string escaped;
   for (const char c : printable(text)) {
     if (c == '\\' || c == '"') escaped += '\\';
@@ -131,31 +133,40 @@ void Exposition::write_head() {
     type = "info";
     name.remove_suffix(5);  // _info
   }
-  for (const auto& [word, value] : {std::pair{"# HELP ", family_.help}, {"# TYPE ", type}}) {
-    text_ += word;
-    text_ += name;
-    text_ += ' ';
-    text_ += value;
-    text_ += '\n';
+  if (text_.size() - used_ < 2 * name.size() + family_.help.size() + 64) grow(text_.size());
+  for (const auto& [word, value] :
+       {std::pair{std::string_view("# HELP "), family_.help}, {"# TYPE ", type}}) {
+    put(word);
+    put(name);
+    put(' ');
+    put(value);
+    put('\n');
   }
+}
+
+void Exposition::grow(std::size_t by) {
+  text_.resize(text_.size() + std::max<std::size_t>(by, 4096));
 }
 
 void Exposition::add(std::string_view labels, std::string_view more, Decimal value) {
   if (!head_written_) write_head();
-  text_ += family_.name;
+  const std::size_t longest = family_.name.size() + labels.size() + more.size() + most_digits + 8;
+  if (text_.size() - used_ < longest) grow(std::max(text_.size(), longest));
+  put(family_.name);
   if (!labels.empty() || !more.empty()) {
-    text_ += '{';
-    text_ += labels;
-    if (!labels.empty() && !more.empty()) text_ += ',';
-    text_ += more;
-    text_ += '}';
+    put('{');
+    put(labels);
+    if (!labels.empty() && !more.empty()) put(',');
+    put(more);
+    put('}');
   }
-  text_ += ' ';
-  append_decimal(text_, value);
-  text_ += '\n';
+  put(' ');
+  used_ = static_cast<std::size_t>(write_decimal(text_.data() + used_, value) - text_.data());
+  put('\n');
 }
 
 std::string Exposition::finish() {
+  text_.resize(used_);
   if (format_ == MetricsFormat::openmetrics_1_0) text_ += "# EOF\n";
   return std::move(text_);
 }

@@ -42,7 +42,9 @@ struct Decimal {
 [[nodiscard]] std::optional<Decimal> rounded(double value, int exponent);
 [[nodiscard]] Decimal seconds(Duration duration);
 [[nodiscard]] Decimal unix_seconds(WallTime at);
-void append_decimal(std::string& text, Decimal value);
+/// Writes it and says where it ends. At most `most_digits` characters.
+[[nodiscard]] char* write_decimal(char* at, Decimal value);
+constexpr std::size_t most_digits = 64;
 
 /// The power of ten that brings a value in this unit to Prometheus' base unit: -3 for milliwatts.
 [[nodiscard]] int base_unit_exponent(Unit unit);
@@ -57,7 +59,8 @@ void add_label(std::string& labels, std::string_view name, std::string_view valu
 
 class Exposition {
  public:
-  explicit Exposition(MetricsFormat format) : format_(format) {}
+  /// `expected`: bytes, so that a page is one allocation; growing costs as much as writing.
+  Exposition(MetricsFormat format, std::size_t expected) : format_(format) { grow(expected); }
 
   void begin(const Family& family);
   /// `labels` as add_label() makes them, `more` behind them; either may be empty.
@@ -74,11 +77,18 @@ class Exposition {
 
  private:
   void write_head();
+  void grow(std::size_t by);
+  void put(std::string_view part) {
+    part.copy(text_.data() + used_, part.size());
+    used_ += part.size();
+  }
+  void put(char c) { text_[used_++] = c; }
 
   MetricsFormat format_;
   Family family_;
   bool head_written_ = false;
-  std::string text_;
+  std::string text_;      // longer than what is written: each line is put into room made once
+  std::size_t used_ = 0;  // of it
 };
 
 }  // namespace berth::serve

@@ -17,7 +17,7 @@ inline constexpr Family host_info{"berth_host_info", info, "The machine and its 
                                   "host, kernel, driver_version, cuda_version"};
 inline constexpr Family simulated{
     "berth_simulated", gauge, "Whether the server is simulated: 1, then nothing here is real.", ""};
-inline constexpr Family simulated_info{"berth_simulated_info", info,
+inline constexpr Family simulated_info{"berth_simulation_info", info,
                                        "Which simulated server this is.", "scenario"};
 inline constexpr Family snapshot_age{"berth_snapshot_age_seconds", gauge,
                                      "How old the look is that this page is of.", ""};

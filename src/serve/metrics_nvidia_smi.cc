@@ -59,7 +59,8 @@ std::vector<Column> columns_of_the_query() {
   std::vector<Column> columns;
   for (const smi::CsvField& csv : smi::csv_rows::gpu_fields) {
     const Field* field = find_field(csv.name);
-    if (field == nullptr) continue;
+    // A date is no reading, and "valid" no word that the exporter knows.
+    if (field == nullptr || csv.format == Format::date || csv.format == Format::valid) continue;
     const auto* suffix = std::ranges::find(suffixes, csv.format, &Suffix::format);
     std::string metric = "nvidia_smi_" + snake_case(csv.name);
     if (suffix != suffixes.end()) metric += suffix->word;
@@ -97,8 +98,9 @@ constexpr auto state_words = std::to_array<Word>({
 
 /// "9.0": a text that is a decimal number and nothing else. At most so long that nothing is lost.
 std::optional<Decimal> number_in_text(std::string_view text) {
+  if (text.empty() || text.size() > 15 || text[0] < '0' || text[0] > '9') return std::nullopt;
   const auto parts = split(text, '.');
-  if (text.size() > 15 || parts.size() > 2) return std::nullopt;
+  if (parts.size() > 2) return std::nullopt;
   const auto whole = parse_unsigned(parts[0]);
   if (parts.size() == 1 || !whole) return whole ? std::optional(decimal(*whole)) : std::nullopt;
   if (!parse_unsigned(parts[1])) return std::nullopt;
@@ -126,19 +128,16 @@ std::optional<Decimal> text_sample(const Column& column, const std::string& text
   return is_state ? std::nullopt : number_in_text(text);
 }
 
-std::optional<Decimal> sample(const Column& column, const Device& device,
-                              const Snapshot& snapshot) {
-  if (column.csv->format == Format::date || column.csv->format == Format::valid) {
-    return std::nullopt;
-  }
-  const auto number = [&](const Cell& cell) -> std::optional<Decimal> {
-    if (!cell.get()) return std::nullopt;
-    if (const auto* text = std::get_if<std::string>(&*cell.get()))
-      return text_sample(column, *text);
-    return decimal_in(cell, base_unit_exponent(column.field->unit));
-  };
-  if (column.field->detail) return number(device.details.cell(*column.field->detail));
-  return number(column.field->read(device, snapshot));
+std::optional<Decimal> number(const Column& column, const Cell& cell) {
+  if (!cell.get()) return std::nullopt;
+  if (const auto* text = std::get_if<std::string>(&*cell.get())) return text_sample(column, *text);
+  return decimal_in(cell, base_unit_exponent(column.field->unit));
+}
+
+std::optional<Decimal> sample(const Column& column, const SmiGpu& one, const Snapshot& snapshot) {
+  if (!column.field->detail) return number(column, column.field->read(*one.gpu, snapshot));
+  const Cell* cell = one.details.of(*column.field->detail);
+  return cell == nullptr ? std::nullopt : number(column, *cell);
 }
 
 std::vector<SmiGpu> smi_gpus(const Snapshot& snapshot) {
@@ -149,7 +148,7 @@ std::vector<SmiGpu> smi_gpus(const Snapshot& snapshot) {
     if (uuid.starts_with("gpu-")) uuid.erase(0, 4);
     std::string labels;
     add_label(labels, "uuid", uuid);
-    if (seen.insert(labels).second) gpus.push_back({gpu, uuid, labels});
+    if (seen.insert(labels).second) gpus.push_back({gpu, uuid, labels, DetailTable(*gpu)});
   }
   return gpus;
 }
@@ -171,7 +170,7 @@ constexpr auto info_columns = std::to_array<std::pair<std::string_view, std::str
 void write_info(const std::vector<SmiGpu>& gpus, const std::vector<Column>& columns,
                 const Snapshot& snapshot, Exposition& out) {
   out.begin({"nvidia_smi_gpu_info", MetricType::info, "What a GPU is."});
-  for (const auto& [gpu, uuid, labels] : gpus) {
+  for (const auto& [gpu, uuid, labels, details] : gpus) {
     std::string more;
     for (const auto& [label, name] : info_columns) {
       const auto column =
@@ -194,7 +193,7 @@ void write_columns(const std::vector<SmiGpu>& gpus, const std::vector<Column>& c
     if (generation >= column.csv->deprecated) continue;
     out.begin({.name = column.metric, .help = column.help});
     for (const SmiGpu& one : gpus) {
-      out.add(one.labels, {}, sample(column, *one.gpu, snapshot));
+      out.add(one.labels, {}, sample(column, one, snapshot));
     }
   }
 }

@@ -81,7 +81,8 @@ void write_instances(const std::vector<SmiGpu>& gpus, const Snapshot& snapshot, 
       }
       out.add(identity, decimal(1));
       add_label(labels, "gpu_instance_id", std::to_string(instance->mig->gpu_instance));
-      if (seen.insert(labels).second) instances.push_back({instance, one.uuid, labels});
+      if (seen.insert(labels).second)
+        instances.push_back({instance, one.uuid, labels, DetailTable(*instance)});
     }
   }
   const auto memory = [&](std::string_view name, std::string_view help,

@@ -16,6 +16,30 @@ struct PageDevice {
   std::string labels;
 };
 
+/// A device's details by their number: a page asks for each of them.
+class DetailTable {
+ public:
+  explicit DetailTable(const Device& device) : cells_(detail_count, nullptr) {
+    for (const Details::Entry& entry : device.details.entries()) {
+      cells_[static_cast<std::size_t>(entry.detail)] = &entry.cell;
+    }
+  }
+  /// As Field::read; of a detail without a copy.
+  [[nodiscard]] std::optional<Decimal> decimal(const Field& field, const Device& device,
+                                               const Snapshot& snapshot, int exponent) const {
+    if (!field.detail) return decimal_in(field.read(device, snapshot), exponent);
+    const Cell* cell = of(*field.detail);
+    return cell == nullptr ? std::nullopt : decimal_in(*cell, exponent);
+  }
+  /// Null: nobody read it.
+  [[nodiscard]] const Cell* of(Detail which) const {
+    return cells_[static_cast<std::size_t>(which)];
+  }
+
+ private:
+  std::vector<const Cell*> cells_;
+};
+
 struct Page {
   const Scrape& scrape;
   const MetricsOptions& options;
@@ -48,6 +72,7 @@ struct SmiGpu {
   const Device* gpu = nullptr;
   std::string uuid;    // without GPU-, in small letters
   std::string labels;  // uuid="…"
+  DetailTable details;
 };
 // metrics_nvidia_smi_further.cc
 void write_nvidia_smi_further(const std::vector<SmiGpu>& gpus, const Scrape& scrape,
