@@ -76,6 +76,7 @@ void write_readings(const Page& page) {
   // Follows from a constant table.
   static const std::vector<ReadingRow> rows = rows_of_the_table();
   std::vector<DetailTable> details;
+  details.reserve(page.devices.size());
   for (const PageDevice& one : page.devices) details.emplace_back(*one.device);
   for (const ReadingRow& row : rows) {
     if (row.begins_family) page.out.begin(row.family);

@@ -63,8 +63,8 @@ constexpr auto window_details = std::to_array<Field>({
     detail<Detail::activity_fp16, Percent>("activity_fp16_percent", "", percent,
                                            "Share of time in which SMs did 16-bit floating point.",
                                            "berth_device_fp16_activity_ratio"),
-    detail<Detail::window_power_count, std::uint64_t>("window_power_count", "", count,
-                                                      "Samples of power since the look before."),
+    detail<Detail::window_power_count, std::uint64_t>(
+        "window_power_count", "", count, "Samples of power since the look before.", ""),
     detail<Detail::window_power_min, Milliwatts>(
         "window_power_min_milliwatts", "", milliwatts, "Lowest power since the look before.",
         "berth_device_look_power_watts{statistic=\"min\"}"),
@@ -79,7 +79,8 @@ constexpr auto window_details = std::to_array<Field>({
         "window_power_max_milliwatts", "", milliwatts, "Highest power since the look before.",
         "berth_device_look_power_watts{statistic=\"max\"}"),
     detail<Detail::window_utilization_gpu_count, std::uint64_t>(
-        "window_utilization_gpu_count", "", count, "Samples of utilisation since the look before."),
+        "window_utilization_gpu_count", "", count, "Samples of utilisation since the look before.",
+        ""),
     detail<Detail::window_utilization_gpu_min, Percent>(
         "window_utilization_gpu_min_percent", "", percent,
         "Lowest utilisation since the look before.",
@@ -98,7 +99,7 @@ constexpr auto window_details = std::to_array<Field>({
         "berth_device_look_utilization_ratio{statistic=\"max\"}"),
     detail<Detail::window_utilization_memory_count, std::uint64_t>(
         "window_utilization_memory_count", "", count,
-        "Samples of memory utilisation since the look before."),
+        "Samples of memory utilisation since the look before.", ""),
     detail<Detail::window_utilization_memory_min, Percent>(
         "window_utilization_memory_min_percent", "", percent,
         "Lowest memory utilisation since the look before.",
