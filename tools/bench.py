@@ -57,7 +57,9 @@ def google_benchmark(program: Path) -> list[dict]:
             runs.setdefault(run["run_name"], []).append(run)
     results = []
     for name, repeated in runs.items():
-        value, low, high = middle_half([run["real_time"] for run in repeated])
+        # A promise of processor time is held whoever else computes beside us.
+        clock = "cpu_time" if repeated[0].get("of_cpu") else "real_time"
+        value, low, high = middle_half([run[clock] for run in repeated])
         results.append({
             "name": name,
             "unit": repeated[0]["time_unit"],

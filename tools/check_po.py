@@ -38,11 +38,11 @@ class Table:
 
 TABLES = [
     Table("src/snapshot/fields.cc", r"constexpr auto table\b", 5, (1, 4)),
-    Table("src/snapshot/fields_board.h", r"constexpr auto board_details\b", 3, (2,)),
-    Table("src/snapshot/fields_load.h", r"constexpr auto load_details\b", 3, (2,)),
-    Table("src/snapshot/fields_power.h", r"constexpr auto power_details\b", 3, (2,)),
-    Table("src/snapshot/fields_clocks.h", r"constexpr auto clock_details\b", 3, (2,)),
-    Table("src/snapshot/fields_window.h", r"constexpr auto window_details\b", 3, (2,)),
+    Table("src/snapshot/fields_board.h", r"constexpr auto board_details\b", 4, (2,)),
+    Table("src/snapshot/fields_load.h", r"constexpr auto load_details\b", 4, (2,)),
+    Table("src/snapshot/fields_power.h", r"constexpr auto power_details\b", 4, (2,)),
+    Table("src/snapshot/fields_clocks.h", r"constexpr auto clock_details\b", 4, (2,)),
+    Table("src/snapshot/fields_window.h", r"constexpr auto window_details\b", 4, (2,)),
     Table("src/app/main.cc", r"constexpr auto all_verbs\b", 2, (1,)),
     Table("src/probe/sim/builtin.cc", r"constexpr .*\bbuiltins\b", 2, (1,)),
     Table("src/view/status_devices.cc", r"constexpr .*\bcolumns\b", 1, (0,)),

@@ -9,6 +9,7 @@
 #include "app/help_format.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "serve/metrics.h"
 #include "view/csv.h"
 
 namespace berth {
@@ -235,7 +236,7 @@ int run_command_line(Context& context, const std::vector<std::string>& arguments
       return exit_code::ok;
     }
     if (first == "--metrics-doc") {
-      print(render_metrics_markdown());
+      print(render_metrics_markdown() + serve::metrics_markdown());
       return exit_code::ok;
     }
     if (first == "--completions" && words.size() == 2) {

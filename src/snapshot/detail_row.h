@@ -24,12 +24,12 @@ bool write_detail(Device& device, const Cell& cell) {
 
 /// Its column is headed by nvidia-smi's own name, or ours where that has none.
 template <Detail Which, class T>
-constexpr Field detail(std::string_view key, std::string_view smi, Unit unit,
-                       std::string_view help) {
+constexpr Field detail(std::string_view key, std::string_view smi, Unit unit, std::string_view help,
+                       std::string_view metric) {
   return {key,
           smi.empty() ? key : smi,
           smi,
-          "",
+          metric,
           unit,
           help,
           read_detail<Which>,

@@ -35,7 +35,7 @@ struct Field {
   std::string_view key;     // ours, the unit in the name: "memory_used_bytes"
   std::string_view header;  // of a column, for people; goes through tr()
   std::string_view smi;     // nvidia-smi's --query-gpu name, "memory.used"; empty: it has none
-  std::string_view metric;  // Prometheus name, base units; empty: not a metric
+  std::string_view metric;  // Prometheus name {label="x"}, base units; empty: not a metric
   Unit unit = Unit::none;
   std::string_view help;  // one sentence; goes through tr()
   Cell (*read)(const Device&, const Snapshot&) = nullptr;

@@ -68,6 +68,19 @@ TEST(Fields, NamesAreUniqueAndFound) {
   EXPECT_EQ(find_field(""), nullptr);
 }
 
+TEST(Fields, MetricsOfOneFamilyStandTogether) {
+  std::set<std::string_view> families;
+  std::string_view last;
+  for (const Field& field : fields()) {
+    if (field.metric.empty()) continue;
+    const std::string_view family = field.metric.substr(0, field.metric.find('{'));
+    if (family != last) EXPECT_TRUE(families.insert(family).second) << field.key;
+    last = family;
+    const bool has_label = family.size() != field.metric.size();
+    EXPECT_EQ(field.metric.ends_with("\"}"), has_label) << field.key;
+  }
+}
+
 TEST(Fields, AliasesOfNvidiaSmiAreFound) {
   ASSERT_NE(find_field("gpu_name"), nullptr);
   EXPECT_EQ(find_field("gpu_name")->key, "name");

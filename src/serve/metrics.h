@@ -1,0 +1,92 @@
+#pragma once
+// The Prometheus page as a pure function: what was looked at goes in, text comes out, and nothing
+// here knows a socket, a clock or a scraper. What a page says is of the newest look and never
+// older: nothing is kept between two pages. A reading that is absent has no line.
+//
+//   const Scrape scrape{.snapshot = *published, .age = now - published_at, …};
+//   const MetricsFormat format = negotiated(accept_header);
+//   respond(content_type(format), metrics_page(scrape, options, format));
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "serve/metrics_window.h"
+#include "serve/metrics_xids.h"
+#include "snapshot/snapshot.h"
+
+namespace berth::serve {
+
+/// Whose names: our own, NVIDIA's dcgm-exporter's defaults (Grafana dashboard 12239), or
+/// nvidia_gpu_exporter's (14574, 25547).
+enum class MetricsProfile { berth, dcgm, nvidia_smi };
+[[nodiscard]] std::string_view name_of(MetricsProfile profile);
+
+/// "berth,dcgm": in this order, each once. invalid: an unknown one, or none at all.
+[[nodiscard]] Result<std::vector<MetricsProfile>> profiles_from(std::string_view list);
+
+enum class MetricsFormat { text_0_0_4, openmetrics_1_0 };
+[[nodiscard]] std::string_view content_type(MetricsFormat format);
+
+/// What an Accept header prefers; text where it says nothing of either. Never fails: the header is
+/// a stranger's.
+[[nodiscard]] MetricsFormat negotiated(std::string_view accept);
+
+struct MetricsOptions {
+  std::vector<MetricsProfile> profiles = {MetricsProfile::berth};
+  /// Series of single processes too: their pid comes and goes, so they are for those who ask.
+  bool per_process = false;
+  /// At most so many processes, leases and users; the rest is counted in berth_series_left_out.
+  std::size_t most_processes = 100;
+  std::size_t most_leases = 500;
+  std::size_t most_users = 500;
+  /// The label of the dcgm profile that names the host: "hostname" since dcgm-exporter 4.5.3,
+  /// "Hostname" before. Empty: no such label.
+  std::string dcgm_hostname_label = "hostname";
+};
+
+/// What the daemon itself did and costs.
+struct DaemonFigures {
+  std::uint64_t looks = 0;
+  std::uint64_t looks_failed = 0;
+  std::uint64_t samples_dropped = 0;  // by the history's full queue
+  std::uint64_t requests = 0;
+  Duration cpu_time{};
+  Bytes resident;
+  WallTime started;
+};
+
+/// The store of samples, where there is one.
+struct HistoryFigures {
+  Bytes used;
+  Bytes limit;
+  Reading<Bytes> disk_free;
+  bool is_writing = true;
+};
+
+struct Scrape {
+  const Snapshot& snapshot;
+  Duration age{};            // of the snapshot
+  Duration interval{};       // between two looks
+  Duration look_duration{};  // of the newest look
+  DaemonFigures daemon{};
+  std::optional<HistoryFigures> history;
+  const WindowStatistics* window = nullptr;  // null: nobody keeps one
+  std::span<const XidCount> xids;
+  std::string_view version;  // of the program
+};
+
+[[nodiscard]] std::string metrics_page(const Scrape& scrape, const MetricsOptions& options,
+                                       MetricsFormat format);
+
+/// The second part of doc/METRICS.md: the berth profile's families that are not in the field table.
+[[nodiscard]] std::string metrics_markdown();
+
+}  // namespace berth::serve

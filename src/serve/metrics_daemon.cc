@@ -1,0 +1,107 @@
+// What the page says of the program itself: how fresh it is, what could be asked, what it costs.
+
+#include <map>
+#include <utility>
+
+#include "serve/metrics_families.h"
+#include "serve/metrics_page.h"
+
+namespace berth::serve {
+
+namespace {
+
+/// Adds the label where there is a value.
+void add_reading(std::string& labels, std::string_view name, const Reading<std::string>& reading) {
+  if (reading.get()) add_label(labels, name, *reading.get());
+}
+
+void write_infos(const Page& page) {
+  Exposition& out = page.out;
+  std::string version;
+  add_label(version, "version", page.scrape.version);
+  out.begin(families::build_info);
+  out.add(version, decimal(1));
+  const Host& host = page.scrape.snapshot.host;
+  std::string labels;
+  add_reading(labels, "host", host.name);
+  add_reading(labels, "kernel", host.kernel);
+  add_reading(labels, "driver_version", host.driver_version);
+  add_reading(labels, "cuda_version", host.cuda_version_supported);
+  out.begin(families::host_info);
+  out.add(labels, decimal(1));
+}
+
+void write_sources(const Page& page) {
+  Exposition& out = page.out;
+  std::map<std::string, bool> succeeded;  // several reports of one source: the worst counts
+  for (const SourceReport& report : page.scrape.snapshot.sources) {
+    const auto [at, is_new] = succeeded.emplace(label_value(report.source), report.succeeded);
+    if (!is_new) at->second = at->second && report.succeeded;
+  }
+  out.begin(families::probe_success);
+  for (const auto& [source, worked] : succeeded) {
+    out.add("probe=\"" + source + "\"", decimal(worked ? 1 : 0));
+  }
+  std::map<std::pair<std::string, std::string>, std::uint64_t> problems;
+  for (const Problem& problem : page.scrape.snapshot.problems) {
+    ++problems[{label_value(problem.source), label_value(problem.code)}];
+  }
+  out.begin(families::problems);
+  for (const auto& [key, count] : problems) {
+    out.add("probe=\"" + key.first + "\",code=\"" + key.second + "\"", decimal(count));
+  }
+}
+
+void write_history(const Page& page) {
+  if (!page.scrape.history) return;
+  const HistoryFigures& history = *page.scrape.history;
+  Exposition& out = page.out;
+  const auto one = [&](const Family& family, Decimal value) {
+    out.begin(family);
+    out.add(value);
+  };
+  one(families::history_used, decimal(history.used.count()));
+  one(families::history_limit, decimal(history.limit.count()));
+  if (history.disk_free.get()) {
+    one(families::history_disk_free, decimal(history.disk_free.get()->count()));
+  }
+  one(families::history_writing, decimal(history.is_writing ? 1 : 0));
+}
+
+}  // namespace
+
+void write_simulated(const Scrape& scrape, Exposition& out) {
+  out.begin(families::simulated);
+  out.add(decimal(scrape.snapshot.simulated ? 1 : 0));
+  if (!scrape.snapshot.simulated) return;
+  std::string labels;
+  add_label(labels, "scenario", *scrape.snapshot.simulated);
+  out.begin(families::simulated_info);
+  out.add(labels, decimal(1));
+}
+
+void write_daemon(const Page& page) {
+  const Scrape& scrape = page.scrape;
+  const DaemonFigures& daemon = scrape.daemon;
+  Exposition& out = page.out;
+  write_infos(page);
+  const auto one = [&](const Family& family, Decimal value) {
+    out.begin(family);
+    out.add(value);
+  };
+  one(families::snapshot_age, seconds(scrape.age));
+  one(families::snapshot_timestamp, unix_seconds(scrape.snapshot.taken));
+  one(families::look_interval, seconds(scrape.interval));
+  one(families::look_duration, seconds(scrape.look_duration));
+  one(families::looks, decimal(daemon.looks));
+  one(families::looks_failed, decimal(daemon.looks_failed));
+  write_sources(page);
+  one(families::samples_dropped, decimal(daemon.samples_dropped));
+  one(families::requests, decimal(daemon.requests));
+  one(families::daemon_cpu, seconds(daemon.cpu_time));
+  one(families::daemon_resident, decimal(daemon.resident.count()));
+  one(families::daemon_start, unix_seconds(daemon.started));
+  write_history(page);
+}
+
+}  // namespace berth::serve

@@ -1,0 +1,190 @@
+// The dcgm profile: dcgm-exporter's default counters (etc/default-counters.csv of 4.5.3-4.8.2)
+// under its names, types, units and labels in its order, so that what was built for it works
+// unchanged. Where DCGM asks what the driver does not tell us, there is no sample.
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "health/xid.h"
+#include "serve/metrics_page.h"
+#include "smi/facts.h"
+
+namespace berth::serve {
+
+namespace {
+
+struct Row {
+  Family family;
+  std::optional<Decimal> (*read)(const Device&);
+};
+
+template <auto Member, int Exponent = 0>
+std::optional<Decimal> member(const Device& device) {
+  return decimal_in(cell_of(device.*Member), Exponent);
+}
+template <auto Member>
+std::optional<Decimal> mebibytes(const Device& device) {
+  const Reading<Bytes>& reading = device.*Member;
+  return reading.get() ? std::optional(decimal(reading.get()->count() >> 20)) : std::nullopt;
+}
+template <Detail Which, int Exponent = 0>
+std::optional<Decimal> detail(const Device& device) {
+  return decimal_in(device.details.cell(Which), Exponent);
+}
+
+/// Only in a virtual machine is there a licence to have.
+std::optional<Decimal> license(const Device& device) {
+  const Reading<std::string> status = device.details.get<std::string>(Detail::vgpu_license_status);
+  if (!status.get()) return std::nullopt;
+  return decimal(status.get()->starts_with("Licensed") ? 1 : 0);
+}
+
+using D = Device;
+using enum MetricType;
+
+constexpr auto rows = std::to_array<Row>({
+    {{"DCGM_FI_DEV_SM_CLOCK", gauge, "SM clock frequency (in MHz)."}, member<&D::clock_sm>},
+    {{"DCGM_FI_DEV_MEM_CLOCK", gauge, "Memory clock frequency (in MHz)."},
+     member<&D::clock_memory>},
+    {{"DCGM_FI_DEV_MEMORY_TEMP", gauge, "Memory temperature (in C)."},
+     member<&D::temperature_memory>},
+    {{"DCGM_FI_DEV_GPU_TEMP", gauge, "GPU temperature (in C)."}, member<&D::temperature>},
+    {{"DCGM_FI_DEV_POWER_USAGE", gauge, "Power draw (in W)."}, member<&D::power_draw, -3>},
+    {{"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", counter,
+      "Total energy consumption since boot (in mJ)."},
+     member<&D::energy>},
+    {{"DCGM_FI_DEV_PCIE_REPLAY_COUNTER", counter, "Total number of PCIe retries."},
+     member<&D::pcie_replays>},
+    {{"DCGM_FI_DEV_GPU_UTIL", gauge, "GPU utilization (in %)."}, member<&D::utilization_gpu>},
+    {{"DCGM_FI_DEV_MEM_COPY_UTIL", gauge, "Memory utilization (in %)."},
+     member<&D::utilization_memory>},
+    {{"DCGM_FI_DEV_ENC_UTIL", gauge, "Encoder utilization (in %)."},
+     member<&D::utilization_encoder>},
+    {{"DCGM_FI_DEV_DEC_UTIL", gauge, "Decoder utilization (in %)."},
+     member<&D::utilization_decoder>},
+    {{"DCGM_FI_DEV_FB_FREE", gauge, "Framebuffer memory free (in MiB)."},
+     mebibytes<&D::memory_free>},
+    {{"DCGM_FI_DEV_FB_USED", gauge, "Framebuffer memory used (in MiB)."},
+     mebibytes<&D::memory_used>},
+    {{"DCGM_FI_DEV_FB_RESERVED", gauge, "Framebuffer memory reserved (in MiB)."},
+     mebibytes<&D::memory_reserved>},
+    {{"DCGM_FI_DEV_VGPU_LICENSE_STATUS", gauge, "vGPU License status"}, license},
+    {{"DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", counter,
+      "Number of remapped rows for uncorrectable errors"},
+     detail<Detail::remapped_rows_uncorrectable>},
+    {{"DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS", counter,
+      "Number of remapped rows for correctable errors"},
+     detail<Detail::remapped_rows_correctable>},
+    {{"DCGM_FI_DEV_ROW_REMAP_FAILURE", gauge, "Whether remapping of rows has failed"},
+     detail<Detail::remapped_rows_failed>},
+    {{"DCGM_FI_PROF_GR_ENGINE_ACTIVE", gauge, "Ratio of time the graphics engine is active."},
+     detail<Detail::activity_graphics, -2>},
+    {{"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", gauge,
+      "Ratio of cycles the tensor (HMMA) pipe is active."},
+     detail<Detail::activity_tensor, -2>},
+    {{"DCGM_FI_PROF_DRAM_ACTIVE", gauge,
+      "Ratio of cycles the device memory interface is active sending or receiving data."},
+     detail<Detail::activity_dram, -2>},
+    {{"DCGM_FI_PROF_PCIE_TX_BYTES", gauge,
+      "The rate of data transmitted over the PCIe bus in bytes per second."},
+     detail<Detail::pcie_sent_rate>},
+    {{"DCGM_FI_PROF_PCIE_RX_BYTES", gauge,
+      "The rate of data received over the PCIe bus in bytes per second."},
+     detail<Detail::pcie_received_rate>},
+});
+
+constexpr Family xid_errors{"DCGM_FI_DEV_XID_ERRORS", gauge,
+                            "Value of the last XID error encountered."};
+
+struct Labelled {
+  const Device* device = nullptr;
+  std::string labels;
+};
+
+/// What an instance is called behind its card's name: "1g.10gb".
+std::string_view mig_profile(const Device& instance) {
+  if (!instance.name.get()) return {};
+  const std::string_view name = *instance.name.get();
+  const auto at = name.rfind(" MIG ");
+  return at == std::string_view::npos ? std::string_view() : name.substr(at + 5);
+}
+
+/// The labels that come before those of single metrics. An instance has its card's.
+std::string labels_of(const Device& gpu, const Device* instance, const Scrape& scrape,
+                      const MetricsOptions& options) {
+  std::string labels;
+  const std::string index = std::to_string(gpu.index.value_or(0));
+  add_label(labels, "gpu", index);
+  add_label(labels, "UUID", gpu.id.text());
+  add_label(labels, "pci_bus_id", smi::bus_id(gpu));
+  add_label(labels, "device", "nvidia" + index);
+  if (gpu.name.get()) add_label(labels, "modelName", *gpu.name.get());
+  if (instance != nullptr) {
+    add_label(labels, "GPU_I_PROFILE", mig_profile(*instance));
+    add_label(labels, "GPU_I_ID", std::to_string(instance->mig->gpu_instance));
+  }
+  const Host& host = scrape.snapshot.host;
+  if (!options.dcgm_hostname_label.empty() && host.name.get()) {
+    add_label(labels, options.dcgm_hostname_label, *host.name.get());
+  }
+  if (host.driver_version.get()) {
+    add_label(labels, "DCGM_FI_DRIVER_VERSION", *host.driver_version.get());
+  }
+  return labels;
+}
+
+/// Cards, each with its instances behind it; of instances that share memory only one, as in DCGM.
+std::vector<Labelled> labelled(const Scrape& scrape, const MetricsOptions& options) {
+  std::vector<Labelled> devices;
+  std::set<std::string> seen;
+  const auto add = [&](const Device& device, std::string labels) {
+    if (seen.insert(labels).second) devices.push_back({&device, std::move(labels)});
+  };
+  for (const Device* gpu : smi::gpus(scrape.snapshot, {})) {
+    add(*gpu, labels_of(*gpu, nullptr, scrape, options));
+    for (const Device* instance : smi::instances_of(*gpu, scrape.snapshot)) {
+      if (instance->mig) add(*instance, labels_of(*gpu, instance, scrape, options));
+    }
+  }
+  return devices;
+}
+
+/// 0 is "none", where the kernel log could be read.
+void write_xids(const std::vector<Labelled>& devices, const Scrape& scrape, Exposition& out) {
+  out.begin(xid_errors);
+  for (const auto& [device, labels] : devices) {
+    if (device->parent) continue;
+    const XidCount* newest = nullptr;
+    for (const XidCount& xid : scrape.xids) {
+      if (device_at(xid.pci_address, scrape.snapshot) != device) continue;
+      if (newest == nullptr || xid.last > newest->last) newest = &xid;
+    }
+    if (newest == nullptr && !scrape.snapshot.xids.get()) continue;
+    const std::uint64_t code = newest == nullptr ? 0 : newest->code;
+    std::string more;
+    add_label(more, "err_code", std::to_string(code));
+    add_label(more, "err_msg", code == 0 ? "No Error" : xid_facts(code).meaning);
+    out.add(labels, more, decimal(code));
+  }
+}
+
+}  // namespace
+
+void write_dcgm(const Scrape& scrape, const MetricsOptions& options, Exposition& out) {
+  const std::vector<Labelled> devices = labelled(scrape, options);
+  for (const Row& row : rows) {
+    out.begin(row.family);
+    for (const auto& [device, labels] : devices) out.add(labels, {}, row.read(*device));
+  }
+  write_xids(devices, scrape, out);
+}
+
+std::vector<Family> dcgm_families() {
+  std::vector<Family> families;
+  for (const Row& row : rows) families.push_back(row.family);
+  families.push_back(xid_errors);
+  return families;
+}
+
+}  // namespace berth::serve

@@ -1,0 +1,232 @@
+// The nvidia_smi profile: nvidia_gpu_exporter's names. They follow from the columns of
+// --query-gpu: dots become _, capitals _ and a small letter, and a unit a word at the end. What the
+// columns do not hold has names of its own: metrics_nvidia_smi_further.cc.
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <set>
+
+#include "base/text.h"
+#include "serve/metrics_page.h"
+#include "smi/csv.h"
+#include "smi/facts.h"
+
+namespace berth::serve {
+
+namespace {
+
+using smi::Format;
+using enum MetricType;
+
+struct Suffix {
+  Format format;
+  std::string_view word;
+};
+constexpr auto suffixes = std::to_array<Suffix>({
+    {Format::memory, "_bytes"},
+    {Format::percent, "_ratio"},
+    {Format::percent_exact, "_ratio"},
+    {Format::watts, "_watts"},
+    {Format::megahertz, "_clock_hz"},
+    {Format::microseconds, "_seconds"},
+    {Format::milliseconds, "_seconds"},
+    {Format::seconds, "_seconds"},
+});
+
+/// "encoder.stats.sessionCount" is "encoder_stats_session_count".
+std::string snake_case(std::string_view name) {
+  std::string snake;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const auto c = static_cast<unsigned char>(name[i]);
+    const bool begins_word = std::isupper(c) != 0 && i > 0 && name[i - 1] != '.' &&
+                             std::isupper(static_cast<unsigned char>(name[i - 1])) == 0;
+    if (begins_word) snake += '_';
+    snake += c == '.' ? '_' : static_cast<char>(std::tolower(c));
+  }
+  return snake;
+}
+
+struct Column {
+  std::string metric;
+  std::string help;
+  const smi::CsvField* csv = nullptr;
+  const Field* field = nullptr;
+};
+
+std::vector<Column> columns_of_the_query() {
+  std::vector<Column> columns;
+  for (const smi::CsvField& csv : smi::csv_rows::gpu_fields) {
+    const Field* field = find_field(csv.name);
+    // A date is no reading, and "valid" no word that the exporter knows.
+    if (field == nullptr || csv.format == Format::date || csv.format == Format::valid) continue;
+    const auto* suffix = std::ranges::find(suffixes, csv.format, &Suffix::format);
+    std::string metric = "nvidia_smi_" + snake_case(csv.name);
+    if (suffix != suffixes.end()) metric += suffix->word;
+    columns.push_back({.metric = std::move(metric),
+                       .help = smi::csv_heading(csv.name, smi::unit_of(csv.format)),
+                       .csv = &csv,
+                       .field = field});
+  }
+  return columns;
+}
+
+struct Word {
+  std::string_view column;
+  std::string_view word;
+  std::uint64_t number;
+};
+/// Texts that are states, as numbers of NVML's enumerations.
+constexpr auto state_words = std::to_array<Word>({
+    {"compute_mode", "Default", 0},
+    {"compute_mode", "Exclusive_Thread", 1},
+    {"compute_mode", "Prohibited", 2},
+    {"compute_mode", "Exclusive_Process", 3},
+    {"gpu_recovery_action", "None", 0},
+    {"gpu_recovery_action", "GPU Reset", 1},
+    {"gpu_recovery_action", "Reset", 1},
+    {"gpu_recovery_action", "Node Reboot", 2},
+    {"gpu_recovery_action", "Reboot", 2},
+    {"gpu_recovery_action", "Drain P2P", 3},
+    {"gpu_recovery_action", "Drain and Reset", 4},
+    {"fabric.state", "Not Supported", 0},
+    {"fabric.state", "Not Started", 1},
+    {"fabric.state", "In Progress", 2},
+    {"fabric.state", "Completed", 3},
+});
+
+/// "9.0": a text that is a decimal number and nothing else. At most so long that nothing is lost.
+std::optional<Decimal> number_in_text(std::string_view text) {
+  if (text.empty() || text.size() > 15 || text[0] < '0' || text[0] > '9') return std::nullopt;
+  const auto parts = split(text, '.');
+  if (parts.size() > 2) return std::nullopt;
+  const auto whole = parse_unsigned(parts[0]);
+  if (parts.size() == 1 || !whole) return whole ? std::optional(decimal(*whole)) : std::nullopt;
+  if (!parse_unsigned(parts[1])) return std::nullopt;
+  std::string digits(parts[0]);
+  digits += parts[1];
+  return decimal(*parse_unsigned(digits), -static_cast<int>(parts[1].size()));
+}
+
+std::optional<Decimal> text_sample(const Column& column, const std::string& text) {
+  if (column.csv->format == Format::pci_number) {  // "10de:2330" is 0x233010DE
+    const std::string hex = smi::shown(text, Format::pci_number, smi::Surface::xml);
+    std::uint64_t number = 0;
+    const char* end = hex.data() + hex.size();
+    const auto parsed = std::from_chars(hex.data(), end, number, 16);
+    if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+    return decimal(number);
+  }
+  if (column.csv->format != Format::text) return std::nullopt;
+  bool is_state = false;
+  for (const Word& word : state_words) {
+    if (word.column != column.csv->name) continue;
+    is_state = true;
+    if (equals_ignoring_case(word.word, trimmed(text))) return decimal(word.number);
+  }
+  return is_state ? std::nullopt : number_in_text(text);
+}
+
+std::optional<Decimal> number(const Column& column, const Cell& cell) {
+  if (!cell.get()) return std::nullopt;
+  if (const auto* text = std::get_if<std::string>(&*cell.get())) return text_sample(column, *text);
+  return decimal_in(cell, base_unit_exponent(column.field->unit));
+}
+
+std::optional<Decimal> sample(const Column& column, const SmiGpu& one, const Snapshot& snapshot) {
+  if (!column.field->detail) return number(column, column.field->read(*one.gpu, snapshot));
+  const Cell* cell = one.details.of(*column.field->detail);
+  return cell == nullptr ? std::nullopt : number(column, *cell);
+}
+
+std::vector<SmiGpu> smi_gpus(const Snapshot& snapshot) {
+  std::vector<SmiGpu> gpus;
+  std::set<std::string> seen;
+  for (const Device* gpu : smi::gpus(snapshot, {})) {
+    std::string uuid = small_letters(gpu->id.text());
+    if (uuid.starts_with("gpu-")) uuid.erase(0, 4);
+    std::string labels;
+    add_label(labels, "uuid", uuid);
+    if (seen.insert(labels).second) gpus.push_back({gpu, uuid, labels, DetailTable(*gpu)});
+  }
+  return gpus;
+}
+
+/// The columns that gpu_info has as labels, in the order of its own.
+constexpr auto info_columns = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"name", "name"},
+    {"driver_model_current", "driver_model.current"},
+    {"driver_model_pending", "driver_model.pending"},
+    {"vbios_version", "vbios_version"},
+    {"driver_version", "driver_version"},
+    {"pci_bus_id", "pci.bus_id"},
+    {"serial", "serial"},
+    {"compute_cap", "compute_cap"},
+    {"pci_sub_device_id", "pci.sub_device_id"},
+    {"index", "index"},
+});
+
+void write_info(const std::vector<SmiGpu>& gpus, const std::vector<Column>& columns,
+                const Snapshot& snapshot, Exposition& out) {
+  out.begin({"nvidia_smi_gpu_info", MetricType::info, "What a GPU is."});
+  for (const auto& [gpu, uuid, labels, details] : gpus) {
+    std::string more;
+    for (const auto& [label, name] : info_columns) {
+      const auto column =
+          std::ranges::find(columns, name, [](const Column& one) { return one.csv->name; });
+      if (column == columns.end()) continue;
+      const Cell cell = column->field->read(*gpu, snapshot);
+      if (!cell.get()) continue;
+      add_label(more, label, smi::shown(*cell.get(), column->csv->format, smi::Surface::csv));
+    }
+    const auto& cuda = snapshot.host.cuda_version_supported;
+    if (cuda.get()) add_label(more, "cuda_version", *cuda.get());
+    out.add(labels, more, decimal(1));
+  }
+}
+
+void write_columns(const std::vector<SmiGpu>& gpus, const std::vector<Column>& columns,
+                   const Snapshot& snapshot, Exposition& out) {
+  const int generation = smi::generation_of(snapshot);
+  for (const Column& column : columns) {
+    if (generation >= column.csv->deprecated) continue;
+    out.begin({.name = column.metric, .help = column.help});
+    for (const SmiGpu& one : gpus) {
+      out.add(one.labels, {}, sample(column, one, snapshot));
+    }
+  }
+}
+
+void write_collection(const Scrape& scrape, Exposition& out) {
+  const bool worked = driver_answered(scrape.snapshot);
+  const auto one = [&](const Family& family, Decimal value) {
+    out.begin(family);
+    out.add(value);
+  };
+  one({"nvidia_smi_last_collect_success", gauge, "Whether the driver answered in the newest look."},
+      decimal(worked ? 1 : 0));
+  if (worked) {
+    one({"nvidia_smi_last_collect_success_timestamp_seconds", gauge, "When it last did."},
+        unix_seconds(scrape.snapshot.taken));
+    one({"nvidia_smi_command_exit_code", gauge, "0: it answered."}, decimal(0));
+  }
+  one({"nvidia_smi_last_collect_duration_seconds", gauge, "How long the newest look took."},
+      seconds(scrape.look_duration));
+  one({"nvidia_smi_failed_scrapes_total", counter, "Looks of which nothing came."},
+      decimal(scrape.daemon.looks_failed));
+}
+
+}  // namespace
+
+void write_nvidia_smi(const Scrape& scrape, const MetricsOptions& options, Exposition& out) {
+  // Follows from two constant tables and takes longer to find than a page may take.
+  static const std::vector<Column> columns = columns_of_the_query();
+  const std::vector<SmiGpu> gpus = smi_gpus(scrape.snapshot);
+  write_collection(scrape, out);
+  write_info(gpus, columns, scrape.snapshot, out);
+  write_columns(gpus, columns, scrape.snapshot, out);
+  write_nvidia_smi_further(gpus, scrape, options, out);
+}
+
+}  // namespace berth::serve

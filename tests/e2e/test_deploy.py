@@ -1,0 +1,122 @@
+"""What deploy/ offers: rules that fire when they should, dashboards that ask only for what is served."""
+
+import json
+import re
+import subprocess
+
+import pytest
+from conftest import ROOT
+from prometheus import DEPLOY, MISSING, PROMTOOL, dashboards, expressions
+
+needs_promtool = pytest.mark.skipif(not PROMTOOL, reason=f"needs {MISSING}")
+RULES = DEPLOY / "prometheus"
+
+
+def promtool(*words, directory=RULES):
+    return subprocess.run(
+        [PROMTOOL, *map(str, words)], cwd=directory, capture_output=True, text=True, check=False
+    )
+
+
+@needs_promtool
+def test_configuration_and_rules_are_accepted():
+    done = promtool("check", "config", "prometheus.yml")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "17 rules found" in done.stdout + done.stderr
+
+
+@needs_promtool
+def test_alerts_come_when_they_should_and_only_then():
+    done = promtool("test", "rules", "berth-alerts-test.yml")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@needs_promtool
+@pytest.mark.parametrize(
+    ("expression", "broken"),
+    [('state="lost"} == 1', 'state="lost"} == 2'), ("> 0.5", "> 0.2"), ('xid="94"', 'xid="31"')],
+)
+def test_the_tests_of_the_alerts_notice_a_broken_one(tmp_path, expression, broken):
+    for rules in RULES.glob("berth-*.yml"):
+        text = rules.read_text(encoding="utf-8")
+        if rules.name == "berth-alerts.yml":
+            assert expression in text
+            text = text.replace(expression, broken)
+        (tmp_path / rules.name).write_text(text, encoding="utf-8")
+    done = promtool("test", "rules", "berth-alerts-test.yml", directory=tmp_path)
+    assert done.returncode != 0
+
+
+def test_each_alert_has_an_example():
+    alerts = re.findall(r"- alert: (\w+)", (RULES / "berth-alerts.yml").read_text(encoding="utf-8"))
+    tested = (RULES / "berth-alerts-test.yml").read_text(encoding="utf-8")
+    fired = set(re.findall(r"alertname: (\w+)\n\s+exp_alerts", tested))
+    assert len(alerts) == len(set(alerts)) >= 15
+    assert fired == set(alerts)
+
+
+def served_names():
+    document = (ROOT / "doc/METRICS.md").read_text(encoding="utf-8")
+    return set(re.findall(r"`(berth_\w+)", document))
+
+
+def names_in(expression):
+    """Metric names of our own; recorded ones have colons before and after."""
+    return set(re.findall(r"(?<![\w:])(berth_\w+)(?![\w:])", expression))
+
+
+def test_rules_ask_only_for_what_is_served():
+    served = served_names()
+    assert len(served) > 100
+    for name in ("berth-alerts.yml", "berth-recording.yml"):
+        text = (RULES / name).read_text(encoding="utf-8")
+        asked = set()
+        for line in re.findall(r"^\s+expr: (.*)$", text, re.M):
+            asked |= names_in(line)
+        assert asked
+        assert asked <= served, f"{name}: nobody serves {sorted(asked - served)}"
+
+
+@pytest.mark.parametrize("dashboard", dashboards(), ids=lambda path: path.stem)
+def test_dashboards_ask_only_for_what_is_served(dashboard):
+    text = dashboard.read_text(encoding="utf-8")
+    board = json.loads(text)
+    queries = [text for _, text in expressions(dashboard)]
+    queries += [v["definition"] for v in board["templating"]["list"] if "definition" in v]
+    asked = set().union(*map(names_in, queries))
+    assert len(asked) > 5
+    assert asked <= served_names(), f"nobody serves {sorted(asked - served_names())}"
+
+
+@pytest.mark.parametrize("dashboard", dashboards(), ids=lambda path: path.stem)
+def test_dashboards_can_be_imported(dashboard):
+    board = json.loads(dashboard.read_text(encoding="utf-8"))
+    ids = [panel["id"] for panel in board["panels"]]
+    assert board["uid"] == dashboard.stem
+    assert len(ids) == len(set(ids))
+    assert {"datasource", "job"} <= {v["name"] for v in board["templating"]["list"]}
+    # Whoever looks at numbers that are none is told so.
+    assert "berth_simulated" in json.dumps(board)
+    cells = set()
+    for panel in board["panels"]:
+        place = panel["gridPos"]
+        covered = {
+            (x, y)
+            for x in range(place["x"], place["x"] + place["w"])
+            for y in range(place["y"], place["y"] + place["h"])
+        }
+        assert place["x"] + place["w"] <= 24 and not covered & cells, panel["title"]
+        cells |= covered
+
+
+@needs_promtool
+@pytest.mark.parametrize("dashboard", dashboards(), ids=lambda path: path.stem)
+def test_every_expression_of_a_dashboard_is_one(dashboard, tmp_path):
+    rules = [
+        {"record": f"panel:{number}", "expr": text}
+        for number, (_, text) in enumerate(expressions(dashboard))
+    ]
+    file = tmp_path / "expressions.yml"
+    file.write_text(json.dumps({"groups": [{"name": "panels", "rules": rules}]}), encoding="utf-8")
+    done = promtool("check", "rules", file)
+    assert done.returncode == 0, done.stdout + done.stderr
