@@ -57,10 +57,11 @@ def google_benchmark(program: Path) -> list[dict]:
             runs.setdefault(run["run_name"], []).append(run)
     results = []
     for name, repeated in runs.items():
-        value, low, high = middle_half([run["real_time"] for run in repeated])
+        # What is no time is a counter "measured", and its unit the label.
+        value, low, high = middle_half([run.get("measured", run["real_time"]) for run in repeated])
         results.append({
             "name": name,
-            "unit": repeated[0]["time_unit"],
+            "unit": repeated[0]["label"] if "measured" in repeated[0] else repeated[0]["time_unit"],
             "value": value,
             "low": low,
             "high": high,
