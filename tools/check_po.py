@@ -47,6 +47,7 @@ TABLES = [
     Table("src/probe/sim/builtin.cc", r"constexpr .*\bbuiltins\b", 2, (1,)),
     Table("src/view/status_devices.cc", r"constexpr .*\bcolumns\b", 1, (0,)),
     Table("src/view/process_list.cc", r"constexpr .*\bcolumns\b", 1, (0,)),
+    Table("src/view/history_text.cc", r"constexpr auto metric_words\b", 2, (1,)),
     Table("src/health/xid.cc", r"constexpr auto catalogue\b", 1, (0,)),
     Table("src/base/reading.h", r"string_view name_of\(Absent", 1, (0,)),
 ]

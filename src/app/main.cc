@@ -33,6 +33,8 @@ constexpr auto all_verbs = std::to_array<VerbEntry>({
     {"wait", "wait for a run and exit as it did", make_wait},
     {"stop", "end a run and everything it started", make_stop},
     {"mark", "note a job's progress in its record", make_mark},
+    {"history", "what the devices did and who had them, over weeks", make_history},
+    {"usage", "GPU hours, energy and waits by user, job, GPU or day", make_usage},
     {"demo", "a guided look, on this machine or a simulated one", make_demo},
     {"scenarios", "the built-in simulated servers", make_scenarios},
     {"setup", "make the ledger that all users share (root)", make_setup},

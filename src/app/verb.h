@@ -84,6 +84,8 @@ std::unique_ptr<Verb> make_mark();
 std::unique_ptr<Verb> make_logs();
 std::unique_ptr<Verb> make_stop();
 std::unique_ptr<Verb> make_wait();
+std::unique_ptr<Verb> make_history();
+std::unique_ptr<Verb> make_usage();
 std::unique_ptr<Verb> make_setup();
 std::unique_ptr<Verb> make_smi();
 std::unique_ptr<Verb> make_gpustat();

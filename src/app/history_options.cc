@@ -1,0 +1,104 @@
+#include "app/history_options.h"
+
+#include <unistd.h>
+
+#include <ctime>
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "record/history/store.h"
+
+namespace berth {
+
+namespace {
+
+// Where a berth serve of root keeps its state.
+constexpr auto machine_state = "/var/lib/berth";
+
+std::optional<std::tm> local_date(std::string_view text) {
+  // "2026-11-21", "2026-11-21 14:30", "2026-11-21T14:30"
+  if (text.size() != 10 && text.size() != 16) return std::nullopt;
+  const auto number = [&](std::size_t at, std::size_t length) {
+    return parse_unsigned(text.substr(at, length));
+  };
+  const auto year = number(0, 4);
+  const auto month = number(5, 2);
+  const auto day = number(8, 2);
+  if (!year || !month || !day || text[4] != '-' || text[7] != '-') return std::nullopt;
+  std::tm date{};
+  date.tm_year = static_cast<int>(*year) - 1900;
+  date.tm_mon = static_cast<int>(*month) - 1;
+  date.tm_mday = static_cast<int>(*day);
+  date.tm_isdst = -1;
+  if (*month < 1 || *month > 12 || *day < 1 || *day > 31) return std::nullopt;
+  if (text.size() == 10) return date;
+  const auto hour = number(11, 2);
+  const auto minute = number(14, 2);
+  if (!hour || !minute || (text[10] != ' ' && text[10] != 'T') || text[13] != ':') {
+    return std::nullopt;
+  }
+  date.tm_hour = static_cast<int>(*hour);
+  date.tm_min = static_cast<int>(*minute);
+  if (*hour > 24 || *minute > 59) return std::nullopt;
+  return date;
+}
+
+}  // namespace
+
+std::chrono::seconds local_offset_at(WallTime time) {
+  const std::time_t seconds = time.unix_ms / 1000;
+  std::tm local{};
+  return std::chrono::seconds(::localtime_r(&seconds, &local) != nullptr ? local.tm_gmtoff : 0);
+}
+
+Result<WallTime> parse_time(const std::string& text, WallTime now) {
+  if (text == "now") return now;
+  if (auto date = local_date(text)) {
+    const std::time_t seconds = ::mktime(&*date);
+    if (seconds != -1) return WallTime{std::int64_t{seconds} * 1000};
+  }
+  const auto ago = parse_duration(text);
+  if (ago) return WallTime{now.unix_ms - ago->count()};
+  return fail(ErrorCode::invalid, trf("\"{}\" is no time: write how long ago (90m, 12h, 7d) or a "
+                                      "date (2026-11-21, \"2026-11-21 14:30\")",
+                                      printable(text)));
+}
+
+void HistoryOptionWords::declare(Options& options, const char* since_form) {
+  options.filled_value("--since", since_, "from when on: how long ago, or a date", since_form);
+  options.filled_value("--until", until_, "until when (now)", "TIME");
+  options.filled_value("--store", store_, "the history's file, if not the usual one", "FILE");
+}
+
+Result<HistoryOptionWords::Window> HistoryOptionWords::window(
+    WallTime now, const std::string& default_since) const {
+  const auto until = until_.empty() ? Result<WallTime>(now) : parse_time(until_, now);
+  if (!until) return std::unexpected(until.error());
+  const auto since = parse_time(since_.empty() ? default_since : since_, now);
+  if (!since) return std::unexpected(since.error());
+  if (*since >= *until) {
+    return fail(ErrorCode::invalid, std::string(tr("--since is not before --until")));
+  }
+  return Window{*since, *until};
+}
+
+Result<HistoryReader> HistoryOptionWords::open(const Context& context) const {
+  if (!store_.empty()) return HistoryReader::open(store_);
+  const std::optional<std::string>& simulated = context.sources().simulated;
+  std::vector<std::string> places;
+  if (const auto state = context.state_directory()) {
+    places.push_back(history_path(*state, simulated));
+  }
+  places.push_back(history_path(machine_state, simulated));
+  for (const std::string& path : places) {
+    if (::access(path.c_str(), F_OK) != 0) continue;
+    auto reader = HistoryReader::open(path);
+    if (reader || reader.error().code() != ErrorCode::not_found) return reader;
+  }
+  return fail(ErrorCode::not_found,
+              trf("there is no history yet in {}: `berth serve{}` keeps one while it runs (--store "
+                  "names another file)",
+                  places.front(), simulated ? " --sim " + *simulated : std::string()));
+}
+
+}  // namespace berth

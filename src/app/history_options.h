@@ -1,0 +1,39 @@
+#pragma once
+// What `berth history` and `berth usage` share: which file, and which time.
+
+#include <string>
+
+#include "app/context.h"
+#include "app/options.h"
+#include "base/result.h"
+#include "record/history/reader.h"
+
+namespace berth {
+
+class HistoryOptionWords {
+ public:
+  void declare(Options& options, const char* since_form);
+  /// The store that was named, else this user's, else the machine's. not_found: none is there yet,
+  /// and what to do about it.
+  [[nodiscard]] Result<HistoryReader> open(const Context& context) const;
+
+  struct Window {
+    WallTime since;
+    WallTime until;
+  };
+  /// invalid: says what a time looks like.
+  [[nodiscard]] Result<Window> window(WallTime now, const std::string& default_since) const;
+
+ private:
+  std::string store_;
+  std::string since_;
+  std::string until_;
+};
+
+/// "7d" ago, or a local "2026-11-21" or "2026-11-21 14:30".
+[[nodiscard]] Result<WallTime> parse_time(const std::string& text, WallTime now);
+
+/// What local time is ahead of UTC at that moment.
+[[nodiscard]] std::chrono::seconds local_offset_at(WallTime time);
+
+}  // namespace berth

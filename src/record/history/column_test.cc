@@ -1,0 +1,167 @@
+#include "record/history/column.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+
+#include "record/history/bytes.h"
+
+namespace berth::history {
+namespace {
+
+using Entries = std::vector<Entry>;
+
+constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+
+Entries numbers(std::initializer_list<std::int64_t> values) {
+  Entries entries;
+  for (const std::int64_t value : values) entries.emplace_back(value);
+  return entries;
+}
+
+void expect_comes_back(const Entries& entries) {
+  const auto back = decode_column(encode_column(entries));
+  ASSERT_TRUE(back.has_value()) << back.error().message();
+  EXPECT_EQ(*back, entries);
+}
+
+TEST(Column, GivesBackWhatWentIn) {
+  expect_comes_back({});
+  expect_comes_back(numbers({0}));
+  expect_comes_back(numbers({5, 5, 5, 5}));
+  expect_comes_back(numbers({least, most, 0, least, -1, most}));
+  expect_comes_back(numbers({most, least}));
+  expect_comes_back({Entry(Absent::failed), Entry(), Entry(7), Entry(Absent::unsupported),
+                     Entry(Absent::no_permission), Entry(Absent::not_sampled), Entry(-7)});
+}
+
+TEST(Column, GivesBackACounterThatWraps) {
+  Entries entries;
+  std::uint64_t counter = std::numeric_limits<std::uint64_t>::max() - 5000;
+  for (int i = 0; i < 100; ++i) {
+    entries.emplace_back(static_cast<std::int64_t>(counter));
+    counter += 137;
+  }
+  expect_comes_back(entries);
+}
+
+/// One of the kinds of series that there are: steady, noisy, a counter, steps, or anything at all.
+Entries random_series(std::mt19937_64& random) {
+  const auto pick = [&](std::uint64_t below) { return random() % below; };
+  const std::uint64_t kind = pick(5);
+  const auto base = static_cast<std::int64_t>(random() >> pick(64));
+  const std::uint64_t noise = std::uint64_t{1} << pick(40);
+  const std::uint64_t unit = 1 + pick(3) * 999;
+  std::uint64_t number = static_cast<std::uint64_t>(base);
+  Entries entries;
+  for (std::uint64_t i = pick(700); i > 0; --i) {
+    if (kind == 1) number = static_cast<std::uint64_t>(base) + pick(noise) * unit;
+    if (kind == 2) number += pick(noise) * unit;
+    if (kind == 3 && pick(50) == 0) number = random() >> pick(64);
+    if (kind == 4) number = random();
+    const std::uint64_t chance = pick(30);
+    if (chance < 4) {
+      entries.emplace_back(static_cast<Absent>(chance));
+    } else if (chance == 4) {
+      entries.emplace_back();
+    } else {
+      entries.emplace_back(static_cast<std::int64_t>(number));
+    }
+  }
+  return entries;
+}
+
+TEST(Column, GivesBackAnySeries) {
+  std::mt19937_64 random(20261121);
+  for (int round = 0; round < 150; ++round) {
+    const Entries entries = random_series(random);
+    const auto back = decode_column(encode_column(entries));
+    ASSERT_TRUE(back.has_value()) << "round " << round << ": " << back.error().message();
+    ASSERT_EQ(*back, entries) << "round " << round;
+  }
+}
+
+TEST(Column, TakesAFewBytesForWhatDoesNotChange) {
+  EXPECT_LT(encode_column(Entries(600, Entry(42'949'672'960))).size(), 24U);
+  EXPECT_LT(encode_column(Entries(600, Entry(Absent::failed))).size(), 12U);
+}
+
+TEST(Column, TakesAFewBytesForACounterThatGrowsEvenly) {
+  Entries entries;
+  for (std::int64_t i = 0; i < 600; ++i) entries.emplace_back(1'700'000'000'000 + i * 1000);
+  EXPECT_LT(encode_column(entries).size(), 48U);
+}
+
+TEST(Column, TakesNoMoreForWholeUnitsOfALargerNumber) {
+  std::mt19937_64 random(1);
+  Entries percents;
+  Entries thousandths;
+  for (int i = 0; i < 600; ++i) {
+    const auto percent = static_cast<std::int64_t>(random() % 8);
+    percents.emplace_back(percent);
+    thousandths.emplace_back(percent * 1000);
+  }
+  EXPECT_LE(encode_column(thousandths).size(), encode_column(percents).size() + 4);
+}
+
+TEST(Column, TakesAboutTheBitsOfTheNoise) {
+  std::mt19937_64 random(2);
+  Entries power;  // 600 W with 2048 mW of noise: eleven bits each
+  for (int i = 0; i < 600; ++i) {
+    power.emplace_back(600'000 + static_cast<std::int64_t>(random() % 2048));
+  }
+  EXPECT_LT(encode_column(power).size(), 600 * 11 / 8 + 32);
+}
+
+TEST(Column, RefusesEveryBlockWithAFlippedBit) {
+  std::mt19937_64 random(3);
+  const std::string block = encode_column(random_series(random));
+  for (std::size_t bit = 0; bit < block.size() * 8; ++bit) {
+    std::string broken = block;
+    broken[bit / 8] = static_cast<char>(broken[bit / 8] ^ (1 << (bit % 8)));
+    EXPECT_FALSE(decode_column(broken).has_value()) << "bit " << bit;
+  }
+}
+
+TEST(Column, RefusesEveryBlockThatIsCutOff) {
+  const std::string block = encode_column(numbers({1, 2, 4, 8, 16}));
+  for (std::size_t size = 0; size < block.size(); ++size) {
+    EXPECT_FALSE(decode_column(block.substr(0, size)).has_value()) << size << " bytes";
+  }
+}
+
+TEST(Column, RefusesALengthThatNoBlockHas) {
+  std::string body(1, '\x01');
+  put_varint(body, std::uint64_t{1} << 40);
+  body += '\x01';
+  put_varint(body, std::uint64_t{1} << 40);
+  const auto refused = decode_column(sealed(body));
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code(), ErrorCode::invalid);
+}
+
+TEST(Column, RefusesANewerVersionsBlock) {
+  const auto refused = decode_column(sealed(std::string("\x02\x00", 2)));
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().message(), testing::HasSubstr("unknown version"));
+}
+
+TEST(Column, GivesTimesBack) {
+  const std::vector<std::int64_t> times = {1'700'000'000'003, 1'700'000'001'002, 1'700'000'001'999,
+                                           1'600'000'000'000};
+  const auto back = decode_times(encode_times(times));
+  ASSERT_TRUE(back.has_value());
+  EXPECT_EQ(*back, times);
+}
+
+TEST(Column, HasNoTimeThatIsAbsent) {
+  EXPECT_FALSE(decode_times(encode_column(Entries{Entry(1), Entry(Absent::failed)})).has_value());
+}
+
+}  // namespace
+}  // namespace berth::history

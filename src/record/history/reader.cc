@@ -1,0 +1,271 @@
+#include "record/history/reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/text.h"
+#include "record/history/database.h"
+#include "record/history/schema.h"
+#include "record/history/stored.h"
+#include "record/history/usage_meter.h"
+
+namespace berth {
+
+using history::Database;
+using history::Level;
+using history::MetricFacts;
+using history::Rollup;
+using history::Row;
+using history::Transaction;
+
+HistoryReader::HistoryReader(std::unique_ptr<Database> database) : database_(std::move(database)) {}
+HistoryReader::HistoryReader(HistoryReader&&) noexcept = default;
+HistoryReader& HistoryReader::operator=(HistoryReader&&) noexcept = default;
+HistoryReader::~HistoryReader() = default;
+
+Result<HistoryReader> HistoryReader::open(const std::string& path) {
+  auto database = Database::open(path, Database::Access::read);
+  if (!database) return std::unexpected(std::move(database).error());
+  const auto checked = history::check_for_reading(*database);
+  if (!checked) return std::unexpected(checked.error());
+  return HistoryReader(std::make_unique<Database>(*std::move(database)));
+}
+
+Result<std::optional<WallTime>> HistoryReader::knows_since() {
+  const auto bucket = database_->number("SELECT min(bucket_ms) FROM device_use");
+  if (!bucket) return std::unexpected(bucket.error());
+  const auto chunk = database_->number("SELECT min(from_ms) FROM chunk");
+  if (!chunk) return std::unexpected(chunk.error());
+  std::optional<std::int64_t> first = *chunk;
+  if (!first) {
+    std::uint64_t damaged = 0;
+    const auto tail = history::tail_of(*database_, damaged);
+    if (!tail) return std::unexpected(tail.error());
+    if (!tail->empty()) first = tail->front().at_ms;
+  }
+  // A bucket begins up to a quarter of an hour before its first sample: older ones alone say more.
+  if (*bucket && (!first || **bucket < *first - history::usage_bucket_ms)) first = *bucket;
+  return first ? std::optional(WallTime{*first}) : std::nullopt;
+}
+
+Result<HistoryFacts> HistoryReader::facts() {
+  const auto reading = Transaction::begin(*database_, Transaction::Kind::read);
+  if (!reading) return std::unexpected(reading.error());
+  HistoryFacts facts;
+  auto read =
+      database_->each("SELECT value FROM meta WHERE key='simulated'", {}, [&](const Row& row) {
+        if (!row.text(0).empty()) facts.simulated = row.text(0);
+      });
+  if (!read) return std::unexpected(std::move(read).error());
+  const auto since = knows_since();
+  if (!since) return std::unexpected(since.error());
+  facts.knows_since = *since;
+  const auto last = history::last_sample_ms(*database_);
+  if (!last) return std::unexpected(last.error());
+  if (*last) facts.last_sample = WallTime{**last};
+  read = database_->each(
+      "SELECT uuid, number, name, parent, memory_total, first_ms, last_ms FROM device "
+      "ORDER BY number IS NULL, number, parent<>'', uuid",
+      {}, [&](const Row& row) {
+        HistoryDevice device{
+            .id = DeviceId(row.text(0)), .index = row.maybe(1), .name = row.text(2)};
+        if (!row.text(3).empty()) device.parent = DeviceId(row.text(3));
+        if (const auto total = row.maybe(4)) {
+          device.memory_total = Bytes(static_cast<std::uint64_t>(*total));
+        }
+        device.first = {row.integer(5)};
+        device.last = {row.integer(6)};
+        facts.devices.push_back(std::move(device));
+      });
+  if (!read) return std::unexpected(std::move(read).error());
+  return facts;
+}
+
+namespace {
+
+/// What falls into one step of a chart.
+struct Step {
+  Rollup rollup;
+  std::vector<std::int64_t> samples;
+};
+using Steps = std::map<std::int64_t, Step>;
+
+struct Window {
+  std::int64_t since_ms = 0;
+  std::int64_t until_ms = 0;
+  std::int64_t step_ms = 1000;
+  [[nodiscard]] bool has(std::int64_t at_ms) const { return at_ms >= since_ms && at_ms < until_ms; }
+};
+
+void add_points(Steps& steps, const Window& window, const std::vector<history::Point>& points) {
+  for (const history::Point& point : points) {
+    if (!window.has(point.at_ms)) continue;
+    steps[history::floor_to(point.at_ms, window.step_ms)].samples.push_back(point.number);
+  }
+}
+
+Result<void> add_tail(Database& database, Steps& steps, const Window& window, std::int64_t series,
+                      const MetricFacts& facts, std::uint64_t& damaged) {
+  const auto tail = history::tail_of(database, damaged);
+  if (!tail) return std::unexpected(tail.error());
+  std::vector<std::int64_t> times;
+  std::vector<history::Entry> entries;
+  for (const history::SampleRow& row : *tail) {
+    const auto at =
+        std::lower_bound(row.readings.begin(), row.readings.end(), series,
+                         [](const auto& one, std::int64_t id) { return one.first < id; });
+    if (at == row.readings.end() || at->first != series) continue;
+    times.push_back(row.at_ms);
+    entries.push_back(at->second);
+  }
+  add_points(steps, window, history::points_of(facts, times, entries));
+  return {};
+}
+
+Result<void> add_raw(Database& database, Steps& steps, const Window& window, std::int64_t series,
+                     const MetricFacts& facts, std::uint64_t& damaged) {
+  const auto chunks = history::chunks_between(database, window.since_ms - history::longest_step_ms,
+                                              window.until_ms);
+  if (!chunks) return std::unexpected(chunks.error());
+  const auto points = history::points_in(database, *chunks, series, facts, damaged);
+  if (!points) return std::unexpected(points.error());
+  add_points(steps, window, *points);
+  return {};
+}
+
+Result<void> add_rollups(Database& database, Steps& steps, const Window& window,
+                         std::int64_t series, Level level, std::uint64_t& damaged) {
+  return database.each(
+      "SELECT start_ms, data FROM rollup WHERE level=? AND series=? AND start_ms>=? AND start_ms<?",
+      {static_cast<std::int64_t>(level), series,
+       history::floor_to(window.since_ms, row_length(level)), window.until_ms},
+      [&](const Row& row) {
+        const auto rollups = history::decode_rollups(row.blob(1), level);
+        if (!rollups) {
+          ++damaged;
+          return;
+        }
+        for (std::size_t i = 0; i < rollups->size(); ++i) {
+          const std::int64_t at = row.integer(0) + static_cast<std::int64_t>(i) * step_of(level);
+          // The step that the window begins within is whole in the answer.
+          if (!(*rollups)[i] || at + step_of(level) <= window.since_ms || at >= window.until_ms) {
+            continue;
+          }
+          Step& step = steps[history::floor_to(at, window.step_ms)];
+          step.rollup = merged(step.rollup, *(*rollups)[i]);
+        }
+      });
+}
+
+/// The coarsest that is fine enough and, where it does not reach back as far, the next coarser.
+Result<std::optional<Level>> level_for(Database& database, const Window& window,
+                                       std::int64_t series) {
+  const auto first_of = [&](Level level) {
+    return database.number("SELECT min(start_ms) FROM rollup WHERE level=? AND series=?",
+                           {static_cast<std::int64_t>(level), series});
+  };
+  const auto minutes = first_of(Level::minute);
+  if (!minutes) return std::unexpected(minutes.error());
+  const auto hours = first_of(Level::hour);
+  if (!hours) return std::unexpected(hours.error());
+  if (window.step_ms >= step_of(Level::hour) && *hours) return std::optional(Level::hour);
+  const auto raw = database.number("SELECT min(from_ms) FROM chunk");
+  if (!raw) return std::unexpected(raw.error());
+  const bool minutes_reach_less = *hours && (!*minutes || **minutes > window.since_ms) &&
+                                  **hours < minutes->value_or(INT64_MAX) - row_length(Level::hour);
+  if (window.step_ms >= step_of(Level::minute)) {
+    if (minutes_reach_less) return std::optional(Level::hour);
+    return *minutes ? std::optional(Level::minute) : std::nullopt;
+  }
+  const bool raw_reaches_less = *minutes && (!*raw || **raw > window.since_ms) &&
+                                **minutes < raw->value_or(INT64_MAX) - row_length(Level::minute);
+  if (!raw_reaches_less) return std::optional<Level>();
+  return std::optional(minutes_reach_less ? Level::hour : Level::minute);
+}
+
+std::int64_t rounded_up(std::int64_t length, std::int64_t unit) {
+  return (length + unit - 1) / unit * unit;
+}
+
+}  // namespace
+
+Result<HistorySeries> HistoryReader::series(const SeriesQuery& query) {
+  const MetricFacts* facts = history::find_metric(query.metric);
+  if (facts == nullptr || facts->read == nullptr) {
+    std::string known;
+    for (const MetricFacts& one : history::metrics()) {
+      if (one.read != nullptr) known += (known.empty() ? "" : ", ") + std::string(one.key);
+    }
+    return fail(ErrorCode::invalid, fmt::format("the history keeps no metric \"{}\"; it has {}",
+                                                printable(query.metric), known));
+  }
+  const auto reading = Transaction::begin(*database_, Transaction::Kind::read);
+  if (!reading) return std::unexpected(reading.error());
+  HistorySeries answer{
+      .device = query.device, .metric = std::string(facts->key), .unit = std::string(facts->unit)};
+  const std::int64_t length = std::max<std::int64_t>(query.until.unix_ms - query.since.unix_ms, 1);
+  const auto points = static_cast<std::int64_t>(std::clamp<std::size_t>(query.points, 1, 100'000));
+  Window window{query.since.unix_ms, query.until.unix_ms,
+                rounded_up((length + points - 1) / points, 1000)};
+  answer.step_ms = window.step_ms;
+  const auto series = database_->number(
+      "SELECT series.id FROM series JOIN device ON device.id=series.device "
+      "WHERE process=0 AND metric=? AND device.uuid=?",
+      {static_cast<std::int64_t>(facts->metric), std::string_view(query.device.text())});
+  if (!series) return std::unexpected(series.error());
+  if (!*series) return answer;
+  const auto since = knows_since();
+  if (!since) return std::unexpected(since.error());
+  answer.knows_since = *since;
+  const auto level = level_for(*database_, window, **series);
+  if (!level) return std::unexpected(level.error());
+  if (*level) window.step_ms = answer.step_ms = rounded_up(window.step_ms, step_of(**level));
+  Steps steps;
+  auto read = *level
+                  ? add_rollups(*database_, steps, window, **series, **level, answer.damaged_blocks)
+                  : add_raw(*database_, steps, window, **series, *facts, answer.damaged_blocks);
+  if (read) {
+    read = add_tail(*database_, steps, window, **series, *facts, answer.damaged_blocks);
+  }
+  if (!read) return std::unexpected(std::move(read).error());
+  const auto in_unit = [&](std::int64_t number) {
+    return static_cast<double>(number) / static_cast<double>(facts->scale);
+  };
+  for (auto& [at, step] : steps) {
+    Rollup all = step.rollup;
+    if (const auto raw = history::rollup_of(step.samples)) all = merged(all, *raw);
+    answer.points.push_back({{at},
+                             in_unit(all.least),
+                             in_unit(all.mean),
+                             in_unit(all.p95),
+                             in_unit(all.most),
+                             all.samples});
+  }
+  return answer;
+}
+
+Result<std::vector<history::Span>> HistoryReader::spans(WallTime since, WallTime until) {
+  return history::spans_between(*database_, since.unix_ms, until.unix_ms);
+}
+
+Result<std::vector<HistoryEvent>> HistoryReader::events(WallTime since, WallTime until) {
+  std::vector<HistoryEvent> events;
+  const auto read = database_->each(
+      "SELECT at_ms, kind, device, code, text, uid FROM event WHERE at_ms>=? AND at_ms<? "
+      "ORDER BY at_ms, id",
+      {since.unix_ms, until.unix_ms}, [&](const Row& row) {
+        events.push_back({.at = {row.integer(0)},
+                          .kind = row.text(1),
+                          .device = DeviceId(row.text(2)),
+                          .code = row.text(3),
+                          .text = row.text(4),
+                          .uid = row.maybe(5)});
+      });
+  if (!read) return std::unexpected(read.error());
+  return events;
+}
+
+}  // namespace berth

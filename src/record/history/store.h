@@ -1,0 +1,152 @@
+#pragma once
+// HistoryStore: writes what every device and process did into one SQLite file, and keeps that file
+// as small as it was told. One process writes, any number read meanwhile (record/history/reader.h).
+//
+// Samples are appended to the `tail` every few seconds: a program that is killed loses no more than
+// those. Every ten minutes the tail becomes blocks (record/history/column.h), the roll-ups of its
+// minutes and of the hour are made anew from the blocks, and what is too old or too much goes.
+//
+// Nothing here stops a server: what the disk does not take is kept in memory for half an hour and
+// then counted as lost; a file that is damaged or may not be written is set aside under another
+// name and a new one begun.
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/result.h"
+#include "record/history/chunk.h"
+#include "record/history/database.h"
+#include "record/history/event.h"
+#include "record/history/registry.h"
+#include "record/history/rollup.h"
+#include "record/history/span.h"
+#include "record/history/usage_meter.h"
+
+namespace berth {
+
+struct HistoryOptions {
+  std::chrono::hours raw_for{24 * 14};
+  std::chrono::hours minutes_for{24 * 90};
+  std::chrono::hours hours_for{24 * 365 * 5};
+  /// Of disk, the file and what SQLite keeps beside it together. At least 2 MiB.
+  Bytes at_most{std::uint64_t{2} << 30};
+  /// How many seconds of samples a killed program may lose.
+  std::chrono::milliseconds commit_every{2000};
+};
+
+/// Where a history is: DIRECTORY/history.sqlite, of a simulated server history-sim-NAME.sqlite.
+[[nodiscard]] std::string history_path(const std::string& state_directory,
+                                       const std::optional<std::string>& simulated);
+
+class HistoryStore {
+ public:
+  /// Makes what is missing, the directory too. A damaged or unwritable file is renamed
+  /// FILE.broken-DATE and said in take_notes().
+  /// busy: another process writes it. unsupported: a newer berth's. io, no_permission: no file can
+  /// be there at all.
+  [[nodiscard]] static Result<HistoryStore> open(const std::string& path,
+                                                 const HistoryOptions& options, Clock& clock);
+  HistoryStore(HistoryStore&&) = default;
+  HistoryStore& operator=(HistoryStore&&) = delete;
+  /// Writes what is still in memory.
+  ~HistoryStore();
+
+  /// invalid: the snapshot is a simulated server's and the store a real machine's, or the other way
+  /// round. Anything else: it is in memory, but the disk does not take it now.
+  [[nodiscard]] Result<void> append(const Snapshot& snapshot);
+  /// One that is there already (within two seconds) is not kept twice.
+  [[nodiscard]] Result<void> add(const HistoryEvent& event);
+  /// Writes what is in memory.
+  [[nodiscard]] Result<void> flush();
+  /// Reads the whole file and sets it aside if it is damaged: for when a reader met damage.
+  [[nodiscard]] Result<void> verify();
+
+  /// Samples that were never written, because the disk did not take them.
+  [[nodiscard]] std::uint64_t lost_samples() const { return lost_samples_; }
+  /// The file and what SQLite keeps beside it.
+  [[nodiscard]] Bytes disk_used() const;
+  /// What a person should hear, once each; in English.
+  [[nodiscard]] std::vector<std::string> take_notes() { return std::exchange(notes_, {}); }
+
+ private:
+  struct Pending {
+    std::vector<history::SampleRow> samples;  // of the open chunk, not yet in the tail
+    std::vector<history::Span> spans;
+    std::vector<HistoryEvent> events;
+  };
+  struct EndedChunk {
+    history::OpenChunk chunk;
+    std::int64_t last_tail_id = 0;  // its samples are in the tail up to here
+  };
+
+  HistoryStore(std::string path, const HistoryOptions& options, Clock& clock, Fd lock)
+      : path_(std::move(path)), options_(options), clock_(&clock), lock_(std::move(lock)) {}
+
+  // store.cc
+  Result<void> attach();
+  Result<void> open_file();
+  Result<void> attach_or_set_aside();
+  Result<void> load_tail();
+  Result<void> load_spans();
+  Result<void> set_aside(const Error& because);
+  Result<void> check_kind(const Snapshot& snapshot);
+  Result<history::SampleRow> row_of(const SnapshotIndex& index);
+  void note_xids(const Snapshot& snapshot);
+  /// Where the file turned out to be damaged, a new one is begun.
+  Result<void> recovered(Result<void> done);
+
+  // store_write.cc
+  Result<void> write_pending();
+  Result<void> write_all();
+  Result<void> write_batch();
+  Result<void> write_tail();
+  Result<void> write_spans();
+  Result<void> write_events();
+  Result<void> write_usage();
+  Result<void> seal(const EndedChunk& ended);
+  Result<void> write_chunk(const history::OpenChunk& chunk);
+  Result<void> refresh_rollups(std::int64_t hour_ms, const history::OpenChunk& chunk);
+  void end_chunk();
+
+  // store_keep.cc
+  Result<void> forget_by_age(std::int64_t now_ms);
+  /// Forgets the oldest until there is room again.
+  Result<void> make_room();
+  Result<bool> forget_oldest();
+  Result<void> forget_chunks(std::int64_t before_ms, std::int64_t at_most);
+  /// Empties what is beside the file once it is longer than that. io: it may not grow further.
+  Result<void> keep_log_short(std::uint64_t at_most);
+  [[nodiscard]] std::uint64_t log_allowance() const;
+
+  std::string path_;
+  HistoryOptions options_;
+  Clock* clock_;
+  Fd lock_;
+  std::unique_ptr<history::Database> database_;
+  history::Registry registry_;
+  history::SpanTracker spans_;
+  history::UsageMeter usage_;
+  history::OpenChunk chunk_;
+  std::deque<EndedChunk> ended_;  // full, and not yet written as blocks
+  std::size_t most_columns_ = 0;  // that a chunk has had
+  std::int64_t next_tail_id_ = 1;
+  std::int64_t tail_rows_ = 0;  // of the batch being written
+  Pending pending_;
+  std::optional<std::int64_t> flushed_ms_;
+  std::optional<std::string> simulated_;      // as the file says; empty text: a real machine's
+  std::map<std::string, std::int64_t> xids_;  // when each was, by what is said of it
+  std::uint64_t lost_samples_ = 0;
+  std::vector<std::string> notes_;
+  std::string last_trouble_;
+};
+
+}  // namespace berth

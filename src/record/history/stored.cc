@@ -1,0 +1,102 @@
+#include "record/history/stored.h"
+
+#include <algorithm>
+
+namespace berth::history {
+
+Result<std::vector<ChunkTimes>> chunks_between(Database& database, std::int64_t from_ms,
+                                               std::int64_t to_ms) {
+  std::vector<ChunkTimes> chunks;
+  std::optional<Error> failure;
+  const auto read =
+      database.each("SELECT id, times FROM chunk WHERE to_ms>=? AND from_ms<? ORDER BY id",
+                    {from_ms, to_ms}, [&](const Row& row) {
+                      auto times = decode_times(row.blob(1));
+                      // A chunk without its times is one without its readings: a gap.
+                      if (times) chunks.push_back({row.integer(0), *std::move(times)});
+                    });
+  if (!read) return std::unexpected(read.error());
+  return chunks;
+}
+
+Result<std::vector<Point>> points_in(Database& database, const std::vector<ChunkTimes>& chunks,
+                                     std::int64_t series, const MetricFacts& facts,
+                                     std::uint64_t& damaged) {
+  std::vector<Point> all;
+  std::optional<Point> before;
+  for (const ChunkTimes& chunk : chunks) {
+    const auto add_block = [&](const Row& row) {
+      const auto first = static_cast<std::size_t>(std::max<std::int64_t>(row.integer(0), 0));
+      const auto entries = decode_column(row.blob(1));
+      if (!entries || first > chunk.times.size() || entries->size() > chunk.times.size() - first) {
+        ++damaged;
+        return;
+      }
+      const auto times = std::span(chunk.times).subspan(first);
+      const auto points = points_of(facts, times, *entries, before);
+      all.insert(all.end(), points.begin(), points.end());
+      for (std::size_t i = entries->size(); i > 0; --i) {
+        if (const auto value = (*entries)[i - 1].value()) {
+          before = Point{times[i - 1], *value};
+          break;
+        }
+      }
+    };
+    const auto read = database.each("SELECT first, data FROM block WHERE series=? AND chunk=?",
+                                    {series, chunk.id}, add_block);
+    if (!read) return std::unexpected(read.error());
+  }
+  return all;
+}
+
+Result<std::vector<SampleRow>> tail_of(Database& database, std::uint64_t& damaged) {
+  std::vector<SampleRow> rows;
+  const auto read = database.each("SELECT data FROM tail ORDER BY id", {}, [&](const Row& row) {
+    auto decoded = decode_samples(row.blob(0));
+    if (!decoded) {
+      ++damaged;
+      return;
+    }
+    rows.insert(rows.end(), std::make_move_iterator(decoded->begin()),
+                std::make_move_iterator(decoded->end()));
+  });
+  if (!read) return std::unexpected(read.error());
+  return rows;
+}
+
+Result<std::vector<Span>> spans_between(Database& database, std::int64_t from_ms,
+                                        std::int64_t to_ms) {
+  std::vector<Span> spans;
+  const auto read = database.each(
+      "SELECT span.kind, device.uuid, span.key, span.run, span.user, span.uid, span.title, "
+      "span.from_ms, span.to_ms FROM span JOIN device ON device.id=span.device "
+      "WHERE (span.to_ms IS NULL OR span.to_ms>=?1) AND span.from_ms<?2 "
+      "UNION ALL SELECT 'wait', '', key, '', user, uid, wants, from_ms, to_ms FROM wait "
+      "WHERE (to_ms IS NULL OR to_ms>=?1) AND from_ms<?2 ORDER BY 8",
+      {from_ms, to_ms}, [&](const Row& row) {
+        const auto kind = span_kind_from_name(row.text(0));
+        if (!kind) return;  // a newer version's
+        spans.push_back({.kind = *kind,
+                         .device = DeviceId(row.text(1)),
+                         .key = row.text(2),
+                         .run = row.text(3),
+                         .user = row.text(4),
+                         .uid = row.maybe(5),
+                         .title = row.text(6),
+                         .from_ms = row.integer(7),
+                         .to_ms = row.maybe(8)});
+      });
+  if (!read) return std::unexpected(read.error());
+  return spans;
+}
+
+Result<std::optional<std::int64_t>> last_sample_ms(Database& database) {
+  std::uint64_t damaged = 0;
+  const auto tail = tail_of(database, damaged);
+  if (!tail) return std::unexpected(tail.error());
+  if (!tail->empty()) return std::optional(tail->back().at_ms);
+  // Not the latest by its date: the clock may have been set back since.
+  return database.number("SELECT to_ms FROM chunk ORDER BY id DESC LIMIT 1");
+}
+
+}  // namespace berth::history

@@ -1,0 +1,330 @@
+#include "view/history_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <tuple>
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "view/history_words.h"
+#include "view/paint.h"
+#include "view/values.h"
+
+namespace berth {
+
+using history::Span;
+using history::SpanKind;
+
+std::string device_word(const HistoryFacts& facts, const DeviceId& id, const Style& style) {
+  for (const HistoryDevice& device : facts.devices) {
+    if (device.id == id && device.index && !device.parent) return std::to_string(*device.index);
+  }
+  return id.text().empty() ? std::string(absent_mark(style))
+                           : cut_to_width(outside(id.text(), style), 12, !style.utf8);
+}
+
+std::string plain_table(const std::vector<std::vector<std::string>>& rows,
+                        const std::vector<bool>& right, const Style& style) {
+  std::vector<int> widths(right.size());
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      widths[i] = std::max(widths[i], display_width(row[i]));
+    }
+  }
+  std::string text;
+  bool is_head = true;
+  for (const auto& row : rows) {
+    Line line(style);
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      if (widths[i] == 0) continue;  // a column in which nobody has anything
+      if (line.width() > 0) line.add("  ");
+      const Paint paint = is_head ? Paint::dim : Paint::plain;
+      line.cell(row[i], widths[i], right[i] ? Align::right : Align::left, paint);
+    }
+    text += line.text();
+    is_head = false;
+  }
+  return text;
+}
+
+std::string simulated_line(const HistoryFacts& facts, const Style& style) {
+  if (!facts.simulated) return {};
+  return Line(style)
+      .add("SIMULATED (" + outside(*facts.simulated, style) + ")", Paint::yellow)
+      .text();
+}
+
+namespace {
+
+struct MetricWords {
+  std::string_view key;
+  std::string_view title;
+  std::optional<double> top;  // of a full chart; nothing: the most there was
+};
+constexpr auto metric_words = std::to_array<MetricWords>({
+    {"utilization_gpu_percent", "Utilisation", 100.0},
+    {"memory_used_bytes", "Memory", std::nullopt},
+    {"power_draw_milliwatts", "Power", std::nullopt},
+    {"temperature_celsius", "Temperature", 100.0},
+    {"clock_sm_megahertz", "SM clock", std::nullopt},
+    {"energy_millijoules", "Power by the energy counter", std::nullopt},
+    {"pcie_sent_bytes", "PCIe sent", std::nullopt},
+    {"pcie_received_bytes", "PCIe received", std::nullopt},
+});
+
+const MetricWords& words_for(const std::string& key) {
+  const auto found = std::find_if(metric_words.begin(), metric_words.end(),
+                                  [&](const MetricWords& words) { return words.key == key; });
+  return found == metric_words.end() ? metric_words.front() : *found;
+}
+
+std::string number_text(double number, const std::string& unit, const Style& style) {
+  const auto whole = static_cast<std::uint64_t>(std::llround(std::max(number, 0.0)));
+  if (unit == "percent") return percent_text(Percent(number));
+  if (unit == "bytes") return bytes_short(Bytes(whole));
+  if (unit == "bytes/s") return bytes_short(Bytes(whole)) + "/s";
+  if (unit == "milliwatts") return power_text(Milliwatts(whole));
+  if (unit == "celsius") return temperature_text(Celsius(std::llround(number)), style);
+  if (unit == "megahertz") return clock_text(Megahertz(whole));
+  return fmt::format("{:.1f}", number);
+}
+
+/// All points together.
+struct Overall {
+  double least = 0;
+  double mean = 0;
+  double p95 = 0;
+  double most = 0;
+};
+std::optional<Overall> overall(const HistorySeries& series) {
+  if (series.points.empty()) return std::nullopt;
+  Overall all{.least = series.points[0].least, .most = series.points[0].most};
+  double samples = 0;
+  for (const SeriesPoint& point : series.points) {
+    all.least = std::min(all.least, point.least);
+    all.p95 = std::max(all.p95, point.p95);
+    all.most = std::max(all.most, point.most);
+    all.mean += point.mean * static_cast<double>(point.samples);
+    samples += static_cast<double>(point.samples);
+  }
+  all.mean /= samples;
+  return all;
+}
+
+/// The means in columns of equal time over the whole window; nothing where nobody looked.
+std::vector<Reading<double>> columns_of(const HistorySeries& series, const HistoryView& view,
+                                        int columns) {
+  std::vector<double> sums(static_cast<std::size_t>(columns));
+  std::vector<double> samples(sums.size());
+  const auto window = static_cast<double>(view.until.unix_ms - view.since.unix_ms);
+  for (const SeriesPoint& point : series.points) {
+    // A step longer than a column fills all the columns it stands for.
+    const auto place = [&](std::int64_t at_ms) {
+      const double share = static_cast<double>(at_ms - view.since.unix_ms) / window;
+      return static_cast<std::int64_t>(std::floor(share * columns));
+    };
+    const std::int64_t first = place(point.at.unix_ms);
+    const std::int64_t last = std::max(first, place(point.at.unix_ms + series.step_ms - 1));
+    for (std::int64_t at = std::max<std::int64_t>(first, 0); at <= last && at < columns; ++at) {
+      const auto column = static_cast<std::size_t>(at);
+      sums[column] += point.mean * static_cast<double>(point.samples);
+      samples[column] += static_cast<double>(point.samples);
+    }
+  }
+  std::vector<Reading<double>> values;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    values.push_back(samples[i] > 0 ? Reading<double>(sums[i] / samples[i])
+                                    : Reading<double>(Absent::not_sampled));
+  }
+  return values;
+}
+
+double top_of(const HistorySeries& series) {
+  const auto& fixed = words_for(series.metric).top;
+  const auto all = overall(series);
+  return fixed.value_or(all ? std::max(all->most, 1.0) : 1.0);
+}
+
+/// A chart of several rows: the part of each value above and below a row's own is cut off.
+std::string tall_chart(const HistorySeries& series, const HistoryView& view, const Style& style) {
+  constexpr int rows = 4;
+  constexpr int indent = 4;
+  const int columns = std::clamp(style.width - 2 * indent, 10, 160);
+  const double top = top_of(series);
+  const auto values = columns_of(series, view, columns);
+  std::string text;
+  for (int row = rows; row > 0; --row) {
+    std::vector<Reading<double>> part;
+    for (const Reading<double>& value : values) {
+      const bool is_there = value.get() && (row == 1 || *value.get() > top * (row - 1) / rows);
+      if (!is_there) {
+        part.emplace_back(Absent::not_sampled);
+      } else {
+        part.emplace_back(std::min(*value.get() - top * (row - 1) / rows, top / rows));
+      }
+    }
+    text += Line(style)
+                .space_to(indent)
+                .add(sparkline(part, top / rows, columns, style), Paint::green)
+                .text();
+  }
+  return text;
+}
+
+std::string series_text(const HistorySeries& series, const HistoryView& view, const Style& style) {
+  const auto all = overall(series);
+  const std::string title = own(tr(words_for(series.metric).title), style);
+  if (!all) {
+    return Line(style).add("  " + title + "  ").add(own(tr("nothing is known"), style)).text();
+  }
+  const auto word = [&](double number) { return number_text(number, series.unit, style); };
+  const std::string numbers =
+      own(trf("mean {}, 95 % up to {}, most {}", word(all->mean), word(all->p95), word(all->most)),
+          style);
+  return Line(style).add("  " + title + "  ", Paint::bold).add(numbers).text() +
+         tall_chart(series, view, style);
+}
+
+std::string heading(const HistoryView& view, const Style& style) {
+  std::string text = simulated_line(view.facts, style);
+  std::string window =
+      trf("{} to {}", date_time_text(view.since, style), date_time_text(view.until, style));
+  if (!view.facts.knows_since) {
+    window += "; " + std::string(tr("there are no samples yet"));
+  } else if (*view.facts.knows_since > view.since) {
+    window += "; " + trf("known since {}", date_time_text(*view.facts.knows_since, style));
+  }
+  if (view.facts.last_sample && view.now.unix_ms - view.facts.last_sample->unix_ms > 60'000) {
+    window += "; " + trf("the last sample is of {}: is `berth serve` running?",
+                         date_time_text(*view.facts.last_sample, style));
+  }
+  return text + wrapped("", own(window, style), 2, style, Paint::dim);
+}
+
+/// One line per device: a line of its utilisation, and the numbers.
+std::string overview(const HistoryView& view, const Style& style) {
+  const auto of = [&](const DeviceId& id, std::string_view metric) -> const HistorySeries* {
+    for (const HistorySeries& series : view.series) {
+      if (series.device == id && series.metric == metric) return &series;
+    }
+    return nullptr;
+  };
+  const std::string absent(absent_mark(style));
+  const int columns = std::clamp(style.width - 58, 8, 80);
+  std::vector<std::vector<std::string>> rows = {
+      {"GPU", own(tr("Name"), style), own(tr("Utilisation"), style), own(tr("mean"), style), "95 %",
+       own(tr("Memory"), style), own(tr("Power"), style)}};
+  for (const HistoryDevice& device : view.devices) {
+    const auto number = [&](std::string_view metric, double Overall::* member) {
+      const HistorySeries* series = of(device.id, metric);
+      const auto all = series == nullptr ? std::nullopt : overall(*series);
+      return all ? number_text((*all).*member, series->unit, style) : absent;
+    };
+    const HistorySeries* busy = of(device.id, "utilization_gpu_percent");
+    rows.push_back({device_word(view.facts, device.id, style),
+                    cut_to_width(outside(device.name, style), 20, !style.utf8),
+                    busy == nullptr
+                        ? std::string()
+                        : sparkline(columns_of(*busy, view, columns), 100, columns, style),
+                    number("utilization_gpu_percent", &Overall::mean),
+                    number("utilization_gpu_percent", &Overall::p95),
+                    number("memory_used_bytes", &Overall::most),
+                    number("power_draw_milliwatts", &Overall::mean)});
+  }
+  return plain_table(rows, {false, false, false, true, true, true, true}, style);
+}
+
+/// As many as one reads: leases and waits before users without one, the newest of them; by when
+/// they began.
+std::vector<Span> most_telling(std::vector<Span> spans) {
+  constexpr std::size_t most_lines = 20;
+  std::stable_sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
+    const bool a_is_user = a.kind == SpanKind::user;
+    const bool b_is_user = b.kind == SpanKind::user;
+    return std::tuple(a_is_user, -a.from_ms) < std::tuple(b_is_user, -b.from_ms);
+  });
+  if (spans.size() > most_lines) spans.resize(most_lines);
+  std::stable_sort(spans.begin(), spans.end(),
+                   [](const Span& a, const Span& b) { return a.from_ms < b.from_ms; });
+  return spans;
+}
+
+std::string spans_text(const HistoryView& view, const Style& style) {
+  if (view.spans.empty()) return {};
+  const std::vector<Span> shown = most_telling(view.spans);
+  const std::size_t left_out = view.spans.size() - shown.size();
+  std::vector<std::vector<std::string>> rows = {{own(tr("From"), style), own(tr("To"), style),
+                                                 own(tr("For"), style), "GPU",
+                                                 own(tr("User"), style), own(tr("What"), style)}};
+  for (const Span& span : shown) {
+    const WallTime end{span.to_ms.value_or(view.now.unix_ms)};
+    std::string what;
+    if (span.kind == SpanKind::lease) {
+      what = outside(span.run.empty() ? span.key : span.run, style) + "  ";
+    } else if (span.kind == SpanKind::wait) {
+      what = own(tr("waited for"), style) + " ";
+    } else {
+      what = own(tr("without a lease"), style) + "  ";
+    }
+    const std::string user =
+        span.user.empty() ? std::string(absent_mark(style)) : outside(span.user, style);
+    rows.push_back({since_text({span.from_ms}, view.now, style),
+                    span.to_ms ? since_text(end, view.now, style) : own(tr("now"), style),
+                    age_text({span.from_ms}, end), device_word(view.facts, span.device, style),
+                    user, what + outside(span.title, style)});
+  }
+  std::string text = "\n";
+  if (left_out > 0) {
+    text += wrapped("", own(trf("({} more: --user, --gpu and --json show them)", left_out), style),
+                    2, style, Paint::dim);
+  }
+  return text + plain_table(rows, {false, false, true, true, false, false}, style);
+}
+
+std::string events_text(const HistoryView& view, const Style& style) {
+  std::string text;
+  for (const HistoryEvent& event : view.events) {
+    const std::string head =
+        fmt::format("! {} GPU {} {} {}: ", since_text(event.at, view.now, style),
+                    device_word(view.facts, event.device, style), outside(event.kind, style),
+                    outside(event.code, style));
+    text += wrapped("", head + outside(tr_composed(event.text), style), 2, style, Paint::yellow);
+  }
+  return text.empty() ? text : "\n" + text;
+}
+
+}  // namespace
+
+std::string render_history(const HistoryView& view, const Style& style) {
+  std::string text = heading(view, style);
+  std::set<std::string> metrics;
+  for (const HistorySeries& series : view.series) metrics.insert(series.metric);
+  const bool is_overview = view.devices.size() > 1 && metrics.size() != 1;
+  if (is_overview) {
+    text += overview(view, style);
+  } else {
+    for (const HistoryDevice& device : view.devices) {
+      text += Line(style)
+                  .add("GPU " + device_word(view.facts, device.id, style), Paint::bold)
+                  .add("  " + outside(device.name, style) + "  " + outside(device.id.text(), style))
+                  .text();
+      for (const HistorySeries& series : view.series) {
+        if (series.device == device.id) text += series_text(series, view, style);
+      }
+    }
+  }
+  std::uint64_t damaged = 0;
+  for (const HistorySeries& series : view.series) damaged += series.damaged_blocks;
+  if (damaged > 0) {
+    text +=
+        wrapped("! ", own(trf("{} blocks of the history are damaged and left out", damaged), style),
+                2, style, Paint::yellow);
+  }
+  return text + spans_text(view, style) + events_text(view, style);
+}
+
+}  // namespace berth

@@ -1,0 +1,46 @@
+#pragma once
+// `berth history` and `berth usage`: what the history store answers, for people and for programs.
+// The server's API answers with the same JSON.
+
+#include <string>
+#include <vector>
+
+#include "record/history/reader.h"
+#include "view/style.h"
+
+namespace berth {
+
+/// What `berth history` shows.
+struct HistoryView {
+  HistoryFacts facts;
+  WallTime since;
+  WallTime until;
+  WallTime now;
+  std::vector<HistoryDevice> devices;  // those asked for
+  std::vector<HistorySeries> series;
+  std::vector<history::Span> spans;  // leases, users and waits; of states none
+  std::vector<HistoryEvent> events;
+  std::string user;  // asked for alone; empty: everybody
+};
+
+[[nodiscard]] std::string render_history(const HistoryView& view, const Style& style);
+[[nodiscard]] std::string history_json(const HistoryView& view);
+/// One line per point: device, metric, unit, time, least, mean, p95, most, samples.
+[[nodiscard]] std::string history_csv(const HistoryView& view);
+
+/// {"device", "metric", "unit", "step_ms", "knows_since_unix_ms", "points"}, on one line.
+[[nodiscard]] std::string series_json(const HistorySeries& series);
+/// {"devices", "spans"}: leases (and their runs), users, states and waits.
+[[nodiscard]] std::string timeline_json(const HistoryFacts& facts,
+                                        const std::vector<history::Span>& spans);
+/// {"events"}.
+[[nodiscard]] std::string events_json(const std::vector<HistoryEvent>& events);
+
+[[nodiscard]] std::string render_usage(const UsageReport& report, const HistoryFacts& facts,
+                                       const std::string& currency, WallTime now,
+                                       const Style& style);
+[[nodiscard]] std::string usage_json(const UsageReport& report, const HistoryFacts& facts,
+                                     const std::string& currency);
+[[nodiscard]] std::string usage_csv(const UsageReport& report);
+
+}  // namespace berth
