@@ -58,23 +58,21 @@ bool become(uid_t uid) {
 Result<std::string> as_user(uid_t uid, const std::function<Result<std::string>()>& act) {
   if (uid == ::geteuid()) return act();
   if (::geteuid() != 0) {
-    return fail(ErrorCode::no_permission,
-                fmt::format("berth serve runs as {} and cannot act for {}: run it as root, or let "
-                            "{} do it",
-                            local_user_name(::geteuid()), local_user_name(uid),
-                            local_user_name(uid)));
+    return fail(
+        ErrorCode::no_permission,
+        fmt::format("berth serve runs as {} and cannot act for {}: run it as root, or let "
+                    "{} do it",
+                    local_user_name(::geteuid()), local_user_name(uid), local_user_name(uid)));
   }
   auto pipe = make_pipe();
   if (!pipe) return std::unexpected(std::move(pipe).error());
   const auto child = fork_process([&] {
     pipe->read.close();
-    const auto result = become(uid)
-                            ? act()
-                            : Result<std::string>(fail_system("become the user", errno));
-    const std::string text =
-        result ? std::string(done) + *result
-               : fmt::format("{}\n{}", static_cast<int>(result.error().code()),
-                             result.error().message());
+    const auto result =
+        become(uid) ? act() : Result<std::string>(fail_system("become the user", errno));
+    const std::string text = result ? std::string(done) + *result
+                                    : fmt::format("{}\n{}", static_cast<int>(result.error().code()),
+                                                  result.error().message());
     return write_all(pipe->write.get(), text) ? 0 : 1;
   });
   if (!child) return std::unexpected(child.error());

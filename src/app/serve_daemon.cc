@@ -255,8 +255,9 @@ void Daemon::say_where() const {
     const bool with_tls = plan_.settings.tls && !serve::is_loopback(address);
     complain(trf("serving at {}://{}", with_tls ? "https" : "http", serve::as_text(address)));
     if (!serve::is_loopback(address) && !with_tls) {
-      complain(tr("tokens travel in the clear there: give --tls-cert and --tls-key, or put a proxy "
-                  "in front"));
+      complain(
+          tr("tokens travel in the clear there: give --tls-cert and --tls-key, or put a proxy "
+             "in front"));
     }
   }
   if (!plan_.socket.empty()) complain(trf("serving at {}", plan_.socket));

@@ -20,8 +20,8 @@ namespace berth {
 /// Where records of runs are: one's own; for root those of all users as well.
 [[nodiscard]] std::vector<serve::StateDirectory> record_directories(const Context& context);
 
-/// Reads the configuration: `named` if given, else the user's, else /etc/berth/serve.toml, else what
-/// holds without any. `read_from`: which it was; empty: none.
+/// Reads the configuration: `named` if given, else the user's, else /etc/berth/serve.toml, else
+/// what holds without any. `read_from`: which it was; empty: none.
 [[nodiscard]] Result<serve::Settings> read_settings(const Context& context,
                                                     const std::string& named,
                                                     std::string& read_from);

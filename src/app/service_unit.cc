@@ -33,7 +33,8 @@ MemoryMax=1G
 TasksMax=64
 )";
 
-constexpr std::string_view hardened = R"(# Everything is read-only to it but its state and its socket's directory, which systemd makes.
+constexpr std::string_view hardened =
+    R"(# Everything is read-only to it but its state and its socket's directory, which systemd makes.
 ProtectSystem=strict
 StateDirectory=berth
 StateDirectoryMode=0700

@@ -19,8 +19,8 @@ class ServeVerb final : public Verb {
     options.begin_group("Where");
     options.filled_value("--listen", listen_,
                          "addresses, with commas (127.0.0.1:9700); none: only the socket", "LIST");
-    options.filled_value("--socket", socket_,
-                         "path of the Unix socket; none: only the addresses", "PATH");
+    options.filled_value("--socket", socket_, "path of the Unix socket; none: only the addresses",
+                         "PATH");
     options.flag("--tokens", tokens_, "ask for tokens at addresses that others can reach");
     options.filled_value("--tls-cert", certificate_, "HTTPS at those addresses: the certificate",
                          "FILE");

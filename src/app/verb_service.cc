@@ -43,7 +43,8 @@ class ServiceVerb final : public Verb {
   Result<std::string> unit_path(const Context& context) const {
     if (!user_) return root_ + "/etc/systemd/system/" + service_name;
     const auto config = context.variable("XDG_CONFIG_HOME");
-    if (config && config->starts_with('/')) return root_ + *config + "/systemd/user/" + service_name;
+    if (config && config->starts_with('/'))
+      return root_ + *config + "/systemd/user/" + service_name;
     const auto home = context.variable("HOME");
     if (home && home->starts_with('/')) {
       return root_ + *home + "/.config/systemd/user/" + service_name;
@@ -90,8 +91,7 @@ class ServiceVerb final : public Verb {
   Result<void> check_it_is_ours(const std::string& path) const {
     const auto had = read_file(path);
     if (had && !is_our_unit(*had)) {
-      return fail(ErrorCode::busy,
-                  trf("{} is there and not berth's: move it away first", path));
+      return fail(ErrorCode::busy, trf("{} is there and not berth's: move it away first", path));
     }
     return {};
   }
@@ -109,8 +109,9 @@ class ServiceVerb final : public Verb {
       const auto written = made ? write_file_atomically(path, text, 0644) : made;
       if (!written) {
         complain(written.error().message());
-        complain(tr("for the whole machine this is root's to do: sudo berth service install; for "
-                    "yourself: berth service install --user"));
+        complain(
+            tr("for the whole machine this is root's to do: sudo berth service install; for "
+               "yourself: berth service install --user"));
         return exit_code::failed;
       }
       print("+ " + path + "\n");
@@ -140,8 +141,8 @@ class ServiceVerb final : public Verb {
     const bool installed = ::access(path.c_str(), F_OK) == 0;
     print(installed ? "= " + path + "\n" : trf("= {} is not there", path) + "\n");
     if (!installed) return exit_code::failed;
-    return carry_out(context, {systemctl({"show", "--property=ActiveState,SubState,StatusText",
-                                          service_name})});
+    return carry_out(
+        context, {systemctl({"show", "--property=ActiveState,SubState,StatusText", service_name})});
   }
 
   std::string action_, root_;

@@ -133,9 +133,9 @@ Response answer_without_route(const Request& request) {
     return error_response(404, "not_found", "there is nothing at " + printable(request.path),
                           "GET /api/v1/openapi.json lists what there is");
   }
-  Response response = error_response(405, "method_not_allowed",
-                                     "that cannot be done with " + printable(request.path),
-                                     "it takes " + allowed);
+  Response response =
+      error_response(405, "method_not_allowed",
+                     "that cannot be done with " + printable(request.path), "it takes " + allowed);
   response.headers = {{"allow", allowed}};
   return response;
 }
@@ -215,11 +215,11 @@ Response answer_metrics(const Question& question) {
   if (world.metrics == nullptr) {
     return error_response(503, "no_metrics", "this berth has no metrics", "");
   }
-  const auto page = world.metrics->page(
-      seen_by(question.asker, world),
-      {.profiles = parameter_of(question.request, "profile").value_or(""),
-       .accept = header_of(question.request, "accept").value_or(""),
-       .now = world.now});
+  const auto page =
+      world.metrics->page(seen_by(question.asker, world),
+                          {.profiles = parameter_of(question.request, "profile").value_or(""),
+                           .accept = header_of(question.request, "accept").value_or(""),
+                           .now = world.now});
   if (!page) {
     return error_response(400, "bad_parameter", "there is no such profile of metrics",
                           "profile=berth, dcgm or nvidia_smi, or several with commas");

@@ -1,6 +1,6 @@
 #pragma once
-// The API: what is asked in, what is answered out. `answer` holds no state and opens no socket; what
-// it needs beyond the newest snapshot (records, history, acting on processes) it is given.
+// The API: what is asked in, what is answered out. `answer` holds no state and opens no socket;
+// what it needs beyond the newest snapshot (records, history, acting on processes) it is given.
 
 #include <chrono>
 #include <cstdint>

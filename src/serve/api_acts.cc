@@ -18,9 +18,8 @@ std::optional<Response> refused(const Question& question) {
                           "send X-Berth: 1: it tells that no foreign page asks");
   }
   if (!question.asker.is_known()) {
-    Response response = error_response(
-        401, "token_wanted", "who asks is not known here",
-        "use the Unix socket, or a token: berth token create");
+    Response response = error_response(401, "token_wanted", "who asks is not known here",
+                                       "use the Unix socket, or a token: berth token create");
     response.headers = {{"www-authenticate", "Bearer"}};
     return response;
   }
@@ -121,9 +120,9 @@ Response answer_signal(const Question& question) {
     return error_response(404, "not_found", "that process has ended; its number is another's now",
                           "look again");
   }
-  const auto sent = question.world.acts->signal({.pid = process->id.pid,
-                                                 .start_ticks = wish->start_ticks},
-                                                wish->signal, name_of_act(question.asker));
+  const auto sent =
+      question.world.acts->signal({.pid = process->id.pid, .start_ticks = wish->start_ticks},
+                                  wish->signal, name_of_act(question.asker));
   if (!sent) return error_response(sent.error());
   return json_response(dumped({{"pid", process->id.pid}, {"sent", true}}) + "\n");
 }

@@ -117,11 +117,11 @@ std::string command_line(const berth::Request& request, const std::vector<std::s
 Response answer_compose(const Question& question) {
   constexpr int deepest = 4;
   const std::string& text = question.request.body;
-  const Json body =
-      nesting_depth(text) > deepest ? Json() : Json::parse(text, nullptr, false);
+  const Json body = nesting_depth(text) > deepest ? Json() : Json::parse(text, nullptr, false);
   if (!body.is_object()) {
-    return error_response(400, "bad_body", "this is no request",
-                          "{\"devices\":2,\"memory\":\"10G\",\"command\":[\"python\",\"train.py\"]}");
+    return error_response(
+        400, "bad_body", "this is no request",
+        "{\"devices\":2,\"memory\":\"10G\",\"command\":[\"python\",\"train.py\"]}");
   }
   const auto request = request_in(body);
   if (!request) return error_response(request.error());

@@ -17,7 +17,8 @@ constexpr std::uint64_t latest = 253'402'300'799'000;  // the end of the year 99
 /// The time asked for; without words about it the last day.
 std::expected<TimeSpan, Response> span_of(const Question& question) {
   constexpr std::int64_t day_ms = 86'400'000;
-  const auto now = static_cast<std::uint64_t>(std::max<std::int64_t>(question.world.now.unix_ms, 0));
+  const auto now =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(question.world.now.unix_ms, 0));
   const auto until = number_parameter(question.request, "until", now, 0, latest);
   if (!until) return std::unexpected(until.error());
   const auto a_day_before = *until > day_ms ? *until - day_ms : 0;
@@ -147,9 +148,8 @@ Response answer_timeline(const Question& question) {
   if (!timeline) return error_response(timeline.error());
   Json root = {{"devices", Json::array()}, {"spans", Json::array()}};
   for (const TimelineDevice& device : timeline->devices) {
-    root["devices"].push_back({{"id", device.id.text()},
-                               {"index", json_or_null(device.index)},
-                               {"name", device.name}});
+    root["devices"].push_back(
+        {{"id", device.id.text()}, {"index", json_or_null(device.index)}, {"name", device.name}});
   }
   for (const TimelineEntry& entry : timeline->entries) {
     root["spans"].push_back(span_json(question, entry));

@@ -231,17 +231,16 @@ Response answer_gpu_status(const Question& question) {
 }
 
 Response answer_devices(const Question& question) {
-  return page_of(question.request, "devices",
-                 devices_json(seen_by(question.asker, question.world)), "id");
+  return page_of(question.request, "devices", devices_json(seen_by(question.asker, question.world)),
+                 "id");
 }
 
 Response answer_device(const Question& question) {
   const Snapshot seen = seen_by(question.asker, question.world);
   for (Json& device : devices_json(seen)) {
     const bool is_named =
-        device["id"] == question.id ||
-        (device["parent"].is_null() && device["index"].is_number() &&
-         std::to_string(device["index"].get<int>()) == question.id);
+        device["id"] == question.id || (device["parent"].is_null() && device["index"].is_number() &&
+                                        std::to_string(device["index"].get<int>()) == question.id);
     if (is_named) return json_response(dumped(device) + "\n");
   }
   return no_such("device", question.id);
@@ -261,8 +260,8 @@ Response answer_processes(const Question& question) {
 }
 
 Response answer_leases(const Question& question) {
-  return page_of(question.request, "leases",
-                 leases_json(seen_by(question.asker, question.world)), "id");
+  return page_of(question.request, "leases", leases_json(seen_by(question.asker, question.world)),
+                 "id");
 }
 
 Response answer_queue(const Question& question) {

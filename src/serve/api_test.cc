@@ -140,19 +140,29 @@ class SomeHistory final : public History {
  public:
   Result<Series> series(const SeriesQuery& query) const override {
     if (query.device.text() != "GPU-A") return fail(ErrorCode::not_found, "never seen");
-    return Series{.unit = "percent", .step_ms = 1000, .knows_since = WallTime{5},
+    return Series{.unit = "percent",
+                  .step_ms = 1000,
+                  .knows_since = WallTime{5},
                   .points = {{.at = query.span.since, .min = 1, .mean = 2, .p95 = 3, .max = 4}}};
   }
   Result<Usage> usage(UsageBy, TimeSpan) const override {
     return Usage{.rows = {{.key = "alice", .uid = alice}, {.key = "bob", .uid = bob}}};
   }
   Result<Timeline> timeline(TimeSpan) const override {
-    return Timeline{.devices = {}, .entries = {{.device = DeviceId("GPU-A"), .kind = "run",
-                                                .id = "r", .uid = alice, .user = "alice",
-                                                .title = "secret", .from = {}, .to = {},
-                                                .state = "ended"}}};
+    return Timeline{.devices = {},
+                    .entries = {{.device = DeviceId("GPU-A"),
+                                 .kind = "run",
+                                 .id = "r",
+                                 .uid = alice,
+                                 .user = "alice",
+                                 .title = "secret",
+                                 .from = {},
+                                 .to = {},
+                                 .state = "ended"}}};
   }
-  Result<std::vector<LoggedEvent>> events(TimeSpan) const override { return std::vector<LoggedEvent>(); }
+  Result<std::vector<LoggedEvent>> events(TimeSpan) const override {
+    return std::vector<LoggedEvent>();
+  }
 };
 
 TEST(Api, HistoryIsAskedForItsSpan) {
@@ -165,7 +175,8 @@ TEST(Api, HistoryIsAskedForItsSpan) {
   EXPECT_EQ(series["points"], Json::parse("[[10,1.0,2.0,3.0,4.0]]"));
   EXPECT_EQ(answer(get("/api/v1/history?device=X&metric=m"), nobody(), world).status, 404);
   EXPECT_EQ(answer(get("/api/v1/history?device=GPU-A&metric=m&since=20&until=10"), nobody(), world)
-                .status, 400);
+                .status,
+            400);
 }
 
 TEST(Api, UsageAndTimelineObeyThePolicy) {
@@ -240,15 +251,16 @@ TEST_F(Acting, AReusedNumberIsNotHit) {
 }
 
 TEST_F(Acting, OnlyProcessesOnDevicesAreSignalled) {
-  const Request init = post("/api/v1/processes/1/signal", "{\"signal\":\"TERM\",\"start_ticks\":1}");
+  const Request init =
+      post("/api/v1/processes/1/signal", "{\"signal\":\"TERM\",\"start_ticks\":1}");
   EXPECT_EQ(status(init, administrator()), 404);
 }
 
 TEST_F(Acting, UnderstandsOnlyNamedSignals) {
-  for (const char* wrong : {"", "{}", "[]", "{\"signal\":9,\"start_ticks\":1}",
-                            "{\"signal\":\"SEGV\",\"start_ticks\":1}", "{\"signal\":\"TERM\"}",
-                            "{\"signal\":\"TERM\",\"start_ticks\":-1}",
-                            "{\"signal\":\"TERM\",\"start_ticks\":0}"}) {
+  for (const char* wrong :
+       {"", "{}", "[]", "{\"signal\":9,\"start_ticks\":1}",
+        "{\"signal\":\"SEGV\",\"start_ticks\":1}", "{\"signal\":\"TERM\"}",
+        "{\"signal\":\"TERM\",\"start_ticks\":-1}", "{\"signal\":\"TERM\",\"start_ticks\":0}"}) {
     EXPECT_EQ(status(post("/api/v1/processes/4711/signal", wrong), known(alice)), 400) << wrong;
   }
 }
@@ -262,9 +274,10 @@ TEST_F(Acting, NoSimulatedProcessIsSignalled) {
 }
 
 TEST(Compose, SaysTheCommandAndWhatItWouldGet) {
-  const Json root = body(answer(
-      post("/api/v1/compose", "{\"devices\":1,\"memory\":\"10G\",\"command\":[\"python\",\"my job.py\"]}"),
-      nobody(), example_world()));
+  const Json root =
+      body(answer(post("/api/v1/compose",
+                       "{\"devices\":1,\"memory\":\"10G\",\"command\":[\"python\",\"my job.py\"]}"),
+                  nobody(), example_world()));
   EXPECT_EQ(root["command"], "berth run --memory 10G -- python 'my job.py'");
   EXPECT_EQ(root["satisfied"], true);
   EXPECT_EQ(root["chosen"][0]["id"], "GPU-C");
@@ -282,7 +295,8 @@ TEST(Compose, SaysWhatIsWrongWithAWish) {
       answer(post("/api/v1/compose", "{\"memory\":\"ten\"}"), nobody(), example_world());
   EXPECT_EQ(refused.status, 400);
   EXPECT_THAT(*refused.body, HasSubstr("memory"));
-  EXPECT_EQ(answer(post("/api/v1/compose", "[[[[[[1]]]]]]"), nobody(), example_world()).status, 400);
+  EXPECT_EQ(answer(post("/api/v1/compose", "[[[[[[1]]]]]]"), nobody(), example_world()).status,
+            400);
 }
 
 TEST(News, TellWhatWentWrongSinceTheLastLook) {

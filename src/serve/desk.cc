@@ -70,7 +70,8 @@ Desk::Identified Desk::identify(const Request& request, const Peer& peer, WallTi
   if (!token) {
     note("wrong token", "a wrong token from " + peer.address, steady_now);
     const auto wait = wrong_tokens_.note(peer.address, steady_now);
-    found.refused = wait ? stay_away(*wait) : token_wanted("this token is not known, or has expired");
+    found.refused =
+        wait ? stay_away(*wait) : token_wanted("this token is not known, or has expired");
     return found;
   }
   found.asker.uid = token->uid;
@@ -133,7 +134,8 @@ std::string Desk::news_for(Subscriber& subscriber) {
   subscriber.seen_change = change_;
   std::string& text = overviews_[subscriber.asker.view_key()];
   if (text.empty()) text = overview_json(subscriber.asker, world_);
-  news += fmt::format("event: overview\nid: {}.{}\ndata: {}\n\n", world_.sequence, last_event_, text);
+  news +=
+      fmt::format("event: overview\nid: {}.{}\ndata: {}\n\n", world_.sequence, last_event_, text);
   return news;
 }
 

@@ -66,8 +66,8 @@ class Desk {
   [[nodiscard]] Reception receive(const Request& request, const Peer& peer, WallTime now,
                                   Instant steady_now);
   [[nodiscard]] Subscriber subscribe(Asker asker, const Request& request) const;
-  /// Everything this subscriber has not seen, in one piece: events, then the newest overview. Empty:
-  /// he knows all. Who is slow skips overviews; nothing is kept for him.
+  /// Everything this subscriber has not seen, in one piece: events, then the newest overview.
+  /// Empty: he knows all. Who is slow skips overviews; nothing is kept for him.
   [[nodiscard]] std::string news_for(Subscriber& subscriber);
 
   /// Something worth a line in the log; the second of its kind within a minute is only counted.

@@ -36,8 +36,8 @@ inline Snapshot example_snapshot() {
   for (HostProcess& process : snapshot.processes) {
     const bool is_alice = process.user.get() == "alice";
     process.uid = is_alice ? alice : bob;
-    process.command = std::vector<std::string>{
-        "python", is_alice ? "alices-secret.py" : "bobs-secret.py"};
+    process.command =
+        std::vector<std::string>{"python", is_alice ? "alices-secret.py" : "bobs-secret.py"};
     process.executable_name = std::string("python");
     process.container = std::string("docker 0123456789ab");
     process.ancestors = {is_alice ? 4710 : 1};

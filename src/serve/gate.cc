@@ -49,16 +49,14 @@ std::string host_without_port(std::string_view host) {
 }
 
 std::optional<Response> refusal(const Request& request, const std::vector<std::string>& hosts) {
-  const auto named =
-      std::count_if(request.headers.begin(), request.headers.end(),
-                    [](const auto& header) { return header.first == "host"; });
+  const auto named = std::count_if(request.headers.begin(), request.headers.end(),
+                                   [](const auto& header) { return header.first == "host"; });
   if (named != 1) {
     return error_response(400, "no_host", "a request names one Host", "send the header Host");
   }
   const std::string_view host = *header_of(request, "host");
   if (!is_known(host_without_port(host), hosts)) {
-    return error_response(421, "unknown_host",
-                          "this server is not known as " + printable(host),
+    return error_response(421, "unknown_host", "this server is not known as " + printable(host),
                           "use localhost, or name it in the configuration: hosts = [\"…\"]");
   }
   const auto origin = header_of(request, "origin");

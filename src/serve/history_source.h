@@ -1,6 +1,7 @@
 #pragma once
 // What the server asks of the store of history. It knows no store: whoever opens one (app/) gives
-// this. Called from threads of their own, several at once: a slow disk must not keep others waiting.
+// this. Called from threads of their own, several at once: a slow disk must not keep others
+// waiting.
 
 #include <sys/types.h>
 

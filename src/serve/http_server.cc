@@ -70,8 +70,7 @@ Socket any_socket(typename Protocol::socket socket) {
 }  // namespace
 
 struct HttpServer::Parts {
-  Parts(Loop& loop, Desk& desk, Clock& clock)
-      : hall(std::make_shared<Hall>(loop, desk, clock)) {}
+  Parts(Loop& loop, Desk& desk, Clock& clock) : hall(std::make_shared<Hall>(loop, desk, clock)) {}
 
   struct TcpDoor {
     tcp::acceptor acceptor;
@@ -147,9 +146,10 @@ Result<void> HttpServer::Parts::open_address(const Address& address) {
 
 void HttpServer::Parts::welcome(Socket socket, Peer peer, bool with_tls) {
   if (hall->all.size() >= most_connections) {
-    hall->desk.note("crowded", fmt::format("{} connections at once: the idle ones are closed",
-                                           hall->all.size()),
-                    hall->clock.now());
+    hall->desk.note(
+        "crowded",
+        fmt::format("{} connections at once: the idle ones are closed", hall->all.size()),
+        hall->clock.now());
     if (hall->idle.empty()) return;  // all are busy: the newest is the one to go
     hall->idle.front()->drop();
   }
@@ -175,21 +175,21 @@ void HttpServer::Parts::accept_local() {
 }
 
 void HttpServer::Parts::accept_tcp(const std::shared_ptr<TcpDoor>& door) {
-  door->acceptor.async_accept([this, door, alive = alive](const ErrorOfAsio& error,
-                                                          tcp::socket socket) {
-    if (!*alive || error == asio::error::operation_aborted) return;
-    if (error) {
-      return hall->loop.after(std::chrono::milliseconds(100), [this, door, alive] {
-        if (*alive && door->acceptor.is_open()) accept_tcp(door);
+  door->acceptor.async_accept(
+      [this, door, alive = alive](const ErrorOfAsio& error, tcp::socket socket) {
+        if (!*alive || error == asio::error::operation_aborted) return;
+        if (error) {
+          return hall->loop.after(std::chrono::milliseconds(100), [this, door, alive] {
+            if (*alive && door->acceptor.is_open()) accept_tcp(door);
+          });
+        }
+        ErrorOfAsio ignored;
+        const auto from = socket.remote_endpoint(ignored).address().to_string(ignored);
+        socket.set_option(tcp::no_delay(true), ignored);
+        welcome(any_socket<tcp>(std::move(socket)),
+                {.door = door->door, .uid = {}, .address = from}, door->door == Door::wide);
+        accept_tcp(door);
       });
-    }
-    ErrorOfAsio ignored;
-    const auto from = socket.remote_endpoint(ignored).address().to_string(ignored);
-    socket.set_option(tcp::no_delay(true), ignored);
-    welcome(any_socket<tcp>(std::move(socket)), {.door = door->door, .uid = {}, .address = from},
-            door->door == Door::wide);
-    accept_tcp(door);
-  });
 }
 
 /// Comments keep proxies from taking a quiet stream for a dead one.

@@ -28,8 +28,7 @@ class HttpServer {
   /// Opens all doors, or none. busy: the address or the socket is another's. The loop, the desk and
   /// the clock outlive it.
   [[nodiscard]] static Result<std::unique_ptr<HttpServer>> open(Loop& loop, Desk& desk,
-                                                                Clock& clock,
-                                                                const DoorPlan& plan);
+                                                                Clock& clock, const DoorPlan& plan);
   ~HttpServer();
 
   /// As they were opened: a port of 0 has become a number.

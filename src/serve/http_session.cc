@@ -76,8 +76,12 @@ std::optional<Response> answer_to_malformed(const ErrorOfAsio& error) {
 template <class Stream>
 class HttpSession final : public Session {
  public:
-  HttpSession(std::shared_ptr<Hall> hall, Stream stream, Peer peer, std::shared_ptr<asio::ssl::context> tls)
-      : Session(std::move(hall)), tls_(std::move(tls)), stream_(std::move(stream)), peer_(std::move(peer)) {}
+  HttpSession(std::shared_ptr<Hall> hall, Stream stream, Peer peer,
+              std::shared_ptr<asio::ssl::context> tls)
+      : Session(std::move(hall)),
+        tls_(std::move(tls)),
+        stream_(std::move(stream)),
+        peer_(std::move(peer)) {}
 
   void start() override {
     if constexpr (std::is_same_v<Stream, Tls>) {
@@ -183,13 +187,13 @@ class HttpSession final : public Session {
   void answer_elsewhere(Request request, Elsewhere how) {
     lowest().expires_never();
     Workers& workers = how.place == Place::act ? hall_->acts : hall_->disk;
-    const auto shared = std::make_shared<std::pair<Request, Elsewhere>>(std::move(request),
-                                                                        std::move(how));
+    const auto shared =
+        std::make_shared<std::pair<Request, Elsewhere>>(std::move(request), std::move(how));
     Loop& loop = hall_->loop;
     const bool given = workers.give([&loop, shared, self = self()]() mutable {
       const auto& [asked, place] = *shared;
-      auto response = std::make_shared<Response>(
-          finished(asked, answer(asked, place.asker, place.world)));
+      auto response =
+          std::make_shared<Response>(finished(asked, answer(asked, place.asker, place.world)));
       // Moved: a session ends in the loop's thread alone.
       loop.post([self = std::move(self), response] { self->send(std::move(*response)); });
     });
@@ -219,7 +223,8 @@ class HttpSession final : public Session {
                       [self = self(), then](const ErrorOfAsio& error, std::size_t) {
                         self->writing_ = false;
                         self->body_.reset();
-                        if (error == beast::error::timeout) self->note("slow", "too slow a reader at ");
+                        if (error == beast::error::timeout)
+                          self->note("slow", "too slow a reader at ");
                         if (error) return self->drop();
                         then(*self);
                       });
@@ -311,8 +316,8 @@ std::shared_ptr<Session> make_session(std::shared_ptr<Hall> hall, Socket socket,
     return std::make_shared<HttpSession<Tls>>(std::move(hall), std::move(stream), std::move(peer),
                                               std::move(tls));
   }
-  return std::make_shared<HttpSession<Plain>>(std::move(hall), Plain(std::move(socket)), std::move(peer),
-                                              nullptr);
+  return std::make_shared<HttpSession<Plain>>(std::move(hall), Plain(std::move(socket)),
+                                              std::move(peer), nullptr);
 }
 
 }  // namespace berth::serve

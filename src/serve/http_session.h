@@ -58,7 +58,8 @@ class Session : public std::enable_shared_from_this<Session> {
 };
 
 /// A session over the connection; with `tls`, one that begins with a handshake.
-[[nodiscard]] std::shared_ptr<Session> make_session(std::shared_ptr<Hall> hall, Socket socket, Peer peer,
+[[nodiscard]] std::shared_ptr<Session> make_session(std::shared_ptr<Hall> hall, Socket socket,
+                                                    Peer peer,
                                                     std::shared_ptr<asio::ssl::context> tls);
 
 }  // namespace berth::serve

@@ -60,9 +60,9 @@ std::optional<Pairs> parse_query(std::string_view text) {
     if (part.empty()) continue;
     const std::size_t equals = part.find('=');
     auto name = decoded(part.substr(0, equals), Plus::is_space);
-    auto value = decoded(equals == std::string_view::npos ? std::string_view()
-                                                          : part.substr(equals + 1),
-                         Plus::is_space);
+    auto value =
+        decoded(equals == std::string_view::npos ? std::string_view() : part.substr(equals + 1),
+                Plus::is_space);
     if (!name || !value) return std::nullopt;
     pairs.emplace_back(std::move(*name), std::move(*value));
   }

@@ -20,7 +20,8 @@ TEST(Target, IsDecodedOnce) {
   const auto target = parse_target("/a%20b/%2541?user=al%26ice&x=1+2&&flag");
   ASSERT_TRUE(target);
   EXPECT_EQ(target->path, "/a b/%41");
-  EXPECT_THAT(target->query, ElementsAre(Pair("user", "al&ice"), Pair("x", "1 2"), Pair("flag", "")));
+  EXPECT_THAT(target->query,
+              ElementsAre(Pair("user", "al&ice"), Pair("x", "1 2"), Pair("flag", "")));
 }
 
 TEST(Target, WrittenAsAWholeUrlNamesItsHost) {
@@ -43,7 +44,8 @@ Request asked(const char* host) {
 }
 
 TEST(Gate, LetsInWhoeverMeansThisServer) {
-  for (const char* host : {"localhost", "LOCALHOST:9700", "127.0.0.1:1", "[::1]:9700", "localhost."}) {
+  for (const char* host :
+       {"localhost", "LOCALHOST:9700", "127.0.0.1:1", "[::1]:9700", "localhost."}) {
     EXPECT_FALSE(refusal(asked(host), {})) << host;
   }
   EXPECT_FALSE(refusal(asked("gpu1.lab:443"), {"gpu1.lab"}));
@@ -92,11 +94,12 @@ TEST(Outgoing, SameBodyHasTheSameTagAndIsNotSentAgain) {
   const Response first = finished(get("/"), json_response("{\"a\":1}"));
   const auto tag = header(first, "etag");
   ASSERT_TRUE(tag);
-  const Response again = finished(get("/", {{"if-none-match", "\"x\", W/" + *tag}}),
-                                  json_response("{\"a\":1}"));
+  const Response again =
+      finished(get("/", {{"if-none-match", "\"x\", W/" + *tag}}), json_response("{\"a\":1}"));
   EXPECT_EQ(again.status, 304);
   EXPECT_EQ(again.body, nullptr);
-  const Response changed = finished(get("/", {{"if-none-match", *tag}}), json_response("{\"a\":2}"));
+  const Response changed =
+      finished(get("/", {{"if-none-match", *tag}}), json_response("{\"a\":2}"));
   EXPECT_EQ(changed.status, 200);
 }
 
@@ -104,7 +107,8 @@ TEST(Outgoing, LongTextIsCompressedForThoseWhoTakeIt) {
   const std::string text(5000, 'x');
   const Response plain = finished(get("/"), json_response(text));
   EXPECT_EQ(*plain.body, text);
-  const Response packed = finished(get("/", {{"accept-encoding", "br, gzip"}}), json_response(text));
+  const Response packed =
+      finished(get("/", {{"accept-encoding", "br, gzip"}}), json_response(text));
   EXPECT_EQ(header(packed, "content-encoding"), "gzip");
   EXPECT_LT(packed.body->size(), text.size() / 10);
   EXPECT_NE(header(packed, "etag"), header(plain, "etag"));
@@ -129,7 +133,8 @@ TEST(Outgoing, EveryAnswerKeepsPagesFromRunningForeignScripts) {
 TEST(Head, IsAsHttpWants) {
   const std::string head =
       head_of(json_response("{}"), Afterwards::closes, WallTime{1'760'000'000'000});
-  EXPECT_THAT(head, testing::StartsWith("HTTP/1.1 200 OK\r\ndate: Thu, 09 Oct 2025 08:53:20 GMT\r\n"));
+  EXPECT_THAT(head,
+              testing::StartsWith("HTTP/1.1 200 OK\r\ndate: Thu, 09 Oct 2025 08:53:20 GMT\r\n"));
   EXPECT_THAT(head, HasSubstr("content-length: 2\r\n"));
   EXPECT_THAT(head, testing::EndsWith("connection: close\r\n\r\n"));
   Response unchanged;

@@ -88,8 +88,8 @@ std::string gzipped(std::string_view text) {
   z_stream stream{};
   constexpr int window_with_gzip_header = 15 + 16;
   constexpr int quick = 4;
-  if (::deflateInit2(&stream, quick, Z_DEFLATED, window_with_gzip_header, 8,
-                     Z_DEFAULT_STRATEGY) != Z_OK) {
+  if (::deflateInit2(&stream, quick, Z_DEFLATED, window_with_gzip_header, 8, Z_DEFAULT_STRATEGY) !=
+      Z_OK) {
     return {};
   }
   std::string out(::deflateBound(&stream, text.size()), '\0');

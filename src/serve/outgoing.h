@@ -1,6 +1,6 @@
 #pragma once
-// The last step before an answer leaves: its ETag, what the client has already, compression, and the
-// headers that every answer carries. Pure.
+// The last step before an answer leaves: its ETag, what the client has already, compression, and
+// the headers that every answer carries. Pure.
 
 #include <memory>
 #include <string>
@@ -13,8 +13,8 @@ namespace berth::serve {
 /// An answer that many may get: what is made of it is made once.
 struct Prepared {
   Response response;
-  std::string etag;                             // with its quotes; empty: it has none
-  std::shared_ptr<const std::string> gzipped;   // once somebody has asked for it
+  std::string etag;                            // with its quotes; empty: it has none
+  std::shared_ptr<const std::string> gzipped;  // once somebody has asked for it
 };
 [[nodiscard]] Prepared prepared(Response response);
 

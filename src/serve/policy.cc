@@ -36,8 +36,8 @@ void narrow_xids(Snapshot& snapshot, const std::map<pid_t, Insight>& insights) {
   if (!snapshot.xids.get()) return;
   std::vector<XidEvent> events = *snapshot.xids.get();
   for (XidEvent& event : events) {
-    const auto known = event.pid.get() ? insights.find(static_cast<pid_t>(*event.pid.get()))
-                                       : insights.end();
+    const auto known =
+        event.pid.get() ? insights.find(static_cast<pid_t>(*event.pid.get())) : insights.end();
     const bool shown = known != insights.end() && known->second >= Insight::commands;
     if (!shown && event.process.get()) event.process = Absent::no_permission;
   }
@@ -99,14 +99,14 @@ Snapshot visible_part(Snapshot snapshot, const Asker& asker, const Policy& polic
 }
 
 std::string without_private_paths(std::string_view text) {
-  constexpr std::string_view system_roots[] = {"/dev/", "/proc", "/sys/", "/usr/", "/lib",
-                                               "/run/berth"};
+  constexpr std::string_view system_roots[] = {"/dev/", "/proc", "/sys/",
+                                               "/usr/", "/lib",  "/run/berth"};
   std::string shown;
   for (std::size_t i = 0; i < text.size();) {
     // A path begins where no word does: "and/or" is none.
-    const bool begins = text[i] == '/' && i + 1 < text.size() && text[i + 1] != ' ' &&
-                        (i == 0 || std::string_view(" \"'(=:").find(text[i - 1]) !=
-                                       std::string_view::npos);
+    const bool begins =
+        text[i] == '/' && i + 1 < text.size() && text[i + 1] != ' ' &&
+        (i == 0 || std::string_view(" \"'(=:").find(text[i - 1]) != std::string_view::npos);
     if (!begins) {
       shown += text[i++];
       continue;

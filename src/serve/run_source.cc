@@ -166,7 +166,8 @@ Result<SampleTable> RunSource::samples(const FoundRun& run, std::size_t points,
   const auto wanted = static_cast<std::int64_t>(std::max<std::size_t>(points, 1));
   const std::int64_t step = std::max((end - begin) / wanted + 1, shortest_ms);
   std::map<std::pair<std::int64_t, std::size_t>, Stretch> stretches;
-  const std::size_t most = (points + 2) * std::max<std::size_t>(1, run.record.manifest.given.devices.size());
+  const std::size_t most =
+      (points + 2) * std::max<std::size_t>(1, run.record.manifest.given.devices.size());
   for (const StateDirectory& directory : directories_) {
     if (directory.as && *directory.as != run.owner) continue;
     if (!run.record.directory.starts_with(directory.path + "/")) continue;

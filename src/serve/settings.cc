@@ -20,8 +20,7 @@ namespace {
 /// Reads one table: each key once, what is left is unknown.
 class TableReader {
  public:
-  TableReader(const toml::table& table, std::string name)
-      : table_(table), name_(std::move(name)) {}
+  TableReader(const toml::table& table, std::string name) : table_(table), name_(std::move(name)) {}
 
   void text(std::string_view key, std::optional<std::string>& into) {
     const toml::node* node = find(key);
@@ -84,8 +83,8 @@ class TableReader {
   }
   void refuse(std::string_view key, const toml::node& node, std::string_view why) {
     if (mistake_) return;
-    mistake_ = Error(ErrorCode::invalid, fmt::format("line {}: {}{}: {}", node.source().begin.line,
-                                                     name_, key, why));
+    mistake_ = Error(ErrorCode::invalid,
+                     fmt::format("line {}: {}{}: {}", node.source().begin.line, name_, key, why));
   }
 
   const toml::table& table_;
@@ -105,9 +104,8 @@ std::optional<Error> read_tls(const toml::table& table, Settings& settings) {
   if (!certificate || !key) {
     return Error(ErrorCode::invalid, "[tls] wants both certificate and key");
   }
-  settings.tls = TlsFiles{.certificate = *certificate,
-                          .key = *key,
-                          .client_ca = client_ca.value_or(std::string())};
+  settings.tls = TlsFiles{
+      .certificate = *certificate, .key = *key, .client_ca = client_ca.value_or(std::string())};
   return std::nullopt;
 }
 
@@ -161,8 +159,8 @@ bool is_any(const Address& address) { return address.host == "0.0.0.0" || addres
 
 Result<Address> parse_address(std::string_view text) {
   const auto refuse = [&] {
-    return fail(ErrorCode::invalid, "\"" + printable(text) +
-                                        "\" is no address: 127.0.0.1:9700 or [::1]:9700 is one");
+    return fail(ErrorCode::invalid,
+                "\"" + printable(text) + "\" is no address: 127.0.0.1:9700 or [::1]:9700 is one");
   };
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return refuse();

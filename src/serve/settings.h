@@ -39,7 +39,7 @@ struct Settings {
   std::vector<std::string> hosts;     // names that this server is known by
   Duration interval = std::chrono::seconds(1);
   Policy policy;
-  bool require_tokens = false;        // at addresses that others can reach
+  bool require_tokens = false;  // at addresses that others can reach
   std::optional<TlsFiles> tls;
   /// What the file says and berth does not know.
   std::vector<std::string> unknown;

@@ -58,7 +58,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{"listen = [\"gpu1.lab:80\"]", "is no address"},
                     Wrong{"interval = \"1ms\"", "from 100ms"}, Wrong{"a = [", "line 1"},
                     Wrong{"[policy]\nothers = \"all\"", "public, group or owner"},
-                    Wrong{"[tls]\nkey = \"k\"", "both"}, Wrong{"require_tokens = \"yes\"", "true"}));
+                    Wrong{"[tls]\nkey = \"k\"", "both"},
+                    Wrong{"require_tokens = \"yes\"", "true"}));
 
 TEST(Address, IsAnAddressAndNoName) {
   EXPECT_EQ(parse_address("localhost:80")->host, "127.0.0.1");

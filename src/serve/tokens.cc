@@ -62,7 +62,7 @@ std::optional<std::int64_t> number_at(const Json& object, const char* key, std::
   return number >= 0 && number <= most ? std::optional(number) : std::nullopt;
 }
 
-std::string text_at(const Json& object, const char* key) {
+std::string text_or_empty(const Json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
@@ -77,11 +77,11 @@ bool is_null_at(const Json& object, const char* key) {
 std::optional<Token> token_from(const Json& object) {
   constexpr std::int64_t latest = 253'402'300'799'000;  // the end of the year 9999
   if (!object.is_object()) return std::nullopt;
-  Token token{.name = text_at(object, "name"),
+  Token token{.name = text_or_empty(object, "name"),
               .uid = std::nullopt,
               .created = {},
               .expires = std::nullopt,
-              .sha256 = text_at(object, "sha256")};
+              .sha256 = text_or_empty(object, "sha256")};
   if (!is_name(token.name) || token.sha256.size() != sha256_hex("").size()) return std::nullopt;
   const auto admin = object.find("admin");
   const bool is_admin = admin != object.end() && admin->is_boolean() && admin->get<bool>();
@@ -115,8 +115,7 @@ Result<void> TokenStore::add(Token token) {
 }
 
 Result<void> TokenStore::revoke(std::string_view name) {
-  const auto gone =
-      std::erase_if(tokens_, [&](const Token& one) { return one.name == name; });
+  const auto gone = std::erase_if(tokens_, [&](const Token& one) { return one.name == name; });
   if (gone == 0) {
     return fail(ErrorCode::not_found,
                 "there is no token named " + printable(name) + ": berth token list shows them");
@@ -209,8 +208,7 @@ Result<std::string> make_secret() {
 
 std::optional<Duration> WrongTokens::note(const std::string& address, Instant now) {
   if (tries_.size() >= most_addresses && !tries_.contains(address)) {
-    std::erase_if(tries_,
-                  [&](const auto& one) { return now - one.second.window_began >= window; });
+    std::erase_if(tries_, [&](const auto& one) { return now - one.second.window_began >= window; });
     if (tries_.size() >= most_addresses) tries_.erase(tries_.begin());
   }
   Tries& tries = tries_[address];
