@@ -138,6 +138,10 @@ function(berth_server library)
   set(folder ${CMAKE_SOURCE_DIR}/src/${library})
   set_source_files_properties(${folder}/openapi.S PROPERTIES OBJECT_DEPENDS ${folder}/openapi.json
                                                              COMPILE_OPTIONS "-Wa,-I,${folder}")
+  # Boost's headers beside each other file of a batch would make that batch the one all wait for.
+  set_source_files_properties(${folder}/http_loop.cc ${folder}/http_server.cc
+                              ${folder}/http_session.cc ${folder}/settings.cc
+                              PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   set(OPENSSL_USE_STATIC_LIBS ON)
   set(ZLIB_USE_STATIC_LIBS ON)
   find_package(OpenSSL REQUIRED)

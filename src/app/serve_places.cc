@@ -43,7 +43,8 @@ std::string server_socket(const Context& context) {
   if (const auto runtime = directory_in(context, "XDG_RUNTIME_DIR")) {
     return *runtime + "/berth/serve.sock";
   }
-  return {};
+  const auto state = context.state_directory();
+  return state ? *state + "/serve.sock" : std::string();
 }
 
 std::vector<serve::StateDirectory> record_directories(const Context& context) {

@@ -15,7 +15,8 @@ namespace berth {
 [[nodiscard]] std::optional<std::string> server_state_directory(const Context& context);
 /// The file of tokens in it.
 [[nodiscard]] std::string token_file(const std::string& state_directory);
-/// $XDG_RUNTIME_DIR/berth/serve.sock; /run/berth-serve/serve.sock for root.
+/// $XDG_RUNTIME_DIR/berth/serve.sock, else in the state directory; /run/berth-serve/serve.sock for
+/// root.
 [[nodiscard]] std::string server_socket(const Context& context);
 /// Where records of runs are: one's own; for root those of all users as well.
 [[nodiscard]] std::vector<serve::StateDirectory> record_directories(const Context& context);

@@ -41,11 +41,11 @@ StateDirectoryMode=0700
 RuntimeDirectory=berth-serve
 RuntimeDirectoryMode=0755
 Environment=XDG_STATE_HOME=/var/lib
-# Records of runs lie in homes: they are read, with the rights of their owners.
-ProtectHome=read-only
 PrivateTmp=yes
-# The ledger of leases, which all users share; "-": where `sudo berth setup` was never run.
-ReadWritePaths=-/run/berth
+# The ledger of leases, which all users share; "-": where `sudo berth setup` was never run. Records of
+# runs lie in homes: they are read with the rights of their owners, and a child that has become the
+# owner notes there that a run was stopped.
+ReadWritePaths=-/run/berth -/home
 # The driver's devices and no others. PrivateDevices would hide them.
 DevicePolicy=closed
 DeviceAllow=char-nvidia rw

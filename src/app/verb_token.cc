@@ -33,6 +33,7 @@ class TokenVerb final : public Verb {
     options.word("name", name_, "what the token is called: whose it is, or what for");
     options.filled_value("--user", user_, "whom it stands for (create; you yourself)", "USER");
     options.flag("--admin", admin_, "it stands for an administrator (create)");
+    options.flag("--public", public_, "it only opens the door: what everybody may see (create)");
     options.filled_value("--expires", expires_, "how long it is good for: 90d (create; for ever)",
                          "TIME");
     options.flag("--json", json_, "as JSON, without what is secret (list)");
@@ -63,10 +64,11 @@ class TokenVerb final : public Verb {
 
  private:
   Result<std::optional<uid_t>> stands_for() const {
-    if (admin_ && !user_.empty()) {
-      return fail(ErrorCode::invalid, std::string(tr("--user and --admin exclude each other")));
+    if ((admin_ ? 1 : 0) + (public_ ? 1 : 0) + (user_.empty() ? 0 : 1) > 1) {
+      return fail(ErrorCode::invalid,
+                  std::string(tr("--user, --admin and --public exclude each other")));
     }
-    if (admin_) return std::optional<uid_t>();
+    if (admin_ || public_) return std::optional<uid_t>();
     if (user_.empty()) return std::optional(::getuid());
     const auto passwd = read_file("/etc/passwd");
     const auto uid = serve::GroupBook(passwd.value_or(""), "").uid_of(user_);
@@ -83,6 +85,7 @@ class TokenVerb final : public Verb {
     if (!uid) return report(uid.error(), exit_code::usage);
     serve::Token token{.name = name_,
                        .uid = *uid,
+                       .admin = admin_,
                        .created = context.clock().wall_now(),
                        .expires = std::nullopt,
                        .sha256 = {}};
@@ -123,8 +126,9 @@ class TokenVerb final : public Verb {
     const auto passwd = read_file("/etc/passwd");
     const serve::GroupBook book(passwd.value_or(""), "");
     for (const serve::Token& token : store->tokens()) {
-      const std::string whose =
-          token.uid ? book.name_of(*token.uid) : std::string(tr("an administrator"));
+      const std::string whose = token.uid     ? book.name_of(*token.uid)
+                                : token.admin ? std::string(tr("an administrator"))
+                                              : std::string(tr("nobody in particular"));
       print(trf("{}: stands for {}, made {}, {}", token.name, whose, date_of(token.created),
                 token.expires ? trf("good until {}", date_of(*token.expires))
                               : std::string(tr("good for ever"))) +
@@ -135,6 +139,7 @@ class TokenVerb final : public Verb {
 
   std::string action_, name_, user_, expires_;
   bool admin_ = false;
+  bool public_ = false;
   bool json_ = false;
 };
 

@@ -33,8 +33,10 @@ std::string sort_key(const Request& request) {
   std::string key = request.path;
   for (const auto& [name, value] : request.query) key += '\n' + name + '=' + value;
   // What an answer depends on besides: the format that /metrics is wanted in.
-  key += '\n';
-  key += header_of(request, "accept").value_or("");
+  if (request.path == "/metrics") {
+    key += '\n';
+    key += header_of(request, "accept").value_or("");
+  }
   return key;
 }
 
@@ -46,6 +48,7 @@ void Desk::publish(World world) {
   was_stale_ = stale;
   world_ = std::move(world);
   kept_.clear();
+  kept_bytes_ = 0;
   overviews_.clear();
 }
 
@@ -76,7 +79,8 @@ Desk::Identified Desk::identify(const Request& request, const Peer& peer, WallTi
   }
   found.asker.uid = token->uid;
   found.asker.user = token->uid ? world_.book->name_of(*token->uid) : std::string();
-  found.asker.admin = !token->uid || *token->uid == 0 || *token->uid == rules_.own_uid;
+  found.asker.admin =
+      token->admin || token->uid == uid_t{0} || (token->uid && *token->uid == rules_.own_uid);
   found.asker.token = token->name;
   return found;
 }
@@ -86,7 +90,11 @@ Response Desk::answer_kept(const Request& request, const Asker& asker) {
   const auto had = kept_.find(key);
   if (had != kept_.end()) return outgoing(request, had->second);
   Prepared made = prepared(answer(request, asker, world_));
-  if (made.response.status != 200 || kept_.size() >= most_kept) return outgoing(request, made);
+  const std::size_t size = key.size() + (made.response.body ? made.response.body->size() : 0);
+  if (made.response.status != 200 || kept_bytes_ + size > most_kept_bytes) {
+    return outgoing(request, made);
+  }
+  kept_bytes_ += size;
   return outgoing(request, kept_.emplace(key, std::move(made)).first->second);
 }
 
@@ -120,6 +128,15 @@ Subscriber Desk::subscribe(Asker asker, const Request& request) const {
   const auto event = parse_unsigned(last.substr(dot + 1));
   if (event && *event <= last_event_) subscriber.seen_event = *event;
   return subscriber;
+}
+
+bool Desk::may_stay(const Subscriber& subscriber, WallTime now) const {
+  if (subscriber.asker.token.empty()) return true;
+  for (const Token& token : rules_.tokens.tokens()) {
+    if (token.name != subscriber.asker.token) continue;
+    return token.uid == subscriber.asker.uid && (!token.expires || now < *token.expires);
+  }
+  return false;
 }
 
 std::string Desk::news_for(Subscriber& subscriber) {

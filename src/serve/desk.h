@@ -66,6 +66,8 @@ class Desk {
   [[nodiscard]] Reception receive(const Request& request, const Peer& peer, WallTime now,
                                   Instant steady_now);
   [[nodiscard]] Subscriber subscribe(Asker asker, const Request& request) const;
+  /// False: his token has been revoked, or has expired.
+  [[nodiscard]] bool may_stay(const Subscriber& subscriber, WallTime now) const;
   /// Everything this subscriber has not seen, in one piece: events, then the newest overview.
   /// Empty: he knows all. Who is slow skips overviews; nothing is kept for him.
   [[nodiscard]] std::string news_for(Subscriber& subscriber);
@@ -92,14 +94,15 @@ class Desk {
   [[nodiscard]] Response answer_kept(const Request& request, const Asker& asker);
 
   static constexpr std::size_t most_events = 64;
-  static constexpr std::size_t most_kept = 256;
+  static constexpr std::size_t most_kept_bytes = 16 << 20;
 
   std::function<void(std::string)> log_;
   DeskRules rules_;
   World world_;
   std::uint64_t change_ = 0;  // counts what subscribers are told of
   bool was_stale_ = true;
-  std::map<std::string, Prepared> kept_;          // by view and target
+  std::map<std::string, Prepared> kept_;  // by view and target
+  std::size_t kept_bytes_ = 0;
   std::map<std::string, std::string> overviews_;  // by view
   std::deque<Event> events_;
   std::uint64_t last_event_ = 0;

@@ -19,15 +19,17 @@ class AtTheDesk : public testing::Test {
  protected:
   AtTheDesk() {
     DeskRules rules{.hosts = {}, .tokens = {}, .require_tokens = true, .own_uid = 500};
-    const auto add = [&](const char* name, std::optional<uid_t> uid) {
+    const auto add = [&](const char* name, std::optional<uid_t> uid, bool admin = false) {
       static_cast<void>(rules.tokens.add({.name = name,
                                           .uid = uid,
+                                          .admin = admin,
                                           .created = {},
                                           .expires = {},
                                           .sha256 = sha256_hex(std::string("secret of ") + name)}));
     };
     add("alice", alice);
-    add("boss", std::nullopt);
+    add("boss", std::nullopt, true);
+    add("prometheus", std::nullopt);
     desk_.set_rules(std::move(rules));
     desk_.publish(example_world());
   }
@@ -74,6 +76,24 @@ TEST_F(AtTheDesk, TokenSaysWhoSomebodyIs) {
               HasSubstr("\"user\":\"alice\",\"admin\":false"));
   EXPECT_THAT(*received(with_token("/api/v1/overview", "secret of boss"), loopback_).body,
               HasSubstr("bobs-secret"));
+}
+
+TEST_F(AtTheDesk, TokenForNobodyOpensTheDoorAndShowsNoMore) {
+  const Response seen = received(with_token("/api/v1/overview", "secret of prometheus"), wide_);
+  EXPECT_EQ(seen.status, 200);
+  EXPECT_THAT(*seen.body, HasSubstr("\"admin\":false,\"sees\":\"public\""));
+  EXPECT_THAT(*seen.body, Not(HasSubstr("secret")));
+}
+
+TEST_F(AtTheDesk, ReaderOfEventsGoesWithHisToken) {
+  Asker asker = known(alice);
+  asker.token = "alice";
+  const Subscriber subscriber = desk_.subscribe(asker, get("/api/v1/events"));
+  EXPECT_TRUE(desk_.may_stay(subscriber, WallTime{1}));
+  DeskRules without = desk_.rules();
+  ASSERT_TRUE(without.tokens.revoke("alice"));
+  desk_.set_rules(std::move(without));
+  EXPECT_FALSE(desk_.may_stay(subscriber, WallTime{1}));
 }
 
 TEST_F(AtTheDesk, WrongTokensAreRefusedThenSlowedDownAndLoggedOnce) {

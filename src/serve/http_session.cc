@@ -98,6 +98,7 @@ class HttpSession final : public Session {
 
   void wake() override {
     if (!subscriber_ || writing_) return;
+    if (!hall_->desk.may_stay(*subscriber_, hall_->clock.wall_now())) return drop();
     std::string news = hall_->desk.news_for(*subscriber_);
     const Instant now = hall_->clock.now();
     if (news.empty() && now - last_sent_ >= silence_between_comments) news = ":\n\n";

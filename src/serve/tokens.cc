@@ -32,7 +32,7 @@ bool is_name(std::string_view name) {
 Json json_of(const Token& token) {
   return {{"name", token.name},
           {"uid", token.uid ? Json(*token.uid) : Json(nullptr)},
-          {"admin", !token.uid.has_value()},
+          {"admin", token.admin},
           {"created_unix_ms", token.created.unix_ms},
           {"expires_unix_ms", token.expires ? Json(token.expires->unix_ms) : Json(nullptr)},
           {"sha256", token.sha256}};
@@ -79,14 +79,17 @@ std::optional<Token> token_from(const Json& object) {
   if (!object.is_object()) return std::nullopt;
   Token token{.name = text_or_empty(object, "name"),
               .uid = std::nullopt,
+              .admin = false,
               .created = {},
               .expires = std::nullopt,
               .sha256 = text_or_empty(object, "sha256")};
   if (!is_name(token.name) || token.sha256.size() != sha256_hex("").size()) return std::nullopt;
   const auto admin = object.find("admin");
-  const bool is_admin = admin != object.end() && admin->is_boolean() && admin->get<bool>();
+  if (admin == object.end() || !admin->is_boolean()) return std::nullopt;
+  token.admin = admin->get<bool>();
   const auto uid = number_at(object, "uid", 0xffff'fffe);
-  if (is_admin == uid.has_value()) return std::nullopt;
+  if (!uid && !is_null_at(object, "uid")) return std::nullopt;
+  if (token.admin && uid) return std::nullopt;
   if (uid) token.uid = static_cast<uid_t>(*uid);
   const auto created = number_at(object, "created_unix_ms", latest);
   const auto expires = number_at(object, "expires_unix_ms", latest);

@@ -19,8 +19,10 @@ namespace berth::serve {
 
 struct Token {
   std::string name;
-  /// Whom it stands for; nothing: an administrator.
+  /// Whom it stands for. Nothing, and no administrator: it opens a door, and shows what everybody
+  /// may see.
   std::optional<uid_t> uid;
+  bool admin = false;
   WallTime created;
   std::optional<WallTime> expires;
   std::string sha256;  // hexadecimal

@@ -18,6 +18,7 @@ using ::testing::Not;
 Token token(std::string name, std::string_view secret, std::optional<uid_t> uid = 1001) {
   return {.name = std::move(name),
           .uid = uid,
+          .admin = !uid,
           .created = WallTime{1000},
           .expires = std::nullopt,
           .sha256 = sha256_hex(secret)};
@@ -76,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         "", "[]", "{}", "{\"berth_tokens\":1}", "{\"berth_tokens\":2,\"tokens\":[]}",
         "{\"berth_tokens\":1,\"tokens\":[{\"name\":\"a\"}]}",
-        // Neither a uid nor an administrator: who it stands for must not be guessed.
+        // Whom it stands for must not be guessed.
         "{\"berth_tokens\":1,\"tokens\":[{\"name\":\"a\",\"created_unix_ms\":1,\"sha256\":\""
         "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\"}]}",
         "{\"berth_tokens\":1,\"tokens\":[{\"name\":\"a\",\"uid\":1,\"created_unix_ms\":1,"

@@ -1,5 +1,6 @@
 #include "serve/workers.h"
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -16,6 +17,7 @@ struct Workers::Shared {
   std::condition_variable news;
   std::deque<std::function<void()>> waiting;
   bool ends = false;
+  int busy = 0;
 
   void work() {
     for (;;) {
@@ -24,12 +26,16 @@ struct Workers::Shared {
       if (ends) return;
       const std::function<void()> next = std::move(waiting.front());
       waiting.pop_front();
+      ++busy;
       lock.unlock();
       try {
         next();
       } catch (const std::exception&) {
         // Whoever gave it answers for what it throws; this thread is for the others as well.
       }
+      lock.lock();
+      --busy;
+      news.notify_all();
     }
   }
 };
@@ -41,10 +47,12 @@ Workers::Workers(int threads) : shared_(std::make_shared<Shared>()) {
 }
 
 Workers::~Workers() {
-  const std::lock_guard lock(shared_->mutex);
+  std::unique_lock lock(shared_->mutex);
   shared_->ends = true;
   shared_->waiting.clear();
   shared_->news.notify_all();
+  constexpr std::chrono::milliseconds patience{500};
+  shared_->news.wait_for(lock, patience, [this] { return shared_->busy == 0; });
 }
 
 bool Workers::give(std::function<void()> work) {

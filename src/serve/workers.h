@@ -10,7 +10,7 @@ namespace berth::serve {
 class Workers {
  public:
   explicit Workers(int threads);
-  /// Does not wait for a thread that hangs in the kernel: such threads are left behind.
+  /// Waits half a second for what is being done; a thread that hangs in the kernel is left behind.
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;

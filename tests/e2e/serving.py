@@ -39,6 +39,7 @@ class Server:
     """A `berth serve` on a port of its own and a socket in the machine's directory."""
 
     def __init__(self, machine, *words, listen="127.0.0.1:0", wait=True, **kwargs):
+        self.machine = machine
         self.socket_path = str(machine.directory / "serve.sock")
         self.process = machine.start(
             "serve", "--listen", listen, "--socket", self.socket_path, *words, **kwargs

@@ -201,6 +201,32 @@ def test_a_lease_is_released_by_its_owner_alone(machine_of, serve_on):  # noqa: 
     assert "stopped" in machine.run("show", "last", "--json").stdout
 
 
+@pytest.mark.skipif(not IS_ROOT, reason="acting for another user: only root can")
+def test_root_acts_with_the_rights_of_whoever_asks(driver_of, serve_on):  # noqa: F811
+    from test_top import busy_machine  # pylint: disable=import-outside-toplevel
+
+    theirs = subprocess.Popen([*words_as(54321), "sleep", "600"])
+    ours = subprocess.Popen(["sleep", "600"])
+    try:
+        wait_until(lambda: os.stat(f"/proc/{theirs.pid}").st_uid == 54321, "it is another user's")
+        server = serve_on(driver_of(busy_machine([theirs.pid, ours.pid])))
+        listed = server.get("/api/v1/processes", over="unix").json["processes"]
+        ticks = {p["pid"]: p["start_ticks"] for p in listed}
+        secret = token_of(server, "them", "--user", "54321")
+
+        def term(pid):
+            body = {"signal": "TERM", "start_ticks": ticks[pid]}
+            return server.post(f"/api/v1/processes/{pid}/signal", body, secret, over="tcp")
+
+        assert term(ours.pid).status == 403
+        assert term(theirs.pid).json == {"pid": theirs.pid, "sent": True}
+        assert theirs.wait(10) == -signal.SIGTERM and ours.poll() is None
+    finally:
+        for job in (theirs, ours):
+            job.kill()
+            job.wait()
+
+
 def test_a_process_is_signalled_only_as_the_one_it_was(driver_of, serve_on):  # noqa: F811
     from test_top import busy_machine  # pylint: disable=import-outside-toplevel
 
@@ -230,6 +256,13 @@ def token(machine, *words):
     done = machine.run("token", "create", *words)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
+
+
+def token_of(server, *words):
+    """The headers of a token that the running server knows already."""
+    headers = {"Authorization": f"Bearer {token(server.machine, *words)}"}
+    wait_until(lambda: server.get("/healthz", headers).status == 200, "the token is taken")
+    return headers
 
 
 def test_tokens_are_made_taken_and_revoked(machine_of, serve_on):  # noqa: F811
