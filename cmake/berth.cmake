@@ -131,3 +131,22 @@ function(berth_scenarios)
     ${CMAKE_SOURCE_DIR}/src/probe/sim/scenarios.S
     PROPERTIES OBJECT_DEPENDS "${scenarios}" COMPILE_OPTIONS "-Wa,-I,${folder}")
 endfunction()
+
+# berth_server(LIBRARY): what serves HTTP beyond our own folders, static where Debian has it so, and
+# the API's description for the .incbin in serve/openapi.S.
+function(berth_server library)
+  set(folder ${CMAKE_SOURCE_DIR}/src/${library})
+  set_source_files_properties(${folder}/openapi.S PROPERTIES OBJECT_DEPENDS ${folder}/openapi.json
+                                                             COMPILE_OPTIONS "-Wa,-I,${folder}")
+  # Boost's headers beside each other file of a batch would make that batch the one all wait for.
+  set_source_files_properties(${folder}/http_loop.cc ${folder}/http_server.cc
+                              ${folder}/http_session.cc ${folder}/settings.cc
+                              PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  set(OPENSSL_USE_STATIC_LIBS ON)
+  set(ZLIB_USE_STATIC_LIBS ON)
+  find_package(OpenSSL REQUIRED)
+  find_library(zlib NAMES libz.a z REQUIRED)
+  find_package(Boost 1.81 REQUIRED)
+  target_link_libraries(berth_${library} PUBLIC OpenSSL::SSL OpenSSL::Crypto ${zlib})
+  target_include_directories(berth_${library} SYSTEM PRIVATE ${Boost_INCLUDE_DIRS})
+endfunction()

@@ -3,6 +3,7 @@
 // function from the one to the other, and knows no sockets.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,20 +13,45 @@ namespace berth::serve {
 
 enum class Method { get, head, post, options, other };
 
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
 struct Request {
   Method method = Method::get;
   std::string path;  // decoded, without the query: "/api/v1/devices"
-  std::vector<std::pair<std::string, std::string>> query;    // decoded, as they stood
-  std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
+  Pairs query;       // decoded, as they stood
+  Pairs headers;     // names in lower case
   std::string body;
 };
 
 struct Response {
   int status = 200;
   std::string type = "application/json";
-  std::vector<std::pair<std::string, std::string>> headers;  // beyond those every answer has
-  /// Shared: one answer goes to many.
+  Pairs headers;  // beyond those every answer has
+  /// Shared: one answer goes to many. Null: no body.
   std::shared_ptr<const std::string> body;
 };
+
+/// The first of that name (given in lower case); nothing: there is none.
+[[nodiscard]] std::optional<std::string_view> header_of(const Request& request,
+                                                        std::string_view name);
+[[nodiscard]] std::optional<std::string_view> parameter_of(const Request& request,
+                                                           std::string_view name);
+
+/// A request line's target, taken apart and decoded.
+struct Target {
+  std::string path;
+  Pairs query;
+  /// Of a target written as a whole URL; empty: none.
+  std::string host;
+};
+/// Nothing: no path, a broken escape, a control character, or a path that climbs ("..").
+[[nodiscard]] std::optional<Target> parse_target(std::string_view target);
+
+[[nodiscard]] Method method_from_name(std::string_view name);
+
+[[nodiscard]] Response json_response(std::string body, int status = 200);
+/// {"error":{"code","message","remedy"}}
+[[nodiscard]] Response error_response(int status, std::string_view code, std::string_view message,
+                                      std::string_view remedy);
 
 }  // namespace berth::serve

@@ -1,0 +1,119 @@
+#include "app/serve_acts.h"
+
+#include <fmt/format.h>
+#include <grp.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <functional>
+
+#include "base/fd.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "base/user_name.h"
+#include "record/run_record.h"
+#include "run/run.h"
+
+namespace berth {
+
+namespace {
+
+constexpr std::string_view done = "+";
+constexpr std::chrono::seconds grace{10};
+
+std::string_view word_for(StopResult result) {
+  switch (result) {
+    case StopResult::had_ended:
+    case StopResult::not_again:
+      return "had ended";
+    case StopResult::ended_by_term:
+      return "ended";
+    case StopResult::ended_by_kill:
+      return "killed";
+  }
+  return "ended";
+}
+
+Result<std::string> stop_in(const std::string& state_directory, const std::string& run) {
+  const auto record = load_run(state_directory, run);
+  if (!record) {
+    return fail(record.error().code(),
+                record.error().message() + ": its owner can end it with berth stop " + run);
+  }
+  SystemClock clock;
+  const auto stopped = stop_run(*record, grace, clock);
+  if (!stopped) return std::unexpected(stopped.error());
+  return std::string(word_for(*stopped));
+}
+
+/// Gives up every right but this user's, groups included: none is needed here.
+bool become(uid_t uid) {
+  constexpr gid_t gid = 65534;
+  return ::setgroups(0, nullptr) == 0 && ::setresgid(gid, gid, gid) == 0 &&
+         ::setresuid(uid, uid, uid) == 0;
+}
+
+/// Does it with the rights of that user. What it says comes back as "+answer" or as an error's code
+/// and message.
+Result<std::string> as_user(uid_t uid, const std::function<Result<std::string>()>& act) {
+  if (uid == ::geteuid()) return act();
+  if (::geteuid() != 0) {
+    return fail(
+        ErrorCode::no_permission,
+        fmt::format("berth serve runs as {} and cannot act for {}: run it as root, or let "
+                    "{} do it",
+                    local_user_name(::geteuid()), local_user_name(uid), local_user_name(uid)));
+  }
+  auto pipe = make_pipe();
+  if (!pipe) return std::unexpected(std::move(pipe).error());
+  const auto child = fork_process([&] {
+    pipe->read.close();
+    const auto result =
+        become(uid) ? act() : Result<std::string>(fail_system("become the user", errno));
+    const std::string text = result ? std::string(done) + *result
+                                    : fmt::format("{}\n{}", static_cast<int>(result.error().code()),
+                                                  result.error().message());
+    return write_all(pipe->write.get(), text) ? 0 : 1;
+  });
+  if (!child) return std::unexpected(child.error());
+  pipe->write.close();
+  const auto text = read_all(pipe->read.get());
+  static_cast<void>(reap(*child));
+  if (!text) return std::unexpected(text.error());
+  if (text->starts_with(done)) return text->substr(done.size());
+  const std::size_t line = text->find('\n');
+  const auto code = parse_unsigned(std::string_view(*text).substr(0, line));
+  if (!code || line == std::string::npos) {
+    return fail(ErrorCode::io, "the process that was to do it ended without a word");
+  }
+  return fail(static_cast<ErrorCode>(*code), text->substr(line + 1));
+}
+
+}  // namespace
+
+Result<std::string> ServeActs::release(const Claim& claim, std::optional<uid_t>) const {
+  if (claim.run.empty()) {
+    return fail(ErrorCode::not_found, "this lease does not say which run holds it");
+  }
+  std::optional<std::string> state = state_directory_;
+  if (claim.uid != ::geteuid()) {
+    const auto passwd = read_file("/etc/passwd");
+    const auto home = passwd ? home_in_passwd(*passwd, claim.uid) : std::nullopt;
+    state = home ? std::optional(*home + "/.local/state/berth") : std::nullopt;
+  }
+  if (!state) return fail(ErrorCode::not_found, "where its runs are recorded is not known");
+  // Also for an administrator as the owner: the record is the owner's and may name any process.
+  return as_user(claim.uid, [&] { return stop_in(*state, claim.run); });
+}
+
+Result<void> ServeActs::signal(ProcessId process, int number, std::optional<uid_t> uid) const {
+  const auto sent = as_user(uid.value_or(::geteuid()), [&]() -> Result<std::string> {
+    const auto result = send_signal(process, number);
+    if (!result) return std::unexpected(result.error());
+    return std::string();
+  });
+  if (!sent) return std::unexpected(sent.error());
+  return {};
+}
+
+}  // namespace berth

@@ -1,0 +1,300 @@
+#include "app/serve_daemon.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <optional>
+#include <utility>
+
+#include "app/live.h"
+#include "app/serve_acts.h"
+#include "app/serve_places.h"
+#include "app/verb.h"
+#include "base/signals.h"
+#include "base/text.h"
+#include "base/tr.h"
+#include "serve/http_server.h"
+#include "serve/news.h"
+#include "serve/notify.h"
+
+namespace berth {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr seconds drain_patience{5};
+/// Details (what health judges by, memory errors, limits) change slowly and cost many calls.
+constexpr seconds details_interval{10};
+constexpr std::size_t most_connections = 4096;
+/// Descriptors for everything that is not a connection.
+constexpr rlim_t own_descriptors = 256;
+
+/// How many connections there is room for.
+std::size_t connections_with_room() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return most_connections / 8;
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, most_connections + own_descriptors);
+  static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return most_connections / 8;
+  const rlim_t left = limit.rlim_cur > own_descriptors ? limit.rlim_cur - own_descriptors : 64;
+  return std::min<std::size_t>(left, most_connections);
+}
+
+/// What a look that asked for no details is given of the last that did.
+void carry_details(const Snapshot& from, Snapshot& to) {
+  for (Device& device : to.devices) {
+    for (const Device& old : from.devices) {
+      if (old.id != device.id) continue;
+      device.details = old.details;
+      device.lists = old.lists;
+    }
+  }
+}
+
+class Daemon {
+ public:
+  Daemon(Context& context, ServePlan plan, Live live, SignalQueue signals)
+      : context_(context),
+        plan_(std::move(plan)),
+        live_(std::move(live)),
+        signals_(std::move(signals)),
+        desk_([](const std::string& text) { complain(printable(text)); }),
+        acts_(context.state_directory()),
+        runs_(record_directories(context)) {}
+
+  int run();
+
+ private:
+  void look();
+  void follow_look();
+  void seen(Snapshot snapshot);
+  void publish();
+  void pulse();
+  void read_signals();
+  void reload();
+  void apply(const serve::Settings& settings);
+  void drain();
+  void tell_systemd(std::string_view state);
+  void say_where() const;
+  [[nodiscard]] serve::TokenStore read_tokens();
+
+  Context& context_;
+  ServePlan plan_;
+  Live live_;
+  SignalQueue signals_;
+  serve::Loop loop_;
+  serve::Desk desk_;
+  ServeActs acts_;
+  serve::RunSource runs_;
+  std::shared_ptr<const serve::GroupBook> book_;
+  std::unique_ptr<serve::HttpServer> server_;
+  std::shared_ptr<const Snapshot> newest_;
+  std::shared_ptr<const Snapshot> newest_with_details_;
+  std::uint64_t sequence_ = 0;
+  Depth depth_ = Depth::details;
+  Instant next_look_{};
+  Instant next_details_{};
+  Instant published_{};
+  std::optional<std::string> token_mistake_;
+  bool drains_ = false;
+};
+
+void Daemon::tell_systemd(std::string_view state) {
+  const auto told = serve::notify(context_.variable("NOTIFY_SOCKET"), state);
+  if (!told) desk_.note("systemd", told.error().message(), context_.clock().now());
+}
+
+// --------------------------------------------------------------------------------------- looking
+
+void Daemon::look() {
+  if (drains_) return;
+  const Instant now = context_.clock().now();
+  depth_ = now >= next_details_ ? Depth::details : Depth::everything;
+  if (depth_ == Depth::details) next_details_ = now + details_interval;
+  next_look_ = std::max(next_look_ + plan_.settings.interval, now);
+  live_.begin(depth_);
+  follow_look();
+}
+
+void Daemon::follow_look() {
+  if (auto snapshot = live_.advance()) {
+    seen(std::move(*snapshot));
+    const Duration wait = std::max(next_look_ - context_.clock().now(), Duration{0});
+    return loop_.after(wait, [this] { look(); });
+  }
+  const auto news = live_.descriptor();
+  const Duration patience = std::max<Duration>(live_.patience(), milliseconds(5));
+  if (news) return loop_.when_readable(*news, patience, [this] { follow_look(); });
+  loop_.after(milliseconds(5), [this] { follow_look(); });
+}
+
+void Daemon::seen(Snapshot snapshot) {
+  if (depth_ != Depth::details && newest_with_details_) {
+    carry_details(*newest_with_details_, snapshot);
+  }
+  auto shared = std::make_shared<const Snapshot>(std::move(snapshot));
+  if (depth_ == Depth::details) newest_with_details_ = shared;
+  if (newest_) {
+    for (std::string& line : serve::health_news(*newest_, *shared)) {
+      desk_.announce("health", std::move(line));
+    }
+  }
+  newest_ = std::move(shared);
+  if (++sequence_ == 1) tell_systemd("READY=1");
+  publish();
+}
+
+void Daemon::publish() {
+  serve::World world;
+  world.snapshot = newest_;
+  world.sequence = sequence_;
+  world.now = context_.clock().wall_now();
+  world.interval = plan_.settings.interval;
+  world.unanswered_since = live_.unanswered_since();
+  world.policy = plan_.settings.policy;
+  world.book = book_;
+  world.runs = &runs_;
+  world.acts = &acts_;
+  published_ = context_.clock().now();
+  desk_.publish(std::move(world));
+  server_->wake_subscribers();
+}
+
+/// Once a second whatever the driver does: a look that hangs is said, too.
+void Daemon::pulse() {
+  if (drains_) return;
+  const Duration since = context_.clock().now() - published_;
+  if (since > plan_.settings.interval * 3 / 2) publish();
+  serve::DeskRules rules = desk_.rules();
+  rules.tokens = read_tokens();
+  desk_.set_rules(std::move(rules));
+  if (context_.variable("WATCHDOG_USEC")) tell_systemd("WATCHDOG=1");
+  loop_.after(seconds(1), [this] { pulse(); });
+}
+
+// --------------------------------------------------------------------------------- configuration
+
+serve::TokenStore Daemon::read_tokens() {
+  const auto state = server_state_directory(context_);
+  if (!state) return {};
+  auto tokens = serve::load_tokens(token_file(*state));
+  if (tokens) {
+    token_mistake_.reset();
+    return std::move(*tokens);
+  }
+  // Once per mistake, not once a second. Until it is mended no token is right.
+  if (token_mistake_ != tokens.error().message()) {
+    token_mistake_ = tokens.error().message();
+    complain(trf("no token will be taken: {}", tr_composed(*token_mistake_)));
+  }
+  return {};
+}
+
+void Daemon::apply(const serve::Settings& settings) {
+  const auto passwd = read_file("/etc/passwd");
+  const auto group = read_file("/etc/group");
+  book_ = std::make_shared<const serve::GroupBook>(passwd.value_or(""), group.value_or(""));
+  serve::DeskRules rules;
+  rules.hosts = settings.hosts;
+  for (const serve::Address& address : settings.listen) rules.hosts.push_back(address.host);
+  rules.tokens = read_tokens();
+  rules.require_tokens = settings.require_tokens;
+  rules.own_uid = ::geteuid();
+  desk_.set_rules(std::move(rules));
+  for (const std::string& key : settings.unknown) {
+    complain(trf("the configuration says \"{}\", which this berth does not know", key));
+  }
+}
+
+void Daemon::reload() {
+  tell_systemd("RELOADING=1");
+  auto settings = plan_.read_again();
+  if (!settings) {
+    complain(trf("the configuration stays as it was: {}", tr_composed(settings.error().message())));
+    return tell_systemd("READY=1");
+  }
+  if (settings->listen != plan_.settings.listen ||
+      settings->tls.has_value() != plan_.settings.tls.has_value()) {
+    complain(tr("other addresses are listened on after a restart"));
+    settings->listen = plan_.settings.listen;
+  }
+  if (settings->tls && plan_.settings.tls) {
+    const auto read = server_->reload_certificates(*settings->tls);
+    if (!read) complain(tr_composed(read.error().message()));
+  }
+  plan_.settings = std::move(*settings);
+  apply(plan_.settings);
+  publish();
+  complain(tr("the configuration has been read again"));
+  tell_systemd("READY=1");
+}
+
+// --------------------------------------------------------------------------------------- signals
+
+void Daemon::read_signals() {
+  while (const auto signal = signals_.next()) {
+    if (signal->number == SIGHUP) reload();
+    if (signal->number == SIGTERM || signal->number == SIGINT) drain();
+  }
+  loop_.when_readable(signals_.descriptor(), std::chrono::hours(1), [this] { read_signals(); });
+}
+
+void Daemon::drain() {
+  if (std::exchange(drains_, true)) return;
+  tell_systemd("STOPPING=1");
+  loop_.after(drain_patience, [this] { loop_.stop(); });
+  server_->drain([this] { loop_.stop(); });
+}
+
+void Daemon::say_where() const {
+  for (const serve::Address& address : server_->addresses()) {
+    const bool with_tls = plan_.settings.tls && !serve::is_loopback(address);
+    complain(trf("serving at {}://{}", with_tls ? "https" : "http", serve::as_text(address)));
+    if (!serve::is_loopback(address) && !with_tls) {
+      complain(
+          tr("tokens travel in the clear there: give --tls-cert and --tls-key, or put a proxy "
+             "in front"));
+    }
+  }
+  if (!plan_.socket.empty()) complain(trf("serving at {}", plan_.socket));
+  if (context_.sources().simulated) {
+    complain(trf("SIMULATED: {}", printable(*context_.sources().simulated)));
+  }
+}
+
+int Daemon::run() {
+  apply(plan_.settings);
+  auto server = serve::HttpServer::open(loop_, desk_, context_.clock(),
+                                        {.socket = plan_.socket,
+                                         .listen = plan_.settings.listen,
+                                         .tls = plan_.settings.tls,
+                                         .most_connections = connections_with_room()});
+  if (!server) return report(server.error());
+  server_ = std::move(*server);
+  say_where();
+  // From here on sentences are for programs: they are the same in every language.
+  set_language(Language::english);
+  next_look_ = published_ = context_.clock().now();
+  look();
+  pulse();
+  read_signals();
+  loop_.run();
+  server_.reset();
+  return exit_code::ok;
+}
+
+}  // namespace
+
+int run_server(Context& context, ServePlan plan) {
+  auto signals = SignalQueue::open();
+  if (!signals) return report(signals.error());
+  auto live = Live::start(context);
+  if (!live) return report(live.error());
+  return Daemon(context, std::move(plan), std::move(*live), std::move(*signals)).run();
+}
+
+}  // namespace berth

@@ -1,0 +1,79 @@
+#include "app/serve_places.h"
+
+#include <unistd.h>
+
+#include "base/fd.h"
+
+namespace berth {
+
+namespace {
+
+constexpr const char* settings_of_all = "/etc/berth/serve.toml";
+
+/// A directory that the environment names with a whole path.
+std::optional<std::string> directory_in(const Context& context, const char* name) {
+  auto value = context.variable(name);
+  return value && value->starts_with('/') ? value : std::nullopt;
+}
+
+std::vector<std::string> settings_candidates(const Context& context) {
+  std::vector<std::string> candidates;
+  if (const auto config = directory_in(context, "XDG_CONFIG_HOME")) {
+    candidates.push_back(*config + "/berth/serve.toml");
+  } else if (const auto home = directory_in(context, "HOME")) {
+    candidates.push_back(*home + "/.config/berth/serve.toml");
+  }
+  candidates.emplace_back(settings_of_all);
+  return candidates;
+}
+
+}  // namespace
+
+std::optional<std::string> server_state_directory(const Context& context) {
+  if (::geteuid() == 0 && !directory_in(context, "XDG_STATE_HOME")) return "/var/lib/berth";
+  return context.state_directory();
+}
+
+std::string token_file(const std::string& state_directory) {
+  return state_directory + "/serve-tokens.json";
+}
+
+std::string server_socket(const Context& context) {
+  if (::geteuid() == 0) return "/run/berth-serve/serve.sock";
+  if (const auto runtime = directory_in(context, "XDG_RUNTIME_DIR")) {
+    return *runtime + "/berth/serve.sock";
+  }
+  const auto state = context.state_directory();
+  return state ? *state + "/serve.sock" : std::string();
+}
+
+std::vector<serve::StateDirectory> record_directories(const Context& context) {
+  std::vector<serve::StateDirectory> all;
+  if (auto own = context.state_directory()) all.push_back({.path = *std::move(own), .as = {}});
+  if (::geteuid() != 0) return all;
+  const auto passwd = read_file("/etc/passwd");
+  if (!passwd) return all;
+  for (serve::StateDirectory& one : serve::state_directories_of_all(*passwd)) {
+    if (all.empty() || one.path != all.front().path) all.push_back(std::move(one));
+  }
+  return all;
+}
+
+Result<serve::Settings> read_settings(const Context& context, const std::string& named,
+                                      std::string& read_from) {
+  const std::vector<std::string> candidates =
+      named.empty() ? settings_candidates(context) : std::vector<std::string>{named};
+  for (const std::string& path : candidates) {
+    const auto text = read_file(path);
+    if (!text && named.empty() && text.error().code() == ErrorCode::not_found) continue;
+    if (!text) return std::unexpected(text.error());
+    auto settings = serve::parse_settings(*text);
+    if (!settings) return std::unexpected(std::move(settings).error().because(path));
+    read_from = path;
+    return settings;
+  }
+  read_from.clear();
+  return serve::Settings();
+}
+
+}  // namespace berth

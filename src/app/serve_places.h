@@ -1,0 +1,30 @@
+#pragma once
+// Where `berth serve` and `berth token` keep and find things, by who runs them.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/context.h"
+#include "serve/run_source.h"
+#include "serve/settings.h"
+
+namespace berth {
+
+/// Of the server itself: $XDG_STATE_HOME/berth; /var/lib/berth for root; ~/.local/state/berth.
+[[nodiscard]] std::optional<std::string> server_state_directory(const Context& context);
+/// The file of tokens in it.
+[[nodiscard]] std::string token_file(const std::string& state_directory);
+/// $XDG_RUNTIME_DIR/berth/serve.sock, else in the state directory; /run/berth-serve/serve.sock for
+/// root.
+[[nodiscard]] std::string server_socket(const Context& context);
+/// Where records of runs are: one's own; for root those of all users as well.
+[[nodiscard]] std::vector<serve::StateDirectory> record_directories(const Context& context);
+
+/// Reads the configuration: `named` if given, else the user's, else /etc/berth/serve.toml, else
+/// what holds without any. `read_from`: which it was; empty: none.
+[[nodiscard]] Result<serve::Settings> read_settings(const Context& context,
+                                                    const std::string& named,
+                                                    std::string& read_from);
+
+}  // namespace berth

@@ -1,0 +1,108 @@
+// `berth serve`: the machine for browsers, programs and Prometheus.
+
+#include <utility>
+
+#include "app/serve_daemon.h"
+#include "app/serve_places.h"
+#include "app/verb.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "base/tr.h"
+
+namespace berth {
+
+namespace {
+
+class ServeVerb final : public Verb {
+ public:
+  void declare(Options& options) override {
+    options.begin_group("Where");
+    options.filled_value("--listen", listen_,
+                         "addresses, with commas (127.0.0.1:9700); none: only the socket", "LIST");
+    options.filled_value("--socket", socket_, "path of the Unix socket; none: only the addresses",
+                         "PATH");
+    options.flag("--tokens", tokens_, "ask for tokens at addresses that others can reach");
+    options.filled_value("--tls-cert", certificate_, "HTTPS at those addresses: the certificate",
+                         "FILE");
+    options.filled_value("--tls-key", key_, "its key", "FILE");
+    options.filled_value("--tls-client-ca", client_ca_,
+                         "let in only who has a certificate of this authority", "FILE");
+    options.begin_group("Options");
+    options.filled_value("--config", config_,
+                         "instead of ~/.config/berth/serve.toml or /etc/berth/serve.toml", "FILE");
+    options.filled_value("--interval", interval_, "how often to look (1s)", "TIME");
+  }
+
+  int run(Context& context, const std::vector<std::string>& rest) override {
+    if (!rest.empty()) {
+      complain(trf("serve takes no word \"{}\"", printable(rest.front())));
+      return exit_code::usage;
+    }
+    auto settings = read(context);
+    if (!settings) return report(settings.error(), exit_code::usage);
+    if (const auto refused = serve::refused_doors(*settings)) {
+      return report(*refused, exit_code::usage);
+    }
+    auto socket = socket_path(context, *settings);
+    if (!socket) return report(socket.error());
+    return run_server(context, {.settings = std::move(*settings),
+                                .socket = std::move(*socket),
+                                .read_again = [this, &context] { return read(context); }});
+  }
+
+ private:
+  /// The file, and over it what was typed.
+  Result<serve::Settings> read(const Context& context) const {
+    std::string read_from;
+    auto settings = read_settings(context, config_, read_from);
+    if (!settings) return settings;
+    if (!listen_.empty()) {
+      settings->listen.clear();
+      for (const std::string_view one : split(listen_ == "none" ? "" : listen_, ',')) {
+        if (one.empty()) continue;
+        auto address = serve::parse_address(trimmed(one));
+        if (!address) return std::unexpected(std::move(address).error().because("--listen"));
+        settings->listen.push_back(std::move(*address));
+      }
+    }
+    if (!interval_.empty()) {
+      auto interval = serve::parse_interval(interval_);
+      if (!interval) return std::unexpected(std::move(interval).error().because("--interval"));
+      settings->interval = *interval;
+    }
+    settings->require_tokens = settings->require_tokens || tokens_;
+    if (certificate_.empty() != key_.empty() || (!client_ca_.empty() && certificate_.empty())) {
+      return fail(ErrorCode::invalid,
+                  std::string(tr("--tls-cert and --tls-key belong together, and --tls-client-ca "
+                                 "wants both")));
+    }
+    if (!certificate_.empty()) {
+      settings->tls =
+          serve::TlsFiles{.certificate = certificate_, .key = key_, .client_ca = client_ca_};
+    }
+    return settings;
+  }
+
+  /// With its directory made; empty: none.
+  Result<std::string> socket_path(const Context& context, const serve::Settings& settings) const {
+    std::string path = settings.socket.value_or("");
+    if (!socket_.empty()) path = socket_;
+    if (path == "none") return std::string();
+    const bool usual = path.empty();
+    if (usual) path = server_socket(context);
+    if (path.empty() || !usual) return path;
+    // Only the usual one: others' directories are theirs to make.
+    auto made = make_directories(path.substr(0, path.rfind('/')), 0755);
+    if (!made) return std::unexpected(std::move(made).error());
+    return path;
+  }
+
+  std::string listen_, socket_, config_, interval_, certificate_, key_, client_ca_;
+  bool tokens_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_serve() { return std::make_unique<ServeVerb>(); }
+
+}  // namespace berth

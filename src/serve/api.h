@@ -1,0 +1,71 @@
+#pragma once
+// The API: what is asked in, what is answered out. `answer` holds no state and opens no socket;
+// what it needs beyond the newest snapshot (records, history, acting on processes) it is given.
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "serve/asker.h"
+#include "serve/history_source.h"
+#include "serve/message.h"
+#include "serve/metrics_hook.h"
+#include "serve/policy.h"
+#include "serve/run_source.h"
+#include "snapshot/snapshot.h"
+
+namespace berth::serve {
+
+/// What the daemon does to others' processes in somebody's name.
+class Acts {
+ public:
+  virtual ~Acts() = default;
+  /// Ends the run that holds the lease, as `berth stop` does; in a word, how it went.
+  /// no_permission: the daemon itself may not. `uid`: in whose name; nothing: an administrator's.
+  [[nodiscard]] virtual Result<std::string> release(const Claim& claim,
+                                                    std::optional<uid_t> uid) const = 0;
+  [[nodiscard]] virtual Result<void> signal(ProcessId process, int number,
+                                            std::optional<uid_t> uid) const = 0;
+};
+
+/// All that an answer may depend on.
+struct World {
+  std::shared_ptr<const Snapshot> snapshot;  // null: nobody has looked yet
+  std::uint64_t sequence = 0;                // of the snapshot
+  WallTime now;
+  Duration interval = std::chrono::seconds(1);
+  /// Since when a source has not answered; nothing: all do.
+  std::optional<WallTime> unanswered_since;
+  Policy policy;
+  std::shared_ptr<const GroupBook> book = std::make_shared<const GroupBook>();
+  // Null: there is none. They outlive every request.
+  const RunSource* runs = nullptr;
+  const History* history = nullptr;
+  const Acts* acts = nullptr;
+  const MetricsSource* metrics = nullptr;
+};
+
+/// How long the newest snapshot may be behind before it is called stale.
+[[nodiscard]] bool is_stale(const World& world);
+
+/// Where an answer is made. `loop`: from memory alone. `disk`: it reads files and may take as long
+/// as a disk does. `act`: it waits for processes to end. `stream`: it never ends.
+enum class Place { loop, disk, act, stream };
+[[nodiscard]] Place place_of(const Request& request);
+
+/// Whether the same question gets the same answer until the next snapshot.
+[[nodiscard]] bool is_lasting(const Request& request);
+/// Files of the page hold nothing of anybody: they are given without a token.
+[[nodiscard]] bool is_for_everybody(const Request& request);
+
+[[nodiscard]] Response answer(const Request& request, const Asker& asker, const World& world);
+
+/// The overview as one line of JSON; what server-sent events bring.
+[[nodiscard]] std::string overview_json(const Asker& asker, const World& world);
+
+}  // namespace berth::serve

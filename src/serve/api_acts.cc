@@ -1,0 +1,130 @@
+// Acting: ending the run that holds a lease, signalling a process. For their owner and for
+// administrators; what the daemon itself may not do is said as that.
+
+#include <array>
+#include <csignal>
+
+#include "base/text.h"
+#include "serve/api_json.h"
+#include "snapshot/questions.h"
+
+namespace berth::serve {
+
+namespace {
+
+std::optional<Response> refused(const Question& question) {
+  if (header_of(question.request, "x-berth") != "1") {
+    return error_response(403, "no_x_berth", "the header X-Berth is missing",
+                          "send X-Berth: 1: it tells that no foreign page asks");
+  }
+  if (!question.asker.is_known()) {
+    Response response = error_response(401, "token_wanted", "who asks is not known here",
+                                       "use the Unix socket, or a token: berth token create");
+    response.headers = {{"www-authenticate", "Bearer"}};
+    return response;
+  }
+  if (question.world.acts == nullptr) {
+    return error_response(403, "read_only", "this server only shows", "");
+  }
+  return std::nullopt;
+}
+
+Response not_yours(std::string_view what) {
+  return error_response(403, "not_yours", std::string(what) + " is another user's",
+                        "only they and administrators may do that");
+}
+
+/// In whose name it is done: an administrator's acts are the daemon's own.
+std::optional<uid_t> name_of_act(const Asker& asker) {
+  return asker.admin ? std::nullopt : asker.uid;
+}
+
+struct SignalName {
+  std::string_view name;
+  int number;
+};
+constexpr auto signal_names = std::to_array<SignalName>({{"TERM", SIGTERM},
+                                                         {"INT", SIGINT},
+                                                         {"HUP", SIGHUP},
+                                                         {"QUIT", SIGQUIT},
+                                                         {"KILL", SIGKILL},
+                                                         {"STOP", SIGSTOP},
+                                                         {"CONT", SIGCONT},
+                                                         {"USR1", SIGUSR1},
+                                                         {"USR2", SIGUSR2}});
+
+struct Wish {
+  int signal = 0;
+  std::uint64_t start_ticks = 0;
+};
+
+/// Nothing: it is not {"signal": a name, "start_ticks": a number}.
+std::optional<Wish> wish_in(std::string_view body) {
+  constexpr int deepest = 4;
+  if (nesting_depth(body) > deepest) return std::nullopt;
+  const Json root = Json::parse(body, nullptr, false);
+  if (!root.is_object()) return std::nullopt;
+  const auto name = root.find("signal");
+  const auto ticks = root.find("start_ticks");
+  if (name == root.end() || !name->is_string()) return std::nullopt;
+  if (ticks == root.end() || !ticks->is_number_unsigned()) return std::nullopt;
+  for (const SignalName& one : signal_names) {
+    if (one.name != name->get<std::string>()) continue;
+    return Wish{.signal = one.number, .start_ticks = ticks->get<std::uint64_t>()};
+  }
+  return std::nullopt;
+}
+
+bool is_on_a_device(pid_t pid, const Snapshot& snapshot) {
+  for (const GpuProcess& use : snapshot.gpu_processes) {
+    if (use.pid == pid) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Response answer_release(const Question& question) {
+  if (auto refusal = refused(question)) return *refusal;
+  const Claim* found = nullptr;
+  for (const Claim& claim : question.world.snapshot->claims) {
+    if (claim.id == question.id) found = &claim;
+  }
+  if (found == nullptr) return no_such("lease", question.id);
+  if (!may_act_for(question.asker, found->uid)) return not_yours("this lease");
+  const auto ended = question.world.acts->release(*found, name_of_act(question.asker));
+  if (!ended) return error_response(ended.error());
+  return json_response(dumped({{"lease", found->id}, {"run", found->run}, {"end", *ended}}) + "\n");
+}
+
+Response answer_signal(const Question& question) {
+  if (auto refusal = refused(question)) return *refusal;
+  const auto wish = wish_in(question.request.body);
+  if (!wish || wish->start_ticks == 0) {
+    return error_response(400, "bad_body", "this is no signal",
+                          "{\"signal\":\"TERM\",\"start_ticks\":N}; N as the process is listed");
+  }
+  const Snapshot& snapshot = *question.world.snapshot;
+  const auto pid = parse_unsigned(question.id);
+  const HostProcess* process =
+      pid && *pid > 1 && *pid < (1U << 30) && is_on_a_device(static_cast<pid_t>(*pid), snapshot)
+          ? find_process(static_cast<pid_t>(*pid), snapshot)
+          : nullptr;
+  if (process == nullptr) return no_such("process on a device with the number", question.id);
+  if (snapshot.simulated) {
+    return error_response(403, "simulated", "this process is simulated: there is none to signal",
+                          "");
+  }
+  if (!may_act_for(question.asker, process->uid.get())) return not_yours("this process");
+  if (process->id.start_ticks != wish->start_ticks) {
+    return error_response(404, "not_found", "that process has ended; its number is another's now",
+                          "look again");
+  }
+  const auto sent =
+      question.world.acts->signal({.pid = process->id.pid, .start_ticks = wish->start_ticks},
+                                  wish->signal, name_of_act(question.asker));
+  if (!sent) return error_response(sent.error());
+  return json_response(dumped({{"pid", process->id.pid}, {"sent", true}}) + "\n");
+}
+
+}  // namespace berth::serve

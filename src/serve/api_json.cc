@@ -1,0 +1,87 @@
+#include "serve/api_json.h"
+
+#include "base/text.h"
+
+namespace berth::serve {
+
+namespace {
+
+int status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::not_found:
+    case ErrorCode::unsupported:
+      return 404;
+    case ErrorCode::no_permission:
+      return 403;
+    case ErrorCode::invalid:
+      return 400;
+    case ErrorCode::busy:
+    case ErrorCode::timeout:
+    case ErrorCode::io:
+      return 503;
+  }
+  return 503;
+}
+
+}  // namespace
+
+std::string dumped(const Json& json) {
+  // Names and commands are bytes of strangers: what is no UTF-8 becomes U+FFFD.
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::expected<std::uint64_t, Response> number_parameter(const Request& request, const char* name,
+                                                        std::uint64_t otherwise,
+                                                        std::uint64_t least, std::uint64_t most) {
+  const auto text = parameter_of(request, name);
+  if (!text) return otherwise;
+  const auto number = parse_unsigned(*text);
+  if (number && *number >= least && *number <= most) return *number;
+  return std::unexpected(error_response(
+      400, "bad_parameter", std::string(name) + "=" + printable(*text) + " cannot be used",
+      "give a number from " + std::to_string(least) + " to " + std::to_string(most)));
+}
+
+Response error_response(const Error& error) {
+  return error_response(status_of(error.code()), name_of(error.code()), error.message(), "");
+}
+
+Response no_such(std::string_view what, std::string_view name) {
+  return error_response(404, "not_found",
+                        "there is no " + std::string(what) + " " + printable(name), "");
+}
+
+Response page_of(const Request& request, const char* name, Json items, const char* id) {
+  constexpr std::uint64_t most = 10'000;
+  const auto limit = number_parameter(request, "limit", 1000, 1, most);
+  if (!limit) return limit.error();
+  const std::string_view after = parameter_of(request, "after").value_or("");
+  Json page = Json::array();
+  bool begun = after.empty();
+  Json next = nullptr;
+  for (Json& item : items) {
+    const bool is_last_of_page_before = !begun && item.value(id, Json()) == Json(after);
+    if (is_last_of_page_before) {
+      begun = true;
+    } else if (begun && page.size() < *limit) {
+      page.push_back(std::move(item));
+    } else if (begun) {
+      next = page.back()[id];
+      break;
+    }
+  }
+  if (!begun) {
+    return error_response(400, "bad_parameter", "after=" + printable(after) + " names nothing here",
+                          "it may have ended: begin the list again without it");
+  }
+  Json root = Json::object();
+  root[name] = std::move(page);
+  root["next"] = std::move(next);
+  return json_response(dumped(root) + "\n");
+}
+
+Snapshot seen_by(const Asker& asker, const World& world) {
+  return visible_part(*world.snapshot, asker, world.policy, *world.book);
+}
+
+}  // namespace berth::serve

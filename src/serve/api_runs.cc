@@ -1,0 +1,113 @@
+// Runs: their records, samples and logs.
+
+#include "base/text.h"
+#include "serve/api_json.h"
+
+namespace berth::serve {
+
+namespace {
+
+Response no_records() {
+  return error_response(503, "no_records", "this server reads no records of runs",
+                        "start berth serve where HOME or XDG_STATE_HOME is set");
+}
+
+Insight insight_into(const FoundRun& run, const Question& question) {
+  return insight(question.asker, run.owner, question.world.policy, *question.world.book);
+}
+
+/// What of a record somebody else may see; null: nothing at all.
+Json visible_record(const FoundRun& run, const Question& question) {
+  Json whole = Json::parse(run.json, nullptr, false);
+  const Insight seen = insight_into(run, question);
+  if (seen == Insight::whole) return whole;
+  if (seen == Insight::numbers) return nullptr;
+  Json part = Json::object();
+  for (const char* key :
+       {"format", "version", "id", "started_unix_ms", "uid", "user", "lease", "retry_of", "wanted",
+        "cpu_only", "waited_ms", "given", "promised_bytes", "state", "end", "summary"}) {
+    part[key] = whole.value(key, Json());
+  }
+  part["command"] = seen == Insight::commands ? whole.value("command", Json()) : Json(nullptr);
+  return part;
+}
+
+/// The run that is asked for, where the asker may see all of it.
+std::expected<FoundRun, Response> own_run(const Question& question) {
+  if (question.world.runs == nullptr) return std::unexpected(no_records());
+  auto run = question.world.runs->find(question.id);
+  if (!run) return std::unexpected(no_such("run", question.id));
+  if (insight_into(*run, question) != Insight::whole) {
+    return std::unexpected(error_response(
+        403, "not_yours", "run " + printable(question.id) + " is another user's",
+        "only they and administrators may see this: use the Unix socket, or a token"));
+  }
+  return std::move(*run);
+}
+
+}  // namespace
+
+Response answer_runs(const Question& question) {
+  if (question.world.runs == nullptr) return no_records();
+  constexpr std::uint64_t most = 500;
+  const auto limit = number_parameter(question.request, "limit", 50, 1, most);
+  if (!limit) return limit.error();
+  const auto after = parameter_of(question.request, "after").value_or("");
+  // One more than wanted tells whether there is a next page.
+  auto runs = question.world.runs->list(*limit + 1, after);
+  const bool is_more = runs.size() > *limit;
+  if (is_more) runs.pop_back();
+  Json root = {{"runs", Json::array()}, {"next", nullptr}};
+  for (const FoundRun& run : runs) {
+    Json record = visible_record(run, question);
+    if (!record.is_null()) root["runs"].push_back(std::move(record));
+  }
+  if (is_more) root["next"] = runs.back().record.manifest.id;
+  return json_response(dumped(root) + "\n");
+}
+
+Response answer_run(const Question& question) {
+  if (question.world.runs == nullptr) return no_records();
+  const auto run = question.world.runs->find(question.id);
+  const Json record = run ? visible_record(*run, question) : Json(nullptr);
+  // Whom nothing may be shown of it learns not even that it exists.
+  if (record.is_null()) return no_such("run", question.id);
+  return json_response(dumped(record) + "\n");
+}
+
+Response answer_run_samples(const Question& question) {
+  constexpr std::uint64_t most = 5000;
+  const auto points = number_parameter(question.request, "points", 500, 1, most);
+  if (!points) return points.error();
+  const auto run = own_run(question);
+  if (!run) return run.error();
+  const auto table = question.world.runs->samples(*run, *points, question.world.now);
+  if (!table) return error_response(table.error());
+  Json root = {{"devices", table->devices}, {"columns", table->columns}, {"points", Json::array()}};
+  for (const SampleTable::Row& row : table->rows) {
+    Json point = {row.at_unix_ms, row.device};
+    for (const auto& value : row.values) point.push_back(json_or_null(value));
+    root["points"].push_back(std::move(point));
+  }
+  return json_response(dumped(root) + "\n");
+}
+
+Response answer_run_log(const Question& question) {
+  constexpr std::uint64_t most = 256 << 10;
+  constexpr std::uint64_t furthest = std::uint64_t{1} << 62;
+  const auto limit = number_parameter(question.request, "limit", 64 << 10, 16, most);
+  if (!limit) return limit.error();
+  const auto offset = number_parameter(question.request, "offset", 0, 0, furthest);
+  if (!offset) return offset.error();
+  const auto run = own_run(question);
+  if (!run) return run.error();
+  const auto piece = question.world.runs->log(*run, *offset, *limit);
+  if (!piece) return error_response(piece.error());
+  const Json root = {{"offset", piece->offset},
+                     {"next", piece->next},
+                     {"total", piece->total},
+                     {"text", piece->text}};
+  return json_response(dumped(root) + "\n");
+}
+
+}  // namespace berth::serve

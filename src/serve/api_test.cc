@@ -1,0 +1,315 @@
+#include "serve/api.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "serve/desk.h"
+#include "serve/example_world.h"
+#include "serve/news.h"
+#include "serve/settings.h"
+
+namespace berth::serve {
+namespace {
+
+using Json = nlohmann::json;
+using Others = Policy::Others;
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+Json body(const Response& response) {
+  return response.body ? Json::parse(*response.body, nullptr, false) : Json();
+}
+Json answered(const std::string& path, const Asker& asker = nobody(),
+              const World& world = example_world()) {
+  return body(answer(get(path), asker, world));
+}
+
+TEST(Overview, CountsDevicesAndNamesTheirUsers) {
+  const Json root = answered("/api/v1/overview");
+  EXPECT_EQ(root["berth_overview"], 1);
+  EXPECT_EQ(root["sequence"], 7);
+  EXPECT_EQ(root["counts"]["leased"], 1);
+  EXPECT_EQ(root["counts"]["busy"], 1);
+  EXPECT_EQ(root["counts"]["free"], 1);
+  EXPECT_EQ(root["devices"][0]["users"], Json({"alice"}));
+  EXPECT_EQ(root["devices"][0]["leases"], Json({"lease-0"}));
+  EXPECT_EQ(root["asker"]["sees"], "public");
+  EXPECT_EQ(root["stale"], false);
+}
+
+TEST(Overview, AbsentReadingsAreNullWithTheirReason) {
+  const Json device = answered("/api/v1/overview")["devices"][0];
+  EXPECT_TRUE(device["temperature_celsius"].is_null());
+  EXPECT_EQ(device["why"]["temperature_celsius"], "not sampled");
+}
+
+TEST(Overview, SaysWhoseProcessRunsUnderWhichLease) {
+  const Json process = answered("/api/v1/overview", known(alice))["processes"][0];
+  EXPECT_EQ(process["user"], "alice");
+  EXPECT_EQ(process["command"], "python alices-secret.py");
+  EXPECT_EQ(process["run"], "20260101-000000-aaaaaa");
+  EXPECT_EQ(process["lease"], "lease-0");
+}
+
+TEST(Overview, ShowsNoCommandToStrangers) {
+  const Json root = answered("/api/v1/overview");
+  EXPECT_TRUE(root["processes"][0]["command"].is_null());
+  EXPECT_EQ(root["processes"][0]["why"]["command"], "no permission");
+  EXPECT_TRUE(root["leases"][0]["command"].is_null());
+  EXPECT_THAT(root.dump(), Not(HasSubstr("secret")));
+}
+
+TEST(Overview, HidesNamesAsNull) {
+  const Json root = answered("/api/v1/overview", nobody(), example_world(Others::owner));
+  EXPECT_TRUE(root["leases"][0]["user"].is_null());
+  EXPECT_TRUE(root["leases"][0]["uid"].is_null());
+  EXPECT_TRUE(root["devices"][0]["users"].empty());
+  EXPECT_THAT(*answer(get("/gpu-status"), nobody(), example_world(Others::owner)).body,
+              Not(HasSubstr("4294967295")));
+}
+
+TEST(Overview, SaysWhenItIsStale) {
+  World world = example_world();
+  world.now.unix_ms += 60'000;
+  EXPECT_EQ(answered("/api/v1/overview", nobody(), world)["stale"], true);
+  EXPECT_EQ(answer(get("/healthz"), nobody(), world).status, 503);
+  EXPECT_EQ(answer(get("/healthz"), nobody(), example_world()).status, 200);
+}
+
+TEST(Overview, SimulatedMachinesSaySo) {
+  World world = example_world();
+  Snapshot snapshot = *world.snapshot;
+  snapshot.simulated = "lab-4";
+  world.snapshot = std::make_shared<const Snapshot>(snapshot);
+  EXPECT_EQ(answered("/api/v1/overview", nobody(), world)["simulated"], "lab-4");
+  EXPECT_EQ(answered("/gpu-status", nobody(), world)["simulated"], "lab-4");
+}
+
+TEST(Api, BeforeTheFirstLookThereIsNothingToTell) {
+  World world;
+  EXPECT_EQ(answer(get("/api/v1/overview"), nobody(), world).status, 503);
+  EXPECT_EQ(answer(get("/gpu-status"), administrator(), world).status, 503);
+}
+
+TEST(Api, UnknownPathsAndMethodsAreRefused) {
+  EXPECT_EQ(answer(get("/api/v2/overview"), nobody(), example_world()).status, 404);
+  EXPECT_EQ(answer(get("/api/v1/devices/0/x"), nobody(), example_world()).status, 404);
+  Request request = get("/api/v1/overview");
+  request.method = Method::other;
+  const Response refused = answer(request, nobody(), example_world());
+  EXPECT_EQ(refused.status, 405);
+  EXPECT_THAT(refused.headers, ElementsAre(testing::Pair("allow", "GET, HEAD")));
+}
+
+TEST(Api, DeviceIsFoundByIdAndIndex) {
+  EXPECT_EQ(answered("/api/v1/devices/GPU-B")["index"], 1);
+  EXPECT_EQ(answered("/api/v1/devices/1")["id"], "GPU-B");
+  EXPECT_EQ(answer(get("/api/v1/devices/17"), nobody(), example_world()).status, 404);
+}
+
+TEST(Api, ListsComeInPages) {
+  const Json first = answered("/api/v1/devices?limit=2");
+  ASSERT_EQ(first["devices"].size(), 2U);
+  EXPECT_EQ(first["next"], "GPU-B");
+  const Json second = answered("/api/v1/devices?limit=2&after=GPU-B");
+  ASSERT_EQ(second["devices"].size(), 1U);
+  EXPECT_EQ(second["devices"][0]["id"], "GPU-C");
+  EXPECT_TRUE(second["next"].is_null());
+  EXPECT_EQ(answer(get("/api/v1/devices?limit=0"), nobody(), example_world()).status, 400);
+  EXPECT_EQ(answer(get("/api/v1/devices?after=x"), nobody(), example_world()).status, 400);
+}
+
+TEST(Api, ProcessesAreFilteredByUserAndDevice) {
+  EXPECT_EQ(answered("/api/v1/processes?user=bob")["processes"].size(), 1U);
+  EXPECT_EQ(answered("/api/v1/processes?device=GPU-A&user=bob")["processes"].size(), 0U);
+}
+
+TEST(Api, HistoryThatIsNotKeptIsSaid) {
+  const Response refused = answer(get("/api/v1/usage"), nobody(), example_world());
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(body(refused)["error"]["code"], "no_history");
+}
+
+class SomeHistory final : public History {
+ public:
+  Result<Series> series(const SeriesQuery& query) const override {
+    if (query.device.text() != "GPU-A") return fail(ErrorCode::not_found, "never seen");
+    return Series{.unit = "percent",
+                  .step_ms = 1000,
+                  .knows_since = WallTime{5},
+                  .points = {{.at = query.span.since, .min = 1, .mean = 2, .p95 = 3, .max = 4}}};
+  }
+  Result<Usage> usage(UsageBy, TimeSpan) const override {
+    return Usage{.rows = {{.key = "alice", .uid = alice}, {.key = "bob", .uid = bob}}};
+  }
+  Result<Timeline> timeline(TimeSpan) const override {
+    return Timeline{.devices = {},
+                    .entries = {{.device = DeviceId("GPU-A"),
+                                 .kind = "run",
+                                 .id = "r",
+                                 .uid = alice,
+                                 .user = "alice",
+                                 .title = "secret",
+                                 .from = {},
+                                 .to = {},
+                                 .state = "ended"}}};
+  }
+  Result<std::vector<LoggedEvent>> events(TimeSpan) const override {
+    return std::vector<LoggedEvent>();
+  }
+};
+
+TEST(Api, HistoryIsAskedForItsSpan) {
+  World world = example_world();
+  const SomeHistory history;
+  world.history = &history;
+  const Json series =
+      answered("/api/v1/history?device=GPU-A&metric=utilization_gpu_percent&since=10&until=20",
+               nobody(), world);
+  EXPECT_EQ(series["points"], Json::parse("[[10,1.0,2.0,3.0,4.0]]"));
+  EXPECT_EQ(answer(get("/api/v1/history?device=X&metric=m"), nobody(), world).status, 404);
+  EXPECT_EQ(answer(get("/api/v1/history?device=GPU-A&metric=m&since=20&until=10"), nobody(), world)
+                .status,
+            400);
+}
+
+TEST(Api, UsageAndTimelineObeyThePolicy) {
+  World world = example_world(Others::owner);
+  const SomeHistory history;
+  world.history = &history;
+  const Json usage = answered("/api/v1/usage?by=user", known(bob), world);
+  ASSERT_EQ(usage["rows"].size(), 1U);
+  EXPECT_EQ(usage["rows"][0]["key"], "bob");
+  EXPECT_TRUE(answered("/api/v1/timeline", known(bob), world)["spans"][0]["user"].is_null());
+  EXPECT_EQ(answered("/api/v1/timeline", known(alice), world)["spans"][0]["title"], "secret");
+}
+
+// ---------------------------------------------------------------------------------------- acting
+
+class NotedActs final : public Acts {
+ public:
+  Result<std::string> release(const Claim& claim, std::optional<uid_t> uid) const override {
+    done.push_back("release " + claim.id + (uid ? " as " + std::to_string(*uid) : ""));
+    return std::string("ended");
+  }
+  Result<void> signal(ProcessId process, int number, std::optional<uid_t> uid) const override {
+    done.push_back("signal " + std::to_string(process.pid) + " " + std::to_string(number) +
+                   (uid ? " as " + std::to_string(*uid) : ""));
+    return {};
+  }
+  mutable std::vector<std::string> done;
+};
+
+class Acting : public testing::Test {
+ protected:
+  Acting() { world_.acts = &acts_; }
+  int status(const Request& request, const Asker& asker) {
+    return answer(request, asker, world_).status;
+  }
+  NotedActs acts_;
+  World world_ = example_world();
+  const Request release_ = post("/api/v1/leases/lease-0/release", "{}");
+  const Request term_ =
+      post("/api/v1/processes/4711/signal", "{\"signal\":\"TERM\",\"start_ticks\":1}");
+};
+
+TEST_F(Acting, OwnerReleasesInHisOwnName) {
+  EXPECT_EQ(status(release_, known(alice)), 200);
+  EXPECT_THAT(acts_.done, ElementsAre("release lease-0 as 1001"));
+}
+
+TEST_F(Acting, AdministratorActsInTheDaemonsName) {
+  EXPECT_EQ(status(term_, administrator()), 200);
+  EXPECT_THAT(acts_.done, ElementsAre("signal 4711 " + std::to_string(SIGTERM)));
+}
+
+TEST_F(Acting, OthersAreRefused) {
+  EXPECT_EQ(status(release_, nobody()), 401);
+  EXPECT_EQ(status(release_, known(bob)), 403);
+  EXPECT_EQ(status(term_, known(bob)), 403);
+  EXPECT_THAT(acts_.done, IsEmpty());
+}
+
+TEST_F(Acting, ForeignPagesAreRefused) {
+  Request request = release_;
+  std::erase_if(request.headers, [](const auto& one) { return one.first == "x-berth"; });
+  EXPECT_EQ(status(request, known(alice)), 403);
+  EXPECT_THAT(acts_.done, IsEmpty());
+}
+
+TEST_F(Acting, AReusedNumberIsNotHit) {
+  const Request other =
+      post("/api/v1/processes/4711/signal", "{\"signal\":\"TERM\",\"start_ticks\":2}");
+  EXPECT_EQ(status(other, known(alice)), 404);
+  EXPECT_THAT(acts_.done, IsEmpty());
+}
+
+TEST_F(Acting, OnlyProcessesOnDevicesAreSignalled) {
+  const Request init =
+      post("/api/v1/processes/1/signal", "{\"signal\":\"TERM\",\"start_ticks\":1}");
+  EXPECT_EQ(status(init, administrator()), 404);
+}
+
+TEST_F(Acting, UnderstandsOnlyNamedSignals) {
+  for (const char* wrong :
+       {"", "{}", "[]", "{\"signal\":9,\"start_ticks\":1}",
+        "{\"signal\":\"SEGV\",\"start_ticks\":1}", "{\"signal\":\"TERM\"}",
+        "{\"signal\":\"TERM\",\"start_ticks\":-1}", "{\"signal\":\"TERM\",\"start_ticks\":0}"}) {
+    EXPECT_EQ(status(post("/api/v1/processes/4711/signal", wrong), known(alice)), 400) << wrong;
+  }
+}
+
+TEST_F(Acting, NoSimulatedProcessIsSignalled) {
+  Snapshot snapshot = *world_.snapshot;
+  snapshot.simulated = "lab-4";
+  world_.snapshot = std::make_shared<const Snapshot>(snapshot);
+  EXPECT_EQ(status(term_, administrator()), 403);
+  EXPECT_THAT(acts_.done, IsEmpty());
+}
+
+TEST(Compose, SaysTheCommandAndWhatItWouldGet) {
+  const Json root =
+      body(answer(post("/api/v1/compose",
+                       "{\"devices\":1,\"memory\":\"10G\",\"command\":[\"python\",\"my job.py\"]}"),
+                  nobody(), example_world()));
+  EXPECT_EQ(root["command"], "berth run --memory 10G -- python 'my job.py'");
+  EXPECT_EQ(root["satisfied"], true);
+  EXPECT_EQ(root["chosen"][0]["id"], "GPU-C");
+}
+
+TEST(Compose, RefusalsNameNoCommandOfOthers) {
+  const Response answer_of_two =
+      answer(post("/api/v1/compose", "{\"devices\":3}"), nobody(), example_world());
+  EXPECT_EQ(body(answer_of_two)["satisfied"], false);
+  EXPECT_THAT(*answer_of_two.body, Not(HasSubstr("secret")));
+}
+
+TEST(Compose, SaysWhatIsWrongWithAWish) {
+  const Response refused =
+      answer(post("/api/v1/compose", "{\"memory\":\"ten\"}"), nobody(), example_world());
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_THAT(*refused.body, HasSubstr("memory"));
+  EXPECT_EQ(answer(post("/api/v1/compose", "[[[[[[1]]]]]]"), nobody(), example_world()).status,
+            400);
+}
+
+TEST(News, TellWhatWentWrongSinceTheLastLook) {
+  const Snapshot before = example_snapshot();
+  Snapshot after = before;
+  after.devices[1].lost = true;
+  const auto lines = health_news(before, after);
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_THAT(lines[0], HasSubstr("\"device\":\"GPU-B\""));
+  EXPECT_THAT(lines[0], HasSubstr("\"state\":\"failed\""));
+  EXPECT_THAT(health_news(after, after), IsEmpty());
+  EXPECT_THAT(health_news(after, before), ElementsAre(HasSubstr("\"state\":\"ok\"")));
+}
+
+}  // namespace
+}  // namespace berth::serve

@@ -1,0 +1,171 @@
+#include "serve/desk.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/text.h"
+#include "serve/gate.h"
+
+namespace berth::serve {
+
+namespace {
+
+Response token_wanted(std::string_view message) {
+  Response response = error_response(
+      401, "token_wanted", message,
+      "berth token create, on the server, makes one: send Authorization: Bearer TOKEN");
+  // Basic as well: a browser asks its user for that by itself.
+  response.headers = {{"www-authenticate", "Basic realm=\"berth\", charset=\"UTF-8\""}};
+  return response;
+}
+
+Response stay_away(Duration wait) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(wait).count() + 1;
+  Response response =
+      error_response(429, "too_many_wrong_tokens", "too many wrong tokens from there",
+                     fmt::format("try again in {} s", seconds));
+  response.headers = {{"retry-after", std::to_string(seconds)}};
+  return response;
+}
+
+std::string sort_key(const Request& request) {
+  std::string key = request.path;
+  for (const auto& [name, value] : request.query) key += '\n' + name + '=' + value;
+  // What an answer depends on besides: the format that /metrics is wanted in.
+  if (request.path == "/metrics") {
+    key += '\n';
+    key += header_of(request, "accept").value_or("");
+  }
+  return key;
+}
+
+}  // namespace
+
+void Desk::publish(World world) {
+  const bool stale = is_stale(world);
+  if (world.sequence != world_.sequence || stale != was_stale_ || change_ == 0) ++change_;
+  was_stale_ = stale;
+  world_ = std::move(world);
+  kept_.clear();
+  kept_bytes_ = 0;
+  overviews_.clear();
+}
+
+void Desk::announce(std::string name, std::string data) {
+  events_.push_back({.number = ++last_event_, .name = std::move(name), .data = std::move(data)});
+  if (events_.size() > most_events) events_.pop_front();
+}
+
+Desk::Identified Desk::identify(const Request& request, const Peer& peer, WallTime now,
+                                Instant steady_now) {
+  Identified found;
+  found.asker.door = peer.door;
+  if (peer.uid) found.asker = asker_of_peer(*peer.uid, rules_.own_uid, *world_.book);
+  const auto authorization = header_of(request, "authorization");
+  if (!authorization) {
+    const bool wanted = peer.door == Door::wide && rules_.require_tokens;
+    if (wanted && !is_for_everybody(request)) found.refused = token_wanted("this needs a token");
+    return found;
+  }
+  const auto secret = token_in(*authorization);
+  const auto token = secret ? rules_.tokens.find(*secret, now) : std::nullopt;
+  if (!token) {
+    note("wrong token", "a wrong token from " + peer.address, steady_now);
+    const auto wait = wrong_tokens_.note(peer.address, steady_now);
+    found.refused =
+        wait ? stay_away(*wait) : token_wanted("this token is not known, or has expired");
+    return found;
+  }
+  found.asker.uid = token->uid;
+  found.asker.user = token->uid ? world_.book->name_of(*token->uid) : std::string();
+  found.asker.admin =
+      token->admin || token->uid == uid_t{0} || (token->uid && *token->uid == rules_.own_uid);
+  found.asker.token = token->name;
+  return found;
+}
+
+Response Desk::answer_kept(const Request& request, const Asker& asker) {
+  const std::string key = asker.view_key() + '\n' + sort_key(request);
+  const auto had = kept_.find(key);
+  if (had != kept_.end()) return outgoing(request, had->second);
+  Prepared made = prepared(answer(request, asker, world_));
+  const std::size_t size = key.size() + (made.response.body ? made.response.body->size() : 0);
+  if (made.response.status != 200 || kept_bytes_ + size > most_kept_bytes) {
+    return outgoing(request, made);
+  }
+  kept_bytes_ += size;
+  return outgoing(request, kept_.emplace(key, std::move(made)).first->second);
+}
+
+Reception Desk::receive(const Request& request, const Peer& peer, WallTime now,
+                        Instant steady_now) {
+  if (auto refused = refusal(request, rules_.hosts)) return finished(request, std::move(*refused));
+  Identified who = identify(request, peer, now, steady_now);
+  if (who.refused) return finished(request, std::move(*who.refused));
+  world_.now = now;
+  switch (place_of(request)) {
+    case Place::disk:
+      return Elsewhere{std::move(who.asker), world_, Place::disk};
+    case Place::act:
+      return Elsewhere{std::move(who.asker), world_, Place::act};
+    case Place::stream:
+      return Streaming{std::move(who.asker)};
+    case Place::loop:
+      break;
+  }
+  if (is_lasting(request)) return answer_kept(request, who.asker);
+  return finished(request, answer(request, who.asker, world_));
+}
+
+Subscriber Desk::subscribe(Asker asker, const Request& request) const {
+  Subscriber subscriber{.asker = std::move(asker), .seen_change = 0, .seen_event = last_event_};
+  // Who comes back says which was the last that he saw: "CHANGE.EVENT". Numbers of an earlier
+  // daemon may be ahead of ours; then he is new.
+  const std::string_view last = header_of(request, "last-event-id").value_or("");
+  const std::size_t dot = last.find('.');
+  if (dot == std::string_view::npos) return subscriber;
+  const auto event = parse_unsigned(last.substr(dot + 1));
+  if (event && *event <= last_event_) subscriber.seen_event = *event;
+  return subscriber;
+}
+
+bool Desk::may_stay(const Subscriber& subscriber, WallTime now) const {
+  if (subscriber.asker.token.empty()) return true;
+  for (const Token& token : rules_.tokens.tokens()) {
+    if (token.name != subscriber.asker.token) continue;
+    return token.uid == subscriber.asker.uid && (!token.expires || now < *token.expires);
+  }
+  return false;
+}
+
+std::string Desk::news_for(Subscriber& subscriber) {
+  std::string news;
+  for (const Event& event : events_) {
+    if (event.number <= subscriber.seen_event) continue;
+    news += fmt::format("event: {}\nid: {}.{}\ndata: {}\n\n", event.name, world_.sequence,
+                        event.number, event.data);
+  }
+  subscriber.seen_event = last_event_;
+  if (subscriber.seen_change == change_ || !world_.snapshot) return news;
+  subscriber.seen_change = change_;
+  std::string& text = overviews_[subscriber.asker.view_key()];
+  if (text.empty()) text = overview_json(subscriber.asker, world_);
+  news +=
+      fmt::format("event: overview\nid: {}.{}\ndata: {}\n\n", world_.sequence, last_event_, text);
+  return news;
+}
+
+void Desk::note(std::string_view kind, const std::string& text, Instant now) {
+  constexpr Duration pause = std::chrono::minutes(1);
+  auto noted = noted_.find(kind);
+  if (noted != noted_.end() && now - noted->second.at < pause) {
+    ++noted->second.since;
+    return;
+  }
+  if (noted == noted_.end()) noted = noted_.emplace(std::string(kind), Noted{}).first;
+  const std::uint64_t more = std::exchange(noted->second, {.at = now, .since = 0}).since;
+  log_(more == 0 ? text : fmt::format("{} (and {} like it before)", text, more));
+}
+
+}  // namespace berth::serve

@@ -1,0 +1,113 @@
+#pragma once
+// Desk: where a request that has come through a door is received. It asks the gate, finds out who
+// asks, and answers at once, or says that the answer is to be made elsewhere or never ends. It also
+// keeps what many ask for until the next look. One thread; no sockets.
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "serve/api.h"
+#include "serve/outgoing.h"
+#include "serve/tokens.h"
+
+namespace berth::serve {
+
+/// What a door knows of who has come through it.
+struct Peer {
+  Door door = Door::loopback;
+  std::optional<uid_t> uid;  // of the other end of a Unix socket
+  std::string address;       // for counting wrong tokens
+};
+
+/// What changes seldom.
+struct DeskRules {
+  std::vector<std::string> hosts;
+  TokenStore tokens;
+  bool require_tokens = false;  // at a wide door
+  uid_t own_uid = 0;
+};
+
+/// An answer to be made on another thread, from the world as it was: finished(answer(…)).
+struct Elsewhere {
+  Asker asker;
+  World world;
+  Place place = Place::disk;
+};
+struct Streaming {
+  Asker asker;
+};
+using Reception = std::variant<Response, Elsewhere, Streaming>;
+
+/// One who reads server-sent events, and how far he has got.
+struct Subscriber {
+  Asker asker;
+  std::uint64_t seen_change = 0;
+  std::uint64_t seen_event = 0;
+};
+
+class Desk {
+ public:
+  /// `log`: told of what a person should know, not more than once a minute of each kind.
+  explicit Desk(std::function<void(std::string)> log) : log_(std::move(log)) {}
+
+  void set_rules(DeskRules rules) { rules_ = std::move(rules); }
+  [[nodiscard]] const DeskRules& rules() const { return rules_; }
+  /// The newest look, or how long there has been none.
+  void publish(World world);
+  /// Puts an event before all subscribers: `name` "health", `data` one line of JSON.
+  void announce(std::string name, std::string data);
+
+  [[nodiscard]] Reception receive(const Request& request, const Peer& peer, WallTime now,
+                                  Instant steady_now);
+  [[nodiscard]] Subscriber subscribe(Asker asker, const Request& request) const;
+  /// False: his token has been revoked, or has expired.
+  [[nodiscard]] bool may_stay(const Subscriber& subscriber, WallTime now) const;
+  /// Everything this subscriber has not seen, in one piece: events, then the newest overview.
+  /// Empty: he knows all. Who is slow skips overviews; nothing is kept for him.
+  [[nodiscard]] std::string news_for(Subscriber& subscriber);
+
+  /// Something worth a line in the log; the second of its kind within a minute is only counted.
+  void note(std::string_view kind, const std::string& text, Instant now);
+
+ private:
+  struct Event {
+    std::uint64_t number = 0;
+    std::string name;
+    std::string data;
+  };
+  struct Noted {
+    Instant at{};
+    std::uint64_t since = 0;
+  };
+  struct Identified {
+    Asker asker;
+    std::optional<Response> refused;
+  };
+  [[nodiscard]] Identified identify(const Request& request, const Peer& peer, WallTime now,
+                                    Instant steady_now);
+  [[nodiscard]] Response answer_kept(const Request& request, const Asker& asker);
+
+  static constexpr std::size_t most_events = 64;
+  static constexpr std::size_t most_kept_bytes = 16 << 20;
+
+  std::function<void(std::string)> log_;
+  DeskRules rules_;
+  World world_;
+  std::uint64_t change_ = 0;  // counts what subscribers are told of
+  bool was_stale_ = true;
+  std::map<std::string, Prepared> kept_;  // by view and target
+  std::size_t kept_bytes_ = 0;
+  std::map<std::string, std::string> overviews_;  // by view
+  std::deque<Event> events_;
+  std::uint64_t last_event_ = 0;
+  WrongTokens wrong_tokens_;
+  std::map<std::string, Noted, std::less<>> noted_;
+};
+
+}  // namespace berth::serve

@@ -1,0 +1,60 @@
+#include "serve/http_loop.h"
+
+#include <fcntl.h>
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <utility>
+
+#include "serve/http_asio.h"
+
+namespace berth::serve {
+
+Loop::Loop() : parts_(std::make_unique<Parts>()) {}
+Loop::~Loop() = default;
+
+void Loop::run() {
+  const auto work = asio::make_work_guard(parts_->context);
+  parts_->context.run();
+}
+
+void Loop::stop() { parts_->context.stop(); }
+
+void Loop::post(std::function<void()> act) { asio::post(parts_->context, std::move(act)); }
+
+void Loop::after(Duration wait, std::function<void()> act) {
+  auto timer = std::make_shared<asio::steady_timer>(parts_->context, wait);
+  timer->async_wait([timer, act = std::move(act)](const ErrorOfAsio& error) {
+    if (!error) act();
+  });
+}
+
+void Loop::when_readable(int fd, Duration patience, std::function<void()> act) {
+  struct Wait {
+    explicit Wait(asio::io_context& context) : descriptor(context), timer(context) {}
+    asio::posix::stream_descriptor descriptor;
+    asio::steady_timer timer;
+    std::function<void()> act;
+    void end() {
+      if (!act) return;
+      ErrorOfAsio ignored;
+      timer.cancel();
+      descriptor.cancel(ignored);
+      std::exchange(act, nullptr)();
+    }
+  };
+  auto wait = std::make_shared<Wait>(parts_->context);
+  wait->act = std::move(act);
+  // A number of our own: the caller's may be closed, and given to another file, while we wait.
+  const int own = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  ErrorOfAsio error;
+  if (own >= 0) wait->descriptor.assign(own, error);
+  wait->timer.expires_after(patience);
+  wait->timer.async_wait([wait](const ErrorOfAsio&) { wait->end(); });
+  if (own < 0 || error) return;  // then the patience alone counts
+  wait->descriptor.async_wait(asio::posix::stream_descriptor::wait_read,
+                              [wait](const ErrorOfAsio&) { wait->end(); });
+}
+
+}  // namespace berth::serve

@@ -1,0 +1,275 @@
+#include "serve/http_server.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <utility>
+
+#include "serve/http_session.h"
+
+namespace berth::serve {
+
+namespace {
+
+using asio::ip::tcp;
+using Local = asio::local::stream_protocol;
+constexpr int most_unaccepted = 4096;
+
+Error failed_to(std::string_view attempted, const ErrorOfAsio& error) {
+  return system_error(attempted, error.value());
+}
+
+Result<std::shared_ptr<asio::ssl::context>> open_tls(const TlsFiles& files) {
+  auto tls = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
+  ErrorOfAsio error;
+  tls->set_options(asio::ssl::context::no_tlsv1 | asio::ssl::context::no_tlsv1_1, error);
+  const auto wrong = [&](std::string_view what, const std::string& file) {
+    return fail(ErrorCode::invalid,
+                fmt::format("cannot use {} as {}: {}", file, what, error.message()));
+  };
+  if (tls->use_certificate_chain_file(files.certificate, error)) {
+    return wrong("certificate", files.certificate);
+  }
+  if (tls->use_private_key_file(files.key, asio::ssl::context::pem, error)) {
+    return wrong("key", files.key);
+  }
+  if (files.client_ca.empty()) return tls;
+  if (tls->load_verify_file(files.client_ca, error)) {
+    return wrong("authority of the clients", files.client_ca);
+  }
+  tls->set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert, error);
+  return tls;
+}
+
+/// Whether somebody answers at this socket.
+bool is_alive(const std::string& path) {
+  asio::io_context context;
+  Local::socket socket(context);
+  ErrorOfAsio error;
+  socket.connect(Local::endpoint(path), error);
+  return !error;
+}
+
+std::optional<uid_t> uid_of_peer(int fd) {
+  ucred credentials{};
+  socklen_t size = sizeof credentials;
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return std::nullopt;
+  return credentials.uid;
+}
+
+template <class Protocol>
+Socket any_socket(typename Protocol::socket socket) {
+  return Socket(std::move(socket));
+}
+
+}  // namespace
+
+struct HttpServer::Parts {
+  Parts(Loop& loop, Desk& desk, Clock& clock) : hall(std::make_shared<Hall>(loop, desk, clock)) {}
+
+  struct TcpDoor {
+    tcp::acceptor acceptor;
+    Door door;
+  };
+
+  std::shared_ptr<Hall> hall;
+  std::optional<Local::acceptor> local;
+  std::string socket_path;
+  std::vector<std::shared_ptr<TcpDoor>> doors;
+  std::vector<Address> addresses;
+  std::shared_ptr<asio::ssl::context> tls;
+  std::size_t most_connections = 0;
+  std::shared_ptr<bool> alive = std::make_shared<bool>(true);
+
+  asio::io_context& context() { return hall->loop.parts().context; }
+  Result<void> open_socket(const std::string& path);
+  Result<void> open_address(const Address& address);
+  void accept_local();
+  void accept_tcp(const std::shared_ptr<TcpDoor>& door);
+  void welcome(Socket socket, Peer peer, bool with_tls);
+  void tick();
+  void close_doors();
+  void wait_until_empty(std::function<void()> done);
+};
+
+Result<void> HttpServer::Parts::open_socket(const std::string& path) {
+  const std::string what = "listen at " + path;
+  struct stat facts{};
+  if (::lstat(path.c_str(), &facts) == 0) {
+    if (!S_ISSOCK(facts.st_mode)) {
+      return fail(ErrorCode::busy, "cannot " + what + ": there is something else");
+    }
+    if (is_alive(path)) {
+      return fail(ErrorCode::busy, "cannot " + what +
+                                       ": another berth serve answers there; end it, or give "
+                                       "--socket another path");
+    }
+    ::unlink(path.c_str());
+  }
+  ErrorOfAsio error;
+  local.emplace(context());
+  if (path.size() >= sizeof(sockaddr_un{}.sun_path)) {
+    return fail(ErrorCode::invalid, "cannot " + what + ": the path is longer than 107 bytes");
+  }
+  local->open(Local(), error);
+  if (!error) local->bind(Local::endpoint(path), error);
+  // Everybody may ask: who he is, the kernel says.
+  if (!error && ::chmod(path.c_str(), 0666) != 0) return fail_system(what, errno);
+  if (!error) local->listen(most_unaccepted, error);
+  if (error) return std::unexpected(failed_to(what, error));
+  socket_path = path;
+  return {};
+}
+
+Result<void> HttpServer::Parts::open_address(const Address& address) {
+  const std::string what = "listen on " + as_text(address);
+  ErrorOfAsio error;
+  const auto ip = asio::ip::make_address(address.host, error);
+  if (error) return std::unexpected(failed_to(what, error));
+  auto door = std::make_shared<TcpDoor>(tcp::acceptor(context()),
+                                        is_loopback(address) ? Door::loopback : Door::wide);
+  const tcp::endpoint endpoint(ip, address.port);
+  door->acceptor.open(endpoint.protocol(), error);
+  if (!error) door->acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+  if (!error) door->acceptor.bind(endpoint, error);
+  if (!error) door->acceptor.listen(most_unaccepted, error);
+  if (error) return std::unexpected(failed_to(what, error));
+  addresses.push_back({.host = address.host, .port = door->acceptor.local_endpoint(error).port()});
+  doors.push_back(std::move(door));
+  return {};
+}
+
+void HttpServer::Parts::welcome(Socket socket, Peer peer, bool with_tls) {
+  if (hall->all.size() >= most_connections) {
+    hall->desk.note(
+        "crowded",
+        fmt::format("{} connections at once: the idle ones are closed", hall->all.size()),
+        hall->clock.now());
+    if (hall->idle.empty()) return;  // all are busy: the newest is the one to go
+    hall->idle.front()->drop();
+  }
+  make_session(hall, std::move(socket), std::move(peer), with_tls ? tls : nullptr)->start();
+}
+
+void HttpServer::Parts::accept_local() {
+  local->async_accept([this, alive = alive](const ErrorOfAsio& error, Local::socket socket) {
+    if (!*alive || error == asio::error::operation_aborted) return;
+    if (error) {  // no descriptor left: it comes back by itself
+      return hall->loop.after(std::chrono::milliseconds(100), [this, alive] {
+        if (*alive && local->is_open()) accept_local();
+      });
+    }
+    const auto uid = uid_of_peer(socket.native_handle());
+    welcome(any_socket<Local>(std::move(socket)),
+            {.door = Door::unix_socket,
+             .uid = uid,
+             .address = uid ? "uid " + std::to_string(*uid) : "a Unix socket"},
+            false);
+    accept_local();
+  });
+}
+
+void HttpServer::Parts::accept_tcp(const std::shared_ptr<TcpDoor>& door) {
+  door->acceptor.async_accept(
+      [this, door, alive = alive](const ErrorOfAsio& error, tcp::socket socket) {
+        if (!*alive || error == asio::error::operation_aborted) return;
+        if (error) {
+          return hall->loop.after(std::chrono::milliseconds(100), [this, door, alive] {
+            if (*alive && door->acceptor.is_open()) accept_tcp(door);
+          });
+        }
+        ErrorOfAsio ignored;
+        const auto from = socket.remote_endpoint(ignored).address().to_string(ignored);
+        socket.set_option(tcp::no_delay(true), ignored);
+        welcome(any_socket<tcp>(std::move(socket)),
+                {.door = door->door, .uid = {}, .address = from}, door->door == Door::wide);
+        accept_tcp(door);
+      });
+}
+
+/// Comments keep proxies from taking a quiet stream for a dead one.
+void HttpServer::Parts::tick() {
+  hall->loop.after(std::chrono::seconds(1), [this, alive = alive] {
+    if (!*alive) return;
+    for (Session* session : hall->all) session->wake();
+    tick();
+  });
+}
+
+void HttpServer::Parts::close_doors() {
+  ErrorOfAsio ignored;
+  if (local) local->close(ignored);
+  if (!socket_path.empty()) ::unlink(std::exchange(socket_path, {}).c_str());
+  for (const auto& door : doors) door->acceptor.close(ignored);
+}
+
+void HttpServer::Parts::wait_until_empty(std::function<void()> done) {
+  if (hall->all.empty()) return done();
+  hall->loop.after(std::chrono::milliseconds(20),
+                   [this, alive = alive, done = std::move(done)]() mutable {
+                     if (*alive) wait_until_empty(std::move(done));
+                   });
+}
+
+HttpServer::HttpServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+HttpServer::~HttpServer() {
+  *parts_->alive = false;
+  parts_->close_doors();
+  for (Session* session : parts_->hall->all) session->drop();
+}
+
+Result<std::unique_ptr<HttpServer>> HttpServer::open(Loop& loop, Desk& desk, Clock& clock,
+                                                     const DoorPlan& plan) {
+  auto parts = std::make_unique<Parts>(loop, desk, clock);
+  parts->most_connections = plan.most_connections;
+  std::unique_ptr<HttpServer> server(new HttpServer(std::move(parts)));
+  Parts& own = *server->parts_;
+  if (plan.tls) {
+    auto tls = open_tls(*plan.tls);
+    if (!tls) return std::unexpected(std::move(tls).error());
+    own.tls = std::move(*tls);
+  }
+  for (const Address& address : plan.listen) {
+    if (auto opened = own.open_address(address); !opened) return std::unexpected(opened.error());
+  }
+  if (!plan.socket.empty()) {
+    if (auto opened = own.open_socket(plan.socket); !opened) {
+      return std::unexpected(opened.error());
+    }
+    own.accept_local();
+  }
+  for (const auto& door : own.doors) own.accept_tcp(door);
+  own.tick();
+  return server;
+}
+
+const std::vector<Address>& HttpServer::addresses() const { return parts_->addresses; }
+
+Result<void> HttpServer::reload_certificates(const TlsFiles& files) {
+  auto tls = open_tls(files);
+  if (!tls) return std::unexpected(std::move(tls).error());
+  parts_->tls = std::move(*tls);
+  return {};
+}
+
+void HttpServer::wake_subscribers() {
+  for (Session* session : parts_->hall->all) session->wake();
+}
+
+void HttpServer::drain(std::function<void()> done) {
+  parts_->close_doors();
+  parts_->hall->draining = true;
+  for (Session* session : parts_->hall->all) session->finish_soon();
+  parts_->wait_until_empty(std::move(done));
+}
+
+std::uint64_t HttpServer::requests() const { return parts_->hall->requests; }
+std::size_t HttpServer::connections() const { return parts_->hall->all.size(); }
+
+}  // namespace berth::serve

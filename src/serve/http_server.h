@@ -1,0 +1,52 @@
+#pragma once
+// The doors: sockets that requests come in through. What comes in goes over the desk; this file
+// knows bytes, connections and time.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "serve/desk.h"
+#include "serve/http_loop.h"
+#include "serve/settings.h"
+
+namespace berth::serve {
+
+struct DoorPlan {
+  std::string socket;  // the Unix socket's path; empty: none
+  std::vector<Address> listen;
+  /// Of the addresses that others can reach.
+  std::optional<TlsFiles> tls;
+  std::size_t most_connections = 4096;
+};
+
+class HttpServer {
+ public:
+  /// Opens all doors, or none. busy: the address or the socket is another's. The loop, the desk and
+  /// the clock outlive it.
+  [[nodiscard]] static Result<std::unique_ptr<HttpServer>> open(Loop& loop, Desk& desk,
+                                                                Clock& clock, const DoorPlan& plan);
+  ~HttpServer();
+
+  /// As they were opened: a port of 0 has become a number.
+  [[nodiscard]] const std::vector<Address>& addresses() const;
+  /// Reads the certificates again; those in use stay where that fails.
+  [[nodiscard]] Result<void> reload_certificates(const TlsFiles& files);
+  /// Tells all who read server-sent events what is new.
+  void wake_subscribers();
+  /// Takes nobody in any more, lets everybody finish who is being answered, then calls `done`.
+  void drain(std::function<void()> done);
+  [[nodiscard]] std::uint64_t requests() const;
+  [[nodiscard]] std::size_t connections() const;
+
+  struct Parts;
+
+ private:
+  explicit HttpServer(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace berth::serve

@@ -1,0 +1,324 @@
+#include "serve/http_session.h"
+
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/basic_stream.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/ssl/ssl_stream.hpp>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "serve/http_head.h"
+
+namespace berth::serve {
+
+namespace {
+
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+using std::chrono::seconds;
+using Plain = beast::basic_stream<asio::generic::stream_protocol>;
+using Tls = beast::ssl_stream<Plain>;
+
+constexpr std::uint32_t most_header_bytes = 16 << 10;
+constexpr std::uint64_t most_body_bytes = 64 << 10;
+constexpr std::size_t most_buffered = most_header_bytes + most_body_bytes;
+constexpr seconds patience_for_request{10};
+constexpr seconds patience_for_answer{10};
+constexpr seconds patience_for_next_request{60};
+constexpr seconds patience_for_news{20};
+constexpr seconds patience_at_the_end{1};
+constexpr seconds silence_between_comments{15};
+constexpr std::size_t first_piece = 1024;
+
+/// The request as plain values; nothing: its target is none.
+std::optional<Request> request_of(const http::request<http::string_body>& message) {
+  auto target = parse_target({message.target().data(), message.target().size()});
+  if (!target) return std::nullopt;
+  Request request;
+  const auto method = message.method_string();
+  request.method = method_from_name({method.data(), method.size()});
+  request.path = std::move(target->path);
+  request.query = std::move(target->query);
+  for (const auto& field : message) {
+    const auto name = field.name_string();
+    std::string small = small_letters({name.data(), name.size()});
+    if (small == "host" && !target->host.empty()) continue;
+    request.headers.emplace_back(std::move(small),
+                                 std::string(field.value().data(), field.value().size()));
+  }
+  // A whole URL says which host is meant, whatever the header says (RFC 9112, 3.2.2).
+  if (!target->host.empty()) request.headers.emplace_back("host", std::move(target->host));
+  request.body = message.body();
+  return request;
+}
+
+/// Nothing: there is nobody left to be answered.
+std::optional<Response> answer_to_malformed(const ErrorOfAsio& error) {
+  if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+    return error_response(431, "headers_too_large", "the headers are larger than 16 KiB", "");
+  }
+  if (error == http::error::body_limit) {
+    return error_response(413, "body_too_large", "the body is larger than 64 KiB", "");
+  }
+  if (error == http::error::end_of_stream || error == http::error::partial_message) {
+    return std::nullopt;
+  }
+  if (error.category() == http::make_error_code(http::error::bad_method).category()) {
+    return error_response(400, "malformed", "this is no HTTP: " + error.message(), "");
+  }
+  return std::nullopt;
+}
+
+template <class Stream>
+class HttpSession final : public Session {
+ public:
+  HttpSession(std::shared_ptr<Hall> hall, Stream stream, Peer peer,
+              std::shared_ptr<asio::ssl::context> tls)
+      : Session(std::move(hall)),
+        tls_(std::move(tls)),
+        stream_(std::move(stream)),
+        peer_(std::move(peer)) {}
+
+  void start() override {
+    if constexpr (std::is_same_v<Stream, Tls>) {
+      lowest().expires_after(patience_for_request);
+      stream_.async_handshake(asio::ssl::stream_base::server,
+                              [self = self()](const ErrorOfAsio& error) {
+                                if (error) return self->note("TLS", "no TLS from ");
+                                self->await_request();
+                              });
+    } else {
+      await_request();
+    }
+  }
+
+  void wake() override {
+    if (!subscriber_ || writing_) return;
+    if (!hall_->desk.may_stay(*subscriber_, hall_->clock.wall_now())) return drop();
+    std::string news = hall_->desk.news_for(*subscriber_);
+    const Instant now = hall_->clock.now();
+    if (news.empty() && now - last_sent_ >= silence_between_comments) news = ":\n\n";
+    if (news.empty()) return;
+    last_sent_ = now;
+    head_ = std::move(news);
+    body_.reset();
+    write_then(patience_for_news, [](HttpSession& self) { self.wake(); });
+  }
+
+  void finish_soon() override {
+    if (is_idle() || (subscriber_ && !writing_)) return drop();
+    closes_ = true;
+  }
+
+  void drop() override { lowest().close(); }
+
+ private:
+  std::shared_ptr<HttpSession> self() {
+    return std::static_pointer_cast<HttpSession>(shared_from_this());
+  }
+  Plain& lowest() { return beast::get_lowest_layer(stream_); }
+
+  void note(std::string_view kind, const char* what) {
+    hall_->desk.note(kind, what + peer_.address, hall_->clock.now());
+  }
+
+  /// Waits for the first byte without holding more than a piece of memory.
+  void await_request() {
+    if (closes_ || hall_->draining) return linger();
+    parser_.reset();
+    if (buffer_.size() > 0) return read_request();
+    // What a large request needed is not kept for small ones.
+    buffer_.shrink_to_fit();
+    become_idle();
+    lowest().expires_after(patience_for_next_request);
+    stream_.async_read_some(buffer_.prepare(first_piece),
+                            [self = self()](const ErrorOfAsio& error, std::size_t got) {
+                              self->become_busy();
+                              if (error) return;
+                              self->buffer_.commit(got);
+                              self->read_request();
+                            });
+  }
+
+  void read_request() {
+    parser_.emplace();
+    parser_->header_limit(most_header_bytes);
+    parser_->body_limit(most_body_bytes);
+    // Over all of it: who sends a byte a second is dropped all the same.
+    lowest().expires_after(patience_for_request);
+    http::async_read(stream_, buffer_, *parser_,
+                     [self = self()](const ErrorOfAsio& error, std::size_t) {
+                       error ? self->refuse(error) : self->received();
+                     });
+  }
+
+  void refuse(const ErrorOfAsio& error) {
+    if (error == beast::error::timeout) return note("slow", "too slow a request from ");
+    const auto answer = answer_to_malformed(error);
+    if (!answer) return;
+    note("malformed", "a request that is no HTTP, or too large, from ");
+    closes_ = true;
+    send(finished(Request{}, *answer));
+  }
+
+  void received() {
+    ++hall_->requests;
+    closes_ = closes_ || !parser_->keep_alive();
+    auto request = request_of(parser_->get());
+    parser_.reset();
+    if (!request) {
+      closes_ = true;
+      return send(finished(Request{}, error_response(400, "bad_target",
+                                                     "the path or the query cannot be read", "")));
+    }
+    is_head_ = request->method == Method::head;
+    Reception reception =
+        hall_->desk.receive(*request, peer_, hall_->clock.wall_now(), hall_->clock.now());
+    if (auto* response = std::get_if<Response>(&reception)) return send(std::move(*response));
+    if (auto* elsewhere = std::get_if<Elsewhere>(&reception)) {
+      return answer_elsewhere(std::move(*request), std::move(*elsewhere));
+    }
+    begin_stream(*request, std::move(std::get<Streaming>(reception).asker));
+  }
+
+  void answer_elsewhere(Request request, Elsewhere how) {
+    lowest().expires_never();
+    Workers& workers = how.place == Place::act ? hall_->acts : hall_->disk;
+    const auto shared =
+        std::make_shared<std::pair<Request, Elsewhere>>(std::move(request), std::move(how));
+    Loop& loop = hall_->loop;
+    const bool given = workers.give([&loop, shared, self = self()]() mutable {
+      const auto& [asked, place] = *shared;
+      auto response =
+          std::make_shared<Response>(finished(asked, answer(asked, place.asker, place.world)));
+      // Moved: a session ends in the loop's thread alone.
+      loop.post([self = std::move(self), response] { self->send(std::move(*response)); });
+    });
+    if (given) return;
+    Response busy = error_response(503, "busy", "too much is being read or done already",
+                                   "ask again in a moment");
+    busy.headers = {{"retry-after", "5"}};
+    send(finished(shared->first, std::move(busy)));
+  }
+
+  void send(Response response) {
+    closes_ = closes_ || hall_->draining;
+    head_ = head_of(response, closes_ ? Afterwards::closes : Afterwards::stays_open,
+                    hall_->clock.wall_now());
+    body_ = is_head_ ? nullptr : response.body;
+    is_head_ = false;
+    write_then(patience_for_answer, [](HttpSession& session) { session.await_request(); });
+  }
+
+  /// Sends head_ and body_, then goes on as told.
+  void write_then(seconds patience, void (*then)(HttpSession&)) {
+    writing_ = true;
+    lowest().expires_after(patience);
+    const std::array<asio::const_buffer, 2> pieces = {
+        asio::buffer(head_), body_ ? asio::buffer(*body_) : asio::const_buffer()};
+    asio::async_write(stream_, pieces,
+                      [self = self(), then](const ErrorOfAsio& error, std::size_t) {
+                        self->writing_ = false;
+                        self->body_.reset();
+                        if (error == beast::error::timeout)
+                          self->note("slow", "too slow a reader at ");
+                        if (error) return self->drop();
+                        then(*self);
+                      });
+  }
+
+  void begin_stream(const Request& request, Asker asker) {
+    Response response;
+    response.type = "text/event-stream";
+    // nginx would keep back what it has not got enough of.
+    response.headers = {{"x-accel-buffering", "no"}};
+    response = finished(request, std::move(response));
+    subscriber_ = hall_->desk.subscribe(std::move(asker), request);
+    lowest().expires_never();
+    notice_end();
+    last_sent_ = hall_->clock.now();
+    head_ = head_of(response, Afterwards::closes, hall_->clock.wall_now());
+    body_.reset();
+    write_then(patience_for_news, [](HttpSession& session) {
+      if (session.closes_ || session.hall_->draining) return session.drop();
+      session.wake();
+    });
+  }
+
+  /// A reader of events sends nothing more; what comes is his end.
+  void notice_end() {
+    stream_.async_read_some(buffer_.prepare(first_piece),
+                            [self = self()](const ErrorOfAsio& error, std::size_t) {
+                              if (error) return self->drop();
+                              self->notice_end();
+                            });
+  }
+
+  /// Says that nothing more comes, and reads on for a moment: closing at once, with bytes unread,
+  /// would take the answer away from under the reader.
+  void linger() {
+    ErrorOfAsio ignored;
+    lowest().socket().shutdown(asio::socket_base::shutdown_send, ignored);
+    lowest().expires_after(patience_at_the_end);
+    discard(most_buffered);
+  }
+  void discard(std::size_t left) {
+    if (left < first_piece) return drop();
+    buffer_.clear();
+    lowest().async_read_some(buffer_.prepare(first_piece),
+                             [self = self(), left](const ErrorOfAsio& error, std::size_t got) {
+                               if (error) return self->drop();
+                               // From the time it began: what is sent meanwhile prolongs nothing.
+                               self->discard(left - std::min(left, std::max(got, first_piece / 4)));
+                             });
+  }
+
+  std::shared_ptr<asio::ssl::context> tls_;  // outlives the stream
+  Stream stream_;
+  Peer peer_;
+  beast::flat_buffer buffer_{most_buffered};
+  std::optional<http::request_parser<http::string_body>> parser_;
+  std::string head_;
+  std::shared_ptr<const std::string> body_;
+  std::optional<Subscriber> subscriber_;
+  Instant last_sent_{};
+  bool writing_ = false;
+  bool closes_ = false;
+  bool is_head_ = false;
+};
+
+}  // namespace
+
+Session::Session(std::shared_ptr<Hall> hall) : hall_(std::move(hall)) { hall_->all.insert(this); }
+
+Session::~Session() {
+  become_busy();
+  hall_->all.erase(this);
+}
+
+void Session::become_idle() {
+  if (std::exchange(is_idle_, true)) return;
+  place_among_idle_ = hall_->idle.insert(hall_->idle.end(), this);
+}
+
+void Session::become_busy() {
+  if (!std::exchange(is_idle_, false)) return;
+  hall_->idle.erase(place_among_idle_);
+}
+
+std::shared_ptr<Session> make_session(std::shared_ptr<Hall> hall, Socket socket, Peer peer,
+                                      std::shared_ptr<asio::ssl::context> tls) {
+  if (tls) {
+    Tls stream(Plain(std::move(socket)), *tls);
+    return std::make_shared<HttpSession<Tls>>(std::move(hall), std::move(stream), std::move(peer),
+                                              std::move(tls));
+  }
+  return std::make_shared<HttpSession<Plain>>(std::move(hall), Plain(std::move(socket)),
+                                              std::move(peer), nullptr);
+}
+
+}  // namespace berth::serve

@@ -1,0 +1,47 @@
+#pragma once
+// Who sees what. Pure: a snapshot, who asks and what the administrator decided in, the part of the
+// snapshot that he may see out.
+//
+// Everybody sees devices and numbers. Somebody known sees what is his own whole; the administrator
+// (root, the daemon's own user, a token made for one) everything. Of others he sees:
+//   owner   that a device is in use: no names of users
+//   public  names of users, no commands, no containers, no paths (the default)
+//   group   as public, and the commands of those who share a group with him
+// Nobody in particular (TCP without a token) sees what `public` or, where that is chosen, `owner`
+// shows of others.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "serve/asker.h"
+#include "snapshot/snapshot.h"
+
+namespace berth::serve {
+
+struct Policy {
+  enum class Others { owner, open, group };  // `open` is written "public"
+  Others others = Others::open;
+};
+[[nodiscard]] std::optional<Policy::Others> others_from_name(std::string_view name);
+
+/// How much of what belongs to one user somebody sees.
+enum class Insight { numbers, names, commands, whole };
+
+/// What belongs to `owner`; nothing: it is not known whose it is.
+[[nodiscard]] Insight insight(const Asker& asker, std::optional<uid_t> owner, const Policy& policy,
+                              const GroupBook& book);
+
+/// "public", "group" or "owner": in a word, what this asker sees.
+[[nodiscard]] std::string_view word_for_sight(const Asker& asker, const Policy& policy);
+
+/// Whether he may end or signal what belongs to `owner`.
+[[nodiscard]] bool may_act_for(const Asker& asker, std::optional<uid_t> owner);
+
+[[nodiscard]] Snapshot visible_part(Snapshot snapshot, const Asker& asker, const Policy& policy,
+                                    const GroupBook& book);
+
+/// Names of files that are somebody's own made "…"; those of the system stay.
+[[nodiscard]] std::string without_private_paths(std::string_view text);
+
+}  // namespace berth::serve

@@ -1,0 +1,100 @@
+#include "serve/policy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "serve/example_world.h"
+#include "snapshot/json.h"
+#include "snapshot/questions.h"
+
+namespace berth::serve {
+namespace {
+
+using Others = Policy::Others;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string seen(const Asker& asker, Others others) {
+  const World world = example_world(others);
+  return to_json(visible_part(*world.snapshot, asker, world.policy, *world.book),
+                 JsonLayout::compact);
+}
+
+TEST(Policy, NobodyInParticularSeesNamesAndNoCommands) {
+  const std::string text = seen(nobody(), Others::open);
+  EXPECT_THAT(text, HasSubstr("\"user\":\"alice\""));
+  EXPECT_THAT(text, Not(HasSubstr("secret")));
+  EXPECT_THAT(text, Not(HasSubstr("docker")));
+  EXPECT_THAT(text, HasSubstr("\"command\":\"no permission\""));
+}
+
+TEST(Policy, SomebodySeesHisOwnWhole) {
+  const std::string text = seen(known(alice), Others::open);
+  EXPECT_THAT(text, HasSubstr("alices-secret.py"));
+  EXPECT_THAT(text, Not(HasSubstr("bobs-secret.py")));
+}
+
+TEST(Policy, GroupShowsCommandsToItsMembersAlone) {
+  EXPECT_THAT(seen(known(alice), Others::group), HasSubstr("bobs-secret.py"));
+  EXPECT_THAT(seen(known(carol), Others::group), Not(HasSubstr("secret")));
+  EXPECT_THAT(seen(nobody(), Others::group), Not(HasSubstr("secret")));
+}
+
+TEST(Policy, OwnerHidesTheNamesOfOthers) {
+  const std::string text = seen(known(bob), Others::owner);
+  EXPECT_THAT(text, Not(HasSubstr("alice")));
+  EXPECT_THAT(text, HasSubstr("bobs-secret.py"));
+}
+
+TEST(Policy, AdministratorSeesEverything) {
+  const World world = example_world(Others::owner);
+  EXPECT_EQ(visible_part(*world.snapshot, administrator(), world.policy, *world.book),
+            *world.snapshot);
+}
+
+TEST(Policy, WhatIsHiddenStaysTakenAllTheSame) {
+  const World world = example_world(Others::owner);
+  const Snapshot part = visible_part(*world.snapshot, nobody(), world.policy, *world.book);
+  for (std::size_t i = 0; i < part.devices.size(); ++i) {
+    EXPECT_EQ(state_of(part.devices[i], part),
+              state_of(world.snapshot->devices[i], *world.snapshot))
+        << part.devices[i].id.text();
+  }
+}
+
+TEST(Policy, OnlyOwnersAndAdministratorsMayAct) {
+  EXPECT_TRUE(may_act_for(known(alice), alice));
+  EXPECT_FALSE(may_act_for(known(bob), alice));
+  EXPECT_TRUE(may_act_for(administrator(), alice));
+  EXPECT_FALSE(may_act_for(nobody(), alice));
+  EXPECT_FALSE(may_act_for(known(alice), std::nullopt)) << "whose it is, is not known";
+  EXPECT_FALSE(may_act_for(nobody(), std::nullopt));
+}
+
+TEST(PrivatePaths, AreLeftOutAndThoseOfTheSystemStay) {
+  EXPECT_EQ(without_private_paths("cannot open /home/alice/x.py: No such file"),
+            "cannot open … No such file");
+  EXPECT_EQ(without_private_paths("see \"/var/tmp/berth-1000/a\" (and /dev/nvidia0)"),
+            "see \"…\" (and /dev/nvidia0)");
+  EXPECT_EQ(without_private_paths("driver and/or library, 3 / 4"), "driver and/or library, 3 / 4");
+}
+
+TEST(GroupBook, KnowsWhoSharesAGroup) {
+  const GroupBook book(example_passwd, example_group);
+  EXPECT_TRUE(book.share_group(alice, bob));
+  EXPECT_FALSE(book.share_group(alice, carol));
+  EXPECT_EQ(book.name_of(4242), "4242");
+  EXPECT_EQ(book.uid_of("bob"), bob);
+  EXPECT_EQ(GroupBook("garbage\n:::\nx:x:99999999999:1:", "y").uid_of("garbage"), std::nullopt);
+}
+
+TEST(Token, IsFoundInBothSchemes) {
+  EXPECT_EQ(token_in("Bearer berth_abc"), "berth_abc");
+  EXPECT_EQ(token_in("basic YWxpY2U6YmVydGhfYWJj"), "berth_abc");
+  EXPECT_EQ(token_in("Basic !!!"), std::nullopt);
+  EXPECT_EQ(token_in("Digest x"), std::nullopt);
+  EXPECT_EQ(token_in(""), std::nullopt);
+}
+
+}  // namespace
+}  // namespace berth::serve

@@ -1,0 +1,239 @@
+#include "serve/run_source.h"
+
+#include <fcntl.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <map>
+
+#include "base/fd.h"
+#include "base/text.h"
+
+namespace berth::serve {
+
+namespace {
+
+/// Files are opened with this user's rights as long as it lives. The kernel keeps these per thread
+/// and takes root's power over files away with them.
+class BorrowedRights {
+ public:
+  explicit BorrowedRights(const StateDirectory& directory) : borrowed_(directory.as.has_value()) {
+    if (!borrowed_) return;
+    gid_ = ::setfsgid(directory.gid);
+    uid_ = ::setfsuid(*directory.as);
+  }
+  ~BorrowedRights() {
+    if (!borrowed_) return;
+    ::setfsuid(static_cast<uid_t>(uid_));
+    ::setfsgid(static_cast<gid_t>(gid_));
+  }
+  BorrowedRights(const BorrowedRights&) = delete;
+  BorrowedRights& operator=(const BorrowedRights&) = delete;
+
+ private:
+  bool borrowed_;
+  int uid_ = 0;
+  int gid_ = 0;
+};
+
+/// The folder's owner, where it is a folder itself and not a link to one.
+std::optional<uid_t> owner_of_folder(const std::string& path) {
+  struct stat facts{};
+  if (::lstat(path.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode)) return std::nullopt;
+  return facts.st_uid;
+}
+
+std::optional<FoundRun> read_found(const StateDirectory& directory, const std::string& name) {
+  const BorrowedRights rights(directory);
+  const std::string path = runs_directory(directory.path) + "/" + name;
+  const auto owner = owner_of_folder(path);
+  if (!owner || (directory.as && *owner != *directory.as)) return std::nullopt;
+  auto record = read_run(path);
+  if (!record) return std::nullopt;
+  std::string json = to_json(*record);
+  return FoundRun{.record = std::move(*record), .owner = *owner, .json = std::move(json)};
+}
+
+bool is_run_id(std::string_view name) {
+  return !name.empty() && !name.starts_with('.') && name.find('/') == std::string_view::npos;
+}
+
+struct Column {
+  const char* key;
+  std::optional<double> (*read)(const DeviceSample&);
+};
+
+template <class T>
+std::optional<double> number(const Reading<T>& reading) {
+  if (!reading.get()) return std::nullopt;
+  return static_cast<double>(reading.get()->count());
+}
+
+constexpr auto columns = std::to_array<Column>({
+    {"utilization_gpu_percent", [](const DeviceSample& s) { return number(s.utilization_gpu); }},
+    {"utilization_memory_percent",
+     [](const DeviceSample& s) { return number(s.utilization_memory); }},
+    {"memory_used_bytes", [](const DeviceSample& s) { return number(s.memory_used); }},
+    {"power_draw_milliwatts", [](const DeviceSample& s) { return number(s.power_draw); }},
+    {"temperature_celsius", [](const DeviceSample& s) { return number(s.temperature); }},
+    {"clock_sm_megahertz", [](const DeviceSample& s) { return number(s.clock_sm); }},
+    {"clock_memory_megahertz", [](const DeviceSample& s) { return number(s.clock_memory); }},
+});
+
+/// The samples of one stretch of time of one device.
+struct Stretch {
+  struct Mean {
+    double sum = 0;
+    std::uint64_t count = 0;
+  };
+  std::int64_t first_unix_ms = 0;
+  std::array<Mean, columns.size()> means{};
+
+  void add(const DeviceSample& sample) {
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const auto value = columns[i].read(sample);
+      if (!value) continue;
+      means[i].sum += *value;
+      ++means[i].count;
+    }
+  }
+};
+
+/// How much of the text's end is a character cut in two.
+std::size_t cut_character(std::string_view text) {
+  for (std::size_t back = 1; back <= 3 && back <= text.size(); ++back) {
+    const auto byte = static_cast<unsigned char>(text[text.size() - back]);
+    if ((byte & 0xc0U) == 0x80U) continue;
+    const std::size_t whole = byte >= 0xf0U ? 4 : byte >= 0xe0U ? 3 : byte >= 0xc0U ? 2 : 1;
+    return whole > back ? back : 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::vector<StateDirectory> state_directories_of_all(std::string_view passwd) {
+  std::vector<StateDirectory> all;
+  for (const std::string_view line : split(passwd, '\n')) {
+    const auto parts = split(line, ':');
+    if (parts.size() < 6 || !parts[5].starts_with("/home/")) continue;
+    const auto uid = parse_unsigned(parts[2]);
+    const auto gid = parse_unsigned(parts[3]);
+    if (!uid || !gid || *uid == 0 || *uid > 0xffff'fffe || *gid > 0xffff'fffe) continue;
+    all.push_back({.path = std::string(parts[5]) + "/.local/state/berth",
+                   .as = static_cast<uid_t>(*uid),
+                   .gid = static_cast<gid_t>(*gid)});
+  }
+  return all;
+}
+
+std::vector<FoundRun> RunSource::list(std::size_t limit, std::string_view after) const {
+  // Ids begin with the date: their order is that of time.
+  std::multimap<std::string, const StateDirectory*, std::greater<>> names;
+  for (const StateDirectory& directory : directories_) {
+    const BorrowedRights rights(directory);
+    const auto found = list_directory(runs_directory(directory.path));
+    if (!found) continue;
+    for (const std::string& name : *found) {
+      if (is_run_id(name) && (after.empty() || name < after)) names.emplace(name, &directory);
+    }
+  }
+  std::vector<FoundRun> runs;
+  for (const auto& [name, directory] : names) {
+    if (runs.size() >= limit) break;
+    if (auto run = read_found(*directory, name)) runs.push_back(std::move(*run));
+  }
+  return runs;
+}
+
+Result<FoundRun> RunSource::find(std::string_view id) const {
+  for (const StateDirectory& directory : directories_) {
+    if (!is_run_id(id)) break;
+    if (auto run = read_found(directory, std::string(id))) return std::move(*run);
+  }
+  return fail(ErrorCode::not_found, "there is no record of a run " + printable(id));
+}
+
+Result<SampleTable> RunSource::samples(const FoundRun& run, std::size_t points,
+                                       WallTime now) const {
+  const std::int64_t begin = run.record.manifest.started.unix_ms;
+  const std::int64_t end = run.record.end ? run.record.end->at.unix_ms : now.unix_ms;
+  constexpr std::int64_t shortest_ms = 1000;
+  const auto wanted = static_cast<std::int64_t>(std::max<std::size_t>(points, 1));
+  const std::int64_t step = std::max((end - begin) / wanted + 1, shortest_ms);
+  std::map<std::pair<std::int64_t, std::size_t>, Stretch> stretches;
+  const std::size_t most =
+      (points + 2) * std::max<std::size_t>(1, run.record.manifest.given.devices.size());
+  for (const StateDirectory& directory : directories_) {
+    if (directory.as && *directory.as != run.owner) continue;
+    if (!run.record.directory.starts_with(directory.path + "/")) continue;
+    const BorrowedRights rights(directory);
+    const auto read = for_each_sample(run.record, [&](const Sample& sample) {
+      const std::int64_t number = (sample.at.unix_ms - begin) / step;
+      for (std::size_t i = 0; i < sample.devices.size(); ++i) {
+        // A file with other times than its record's must not fill our memory.
+        if (stretches.size() >= most && !stretches.contains({number, i})) continue;
+        Stretch& stretch = stretches[{number, i}];
+        if (stretch.first_unix_ms == 0) stretch.first_unix_ms = sample.at.unix_ms;
+        stretch.add(sample.devices[i]);
+      }
+    });
+    if (!read) return std::unexpected(read.error());
+    break;
+  }
+  SampleTable table;
+  for (const Device& device : run.record.manifest.given.devices) {
+    table.devices.push_back(device.id.text());
+  }
+  for (const Column& column : columns) table.columns.emplace_back(column.key);
+  for (const auto& [key, stretch] : stretches) {
+    SampleTable::Row row{.at_unix_ms = stretch.first_unix_ms, .device = key.second, .values = {}};
+    for (const Stretch::Mean& mean : stretch.means) {
+      row.values.push_back(mean.count > 0
+                               ? std::optional(mean.sum / static_cast<double>(mean.count))
+                               : std::nullopt);
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Result<LogPiece> RunSource::log(const FoundRun& run, std::uint64_t offset,
+                                std::size_t limit) const {
+  if (!run.record.manifest.log) {
+    return fail(ErrorCode::unsupported,
+                "the output of run " + run.record.manifest.id +
+                    " went to where it was started: only detached runs have a log");
+  }
+  const std::string& path = *run.record.manifest.log;
+  for (const StateDirectory& directory : directories_) {
+    if (directory.as && *directory.as != run.owner) continue;
+    if (!run.record.directory.starts_with(directory.path + "/")) continue;
+    const BorrowedRights rights(directory);
+    // The path is what the user has put into his record: it may be anything.
+    const auto fd = open_fd(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    if (!fd) return std::unexpected(fd.error());
+    struct stat facts{};
+    if (::fstat(fd->get(), &facts) != 0) return fail_system("look at " + path, errno);
+    if (!S_ISREG(facts.st_mode)) return fail(ErrorCode::invalid, path + " is no file");
+    LogPiece piece;
+    piece.total = static_cast<std::uint64_t>(facts.st_size);
+    piece.offset = std::min(offset, piece.total);
+    piece.text.resize(limit);
+    const ssize_t got =
+        ::pread(fd->get(), piece.text.data(), limit, static_cast<off_t>(piece.offset));
+    if (got < 0) return fail_system("read " + path, errno);
+    piece.text.resize(static_cast<std::size_t>(got));
+    const bool is_end = piece.offset + piece.text.size() >= piece.total;
+    if (!is_end) piece.text.resize(piece.text.size() - cut_character(piece.text));
+    piece.next = piece.offset + piece.text.size();
+    return piece;
+  }
+  return fail(ErrorCode::not_found, "the record of run " + run.record.manifest.id + " has gone");
+}
+
+}  // namespace berth::serve

@@ -1,0 +1,75 @@
+#pragma once
+// Records of runs, read for the server: from one state directory or, by root, from those of all
+// users. Whatever a user has put into his directory is read with his own rights: a link of his
+// opens nothing that he could not open himself.
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "record/run_record.h"
+
+namespace berth::serve {
+
+struct StateDirectory {
+  std::string path;
+  /// With whose rights it is read; nothing: our own.
+  std::optional<uid_t> as;
+  gid_t gid = 0;
+};
+
+/// The state directories of all users whose homes the text of /etc/passwd names, each with its
+/// owner; those that belong to somebody else are left out.
+[[nodiscard]] std::vector<StateDirectory> state_directories_of_all(std::string_view passwd);
+
+/// A run as the server shows it: its JSON is made where its files can be read.
+struct FoundRun {
+  RunRecord record;
+  uid_t owner = 0;   // of the directory, whatever the record says
+  std::string json;  // as `berth show --json`
+};
+
+struct SampleTable {
+  std::vector<std::string> devices;
+  std::vector<std::string> columns;
+  /// Time, position of the device, then one value per column.
+  struct Row {
+    std::int64_t at_unix_ms = 0;
+    std::size_t device = 0;
+    std::vector<std::optional<double>> values;
+  };
+  std::vector<Row> rows;
+};
+
+struct LogPiece {
+  std::uint64_t offset = 0;
+  std::uint64_t next = 0;
+  std::uint64_t total = 0;
+  std::string text;
+};
+
+class RunSource {
+ public:
+  explicit RunSource(std::vector<StateDirectory> directories)
+      : directories_(std::move(directories)) {}
+
+  /// At most `limit` runs that are older than the one named `after`, newest first.
+  [[nodiscard]] std::vector<FoundRun> list(std::size_t limit, std::string_view after) const;
+  [[nodiscard]] Result<FoundRun> find(std::string_view id) const;
+  /// At most about `points` per device: each the mean of the samples of its stretch of time.
+  [[nodiscard]] Result<SampleTable> samples(const FoundRun& run, std::size_t points,
+                                            WallTime now) const;
+  /// unsupported: the run has no log.
+  [[nodiscard]] Result<LogPiece> log(const FoundRun& run, std::uint64_t offset,
+                                     std::size_t limit) const;
+
+ private:
+  std::vector<StateDirectory> directories_;
+};
+
+}  // namespace berth::serve

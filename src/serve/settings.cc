@@ -1,0 +1,225 @@
+#include "serve/settings.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#define TOML_EXCEPTIONS 0
+#define TOML_ENABLE_FORMATTERS 0
+#include <toml++/toml.h>
+
+#include "base/text.h"
+#include "serve/gate.h"
+
+namespace berth::serve {
+
+namespace {
+
+/// Reads one table: each key once, what is left is unknown.
+class TableReader {
+ public:
+  TableReader(const toml::table& table, std::string name) : table_(table), name_(std::move(name)) {}
+
+  void text(std::string_view key, std::optional<std::string>& into) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return;
+    if (const auto value = node->value_exact<std::string>()) {
+      into = *value;
+    } else {
+      refuse(key, *node, "a text in quotes is wanted");
+    }
+  }
+  void texts(std::string_view key, std::vector<std::string>& into) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return;
+    if (const auto value = node->value_exact<std::string>()) {
+      into = {*value};
+      return;
+    }
+    const toml::array* list = node->as_array();
+    if (list == nullptr) return refuse(key, *node, "a list of texts is wanted");
+    into.clear();
+    for (const toml::node& one : *list) {
+      const auto value = one.value_exact<std::string>();
+      if (!value) return refuse(key, one, "a list of texts is wanted");
+      into.push_back(*value);
+    }
+  }
+  void flag(std::string_view key, bool& into) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return;
+    if (const auto value = node->value_exact<bool>()) {
+      into = *value;
+    } else {
+      refuse(key, *node, "true or false is wanted");
+    }
+  }
+  const toml::table* table(std::string_view key) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return nullptr;
+    if (!node->is_table()) refuse(key, *node, "a table is wanted");
+    return node->as_table();
+  }
+  void finish(std::vector<std::string>& unknown) {
+    for (const auto& [key, node] : table_) {
+      const std::string_view name = key.str();
+      if (std::find(known_.begin(), known_.end(), name) == known_.end()) {
+        unknown.push_back(name_ + printable(name));
+      }
+    }
+  }
+  void refuse(std::string_view key, const Error& why) {
+    const toml::node* node = table_.get(key);
+    refuse(key, *node, why.message());
+  }
+  [[nodiscard]] const std::optional<Error>& mistake() const { return mistake_; }
+
+ private:
+  const toml::node* find(std::string_view key) {
+    known_.emplace_back(key);
+    return table_.get(key);
+  }
+  void refuse(std::string_view key, const toml::node& node, std::string_view why) {
+    if (mistake_) return;
+    mistake_ = Error(ErrorCode::invalid,
+                     fmt::format("line {}: {}{}: {}", node.source().begin.line, name_, key, why));
+  }
+
+  const toml::table& table_;
+  std::string name_;
+  std::vector<std::string> known_;
+  std::optional<Error> mistake_;
+};
+
+std::optional<Error> read_tls(const toml::table& table, Settings& settings) {
+  TableReader reader(table, "tls.");
+  std::optional<std::string> certificate, key, client_ca;
+  reader.text("certificate", certificate);
+  reader.text("key", key);
+  reader.text("client_ca", client_ca);
+  reader.finish(settings.unknown);
+  if (reader.mistake()) return reader.mistake();
+  if (!certificate || !key) {
+    return Error(ErrorCode::invalid, "[tls] wants both certificate and key");
+  }
+  settings.tls = TlsFiles{
+      .certificate = *certificate, .key = *key, .client_ca = client_ca.value_or(std::string())};
+  return std::nullopt;
+}
+
+std::optional<Error> read_policy(const toml::table& table, Settings& settings) {
+  TableReader reader(table, "policy.");
+  std::optional<std::string> others;
+  reader.text("others", others);
+  if (others) {
+    const auto named = others_from_name(*others);
+    if (named) settings.policy.others = *named;
+    if (!named) reader.refuse("others", {ErrorCode::invalid, "public, group or owner is wanted"});
+  }
+  reader.finish(settings.unknown);
+  return reader.mistake();
+}
+
+std::optional<Error> read_root(const toml::table& root, Settings& settings) {
+  TableReader reader(root, "");
+  std::optional<std::string> interval;
+  std::vector<std::string> listen;
+  reader.texts("listen", listen);
+  reader.text("socket", settings.socket);
+  reader.texts("hosts", settings.hosts);
+  reader.text("interval", interval);
+  reader.flag("require_tokens", settings.require_tokens);
+  const toml::table* policy = reader.table("policy");
+  const toml::table* tls = reader.table("tls");
+  for (std::string& host : settings.hosts) host = host_without_port(host);
+  if (root.contains("listen")) settings.listen.clear();
+  for (const std::string& one : listen) {
+    auto address = parse_address(one);
+    if (address) settings.listen.push_back(std::move(*address));
+    if (!address) reader.refuse("listen", address.error());
+  }
+  if (interval) {
+    const auto parsed = parse_interval(*interval);
+    if (parsed) settings.interval = *parsed;
+    if (!parsed) reader.refuse("interval", parsed.error());
+  }
+  reader.finish(settings.unknown);
+  if (reader.mistake()) return reader.mistake();
+  std::optional<Error> mistake;
+  if (policy != nullptr) mistake = read_policy(*policy, settings);
+  if (!mistake && tls != nullptr) mistake = read_tls(*tls, settings);
+  return mistake;
+}
+
+bool is_any(const Address& address) { return address.host == "0.0.0.0" || address.host == "::"; }
+
+}  // namespace
+
+Result<Address> parse_address(std::string_view text) {
+  const auto refuse = [&] {
+    return fail(ErrorCode::invalid,
+                "\"" + printable(text) + "\" is no address: 127.0.0.1:9700 or [::1]:9700 is one");
+  };
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) return refuse();
+  const auto port = parse_unsigned(text.substr(colon + 1));
+  std::string host(text.substr(0, colon));
+  if (host == "localhost") host = "127.0.0.1";
+  const bool bracketed = host.starts_with('[') && host.ends_with(']');
+  if (bracketed) host = host.substr(1, host.size() - 2);
+  std::array<unsigned char, sizeof(in6_addr)> bytes{};
+  const bool is_address =
+      ::inet_pton(bracketed ? AF_INET6 : AF_INET, host.c_str(), bytes.data()) == 1;
+  if (!port || *port > 65535 || !is_address) return refuse();
+  return Address{.host = std::move(host), .port = static_cast<std::uint16_t>(*port)};
+}
+
+std::string as_text(const Address& address) {
+  const bool is_v6 = address.host.find(':') != std::string::npos;
+  return fmt::format(fmt::runtime(is_v6 ? "[{}]:{}" : "{}:{}"), address.host, address.port);
+}
+
+bool is_loopback(const Address& address) {
+  return address.host.starts_with("127.") || address.host == "::1";
+}
+
+Result<Settings> parse_settings(std::string_view text) {
+  // The parser goes as deep as the text does.
+  constexpr std::size_t longest = 1 << 20;
+  if (text.size() > longest) return fail(ErrorCode::invalid, "larger than 1 MiB");
+  const toml::parse_result parsed = toml::parse(text);
+  if (!parsed) {
+    return fail(ErrorCode::invalid, fmt::format("line {}: {}", parsed.error().source().begin.line,
+                                                parsed.error().description()));
+  }
+  Settings settings;
+  if (auto mistake = read_root(parsed.table(), settings)) return std::unexpected(*mistake);
+  return settings;
+}
+
+Result<Duration> parse_interval(std::string_view text) {
+  const auto interval = parse_duration(text);
+  if (!interval) return std::unexpected(interval.error());
+  if (*interval < std::chrono::milliseconds(100) || *interval > std::chrono::minutes(1)) {
+    return fail(ErrorCode::invalid, "an interval from 100ms to 60s is wanted");
+  }
+  return Duration(*interval);
+}
+
+std::optional<Error> refused_doors(const Settings& settings) {
+  const bool asks_for_certificates = settings.tls && !settings.tls->client_ca.empty();
+  for (const Address& address : settings.listen) {
+    if (is_loopback(address) || settings.require_tokens || asks_for_certificates) continue;
+    return Error(
+        ErrorCode::no_permission,
+        fmt::format("will not listen on {}: {} could ask, and nothing tells who they are. Ask for "
+                    "tokens (--tokens) or client certificates (--tls-cert, --tls-key, "
+                    "--tls-client-ca), or stay on 127.0.0.1 and put a proxy in front",
+                    as_text(address), is_any(address) ? "everybody" : "others"));
+  }
+  return std::nullopt;
+}
+
+}  // namespace berth::serve

@@ -1,0 +1,58 @@
+#pragma once
+// The server's configuration (doc/FORMATS.md, "serve.toml"), from text to values.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "serve/policy.h"
+
+namespace berth::serve {
+
+/// "127.0.0.1:9700", "[::1]:9700", "0.0.0.0:0": numbers alone, as names could lead elsewhere
+/// tomorrow. Port 0: any that is free.
+struct Address {
+  std::string host;  // without brackets
+  std::uint16_t port = 0;
+  friend bool operator==(const Address&, const Address&) = default;
+};
+[[nodiscard]] Result<Address> parse_address(std::string_view text);
+[[nodiscard]] std::string as_text(const Address& address);
+/// Whether only programs of this machine can come through it.
+[[nodiscard]] bool is_loopback(const Address& address);
+
+struct TlsFiles {
+  std::string certificate;
+  std::string key;
+  std::string client_ca;  // empty: clients show no certificates
+  friend bool operator==(const TlsFiles&, const TlsFiles&) = default;
+};
+
+struct Settings {
+  std::vector<Address> listen = {{.host = "127.0.0.1", .port = 9700}};
+  std::optional<std::string> socket;  // nothing: the usual place
+  std::vector<std::string> hosts;     // names that this server is known by
+  Duration interval = std::chrono::seconds(1);
+  Policy policy;
+  bool require_tokens = false;  // at addresses that others can reach
+  std::optional<TlsFiles> tls;
+  /// What the file says and berth does not know.
+  std::vector<std::string> unknown;
+};
+
+/// invalid: says the line.
+[[nodiscard]] Result<Settings> parse_settings(std::string_view toml);
+
+/// "1s" to "60s" and between; what a look takes has to fit into it.
+[[nodiscard]] Result<Duration> parse_interval(std::string_view text);
+
+/// Why these doors must not be opened; nothing: they may. An address that others can reach wants a
+/// proof of who they are.
+[[nodiscard]] std::optional<Error> refused_doors(const Settings& settings);
+
+}  // namespace berth::serve

@@ -1,0 +1,89 @@
+#include "serve/settings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace berth::serve {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(Settings, AreReadFromToml) {
+  const auto settings = parse_settings(R"(
+listen = ["127.0.0.1:9700", "[::1]:0"]
+socket = "/run/x.sock"
+hosts = ["GPU1.lab:443"]
+interval = "2s"
+require_tokens = true
+colour = "green"
+[policy]
+others = "group"
+[tls]
+certificate = "c.pem"
+key = "k.pem"
+)");
+  ASSERT_TRUE(settings) << settings.error().message();
+  EXPECT_THAT(settings->listen, ElementsAre(Address{"127.0.0.1", 9700}, Address{"::1", 0}));
+  EXPECT_EQ(settings->socket, "/run/x.sock");
+  EXPECT_THAT(settings->hosts, ElementsAre("gpu1.lab"));
+  EXPECT_EQ(settings->interval, Duration(2s));
+  EXPECT_TRUE(settings->require_tokens);
+  EXPECT_EQ(settings->policy.others, Policy::Others::group);
+  EXPECT_EQ(settings->tls->key, "k.pem");
+  EXPECT_THAT(settings->unknown, ElementsAre("colour"));
+}
+
+TEST(Settings, EmptyFileMeansLoopbackAlone) {
+  const auto settings = parse_settings("");
+  ASSERT_TRUE(settings);
+  EXPECT_THAT(settings->listen, ElementsAre(Address{"127.0.0.1", 9700}));
+  EXPECT_FALSE(refused_doors(*settings));
+}
+
+struct Wrong {
+  const char* toml;
+  const char* said;
+};
+class WrongSettings : public testing::TestWithParam<Wrong> {};
+TEST_P(WrongSettings, SayWhereAndWhat) {
+  const auto settings = parse_settings(GetParam().toml);
+  ASSERT_FALSE(settings) << GetParam().toml;
+  EXPECT_THAT(settings.error().message(), HasSubstr(GetParam().said));
+}
+INSTANTIATE_TEST_SUITE_P(
+    Every, WrongSettings,
+    testing::Values(Wrong{"listen = 9700", "line 1: listen"}, Wrong{"\nlisten = \"x\"", "line 2"},
+                    Wrong{"listen = [\"gpu1.lab:80\"]", "is no address"},
+                    Wrong{"interval = \"1ms\"", "from 100ms"}, Wrong{"a = [", "line 1"},
+                    Wrong{"[policy]\nothers = \"all\"", "public, group or owner"},
+                    Wrong{"[tls]\nkey = \"k\"", "both"},
+                    Wrong{"require_tokens = \"yes\"", "true"}));
+
+TEST(Address, IsAnAddressAndNoName) {
+  EXPECT_EQ(parse_address("localhost:80")->host, "127.0.0.1");
+  for (const char* wrong : {"", "80", ":80", "host:80", "127.0.0.1", "127.0.0.1:70000", "::1:80",
+                            "[127.0.0.1]:80", "127.0.0.1:-1"}) {
+    EXPECT_FALSE(parse_address(wrong)) << wrong;
+  }
+  EXPECT_EQ(as_text({.host = "::1", .port = 9700}), "[::1]:9700");
+}
+
+TEST(Doors, ThatOthersReachWantAProof) {
+  Settings settings;
+  settings.listen = {{.host = "0.0.0.0", .port = 9700}};
+  const auto refused = refused_doors(settings);
+  ASSERT_TRUE(refused);
+  EXPECT_THAT(refused->message(), HasSubstr("--tokens"));
+  settings.tls = TlsFiles{.certificate = "c", .key = "k", .client_ca = {}};
+  EXPECT_TRUE(refused_doors(settings)) << "a certificate of ours does not tell who asks";
+  settings.tls->client_ca = "ca";
+  EXPECT_FALSE(refused_doors(settings));
+  settings.tls.reset();
+  settings.require_tokens = true;
+  EXPECT_FALSE(refused_doors(settings));
+}
+
+}  // namespace
+}  // namespace berth::serve

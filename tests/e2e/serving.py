@@ -1,0 +1,182 @@
+"""What the tests of `berth serve` share: the server under test, and HTTP spoken byte by byte."""
+
+import http.client
+import json
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+import pytest
+from conftest import end, wait_until
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=20)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
+class Answer:
+    def __init__(self, response):
+        self.status = response.status
+        self.headers = {name.lower(): value for name, value in response.getheaders()}
+        self.body = response.read()
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+
+class Server:
+    """A `berth serve` on a port of its own and a socket in the machine's directory."""
+
+    def __init__(self, machine, *words, listen="127.0.0.1:0", wait=True, **kwargs):
+        self.machine = machine
+        self.socket_path = str(machine.directory / "serve.sock")
+        self.process = machine.start(
+            "serve", "--listen", listen, "--socket", self.socket_path, *words, **kwargs
+        )
+        self.said = []
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+        self.port = None
+        if wait:
+            self.wait()
+
+    def _read(self):
+        for line in self.process.stderr:
+            self.said.append(line.rstrip("\n"))
+
+    def says(self, what):
+        return any(what in line for line in self.said)
+
+    def wait(self):
+        def port():
+            assert self.process.poll() is None, f"it ended: {self.said}"
+            found = re.search(r"https?://\S+:(\d+)", "\n".join(self.said))
+            return int(found[1]) if found else None
+
+        self.port = wait_until(port, "the server says where it serves", 20)
+        wait_until(lambda: self.get("/api/v1/overview").status == 200, "the first look", 20)
+
+    def ask(self, method, path, body=None, headers=None, over="tcp"):
+        connection = (
+            UnixConnection(self.socket_path)
+            if over == "unix"
+            else http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        )
+        try:
+            connection.request(method, path, body=body, headers=headers or {})
+            return Answer(connection.getresponse())
+        finally:
+            connection.close()
+
+    def get(self, path, headers=None, over="tcp"):
+        return self.ask("GET", path, headers=headers, over=over)
+
+    def post(self, path, body, headers=None, over="unix"):
+        own = {"Content-Type": "application/json", "X-Berth": "1"} | (headers or {})
+        return self.ask("POST", path, json.dumps(body), own, over)
+
+    def raw(self):
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=20)
+        return connection
+
+    def tell(self, bytes_sent, patience=20):
+        """All that comes back to these bytes until the server closes, or is silent for a second."""
+        with self.raw() as connection:
+            connection.sendall(bytes_sent)
+            connection.settimeout(patience)
+            got = b""
+            try:
+                while piece := connection.recv(65536):
+                    got += piece
+                    connection.settimeout(1)
+            except (TimeoutError, ConnectionResetError):
+                pass
+            return got
+
+    def stop(self, how=signal.SIGTERM, timeout=10):
+        self.process.send_signal(how)
+        code = self.process.wait(timeout)
+        self.reader.join(5)
+        return code
+
+    def close(self):
+        end(self.process)
+        self.reader.join(5)
+        self.process.stderr.close()
+
+
+class Events:
+    """A reader of server-sent events."""
+
+    def __init__(self, server, headers="", over="tcp"):
+        if over == "unix":
+            self.socket = socket.socket(socket.AF_UNIX)
+            self.socket.connect(server.socket_path)
+        else:
+            self.socket = server.raw()
+        self.socket.settimeout(20)
+        self.socket.sendall(
+            f"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n".encode()
+        )
+        self.buffer = b""
+        self.head = self._until(b"\r\n\r\n")
+
+    def _until(self, mark):
+        while mark not in self.buffer:
+            piece = self.socket.recv(65536)
+            if not piece:
+                raise EOFError
+            self.buffer += piece
+        part, _, self.buffer = self.buffer.partition(mark)
+        return part.decode()
+
+    def next(self):
+        """(event, id, data) of the next event; comments are passed over."""
+        while True:
+            fields = dict(
+                line.split(": ", 1) for line in self._until(b"\n\n").splitlines() if ": " in line
+            )
+            if "event" in fields:
+                return fields["event"], fields["id"], json.loads(fields["data"])
+
+    def close(self):
+        self.socket.close()
+
+
+@pytest.fixture
+def serve_on():
+    """serve_on(machine, *options): a running server; ended with the test."""
+    servers = []
+
+    def start(machine, *words, **how):
+        server = Server(machine, *words, **how)
+        servers.append(server)
+        return server
+
+    yield start
+    for server in servers:
+        server.close()
+
+
+def resident_bytes(pid):
+    with open(f"/proc/{pid}/status", encoding="utf-8") as status:
+        return int(re.search(r"VmRSS:\s+(\d+)", status.read())[1]) * 1024
+
+
+def openssl(*words, cwd):
+    subprocess.run(["openssl", *words], cwd=cwd, check=True, capture_output=True, timeout=60)
+
+
+def pause(seconds):
+    time.sleep(seconds)

@@ -1,0 +1,519 @@
+"""`berth serve` as its users meet it: both doors, who sees what, tokens, events, starting and ending."""
+
+import gzip
+import json
+import os
+import pathlib
+import signal
+import socket
+import ssl
+import subprocess
+
+import pytest
+from conftest import ROOT, scenario, wait_until
+from serving import Events, openssl
+from serving import serve_on  # noqa: F401  pylint: disable=unused-import
+from test_two_users import words_as
+
+IS_ROOT = os.geteuid() == 0
+
+
+@pytest.fixture
+def server(machine_of, serve_on):  # noqa: F811
+    return serve_on(machine_of("server-8xh100"))
+
+
+# ------------------------------------------------------------------------------------ what is shown
+
+
+def test_the_snapshot_is_what_status_prints(driver_of, serve_on):  # noqa: F811
+    machine = driver_of(scenario("server-8xh100"))
+    served = serve_on(machine).get("/gpu-status", over="unix").json
+    printed = machine.status_json()
+    assert served.keys() == printed.keys()
+    for mine, theirs in zip(served["devices"], printed["devices"], strict=True):
+        assert mine["uuid"] == theirs["uuid"] and mine["memory_used_bytes"] == theirs["memory_used_bytes"]
+        assert theirs.keys() <= mine.keys()
+
+
+def test_simulated_data_is_marked_everywhere(server):
+    assert server.says("SIMULATED: server-8xh100")
+    assert server.get("/gpu-status").json["simulated"]
+    assert server.get("/api/v1/overview").json["simulated"]
+    assert server.get("/api/v1/health").json["simulated"]
+    assert server.post("/api/v1/compose", {}, over="tcp").json["simulated"]
+
+
+def test_numbers_move(server):
+    first = server.get("/api/v1/overview").json
+    later = wait_until(
+        lambda: (now := server.get("/api/v1/overview").json)["sequence"] > first["sequence"] + 1 and now,
+        "two more looks",
+    )
+    assert later["taken_unix_ms"] > first["taken_unix_ms"]
+    assert not later["stale"]
+
+
+def test_who_asks_decides_what_is_seen(server):
+    public = server.get("/api/v1/overview").json
+    assert public["asker"] == {"user": None, "admin": False, "sees": "public"}
+    assert all(p["command"] is None for p in public["processes"])
+    assert any(p["user"] for p in public["processes"])
+    own = server.get("/api/v1/overview", over="unix").json
+    assert own["asker"]["admin"] is True
+    assert any(p["command"] for p in own["processes"])
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="asking as another user: only root can")
+def test_a_socket_knows_another_users_uid(machine_of, serve_on):  # noqa: F811
+    machine = machine_of("server-8xh100")
+    server = serve_on(machine)
+    path = pathlib.Path(server.socket_path)
+    reachable = [*path.parents][:-1]
+    modes = {folder: folder.stat().st_mode for folder in reachable}
+    try:
+        for folder in reachable:
+            folder.chmod(modes[folder] | 0o011)
+        done = subprocess.run(
+            [*words_as(54321), "curl", "-s", "--unix-socket", str(path), "http://localhost/api/v1/overview"],
+            capture_output=True, text=True, timeout=20, check=True,
+        )
+    finally:
+        for folder in reachable:
+            folder.chmod(modes[folder])
+    seen = json.loads(done.stdout)
+    assert seen["asker"] == {"user": "54321", "admin": False, "sees": "owner"}
+    assert all(p["command"] is None for p in seen["processes"])
+
+
+def test_unchanged_answers_are_not_sent_again(server):
+    first = server.get("/api/v1/openapi.json")
+    again = server.get("/api/v1/openapi.json", {"If-None-Match": first.headers["etag"]})
+    assert again.status == 304 and again.body == b""
+
+
+def test_long_answers_are_compressed(server):
+    packed = server.get("/api/v1/openapi.json", {"Accept-Encoding": "gzip"})
+    assert packed.headers["content-encoding"] == "gzip"
+    assert gzip.decompress(packed.body) == server.get("/api/v1/openapi.json").body
+
+
+def test_head_has_the_length_and_no_body(server):
+    head = server.ask("HEAD", "/api/v1/openapi.json")
+    assert head.status == 200 and head.body == b""
+    assert int(head.headers["content-length"]) > 1000
+
+
+def test_every_answer_keeps_browsers_from_harm(server):
+    for path in ("/api/v1/overview", "/nothing", "/"):
+        headers = server.get(path).headers
+        assert headers["content-security-policy"].startswith("default-src 'none'"), path
+        assert headers["x-content-type-options"] == "nosniff"
+        assert "access-control-allow-origin" not in headers
+
+
+def test_foreign_names_and_pages_are_refused(server):
+    assert server.get("/api/v1/overview", {"Host": "evil.example"}).status == 421
+    assert server.get("/api/v1/overview", {"Origin": "http://evil.example"}).status == 403
+    own = f"http://127.0.0.1:{server.port}"
+    assert server.get("/api/v1/overview", {"Origin": own}).status == 200
+
+
+def test_methods_it_does_not_know_are_named(server):
+    refused = server.ask("DELETE", "/api/v1/overview")
+    assert refused.status == 405 and refused.headers["allow"] == "GET, HEAD"
+    assert server.ask("OPTIONS", "/api/v1/leases/x/release").headers["allow"] == "POST"
+
+
+# ------------------------------------------------------------------------------------- the document
+
+
+def path_of(template, operation):
+    for parameter in operation.get("parameters", []):
+        if parameter["in"] == "path":
+            template = template.replace("{%s}" % parameter["name"], parameter["example"])
+    return template
+
+
+def test_every_path_of_the_document_answers_as_it_says(server):
+    jsonschema = pytest.importorskip("jsonschema", reason="python3-jsonschema is not installed")
+    document = server.get("/api/v1/openapi.json").json
+    resources = {"components": document["components"]}
+    wanted = {"/api/v1/history": "?device=x&metric=utilization_gpu_percent"}
+    for template, operations in document["paths"].items():
+        for method, operation in operations.items():
+            path = path_of(template, operation) + wanted.get(template, "")
+            if template == "/api/v1/events":
+                continue  # has no end: below
+            if method == "post":
+                body = operation["requestBody"]["content"]["application/json"]["example"]
+                answer = server.post(path, body)
+            else:
+                answer = server.get(path, over="unix")
+            responses = operation["responses"]
+            told = responses.get(str(answer.status), responses["default"])
+            if "application/json" not in answer.headers.get("content-type", ""):
+                continue
+            schema = told["content"]["application/json"]["schema"] | resources
+            try:
+                jsonschema.Draft202012Validator(schema).validate(answer.json)
+            except jsonschema.ValidationError as mistake:
+                pytest.fail(f"{method} {path}: {answer.status}: {mistake}")
+
+
+# --------------------------------------------------------------------------------------------- runs
+
+
+def test_runs_are_listed_and_their_logs_are_their_owners(machine_of, serve_on):  # noqa: F811
+    machine = machine_of("server-8xh100")
+    done = machine.run("run", "--detach", "--", "sh", "-c", "for i in 1 2 3; do echo line $i ☃; done; sleep 2")
+    assert done.returncode == 0, done.stderr
+    machine.run("wait", "last")
+    server = serve_on(machine)
+    [run] = server.get("/api/v1/runs", over="unix").json["runs"]
+    assert run["state"] == "ended" and run["command"][0] == "sh"
+    log = server.get(f"/api/v1/runs/{run['id']}/log?limit=16", over="unix").json
+    text = log["text"]
+    while log["next"] < log["total"]:
+        log = server.get(f"/api/v1/runs/{run['id']}/log?limit=16&offset={log['next']}", over="unix").json
+        text += log["text"]
+    assert text == "line 1 ☃\nline 2 ☃\nline 3 ☃\n"
+    samples = server.get(f"/api/v1/runs/{run['id']}/samples", over="unix").json
+    assert samples["points"] and len(samples["points"][0]) == 2 + len(samples["columns"])
+    # Somebody whom nobody knows sees that it was, and not what.
+    [public] = server.get("/api/v1/runs").json["runs"]
+    assert public["command"] is None and "working_directory" not in public
+    assert server.get(f"/api/v1/runs/{run['id']}/log").status == 403
+    assert server.get("/api/v1/runs/..%2f..%2fetc/log", over="unix").status in (400, 404)
+
+
+def test_a_lease_is_released_by_its_owner_alone(machine_of, serve_on):  # noqa: F811
+    machine = machine_of("server-8xh100")
+    server = serve_on(machine)
+    machine.run("run", "--detach", "--", "sleep", "600")
+    [lease] = wait_until(lambda: server.get("/api/v1/leases").json["leases"], "the lease is seen")
+    path = f"/api/v1/leases/{lease['id']}/release"
+    assert server.post(path, {}, over="tcp").status == 401
+    assert server.post(path, {}, {"X-Berth": "0"}).status == 403
+    done = server.post(path, {})
+    assert done.status == 200 and done.json["end"] == "ended", done.body
+    wait_until(lambda: not server.get("/api/v1/leases").json["leases"], "the lease has gone")
+    assert "stopped" in machine.run("show", "last", "--json").stdout
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="acting for another user: only root can")
+def test_root_acts_with_the_rights_of_whoever_asks(driver_of, serve_on):  # noqa: F811
+    from test_top import busy_machine  # pylint: disable=import-outside-toplevel
+
+    theirs = subprocess.Popen([*words_as(54321), "sleep", "600"])
+    ours = subprocess.Popen(["sleep", "600"])
+    try:
+        wait_until(lambda: os.stat(f"/proc/{theirs.pid}").st_uid == 54321, "it is another user's")
+        server = serve_on(driver_of(busy_machine([theirs.pid, ours.pid])))
+        listed = server.get("/api/v1/processes", over="unix").json["processes"]
+        ticks = {p["pid"]: p["start_ticks"] for p in listed}
+        secret = token_of(server, "them", "--user", "54321")
+
+        def term(pid):
+            body = {"signal": "TERM", "start_ticks": ticks[pid]}
+            return server.post(f"/api/v1/processes/{pid}/signal", body, secret, over="tcp")
+
+        assert term(ours.pid).status == 403
+        assert term(theirs.pid).json == {"pid": theirs.pid, "sent": True}
+        assert theirs.wait(10) == -signal.SIGTERM and ours.poll() is None
+    finally:
+        for job in (theirs, ours):
+            job.kill()
+            job.wait()
+
+
+def test_a_process_is_signalled_only_as_the_one_it_was(driver_of, serve_on):  # noqa: F811
+    from test_top import busy_machine  # pylint: disable=import-outside-toplevel
+
+    job = subprocess.Popen(["sleep", "600"])
+    try:
+        server = serve_on(driver_of(busy_machine([job.pid])))
+        [process] = [
+            p for p in server.get("/api/v1/processes", over="unix").json["processes"] if p["pid"] == job.pid
+        ]
+        path = f"/api/v1/processes/{job.pid}/signal"
+        wrong = {"signal": "TERM", "start_ticks": process["start_ticks"] + 1}
+        assert server.post(path, wrong).status == 404
+        assert server.post(path, wrong, over="tcp").status == 401
+        assert job.poll() is None
+        right = {"signal": "TERM", "start_ticks": process["start_ticks"]}
+        assert server.post(path, right).json == {"pid": job.pid, "sent": True}
+        assert job.wait(10) == -signal.SIGTERM
+    finally:
+        job.kill()
+        job.wait()
+
+
+# ----------------------------------------------------------------------------------- tokens and TLS
+
+
+def token(machine, *words):
+    done = machine.run("token", "create", *words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def token_of(server, *words):
+    """The headers of a token that the running server knows already."""
+    headers = {"Authorization": f"Bearer {token(server.machine, *words)}"}
+    wait_until(lambda: server.get("/healthz", headers).status == 200, "the token is taken")
+    return headers
+
+
+def test_tokens_are_made_taken_and_revoked(machine_of, serve_on):  # noqa: F811
+    machine = machine_of("server-8xh100")
+    secret = token(machine, "grafana", "--user", "nobody")
+    kept = machine.directory / "state/berth/serve-tokens.json"
+    assert secret.startswith("berth_") and secret not in kept.read_text(encoding="utf-8")
+    assert kept.stat().st_mode & 0o777 == 0o600
+    server = serve_on(machine)
+    bearer = {"Authorization": f"Bearer {secret}"}
+    assert server.get("/api/v1/overview", bearer).json["asker"]["user"] == "nobody"
+    admin = {"Authorization": f"Bearer {token(machine, 'boss', '--admin', '--expires', '1d')}"}
+    wait_until(lambda: server.get("/api/v1/overview", admin).status == 200, "a new token is taken")
+    assert server.get("/api/v1/overview", admin).json["asker"]["admin"] is True
+    assert machine.run("token", "create", "boss").returncode != 0
+    listed = machine.run("token", "list").stdout
+    assert "grafana: stands for nobody" in listed and "boss: stands for an administrator" in listed
+    assert machine.run("token", "revoke", "grafana").returncode == 0
+    wait_until(lambda: server.get("/api/v1/overview", bearer).status in (401, 429), "it is revoked")
+    assert machine.run("token", "revoke", "grafana").returncode == 1
+
+
+def test_wrong_tokens_are_slowed_down(server):
+    wrong = {"Authorization": "Bearer berth_wrong"}
+    answers = [server.get("/healthz", wrong) for _ in range(12)]
+    assert [a.status for a in answers] == [401] * 10 + [429] * 2
+    assert int(answers[-1].headers["retry-after"]) <= 61
+    assert sum("wrong token" in line for line in server.said) == 1
+
+
+def test_a_wide_address_wants_a_proof(machine):
+    done = machine.run("serve", "--listen", "0.0.0.0:0", "--socket", "none")
+    assert done.returncode == 2
+    assert "--tokens" in done.stderr and "--tls-client-ca" in done.stderr
+
+
+def test_a_wide_address_asks_for_tokens(machine_of, serve_on):  # noqa: F811
+    machine = machine_of("server-8xh100")
+    secret = token(machine, "me")
+    server = serve_on(machine, "--tokens", listen="0.0.0.0:0", wait=False)
+    server.port = wait_until(
+        lambda: next((int(line.rpartition(":")[2]) for line in server.said if "0.0.0.0" in line), None),
+        "where it serves",
+    )
+    refused = wait_until(lambda: server.get("/api/v1/overview"), "an answer")
+    assert refused.status == 401 and refused.headers["www-authenticate"].startswith("Basic")
+    wait_until(
+        lambda: server.get("/api/v1/overview", {"Authorization": f"Bearer {secret}"}).status == 200,
+        "the first look",
+    )
+    assert server.says("in the clear")
+
+
+def test_client_certificates_open_a_wide_address(machine_of, serve_on, tmp_path):  # noqa: F811
+    subject = ["-subj", "/CN=127.0.0.1", "-days", "2", "-nodes", "-newkey", "rsa:2048"]
+    for name in ("server", "client"):
+        openssl("req", "-x509", *subject, "-keyout", f"{name}.key", "-out", f"{name}.pem",
+                "-addext", "subjectAltName=IP:127.0.0.1", cwd=tmp_path)
+    server = serve_on(
+        machine_of("server-8xh100"), "--tls-cert", tmp_path / "server.pem", "--tls-key",
+        tmp_path / "server.key", "--tls-client-ca", tmp_path / "client.pem",
+        listen="0.0.0.0:0", wait=False,
+    )
+    port = wait_until(
+        lambda: next((int(line.rpartition(":")[2]) for line in server.said if "https://" in line), None),
+        "where it serves",
+    )
+
+    def ask(with_certificate):
+        context = ssl.create_default_context(cafile=str(tmp_path / "server.pem"))
+        if with_certificate:
+            context.load_cert_chain(tmp_path / "client.pem", tmp_path / "client.key")
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as plain:
+            with context.wrap_socket(plain, server_hostname="127.0.0.1") as secure:
+                secure.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+                return secure.recv(4096)
+
+    assert ask(True).startswith(b"HTTP/1.1 ")
+    with pytest.raises((ssl.SSLError, ConnectionError)):
+        assert ask(False) == b"" and ssl.SSLError
+        raise ConnectionError("closed without a word")
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as rubbish:
+        rubbish.sendall(b"GET / HTTP/1.1\r\n\r\n" + bytes(range(256)))
+        assert b"HTTP/1.1 200" not in rubbish.recv(4096)
+    assert ask(True).startswith(b"HTTP/1.1 "), "others are served on"
+
+
+# ------------------------------------------------------------------------------------------- events
+
+
+def test_events_bring_an_overview_at_once_and_after_each_look(server):
+    events = Events(server)
+    try:
+        assert "text/event-stream" in events.head
+        kinds = [events.next() for _ in range(3)]
+        assert [kind for kind, _, _ in kinds] == ["overview"] * 3
+        sequences = [data["sequence"] for _, _, data in kinds]
+        assert sequences == sorted(set(sequences))
+        assert all(p["command"] is None for p in kinds[0][2]["processes"])
+    finally:
+        events.close()
+
+
+def test_who_comes_back_after_a_restart_is_served(machine_of, serve_on):  # noqa: F811
+    machine = machine_of("server-8xh100")
+    server = serve_on(machine)
+    port = server.port
+    events = Events(server)
+    _, last, _ = events.next()
+    server.stop(signal.SIGKILL)
+    with pytest.raises((EOFError, ConnectionError)):
+        while True:
+            events.next()
+    events.close()
+    again = serve_on(machine, listen=f"127.0.0.1:{port}")
+    back = Events(again, headers=f"Last-Event-ID: {last}\r\n")
+    assert back.next()[0] == "overview"
+    back.close()
+
+
+# ------------------------------------------------------------------------------ beginning and ending
+
+
+def test_term_drains_and_takes_the_socket_away(server):
+    events = Events(server, over="unix")
+    events.next()
+    assert server.stop(signal.SIGTERM, timeout=6) == 0
+    with pytest.raises(EOFError):
+        while True:
+            events.next()
+    events.close()
+    assert not os.path.exists(server.socket_path)
+
+
+def test_a_second_server_is_told_who_serves(server, machine_of):
+    done = machine_of("server-8xh100").run("serve", "--listen", "none", "--socket", server.socket_path)
+    assert done.returncode == 1 and "another berth serve" in done.stderr
+    done = machine_of("server-8xh100").run(
+        "serve", "--listen", f"127.0.0.1:{server.port}", "--socket", "none")
+    assert done.returncode == 1 and "in use" in done.stderr.lower()
+
+
+def test_hup_reads_the_configuration_again(machine_of, serve_on):  # noqa: F811
+    machine = machine_of("server-8xh100")
+    config = machine.directory / "serve.toml"
+    config.write_text('[policy]\nothers = "public"\n', encoding="utf-8")
+    server = serve_on(machine, "--config", config)
+    assert any(d["users"] for d in server.get("/api/v1/overview").json["devices"])
+    config.write_text('hosts = ["gpu1.lab"]\n[policy]\nothers = "owner"\n', encoding="utf-8")
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: not any(d["users"] for d in server.get("/api/v1/overview").json["devices"]),
+               "names are hidden")
+    assert server.get("/healthz", {"Host": "gpu1.lab"}).status == 200
+    config.write_text("policy = 1", encoding="utf-8")
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: server.says("stays as it was"), "the mistake is said")
+    assert server.get("/healthz").status == 200
+
+
+def test_systemd_is_told(machine_of, serve_on, tmp_path):  # noqa: F811
+    path = str(tmp_path / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(path)
+        systemd.settimeout(20)
+        server = serve_on(machine_of("lab-4"), env={"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "3000000"})
+        told = {systemd.recv(100), systemd.recv(100)}
+        assert told == {b"READY=1", b"WATCHDOG=1"}
+        server.process.send_signal(signal.SIGTERM)
+        while systemd.recv(100) != b"STOPPING=1":
+            pass
+        assert server.process.wait(10) == 0
+
+
+def test_a_hung_driver_stops_no_answer(driver_of, serve_on):  # noqa: F811
+    server = serve_on(
+        driver_of(scenario("server-8xh100"), faults="nvmlDeviceGetUtilizationRates@1=hang"), wait=False)
+    server.wait()
+    seen = server.get("/api/v1/overview").json
+    assert len(seen["devices"]) == 8
+    assert any("1" in (p["device"] or "") or p["code"] for p in seen["problems"]), seen["problems"]
+    assert seen["unanswered_since_unix_ms"] is not None, "that something hangs is said"
+    assert server.get("/healthz").status == 200
+
+
+# ------------------------------------------------------------------------------------- the service
+
+
+def test_the_unit_is_one_that_systemd_takes(machine, tmp_path):
+    done = machine.run("service", "install", "--root", tmp_path / "image")
+    assert done.returncode == 0, done.stderr
+    unit = tmp_path / "image/etc/systemd/system/berth-serve.service"
+    text = unit.read_text(encoding="utf-8")
+    assert "Type=notify" in text and "ProtectSystem=strict" in text and "NoNewPrivileges=yes" in text
+    assert "$ systemctl enable --now berth-serve.service" in done.stdout
+    try:
+        checked = subprocess.run(["systemd-analyze", "verify", "--man=no", str(unit)],
+                                 capture_output=True, text=True, timeout=60, check=False)
+    except FileNotFoundError:
+        pytest.skip("systemd-analyze is not installed")
+    mistakes = [line for line in checked.stderr.splitlines() if "berth-serve.service" in line]
+    assert not mistakes, checked.stderr
+    machine.run("service", "uninstall", "--root", tmp_path / "image")
+    assert not unit.exists()
+
+
+def test_another_units_file_is_left_alone(machine, tmp_path):
+    unit = tmp_path / "image/etc/systemd/system/berth-serve.service"
+    unit.parent.mkdir(parents=True)
+    unit.write_text("[Service]\nExecStart=/bin/true\n", encoding="utf-8")
+    for action in ("install", "uninstall"):
+        assert machine.run("service", action, "--root", tmp_path / "image").returncode == 1
+    assert "/bin/true" in unit.read_text(encoding="utf-8")
+
+
+def test_the_snippet_for_nginx_works(server, tmp_path):
+    """doc/SERVING.md's, with other ports, behind a real nginx."""
+    from shutil import which  # pylint: disable=import-outside-toplevel
+
+    nginx = which("nginx") or which("nginx", path="/usr/sbin")
+    if nginx is None:
+        pytest.skip("nginx is not installed")
+    text = (ROOT / "doc/SERVING.md").read_text(encoding="utf-8")
+    snippet = text.split("```nginx\n")[1].split("```")[0]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    openssl("req", "-x509", "-subj", "/CN=localhost", "-days", "2", "-nodes", "-newkey", "rsa:2048",
+            "-keyout", "k.pem", "-out", "c.pem", "-addext", "subjectAltName=DNS:localhost", cwd=tmp_path)
+    for old, new in {
+        "listen 443 ssl": f"listen 127.0.0.1:{port} ssl", "gpu1.example": "localhost",
+        "/etc/ssl/berth.pem": str(tmp_path / "c.pem"), "/etc/ssl/berth.key": str(tmp_path / "k.pem"),
+        "127.0.0.1:9700": f"127.0.0.1:{server.port}",
+    }.items():
+        assert old in snippet, old
+        snippet = snippet.replace(old, new)
+    temporary = "".join(f"{kind}_temp_path {tmp_path};" for kind in
+                        ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    (tmp_path / "nginx.conf").write_text(
+        f"daemon off; pid {tmp_path}/pid; error_log {tmp_path}/error.log; user root;"
+        f"events {{}} http {{ access_log off; {temporary} {snippet} }}", encoding="utf-8")
+    proxy = subprocess.Popen([nginx, "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf")])
+    try:
+        def ask(path, *more):
+            return subprocess.run(
+                ["curl", "-sN", "--cacert", str(tmp_path / "c.pem"), "--max-time", "5", *more,
+                 f"https://localhost:{port}{path}"], capture_output=True, text=True, check=False)
+
+        wait_until(lambda: ask("/healthz").stdout == '{"ok":true}\n', "nginx answers")
+        events = ask("/api/v1/events").stdout
+        assert events.count("event: overview") >= 3, "events are not kept back"
+        assert ask("/healthz", "-H", f"Origin: https://localhost:{port}").stdout == '{"ok":true}\n'
+    finally:
+        proxy.terminate()
+        proxy.wait(10)

@@ -1,0 +1,131 @@
+"""What strangers do to `berth serve`: malformed requests, huge ones, slow ones, thousands at once."""
+
+import os
+import resource
+import socket
+import time
+
+import pytest
+from conftest import wait_until
+from serving import Events, resident_bytes
+from serving import serve_on  # noqa: F401  pylint: disable=unused-import
+
+GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
+
+
+@pytest.fixture
+def server(machine_of, serve_on):  # noqa: F811
+    return serve_on(machine_of("server-8xh100"))
+
+
+@pytest.mark.parametrize(
+    "sent, status",
+    [
+        (b"hello\r\n\r\n", 400),
+        (b"GET /healthz HTTP/1.1\r\n\r\n", 400),
+        (b"GET / HTTP/9.9\r\nHost: localhost\r\n\r\n", 400),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(200), 400),
+        (b"GET /../../etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+        (b"GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+        (b"GET /a%00b HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+        (b"GET http://evil.example/ HTTP/1.1\r\nHost: localhost\r\n\r\n", 421),
+        (GET + b"Host: localhost\r\n\r\n", 400),
+        (GET + b"X: " + b"y" * 20000 + b"\r\n\r\n", 431),
+        (GET + b"".join(b"X-%d: y\r\n" % n for n in range(3000)) + b"\r\n", 431),
+        (GET + b"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n", 400),
+        (GET + b"Content-Length: -1\r\n\r\n", 400),
+        (b"POST /api/v1/compose HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n", 413),
+        (b"PUT /api/v1/overview HTTP/1.1\r\nHost: localhost\r\n\r\n", 405),
+        (b"GET /no/such HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
+    ],
+)
+def test_malformed_requests_are_answered_as_that(server, sent, status):
+    answer = server.tell(sent)
+    assert answer.startswith(b"HTTP/1.1 %d " % status), answer[:200]
+    assert b"content-security-policy" in answer
+    assert server.get("/healthz").status == 200
+
+
+def test_names_of_the_request_come_back_as_json_alone(server):
+    answer = server.get("/%3Cscript%3Ealert(1)%3C/script%3E")
+    assert answer.status == 404 and answer.headers["content-type"] == "application/json"
+
+
+def test_several_requests_in_one_piece_are_answered_in_order(server):
+    both = GET + b"\r\n" + b"GET /no/such HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    answer = server.tell(both)
+    assert answer.index(b"HTTP/1.1 200") < answer.index(b"HTTP/1.1 404")
+
+
+def test_slow_senders_are_dropped(server):
+    began = time.monotonic()
+    with server.raw() as slow:
+        slow.settimeout(0.2)
+        sent = 0
+        while time.monotonic() - began < 20:
+            try:
+                slow.sendall(b"G" if sent == 0 else b"E")
+                sent += 1
+                if slow.recv(1) == b"":
+                    break
+            except TimeoutError:
+                continue
+            except (BrokenPipeError, ConnectionResetError):
+                break
+    took = time.monotonic() - began
+    assert 8 < took < 15, f"dropped after {took:.1f} s, {sent} bytes"
+
+
+def test_a_thousand_idle_connections_keep_nobody_waiting(server):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < 1300:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(2048, hard), hard))
+    before = resident_bytes(server.process.pid)
+    idle = []
+    try:
+        for number in range(1000):
+            connection = server.raw()
+            if number % 2:
+                connection.sendall(b"GET /hea")  # half a request
+            idle.append(connection)
+        began = time.monotonic()
+        for _ in range(20):
+            assert server.get("/api/v1/overview").status == 200
+        assert time.monotonic() - began < 2
+        grown = resident_bytes(server.process.pid) - before
+        assert grown < 64 << 20, f"{grown / 1000:.0f} bytes per connection"
+    finally:
+        for connection in idle:
+            connection.close()
+    assert server.get("/healthz").status == 200
+
+
+def test_a_reader_of_events_who_reads_nothing_costs_nothing(server):
+    deaf = [Events(server) for _ in range(20)]
+    before = resident_bytes(server.process.pid)
+    heard = Events(server)
+    try:
+        for _ in range(6):
+            heard.next()
+        assert resident_bytes(server.process.pid) - before < 16 << 20
+        # Who wakes up is told of what is now, after what was on its way already.
+        late = deaf[0]
+        newest = heard.next()[2]["sequence"]
+        wait_until(lambda: late.next()[2]["sequence"] >= newest, "he is up to date")
+    finally:
+        for reader in (*deaf, heard):
+            reader.close()
+    assert server.get("/healthz").status == 200
+
+
+def test_connections_cut_off_anywhere_leave_nothing_behind(server):
+    request = GET + b"Accept-Encoding: gzip\r\n\r\n"
+    for cut in range(0, len(request), 3):
+        with server.raw() as connection:
+            connection.sendall(request[:cut])
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(server.socket_path)
+        connection.sendall(b"GET /gpu-status HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    folder = f"/proc/{server.process.pid}/fd"
+    wait_until(lambda: len(os.listdir(folder)) < 40, f"their descriptors are closed: {len(os.listdir(folder))}")
+    assert server.get("/healthz").status == 200
