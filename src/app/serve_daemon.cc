@@ -10,11 +10,14 @@
 
 #include "app/live.h"
 #include "app/serve_acts.h"
+#include "app/serve_history.h"
+#include "app/serve_metrics.h"
 #include "app/serve_places.h"
 #include "app/verb.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "record/history/writer.h"
 #include "serve/http_server.h"
 #include "serve/news.h"
 #include "serve/notify.h"
@@ -64,7 +67,8 @@ class Daemon {
         signals_(std::move(signals)),
         desk_([](const std::string& text) { complain(printable(text)); }),
         acts_(context.state_directory()),
-        runs_(record_directories(context)) {}
+        runs_(record_directories(context)),
+        metrics_(context.clock(), plan_.settings.profiles) {}
 
   int run();
 
@@ -72,6 +76,9 @@ class Daemon {
   void look();
   void follow_look();
   void seen(Snapshot snapshot);
+  void tell_health(const Snapshot& before, const Snapshot& after);
+  void open_history();
+  void check_history();
   void publish();
   void pulse();
   void read_signals();
@@ -90,6 +97,9 @@ class Daemon {
   serve::Desk desk_;
   ServeActs acts_;
   serve::RunSource runs_;
+  ServeMetrics metrics_;
+  std::unique_ptr<HistoryWriter> history_;  // null: none is kept
+  std::optional<StoredHistory> stored_;
   std::shared_ptr<const serve::GroupBook> book_;
   std::unique_ptr<serve::HttpServer> server_;
   std::shared_ptr<const Snapshot> newest_;
@@ -97,6 +107,7 @@ class Daemon {
   std::uint64_t sequence_ = 0;
   Depth depth_ = Depth::details;
   Instant next_look_{};
+  Instant look_began_{};
   Instant next_details_{};
   Instant published_{};
   std::optional<std::string> token_mistake_;
@@ -116,6 +127,7 @@ void Daemon::look() {
   depth_ = now >= next_details_ ? Depth::details : Depth::everything;
   if (depth_ == Depth::details) next_details_ = now + details_interval;
   next_look_ = std::max(next_look_ + plan_.settings.interval, now);
+  look_began_ = now;
   live_.begin(depth_);
   follow_look();
 }
@@ -138,14 +150,54 @@ void Daemon::seen(Snapshot snapshot) {
   }
   auto shared = std::make_shared<const Snapshot>(std::move(snapshot));
   if (depth_ == Depth::details) newest_with_details_ = shared;
-  if (newest_) {
-    for (std::string& line : serve::health_news(*newest_, *shared)) {
-      desk_.announce("health", std::move(line));
-    }
-  }
+  if (newest_) tell_health(*newest_, *shared);
+  const bool failed = std::none_of(shared->sources.begin(), shared->sources.end(),
+                                   [](const SourceReport& source) { return source.succeeded; });
+  metrics_.seen(*shared, context_.clock().now() - look_began_, failed);
+  if (history_) history_->offer(shared);
   newest_ = std::move(shared);
   if (++sequence_ == 1) tell_systemd("READY=1");
   publish();
+}
+
+void Daemon::tell_health(const Snapshot& before, const Snapshot& after) {
+  for (const serve::HealthNews& news : serve::health_news(before, after)) {
+    desk_.announce("health", to_json(news));
+    if (!history_) continue;
+    history_->offer(HistoryEvent{.at = news.at,
+                                 .kind = "health",
+                                 .device = news.device,
+                                 .code = news.finding.code,
+                                 .text = news.finding.evidence});
+  }
+}
+
+/// Without one the server serves what is now, and says so once.
+void Daemon::open_history() {
+  const auto directory = server_state_directory(context_);
+  if (!directory) return complain(tr("no history is kept: there is no home to keep it in"));
+  const std::string path = history_path(*directory, context_.sources().simulated);
+  auto writer = HistoryWriter::start(path, {}, context_.clock());
+  if (!writer) {
+    complain(trf("no history is kept: {}", tr_composed(writer.error().message())));
+    return;
+  }
+  history_ = std::move(*writer);
+  stored_.emplace(path, EnergyPrice{plan_.settings.price_per_kwh, plan_.settings.currency});
+}
+
+void Daemon::check_history() {
+  if (!history_) return;
+  for (const std::string& note : history_->take_notes()) {
+    desk_.note("history", note, context_.clock().now());
+  }
+  const HistoryStatus status = history_->status();
+  const HistoryOptions kept;
+  metrics_.set_history(serve::HistoryFigures{.used = status.disk_used,
+                                             .limit = kept.at_most,
+                                             .disk_free = Absent::not_sampled,
+                                             .is_writing = status.trouble.empty()},
+                       status.dropped);
 }
 
 void Daemon::publish() {
@@ -159,6 +211,8 @@ void Daemon::publish() {
   world.book = book_;
   world.runs = &runs_;
   world.acts = &acts_;
+  world.metrics = &metrics_;
+  if (stored_) world.history = &*stored_;
   published_ = context_.clock().now();
   desk_.publish(std::move(world));
   server_->wake_subscribers();
@@ -172,6 +226,7 @@ void Daemon::pulse() {
   serve::DeskRules rules = desk_.rules();
   rules.tokens = read_tokens();
   desk_.set_rules(std::move(rules));
+  check_history();
   if (context_.variable("WATCHDOG_USEC")) tell_systemd("WATCHDOG=1");
   loop_.after(seconds(1), [this] { pulse(); });
 }
@@ -276,6 +331,7 @@ int Daemon::run() {
   if (!server) return report(server.error());
   server_ = std::move(*server);
   say_where();
+  open_history();
   // From here on sentences are for programs: they are the same in every language.
   set_language(Language::english);
   next_look_ = published_ = context_.clock().now();
@@ -284,6 +340,7 @@ int Daemon::run() {
   read_signals();
   loop_.run();
   server_.reset();
+  if (history_) history_->stop();
   return exit_code::ok;
 }
 

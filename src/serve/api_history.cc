@@ -65,9 +65,9 @@ Json usage_row_json(const UsageRow& row) {
           {"idle_held_hours", row.idle_held_hours},
           {"energy_joules", json_or_null(row.energy_joules)},
           {"cost", json_or_null(row.cost)},
-          {"waits", row.waits},
-          {"waited_hours", row.waited_hours},
-          {"runs", row.runs}};
+          {"waits", json_or_null(row.waits)},
+          {"waited_hours", json_or_null(row.waited_hours)},
+          {"runs", json_or_null(row.runs)}};
 }
 
 Json span_json(const Question& question, const TimelineEntry& entry) {

@@ -54,9 +54,10 @@ struct UsageRow {
   double idle_held_hours = 0;
   std::optional<double> energy_joules;
   std::optional<double> cost;
-  std::uint64_t waits = 0;
-  double waited_hours = 0;
-  std::uint64_t runs = 0;
+  // Nothing: not known in this direction (a ticket says no job and no device).
+  std::optional<std::uint64_t> waits;
+  std::optional<double> waited_hours;
+  std::optional<std::uint64_t> runs;
 };
 
 struct Usage {

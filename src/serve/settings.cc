@@ -122,6 +122,33 @@ std::optional<Error> read_policy(const toml::table& table, Settings& settings) {
   return reader.mistake();
 }
 
+std::optional<Error> read_energy(const toml::table& table, Settings& settings) {
+  TableReader reader(table, "energy.");
+  std::optional<std::string> price, currency;
+  reader.text("price_per_kwh", price);
+  reader.text("currency", currency);
+  if (price) settings.price_per_kwh = parse_decimal(*price);
+  if (price && !settings.price_per_kwh) {
+    reader.refuse("price_per_kwh", {ErrorCode::invalid, "a price is wanted: \"0.30\""});
+  }
+  settings.currency = currency.value_or("");
+  reader.finish(settings.unknown);
+  return reader.mistake();
+}
+
+std::optional<Error> read_metrics(const toml::table& table, Settings& settings) {
+  TableReader reader(table, "metrics.");
+  std::optional<std::string> profiles;
+  reader.text("profiles", profiles);
+  if (profiles) {
+    auto named = profiles_from(*profiles);
+    if (named) settings.profiles = std::move(*named);
+    if (!named) reader.refuse("profiles", named.error());
+  }
+  reader.finish(settings.unknown);
+  return reader.mistake();
+}
+
 std::optional<Error> read_root(const toml::table& root, Settings& settings) {
   TableReader reader(root, "");
   std::optional<std::string> interval;
@@ -133,6 +160,8 @@ std::optional<Error> read_root(const toml::table& root, Settings& settings) {
   reader.flag("require_tokens", settings.require_tokens);
   const toml::table* policy = reader.table("policy");
   const toml::table* tls = reader.table("tls");
+  const toml::table* energy = reader.table("energy");
+  const toml::table* metrics = reader.table("metrics");
   for (std::string& host : settings.hosts) host = host_without_port(host);
   if (root.contains("listen")) settings.listen.clear();
   for (const std::string& one : listen) {
@@ -150,6 +179,8 @@ std::optional<Error> read_root(const toml::table& root, Settings& settings) {
   std::optional<Error> mistake;
   if (policy != nullptr) mistake = read_policy(*policy, settings);
   if (!mistake && tls != nullptr) mistake = read_tls(*tls, settings);
+  if (!mistake && energy != nullptr) mistake = read_energy(*energy, settings);
+  if (!mistake && metrics != nullptr) mistake = read_metrics(*metrics, settings);
   return mistake;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "serve/metrics.h"
 #include "serve/policy.h"
 
 namespace berth::serve {
@@ -41,6 +42,9 @@ struct Settings {
   Policy policy;
   bool require_tokens = false;  // at addresses that others can reach
   std::optional<TlsFiles> tls;
+  std::vector<MetricsProfile> profiles = {MetricsProfile::berth};  // of /metrics, unless it is asked
+  std::optional<double> price_per_kwh;
+  std::string currency;
   /// What the file says and berth does not know.
   std::vector<std::string> unknown;
 };

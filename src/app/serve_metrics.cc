@@ -1,0 +1,76 @@
+#include "app/serve_metrics.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/text.h"
+
+namespace berth {
+
+namespace {
+
+Duration own_cpu_time() {
+  rusage used{};
+  if (::getrusage(RUSAGE_SELF, &used) != 0) return {};
+  const auto span = [](const timeval& time) {
+    return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
+  };
+  return std::chrono::duration_cast<Duration>(span(used.ru_utime) + span(used.ru_stime));
+}
+
+/// The second number of /proc/self/statm, in pages.
+Bytes resident() {
+  const auto text = read_file("/proc/self/statm");
+  if (!text) return {};
+  const auto words = split(*text, ' ');
+  const auto pages = words.size() > 1 ? parse_unsigned(words[1]) : std::nullopt;
+  const long page = ::sysconf(_SC_PAGESIZE);
+  return Bytes(pages.value_or(0) * static_cast<std::uint64_t>(page > 0 ? page : 4096));
+}
+
+}  // namespace
+
+void ServeMetrics::seen(const Snapshot& snapshot, Duration took, bool failed) {
+  looked_ = clock_.now();
+  look_took_ = took;
+  ++daemon_.looks;
+  if (failed) ++daemon_.looks_failed;
+  window_.add(snapshot, looked_);
+  xids_.add(snapshot.xids);
+}
+
+void ServeMetrics::set_history(std::optional<serve::HistoryFigures> history,
+                               std::uint64_t dropped) {
+  history_ = std::move(history);
+  daemon_.samples_dropped = dropped;
+}
+
+std::optional<serve::MetricsText> ServeMetrics::page(
+    const Snapshot& seen, const serve::MetricsQuestion& question) const {
+  serve::MetricsOptions options{.profiles = profiles_};
+  if (!question.profiles.empty()) {
+    auto asked = serve::profiles_from(question.profiles);
+    if (!asked) return std::nullopt;
+    options.profiles = std::move(*asked);
+  }
+  serve::DaemonFigures daemon = daemon_;
+  daemon.requests = ++requests_;
+  daemon.cpu_time = own_cpu_time();
+  daemon.resident = resident();
+  daemon.started = started_;
+  const serve::Scrape scrape{.snapshot = seen,
+                             .age = clock_.now() - looked_,
+                             .interval = interval_,
+                             .look_duration = look_took_,
+                             .daemon = daemon,
+                             .history = history_,
+                             .window = &window_.statistics(),
+                             .xids = xids_.counts(),
+                             .version = BERTH_VERSION};
+  const auto format = serve::negotiated(question.accept);
+  return serve::MetricsText{.type = std::string(content_type(format)),
+                            .body = metrics_page(scrape, options, format)};
+}
+
+}  // namespace berth
