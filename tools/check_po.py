@@ -54,12 +54,15 @@ TABLES = [
 
 # Where problems and events are composed: their texts of three words and more are shown to people.
 SENTENCES = [
+    "src/health/rules_lost_time.cc",
     "src/health/rules_memory.cc",
+    "src/health/rules_nvlink.cc",
     "src/health/rules_speed.cc",
     "src/health/rules_state.cc",
     "src/health/xid.cc",
     "src/probe/nvml/answers.cc",
     "src/probe/nvml/nvml_probe.cc",
+    "src/snapshot/device_fault.h",
     "src/probe/pci/parse.cc",
     "src/probe/process/progress.cc",
     "src/run/keeper_plan.cc",
@@ -143,7 +146,8 @@ def sentence_words(source: str) -> set[str]:
 
 def shown_elsewhere(root: Path) -> set[str]:
     found = set()
-    for path in sorted((root / "src").rglob("*.cc")):
+    headers = [root / name for name in SENTENCES if name.endswith(".h")]
+    for path in sorted([*(root / "src").rglob("*.cc"), *filter(Path.is_file, headers)]):
         if path.stem.endswith("_test"):
             continue
         source = COMMENT.sub(lambda match: match[1] or "", path.read_text(encoding="utf-8"))

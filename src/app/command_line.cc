@@ -154,7 +154,9 @@ int run_verb(Context& context, const VerbEntry& entry, std::vector<std::string> 
     rest = std::move(split.command);
   }
   context.apply(globals);
-  return verb->run(context, rest);
+  const int code = verb->run(context, rest);
+  const auto unwritten = verb->unwritten_code();
+  return unwritten && !finish_output() ? *unwritten : code;
 }
 
 }  // namespace
@@ -272,7 +274,10 @@ void complain(std::string_view text) {
 
 bool finish_output() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return true;
-  complain(tr("the output could not be written (is the disk full?)"));
+  static bool said = false;  // a verb that ends early for it is followed by main()
+  if (!std::exchange(said, true)) {
+    complain(tr("the output could not be written (is the disk full?)"));
+  }
   return false;
 }
 

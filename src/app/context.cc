@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "health/faults.h"
 
 extern char** environ;
 
@@ -41,6 +42,11 @@ std::chrono::seconds local_offset(WallTime now) {
   const std::time_t seconds = now.unix_ms / 1000;
   std::tm local{};
   return std::chrono::seconds(::localtime_r(&seconds, &local) != nullptr ? local.tm_gmtoff : 0);
+}
+
+Result<Snapshot> judged(Result<Snapshot> look) {
+  if (look) look->faults = failed_devices(*look);
+  return look;
 }
 
 int terminal_height(int fd) {
@@ -173,15 +179,15 @@ Result<Snapshot> Context::look_without_claims(Depth depth) {
   ObserveOptions options{.depth = depth};
   // A simulated server shows what the leased jobs would use; a real one is asked.
   if (sources_.simulated) options.claims = read_ledger().claims;
-  return observe(sources_, options, clock_);
+  return judged(observe(sources_, options, clock_));
 }
 
 Result<Snapshot> Context::look(Depth depth, Relations relations) {
-  if (sources_.replay) return observe(sources_, {.depth = depth}, clock_);
+  if (sources_.replay) return judged(observe(sources_, {.depth = depth}, clock_));
   LedgerView view = read_ledger();
   ObserveOptions options{.depth = depth, .relations = relations};
   options.claims = view.claims;
-  auto snapshot = observe(sources_, options, clock_, &probe_);
+  auto snapshot = judged(observe(sources_, options, clock_, &probe_));
   if (!snapshot) return snapshot;
   snapshot->claims.insert(snapshot->claims.end(), std::make_move_iterator(view.claims.begin()),
                           std::make_move_iterator(view.claims.end()));

@@ -70,7 +70,8 @@ class Context {
   /// go on; who only shows them has it among the problems.
   [[nodiscard]] const std::optional<Error>& ledger_error() const { return ledger_error_; }
 
-  /// One look at the machine without the ledger (run/acquire adds it under the lock).
+  /// One look at the machine without the ledger (run/acquire adds it under the lock). Judged, as
+  /// each look is that the program decides or shows anything by.
   [[nodiscard]] Result<Snapshot> look_without_claims(Depth depth);
   /// One look at the machine, claims and waiters included. The probe process may still be on its
   /// way out then; the next look, or our end, waits for it.

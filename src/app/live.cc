@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/signals.h"
+#include "health/faults.h"
 
 namespace berth {
 
@@ -28,6 +29,7 @@ std::optional<Snapshot> Live::advance() {
   move_to(snapshot->claims, view_.claims);
   move_to(snapshot->waiters, view_.waiters);
   move_to(snapshot->problems, view_.problems);
+  snapshot->faults = failed_devices(*snapshot);
   return snapshot;
 }
 

@@ -49,7 +49,9 @@ void say_what_to_do(const RunOptions& options, const NotAcquired& refusal) {
              "on the CPU"));
       return;
     case NotAcquired::Why::never_possible:
-      complain(tr("this machine can never give what was asked for, whoever leaves"));
+      complain(why_devices_are_unknown(refusal.snapshot) == nullptr
+                   ? tr("this machine can never give what was asked for, whoever leaves")
+                   : tr("nothing can be given while the driver does not say what there is"));
       return;
     case NotAcquired::Why::timed_out:
       complain(trf("no device came within {}",

@@ -2,11 +2,16 @@
 
 #include <algorithm>
 
+#include "health/faults.h"
+
 namespace berth {
 
 Snapshot Tape::now() const {
   auto snapshot = recording_.at(at_);
-  if (snapshot) return std::move(*snapshot);
+  if (snapshot) {
+    snapshot->faults = failed_devices(*snapshot);
+    return std::move(*snapshot);
+  }
   Snapshot unreadable;
   unreadable.problems.push_back(
       {.source = "replay", .code = "unreadable", .message = snapshot.error().message()});

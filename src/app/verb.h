@@ -3,6 +3,7 @@
 // options in, one call into the library that does it, its answer out.
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +41,8 @@ class Verb {
   virtual int run(Context& context, const std::vector<std::string>& rest) = 0;
   /// What a mistake in the options exits with.
   [[nodiscard]] virtual int usage_code() const { return exit_code::usage; }
+  /// What it exits with where its answer could not be written; nothing: as main() says.
+  [[nodiscard]] virtual std::optional<int> unwritten_code() const { return std::nullopt; }
   [[nodiscard]] virtual std::vector<OptionalValue> optional_values() const { return {}; }
   /// Its words are another program's: none of them is looked at but --sim, --replay and --lang in
   /// front; they arrive in `rest`.
@@ -66,6 +69,7 @@ void print(std::string_view text);
 /// One line on stderr, prefixed "berth: ".
 void complain(std::string_view text);
 /// Flushes stdout. False (and a complaint): the answer did not arrive, e.g. the disk is full.
+/// Says so once, however often it is called.
 [[nodiscard]] bool finish_output();
 /// "berth: <message>", and the code to exit with.
 [[nodiscard]] int report(const class Error& error, int code = exit_code::failed);

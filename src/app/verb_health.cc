@@ -19,6 +19,8 @@ class HealthVerb final : public Verb {
  public:
   void declare(Options& options) override { options.flag("--json", json_, "as JSON"); }
   [[nodiscard]] int usage_code() const override { return unknown; }
+  // 1 would say "degraded" of devices of which nothing has been said.
+  [[nodiscard]] std::optional<int> unwritten_code() const override { return unknown; }
 
   int run(Context& context, const std::vector<std::string>& rest) override {
     if (!rest.empty()) {

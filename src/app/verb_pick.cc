@@ -4,7 +4,6 @@
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
-#include "health/faults.h"
 #include "place/visible_devices.h"
 #include "view/placement_text.h"
 
@@ -71,7 +70,6 @@ class PickVerb final : public Verb {
     if (context.ledger_error()) return report(*context.ledger_error());
     auto limits = inherited_limits(context, *snapshot);
     if (!limits) return report(limits.error(), exit_code::usage);
-    limits->failed = failed_devices(*snapshot);
     limits->reserved = reserved_before(*snapshot, snapshot->waiters.size(), *request, *limits);
     const Placement placement = place(*snapshot, *request, *limits);
     return answer(context, placement, *request, *snapshot);

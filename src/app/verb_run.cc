@@ -52,7 +52,6 @@ class RunVerb final : public Verb {
     if (context.ledger_error()) return report(*context.ledger_error(), usage_code());
     auto limits = inherited_limits(context, *snapshot);
     if (!limits) return report(limits.error(), usage_code());
-    limits->failed = failed_devices(*snapshot);
     limits->reserved =
         reserved_before(*snapshot, snapshot->waiters.size(), options.request, *limits);
     const Placement placement = place(*snapshot, options.request, *limits);
@@ -73,7 +72,6 @@ class RunVerb final : public Verb {
     RunServices services{.clock = context.clock(),
                          .ledger = ledger ? &*ledger : nullptr,
                          .look = [&] { return context.look_without_claims(Depth::state); },
-                         .judge = failed_devices,
                          .faults = faults_of,
                          .sight = [&] { return open_sight(context); }};
     if (const auto limited = take_inherited_limits(context, options); !limited) {

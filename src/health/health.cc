@@ -12,11 +12,11 @@ namespace {
 /// What a rule finds. Nothing: all is well, or it could not be read.
 using Rule = health::Findings (*)(const Device& device, const Snapshot& snapshot);
 
-constexpr std::array<Rule, 13> rules = {
+constexpr std::array<Rule, 16> rules = {
     health::lost,          health::unusable,      health::recovery_action, health::xids,
     health::memory_errors, health::row_remapping, health::retired_pages,   health::repairs,
-    health::ghost_memory,  health::throttling,    health::pcie_link,       health::pcie_replays,
-    health::fabric};
+    health::ghost_memory,  health::throttling,    health::lost_time,       health::pcie_link,
+    health::pcie_replays,  health::fabric,        health::nvlink_down,     health::nvlink_errors};
 
 /// What could not be looked at although the device is there to be asked: a rule that finds nothing
 /// in it has said nothing.
@@ -40,7 +40,10 @@ std::vector<std::string> not_examined(const Device& device, const Snapshot& snap
   note("division by MIG", device.mig_mode);
   note("temperature", device.temperature);
   note("throttling", device.throttle_reasons);
+  note("time lost", details.cell(Detail::throttled_hardware_thermal));
   note("PCIe link", device.pcie_width);
+  note("NVLinks", details.cell(Detail::nvlink_active));
+  note("NVLink errors", details.cell(Detail::nvlink_recoveries));
   note("fabric", details.cell(Detail::fabric_state));
   note("kernel log", snapshot.xids);
   return missing;

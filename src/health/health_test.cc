@@ -67,6 +67,14 @@ template <Detail D>
 void set_flag(Device& device) {
   device.details.set(D, Reading<bool>(true));
 }
+template <Detail D, std::uint64_t seconds>
+void lost_time(Device& device) {
+  device.details.set(D, Reading<Microseconds>(Microseconds(seconds * 1'000'000)));
+}
+void set_links(Device& device, std::uint64_t all, std::uint64_t active) {
+  device.details.set(Detail::nvlink_count, Reading<std::uint64_t>(all));
+  device.details.set(Detail::nvlink_active, Reading<std::uint64_t>(active));
+}
 INSTANTIATE_TEST_SUITE_P(
     Every, Rule,
     testing::Values(
@@ -108,11 +116,103 @@ INSTANTIATE_TEST_SUITE_P(
              }},
         Case{"pcie_replays", HealthState::notice,
              [](Device& d) { d.pcie_replays = std::uint64_t{5000}; }},
+        Case{"time_lost_to_heat", HealthState::notice,
+             lost_time<Detail::throttled_hardware_thermal, 61>},
+        Case{"time_lost_to_power_brake", HealthState::notice,
+             lost_time<Detail::throttled_power_brake, 61>},
+        Case{"time_lost_to_heat_control", HealthState::notice,
+             lost_time<Detail::throttled_software_thermal, 601>},
+        Case{"time_lost_to_power_limit", HealthState::notice,
+             lost_time<Detail::throttled_power_cap, 3601>},
+        Case{"nvlink_partly_used", HealthState::notice, [](Device& d) { set_links(d, 12, 4); }},
+        Case{"nvlink_down", HealthState::degraded,
+             [](Device& d) {
+               set_links(d, 18, 17);
+               d.details.set(Detail::fabric_state, Reading<std::string>("Completed"));
+             }},
+        Case{"nvlink_errors", HealthState::notice,
+             [](Device& d) {
+               d.details.set(Detail::nvlink_replays, Reading<std::uint64_t>(4000));
+               d.details.set(Detail::window_nvlink_replays, Reading<std::uint64_t>(3));
+             }},
+        Case{"nvlink_errors_now", HealthState::degraded,
+             [](Device& d) {
+               d.details.set(Detail::nvlink_recoveries, Reading<std::uint64_t>(5));
+               d.details.set(Detail::window_nvlink_recoveries, Reading<std::uint64_t>(1));
+             }},
         Case{"fabric_health", HealthState::degraded,
              [](Device& d) {
                d.details.set(Detail::fabric_health_summary, Reading<std::string>("Unhealthy"));
              }}),
     [](const auto& test) { return std::string(test.param.code); });
+
+TEST(LostTime, SaysHowMuchAndHowMuchOfItLately) {
+  const Snapshot host = with([](Device& d) {
+    lost_time<Detail::throttled_hardware_thermal, 723>(d);
+    lost_time<Detail::window_throttled_hardware_thermal, 4>(d);
+  });
+  EXPECT_EQ(health_of(host.devices[0], host).findings.at(0).evidence,
+            "the hardware slowed it down for its heat for 12m03s since the driver loaded: 4s of "
+            "that since the look before");
+}
+TEST(LostTime, LittleOfItAndThatOfAGroupIsNotWorthSaying) {
+  EXPECT_THAT(codes(with(lost_time<Detail::throttled_hardware_thermal, 59>)), IsEmpty());
+  EXPECT_THAT(codes(with(lost_time<Detail::throttled_power_cap, 3599>)), IsEmpty());
+  EXPECT_THAT(codes(with(lost_time<Detail::throttled_sync_boost, 99'999>)), IsEmpty());
+}
+
+Snapshot two_cards(std::uint64_t active, std::uint64_t of_the_other) {
+  return SnapshotBuilder()
+      .gpu("A", 80_GiB)
+      .with([&](Device& d) { set_links(d, 12, active); })
+      .gpu("B", 80_GiB)
+      .with([&](Device& d) { set_links(d, 12, of_the_other); })
+      .build();
+}
+TEST(NvLinks, FewerThanAnotherCardOfTheKindHasAreDown) {
+  EXPECT_THAT(codes(two_cards(11, 12)), ElementsAre("nvlink_down"));
+  EXPECT_EQ(state(two_cards(11, 12)), HealthState::degraded);
+  Snapshot other_model = two_cards(11, 12);
+  other_model.devices[1].name = std::string("NVIDIA Another GPU");
+  EXPECT_THAT(codes(other_model), ElementsAre("nvlink_partly_used"));
+}
+TEST(NvLinks, ACardWithoutABridgeBesideBridgedOnesIsANotice) {
+  EXPECT_THAT(codes(two_cards(0, 12)), ElementsAre("nvlink_unused"));
+  EXPECT_EQ(state(two_cards(0, 12)), HealthState::notice);
+  EXPECT_THAT(codes(two_cards(0, 0)), IsEmpty()) << "no bridge is mounted in this machine";
+  EXPECT_THAT(codes(two_cards(12, 4)), IsEmpty());
+}
+TEST(NvLinks, OfADividedCardMayBeSwitchedOff) {
+  Snapshot host = two_cards(0, 12);
+  host.devices[0].mig_mode = true;
+  EXPECT_THAT(codes(host), IsEmpty());
+}
+TEST(NvLinks, ManyErrorsSinceTheLookBeforeAreSaidAsThat) {
+  const Snapshot host = with([](Device& d) {
+    d.details.set(Detail::nvlink_data_errors, Reading<std::uint64_t>(5000));
+    d.details.set(Detail::window_nvlink_data_errors, Reading<std::uint64_t>(250));
+  });
+  const HealthFinding finding = health_of(host.devices[0], host).findings.at(0);
+  EXPECT_EQ(finding.evidence, "250 checksum errors on its NVLinks since the look before");
+  EXPECT_EQ(finding.state, HealthState::degraded);
+}
+
+TEST(Health, WhatWasTakenAwayOnPurposeIsNoFault) {
+  for (const std::string_view why : {left_out_on_purpose, not_shown_here, given_to_a_machine}) {
+    Snapshot host = with([](Device&) {});
+    host.devices[0].unusable_because = why;
+    EXPECT_EQ(state(host), HealthState::notice) << why;
+    EXPECT_THAT(failed_devices(host), IsEmpty()) << why;
+  }
+}
+
+TEST(Health, ACardThatTheDriverListsNoLongerIsCalledThat) {
+  Snapshot host = with([](Device& d) { d.lost = true; });
+  host.devices[0].unusable_because = not_listed_any_more;
+  EXPECT_EQ(health_of(host.devices[0], host).findings.at(0).evidence,
+            "the driver lists it no longer");
+  EXPECT_EQ(failed_devices(host).at(0).kind, FaultKind::lost);
+}
 
 TEST(Health, XidsAreCountedPerCodeAndCard) {
   Snapshot host = with([](Device&) {});

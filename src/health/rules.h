@@ -26,5 +26,10 @@ Findings throttling(const Device& device, const Snapshot& snapshot);
 Findings pcie_link(const Device& device, const Snapshot& snapshot);
 Findings pcie_replays(const Device& device, const Snapshot& snapshot);
 Findings fabric(const Device& device, const Snapshot& snapshot);
+// rules_lost_time.cc
+Findings lost_time(const Device& device, const Snapshot& snapshot);
+// rules_nvlink.cc
+Findings nvlink_down(const Device& device, const Snapshot& snapshot);
+Findings nvlink_errors(const Device& device, const Snapshot& snapshot);
 
 }  // namespace berth::health

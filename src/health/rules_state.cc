@@ -10,13 +10,18 @@ namespace berth::health {
 
 Findings lost(const Device& device, const Snapshot&) {
   if (!device.lost) return {};
-  return {{HealthState::failed, "lost", "it fell off the bus and answers nobody",
+  const bool unlisted = device.unusable_because == not_listed_any_more;
+  return {{HealthState::failed, "lost",
+           unlisted ? std::string(not_listed_any_more) : "it fell off the bus and answers nobody",
            "reboot; if it comes back, look at seating, power and cooling"}};
 }
 
 Findings unusable(const Device& device, const Snapshot&) {
-  if (device.lost || device.unusable_because.empty()) return {};
-  return {{HealthState::failed, "unusable", device.unusable_because, ""}};
+  const std::string& why = device.unusable_because;
+  if (device.lost || why.empty()) return {};
+  const bool on_purpose =
+      why == left_out_on_purpose || why == not_shown_here || why == given_to_a_machine;
+  return {{on_purpose ? HealthState::notice : HealthState::failed, "unusable", why, ""}};
 }
 
 Findings recovery_action(const Device& device, const Snapshot&) {

@@ -236,7 +236,7 @@ Placement place(const Snapshot& snapshot, const Request& request, const PlaceLim
   std::vector<bool> may_serve;
   for (const Device& device : snapshot.devices) {
     const DeviceOccupancy here = occupancy.of(device);
-    const Case asked{device, here, request, limits};
+    const Case asked{snapshot, device, here, request, limits};
     auto refusal = refusal_of(asked);
     may_serve.push_back(!refusal || refusal->may_change);
     if (refusal) {

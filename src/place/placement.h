@@ -83,8 +83,6 @@ struct PlaceLimits {
   std::optional<std::vector<DeviceId>> visible;
   /// Devices that an earlier waiter will take or gathers.
   std::vector<DeviceId> reserved;
-  /// Devices that no job should be given, by whoever judges their health.
-  std::vector<DeviceFault> failed;
   /// How long each device has been watched and found idle by this process, for devices whose own
   /// history is missing or shorter than asked for. A device refused as not_idle starts again at 0;
   /// one refused as not_watched_long goes on.
@@ -126,7 +124,7 @@ struct PlaceLimits {
 /// placed on what remains after those before it; one that cannot start reserves what it gathered;
 /// one that cannot be read (a newer berth's) reserves what it gathered, whole.
 ///
-/// Of `limits`, `reserved`, `failed` and `watched_idle` count for all; `visible` is the asker's own
+/// Of `limits`, `reserved` and `watched_idle` count for all; `visible` is the asker's own
 /// affair.
 [[nodiscard]] std::vector<DeviceId> reserved_before(const Snapshot& snapshot, std::size_t position,
                                                     const Request& own,

@@ -99,14 +99,15 @@ TEST(Place, GivesAFreeDeviceWithAReason) {
   EXPECT_TRUE(got.possible);
 }
 
-PlaceLimits with_failed(const char* id) {
-  return {.failed = {{.device = DeviceId(id),
-                      .evidence = "a broken row of memory could not be replaced"}}};
+Snapshot with_failed(const char* id, Snapshot host) {
+  host.faults = {
+      {.device = DeviceId(id), .evidence = "a broken row of memory could not be replaced"}};
+  return host;
 }
 
 TEST(Place, AFailedDeviceIsRefusedWithWhatIsWrongAndHowToTakeIt) {
   const Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).gpu("B", 80_GiB).build();
-  const Placement got = place(host, Request{}, with_failed("A"));
+  const Placement got = place(with_failed("A", host), Request{});
   EXPECT_THAT(chosen(got), ElementsAre("B"));
   EXPECT_EQ(rule_of(got), "failed");
   EXPECT_THAT(refusal(got).text, HasSubstr("a broken row of memory could not be replaced"));
@@ -116,7 +117,7 @@ TEST(Place, AFailedDeviceIsRefusedWithWhatIsWrongAndHowToTakeIt) {
 
 TEST(Place, AFailedDeviceIsGivenToWhoAllowsIt) {
   const Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).build();
-  const Placement got = place(host, Request{.allow_failed = true}, with_failed("A"));
+  const Placement got = place(with_failed("A", host), Request{.allow_failed = true});
   EXPECT_THAT(chosen(got), ElementsAre("A"));
   EXPECT_THAT(got.refused, IsEmpty());
 }
@@ -124,14 +125,14 @@ TEST(Place, AFailedDeviceIsGivenToWhoAllowsIt) {
 TEST(Place, ALostDeviceIsCalledLostAlsoWhereItIsJudgedFailedOrAllowed) {
   Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).build();
   host.devices[0].lost = true;
-  EXPECT_EQ(rule_of(place(host, Request{}, with_failed("A"))), "lost");
-  EXPECT_EQ(rule_of(place(host, Request{.allow_failed = true}, with_failed("A"))), "lost");
+  EXPECT_EQ(rule_of(place(with_failed("A", host), Request{})), "lost");
+  EXPECT_EQ(rule_of(place(with_failed("A", host), Request{.allow_failed = true})), "lost");
 }
 
 TEST(Place, WhatNobodyAskedForIsNotCalledBroken) {
   const Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).gpu("B", 80_GiB).build();
   const Request others{.except = {DevicePattern{"A"}}};
-  EXPECT_EQ(rule_of(place(host, others, with_failed("A"))), "excluded");
+  EXPECT_EQ(rule_of(place(with_failed("A", host), others)), "excluded");
 }
 
 TEST(Place, WholeRequestIsRefusedByAnyLease) {

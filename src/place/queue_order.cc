@@ -69,10 +69,11 @@ Played played(const Snapshot& snapshot, std::size_t waiters, const PlaceLimits& 
   return result;
 }
 
-bool may_have(const Device& device, const Occupancy& occupancy, const Request& request,
-              const PlaceLimits& limits) {
+/// `occupancy`: of this snapshot, or of the machine later.
+bool may_have(const Device& device, const Snapshot& snapshot, const Occupancy& occupancy,
+              const Request& request, const PlaceLimits& limits) {
   const DeviceOccupancy here = occupancy.of(device);
-  return !refusal_of({device, here, request, limits});
+  return !refusal_of({snapshot, device, here, request, limits});
 }
 
 /// Whether somebody who started `before` could not any more once `tried` has been taken.
@@ -103,7 +104,8 @@ std::vector<DeviceId> reserved_before(const Snapshot& snapshot, std::size_t posi
   const Occupancy now(snapshot);
   const Occupancy then(before.machine);
   for (const Device& device : snapshot.devices) {
-    if (may_have(device, now, own, for_others) && !may_have(device, then, own, for_others)) {
+    if (may_have(device, snapshot, now, own, for_others) &&
+        !may_have(device, snapshot, then, own, for_others)) {
       reserved.push_back(device.id);
     }
   }

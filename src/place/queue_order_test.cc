@@ -79,12 +79,10 @@ TEST(ReservedBefore, OthersAreNotBoundByOurVisibleDevices) {
 TEST(ReservedBefore, NobodyReservesAFailedDeviceButWhoAllowsIt) {
   Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).gpu("B", 24_GiB).build();
   host.waiters = {waiter(Request{})};
-  const PlaceLimits limits{.failed = {{DeviceId("A")}}};
-  EXPECT_THAT(reserved_before(host, 1, Request{.allow_failed = true}, limits),
-              ElementsAre(DeviceId("B")));
+  host.faults = {{DeviceId("A")}};
+  EXPECT_THAT(reserved_before(host, 1, Request{.allow_failed = true}), ElementsAre(DeviceId("B")));
   host.waiters = {waiter(Request{.allow_failed = true})};
-  EXPECT_THAT(reserved_before(host, 1, Request{.allow_failed = true}, limits),
-              ElementsAre(DeviceId("A")));
+  EXPECT_THAT(reserved_before(host, 1, Request{.allow_failed = true}), ElementsAre(DeviceId("A")));
 }
 
 // --- properties over random machines and queues

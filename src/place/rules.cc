@@ -29,7 +29,12 @@ bool contains(const std::vector<DeviceId>& devices, const DeviceId& id) {
 Verdict usable(const Case& asked) {
   const Device& device = asked.device;
   if (device.lost) {
-    return refuse(device, Rule::lost, said("lost: it no longer answers the driver"), false);
+    return refuse(device, Rule::lost,
+                  asked.request.allow_failed
+                      ? said("lost: it no longer answers the driver; --allow-failed gives no lost "
+                             "device")
+                      : said("lost: it no longer answers the driver"),
+                  false);
   }
   if (!device.unusable_because.empty()) {
     return refuse(device, Rule::unusable, device.unusable_because, false);
@@ -78,14 +83,11 @@ Verdict allowed(const Case& asked) {
 
 Verdict failed(const Case& asked) {
   if (asked.request.allow_failed) return std::nullopt;
-  const auto& all = asked.limits.failed;
-  const auto found = std::find_if(all.begin(), all.end(), [&](const DeviceFault& one) {
-    return one.device == asked.device.id;
-  });
-  if (found == all.end()) return std::nullopt;
+  const DeviceFault* fault = fault_of(asked.device.id, asked.snapshot);
+  if (fault == nullptr) return std::nullopt;
   return refuse(
       asked.device, Rule::failed,
-      trf("broken: {} (--allow-failed takes it all the same)", tr_composed(found->evidence)),
+      trf("broken: {} (--allow-failed takes it all the same)", tr_composed(fault->evidence)),
       false);
 }
 

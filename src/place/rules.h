@@ -12,6 +12,7 @@ namespace berth {
 
 /// One device before the rules.
 struct Case {
+  const Snapshot& snapshot;
   const Device& device;
   const DeviceOccupancy& occupancy;
   const Request& request;

@@ -17,6 +17,8 @@
 #include "probe/process/channel.h"
 #include "probe/process/child.h"
 #include "probe/process/progress.h"
+#include "probe/roll_call.h"
+#include "probe/xid_memory.h"
 
 namespace berth {
 
@@ -103,6 +105,8 @@ struct Lookout::Parts {
   std::vector<pid_t> left;  // killed and not yet gone
   std::map<Step, Hung> hung;
   std::map<std::uint64_t, Device> known;  // rows of devices, for when one does not answer
+  RollCall roll;
+  XidMemory xids;
 
   bool looking = false;
   bool failed = false;  // no process could be started
@@ -243,7 +247,9 @@ std::optional<Snapshot> Lookout::Parts::finish() {
                       tr("there is more to tell of this machine than fits: the last is missing")),
                   .remedy = std::string(tr("a process with a command of megabytes may be why"))});
   }
+  xids.add_told(progress.driver_events, began_wall);
   Snapshot snapshot = finished_snapshot(std::move(progress));
+  snapshot.xids = xids.all();
   progress = {};
   for (const Device& device : snapshot.devices) {
     if (!device.index || device.parent || device.kind != DeviceKind::nvidia_gpu) continue;
@@ -251,6 +257,7 @@ std::optional<Snapshot> Lookout::Parts::finish() {
     if (hung.contains({StepKind::nvml_device, index})) continue;
     known[index] = nvml::only_facts(device, Absent::failed);
   }
+  roll.call(snapshot);
   return snapshot;
 }
 

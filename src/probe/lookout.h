@@ -2,7 +2,8 @@
 // Lookout: looks again and again without ever waiting. One probe process is kept from look to look,
 // with the driver's handles in it; whoever looks polls a descriptor beside its others. What hangs
 // is given up as in observe(), remembered, and asked again only after a while, so that one hung
-// device costs one look some tenths of a second and not each.
+// device costs one look some tenths of a second and not each. What was seen earlier is remembered:
+// a card that the driver lists no longer is shown as lost, errors that it told by its events stay.
 //
 //   auto lookout = Lookout::start(sources, {});
 //   lookout->begin(Depth::everything, claims, clock);

@@ -12,8 +12,10 @@
 #include "probe/process/watch.h"
 #include "probe/procfs/procfs_probe.h"
 #include "probe/replay/replay.h"
+#include "probe/roll_call.h"
 #include "probe/sim/motion.h"
 #include "probe/sim/scenario.h"
+#include "probe/xid_memory.h"
 
 namespace berth {
 
@@ -89,7 +91,7 @@ struct Observer::Parts {
   explicit Parts(const Sources& from)
       : sources(from),
         nvml({.library = from.nvml_library, .proc = from.proc}),
-        pci({.sys = from.sys, .pci_ids = from.pci_ids}),
+        pci({.sys = from.sys, .pci_ids = from.pci_ids, .proc = from.proc}),
         procfs({.proc = from.proc, .passwd = from.passwd}),
         containers({.root = from.root, .passwd = from.passwd}) {}
 
@@ -100,6 +102,8 @@ struct Observer::Parts {
   PciProbe pci;
   ProcfsProbe procfs;
   ContainerFiles containers;
+  RollCall roll;
+  XidMemory xids;
 };
 
 Observer::Observer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -128,12 +132,17 @@ Snapshot Observer::look(Depth depth, const std::vector<Claim>& claims, WallTime 
   progress.snapshot.taken = now;
   Teller teller(progress, nullptr);  // in this process: nobody to send it to
   ask(depth, claims, teller);
-  return finished_snapshot(std::move(progress));
+  parts_->xids.add_told(progress.driver_events, now);
+  Snapshot snapshot = finished_snapshot(std::move(progress));
+  snapshot.xids = parts_->xids.all();
+  parts_->roll.call(snapshot);
+  return snapshot;
 }
 
 void Observer::add_new_xids(Snapshot& snapshot) {
   if (parts_->scenario || parts_->player) return;
-  snapshot.xids = parts_->procfs.new_xids(snapshot.taken);
+  parts_->xids.add_logged(parts_->procfs.new_xids(snapshot.taken));
+  snapshot.xids = parts_->xids.all();
 }
 
 void Observer::ask(Depth depth, const std::vector<Claim>& claims, Teller& teller) {
@@ -141,7 +150,7 @@ void Observer::ask(Depth depth, const std::vector<Claim>& claims, Teller& teller
             .pci = parts_->pci,
             .procfs = parts_->procfs,
             .containers = parts_->containers},
-           {.depth = depth, .claims = claims}, teller);
+           {.depth = depth, .claims = claims, .events = Events::new_ones}, teller);
 }
 
 }  // namespace berth

@@ -70,8 +70,8 @@ class Observer {
   [[nodiscard]] Snapshot look(Depth depth, const std::vector<Claim>& claims, WallTime now);
   /// The same of a real machine, told step by step: for a probe process that may be given up.
   void ask(Depth depth, const std::vector<Claim>& claims, Teller& teller);
-  /// Adds what the driver has reported in the kernel log since this was called last, nothing the
-  /// first time. Of a simulated or replayed server its snapshot tells already.
+  /// Adds what the driver has reported in the kernel log since this was called first to what it
+  /// told by its events. Of a simulated or replayed server its snapshot tells already.
   void add_new_xids(Snapshot& snapshot);
 
  private:

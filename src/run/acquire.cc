@@ -188,9 +188,7 @@ class Acquisition {
 
   Considered consider(Snapshot machine, const LedgerView& view) {
     const std::string own = ticket_ ? ticket_->id() : std::string();
-    if (options_.judge) failed_.failed = options_.judge(machine);
     PlaceLimits limits = options_.limits;
-    limits.failed = failed_.failed;
     const auto watched = idle_.watched(clock_.now());
     limits.watched_idle.insert(limits.watched_idle.end(), watched.begin(), watched.end());
     Considered now;
@@ -216,7 +214,7 @@ class Acquisition {
   std::vector<std::string> late_to_start(const Considered& seen) {
     std::map<std::string, Instant> since;
     std::vector<std::string> late;
-    for (const std::string& id : able_to_start(seen.snapshot, seen.position, failed_)) {
+    for (const std::string& id : able_to_start(seen.snapshot, seen.position)) {
       const auto before = able_since_.find(id);
       const Instant first = before == able_since_.end() ? clock_.now() : before->second;
       since.emplace(id, first);
@@ -275,7 +273,7 @@ class Acquisition {
     if (now_.position < now_.snapshot.waiters.size()) {
       now_.snapshot.waiters[now_.position].gathered = gathered_;
     }
-    const bool passed = leaves_something(now_.snapshot, now_.position, failed_);
+    const bool passed = leaves_something(now_.snapshot, now_.position);
     if (passed == passed_) return {};
     passed_ = passed;
     return ticket_->set_passed(passed);
@@ -339,8 +337,7 @@ class Acquisition {
   const AcquireOptions& options_;
   Instant started_;
 
-  Considered now_;      // the last look
-  PlaceLimits failed_;  // what it told of devices that nobody should be given, and nothing else
+  Considered now_;  // the last look
   std::optional<Ticket> ticket_;
   std::vector<std::string> ahead_;  // ids, first in the queue first
   std::optional<LedgerWatch> watch_;

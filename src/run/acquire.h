@@ -16,12 +16,9 @@
 
 namespace berth {
 
-/// Looks at the machine (claims and waiters are filled in by acquire()). Bounded in time by whoever
-/// provides it.
+/// Looks at the machine (claims and waiters are filled in by acquire()), and says which devices no
+/// job should be given (Snapshot::faults). Bounded in time by whoever provides it.
 using Look = std::function<Result<Snapshot>()>;
-
-/// Which devices no job should be given, by what a look has told. Null: nobody judges.
-using Judge = std::function<std::vector<DeviceFault>(const Snapshot& snapshot)>;
 
 /// What somebody who waits is told, whenever it changes.
 struct WaitingNews {
@@ -34,8 +31,7 @@ struct WaitingNews {
 
 struct AcquireOptions {
   Request request;
-  PlaceLimits limits;  // but for `failed`, which each look is asked for
-  Judge judge;
+  PlaceLimits limits;
   std::string run;      // the run's id
   std::string command;  // masked
   /// 0: answer at once. Nothing: wait as long as it takes.

@@ -103,10 +103,8 @@ TEST_F(AcquireTest, NeverGivesADeviceTwice) {
   EXPECT_THAT(ledger_.read()->waiters, IsEmpty()) << "who does not wait leaves no ticket";
 }
 
-TEST_F(AcquireTest, JudgesEachLookAndGivesNoFailedDevice) {
-  options_.judge = [](const Snapshot& machine) {
-    return std::vector<DeviceFault>{{machine.devices.front().id}};
-  };
+TEST_F(AcquireTest, GivesNoDeviceThatTheLookCallsFailed) {
+  machine_.faults = {{machine_.devices.front().id}};
   const Acquired got = must_get(1);
   EXPECT_THAT(names(got.placement), ElementsAre("B"));
   const auto more = get(1);
@@ -115,11 +113,11 @@ TEST_F(AcquireTest, JudgesEachLookAndGivesNoFailedDevice) {
 }
 
 TEST_F(AcquireTest, AWaiterIsNotPassedOverForNotTakingAFailedDevice) {
-  const auto judge = [](const Snapshot&) { return std::vector<DeviceFault>{{DeviceId("A")}}; };
   Snapshot machine = machine_;
   machine.waiters = {{.request = to_json(Request{.only = {{"A"}}})}};
-  EXPECT_THAT(able_to_start(machine, 1, {.failed = judge(machine)}), IsEmpty());
   EXPECT_THAT(able_to_start(machine, 1), SizeIs(1));
+  machine.faults = {{DeviceId("A")}};
+  EXPECT_THAT(able_to_start(machine, 1), IsEmpty());
 }
 
 TEST_F(AcquireTest, TakesAllOrNothing) {

@@ -30,6 +30,25 @@ const Device* as_seen(const Device& given, const Snapshot& look) {
   return nameless == look.devices.end() ? nullptr : &*nameless;
 }
 
+/// Whether a device, or the card that it is an instance of, is not in the look at all although the
+/// driver answered. An instance that is gone from a card that is there was taken away by its
+/// administrator.
+bool is_missing(const Device& given, const Snapshot& look) {
+  const bool answered = std::ranges::any_of(look.sources, [](const SourceReport& report) {
+    return report.source == "nvml" && report.succeeded;
+  });
+  const bool known_to_it =
+      given.kind == DeviceKind::nvidia_gpu || given.kind == DeviceKind::nvidia_mig;
+  if (!answered || !known_to_it) return false;
+  const DeviceId& id = given.parent ? *given.parent : given.id;
+  const Device* card = find_device(id, look);
+  if (given.parent) return card == nullptr || card->lost;
+  return card == nullptr && std::ranges::none_of(look.devices, [&](const Device& device) {
+           return device.index && given.pci_address.get() &&
+                  device.pci_address.get() == *given.pci_address.get();
+         });
+}
+
 }  // namespace
 
 std::string to_line(const FaultNews& news) {
@@ -68,7 +87,13 @@ std::vector<FaultNews> FaultWatch::news(const std::vector<DeviceFault>& found,
   std::vector<FaultNews> news;
   for (std::size_t place = 0; place < given_.size(); ++place) {
     const Device* seen = as_seen(given_[place], look);
-    if (seen == nullptr) continue;
+    if (seen == nullptr) {
+      if (!is_missing(given_[place], look)) continue;
+      add_news(place,
+               {given_[place].id, FaultKind::lost, "lost", std::string(not_listed_any_more), {}},
+               first, news);
+      continue;
+    }
     for (const DeviceFault& fault : found) {
       if (fault.device == seen->id) add_news(place, fault, first, news);
     }

@@ -72,6 +72,34 @@ TEST(FaultWatch, KnowsADeviceThatWasLostBeforeItCouldSayItsNameByItsNumber) {
   ASSERT_THAT(watch.news({lost("nvml-index-1")}, look), SizeIs(1));
 }
 
+Snapshot answered(Snapshot look) {
+  look.sources = {{"nvml", true}};
+  return look;
+}
+
+TEST(FaultWatch, ADeviceThatTheDriverListsNoLongerIsLost) {
+  FaultWatch watch(two_devices().devices, FaultWatch::Known::nothing);
+  EXPECT_THAT(watch.news({}, answered(two_devices())), IsEmpty());
+  const Snapshot without_b = SnapshotBuilder().gpu("A", 8_GiB).build();
+  EXPECT_THAT(watch.news({}, without_b), IsEmpty()) << "the driver said nothing at all";
+  const auto news = watch.news({}, answered(without_b));
+  ASSERT_THAT(news, SizeIs(1));
+  EXPECT_EQ(news[0].kind, FaultKind::lost);
+  EXPECT_EQ(news[0].text, "GPU 1: the driver lists it no longer");
+  EXPECT_THAT(watch.news({}, answered(without_b)), IsEmpty()) << "told once";
+}
+
+TEST(FaultWatch, AnInstanceThatIsTakenAwayIsNotLostButThatOfALostCardIs) {
+  const auto as_instance = [](Device& device) {
+    device.kind = DeviceKind::nvidia_mig;
+    device.parent = DeviceId("A");
+  };
+  const Snapshot given = SnapshotBuilder().gpu("M", 8_GiB).with(as_instance).build();
+  FaultWatch watch(given.devices, FaultWatch::Known::nothing);
+  EXPECT_THAT(watch.news({}, answered(SnapshotBuilder().gpu("A", 8_GiB).build())), IsEmpty());
+  EXPECT_THAT(watch.news({}, answered(SnapshotBuilder().gpu("B", 8_GiB).build())), SizeIs(1));
+}
+
 TEST(Faults, ErrorsOfSomebodyElsesJobAreNotOurs) {
   const auto error_of = [](FaultKind kind, std::optional<std::uint64_t> pid) {
     return DeviceFault{DeviceId("A"), kind, "xid", "XID", pid};

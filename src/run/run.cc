@@ -172,7 +172,6 @@ class Run {
                   "there is no ledger to claim devices in: see `berth setup`");
     }
     AcquireOptions wish{.request = options_.request, .limits = options_.limits};
-    wish.judge = services_.judge;
     Look look = services_.look;
     auto inside = enter_outer_lease(*ledger_, value_of(options_.environment, "BERTH_LEASE"),
                                     services_.clock, wish, look);

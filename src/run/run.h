@@ -90,9 +90,7 @@ struct RunServices {
   /// Null: no ledger can be had; then only RunWhere::cpu works.
   Ledger* ledger = nullptr;
   Look look;
-  /// Which devices no job should be given, and what is wrong with those that one has. Null: nobody
-  /// judges.
-  Judge judge;
+  /// What is wrong with the devices that a run has. Null: nobody judges.
   FaultFinder faults;
   SightFactory sight;
 };

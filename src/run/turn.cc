@@ -72,17 +72,16 @@ bool is_held_back(const Placement& placement) {
                      [](const Refusal& refusal) { return refusal.rule == Rule::reserved; });
 }
 
-bool leaves_something(const Snapshot& snapshot, std::size_t position, const PlaceLimits& for_all) {
+bool leaves_something(const Snapshot& snapshot, std::size_t position) {
   const Request least{.devices = 1, .memory = Bytes{1}};
-  return place_behind(snapshot, position + 1, least, for_all).satisfied();
+  return place_behind(snapshot, position + 1, least, {}).satisfied();
 }
 
-std::vector<std::string> able_to_start(const Snapshot& snapshot, std::size_t position,
-                                       const PlaceLimits& for_all) {
+std::vector<std::string> able_to_start(const Snapshot& snapshot, std::size_t position) {
   std::vector<std::string> able;
   for (std::size_t i = 0; i < std::min(position, most_played_through); ++i) {
     const auto request = request_from_json(snapshot.waiters[i].request);
-    if (request && place_behind(snapshot, i, *request, for_all).satisfied()) {
+    if (request && place_behind(snapshot, i, *request, {}).satisfied()) {
       able.push_back(snapshot.waiters[i].id);
     }
   }

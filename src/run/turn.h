@@ -55,14 +55,12 @@ constexpr Duration gather_limit = std::chrono::minutes(10);
 /// Whether earlier waiters are among the reasons.
 [[nodiscard]] bool is_held_back(const Placement& placement);
 
-/// Whether somebody further back might start on what the waiter at `position` leaves. `for_all`:
-/// what limits everybody's choice.
-[[nodiscard]] bool leaves_something(const Snapshot& snapshot, std::size_t position,
-                                    const PlaceLimits& for_all = {});
+/// Whether somebody further back might start on what the waiter at `position` leaves.
+[[nodiscard]] bool leaves_something(const Snapshot& snapshot, std::size_t position);
 
 /// Ids of the waiters before `position` who could start on this snapshot now.
-[[nodiscard]] std::vector<std::string> able_to_start(const Snapshot& snapshot, std::size_t position,
-                                                     const PlaceLimits& for_all = {});
+[[nodiscard]] std::vector<std::string> able_to_start(const Snapshot& snapshot,
+                                                     std::size_t position);
 
 /// What the head keeps together: what it could have already, filled up with devices that will come
 /// free when their leases end.

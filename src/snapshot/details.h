@@ -305,6 +305,7 @@ enum class Detail : std::uint16_t {
   samples_clock_memory_average,         // Megahertz
   // --- NVLink, all links together
   nvlink_count,          // number
+  nvlink_active,         // number
   nvlink_flit_errors,    // number
   nvlink_data_errors,    // number
   nvlink_replays,        // number
@@ -313,33 +314,43 @@ enum class Detail : std::uint16_t {
   nvlink_sent_rate,      // BytesPerSecond
   nvlink_received_rate,  // BytesPerSecond
   // --- between two looks, what nvidia-smi does not show
-  activity_graphics,                // Percent
-  activity_sm,                      // Percent
-  activity_occupancy,               // Percent
-  activity_integer,                 // Percent
-  activity_tensor,                  // Percent
-  activity_dram,                    // Percent
-  activity_fp64,                    // Percent
-  activity_fp32,                    // Percent
-  activity_fp16,                    // Percent
-  window_power_count,               // number
-  window_power_min,                 // Milliwatts
-  window_power_mean,                // Milliwatts
-  window_power_p95,                 // Milliwatts
-  window_power_max,                 // Milliwatts
-  window_utilization_gpu_count,     // number
-  window_utilization_gpu_min,       // Percent
-  window_utilization_gpu_mean,      // Percent
-  window_utilization_gpu_p95,       // Percent
-  window_utilization_gpu_max,       // Percent
-  window_utilization_memory_count,  // number
-  window_utilization_memory_min,    // Percent
-  window_utilization_memory_mean,   // Percent
-  window_utilization_memory_p95,    // Percent
-  window_utilization_memory_max,    // Percent
+  activity_graphics,                  // Percent
+  activity_sm,                        // Percent
+  activity_occupancy,                 // Percent
+  activity_integer,                   // Percent
+  activity_tensor,                    // Percent
+  activity_dram,                      // Percent
+  activity_fp64,                      // Percent
+  activity_fp32,                      // Percent
+  activity_fp16,                      // Percent
+  window_power_count,                 // number
+  window_power_min,                   // Milliwatts
+  window_power_mean,                  // Milliwatts
+  window_power_p95,                   // Milliwatts
+  window_power_max,                   // Milliwatts
+  window_utilization_gpu_count,       // number
+  window_utilization_gpu_min,         // Percent
+  window_utilization_gpu_mean,        // Percent
+  window_utilization_gpu_p95,         // Percent
+  window_utilization_gpu_max,         // Percent
+  window_utilization_memory_count,    // number
+  window_utilization_memory_min,      // Percent
+  window_utilization_memory_mean,     // Percent
+  window_utilization_memory_p95,      // Percent
+  window_utilization_memory_max,      // Percent
+  window_throttled_power_cap,         // Microseconds
+  window_throttled_sync_boost,        // Microseconds
+  window_throttled_software_thermal,  // Microseconds
+  window_throttled_hardware_thermal,  // Microseconds
+  window_throttled_power_brake,       // Microseconds
+  window_nvlink_flit_errors,          // number
+  window_nvlink_data_errors,          // number
+  window_nvlink_replays,              // number
+  window_nvlink_recoveries,           // number
+  window_nvlink_ecc_errors,           // number
 };
 inline constexpr std::size_t detail_count =
-    static_cast<std::size_t>(Detail::window_utilization_memory_max) + 1;
+    static_cast<std::size_t>(Detail::window_nvlink_ecc_errors) + 1;
 
 class Details {
  public:

@@ -11,6 +11,16 @@
 
 namespace berth {
 
+/// Why a device is lost that the driver counted earlier and counts no longer (or that a run was
+/// given); stands in Device::unusable_because, shown through tr().
+inline constexpr std::string_view not_listed_any_more = "the driver lists it no longer";
+/// Likewise, of cards that somebody took away on purpose: nothing is wrong with them.
+inline constexpr std::string_view left_out_on_purpose =
+    "left out by its administrator (the driver's exclusion list)";
+inline constexpr std::string_view not_shown_here =
+    "the nvidia driver has it, but shows it to another container";
+inline constexpr std::string_view given_to_a_machine = "given to a virtual machine (vfio-pci)";
+
 /// `lost` it answers nobody any more. `failed` no job should be given it. `error` the driver
 /// reported an error of the device (XID). `job_error` it reported one of the job's own making.
 enum class FaultKind { lost, failed, error, job_error };

@@ -68,6 +68,11 @@ Cell read_state(const Device& device, const Snapshot& snapshot) {
   return CellValue(std::string(name_of(state_of(device, snapshot))));
 }
 
+Cell read_failed_because(const Device& device, const Snapshot& snapshot) {
+  const DeviceFault* fault = fault_of(device.id, snapshot);
+  return CellValue(fault == nullptr ? std::string() : fault->evidence);
+}
+
 Cell read_index(const Device& device, const Snapshot&) {
   if (!device.index) return Absent::unsupported;
   return CellValue(static_cast<std::uint64_t>(*device.index));
@@ -149,8 +154,14 @@ constexpr auto table = std::to_array<Field>({
                               "Kernel driver bound to the device."),
     {"state", "State", "", "", none,
      "free, leased, busy (without a lease), held (memory taken, nothing running), unknown (who is "
-     "on it could not be read), divided (by MIG), lost or unusable.",
+     "on it could not be read), failed (nobody is on it, and no job is given it), divided (by "
+     "MIG), "
+     "lost or unusable.",
      read_state, nullptr},
+    {"failed_because", "Failed because", "", "", none,
+     "Why no job is given it, as `berth health` judges, whoever is on it; empty: nothing forbids "
+     "it.",
+     read_failed_because, nullptr},
     {"users", "Users", "", "", none, "Users with a process or a lease on it.", read_users, nullptr},
     {"leases", "Leases", "", "berth_device_leases", count, "Leases that name the device.",
      read_leases, nullptr},

@@ -30,6 +30,8 @@ std::string_view name_of(DeviceState state) {
       return "held";
     case DeviceState::unknown:
       return "unknown";
+    case DeviceState::failed:
+      return "failed";
     case DeviceState::divided:
       return "divided";
     case DeviceState::lost:
@@ -72,6 +74,11 @@ DeviceState state_without_computing(const Device& device, const Processes& drawi
   return DeviceState::free;
 }
 
+DeviceState unless_failed(DeviceState state, bool is_failed) {
+  const bool nobody_there = state == DeviceState::free || state == DeviceState::unknown;
+  return is_failed && nobody_there ? DeviceState::failed : state;
+}
+
 DeviceState judge(const Device& device, bool is_leased, const Processes& processes) {
   if (device.lost) return DeviceState::lost;
   if (!device.unusable_because.empty() || !facts_of(device.kind).readings_supported) {
@@ -110,19 +117,28 @@ DeviceState state_of(const Device& device, const Snapshot& snapshot) {
       if (of_the_card && may_be_on_instance(use, device)) processes.push_back(&use);
     }
   }
-  return judge(device, is_leased, processes);
+  return unless_failed(judge(device, is_leased, processes),
+                       fault_of(device.id, snapshot) != nullptr);
 }
 DeviceState state_of(const Device& device, const SnapshotIndex& index) {
-  if (!device.parent) {
-    return judge(device, !index.claims_on(device.id).empty(), index.processes_on(device.id));
-  }
+  // Few devices are failed: the list itself is the index.
+  const bool is_failed = fault_of(device.id, index.snapshot()) != nullptr;
   Processes processes = index.processes_on(device.id);
+  if (!device.parent) {
+    return unless_failed(judge(device, !index.claims_on(device.id).empty(), processes), is_failed);
+  }
   for (const GpuProcess* use : index.processes_itself(*device.parent)) {
     if (may_be_on_instance(*use, device)) processes.push_back(use);
   }
   const bool is_leased =
       !index.claims_on(device.id).empty() || !index.claims_on(*device.parent).empty();
-  return judge(device, is_leased, processes);
+  return unless_failed(judge(device, is_leased, processes), is_failed);
+}
+
+const DeviceFault* fault_of(const DeviceId& device, const Snapshot& snapshot) {
+  const auto found = std::find_if(snapshot.faults.begin(), snapshot.faults.end(),
+                                  [&](const DeviceFault& one) { return one.device == device; });
+  return found == snapshot.faults.end() ? nullptr : &*found;
 }
 
 Division division_of(const Device& device) {

@@ -17,13 +17,22 @@ namespace berth {
 /// `free` nothing of anybody's on it but a desktop. `leased` a lease names it (or the card that it
 /// is an instance of). `busy` no lease, but processes compute on it. `held` no lease, memory is
 /// taken and nothing runs. `unknown` nobody can be seen on it, and what would show them could not
-/// be read. `divided` by MIG: its instances are what a job is given. `lost` it fell off the bus.
-/// `unusable` no job can be given it (no driver, unsupported kind, compute mode Prohibited).
-enum class DeviceState { free, leased, busy, held, unknown, divided, lost, unusable };
-constexpr std::size_t device_state_count = 8;
+/// be read. `failed` nobody is on it, and nobody is to be: its health forbids it. `divided` by MIG:
+/// its instances are what a job is given. `lost` it fell off the bus. `unusable` no job can be
+/// given it (no driver, unsupported kind, compute mode Prohibited).
+///
+/// Where several hold: what takes it away for good (lost, unusable) comes first, then who is on it
+/// (leased, busy, held), because whoever looks for a process or wants to repair the card has to
+/// know of them; a failure takes the place of `free` and `unknown` alone. That a card with somebody
+/// on it is failed, too, fault_of() and the field `failed_because` tell.
+enum class DeviceState { free, leased, busy, held, unknown, failed, divided, lost, unusable };
+constexpr std::size_t device_state_count = 9;
 [[nodiscard]] std::string_view name_of(DeviceState state);
 
 [[nodiscard]] DeviceState state_of(const Device& device, const Snapshot& snapshot);
+
+/// Why no job should be given it; null: nothing speaks against it, or nobody has judged the look.
+[[nodiscard]] const DeviceFault* fault_of(const DeviceId& device, const Snapshot& snapshot);
 
 /// Whether MIG divides a card into instances. `unknown`: reading its mode failed. A source that
 /// says nothing of it (an old capture, a card without MIG) means whole, and an instance is whole

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "snapshot/builder.h"
+#include "snapshot/fields.h"
 #include "snapshot/snapshot_index.h"
 
 namespace berth {
@@ -79,6 +80,36 @@ TEST(StateOf, LostAndUnusableComeFirst) {
   const auto driverless = [](Device& d) { d.unusable_because = "no driver"; };
   EXPECT_EQ(state(SnapshotBuilder().gpu("A", 8_GiB).with(driverless).build()),
             DeviceState::unusable);
+}
+
+TEST(StateOf, FailedTakesThePlaceOfFreeAndUnknownAlone) {
+  const auto failed = [](SnapshotBuilder builder) {
+    Snapshot host = builder.build();
+    host.faults = {{DeviceId("A"), FaultKind::failed, "row_remap_failed", "no spare is left"}};
+    return host;
+  };
+  const auto card = [] { return SnapshotBuilder().gpu("A", 8_GiB); };
+  EXPECT_EQ(state(failed(card())), DeviceState::failed);
+  const auto blind = [](Device& d) { d.process_count = Absent::failed; };
+  EXPECT_EQ(state(failed(card().with(blind))), DeviceState::failed);
+  EXPECT_EQ(state(failed(card().claim("x"))), DeviceState::leased);
+  EXPECT_EQ(state(failed(card().utilization(90_percent).process(5, "eve", 1_GiB))),
+            DeviceState::busy);
+  EXPECT_EQ(state(failed(card().used(2_GiB))), DeviceState::held);
+  EXPECT_EQ(state(failed(card().with([](Device& d) { d.lost = true; }))), DeviceState::lost);
+  EXPECT_EQ(state(failed(card().with([](Device& d) { d.unusable_because = "no driver"; }))),
+            DeviceState::unusable);
+  Snapshot other = failed(card());
+  other.faults[0].device = DeviceId("B");
+  EXPECT_EQ(state(other), DeviceState::free);
+}
+TEST(StateOf, WhatForbidsAJobIsAFieldWhoeverIsOnIt) {
+  Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).gpu("B", 8_GiB).claim("x").build();
+  host.faults = {{DeviceId("B"), FaultKind::failed, "row_remap_failed", "no spare is left"}};
+  const Field* field = find_field("failed_because");
+  ASSERT_NE(field, nullptr);
+  EXPECT_EQ(field->read(host.devices[0], host), Cell(CellValue(std::string())));
+  EXPECT_EQ(field->read(host.devices[1], host), Cell(CellValue(std::string("no spare is left"))));
 }
 
 Snapshot divided_card() {
@@ -209,6 +240,9 @@ Snapshot random_host(std::mt19937& random) {
     claim.devices.push_back({DeviceId("GPU-" + std::to_string(below(7))), {}});
   }
   host.gpu_processes.push_back({.device = DeviceId("GPU-unknown"), .pid = 3});
+  for (int k = below(3); k > 0; --k) {
+    host.faults.push_back({.device = DeviceId("GPU-" + std::to_string(below(7)))});
+  }
   return host;
 }
 

@@ -11,6 +11,7 @@
 #include "base/reading.h"
 #include "snapshot/claim.h"
 #include "snapshot/device.h"
+#include "snapshot/device_fault.h"
 #include "snapshot/process.h"
 
 namespace berth {
@@ -54,7 +55,8 @@ struct Host {
   friend bool operator==(const Host&, const Host&) = default;
 };
 
-/// An error that the driver reported in the kernel log.
+/// An error that the driver reported: in the kernel log, or by NVML's events, which name no
+/// process.
 struct XidEvent {
   std::string pci_address;  // as Device::pci_address
   std::uint64_t code = 0;
@@ -74,11 +76,17 @@ struct Snapshot {
   Host host;
   std::vector<Device> devices;  // by index, MIG instances after their parent, numberless last
   std::vector<GpuProcess> gpu_processes;
-  std::vector<HostProcess> processes;   // by pid
-  Reading<DeviceFiles> device_files;    // looked for only where somebody asks (`berth ps`)
-  Reading<std::vector<XidEvent>> xids;  // since the kernel log begins; asked for by `berth health`
-  std::vector<Claim> claims;            // by `since`
-  std::vector<Waiter> waiters;          // in queue order
+  std::vector<HostProcess> processes;  // by pid
+  Reading<DeviceFiles> device_files;   // looked for only where somebody asks (`berth ps`)
+  /// In the order of their times. Since the kernel log begins where somebody asks (`berth health`);
+  /// for who looks again and again, since the first look.
+  Reading<std::vector<XidEvent>> xids;
+  std::vector<Claim> claims;    // by `since`
+  std::vector<Waiter> waiters;  // in queue order
+  /// Devices that no job should be given, each with the first reason, by order of the devices.
+  /// Derived: whoever knows health judges each look (health/faults.h), its JSON shows them with the
+  /// devices and is judged anew when it is read.
+  std::vector<DeviceFault> faults;
   std::vector<SourceReport> sources;
   std::vector<Problem> problems;
 

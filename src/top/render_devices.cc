@@ -6,8 +6,10 @@
 
 #include "base/text.h"
 #include "base/tr.h"
+#include "snapshot/questions.h"
 #include "top/devices.h"
 #include "top/painter.h"
+#include "view/health_text.h"
 #include "view/paint.h"
 #include "view/values.h"
 
@@ -62,13 +64,18 @@ bool is_hot(const Device& device) {
 void draw_meter(const Painter& painter, const Device& device, int column, int row, int width,
                 bool focused) {
   const Style& style = painter.style;
-  const std::string index = short_name(device);
+  const Snapshot& snapshot = painter.state.seen->snapshot;
+  const bool is_failed = !is_out_of_use(device) && fault_of(device.id, snapshot) != nullptr;
+  const std::string index = short_name(device) + (is_failed ? "!" : "");
   painter.cell(column, row, index, 4, true, focused ? Tone::key : Tone::bold);
   int at = column + 5;
   int room = width - 5;
   const int name_width = room >= 66 ? std::min(22, room - 52) : 0;
   if (name_width > 0) {
-    painter.cell(at, row, model_of(device), name_width, false, Tone::plain);
+    const std::string model = model_of(device);
+    painter.cell(at, row,
+                 is_failed ? fmt::format("{} {}", health_word(HealthState::failed), model) : model,
+                 name_width, false, is_failed ? Tone::bad : Tone::plain);
     at += name_width + 1;
     room -= name_width + 1;
   }

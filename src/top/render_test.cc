@@ -15,6 +15,7 @@
 namespace berth::top {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -31,6 +32,7 @@ struct Watched {
   void look(int second) {
     Snapshot snapshot = example::server();
     snapshot.taken.unix_ms += second * 1000;
+    snapshot.faults = faults;
     for (std::size_t i = 0; i < 4; ++i) {
       Device& device = snapshot.devices[i];
       const int wave = (second * 7 + static_cast<int>(i) * 31) % 100;
@@ -58,6 +60,7 @@ struct Watched {
   [[nodiscard]] std::string picture(const Style& style = utf8) const {
     return render(state, history, style).text();
   }
+  std::vector<DeviceFault> faults;
   State state;
   History history{std::chrono::seconds(1)};
 };
@@ -102,6 +105,16 @@ TEST(TopPicture, OfAProcessIsKept) {
 }
 TEST(TopPicture, OfAQuestionIsKept) {
   expect_golden("top_80x24_question", Watched({80, 24}).press("kt").picture());
+}
+
+TEST(TopPicture, ABrokenCardIsMarkedWithoutItsReadingsBeingHidden) {
+  Watched watched({200, 60});
+  EXPECT_THAT(watched.picture(), Not(HasSubstr("broken")));
+  watched.faults = {{.device = example::server().devices[1].id}};
+  watched.look(90);
+  EXPECT_THAT(watched.picture(), AllOf(HasSubstr("1! broken "), HasSubstr("GiB")));
+  watched.state.size = {40, 10};
+  EXPECT_THAT(watched.picture(), HasSubstr("1! ")) << "too narrow for the word";
 }
 
 TEST(TopPicture, LightThemeDiffersInColoursAlone) {

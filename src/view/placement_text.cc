@@ -143,10 +143,33 @@ std::string holders_in_short(const Placement& placement, const Style& style) {
 
 }  // namespace
 
+const Problem* why_devices_are_unknown(const Snapshot& snapshot) {
+  const bool answered = std::ranges::any_of(snapshot.sources, [](const SourceReport& report) {
+    return report.source == "nvml" && report.succeeded;
+  });
+  const auto why = std::ranges::find_if(snapshot.problems, [](const Problem& problem) {
+    return problem.source == "nvml" && !problem.device && problem.code != "library_not_found" &&
+           problem.code != "driver_not_loaded";
+  });
+  return answered || why == snapshot.problems.end() ? nullptr : &*why;
+}
+
 std::string render_refusals(const Placement& placement, const Snapshot& snapshot,
                             const Style& style) {
   std::string text = rows_text(refused_rows(placement, snapshot, style), style);
-  if (placement.refused.empty() && placement.available.empty() && placement.chosen.empty()) {
+  if (const Problem* why = why_devices_are_unknown(snapshot);
+      why != nullptr && placement.chosen.empty()) {
+    text += wrapped("  ",
+                    own(tr("which devices this machine has cannot be told, because its driver "
+                           "does not say:"),
+                        style) +
+                        " " + outside(tr_composed(why->message), style),
+                    2, style, Paint::yellow);
+    if (!why->remedy.empty()) {
+      text +=
+          wrapped(style.utf8 ? "  → " : "  > ", outside(tr_composed(why->remedy), style), 4, style);
+    }
+  } else if (placement.refused.empty() && placement.available.empty() && placement.chosen.empty()) {
     text += wrapped("  ",
                     own(tr("there is no device on this machine; `berth` says what was looked "
                            "at, --or-cpu runs without one"),

@@ -24,6 +24,10 @@ namespace berth {
 [[nodiscard]] std::string render_refusals(const Placement& placement, const Snapshot& snapshot,
                                           const Style& style);
 
+/// Why it cannot be told what devices this machine has: the driver is there, and did not say. Null:
+/// it said, or there is no driver.
+[[nodiscard]] const Problem* why_devices_are_unknown(const Snapshot& snapshot);
+
 /// One line that fits the width, no line break: place in the queue, how long waited, what holds it.
 /// A terminal overwrites it ("\r" + line + clear_to_end_of_line()).
 [[nodiscard]] std::string render_waiting_line(const WaitingNews& news, const Style& style);

@@ -10,7 +10,6 @@
 
 #include "base/text.h"
 #include "base/tr.h"
-#include "view/health_text.h"
 #include "view/paint.h"
 #include "view/status_rows.h"
 #include "view/values.h"
@@ -60,8 +59,7 @@ std::string ranges(const std::vector<int>& indices) {
 }
 
 struct Counts {
-  int all = 0;     // what a job could be given: whole devices and MIG instances
-  int broken = 0;  // of what would be free: nobody is given them
+  int all = 0;  // what a job could be given: whole devices and MIG instances
   std::array<int, device_state_count> by_state{};
   std::vector<int> free_indices;
   [[nodiscard]] int of(DeviceState state) const {
@@ -74,10 +72,6 @@ Counts counted(const std::vector<DeviceRow>& rows) {
   for (const DeviceRow& row : rows) {
     if (row.divided) continue;
     ++counts.all;
-    if (row.broken && row.state == DeviceState::free) {
-      ++counts.broken;
-      continue;
-    }
     ++counts.by_state[static_cast<std::size_t>(row.state)];
     if (row.state == DeviceState::free && row.device->index && !row.device->parent) {
       counts.free_indices.push_back(*row.device->index);
@@ -108,15 +102,10 @@ std::string summary_line(const Counts& counts, const Snapshot& snapshot, const S
   }
   for (const DeviceState state :
        {DeviceState::leased, DeviceState::busy, DeviceState::held, DeviceState::unknown,
-        DeviceState::divided, DeviceState::lost, DeviceState::unusable}) {
+        DeviceState::failed, DeviceState::divided, DeviceState::lost, DeviceState::unusable}) {
     if (counts.of(state) == 0) continue;
     line.add("  ").add(own(fmt::format("{} {}", counts.of(state), state_word(state)), style),
                        state_paint(state));
-  }
-  if (counts.broken > 0) {
-    line.add("  ").add(
-        own(fmt::format("{} {}", counts.broken, health_word(HealthState::failed)), style),
-        health_paint(HealthState::failed));
   }
   if (!snapshot.waiters.empty()) {
     line.add("  ").add(own(trf("{} waiting", snapshot.waiters.size()), style), Paint::yellow);
@@ -324,6 +313,7 @@ Result<Snapshot> narrowed(const Snapshot& snapshot, const StatusOptions& options
   std::erase_if(part.problems, [&](const Problem& problem) {
     return problem.device && !kept.contains(*problem.device);
   });
+  std::erase_if(part.faults, [&](const DeviceFault& one) { return !kept.contains(one.device); });
   return part;
 }
 

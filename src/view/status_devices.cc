@@ -116,7 +116,6 @@ void add_health(const Device& device, const Snapshot& snapshot, const Style& sty
   text += printable(tr_composed(health.findings.front().evidence));
   row.health = own(text, style);
   row.health_paint = health_paint(health.state);
-  row.broken = health.state == HealthState::failed;
 }
 
 bool is_hot(const Device& device) {
@@ -144,6 +143,8 @@ std::string_view state_word(DeviceState state) {
       return tr("held");
     case DeviceState::unknown:
       return tr("unknown");
+    case DeviceState::failed:
+      return health_word(HealthState::failed);
     case DeviceState::divided:
       return tr("divided");
     case DeviceState::lost:
@@ -166,6 +167,7 @@ Paint state_paint(DeviceState state) {
       return Paint::yellow;
     case DeviceState::divided:
       return Paint::plain;
+    case DeviceState::failed:
     case DeviceState::lost:
       return Paint::red;
     case DeviceState::unusable:

@@ -54,7 +54,6 @@ struct DeviceRow {
   std::string reason;
   std::string health;  // what is not ok; empty: nothing, or `reason` says it
   Paint health_paint = Paint::plain;
-  bool broken = false;  // nobody is given it
   double memory_share = 0;
   bool has_memory_share = false;
   bool hot = false;

@@ -7,6 +7,9 @@
 
 #include "base/text.h"
 #include "base/tr.h"
+#include "health/faults.h"
+#include "snapshot/json.h"
+#include "view/csv.h"
 #include "view/example_server.h"
 #include "view/golden_file.h"
 
@@ -76,23 +79,25 @@ TEST(Status, SaysWhatIsFreeBeforeAnythingElse) {
 }
 
 Snapshot worn_server() {
-  return SnapshotBuilder()
-      .gpu("A", 8_GiB)
-      .gpu("B", 8_GiB)
-      .with([](Device& device) {
-        device.ecc_uncorrected = std::uint64_t{12};
-        device.throttle_reasons = std::uint64_t{0x48};
-      })
-      .process(700, "ann", 1_GiB)
-      .gpu("C", 8_GiB)
-      .with([](Device& device) {
-        device.details.set(Detail::remapped_rows_failed, Reading<bool>(true));
-      })
-      .gpu("D", 8_GiB)
-      .with([](Device& device) { device.ecc_corrected = std::uint64_t{5}; })
-      .gpu("E", 8_GiB)
-      .with([](Device& device) { device.lost = true; })
-      .build();
+  Snapshot host = SnapshotBuilder()
+                      .gpu("A", 8_GiB)
+                      .gpu("B", 8_GiB)
+                      .with([](Device& device) {
+                        device.ecc_uncorrected = std::uint64_t{12};
+                        device.throttle_reasons = std::uint64_t{0x48};
+                      })
+                      .process(700, "ann", 1_GiB)
+                      .gpu("C", 8_GiB)
+                      .with([](Device& device) {
+                        device.details.set(Detail::remapped_rows_failed, Reading<bool>(true));
+                      })
+                      .gpu("D", 8_GiB)
+                      .with([](Device& device) { device.ecc_corrected = std::uint64_t{5}; })
+                      .gpu("E", 8_GiB)
+                      .with([](Device& device) { device.lost = true; })
+                      .build();
+  host.faults = failed_devices(host);
+  return host;
 }
 
 /// The lines that stand under devices and say how well they are.
@@ -124,7 +129,31 @@ TEST(Status, SaysUnderEachDeviceWhatIsNotOkAndNothingUnderTheOthers) {
 
 TEST(Status, ABrokenDeviceIsNotCalledFreeToTake) {
   const std::string first = lines_of(render_status(worn_server(), {}))[0];
-  EXPECT_TRUE(first.starts_with("2 of 5 free: 0 3  1 held  1 lost  1 broken")) << first;
+  EXPECT_TRUE(first.starts_with("2 of 5 free: 0 3  1 held  1 broken  1 lost")) << first;
+}
+
+TEST(Status, StateOfABrokenDeviceIsBrokenInItsRowAndFailedForPrograms) {
+  const Snapshot host = worn_server();
+  const std::vector<std::string> lines = lines_of(render_status(host, {.width = 120}));
+  const auto row = std::ranges::find_if(
+      lines, [](const std::string& line) { return trimmed(line).starts_with("2 Test GPU"); });
+  ASSERT_NE(row, lines.end());
+  EXPECT_THAT(*row, ::testing::AllOf(HasSubstr("broken"), Not(HasSubstr("free"))));
+  const auto columns = parse_field_list("id,state,failed_because");
+  ASSERT_TRUE(columns);
+  EXPECT_THAT(render_csv(host, *columns),
+              HasSubstr("C,failed,a broken row of memory could not be replaced: no spare is left"));
+  EXPECT_THAT(to_json(host, JsonLayout::compact),
+              HasSubstr(R"("state":"failed","failed_because":"a broken row)"));
+}
+
+TEST(Status, ABrokenDeviceThatSomebodyIsOnIsBusyAndItsLineSaysThatItIsBroken) {
+  Snapshot host = worn_server();
+  host.claims.push_back({.user = "ann", .devices = {{DeviceId("C"), std::nullopt}}});
+  const std::string drawn = render_status(host, {.width = 120});
+  EXPECT_TRUE(lines_of(drawn)[0].starts_with("2 of 5 free: 0 3  1 leased  1 held  1 lost"))
+      << drawn;
+  EXPECT_THAT(drawn, HasSubstr("broken: a broken row of memory"));
 }
 
 TEST(Status, WhatIsNotOkFitsANarrowTerminalAndIsColoured) {

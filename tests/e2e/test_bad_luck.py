@@ -63,6 +63,14 @@ def test_a_driver_that_does_not_start_says_why_and_what_to_do(driver_of, code, m
     assert_explained(done, meaning, remedy, code=1)
 
 
+@pytest.mark.parametrize("words", [("run", "--", "true"), ("run", "--dry-run"), ("pick",)], ids=" ".join)
+def test_a_driver_that_calls_all_lost_is_no_machine_without_devices(driver_of, words):
+    done = driver_of(many_devices(2), faults="*=15").run(*words)
+    assert_explained(done, "cannot be told, because its driver does not say", "GPU is lost", code=124)
+    assert "there is no device" not in done.stdout + done.stderr
+    assert "can never" not in done.stdout + done.stderr
+
+
 def test_no_devices_is_an_answer(driver_of):
     snapshot = many_devices(0)
     snapshot["sources"] = []
@@ -459,6 +467,15 @@ def test_a_full_disk_behind_stdout_is_an_error(machine):
             )
         assert done.returncode == 1, f"{words}: exit {done.returncode}"
         assert "could not be written" in done.stderr, f"{words}: {done.stderr}"
+
+
+def test_a_full_disk_behind_nvidia_smis_output_is_said_once(machine):
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run(
+            machine.command("smi"), env=machine.env, stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 1
+    assert done.stderr.count("could not be written") == 1, done.stderr
 
 
 @pytest.mark.parametrize("stdout", [">/dev/full", ">&-"])

@@ -85,6 +85,17 @@ def test_a_lost_device_is_said_once_within_two_samples_and_recorded(losing):
     assert f"GPU 1: {LOST}" in losing.run("show").stdout
 
 
+def test_a_device_that_the_driver_lists_no_longer_is_lost(losing):
+    done = losing.directory / "done"
+    run = started(losing, "--only", "2", "--", *waits_for(done))
+    losing.faults.write_text("nvmlDeviceGetCount_v2=lie:2", encoding="utf-8")
+    wait_until(lambda: "GPU 2: the driver lists it no longer" in said(losing), "the loss is said")
+    assert run.poll() is None
+    done.touch()
+    assert run.wait(timeout=10) == 0
+    assert events(show(losing)) == ["gpu_lost"]
+
+
 def test_a_device_that_nobody_was_given_may_get_lost(losing):
     done = losing.directory / "done"
     run = started(losing, "--only", "1", "--on-gpu-fault", "stop", "--", *waits_for(done))

@@ -247,6 +247,12 @@ def test_lost_and_unexplained_cards_are_not_chosen(machine_of):
     assert "in use by nobody that can be seen" in " ".join(done.stderr.split())
 
 
+def test_a_lost_card_is_not_given_to_who_allows_failed_ones_and_that_is_said(machine_of):
+    done = machine_of("faults").run("pick", "-n", "2", "--allow-failed")
+    assert done.returncode == 124
+    assert "--allow-failed gives no lost device" in " ".join(done.stderr.split())
+
+
 def test_a_broken_card_is_refused_until_it_is_allowed(machine_of):
     faults = machine_of("faults")
     done = faults.run("pick")

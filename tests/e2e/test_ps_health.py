@@ -142,6 +142,10 @@ def test_status_says_under_each_card_what_is_not_ok_with_it(machine_of):
     assert ill[1] == "broken: a broken row of memory could not be replaced: no spare is left"
     assert lines[lines.index(ill[1]) - 1].startswith("4 A100")
     assert "0 of 5 free" in lines[0] and "1 broken" in lines[0]
+    card = next(d for d in json.loads(machine.run("status", "--json").stdout)["devices"] if d["index"] == 4)
+    assert card["state"] == "failed"
+    assert card["failed_because"].startswith("a broken row of memory")
+    assert machine.run("status", "--csv", "state", "-i", "4").stdout.splitlines()[1:] == ["failed"]
     chinese = machine.run("--lang", "zh_CN", env={"LC_ALL": "C.UTF-8", "COLUMNS": "120"}).stdout
     assert "故障：" in chinese and "broken" not in chinese
     well = machine_of("server-8xh100").run().stdout
@@ -159,6 +163,45 @@ def test_health_through_the_driver_reads_what_the_card_did_about_its_errors(driv
     [seen] = json.loads(done.stdout)["devices"]
     assert done.returncode == 2
     assert "row_remap_failed" in {one["code"] for one in seen["findings"]}
+
+
+def test_a_broken_card_with_somebody_on_it_is_busy_and_says_that_it_is_broken(driver_of, sleeper):
+    snapshot = with_processes([sleeper.pid])
+    card = snapshot["devices"][0]
+    card["remapped_rows_failed"] = True
+    card["utilization_gpu_percent"] = 90.0
+    machine = driver_of(snapshot)
+    [seen] = machine.status_json()["devices"]
+    assert seen["state"] == "busy" and seen["failed_because"].startswith("a broken row of memory")
+    assert "broken: a broken row of memory" in machine.run(env={"COLUMNS": "120"}).stdout
+
+
+def test_health_says_how_much_time_was_lost_and_which_links_are_down(driver_of):
+    snapshot = scenario("server-8xh100")
+    for card in snapshot["devices"]:
+        card["nvlink_count"] = 2
+        card["nvlinks"] = [{"number": number, "active": True} for number in range(2)]
+    first = snapshot["devices"][0]
+    first["throttled_hardware_thermal_microseconds"] = 723_000_000
+    first["nvlinks"][1]["active"] = False
+    first["nvlink_recoveries"] = 3
+    done = driver_of(snapshot).run("health", "--json")
+    found = {one["code"]: one for one in json.loads(done.stdout)["devices"][0]["findings"]}
+    assert found["nvlink_down"]["state"] == "degraded"
+    assert found["nvlink_down"]["evidence"] == "1 of its 2 NVLinks are down"
+    assert found["nvlink_errors"]["state"] == "notice"
+    assert found["time_lost_to_heat"]["state"] == "notice"
+    assert "12m03s since the driver loaded" in found["time_lost_to_heat"]["evidence"]
+
+
+def test_health_that_cannot_be_written_is_unknown_and_not_degraded(machine_of):
+    for sim in ("faults", "server-8xh100"):
+        machine = machine_of(sim)
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run(machine.command("health"), env=machine.env, stdout=full,
+                                  stderr=subprocess.PIPE, text=True, check=False)
+        assert done.returncode == 3
+        assert done.stderr.count("could not be written") == 1, done.stderr
 
 
 def test_health_of_no_device_and_of_wrong_words_is_unknown(driver_of):

@@ -231,4 +231,23 @@ struct Attributes {
 };
 static_assert(sizeof(Attributes) == 40);
 
+/// nvmlEventSet_t: a pointer to what only the library knows.
+struct OpaqueEventSet;
+using EventSet = OpaqueEventSet*;
+// nvmlEventType…: one bit each.
+inline constexpr std::uint64_t event_double_bit_error = 0x2;
+inline constexpr std::uint64_t event_xid_error = 0x8;
+
+/// nvmlEventData_t. The first nvmlEventSetWait (header of CUDA 10, API version 10) fills only what
+/// stands before the instances.
+struct EventData {
+  Handle device;
+  std::uint64_t type;
+  std::uint64_t data;  // XID events: its number
+  std::uint32_t gpu_instance;
+  std::uint32_t compute_instance;
+};
+static_assert(sizeof(EventData) == 32);
+static_assert(offsetof(EventData, gpu_instance) == 24);
+
 }  // namespace berth::nvml

@@ -41,6 +41,12 @@ struct Function {
   X(nvmlDeviceGetCount, unsigned*)                                                                \
   X(nvmlDeviceGetHandleByIndex_v2, unsigned, Handle*)                                             \
   X(nvmlDeviceGetHandleByIndex, unsigned, Handle*)                                                \
+  X(nvmlEventSetCreate, EventSet*)                                                                \
+  X(nvmlEventSetFree, EventSet)                                                                   \
+  X(nvmlEventSetWait_v2, EventSet, EventData*, unsigned)    /* since 450 */                       \
+  X(nvmlEventSetWait, EventSet, EventData*, unsigned)                                             \
+  X(nvmlDeviceGetSupportedEventTypes, Handle, unsigned long long*)                                \
+  X(nvmlDeviceRegisterEvents, Handle, unsigned long long, EventSet)                               \
   X(nvmlDeviceGetName, Handle, char*, unsigned)                                                   \
   X(nvmlDeviceGetUUID, Handle, char*, unsigned)                                                   \
   X(nvmlDeviceGetSerial, Handle, char*, unsigned)                                                 \

@@ -128,6 +128,32 @@ Reading<Counter> counter_of(const CounterRow& row, const FieldValue& field) {
   return Counter{static_cast<std::uint64_t>(*whole) * row.unit, field.timestamp_us};
 }
 
+/// How many of the links are up: unknown where one of them does not tell.
+Reading<std::uint64_t> active_links(DeviceAsker& asker, const Details& details) {
+  constexpr std::uint32_t field_link_active = 165;  // NVML_FI_DEV_NVLINK_GET_STATE: 0 or 1
+  constexpr std::uint64_t most_links = 64;          // NVML_NVLINK_MAX_LINKS is 36
+  const auto count = details.get<std::uint64_t>(Detail::nvlink_count);
+  if (!count.get()) return count.why();
+  if (*count.get() > most_links) return Absent::failed;
+  if (*count.get() == 0) return std::uint64_t{0};
+  std::vector<FieldValue> fields;
+  for (std::uint32_t link = 0; link < *count.get(); ++link) {
+    fields.push_back({.field = field_link_active, .scope = link, .answer = unknown});
+  }
+  const Return code = asker.call(asker.api().nvmlDeviceGetFieldValues, 0,
+                                 static_cast<int>(fields.size()), fields.data());
+  if (code != success) return why_absent(code);
+  std::uint64_t active = 0;
+  for (const FieldValue& field : fields) {
+    if (field.answer == gpu_is_lost) asker.note_lost();
+    if (field.answer != success) return why_absent_field(field.answer);
+    const auto is_up = whole_of(field);
+    if (!is_up || *is_up < 0 || *is_up > 1) return Absent::failed;
+    active += static_cast<std::uint64_t>(*is_up);
+  }
+  return active;
+}
+
 }  // namespace
 
 void read_field_details(DeviceAsker& asker, Details& details, Counters& now) {
@@ -153,6 +179,7 @@ void read_field_details(DeviceAsker& asker, Details& details, Counters& now) {
   for (std::size_t i = 0; i < counters.size(); ++i) {
     now.*counters[i].counter = counter_of(counters[i], fields[field_rows.size() + i]);
   }
+  details.set(Detail::nvlink_active, active_links(asker, details));
 }
 
 }  // namespace berth::nvml

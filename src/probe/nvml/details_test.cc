@@ -8,6 +8,7 @@
 #include <set>
 
 #include "probe/nvml/answers.h"
+#include "probe/nvml/api.h"
 #include "probe/nvml/detail_values.h"
 #include "probe/nvml/fake_machine_test.h"
 
@@ -45,6 +46,47 @@ TEST_F(NvmlDetails, WhatTheSnapshotSaysIsWhatTheSecondLookReads) {
   EXPECT_EQ(got.devices, said.devices);
   EXPECT_EQ(got.gpu_processes, said.gpu_processes);
   EXPECT_THAT(got.problems, IsEmpty());
+}
+
+/// The fake's answers, with something added to (or taken from) two counts.
+struct Added {
+  Function<Handle, int, FieldValue*>::Pointer real = nullptr;
+  std::int64_t recoveries = 0;
+  std::int64_t heat_ns = 0;
+};
+Added added;
+
+Return with_added(Handle device, int count, FieldValue* fields) {
+  const Return code = added.real(device, count, fields);
+  for (int i = 0; code == success && i < count; ++i) {
+    const std::int64_t more = fields[i].field == 59    ? added.recoveries
+                              : fields[i].field == 270 ? added.heat_ns
+                                                       : 0;
+    fields[i].value.as_long += more;
+  }
+  return code;
+}
+
+TEST_F(NvmlDetails, WhatWasAddedToACountSinceTheLookBeforeIsTold) {
+  auto opened = Library::open(library("all"));
+  ASSERT_TRUE(opened);
+  Api api = opened->api();
+  added = {.real = api.nvmlDeviceGetFieldValues.call};
+  api.nvmlDeviceGetFieldValues.call = with_added;
+  NvmlProbe probe(api, {.proc = "/nonexistent"});
+  const auto recoveries_and_heat = [&] {
+    const Details details = whole_look(probe, now, Depth::details).devices.at(0).details;
+    return std::pair(details.get<std::uint64_t>(Detail::window_nvlink_recoveries),
+                     details.get<Microseconds>(Detail::window_throttled_hardware_thermal));
+  };
+  using Told = std::pair<Reading<std::uint64_t>, Reading<Microseconds>>;
+  EXPECT_EQ(recoveries_and_heat(), Told(Absent::not_sampled, Absent::not_sampled));
+  added.recoveries = 7;
+  added.heat_ns = 5'000'000;
+  EXPECT_EQ(recoveries_and_heat(), Told(std::uint64_t{7}, Microseconds(5000)));
+  added.recoveries = 2;
+  EXPECT_EQ(recoveries_and_heat(), Told(Absent::not_sampled, Microseconds(0)))
+      << "a count that went back has begun anew";
 }
 
 TEST_F(NvmlDetails, AFirstLookHasNoRatesAndNoActivityAndSaysThatNoneWereSampledYet) {

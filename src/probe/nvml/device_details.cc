@@ -1,5 +1,9 @@
 #include "probe/nvml/device_details.h"
 
+#include <array>
+#include <variant>
+#include <vector>
+
 namespace berth::nvml {
 
 namespace {
@@ -19,6 +23,43 @@ Details all_absent(Absent why) {
   Details details;
   for (std::size_t i = 0; i < detail_count; ++i) details.put(static_cast<Detail>(i), why);
   return details;
+}
+
+/// What has been added to a count since the look before.
+struct GrowthRow {
+  Detail counted;
+  Detail since_then;
+};
+constexpr auto growth_rows = std::to_array<GrowthRow>({
+    {Detail::throttled_power_cap, Detail::window_throttled_power_cap},
+    {Detail::throttled_sync_boost, Detail::window_throttled_sync_boost},
+    {Detail::throttled_software_thermal, Detail::window_throttled_software_thermal},
+    {Detail::throttled_hardware_thermal, Detail::window_throttled_hardware_thermal},
+    {Detail::throttled_power_brake, Detail::window_throttled_power_brake},
+    {Detail::nvlink_flit_errors, Detail::window_nvlink_flit_errors},
+    {Detail::nvlink_data_errors, Detail::window_nvlink_data_errors},
+    {Detail::nvlink_replays, Detail::window_nvlink_replays},
+    {Detail::nvlink_recoveries, Detail::window_nvlink_recoveries},
+    {Detail::nvlink_ecc_errors, Detail::window_nvlink_ecc_errors},
+});
+
+/// A count that is smaller than before has begun anew: nobody knows what was missed.
+Cell growth(const Cell& before, const Cell& now) {
+  if (!now.get()) return now;
+  const auto* count = std::get_if<std::uint64_t>(&*now.get());
+  if (count == nullptr) return Absent::failed;
+  const auto* earlier = before.get() ? std::get_if<std::uint64_t>(&*before.get()) : nullptr;
+  if (earlier == nullptr || *count < *earlier) return Absent::not_sampled;
+  return CellValue(*count - *earlier);
+}
+
+void read_growth(std::vector<Cell>& before, Details& details) {
+  before.resize(growth_rows.size(), Cell(Absent::not_sampled));
+  for (std::size_t i = 0; i < growth_rows.size(); ++i) {
+    const Cell now = details.cell(growth_rows[i].counted);
+    details.put(growth_rows[i].since_then, growth(before[i], now));
+    before[i] = now;
+  }
 }
 
 }  // namespace
@@ -42,6 +83,7 @@ void read_details(DeviceAsker& asker, WallTime taken, DeviceMemory& memory, Devi
   date(now, taken);
   read_rates(memory.counters, now, details);
   memory.counters = now;
+  read_growth(memory.counted_before, details);
   read_struct_details(asker, details);
   read_ecc_details(asker, details);
   read_sample_details(asker, memory.samples, details);

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "probe/nvml/device_asker.h"
 #include "snapshot/device.h"
@@ -86,6 +87,8 @@ struct DeviceMemory {
   unsigned samples_capacity = 0;
   std::uint64_t process_samples_seen_us = 0;
   Counters counters;
+  /// What is counted since the driver loaded, as it stood at the look before.
+  std::vector<Cell> counted_before;
   SampleMemory samples;
   ActivitySamples activity;
 };

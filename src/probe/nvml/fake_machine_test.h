@@ -147,7 +147,19 @@ inline Cell example_of(Detail detail) {
       {Detail::fabric_health_access_timeout, std::string("True")},
       {Detail::fabric_health_configuration, std::string("Invalid Location")},
       {Detail::fabric_health_partition, std::string("False")},
-      {Detail::nvlink_count, std::uint64_t{2}},  // as in Lists::nvlinks
+      {Detail::nvlink_count, std::uint64_t{2}},   // as in Lists::nvlinks
+      {Detail::nvlink_active, std::uint64_t{1}},  // likewise
+      // The counts stand still from one look to the next.
+      {Detail::window_throttled_power_cap, std::uint64_t{0}},
+      {Detail::window_throttled_sync_boost, std::uint64_t{0}},
+      {Detail::window_throttled_software_thermal, std::uint64_t{0}},
+      {Detail::window_throttled_hardware_thermal, std::uint64_t{0}},
+      {Detail::window_throttled_power_brake, std::uint64_t{0}},
+      {Detail::window_nvlink_flit_errors, std::uint64_t{0}},
+      {Detail::window_nvlink_data_errors, std::uint64_t{0}},
+      {Detail::window_nvlink_replays, std::uint64_t{0}},
+      {Detail::window_nvlink_recoveries, std::uint64_t{0}},
+      {Detail::window_nvlink_ecc_errors, std::uint64_t{0}},
       {Detail::nvlink_sent_rate, std::uint64_t{5000 * 1024}},
       {Detail::nvlink_received_rate, std::uint64_t{7000 * 1024}},
   };

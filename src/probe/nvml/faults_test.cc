@@ -100,6 +100,53 @@ class NvmlFaults : public NvmlFake {
     if (processes_of(got, 0) != processes_of(sound, 0)) keys.insert("processes");
     return keys;
   }
+  /// What of a device differs, by name: a dump of its thousand bytes tells nobody anything.
+  static std::string differences(const Device& got, const Device& wanted) {
+    std::string told;
+    const auto note = [&](std::string_view key, const std::string& one, const std::string& other) {
+      told += fmt::format("{}{} is {}, not {}", told.empty() ? "" : "; ", key, one, other);
+    };
+    const Snapshot nobody;
+    for (const Field& field : fields()) {
+      const Cell one = field.read(got, nobody);
+      const Cell other = field.read(wanted, nobody);
+      if (!(one == other)) note(field.key, text_of(one), text_of(other));
+    }
+    const auto note_others = [&](std::string_view what, bool same) {
+      if (!same) note(what, "another", "as on the sound machine");
+    };
+    note_others("utilization_history", got.utilization_history == wanted.utilization_history);
+    note_others("retired_pages", got.lists.retired_pages == wanted.lists.retired_pages);
+    note_others("accounted_processes",
+                got.lists.accounted_processes == wanted.lists.accounted_processes);
+    note_others("supported_clocks", got.lists.supported_clocks == wanted.lists.supported_clocks);
+    note_others("nvlinks", got.lists.nvlinks == wanted.lists.nvlinks);
+    if (got.lost != wanted.lost) note("lost", got.lost ? "true" : "false", "that");
+    if (got.unusable_because != wanted.unusable_because) {
+      note("unusable_because", '"' + got.unusable_because + '"',
+           '"' + wanted.unusable_because + '"');
+    }
+    if (told.empty() && !(got == wanted)) told = "kind, parent or place differ";
+    return told;
+  }
+  static std::string text_of(const Cell& cell) {
+    if (!cell.get()) return "absent (" + std::string(name_of(cell.why())) + ")";
+    return std::visit([](const auto& value) { return fmt::format("{}", value); }, *cell.get());
+  }
+  static std::string text_of(const std::vector<GpuProcess>& processes) {
+    std::string text;
+    for (const GpuProcess& one : processes) {
+      const auto memory = one.memory.get();
+      text += fmt::format("pid {} with {} bytes; ", one.pid,
+                          memory ? std::to_string(memory->count()) : "unknown");
+    }
+    return text.empty() ? "none" : text;
+  }
+  static void expect_same(const std::vector<GpuProcess>& got, const std::vector<GpuProcess>& wanted,
+                          std::string_view fault) {
+    EXPECT_TRUE(got == wanted) << fault << ": processes are " << text_of(got) << ", not "
+                               << text_of(wanted);
+  }
   static std::vector<GpuProcess> processes_of(const Snapshot& snapshot, std::size_t index) {
     std::vector<GpuProcess> processes;
     for (const GpuProcess& process : snapshot.gpu_processes) {
@@ -109,8 +156,8 @@ class NvmlFaults : public NvmlFake {
   }
   void expect_next_device_sound(const Snapshot& got, const std::string& fault) {
     ASSERT_EQ(got.devices.size(), 2U) << fault;
-    EXPECT_EQ(got.devices[1], sound.devices[1]) << fault;
-    EXPECT_EQ(processes_of(got, 1), processes_of(sound, 1)) << fault;
+    EXPECT_EQ(differences(got.devices[1], sound.devices[1]), "") << fault << " changed device 1";
+    expect_same(processes_of(got, 1), processes_of(sound, 1), fault);
   }
 
   void* loaded = nullptr;
@@ -200,47 +247,63 @@ TEST_F(NvmlFaults, EachFunctionOfTheLibraryFailingLeavesTheDevicesOrSaysWhyThere
       }
       ASSERT_EQ(got.devices.size(), 2U) << fault;
       EXPECT_EQ(got.devices[0].memory_free, sound.devices[0].memory_free) << fault;
-      EXPECT_EQ(got.gpu_processes, sound.gpu_processes) << fault;
+      expect_same(got.gpu_processes, sound.gpu_processes, fault);
     }
   }
 }
 
 // Through the probe process, which is what gives up: real time passes, little of it.
-TEST_F(NvmlFaults, AFunctionThatHangsCostsItsDeviceAndEndsWithinTheBound) {
-  SystemClock clock;
-  const ObserveOptions options{.depth = Depth::lists,
-                               .patience = std::chrono::milliseconds(5000),
-                               .stall = std::chrono::milliseconds(400)};
-  const Sources sources{
-      .nvml_library = library("all"), .proc = "/nowhere", .sys = "/nowhere", .passwd = "/nowhere"};
-  unsetenv("BERTH_FAKE_NVML_NOW_MS");
-  // Ages move on with the clock.
-  const auto still = [](const Snapshot& snapshot) {
+class NvmlHangs : public NvmlFaults {
+ protected:
+  void SetUp() override {
+    NvmlFaults::SetUp();
+    unsetenv("BERTH_FAKE_NVML_NOW_MS");  // the probe process has its own
+  }
+  /// What does not move with the clock and is not the PCI probe's: there is no sysfs here.
+  static Device still(const Snapshot& snapshot) {
     Device device = snapshot.devices.at(1);
     device.utilization_history = Absent::not_sampled;
-    // The PCI probe's: there is no sysfs here.
     for (const Detail place : {Detail::pci_path, Detail::cpu_affinity}) {
       device.details.put(place, Absent::not_sampled);
     }
     return device;
-  };
-  const auto healthy = observe(sources, options, clock);
-  ASSERT_TRUE(healthy);
-  ASSERT_EQ(still(*healthy), still(sound));
+  }
+  /// Whether the sound device was given up, too: on a machine that does not get to run the probe
+  /// process for as long as a stall, nobody can tell it from one that hangs.
+  static bool was_given_up(const Snapshot& got, std::string_view name) {
+    return std::ranges::any_of(got.problems, [&](const Problem& problem) {
+      return problem.message.find(name) != std::string::npos &&
+             (problem.code == "timeout" || problem.code == "crashed");
+    });
+  }
+};
+
+TEST_F(NvmlHangs, AFunctionThatHangsCostsItsDeviceAndEndsWithinTheBound) {
+  SystemClock clock;
+  const Sources sources{
+      .nvml_library = library("all"), .proc = "/nowhere", .sys = "/nowhere", .passwd = "/nowhere"};
   for (const char* function :
        {"nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetUUID", "nvmlDeviceGetMemoryInfo_v2",
         "nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetFieldValues",
         "nvmlDeviceGetRetiredPages_v2", "nvmlGpmSampleGet"}) {
     faults(fmt::format("{}@0=hang", function));
-    const Instant before = clock.now();
-    const auto got = observe(sources, options, clock);
-    EXPECT_LT(clock.now() - before, std::chrono::milliseconds(8000)) << function;
-    ASSERT_TRUE(got) << function;
-    ASSERT_EQ(got->devices.size(), 2U) << function;
-    EXPECT_EQ(still(*got), still(sound)) << function;
-    EXPECT_EQ(processes_of(*got, 1), processes_of(sound, 1)) << function;
-    EXPECT_FALSE(got->devices[0].unusable_because.empty()) << function;
-    EXPECT_EQ(got->devices[0].memory_free, Reading<Bytes>(Absent::failed)) << function;
+    // Patient enough for a loaded machine, more patient where that was not enough.
+    Snapshot got;
+    ObserveOptions options{.depth = Depth::lists};
+    for (options.stall = std::chrono::milliseconds(400);; options.stall *= 4) {
+      options.patience = 12 * options.stall;
+      const Instant before = clock.now();
+      auto look = observe(sources, options, clock);
+      ASSERT_TRUE(look) << function;
+      got = std::move(*look);
+      ASSERT_LT(clock.now() - before, options.patience + std::chrono::seconds(3)) << function;
+      if (!was_given_up(got, "GPU 1") || options.stall > std::chrono::seconds(5)) break;
+    }
+    ASSERT_EQ(got.devices.size(), 2U) << function;
+    EXPECT_EQ(differences(still(got), still(sound)), "") << function;
+    expect_same(processes_of(got, 1), processes_of(sound, 1), function);
+    EXPECT_FALSE(got.devices[0].unusable_because.empty()) << function;
+    EXPECT_EQ(got.devices[0].memory_free, Reading<Bytes>(Absent::failed)) << function;
   }
 }
 

@@ -11,6 +11,7 @@
 #include "probe/nvml/device_mig.h"
 #include "probe/nvml/device_processes.h"
 #include "probe/nvml/device_reading.h"
+#include "probe/nvml/events.h"
 #include "probe/pci/parse.h"
 #include "snapshot/questions.h"
 
@@ -25,6 +26,7 @@ struct NvmlProbe::Parts {
   bool initialised = false;
   bool stale = false;  // some answer said that the library must be initialised again
   std::vector<DeviceMemory> devices;
+  EventWatch events;
 
   [[nodiscard]] const Api& api() const { return given ? *given : library->api(); }
 
@@ -234,6 +236,7 @@ std::expected<int, Return> NvmlProbe::Parts::count() const {
 
 // A reloaded driver may be another version, so the library is opened anew too.
 void NvmlProbe::Parts::close() {
+  if (initialised) events.close(api());
   devices.clear();  // gives back what the library allocated for them
   if (initialised && api().nvmlShutdown.call != nullptr) api().nvmlShutdown.call();
   initialised = stale = false;
@@ -327,7 +330,10 @@ NvmlProbe::~NvmlProbe() { parts_->close(); }
 std::expected<int, Problem> NvmlProbe::open() {
   if (parts_->initialised && !parts_->stale) {
     if (const auto count = parts_->count()) {
-      if (parts_->devices.size() != static_cast<std::size_t>(*count)) parts_->devices.clear();
+      if (parts_->devices.size() != static_cast<std::size_t>(*count)) {
+        parts_->events.close(parts_->api());
+        parts_->devices.clear();
+      }
       parts_->devices.resize(static_cast<std::size_t>(*count));
       return *count;
     }
@@ -420,6 +426,20 @@ DeviceLook NvmlProbe::observe_device(int index, Depth depth, WallTime taken) {
   parts_->stale |= asker.wants_initialising();
   return look;
 }
+
+Reading<std::vector<XidEvent>> NvmlProbe::new_xids(WallTime taken) {
+  std::vector<EventSource> sources;
+  // One that hung was not asked in this process: it is left alone.
+  for (const DeviceMemory& memory : parts_->devices) {
+    const auto& address = memory.facts.pci_address.get();
+    if (memory.handle != nullptr && address) sources.push_back({memory.handle, *address});
+  }
+  auto told = parts_->events.news(parts_->api(), sources, taken);
+  parts_->stale |= parts_->events.wants_initialising();
+  return told;
+}
+
+bool NvmlProbe::is_open() const { return parts_->initialised; }
 
 DeviceLook NvmlProbe::skipped_device(int index) const {
   Device device = parts_->row_without_handle(index);

@@ -69,6 +69,12 @@ class NvmlProbe {
   /// the readings and the problems.
   [[nodiscard]] DeviceLook observe_device(int index, Depth depth, WallTime taken);
 
+  /// Errors that the driver has told by its events since this was called last, of the devices that
+  /// were asked by now; nothing the first time, which registers for them. May block.
+  [[nodiscard]] Reading<std::vector<XidEvent>> new_xids(WallTime taken);
+  /// Whether open() has given a count, and the library is still open.
+  [[nodiscard]] bool is_open() const;
+
   /// The row of a device that is not to be asked because it did not answer: identity as known from
   /// an earlier look, else by its place among /proc/driver/nvidia/gpus, else "nvml-index-N". Calls
   /// nothing of the driver's. Its readings are `failed`, and a Problem "timeout" comes with it.

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/text.h"
+#include "snapshot/device_fault.h"
 
 namespace berth::pci {
 
@@ -122,7 +123,7 @@ DeviceKind kind_of(const Function& function) {
 }
 
 std::string unusable_because(const Function& function, bool nvml_answered) {
-  if (function.driver == "vfio-pci") return "given to a virtual machine (vfio-pci)";
+  if (function.driver == "vfio-pci") return std::string(given_to_a_machine);
   const DeviceKind kind = kind_of(function);
   if (kind == DeviceKind::nvidia_gpu) {
     if (!function.driver) return "no kernel driver is bound to it";

@@ -137,12 +137,35 @@ void PciProbe::place(Snapshot& snapshot) const {
   }
 }
 
-Device PciProbe::device_from(const pci::Function& function, bool answered) {
+// The driver has a folder for each of its cards; NVIDIA's container runtime shows those alone that
+// the container was given, where /sys shows all.
+bool PciProbe::is_another_containers(const std::string& address) const {
+  const auto shown = list_directory(source_.proc + "/driver/nvidia/gpus");
+  return shown && !shown->empty() && std::ranges::none_of(*shown, [&](const std::string& name) {
+           return pci::normal_address(name) == address;
+         });
+}
+
+std::string PciProbe::why_unusable(const pci::Function& function, const Snapshot& snapshot) const {
+  const auto& excluded = snapshot.host.excluded_devices.get();
+  const bool is_excluded =
+      excluded && std::ranges::any_of(*excluded, [&](const ExcludedDevice& one) {
+        return one.pci_address == function.address;
+      });
+  if (is_excluded) return std::string(left_out_on_purpose);
+  const bool answered = nvml_answered(snapshot);
+  if (answered && function.driver == "nvidia" && is_another_containers(function.address)) {
+    return std::string(not_shown_here);
+  }
+  return pci::unusable_because(function, answered);
+}
+
+Device PciProbe::device_from(const pci::Function& function, const Snapshot& snapshot) {
   Device device;
   device.id = DeviceId(function.address);
   device.kind = pci::kind_of(function);
   device.pci_address = function.address;
-  device.unusable_because = pci::unusable_because(function, answered);
+  device.unusable_because = why_unusable(function, snapshot);
   auto name = pci::name_in_pci_ids(pci_ids(), function.vendor, function.device);
   device.name = name ? std::move(*name) : fmt::format("PCI device {}", pci_id_of(function));
   return device;
@@ -155,7 +178,6 @@ void PciProbe::observe(Snapshot& snapshot) {
     snapshot.sources.push_back({.source = "pci", .succeeded = false});
     return;
   }
-  const bool answered = nvml_answered(snapshot);
   // A server has hundreds of functions, and what each of them is does not change.
   const auto before = std::exchange(classes_, {});
   for (const std::string& entry : *entries) {
@@ -180,7 +202,7 @@ void PciProbe::observe(Snapshot& snapshot) {
       complete(device, function, entry);
     }
     if (known) continue;
-    Device device = device_from(function, answered);
+    Device device = device_from(function, snapshot);
     complete(device, function, entry);
     const bool nvidia = device.kind == DeviceKind::nvidia_gpu;
     mark_unread(device, nvidia ? Absent::failed : Absent::unsupported);

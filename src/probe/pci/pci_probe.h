@@ -17,6 +17,7 @@ namespace berth {
 struct PciSource {
   std::string sys = "/sys";
   std::string pci_ids;  // empty: looked for where distributions put it
+  std::string proc = "/proc";
 };
 
 class PciProbe {
@@ -32,7 +33,10 @@ class PciProbe {
  private:
   [[nodiscard]] std::string path_of(const std::string& entry, std::string_view file) const;
   void complete(Device& device, const pci::Function& function, const std::string& entry) const;
-  [[nodiscard]] Device device_from(const pci::Function& function, bool nvml_answered);
+  [[nodiscard]] Device device_from(const pci::Function& function, const Snapshot& snapshot);
+  [[nodiscard]] std::string why_unusable(const pci::Function& function,
+                                         const Snapshot& snapshot) const;
+  [[nodiscard]] bool is_another_containers(const std::string& address) const;
   [[nodiscard]] const std::string& pci_ids();
 
   PciSource source_;

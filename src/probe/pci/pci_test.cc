@@ -94,7 +94,8 @@ class PciTree : public testing::Test {
         write_file_atomically(root_ + "/bus/pci/devices/" + entry + "/" + name, text + "\n"));
   }
   Snapshot observed(Snapshot snapshot = {}) {
-    PciProbe({.sys = root_, .pci_ids = root_ + "/pci.ids"}).observe(snapshot);
+    PciProbe({.sys = root_, .pci_ids = root_ + "/pci.ids", .proc = root_ + "/proc"})
+        .observe(snapshot);
     return snapshot;
   }
   TemporaryDirectory directory_;
@@ -198,6 +199,24 @@ TEST_F(PciTree, ACardThatComesOrIsExchangedBetweenTwoLooksIsSeen) {
   EXPECT_EQ(count(), 1U);
   put("0000:01:00.0", "0x030200", "0x10de", "0x20b2", "");
   EXPECT_EQ(count(), 2U) << "what was there before does not count";
+}
+
+TEST_F(PciTree, ACardThatTheDriverHasAndItsLibraryDoesNotListSaysWhyAsFarAsItCanBeTold) {
+  put("0000:3b:00.0", "0x030200", "0x10de", "0x2330", "nvidia");
+  Snapshot answered;
+  answered.sources = {{"nvml", true}};
+  const auto why = [&](const Snapshot& host) {
+    return observed(host).devices.at(0).unusable_because;
+  };
+  EXPECT_EQ(why(answered), "the nvidia driver has it, but NVIDIA's library does not list it");
+  const std::string shown = root_ + "/proc/driver/nvidia/gpus/";
+  make_directories(shown + "0000:3b:00.0").value();
+  EXPECT_EQ(why(answered), "the nvidia driver has it, but NVIDIA's library does not list it");
+  std::filesystem::rename(shown + "0000:3b:00.0", shown + "0000:5e:00.0");
+  EXPECT_EQ(why(answered), not_shown_here) << "a container's own folder has its own cards alone";
+  Snapshot excluded = answered;
+  excluded.host.excluded_devices = std::vector<ExcludedDevice>{{"00000000:3b:00.0", "GPU-1"}};
+  EXPECT_EQ(why(excluded), left_out_on_purpose);
 }
 
 TEST_F(PciTree, SleepingCardIsNotWokenForItsLink) {

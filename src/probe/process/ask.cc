@@ -83,11 +83,21 @@ void ask_nvml(NvmlProbe& nvml, Depth depth, Teller& teller) {
   }
 }
 
+void ask_events(NvmlProbe& nvml, Teller& teller) {
+  constexpr Step step{StepKind::nvml_events, 0};
+  // Not open: another process asked the devices, and this one goes on after it.
+  if (teller.progress().is_over(step) || !nvml.is_open()) return;
+  teller.begin(step);
+  teller.tell(wire::DriverEvents{nvml.new_xids(teller.progress().snapshot.taken)});
+  teller.finish(step);
+}
+
 void ask_pci(PciProbe& pci, Depth depth, Teller& teller) {
   constexpr Step step{StepKind::pci, 0};
   if (teller.progress().is_over(step)) return;
   teller.begin(step);
   Snapshot looked;
+  looked.host.excluded_devices = teller.progress().snapshot.host.excluded_devices;
   looked.devices = teller.progress().snapshot.devices;
   looked.sources = teller.progress().snapshot.sources;
   pci.observe(looked);
@@ -263,6 +273,7 @@ void Teller::done() {
 void ask_with(Probes probes, const Wish& wish, Teller& teller) {
   ask_host(probes.procfs, teller);
   ask_nvml(probes.nvml, wish.depth, teller);
+  if (wish.events == Events::new_ones) ask_events(probes.nvml, teller);
   ask_pci(probes.pci, wish.depth, teller);
   if (wish.relations == Relations::all) ask_kernel_log(probes.procfs, teller);
   ask_procfs(probes, wish, teller);
@@ -272,7 +283,7 @@ void ask_with(Probes probes, const Wish& wish, Teller& teller) {
 void ask_sources(const Sources& sources, const Wish& wish, Teller& teller) {
   auto nvml = std::make_unique<NvmlProbe>(
       NvmlSource{.library = sources.nvml_library, .proc = sources.proc});
-  PciProbe pci({.sys = sources.sys, .pci_ids = sources.pci_ids});
+  PciProbe pci({.sys = sources.sys, .pci_ids = sources.pci_ids, .proc = sources.proc});
   ProcfsProbe procfs({.proc = sources.proc, .passwd = sources.passwd});
   const ContainerFiles containers({.root = sources.root, .passwd = sources.passwd});
   ask_with({.nvml = *nvml, .pci = pci, .procfs = procfs, .containers = containers}, wish, teller);

@@ -50,11 +50,15 @@ struct Probes {
   ProcfsProbe& procfs;
   const ContainerFiles& containers;
 };
+/// Whether to ask for what the driver tells by events: only who has asked before hears anything.
+enum class Events { none, new_ones };
+
 /// What is wanted of them.
 struct Wish {
   Depth depth = Depth::everything;
   const std::vector<Claim>& claims;
   Relations relations = Relations::none;
+  Events events = Events::none;
 };
 void ask_with(Probes probes, const Wish& wish, Teller& teller);
 

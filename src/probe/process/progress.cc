@@ -112,6 +112,7 @@ struct Receiver {
     progress.snapshot.gpu_processes.push_back(std::move(process));
   }
   void operator()(wire::XidEvents& xids) { progress.snapshot.xids = std::move(xids.events); }
+  void operator()(wire::DriverEvents& told) { progress.driver_events = std::move(told.events); }
   void operator()(DeviceFiles& files) { progress.snapshot.device_files = std::move(files); }
   void operator()(HostProcess& process) { put(progress.snapshot.processes, std::move(process)); }
   void operator()(Problem& problem) {
@@ -152,6 +153,8 @@ std::string what_of(const Step& step) {
       return std::string(tr("reading the kernel log"));
     case StepKind::enclosure:
       return trf("reading the name of the container of process {}", step.number);
+    case StepKind::nvml_events:
+      return std::string(tr("asking the driver for the errors it has reported"));
   }
   return {};
 }
@@ -160,6 +163,7 @@ std::string_view source_of(StepKind kind) {
   switch (kind) {
     case StepKind::nvml_open:
     case StepKind::nvml_device:
+    case StepKind::nvml_events:
       return "nvml";
     case StepKind::pci:
       return "pci";
@@ -180,6 +184,7 @@ std::string remedy_of(StepKind kind) {
   switch (kind) {
     case StepKind::nvml_open:
     case StepKind::nvml_device:
+    case StepKind::nvml_events:
       return std::string(tr(
           "look for \"NVRM\" and \"Xid\" in the kernel log; a device that hangs may need a reset "
           "or a reboot"));
@@ -264,6 +269,9 @@ void give_up(Progress& progress, Step step, const GivenUp& reason) {
       break;
     case StepKind::kernel_log:
       progress.snapshot.xids = Absent::failed;
+      break;
+    case StepKind::nvml_events:
+      progress.driver_events = Absent::failed;
       break;
     case StepKind::enclosure:
       leave_enclosure_unnamed(progress, static_cast<pid_t>(step.number));

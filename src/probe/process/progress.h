@@ -20,6 +20,9 @@ struct Progress {
   std::optional<wire::Step> current;
   std::optional<int> device_count;             // once the driver has told
   std::optional<wire::Identified> identified;  // the device being asked
+  /// What the driver has told by its events since the look before; whoever looks again and again
+  /// keeps it (probe/xid_memory.h).
+  Reading<std::vector<XidEvent>> driver_events;
 
   [[nodiscard]] bool is_over(wire::Step step) const { return over.contains(step); }
   [[nodiscard]] bool is_given_up(wire::Step step) const { return given_up.contains(step); }

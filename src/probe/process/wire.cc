@@ -244,9 +244,10 @@ void walk(Stream& stream, NvLink& link) {
   walk_all(stream, link.number, link.active, link.speed, link.remote);
 }
 
+constexpr std::int64_t oldest_ms = 1'000'000'000'000;
+
 /// What holds of every device that a probe makes, and without which a snapshot cannot be replayed.
 bool can_be(const Device& device) {
-  static constexpr std::int64_t oldest_ms = 1'000'000'000'000;
   const auto& history = device.utilization_history.get();
   return !device.id.text().empty() && device.index.value_or(0) >= 0 &&
          (!history || std::all_of(history->begin(), history->end(), [](const auto& sample) {
@@ -302,6 +303,10 @@ void walk(Stream& stream, XidEvents& xids) {
   walk(stream, xids.events);
 }
 template <class Stream>
+void walk(Stream& stream, DriverEvents& told) {
+  walk(stream, told.events);
+}
+template <class Stream>
 void walk(Stream& stream, ExcludedDevice& excluded) {
   walk_all(stream, excluded.pci_address, excluded.uuid);
 }
@@ -320,7 +325,7 @@ void walk(Stream& stream, SourceReport& report) {
 }
 template <class Stream>
 void walk(Stream& stream, Step& step) {
-  walk_enum(stream, step.kind, StepKind::enclosure);
+  walk_enum(stream, step.kind, StepKind::nvml_events);
   walk(stream, step.number);
 }
 template <class Stream>

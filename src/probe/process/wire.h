@@ -29,6 +29,7 @@ enum class StepKind : std::uint8_t {
   files,
   kernel_log,
   enclosure,
+  nvml_events,
 };
 struct Step {
   StepKind kind = StepKind::nvml_open;
@@ -78,6 +79,11 @@ struct XidEvents {
   Reading<std::vector<XidEvent>> events;
   friend bool operator==(const XidEvents&, const XidEvents&) = default;
 };
+/// What the driver has told by its events since the look before.
+struct DriverEvents {
+  Reading<std::vector<XidEvent>> events;
+  friend bool operator==(const DriverEvents&, const DriverEvents&) = default;
+};
 /// The last message: nothing is left to ask.
 struct Done {
   friend bool operator==(const Done&, const Done&) = default;
@@ -85,7 +91,7 @@ struct Done {
 
 using Message = std::variant<Begun, Finished, DeviceCount, Identified, CommandOf, UserName,
                              EnclosureNames, Done, Host, Device, GpuProcess, HostProcess,
-                             DeviceFiles, XidEvents, Problem, SourceReport>;
+                             DeviceFiles, XidEvents, DriverEvents, Problem, SourceReport>;
 
 /// Adds the message with its length in front.
 void append(std::string& bytes, const Message& message);

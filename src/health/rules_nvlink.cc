@@ -1,0 +1,127 @@
+// NVLink: links that are down, and errors on those that are up.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "health/rules.h"
+#include "snapshot/questions.h"
+
+namespace berth::health {
+
+namespace {
+
+constexpr std::string_view link_advice =
+    "look at `nvidia-smi nvlink -s` and -e; a reset of all linked GPUs trains them anew";
+
+std::optional<std::uint64_t> number(const Device& device, Detail detail) {
+  return device.details.get<std::uint64_t>(detail).get();
+}
+
+/// How many links the best connected card of its model has up. Which links should be up no function
+/// tells: a card with bridges has as many as somebody mounted.
+std::uint64_t most_among_its_kind(const Device& device, const Snapshot& snapshot) {
+  std::uint64_t most = 0;
+  for (const Device& other : snapshot.devices) {
+    if (!device.name.get() || !(other.name == device.name) || other.parent) continue;
+    most = std::max(most, number(other, Detail::nvlink_active).value_or(0));
+  }
+  return most;
+}
+
+/// Of a board whose links all lead to switches or to its other cards: none may be down.
+bool is_in_a_fabric(const Device& device) {
+  const auto state = device.details.get<std::string>(Detail::fabric_state);
+  return state.get() && (*state.get() == "Completed" || *state.get() == "In Progress");
+}
+
+}  // namespace
+
+Findings nvlink_down(const Device& device, const Snapshot& snapshot) {
+  const auto all = number(device, Detail::nvlink_count);
+  const auto active = number(device, Detail::nvlink_active);
+  // Divided by MIG, a card may have its links switched off.
+  if (!all || !active || *active >= *all || division_of(device) != Division::whole) return {};
+  const std::uint64_t most = most_among_its_kind(device, snapshot);
+  if (is_in_a_fabric(device) || (*active > 0 && *active < most)) {
+    return {{HealthState::degraded, "nvlink_down",
+             fmt::format("{} of its {} NVLinks are down", *all - *active, *all),
+             std::string(link_advice)}};
+  }
+  if (*active == 0 && most > 0) {
+    return {{HealthState::notice, "nvlink_unused",
+             "none of its NVLinks is up, and other cards of its kind have some",
+             "normal where no bridge is mounted on it; else look at the bridge"}};
+  }
+  if (*active == 0) return {};  // no bridge is mounted anywhere
+  return {
+      {HealthState::notice, "nvlink_partly_used",
+       fmt::format("{} of its {} NVLinks are up, on each card of its kind alike", *active, *all),
+       "normal where fewer bridges are mounted than would fit"}};
+}
+
+namespace {
+
+/// `alarming`: this many more since the look before say that something is wrong now. A link resends
+/// what arrived damaged, so a few are nothing; DCGM warns from 100 on. What was not repaired in its
+/// stride (a link set up anew, an error in the data path's memory) is told from the first.
+struct ErrorRow {
+  Detail count;
+  Detail growth;
+  std::uint64_t alarming;
+};
+constexpr auto error_rows = std::to_array<ErrorRow>({
+    {Detail::nvlink_flit_errors, Detail::window_nvlink_flit_errors, 100},
+    {Detail::nvlink_data_errors, Detail::window_nvlink_data_errors, 100},
+    {Detail::nvlink_replays, Detail::window_nvlink_replays, 100},
+    {Detail::nvlink_recoveries, Detail::window_nvlink_recoveries, 1},
+    {Detail::nvlink_ecc_errors, Detail::window_nvlink_ecc_errors, 1},
+});
+
+std::string error_words(Detail count, std::uint64_t errors, bool lately) {
+  switch (count) {
+    case Detail::nvlink_flit_errors:
+    case Detail::nvlink_data_errors:
+      return lately
+                 ? fmt::format("{} checksum errors on its NVLinks since the look before", errors)
+                 : fmt::format("{} checksum errors on its NVLinks since the driver loaded", errors);
+    case Detail::nvlink_replays:
+      return lately ? fmt::format("{} NVLink packets had to be sent again since the look before",
+                                  errors)
+                    : fmt::format("{} NVLink packets had to be sent again since the driver loaded",
+                                  errors);
+    case Detail::nvlink_recoveries:
+      return lately
+                 ? fmt::format("its NVLinks had to be set up again {} times since the look before",
+                               errors)
+                 : fmt::format(
+                       "its NVLinks had to be set up again {} times since the driver loaded",
+                       errors);
+    default:
+      return lately
+                 ? fmt::format("{} memory errors in its NVLinks since the look before", errors)
+                 : fmt::format("{} memory errors in its NVLinks since the driver loaded", errors);
+  }
+}
+
+}  // namespace
+
+Findings nvlink_errors(const Device& device, const Snapshot&) {
+  Findings findings;
+  for (const ErrorRow& row : error_rows) {
+    const std::uint64_t growth = number(device, row.growth).value_or(0);
+    const std::uint64_t count = number(device, row.count).value_or(0);
+    if (growth >= row.alarming) {
+      findings.push_back({HealthState::degraded, "nvlink_errors_now",
+                          error_words(row.count, growth, true), std::string(link_advice)});
+    } else if (count > 0) {
+      findings.push_back({HealthState::notice, "nvlink_errors",
+                          error_words(row.count, count, false),
+                          "nothing to do while they do not become more"});
+    }
+  }
+  return findings;
+}
+
+}  // namespace berth::health

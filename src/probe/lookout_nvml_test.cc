@@ -1,0 +1,112 @@
+// A Lookout on the fake driver library: what it remembers between looks, and what hangs.
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "base/process.h"
+#include "base/signals.h"
+#include "probe/lookout.h"
+#include "probe/nvml/fake_machine_test.h"
+
+namespace berth {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class LookoutOnDriver : public nvml::NvmlFake {
+ protected:
+  void SetUp() override {
+    NvmlFake::SetUp();
+    unsetenv("BERTH_FAKE_NVML_NOW_MS");
+    ASSERT_TRUE(write_file_atomically(wrong, ""));
+    ASSERT_TRUE(write_file_atomically(events, ""));
+    setenv("BERTH_FAKE_NVML_FAULTS", ("@" + wrong).c_str(), 1);
+    setenv("BERTH_FAKE_NVML_EVENTS", events.c_str(), 1);
+  }
+  void TearDown() override {
+    unsetenv("BERTH_FAKE_NVML_EVENTS");
+    NvmlFake::TearDown();
+  }
+  void goes_wrong(const std::string& faults) { ASSERT_TRUE(write_file_atomically(wrong, faults)); }
+  static Lookout started(LookoutPatience patience = {.whole = std::chrono::seconds(60),
+                                                     .stall = std::chrono::seconds(20)}) {
+    const Sources sources{.nvml_library = nvml::library("all"),
+                          .proc = "/nowhere",
+                          .sys = "/nowhere",
+                          .passwd = "/nowhere"};
+    return std::move(*Lookout::start(sources, patience));
+  }
+  Snapshot looked(Lookout& lookout) {
+    lookout.begin(Depth::state, {}, clock);
+    while (true) {
+      if (auto snapshot = lookout.advance(clock)) return std::move(*snapshot);
+      if (const auto news = lookout.descriptor()) {
+        static_cast<void>(wait_readable({*news}, lookout.patience()));
+      }
+    }
+  }
+  static std::vector<std::uint64_t> codes(const Snapshot& look) {
+    std::vector<std::uint64_t> found;
+    if (!look.xids.get()) return found;
+    for (const XidEvent& event : *look.xids.get()) found.push_back(event.code);
+    return found;
+  }
+  static constexpr std::size_t problems_without_driver = 1;  // there is no sysfs here
+  TemporaryDirectory files;
+  std::string wrong = files / "faults";
+  std::string events = files / "events";
+  SystemClock clock;
+};
+
+TEST_F(LookoutOnDriver, ErrorsThatWereToldByEventsStay) {
+  Lookout lookout = started();
+  EXPECT_THAT(codes(looked(lookout)), IsEmpty());
+  ASSERT_TRUE(write_file_atomically(events, "1 79\n"));
+  EXPECT_THAT(codes(looked(lookout)), ElementsAre(79));
+  ASSERT_TRUE(write_file_atomically(events, "1 79\n2 31\n"));
+  EXPECT_THAT(codes(looked(lookout)), ElementsAre(79, 31));
+}
+
+TEST_F(LookoutOnDriver, ACardThatIsListedNoLongerStaysAsLost) {
+  Lookout lookout = started();
+  EXPECT_THAT(looked(lookout).devices, SizeIs(3));
+  goes_wrong("nvmlDeviceGetCount_v2=lie:2");
+  for (int i = 0; i < 2; ++i) {
+    const Snapshot look = looked(lookout);
+    ASSERT_THAT(look.devices, SizeIs(3));
+    EXPECT_EQ(look.devices[2].id, nvml::h100(2).id);
+    EXPECT_TRUE(look.devices[2].lost);
+    EXPECT_EQ(look.devices[2].unusable_because, not_listed_any_more);
+    EXPECT_THAT(look.problems, Contains(testing::Field(&Problem::code, "device_gone")));
+  }
+  goes_wrong("");
+  EXPECT_FALSE(looked(lookout).devices.at(2).lost);
+}
+
+TEST_F(LookoutOnDriver, EventsThatHangCostNoDevice) {
+  for (const char* function : {"nvmlEventSetCreate", "nvmlDeviceRegisterEvents@0",
+                               "nvmlDeviceGetSupportedEventTypes@1", "nvmlEventSetWait_v2"}) {
+    goes_wrong(fmt::format("{}=hang", function));
+    Snapshot look;
+    // More patience where a loaded machine did not get to run the probe process for a stall.
+    for (const auto stall : {std::chrono::milliseconds(700), std::chrono::milliseconds(7000)}) {
+      Lookout lookout = started({.whole = 12 * stall, .stall = stall});
+      const Instant before = clock.now();
+      look = looked(lookout);
+      EXPECT_LT(clock.now() - before, 12 * stall + std::chrono::seconds(3)) << function;
+      if (look.problems.size() == 1 + problems_without_driver) break;
+    }
+    ASSERT_THAT(look.devices, SizeIs(3)) << function;
+    for (const Device& device : look.devices) {
+      EXPECT_TRUE(device.memory_free.get()) << function << " cost GPU " << *device.index;
+    }
+    EXPECT_EQ(look.xids, Reading<std::vector<XidEvent>>(Absent::failed)) << function;
+    EXPECT_THAT(look.problems, Contains(testing::Field(&Problem::code, "timeout"))) << function;
+  }
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,40 @@
+#pragma once
+// XidMemory: the errors that were heard of since somebody began to look, from the kernel log and
+// from NVML's events. Most are told by both; each is kept once.
+
+#include <vector>
+
+#include "base/reading.h"
+#include "snapshot/snapshot.h"
+
+namespace berth {
+
+class XidMemory {
+ public:
+  /// By the driver's events, fetched `now`: they happened since the fetch before.
+  void add_told(const Reading<std::vector<XidEvent>>& events, WallTime now);
+  /// From the kernel log: what is new in it.
+  void add_logged(const Reading<std::vector<XidEvent>>& events);
+
+  /// In the order of their times. An event is left out where the log has the same error of the same
+  /// device within 2 s of the time in which it happened: the log names the process.
+  ///
+  /// Absent  neither source could be asked: as the log is, or as the events are where nobody asked
+  ///         for the log.
+  [[nodiscard]] Reading<std::vector<XidEvent>> all() const;
+
+ private:
+  struct Told {
+    XidEvent event;
+    WallTime earliest;
+  };
+  std::vector<Told> told_;
+  std::vector<XidEvent> logged_;
+  Absent why_not_told_ = Absent::not_sampled;
+  Absent why_not_logged_ = Absent::not_sampled;
+  bool asked_events_ = false;
+  bool asked_log_ = false;
+  WallTime fetched_;
+};
+
+}  // namespace berth
