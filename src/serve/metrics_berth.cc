@@ -1,5 +1,7 @@
 // The berth profile's devices: their states and readings, health, the last minute, XID errors.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <unordered_set>
@@ -34,7 +36,7 @@ constexpr auto group_helps = std::to_array<GroupHelp>({
      "before."},
 });
 
-Family family_of(const Field& field) {
+Family family_of_row(const Field& field) {
   const std::string_view name = field.metric.substr(0, field.metric.find('{'));
   const auto* group = std::ranges::find(group_helps, name, &GroupHelp::family);
   return {.name = name,
@@ -43,7 +45,7 @@ Family family_of(const Field& field) {
 }
 
 /// The label that a row has beside its device's: reason="idle".
-std::string_view label_of(const Field& field) {
+std::string_view label_of_row(const Field& field) {
   const auto brace = field.metric.find('{');
   if (brace == std::string_view::npos) return {};
   return field.metric.substr(brace + 1, field.metric.size() - brace - 2);
@@ -62,11 +64,11 @@ std::vector<ReadingRow> rows_of_the_table() {
   std::vector<ReadingRow> rows;
   for (const Field& field : fields()) {
     if (field.metric.empty()) continue;
-    const Family family = family_of(field);
+    const Family family = family_of_row(field);
     rows.push_back({.field = &field,
                     .family = family,
                     .begins_family = rows.empty() || rows.back().family.name != family.name,
-                    .label = label_of(field),
+                    .label = label_of_row(field),
                     .exponent = base_unit_exponent(field.unit)});
   }
   return rows;
@@ -96,7 +98,7 @@ void write_states(const Page& page) {
     ++counts[static_cast<std::size_t>(states.back())];
   }
   const auto label = [](std::size_t state) {
-    return "state=\"" + std::string(name_of(static_cast<DeviceState>(state))) + "\"";
+    return fmt::format("state=\"{}\"", name_of(static_cast<DeviceState>(state)));
   };
   page.out.begin(families::devices);
   for (std::size_t state = 0; state < device_state_count; ++state) {
@@ -112,7 +114,7 @@ void write_states(const Page& page) {
   }
 }
 
-void write_infos(const Page& page) {
+void write_device_infos(const Page& page) {
   page.out.begin(families::device_info);
   for (const PageDevice& one : page.devices) {
     const Device& device = *one.device;
@@ -162,7 +164,7 @@ void write_health(const Page& page) {
   page.out.begin(families::device_health);
   for (const HealthState state :
        {HealthState::ok, HealthState::notice, HealthState::degraded, HealthState::failed}) {
-    const std::string label = "health=\"" + std::string(name_of(state)) + "\"";
+    const std::string label = fmt::format("health=\"{}\"", name_of(state));
     for (const Examined& one : examined) {
       page.out.add(one.device->labels, label, decimal(one.health.state == state ? 1 : 0));
     }
@@ -210,7 +212,7 @@ void write_window(const Page& page) {
 }
 
 /// A card that is not there any more is known by its address.
-std::string labels_of(const XidCount& xid, const Page& page) {
+std::string labels_of_xid(const XidCount& xid, const Page& page) {
   std::string labels;
   const Device* device = device_at(xid.pci_address, page.scrape.snapshot);
   const auto found = std::ranges::find(page.devices, device, &PageDevice::device);
@@ -223,13 +225,13 @@ std::string labels_of(const XidCount& xid, const Page& page) {
   return labels;
 }
 
-void write_xids(const Page& page) {
+void write_xid_counts(const Page& page) {
   page.out.begin(families::xid_errors);
   for (const XidCount& xid : page.scrape.xids)
-    page.out.add(labels_of(xid, page), decimal(xid.count));
+    page.out.add(labels_of_xid(xid, page), decimal(xid.count));
   page.out.begin(families::xid_last);
   for (const XidCount& xid : page.scrape.xids) {
-    page.out.add(labels_of(xid, page), unix_seconds(xid.last));
+    page.out.add(labels_of_xid(xid, page), unix_seconds(xid.last));
   }
 }
 
@@ -277,11 +279,11 @@ const Device* device_at(std::string_view pci_address, const Snapshot& snapshot) 
 
 void write_devices(const Page& page) {
   write_states(page);
-  write_infos(page);
+  write_device_infos(page);
   write_readings(page);
   write_health(page);
   write_window(page);
-  write_xids(page);
+  write_xid_counts(page);
 }
 
 }  // namespace berth::serve

@@ -1,5 +1,7 @@
 // What the page says of the program itself: how fresh it is, what could be asked, what it costs.
 
+#include <fmt/format.h>
+
 #include <map>
 #include <utility>
 
@@ -11,11 +13,12 @@ namespace berth::serve {
 namespace {
 
 /// Adds the label where there is a value.
-void add_reading(std::string& labels, std::string_view name, const Reading<std::string>& reading) {
+void add_reading_label(std::string& labels, std::string_view name,
+                       const Reading<std::string>& reading) {
   if (reading.get()) add_label(labels, name, *reading.get());
 }
 
-void write_infos(const Page& page) {
+void write_program_and_host(const Page& page) {
   Exposition& out = page.out;
   std::string version;
   add_label(version, "version", page.scrape.version);
@@ -23,10 +26,10 @@ void write_infos(const Page& page) {
   out.add(version, decimal(1));
   const Host& host = page.scrape.snapshot.host;
   std::string labels;
-  add_reading(labels, "host", host.name);
-  add_reading(labels, "kernel", host.kernel);
-  add_reading(labels, "driver_version", host.driver_version);
-  add_reading(labels, "cuda_version", host.cuda_version_supported);
+  add_reading_label(labels, "host", host.name);
+  add_reading_label(labels, "kernel", host.kernel);
+  add_reading_label(labels, "driver_version", host.driver_version);
+  add_reading_label(labels, "cuda_version", host.cuda_version_supported);
   out.begin(families::host_info);
   out.add(labels, decimal(1));
 }
@@ -40,7 +43,7 @@ void write_sources(const Page& page) {
   }
   out.begin(families::probe_success);
   for (const auto& [source, worked] : succeeded) {
-    out.add("probe=\"" + source + "\"", decimal(worked ? 1 : 0));
+    out.add(fmt::format("probe=\"{}\"", source), decimal(worked ? 1 : 0));
   }
   std::map<std::pair<std::string, std::string>, std::uint64_t> problems;
   for (const Problem& problem : page.scrape.snapshot.problems) {
@@ -48,11 +51,11 @@ void write_sources(const Page& page) {
   }
   out.begin(families::problems);
   for (const auto& [key, count] : problems) {
-    out.add("probe=\"" + key.first + "\",code=\"" + key.second + "\"", decimal(count));
+    out.add(fmt::format("probe=\"{}\",code=\"{}\"", key.first, key.second), decimal(count));
   }
 }
 
-void write_history(const Page& page) {
+void write_history_figures(const Page& page) {
   if (!page.scrape.history) return;
   const HistoryFigures& history = *page.scrape.history;
   Exposition& out = page.out;
@@ -84,7 +87,7 @@ void write_daemon(const Page& page) {
   const Scrape& scrape = page.scrape;
   const DaemonFigures& daemon = scrape.daemon;
   Exposition& out = page.out;
-  write_infos(page);
+  write_program_and_host(page);
   const auto one = [&](const Family& family, Decimal value) {
     out.begin(family);
     out.add(value);
@@ -101,7 +104,7 @@ void write_daemon(const Page& page) {
   one(families::daemon_cpu, seconds(daemon.cpu_time));
   one(families::daemon_resident, decimal(daemon.resident.count()));
   one(families::daemon_start, unix_seconds(daemon.started));
-  write_history(page);
+  write_history_figures(page);
 }
 
 }  // namespace berth::serve

@@ -14,90 +14,92 @@ namespace berth::serve {
 
 namespace {
 
-struct Row {
+struct DcgmRow {
   Family family;
   std::optional<Decimal> (*read)(const Device&);
 };
 
 template <auto Member, int Exponent = 0>
-std::optional<Decimal> member(const Device& device) {
+std::optional<Decimal> dcgm_member(const Device& device) {
   return decimal_in(cell_of(device.*Member), Exponent);
 }
 template <auto Member>
-std::optional<Decimal> mebibytes(const Device& device) {
+std::optional<Decimal> dcgm_mebibytes(const Device& device) {
   const Reading<Bytes>& reading = device.*Member;
   return reading.get() ? std::optional(decimal(reading.get()->count() >> 20)) : std::nullopt;
 }
 template <Detail Which, int Exponent = 0>
-std::optional<Decimal> detail(const Device& device) {
+std::optional<Decimal> dcgm_detail(const Device& device) {
   return decimal_in(device.details.cell(Which), Exponent);
 }
 
 /// Only in a virtual machine is there a licence to have.
-std::optional<Decimal> license(const Device& device) {
+std::optional<Decimal> dcgm_license(const Device& device) {
   const Reading<std::string> status = device.details.get<std::string>(Detail::vgpu_license_status);
   if (!status.get()) return std::nullopt;
   return decimal(status.get()->starts_with("Licensed") ? 1 : 0);
 }
 
-using D = Device;
 using enum MetricType;
 
-constexpr auto rows = std::to_array<Row>({
-    {{"DCGM_FI_DEV_SM_CLOCK", gauge, "SM clock frequency (in MHz)."}, member<&D::clock_sm>},
+constexpr auto dcgm_rows = std::to_array<DcgmRow>({
+    {{"DCGM_FI_DEV_SM_CLOCK", gauge, "SM clock frequency (in MHz)."},
+     dcgm_member<&Device::clock_sm>},
     {{"DCGM_FI_DEV_MEM_CLOCK", gauge, "Memory clock frequency (in MHz)."},
-     member<&D::clock_memory>},
+     dcgm_member<&Device::clock_memory>},
     {{"DCGM_FI_DEV_MEMORY_TEMP", gauge, "Memory temperature (in C)."},
-     member<&D::temperature_memory>},
-    {{"DCGM_FI_DEV_GPU_TEMP", gauge, "GPU temperature (in C)."}, member<&D::temperature>},
-    {{"DCGM_FI_DEV_POWER_USAGE", gauge, "Power draw (in W)."}, member<&D::power_draw, -3>},
+     dcgm_member<&Device::temperature_memory>},
+    {{"DCGM_FI_DEV_GPU_TEMP", gauge, "GPU temperature (in C)."}, dcgm_member<&Device::temperature>},
+    {{"DCGM_FI_DEV_POWER_USAGE", gauge, "Power draw (in W)."},
+     dcgm_member<&Device::power_draw, -3>},
     {{"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", counter,
       "Total energy consumption since boot (in mJ)."},
-     member<&D::energy>},
+     dcgm_member<&Device::energy>},
     {{"DCGM_FI_DEV_PCIE_REPLAY_COUNTER", counter, "Total number of PCIe retries."},
-     member<&D::pcie_replays>},
-    {{"DCGM_FI_DEV_GPU_UTIL", gauge, "GPU utilization (in %)."}, member<&D::utilization_gpu>},
+     dcgm_member<&Device::pcie_replays>},
+    {{"DCGM_FI_DEV_GPU_UTIL", gauge, "GPU utilization (in %)."},
+     dcgm_member<&Device::utilization_gpu>},
     {{"DCGM_FI_DEV_MEM_COPY_UTIL", gauge, "Memory utilization (in %)."},
-     member<&D::utilization_memory>},
+     dcgm_member<&Device::utilization_memory>},
     {{"DCGM_FI_DEV_ENC_UTIL", gauge, "Encoder utilization (in %)."},
-     member<&D::utilization_encoder>},
+     dcgm_member<&Device::utilization_encoder>},
     {{"DCGM_FI_DEV_DEC_UTIL", gauge, "Decoder utilization (in %)."},
-     member<&D::utilization_decoder>},
+     dcgm_member<&Device::utilization_decoder>},
     {{"DCGM_FI_DEV_FB_FREE", gauge, "Framebuffer memory free (in MiB)."},
-     mebibytes<&D::memory_free>},
+     dcgm_mebibytes<&Device::memory_free>},
     {{"DCGM_FI_DEV_FB_USED", gauge, "Framebuffer memory used (in MiB)."},
-     mebibytes<&D::memory_used>},
+     dcgm_mebibytes<&Device::memory_used>},
     {{"DCGM_FI_DEV_FB_RESERVED", gauge, "Framebuffer memory reserved (in MiB)."},
-     mebibytes<&D::memory_reserved>},
-    {{"DCGM_FI_DEV_VGPU_LICENSE_STATUS", gauge, "vGPU License status"}, license},
+     dcgm_mebibytes<&Device::memory_reserved>},
+    {{"DCGM_FI_DEV_VGPU_LICENSE_STATUS", gauge, "vGPU License status"}, dcgm_license},
     {{"DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", counter,
       "Number of remapped rows for uncorrectable errors"},
-     detail<Detail::remapped_rows_uncorrectable>},
+     dcgm_detail<Detail::remapped_rows_uncorrectable>},
     {{"DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS", counter,
       "Number of remapped rows for correctable errors"},
-     detail<Detail::remapped_rows_correctable>},
+     dcgm_detail<Detail::remapped_rows_correctable>},
     {{"DCGM_FI_DEV_ROW_REMAP_FAILURE", gauge, "Whether remapping of rows has failed"},
-     detail<Detail::remapped_rows_failed>},
+     dcgm_detail<Detail::remapped_rows_failed>},
     {{"DCGM_FI_PROF_GR_ENGINE_ACTIVE", gauge, "Ratio of time the graphics engine is active."},
-     detail<Detail::activity_graphics, -2>},
+     dcgm_detail<Detail::activity_graphics, -2>},
     {{"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", gauge,
       "Ratio of cycles the tensor (HMMA) pipe is active."},
-     detail<Detail::activity_tensor, -2>},
+     dcgm_detail<Detail::activity_tensor, -2>},
     {{"DCGM_FI_PROF_DRAM_ACTIVE", gauge,
       "Ratio of cycles the device memory interface is active sending or receiving data."},
-     detail<Detail::activity_dram, -2>},
+     dcgm_detail<Detail::activity_dram, -2>},
     {{"DCGM_FI_PROF_PCIE_TX_BYTES", gauge,
       "The rate of data transmitted over the PCIe bus in bytes per second."},
-     detail<Detail::pcie_sent_rate>},
+     dcgm_detail<Detail::pcie_sent_rate>},
     {{"DCGM_FI_PROF_PCIE_RX_BYTES", gauge,
       "The rate of data received over the PCIe bus in bytes per second."},
-     detail<Detail::pcie_received_rate>},
+     dcgm_detail<Detail::pcie_received_rate>},
 });
 
-constexpr Family xid_errors{"DCGM_FI_DEV_XID_ERRORS", gauge,
-                            "Value of the last XID error encountered."};
+constexpr Family dcgm_xid_errors{"DCGM_FI_DEV_XID_ERRORS", gauge,
+                                 "Value of the last XID error encountered."};
 
-struct Labelled {
+struct DcgmDevice {
   const Device* device = nullptr;
   std::string labels;
 };
@@ -111,8 +113,8 @@ std::string_view mig_profile(const Device& instance) {
 }
 
 /// The labels that come before those of single metrics. An instance has its card's.
-std::string labels_of(const Device& gpu, const Device* instance, const Scrape& scrape,
-                      const MetricsOptions& options) {
+std::string dcgm_labels(const Device& gpu, const Device* instance, const Scrape& scrape,
+                        const MetricsOptions& options) {
   std::string labels;
   const std::string index = std::to_string(gpu.index.value_or(0));
   add_label(labels, "gpu", index);
@@ -135,24 +137,25 @@ std::string labels_of(const Device& gpu, const Device* instance, const Scrape& s
 }
 
 /// Cards, each with its instances behind it; of instances that share memory only one, as in DCGM.
-std::vector<Labelled> labelled(const Scrape& scrape, const MetricsOptions& options) {
-  std::vector<Labelled> devices;
+std::vector<DcgmDevice> dcgm_devices(const Scrape& scrape, const MetricsOptions& options) {
+  std::vector<DcgmDevice> devices;
   std::set<std::string> seen;
   const auto add = [&](const Device& device, std::string labels) {
     if (seen.insert(labels).second) devices.push_back({&device, std::move(labels)});
   };
   for (const Device* gpu : smi::gpus(scrape.snapshot, {})) {
-    add(*gpu, labels_of(*gpu, nullptr, scrape, options));
+    add(*gpu, dcgm_labels(*gpu, nullptr, scrape, options));
     for (const Device* instance : smi::instances_of(*gpu, scrape.snapshot)) {
-      if (instance->mig) add(*instance, labels_of(*gpu, instance, scrape, options));
+      if (instance->mig) add(*instance, dcgm_labels(*gpu, instance, scrape, options));
     }
   }
   return devices;
 }
 
 /// 0 is "none", where the kernel log could be read.
-void write_xids(const std::vector<Labelled>& devices, const Scrape& scrape, Exposition& out) {
-  out.begin(xid_errors);
+void write_dcgm_xids(const std::vector<DcgmDevice>& devices, const Scrape& scrape,
+                     Exposition& out) {
+  out.begin(dcgm_xid_errors);
   for (const auto& [device, labels] : devices) {
     if (device->parent) continue;
     const XidCount* newest = nullptr;
@@ -172,18 +175,18 @@ void write_xids(const std::vector<Labelled>& devices, const Scrape& scrape, Expo
 }  // namespace
 
 void write_dcgm(const Scrape& scrape, const MetricsOptions& options, Exposition& out) {
-  const std::vector<Labelled> devices = labelled(scrape, options);
-  for (const Row& row : rows) {
+  const std::vector<DcgmDevice> devices = dcgm_devices(scrape, options);
+  for (const DcgmRow& row : dcgm_rows) {
     out.begin(row.family);
     for (const auto& [device, labels] : devices) out.add(labels, {}, row.read(*device));
   }
-  write_xids(devices, scrape, out);
+  write_dcgm_xids(devices, scrape, out);
 }
 
 std::vector<Family> dcgm_families() {
   std::vector<Family> families;
-  for (const Row& row : rows) families.push_back(row.family);
-  families.push_back(xid_errors);
+  for (const DcgmRow& row : dcgm_rows) families.push_back(row.family);
+  families.push_back(dcgm_xid_errors);
   return families;
 }
 

@@ -9,7 +9,7 @@ namespace berth::serve {
 
 namespace {
 
-std::string_view name_of(MetricType type) {
+std::string_view type_name(MetricType type) {
   switch (type) {
     case MetricType::gauge:
       return "gauge";
@@ -21,9 +21,9 @@ std::string_view name_of(MetricType type) {
   return "gauge";
 }
 
-std::string row_of(const Family& family) {
-  return fmt::format("| `{}` | {} | {} | {} |\n", family.name, name_of(family.type), family.labels,
-                     family.help);
+std::string document_row(const Family& family) {
+  return fmt::format("| `{}` | {} | {} | {} |\n", family.name, type_name(family.type),
+                     family.labels, family.help);
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ std::string metrics_markdown() {
       "when the driver or the daemon does.\n\n"
       "| Metric | Type | Labels | What it is |\n"
       "|---|---|---|---|\n";
-  for (const Family* family : families::all) text += row_of(*family);
+  for (const Family* family : families::all) text += document_row(*family);
   text +=
       "\n## The last minute\n\n"
       "Of each look and of what the driver sampled between two looks, whoever scrapes and however\n"
@@ -45,8 +45,8 @@ std::string metrics_markdown() {
       "| Metric | Type | Labels | What it is |\n"
       "|---|---|---|---|\n";
   for (std::size_t i = 0; i < window_metric_count; ++i) {
-    const WindowRow& row = berth::serve::row_of(static_cast<WindowMetric>(i));
-    text += row_of(
+    const WindowRow& row = row_of(static_cast<WindowMetric>(i));
+    text += document_row(
         Family{.name = row.family, .help = row.help, .labels = "device, uuid, name, statistic"});
   }
   text +=
@@ -57,7 +57,7 @@ std::string metrics_markdown() {
       "called …_total. DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL is missing.\n\n"
       "| Metric | Type | Labels | What it is |\n"
       "|---|---|---|---|\n";
-  for (const Family& family : dcgm_families()) text += row_of(family);
+  for (const Family& family : dcgm_families()) text += document_row(family);
   text +=
       "\n## The nvidia_smi profile\n\n"
       "Each column of `nvidia-smi --query-gpu` that is a number or a yes and no: `nvidia_smi_`,\n"

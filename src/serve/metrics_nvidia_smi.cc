@@ -20,11 +20,11 @@ namespace {
 using smi::Format;
 using enum MetricType;
 
-struct Suffix {
+struct UnitSuffix {
   Format format;
   std::string_view word;
 };
-constexpr auto suffixes = std::to_array<Suffix>({
+constexpr auto unit_suffixes = std::to_array<UnitSuffix>({
     {Format::memory, "_bytes"},
     {Format::percent, "_ratio"},
     {Format::percent_exact, "_ratio"},
@@ -48,22 +48,22 @@ std::string snake_case(std::string_view name) {
   return snake;
 }
 
-struct Column {
+struct QueryColumn {
   std::string metric;
   std::string help;
   const smi::CsvField* csv = nullptr;
   const Field* field = nullptr;
 };
 
-std::vector<Column> columns_of_the_query() {
-  std::vector<Column> columns;
+std::vector<QueryColumn> columns_of_the_query() {
+  std::vector<QueryColumn> columns;
   for (const smi::CsvField& csv : smi::csv_rows::gpu_fields) {
     const Field* field = find_field(csv.name);
     // A date is no reading, and "valid" no word that the exporter knows.
     if (field == nullptr || csv.format == Format::date || csv.format == Format::valid) continue;
-    const auto* suffix = std::ranges::find(suffixes, csv.format, &Suffix::format);
+    const auto* suffix = std::ranges::find(unit_suffixes, csv.format, &UnitSuffix::format);
     std::string metric = "nvidia_smi_" + snake_case(csv.name);
-    if (suffix != suffixes.end()) metric += suffix->word;
+    if (suffix != unit_suffixes.end()) metric += suffix->word;
     columns.push_back({.metric = std::move(metric),
                        .help = smi::csv_heading(csv.name, smi::unit_of(csv.format)),
                        .csv = &csv,
@@ -72,13 +72,13 @@ std::vector<Column> columns_of_the_query() {
   return columns;
 }
 
-struct Word {
+struct StateWord {
   std::string_view column;
   std::string_view word;
   std::uint64_t number;
 };
 /// Texts that are states, as numbers of NVML's enumerations.
-constexpr auto state_words = std::to_array<Word>({
+constexpr auto state_words = std::to_array<StateWord>({
     {"compute_mode", "Default", 0},
     {"compute_mode", "Exclusive_Thread", 1},
     {"compute_mode", "Prohibited", 2},
@@ -109,7 +109,7 @@ std::optional<Decimal> number_in_text(std::string_view text) {
   return decimal(*parse_unsigned(digits), -static_cast<int>(parts[1].size()));
 }
 
-std::optional<Decimal> text_sample(const Column& column, const std::string& text) {
+std::optional<Decimal> text_sample(const QueryColumn& column, const std::string& text) {
   if (column.csv->format == Format::pci_number) {  // "10de:2330" is 0x233010DE
     const std::string hex = smi::shown(text, Format::pci_number, smi::Surface::xml);
     std::uint64_t number = 0;
@@ -120,7 +120,7 @@ std::optional<Decimal> text_sample(const Column& column, const std::string& text
   }
   if (column.csv->format != Format::text) return std::nullopt;
   bool is_state = false;
-  for (const Word& word : state_words) {
+  for (const StateWord& word : state_words) {
     if (word.column != column.csv->name) continue;
     is_state = true;
     if (equals_ignoring_case(word.word, trimmed(text))) return decimal(word.number);
@@ -128,16 +128,17 @@ std::optional<Decimal> text_sample(const Column& column, const std::string& text
   return is_state ? std::nullopt : number_in_text(text);
 }
 
-std::optional<Decimal> number(const Column& column, const Cell& cell) {
+std::optional<Decimal> column_number(const QueryColumn& column, const Cell& cell) {
   if (!cell.get()) return std::nullopt;
   if (const auto* text = std::get_if<std::string>(&*cell.get())) return text_sample(column, *text);
   return decimal_in(cell, base_unit_exponent(column.field->unit));
 }
 
-std::optional<Decimal> sample(const Column& column, const SmiGpu& one, const Snapshot& snapshot) {
-  if (!column.field->detail) return number(column, column.field->read(*one.gpu, snapshot));
+std::optional<Decimal> column_sample(const QueryColumn& column, const SmiGpu& one,
+                                     const Snapshot& snapshot) {
+  if (!column.field->detail) return column_number(column, column.field->read(*one.gpu, snapshot));
   const Cell* cell = one.details.of(*column.field->detail);
-  return cell == nullptr ? std::nullopt : number(column, *cell);
+  return cell == nullptr ? std::nullopt : column_number(column, *cell);
 }
 
 std::vector<SmiGpu> smi_gpus(const Snapshot& snapshot) {
@@ -167,14 +168,14 @@ constexpr auto info_columns = std::to_array<std::pair<std::string_view, std::str
     {"index", "index"},
 });
 
-void write_info(const std::vector<SmiGpu>& gpus, const std::vector<Column>& columns,
+void write_info(const std::vector<SmiGpu>& gpus, const std::vector<QueryColumn>& columns,
                 const Snapshot& snapshot, Exposition& out) {
   out.begin({"nvidia_smi_gpu_info", MetricType::info, "What a GPU is."});
   for (const auto& [gpu, uuid, labels, details] : gpus) {
     std::string more;
     for (const auto& [label, name] : info_columns) {
       const auto column =
-          std::ranges::find(columns, name, [](const Column& one) { return one.csv->name; });
+          std::ranges::find(columns, name, [](const QueryColumn& one) { return one.csv->name; });
       if (column == columns.end()) continue;
       const Cell cell = column->field->read(*gpu, snapshot);
       if (!cell.get()) continue;
@@ -186,14 +187,14 @@ void write_info(const std::vector<SmiGpu>& gpus, const std::vector<Column>& colu
   }
 }
 
-void write_columns(const std::vector<SmiGpu>& gpus, const std::vector<Column>& columns,
+void write_columns(const std::vector<SmiGpu>& gpus, const std::vector<QueryColumn>& columns,
                    const Snapshot& snapshot, Exposition& out) {
   const int generation = smi::generation_of(snapshot);
-  for (const Column& column : columns) {
+  for (const QueryColumn& column : columns) {
     if (generation >= column.csv->deprecated) continue;
     out.begin({.name = column.metric, .help = column.help});
     for (const SmiGpu& one : gpus) {
-      out.add(one.labels, {}, sample(column, one, snapshot));
+      out.add(one.labels, {}, column_sample(column, one, snapshot));
     }
   }
 }
@@ -221,7 +222,7 @@ void write_collection(const Scrape& scrape, Exposition& out) {
 
 void write_nvidia_smi(const Scrape& scrape, const MetricsOptions& options, Exposition& out) {
   // Follows from two constant tables and takes longer to find than a page may take.
-  static const std::vector<Column> columns = columns_of_the_query();
+  static const std::vector<QueryColumn> columns = columns_of_the_query();
   const std::vector<SmiGpu> gpus = smi_gpus(scrape.snapshot);
   write_collection(scrape, out);
   write_info(gpus, columns, scrape.snapshot, out);

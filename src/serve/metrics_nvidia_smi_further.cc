@@ -12,13 +12,13 @@ namespace berth::serve {
 
 namespace {
 
-struct Further {
+struct FurtherSeries {
   Family family;
   Detail detail;
   int exponent;
 };
 using enum MetricType;
-constexpr auto rates = std::to_array<Further>({
+constexpr auto pcie_rates = std::to_array<FurtherSeries>({
     {{"nvidia_smi_pcie_throughput_tx_bytes_per_second", gauge, "Sent over PCIe."},
      Detail::pcie_sent_rate,
      0},
@@ -26,7 +26,7 @@ constexpr auto rates = std::to_array<Further>({
      Detail::pcie_received_rate,
      0},
 });
-constexpr auto instance_activities = std::to_array<Further>({
+constexpr auto instance_activities = std::to_array<FurtherSeries>({
     {{"nvidia_smi_mig_graphics_activity_ratio", gauge, "Share of time with any work."},
      Detail::activity_graphics,
      -2},
@@ -52,7 +52,7 @@ void write_rates(const std::vector<SmiGpu>& gpus, Exposition& out) {
   for (const SmiGpu& one : gpus) {
     out.add(one.labels, {}, decimal_in(cell_of(one.gpu->energy), -3));
   }
-  for (const Further& rate : rates) {
+  for (const FurtherSeries& rate : pcie_rates) {
     out.begin(rate.family);
     for (const SmiGpu& one : gpus) {
       out.add(one.labels, {}, decimal_in(one.gpu->details.cell(rate.detail), rate.exponent));
@@ -97,7 +97,7 @@ void write_instances(const std::vector<SmiGpu>& gpus, const Snapshot& snapshot, 
   memory("nvidia_smi_mig_memory_free_bytes", "Memory nobody holds.", &Device::memory_free);
   memory("nvidia_smi_mig_memory_reserved_bytes", "Memory the driver keeps for itself.",
          &Device::memory_reserved);
-  for (const Further& activity : instance_activities) {
+  for (const FurtherSeries& activity : instance_activities) {
     out.begin(activity.family);
     for (const SmiGpu& one : instances) {
       out.add(one.labels, {},
@@ -106,7 +106,7 @@ void write_instances(const std::vector<SmiGpu>& gpus, const Snapshot& snapshot, 
   }
 }
 
-void write_xids(const std::vector<SmiGpu>& gpus, const Scrape& scrape, Exposition& out) {
+void write_smi_xids(const std::vector<SmiGpu>& gpus, const Scrape& scrape, Exposition& out) {
   std::vector<std::pair<std::string, const XidCount*>> counts;
   for (const XidCount& xid : scrape.xids) {
     const Device* device = device_at(xid.pci_address, scrape.snapshot);
@@ -124,8 +124,8 @@ void write_xids(const std::vector<SmiGpu>& gpus, const Scrape& scrape, Expositio
 
 /// Where nvidia-smi has a line for each process that computes, there are as many series: only for
 /// those who ask.
-void write_processes(const std::vector<SmiGpu>& gpus, const Scrape& scrape,
-                     const MetricsOptions& options, Exposition& out) {
+void write_compute_apps(const std::vector<SmiGpu>& gpus, const Scrape& scrape,
+                        const MetricsOptions& options, Exposition& out) {
   const Snapshot& snapshot = scrape.snapshot;
   std::vector<std::pair<std::string, const GpuProcess*>> processes;
   std::set<std::string> seen;
@@ -169,8 +169,8 @@ void write_nvidia_smi_further(const std::vector<SmiGpu>& gpus, const Scrape& scr
                               const MetricsOptions& options, Exposition& out) {
   write_rates(gpus, out);
   write_instances(gpus, scrape.snapshot, out);
-  write_xids(gpus, scrape, out);
-  if (options.per_process) write_processes(gpus, scrape, options, out);
+  write_smi_xids(gpus, scrape, out);
+  if (options.per_process) write_compute_apps(gpus, scrape, options, out);
 }
 
 }  // namespace berth::serve

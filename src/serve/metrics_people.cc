@@ -1,5 +1,7 @@
 // Whose the devices are: users, leases, the queue, and processes for those who ask for them.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -13,7 +15,7 @@ namespace berth::serve {
 namespace {
 
 /// What some processes use together. Their memory is unknown once one of them hides its own.
-struct Use {
+struct DeviceUse {
   std::optional<Bytes> memory = Bytes{0};
   std::vector<pid_t> pids;  // of each use of a device: a process on two devices stands here twice
 
@@ -33,27 +35,28 @@ struct Use {
   }
 };
 
-using Position = std::size_t;  // in Page::devices
+using DevicePosition = std::size_t;  // in Page::devices
 
-struct User {
-  Use use;
-  std::map<Position, Use> on;
-  std::set<Position> present;  // with a process or a lease
-  std::set<Position> leased;
+struct UserUse {
+  DeviceUse use;
+  std::map<DevicePosition, DeviceUse> on;
+  std::set<DevicePosition> present;  // with a process or a lease
+  std::set<DevicePosition> leased;
 };
 
 /// What one pass over processes and leases learns.
-struct People {
-  std::map<std::string, User> users;  // by the label's value
-  std::unordered_map<const Claim*, Use> under;
+struct PeopleFound {
+  std::map<std::string, UserUse> users;  // by the label's value
+  std::unordered_map<const Claim*, DeviceUse> under;
   std::set<pid_t> strangers;
 };
 
-People people_of(const Page& page) {
+PeopleFound people_of(const Page& page) {
   const Snapshot& snapshot = page.scrape.snapshot;
-  std::unordered_map<DeviceId, Position> positions;
-  for (Position i = 0; i < page.devices.size(); ++i) positions[page.devices[i].device->id] = i;
-  People people;
+  std::unordered_map<DeviceId, DevicePosition> positions;
+  for (DevicePosition i = 0; i < page.devices.size(); ++i)
+    positions[page.devices[i].device->id] = i;
+  PeopleFound people;
   for (const GpuProcess& process : snapshot.gpu_processes) {
     const auto at = positions.find(process.device);
     if (at == positions.end()) continue;
@@ -63,13 +66,13 @@ People people_of(const Page& page) {
       people.strangers.insert(process.pid);
       continue;
     }
-    User& user = people.users[label_value(*known->user.get())];
+    UserUse& user = people.users[label_value(*known->user.get())];
     user.use.add(process);
     user.on[at->second].add(process);
     user.present.insert(at->second);
   }
   for (const Claim& claim : snapshot.claims) {
-    User& user = people.users[label_value(claim.user)];
+    UserUse& user = people.users[label_value(claim.user)];
     for (const ClaimedDevice& part : claim.devices) {
       const auto at = positions.find(part.device);
       if (at == positions.end()) continue;
@@ -82,7 +85,7 @@ People people_of(const Page& page) {
 
 /// Whether nothing ran on it in the whole window: no look, and no sample of the driver's, had more
 /// than what an idle card's counter flickers by.
-bool was_idle(const Page& page, Position position) {
+bool was_idle(const Page& page, DevicePosition position) {
   const WindowStatistics* window = page.scrape.window;
   if (window == nullptr) return false;
   const DeviceWindow* device = window->of(page.devices[position].device->id, position);
@@ -91,29 +94,29 @@ bool was_idle(const Page& page, Position position) {
   return load && load->max <= most_load_of_nobody.count();
 }
 
-void write_users(const Page& page, const People& people) {
-  std::vector<std::pair<std::string, const User*>> users;
+void write_users(const Page& page, const PeopleFound& people) {
+  std::vector<std::pair<std::string, const UserUse*>> users;
   for (const auto& [name, user] : people.users) {
     if (users.size() == page.options.most_users) break;
-    users.emplace_back("user=\"" + name + "\"", &user);
+    users.emplace_back(fmt::format("user=\"{}\"", name), &user);
   }
   const auto each = [&](const Family& family, auto value) {
     page.out.begin(family);
     for (const auto& [label, user] : users) page.out.add(label, {}, value(*user));
   };
   const auto some = [](std::size_t count) { return std::optional(decimal(count)); };
-  each(families::user_devices, [&](const User& user) { return some(user.present.size()); });
-  each(families::user_leased, [&](const User& user) { return some(user.leased.size()); });
+  each(families::user_devices, [&](const UserUse& user) { return some(user.present.size()); });
+  each(families::user_leased, [&](const UserUse& user) { return some(user.leased.size()); });
   if (page.scrape.window != nullptr) {
-    each(families::user_idle, [&](const User& user) {
+    each(families::user_idle, [&](const UserUse& user) {
       const auto idle = std::ranges::count_if(
-          user.present, [&](Position position) { return was_idle(page, position); });
+          user.present, [&](DevicePosition position) { return was_idle(page, position); });
       return some(static_cast<std::size_t>(idle));
     });
   }
   each(families::user_processes,
-       [&](const User& user) { return std::optional(user.use.processes()); });
-  each(families::user_memory, [](const User& user) { return user.use.memory_sample(); });
+       [&](const UserUse& user) { return std::optional(user.use.processes()); });
+  each(families::user_memory, [](const UserUse& user) { return user.use.memory_sample(); });
   const auto each_device = [&](const Family& family, auto value) {
     page.out.begin(family);
     for (const auto& [label, user] : users) {
@@ -122,9 +125,10 @@ void write_users(const Page& page, const People& people) {
       }
     }
   };
-  each_device(families::device_user_memory, [](const Use& use) { return use.memory_sample(); });
+  each_device(families::device_user_memory,
+              [](const DeviceUse& use) { return use.memory_sample(); });
   each_device(families::device_user_processes,
-              [](const Use& use) { return std::optional(use.processes()); });
+              [](const DeviceUse& use) { return std::optional(use.processes()); });
   page.out.begin(families::strangers);
   page.out.add(decimal(people.strangers.size()));
 }
@@ -149,7 +153,7 @@ std::vector<LabelledLease> labelled_leases(const Page& page) {
   return leases;
 }
 
-std::optional<Decimal> promised(const Claim& claim) {
+std::optional<Decimal> promised_memory(const Claim& claim) {
   Bytes sum;
   for (const ClaimedDevice& part : claim.devices) {
     if (!part.promised) return std::nullopt;
@@ -158,10 +162,10 @@ std::optional<Decimal> promised(const Claim& claim) {
   return decimal(sum.count());
 }
 
-void write_leases(const Page& page, const People& people) {
+void write_leases(const Page& page, const PeopleFound& people) {
   const std::vector<LabelledLease> leases = labelled_leases(page);
-  const Use nothing;
-  const auto use_of = [&](const Claim& claim) -> const Use& {
+  const DeviceUse nothing;
+  const auto use_of = [&](const Claim& claim) -> const DeviceUse& {
     const auto found = people.under.find(&claim);
     return found == people.under.end() ? nothing : found->second;
   };
@@ -175,7 +179,7 @@ void write_leases(const Page& page, const People& people) {
        [](const Claim& claim) { return std::optional(unix_seconds(claim.since)); });
   each(families::lease_devices,
        [](const Claim& claim) { return std::optional(decimal(claim.devices.size())); });
-  each(families::lease_promised, promised);
+  each(families::lease_promised, promised_memory);
   each(families::lease_memory, [&](const Claim& claim) { return use_of(claim).memory_sample(); });
   each(families::lease_processes,
        [&](const Claim& claim) { return std::optional(use_of(claim).processes()); });
@@ -226,7 +230,7 @@ std::vector<LabelledProcess> labelled_processes(const Page& page) {
   return labelled;
 }
 
-void write_processes(const Page& page) {
+void write_process_series(const Page& page) {
   if (!page.options.per_process) return;
   const std::vector<LabelledProcess> processes = labelled_processes(page);
   page.out.begin(families::process_memory);
@@ -239,7 +243,7 @@ void write_processes(const Page& page) {
   }
 }
 
-void write_left_out(const Page& page, const People& people) {
+void write_left_out(const Page& page, const PeopleFound& people) {
   const Snapshot& snapshot = page.scrape.snapshot;
   const auto one = [&](std::string_view what, std::size_t there, std::size_t most) {
     page.out.add(what, decimal(there > most ? there - most : 0));
@@ -255,11 +259,11 @@ void write_left_out(const Page& page, const People& people) {
 }  // namespace
 
 void write_people(const Page& page) {
-  const People people = people_of(page);
+  const PeopleFound people = people_of(page);
   write_users(page, people);
   write_leases(page, people);
   write_queue(page);
-  write_processes(page);
+  write_process_series(page);
   write_left_out(page, people);
 }
 

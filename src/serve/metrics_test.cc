@@ -19,16 +19,18 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using enum MetricsProfile;
 
-const std::vector<MetricsProfile> all = {berth, dcgm, nvidia_smi};
+const std::vector<MetricsProfile> every_profile = {berth, dcgm, nvidia_smi};
 
-std::string page_of(const Snapshot& snapshot, std::vector<MetricsProfile> profiles = all,
-                    MetricsFormat format = MetricsFormat::text_0_0_4) {
+std::string metrics_page_of(const Snapshot& snapshot,
+                            std::vector<MetricsProfile> profiles = every_profile,
+                            MetricsFormat format = MetricsFormat::text_0_0_4) {
   return metrics_page({.snapshot = snapshot, .version = "1.2.3"},
                       {.profiles = std::move(profiles), .per_process = true}, format);
 }
 
-ReadPage read(const Snapshot& snapshot, std::vector<MetricsProfile> profiles = all) {
-  return read_page(page_of(snapshot, std::move(profiles)));
+ReadPage read_metrics(const Snapshot& snapshot,
+                      std::vector<MetricsProfile> profiles = every_profile) {
+  return read_page(metrics_page_of(snapshot, std::move(profiles)));
 }
 
 /// Lines that only one of two pages has.
@@ -44,7 +46,7 @@ std::set<std::string> difference(const std::string& a, const std::string& b) {
   return lines;
 }
 
-SnapshotBuilder h100(const std::string& id = "GPU-1b2c") {
+SnapshotBuilder h100_builder(const std::string& id = "GPU-1b2c") {
   SnapshotBuilder builder;
   builder.gpu(id, 80_GiB).with([](Device& device) {
     device.name = std::string("NVIDIA H100");
@@ -54,7 +56,7 @@ SnapshotBuilder h100(const std::string& id = "GPU-1b2c") {
 }
 
 TEST(Metrics, WritesReadingsInBaseUnits) {
-  const Snapshot host = h100()
+  const Snapshot host = h100_builder()
                             .with([](Device& device) {
                               device.power_draw = Milliwatts{651'230};
                               device.utilization_gpu = Percent{97};
@@ -65,7 +67,7 @@ TEST(Metrics, WritesReadingsInBaseUnits) {
                                                  Reading<Microseconds>(Microseconds{1'500'000}));
                             })
                             .build();
-  const std::string page = page_of(host, {berth});
+  const std::string page = metrics_page_of(host, {berth});
   const std::string labels = "{device=\"0\",uuid=\"GPU-1b2c\",name=\"NVIDIA H100\"} ";
   EXPECT_THAT(page, HasSubstr("\nberth_device_power_watts" + labels + "651.23\n"));
   EXPECT_THAT(page, HasSubstr("\nberth_device_utilization_ratio" + labels + "0.97\n"));
@@ -76,15 +78,15 @@ TEST(Metrics, WritesReadingsInBaseUnits) {
 }
 
 TEST(Metrics, WritesNothingForWhatIsAbsent) {
-  const std::string before = page_of(h100().build());
-  const Snapshot host = h100()
+  const std::string before = metrics_page_of(h100_builder().build());
+  const Snapshot host = h100_builder()
                             .with([](Device& device) {
                               device.memory_used = Absent::failed;
                               device.utilization_gpu = Absent::unsupported;
                               device.power_draw = Absent::no_permission;
                             })
                             .build();
-  const std::string page = page_of(host);
+  const std::string page = metrics_page_of(host);
   for (const char* name : {"berth_device_memory_used_bytes", "berth_device_utilization_ratio",
                            "DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_GPU_UTIL",
                            "nvidia_smi_memory_used_bytes", "nvidia_smi_utilization_gpu_ratio"}) {
@@ -104,7 +106,7 @@ TEST(Metrics, AChangedReadingChangesItsSeriesAndNoOther) {
   std::size_t tried = 0;
   for (const Field& field : fields()) {
     if (field.metric.empty() || field.write == nullptr) continue;
-    Snapshot host = h100().build();
+    Snapshot host = h100_builder().build();
     ASSERT_TRUE(field.write(host.devices[0], CellValue(std::uint64_t{3})) ||
                 field.write(host.devices[0], CellValue(false)))
         << field.key;
@@ -113,7 +115,8 @@ TEST(Metrics, AChangedReadingChangesItsSeriesAndNoOther) {
                 field.write(changed.devices[0], CellValue(true)));
     const std::string family(field.metric.substr(0, field.metric.find('{')));
     bool seen = false;
-    for (const std::string& line : difference(page_of(host, {berth}), page_of(changed, {berth}))) {
+    for (const std::string& line :
+         difference(metrics_page_of(host, {berth}), metrics_page_of(changed, {berth}))) {
       const bool own = line.starts_with(family + "{");
       const bool follows = std::ranges::any_of(
           derived, [&](const std::string& name) { return line.starts_with(name); });
@@ -129,7 +132,8 @@ TEST(Metrics, AChangedReadingChangesItsSeriesAndNoOther) {
 
 TEST(Metrics, EachThrottleReasonHasItsSeries) {
   const auto masked = [](std::uint64_t mask) {
-    return page_of(h100().with([&](Device& d) { d.throttle_reasons = mask; }).build(), {berth});
+    return metrics_page_of(
+        h100_builder().with([&](Device& d) { d.throttle_reasons = mask; }).build(), {berth});
   };
   EXPECT_THAT(difference(masked(0), masked(0x4)),
               ::testing::IsSubsetOf(difference(masked(0), masked(0x4 | 0x40))));
@@ -139,27 +143,27 @@ TEST(Metrics, EachThrottleReasonHasItsSeries) {
 }
 
 TEST(Metrics, EscapesLabelsOfStrangers) {
-  Snapshot host = h100().process(7, "a\"b\\c\nd\xFF\x1b[31m", 1_GiB).build();
+  Snapshot host = h100_builder().process(7, "a\"b\\c\nd\xFF\x1b[31m", 1_GiB).build();
   host.simulated = "line\nbreak";
-  const std::string page = page_of(host);
+  const std::string page = metrics_page_of(host);
   EXPECT_THAT(page, HasSubstr("{user=\"a\\\"b\\\\c\\\\x0Ad\\\\xFF\\\\x1B[31m\"}"));
   EXPECT_EQ(read_page(page).all_faults(), "");
 }
 
 TEST(Metrics, SimulatedIsSaidInEveryProfile) {
-  Snapshot host = h100().build();
-  for (const MetricsProfile profile : all) {
-    EXPECT_EQ(read(host, {profile}).value("berth_simulated"), 0);
+  Snapshot host = h100_builder().build();
+  for (const MetricsProfile profile : every_profile) {
+    EXPECT_EQ(read_metrics(host, {profile}).value("berth_simulated"), 0);
     host.simulated = "lab";
-    EXPECT_EQ(read(host, {profile}).value("berth_simulation_info{scenario=\"lab\"}"), 1);
-    EXPECT_EQ(read(host, {profile}).value("berth_simulated"), 1);
+    EXPECT_EQ(read_metrics(host, {profile}).value("berth_simulation_info{scenario=\"lab\"}"), 1);
+    EXPECT_EQ(read_metrics(host, {profile}).value("berth_simulated"), 1);
     host.simulated.reset();
   }
 }
 
 TEST(Metrics, StateOfADeviceIsOneOfAll) {
-  Snapshot host = h100().claim("alice").build();
-  const ReadPage page = read(host, {berth});
+  Snapshot host = h100_builder().claim("alice").build();
+  const ReadPage page = read_metrics(host, {berth});
   const std::string labels = "device=\"0\",uuid=\"GPU-1b2c\",name=\"NVIDIA H100\"";
   EXPECT_EQ(page.value("berth_device_state{" + labels + ",state=\"leased\"}"), 1);
   EXPECT_EQ(page.value("berth_device_state{" + labels + ",state=\"free\"}"), 0);
@@ -177,7 +181,7 @@ TEST(Metrics, UsersAreSummedUpOverDevices) {
                             .process(3, "alice", 4_GiB)
                             .claim("carol", 2_GiB)
                             .build();
-  const ReadPage page = read(host, {berth});
+  const ReadPage page = read_metrics(host, {berth});
   EXPECT_EQ(page.value("berth_user_memory_used_bytes{user=\"alice\"}"), (7_GiB).count());
   EXPECT_EQ(page.value("berth_user_devices{user=\"alice\"}"), 2);
   EXPECT_EQ(page.value("berth_user_processes{user=\"alice\"}"), 2);
@@ -188,35 +192,35 @@ TEST(Metrics, UsersAreSummedUpOverDevices) {
 }
 
 TEST(Metrics, MemoryOfAUserIsUnknownOnceAProcessHidesItsOwn) {
-  Snapshot host = h100().process(1, "alice", 3_GiB).process(2, "alice", 1_GiB).build();
-  EXPECT_TRUE(read(host).value("berth_user_memory_used_bytes{user=\"alice\"}"));
+  Snapshot host = h100_builder().process(1, "alice", 3_GiB).process(2, "alice", 1_GiB).build();
+  EXPECT_TRUE(read_metrics(host).value("berth_user_memory_used_bytes{user=\"alice\"}"));
   host.gpu_processes[1].memory = Absent::no_permission;
-  EXPECT_FALSE(read(host).value("berth_user_memory_used_bytes{user=\"alice\"}"));
-  EXPECT_EQ(read(host).value("berth_user_processes{user=\"alice\"}"), 2);
+  EXPECT_FALSE(read_metrics(host).value("berth_user_memory_used_bytes{user=\"alice\"}"));
+  EXPECT_EQ(read_metrics(host).value("berth_user_processes{user=\"alice\"}"), 2);
 }
 
 TEST(Metrics, AProcessOfNobodyKnownIsCountedApart) {
-  Snapshot host = h100().process(1, "alice", 3_GiB).build();
+  Snapshot host = h100_builder().process(1, "alice", 3_GiB).build();
   host.processes[0].user = Absent::no_permission;
-  EXPECT_EQ(read(host).value("berth_processes_of_unknown_user"), 1);
-  EXPECT_FALSE(read(host).value("berth_user_processes{user=\"alice\"}"));
+  EXPECT_EQ(read_metrics(host).value("berth_processes_of_unknown_user"), 1);
+  EXPECT_FALSE(read_metrics(host).value("berth_user_processes{user=\"alice\"}"));
 }
 
 TEST(Metrics, QueueSaysHowLongTheFirstHasWaited) {
-  Snapshot host = h100().build();
-  EXPECT_EQ(read(host).value("berth_queue_length"), 0);
-  EXPECT_FALSE(read(host).value("berth_queue_longest_wait_seconds"));
+  Snapshot host = h100_builder().build();
+  EXPECT_EQ(read_metrics(host).value("berth_queue_length"), 0);
+  EXPECT_FALSE(read_metrics(host).value("berth_queue_longest_wait_seconds"));
   host.waiters = {{.id = "b", .since = {host.taken.unix_ms - 1'000}},
                   {.id = "a", .since = {host.taken.unix_ms - 61'500}}};
-  EXPECT_EQ(read(host).value("berth_queue_length"), 2);
-  EXPECT_EQ(read(host).value("berth_queue_longest_wait_seconds"), 61.5);
+  EXPECT_EQ(read_metrics(host).value("berth_queue_length"), 2);
+  EXPECT_EQ(read_metrics(host).value("berth_queue_longest_wait_seconds"), 61.5);
 }
 
 TEST(Metrics, ProcessesHaveSeriesOnlyWhereAskedForAndNoMoreThanTheBound) {
-  SnapshotBuilder builder = h100();
+  SnapshotBuilder builder = h100_builder();
   for (int pid = 1; pid <= 5; ++pid) builder.process(pid, "alice", Bytes(1000U * pid));
   const Snapshot host = builder.build();
-  MetricsOptions options{.profiles = all};
+  MetricsOptions options{.profiles = every_profile};
   EXPECT_THAT(metrics_page({.snapshot = host}, options, MetricsFormat::text_0_0_4),
               Not(HasSubstr("pid=")));
   options.per_process = true;
@@ -230,13 +234,13 @@ TEST(Metrics, ProcessesHaveSeriesOnlyWhereAskedForAndNoMoreThanTheBound) {
 }
 
 TEST(Metrics, FindingsOfHealthAreGauges) {
-  Snapshot host = h100()
+  Snapshot host = h100_builder()
                       .with([](Device& device) {
                         device.details.set(Detail::remapped_rows_pending, Reading<bool>(true));
                       })
                       .build();
   const std::string labels = "device=\"0\",uuid=\"GPU-1b2c\",name=\"NVIDIA H100\"";
-  const ReadPage page = read(host, {berth});
+  const ReadPage page = read_metrics(host, {berth});
   EXPECT_EQ(page.value("berth_device_health{" + labels + ",health=\"degraded\"}"), 1);
   EXPECT_EQ(page.value("berth_device_health{" + labels + ",health=\"ok\"}"), 0);
   EXPECT_EQ(page.value("berth_device_finding{" + labels +
@@ -245,10 +249,10 @@ TEST(Metrics, FindingsOfHealthAreGauges) {
 }
 
 TEST(Metrics, AFailedSourceIsSaid) {
-  Snapshot host = h100().build();
+  Snapshot host = h100_builder().build();
   host.sources = {{"nvml", true}, {"pci", true}, {"nvml", false}};
   host.problems = {{"nvml", std::nullopt, "timeout", "it hung", ""}};
-  const ReadPage page = read(host);
+  const ReadPage page = read_metrics(host);
   EXPECT_EQ(page.value("berth_probe_success{probe=\"nvml\"}"), 0);
   EXPECT_EQ(page.value("berth_probe_success{probe=\"pci\"}"), 1);
   EXPECT_EQ(page.value("berth_problems{probe=\"nvml\",code=\"timeout\"}"), 1);
@@ -256,12 +260,12 @@ TEST(Metrics, AFailedSourceIsSaid) {
 }
 
 TEST(Metrics, XidsAreCountersWithTheirLastTime) {
-  Snapshot host = h100().build();
+  Snapshot host = h100_builder().build();
   const std::vector<XidCount> xids = {{"00000000:3b:00.0", 31, 4, WallTime{1'500}},
                                       {"00000000:3b:00.0", 79, 1, WallTime{2'500}},
                                       {"00000000:ff:00.0", 79, 2, WallTime{500}}};
-  const ReadPage page = read_page(
-      metrics_page({.snapshot = host, .xids = xids}, {.profiles = all}, MetricsFormat::text_0_0_4));
+  const ReadPage page = read_page(metrics_page(
+      {.snapshot = host, .xids = xids}, {.profiles = every_profile}, MetricsFormat::text_0_0_4));
   const std::string labels = "device=\"0\",uuid=\"GPU-1b2c\",name=\"NVIDIA H100\"";
   EXPECT_EQ(page.value("berth_xid_errors_total{" + labels + ",xid=\"31\"}"), 4);
   EXPECT_EQ(page.value("berth_xid_last_timestamp_seconds{" + labels + ",xid=\"31\"}"), 1.5);
@@ -275,11 +279,11 @@ TEST(Metrics, XidsAreCountersWithTheirLastTime) {
 }
 
 TEST(Metrics, DcgmHasMebibytesAndItsLabelsInOrder) {
-  Snapshot host = h100().used(Bytes{(10ULL << 30) + 5}).build();
+  Snapshot host = h100_builder().used(Bytes{(10ULL << 30) + 5}).build();
   host.host.name = std::string("box");
   host.host.driver_version = std::string("590.48.01");
   EXPECT_THAT(
-      page_of(host, {dcgm}),
+      metrics_page_of(host, {dcgm}),
       HasSubstr("\nDCGM_FI_DEV_FB_USED{gpu=\"0\",UUID=\"GPU-1b2c\",pci_bus_id=\"00000000:3B:"
                 "00.0\",device=\"nvidia0\",modelName=\"NVIDIA H100\",hostname=\"box\","
                 "DCGM_FI_DRIVER_VERSION=\"590.48.01\"} 10240\n"));
@@ -293,7 +297,7 @@ TEST(Metrics, DcgmHasMebibytesAndItsLabelsInOrder) {
 }
 
 TEST(Metrics, InstancesHaveLabelsOfTheirOwn) {
-  Snapshot host = h100()
+  Snapshot host = h100_builder()
                       .with([](Device& device) { device.mig_mode = true; })
                       .gpu("MIG-1", 10_GiB)
                       .with([](Device& device) {
@@ -304,7 +308,7 @@ TEST(Metrics, InstancesHaveLabelsOfTheirOwn) {
                         device.name = std::string("NVIDIA H100 MIG 1g.10gb");
                       })
                       .build();
-  const std::string page = page_of(host);
+  const std::string page = metrics_page_of(host);
   EXPECT_THAT(page, HasSubstr("berth_device_memory_total_bytes{device=\"0:0\",uuid=\"MIG-1\","));
   EXPECT_THAT(page, HasSubstr("GPU_I_PROFILE=\"1g.10gb\",GPU_I_ID=\"9\"} 10240\n"));
   EXPECT_THAT(page,
@@ -316,7 +320,7 @@ TEST(Metrics, InstancesHaveLabelsOfTheirOwn) {
 
 TEST(Metrics, NvidiaSmiNamesFollowFromItsColumns) {
   const Snapshot host =
-      h100()
+      h100_builder()
           .with([](Device& device) {
             device.performance_state = std::uint64_t{2};
             device.compute_mode = std::string("Exclusive_Process");
@@ -327,7 +331,7 @@ TEST(Metrics, NvidiaSmiNamesFollowFromItsColumns) {
             device.details.set(Detail::inforom_ecc, Reading<std::string>(std::string("7.16")));
           })
           .build();
-  const ReadPage page = read(host, {nvidia_smi});
+  const ReadPage page = read_metrics(host, {nvidia_smi});
   const auto value = [&](const std::string& name) {
     return page.value("nvidia_smi_" + name + "{uuid=\"1b2c\"}");
   };
@@ -342,8 +346,8 @@ TEST(Metrics, NvidiaSmiNamesFollowFromItsColumns) {
 }
 
 TEST(Metrics, OpenMetricsEndsCountersInTotalAndThePageInEof) {
-  const Snapshot host = h100().with([](Device& d) { d.energy = Millijoules{5}; }).build();
-  const std::string page = page_of(host, all, MetricsFormat::openmetrics_1_0);
+  const Snapshot host = h100_builder().with([](Device& d) { d.energy = Millijoules{5}; }).build();
+  const std::string page = metrics_page_of(host, every_profile, MetricsFormat::openmetrics_1_0);
   EXPECT_THAT(page, HasSubstr("# TYPE berth_device_energy_joules counter\n"));
   EXPECT_THAT(page, HasSubstr("\nberth_device_energy_joules_total{"));
   EXPECT_THAT(page, HasSubstr("# TYPE berth_device info\n"));
@@ -352,13 +356,14 @@ TEST(Metrics, OpenMetricsEndsCountersInTotalAndThePageInEof) {
 }
 
 TEST(Metrics, ProfilesStandInOneOrderEachOnce) {
-  const Snapshot host = h100().build();
-  EXPECT_EQ(page_of(host, {nvidia_smi, berth, berth}), page_of(host, {berth, nvidia_smi}));
-  EXPECT_EQ(page_of(host), page_of(host));
+  const Snapshot host = h100_builder().build();
+  EXPECT_EQ(metrics_page_of(host, {nvidia_smi, berth, berth}),
+            metrics_page_of(host, {berth, nvidia_smi}));
+  EXPECT_EQ(metrics_page_of(host), metrics_page_of(host));
 }
 
 TEST(Metrics, FreshnessAndCostOfTheDaemonAreSaid) {
-  const Snapshot host = h100().build();
+  const Snapshot host = h100_builder().build();
   const Scrape scrape{
       .snapshot = host,
       .age = std::chrono::milliseconds(1'250),
@@ -415,9 +420,11 @@ TEST(Metrics, UnknownProfilesAreRefusedByName) {
 
 TEST(Metrics, PagesOfWholeSnapshotsAreStrictlyWellFormed) {
   const Snapshot host = full_snapshot();
-  EXPECT_EQ(read(host).all_faults(), "");
-  EXPECT_EQ(read_page(page_of(host, all, MetricsFormat::openmetrics_1_0), true).all_faults(), "");
-  EXPECT_EQ(read(Snapshot{}).all_faults(), "");
+  EXPECT_EQ(read_metrics(host).all_faults(), "");
+  EXPECT_EQ(read_page(metrics_page_of(host, every_profile, MetricsFormat::openmetrics_1_0), true)
+                .all_faults(),
+            "");
+  EXPECT_EQ(read_metrics(Snapshot{}).all_faults(), "");
 }
 
 /// Anything that a probe could leave behind, and more.
@@ -467,7 +474,8 @@ TEST(Metrics, PagesOfRandomSnapshotsAreStrictlyWellFormed) {
     const std::vector<XidCount> xids = {{"a\"", 1, 1, {}}, {"b", 1, 1, {}}};
     const Scrape scrape{.snapshot = host, .window = &window.statistics(), .xids = xids};
     for (const MetricsFormat format : {MetricsFormat::text_0_0_4, MetricsFormat::openmetrics_1_0}) {
-      const std::string page = metrics_page(scrape, {.profiles = all, .per_process = true}, format);
+      const std::string page =
+          metrics_page(scrape, {.profiles = every_profile, .per_process = true}, format);
       const ReadPage read = read_page(page, format == MetricsFormat::openmetrics_1_0);
       ASSERT_EQ(read.all_faults(), "") << "snapshot " << i;
     }

@@ -10,7 +10,7 @@ namespace {
 
 using enum Unit;
 
-constexpr std::array<WindowRow, window_metric_count> rows = {{
+constexpr std::array<WindowRow, window_metric_count> window_rows = {{
     {"berth_device_window_utilization_ratio", "Share of time in which any kernel ran.", percent},
     {"berth_device_window_memory_utilization_ratio",
      "Share of time in which memory was read or written.", percent},
@@ -25,7 +25,7 @@ constexpr std::array<WindowRow, window_metric_count> rows = {{
 }};
 
 template <class T>
-std::optional<double> number_in(const Reading<T>& reading) {
+std::optional<double> window_number(const Reading<T>& reading) {
   if (!reading.get()) return std::nullopt;
   const auto number = static_cast<double>(reading.get()->count());
   return std::isfinite(number) ? std::optional(number) : std::nullopt;
@@ -34,9 +34,9 @@ std::optional<double> number_in(const Reading<T>& reading) {
 /// What the driver sampled between two looks, where the look was deep enough to hold it.
 template <class T>
 std::optional<LookValue> driver_samples(const Device& device, Detail min, Detail mean, Detail max) {
-  const auto lowest = number_in(device.details.get<T>(min));
-  const auto middle = number_in(device.details.get<T>(mean));
-  const auto highest = number_in(device.details.get<T>(max));
+  const auto lowest = window_number(device.details.get<T>(min));
+  const auto middle = window_number(device.details.get<T>(mean));
+  const auto highest = window_number(device.details.get<T>(max));
   if (!lowest || !middle || !highest) return std::nullopt;
   return LookValue{*lowest, *middle, *highest};
 }
@@ -60,12 +60,13 @@ std::optional<LookValue> history_since(const Device& device, Duration since_last
 }
 
 template <class T>
-std::optional<LookValue> single(const Reading<T>& reading) {
-  const auto number = number_in(reading);
+std::optional<LookValue> single_value(const Reading<T>& reading) {
+  const auto number = window_number(reading);
   return number ? std::optional(LookValue{*number, *number, *number}) : std::nullopt;
 }
 
-std::optional<LookValue> first_of(std::optional<LookValue> a, const std::optional<LookValue>& b) {
+std::optional<LookValue> first_there(std::optional<LookValue> a,
+                                     const std::optional<LookValue>& b) {
   return a ? a : b;
 }
 
@@ -74,32 +75,33 @@ std::optional<LookValue> look_value(WindowMetric metric, const Device& device,
   const Details& details = device.details;
   switch (metric) {
     case WindowMetric::utilization:
-      return first_of(driver_samples<Percent>(device, Detail::window_utilization_gpu_min,
-                                              Detail::window_utilization_gpu_mean,
-                                              Detail::window_utilization_gpu_max),
-                      first_of(history_since(device, since_last), single(device.utilization_gpu)));
+      return first_there(
+          driver_samples<Percent>(device, Detail::window_utilization_gpu_min,
+                                  Detail::window_utilization_gpu_mean,
+                                  Detail::window_utilization_gpu_max),
+          first_there(history_since(device, since_last), single_value(device.utilization_gpu)));
     case WindowMetric::memory_utilization:
-      return first_of(driver_samples<Percent>(device, Detail::window_utilization_memory_min,
-                                              Detail::window_utilization_memory_mean,
-                                              Detail::window_utilization_memory_max),
-                      single(device.utilization_memory));
+      return first_there(driver_samples<Percent>(device, Detail::window_utilization_memory_min,
+                                                 Detail::window_utilization_memory_mean,
+                                                 Detail::window_utilization_memory_max),
+                         single_value(device.utilization_memory));
     case WindowMetric::memory_used:
-      return single(device.memory_used);
+      return single_value(device.memory_used);
     case WindowMetric::power:
-      return first_of(
+      return first_there(
           driver_samples<Milliwatts>(device, Detail::window_power_min, Detail::window_power_mean,
                                      Detail::window_power_max),
-          single(device.power_draw));
+          single_value(device.power_draw));
     case WindowMetric::temperature:
-      return single(device.temperature);
+      return single_value(device.temperature);
     case WindowMetric::sm_clock:
-      return single(device.clock_sm);
+      return single_value(device.clock_sm);
     case WindowMetric::sm_activity:
-      return single(details.get<Percent>(Detail::activity_sm));
+      return single_value(details.get<Percent>(Detail::activity_sm));
     case WindowMetric::tensor_activity:
-      return single(details.get<Percent>(Detail::activity_tensor));
+      return single_value(details.get<Percent>(Detail::activity_tensor));
     case WindowMetric::dram_activity:
-      return single(details.get<Percent>(Detail::activity_dram));
+      return single_value(details.get<Percent>(Detail::activity_dram));
   }
   return std::nullopt;
 }
@@ -113,7 +115,9 @@ double nearest_rank_95(std::vector<double>& values) {
 
 }  // namespace
 
-const WindowRow& row_of(WindowMetric metric) { return rows.at(static_cast<std::size_t>(metric)); }
+const WindowRow& row_of(WindowMetric metric) {
+  return window_rows.at(static_cast<std::size_t>(metric));
+}
 
 const DeviceWindow* WindowStatistics::of(const DeviceId& device, std::size_t position) const {
   if (position < devices.size() && devices[position].device == device) return &devices[position];

@@ -11,7 +11,7 @@ namespace {
 using namespace literals;
 using std::chrono::seconds;
 
-Instant at(int second) { return Instant(seconds(second)); }
+Instant at_second(int second) { return Instant(seconds(second)); }
 
 Snapshot with_power(std::uint64_t watts) {
   return SnapshotBuilder()
@@ -23,30 +23,30 @@ Snapshot with_power(std::uint64_t watts) {
       .build();
 }
 
-const WindowStatistic& power(const WindowKeeper& keeper) {
+const WindowStatistic& power_window(const WindowKeeper& keeper) {
   return *keeper.statistics().of(DeviceId("A"))->statistics[std::size_t(WindowMetric::power)];
 }
 
 TEST(Window, KeepsASpikeThatLastedOneLook) {
   WindowKeeper keeper;
   for (int second = 0; second < 30; ++second) {
-    keeper.add(with_power(second == 7 ? 700 : 100), at(second));
+    keeper.add(with_power(second == 7 ? 700 : 100), at_second(second));
   }
-  EXPECT_EQ(power(keeper).max, 700'000);
-  EXPECT_EQ(power(keeper).min, 100'000);
-  EXPECT_EQ(power(keeper).mean, 120'000);
-  EXPECT_EQ(power(keeper).p95, 100'000);
+  EXPECT_EQ(power_window(keeper).max, 700'000);
+  EXPECT_EQ(power_window(keeper).min, 100'000);
+  EXPECT_EQ(power_window(keeper).mean, 120'000);
+  EXPECT_EQ(power_window(keeper).p95, 100'000);
   EXPECT_EQ(keeper.statistics().looks, 30U);
   EXPECT_EQ(keeper.statistics().span, seconds(29));
 }
 
 TEST(Window, ForgetsWhatIsOlderThanItsLength) {
   WindowKeeper keeper(seconds(60));
-  keeper.add(with_power(700), at(0));
-  for (int second = 1; second < 60; ++second) keeper.add(with_power(100), at(second));
-  EXPECT_EQ(power(keeper).max, 700'000);
-  keeper.add(with_power(100), at(60));
-  EXPECT_EQ(power(keeper).max, 100'000);
+  keeper.add(with_power(700), at_second(0));
+  for (int second = 1; second < 60; ++second) keeper.add(with_power(100), at_second(second));
+  EXPECT_EQ(power_window(keeper).max, 700'000);
+  keeper.add(with_power(100), at_second(60));
+  EXPECT_EQ(power_window(keeper).max, 100'000);
   EXPECT_EQ(keeper.statistics().looks, 60U);
 }
 
@@ -56,19 +56,19 @@ TEST(Window, SeesWhatTheDriverSampledBetweenTwoLooks) {
   host.devices[0].details.set(Detail::window_power_mean, Reading<Milliwatts>(Milliwatts{200'000}));
   host.devices[0].details.set(Detail::window_power_max, Reading<Milliwatts>(Milliwatts{650'000}));
   WindowKeeper keeper;
-  keeper.add(host, at(0));
-  EXPECT_EQ(power(keeper), (WindowStatistic{90'000, 200'000, 200'000, 650'000}));
+  keeper.add(host, at_second(0));
+  EXPECT_EQ(power_window(keeper), (WindowStatistic{90'000, 200'000, 200'000, 650'000}));
 }
 
 TEST(Window, TakesOfTheDriversHistoryWhatIsNewerThanTheLookBefore) {
   Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).utilization(10_percent).build();
   WindowKeeper keeper;
-  keeper.add(host, at(0));
+  keeper.add(host, at_second(0));
   host.devices[0].utilization_history =
       std::vector<UtilizationSample>{{Milliseconds{100}, 40_percent},
                                      {Milliseconds{900}, 80_percent},
                                      {Milliseconds{1500}, 100_percent}};
-  keeper.add(host, at(1));
+  keeper.add(host, at_second(1));
   const auto& load =
       keeper.statistics().of(DeviceId("A"))->statistics[std::size_t(WindowMetric::utilization)];
   EXPECT_EQ(load->max, 80);
@@ -79,33 +79,34 @@ TEST(Window, TakesOfTheDriversHistoryWhatIsNewerThanTheLookBefore) {
 TEST(Window, AnAbsentReadingHasNoStatisticAndCountsForNothing) {
   WindowKeeper keeper;
   Snapshot host = with_power(100);
-  keeper.add(host, at(0));
+  keeper.add(host, at_second(0));
   host.devices[0].power_draw = Absent::failed;
-  keeper.add(host, at(1));
-  EXPECT_EQ(power(keeper).min, 100'000);
-  for (int second = 2; second < 61; ++second) keeper.add(host, at(second));
+  keeper.add(host, at_second(1));
+  EXPECT_EQ(power_window(keeper).min, 100'000);
+  for (int second = 2; second < 61; ++second) keeper.add(host, at_second(second));
   EXPECT_FALSE(keeper.statistics().of(DeviceId("A"))->statistics[std::size_t(WindowMetric::power)]);
 }
 
 TEST(Window, FollowsADeviceThatMovesInTheList) {
   WindowKeeper keeper;
-  keeper.add(with_power(700), at(0));
+  keeper.add(with_power(700), at_second(0));
   Snapshot host = with_power(100);
   host.devices.insert(host.devices.begin(), Device{.id = DeviceId("B")});
-  keeper.add(host, at(1));
-  EXPECT_EQ(power(keeper).max, 700'000);
+  keeper.add(host, at_second(1));
+  EXPECT_EQ(power_window(keeper).max, 700'000);
   EXPECT_EQ(keeper.statistics().devices.size(), 2U);
   EXPECT_EQ(keeper.statistics().of(DeviceId("C")), nullptr);
 }
 
-XidEvent xid(std::uint64_t code, std::int64_t ms, std::uint64_t pid = 1) {
+XidEvent xid_event(std::uint64_t code, std::int64_t ms, std::uint64_t pid = 1) {
   return {.pci_address = "a", .code = code, .at = {ms}, .pid = pid};
 }
-using Events = std::vector<XidEvent>;
+using XidEvents = std::vector<XidEvent>;
 
 TEST(XidTally, CountsALineOfTheLogOnceHoweverOftenItIsRead) {
   XidTally tally;
-  for (int i = 0; i < 5; ++i) tally.add(Events{xid(31, 1000), xid(31, 1000), xid(79, 4000)});
+  for (int i = 0; i < 5; ++i)
+    tally.add(XidEvents{xid_event(31, 1000), xid_event(31, 1000), xid_event(79, 4000)});
   ASSERT_EQ(tally.counts().size(), 2U);
   EXPECT_EQ(tally.counts()[0], (XidCount{"a", 31, 2, {1000}}));
   EXPECT_EQ(tally.counts()[1], (XidCount{"a", 79, 1, {4000}}));
@@ -113,10 +114,10 @@ TEST(XidTally, CountsALineOfTheLogOnceHoweverOftenItIsRead) {
 
 TEST(XidTally, ForgetsNothingThatTheRingHasLost) {
   XidTally tally;
-  tally.add(Events{xid(31, 1000), xid(43, 2000), xid(79, 4000)});
-  tally.add(Events{xid(79, 4000), xid(31, 9000, 2)});
+  tally.add(XidEvents{xid_event(31, 1000), xid_event(43, 2000), xid_event(79, 4000)});
+  tally.add(XidEvents{xid_event(79, 4000), xid_event(31, 9000, 2)});
   tally.add(Absent::failed);
-  tally.add(Events{});
+  tally.add(XidEvents{});
   ASSERT_EQ(tally.counts().size(), 3U);
   EXPECT_EQ(tally.counts()[0], (XidCount{"a", 31, 2, {9000}}));
   EXPECT_EQ(tally.counts()[2].count, 1U);
@@ -124,8 +125,8 @@ TEST(XidTally, ForgetsNothingThatTheRingHasLost) {
 
 TEST(XidTally, KnowsALineAgainThoughItsDateWasReckonedAnew) {
   XidTally tally;
-  tally.add(Events{xid(31, 1000), xid(79, 4000)});
-  tally.add(Events{xid(31, 1900), xid(79, 4900), xid(79, 5500)});
+  tally.add(XidEvents{xid_event(31, 1000), xid_event(79, 4000)});
+  tally.add(XidEvents{xid_event(31, 1900), xid_event(79, 4900), xid_event(79, 5500)});
   ASSERT_EQ(tally.counts().size(), 2U);
   EXPECT_EQ(tally.counts()[0].count, 1U);
   EXPECT_EQ(tally.counts()[1].count, 2U);
