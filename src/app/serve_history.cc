@@ -91,17 +91,16 @@ Result<serve::Usage> StoredHistory::usage(serve::UsageBy by, serve::TimeSpan spa
                      .rows = {}};
   for (const UsageRow& row : report->rows) {
     const auto owner = uids.find(by == serve::UsageBy::user ? row.key : row.user);
-    usage.rows.push_back(
-        {.key = row.key,
-         .uid = owner == uids.end() ? std::nullopt : std::optional(owner->second),
-         .gpu_hours = row.gpu_hours,
-         .busy_gpu_hours = row.busy_hours,
-         .idle_held_hours = row.idle_held_hours,
-         .energy_joules = row.energy_joules,
-         .cost = row.cost,
-         .waits = row.waits,
-         .waited_hours = row.waited_hours,
-         .runs = row.runs});
+    usage.rows.push_back({.key = row.key,
+                          .uid = owner == uids.end() ? std::nullopt : std::optional(owner->second),
+                          .gpu_hours = row.gpu_hours,
+                          .busy_gpu_hours = row.busy_hours,
+                          .idle_held_hours = row.idle_held_hours,
+                          .energy_joules = row.energy_joules,
+                          .cost = row.cost,
+                          .waits = row.waits,
+                          .waited_hours = row.waited_hours,
+                          .runs = row.runs});
   }
   return usage;
 }

@@ -23,8 +23,7 @@ class StoredHistory final : public serve::History {
   [[nodiscard]] Result<serve::Series> series(const serve::SeriesQuery& query) const override;
   [[nodiscard]] Result<serve::Usage> usage(serve::UsageBy by, serve::TimeSpan span) const override;
   [[nodiscard]] Result<serve::Timeline> timeline(serve::TimeSpan span) const override;
-  [[nodiscard]] Result<std::vector<serve::LoggedEvent>> events(
-      serve::TimeSpan span) const override;
+  [[nodiscard]] Result<std::vector<serve::LoggedEvent>> events(serve::TimeSpan span) const override;
 
  private:
   std::string path_;

@@ -46,8 +46,8 @@ void ServeMetrics::set_history(std::optional<serve::HistoryFigures> history,
   daemon_.samples_dropped = dropped;
 }
 
-std::optional<serve::MetricsText> ServeMetrics::page(
-    const Snapshot& seen, const serve::MetricsQuestion& question) const {
+std::optional<serve::MetricsText> ServeMetrics::page(const Snapshot& seen,
+                                                     const serve::MetricsQuestion& question) const {
   serve::MetricsOptions options{.profiles = profiles_};
   if (!question.profiles.empty()) {
     auto asked = serve::profiles_from(question.profiles);

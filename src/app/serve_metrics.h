@@ -1,5 +1,6 @@
 #pragma once
-// The server's /metrics: what a page needs beyond the newest snapshot is kept here from look to look.
+// The server's /metrics: what a page needs beyond the newest snapshot is kept here from look to
+// look.
 
 #include <cstdint>
 #include <optional>

@@ -42,7 +42,8 @@ struct Settings {
   Policy policy;
   bool require_tokens = false;  // at addresses that others can reach
   std::optional<TlsFiles> tls;
-  std::vector<MetricsProfile> profiles = {MetricsProfile::berth};  // of /metrics, unless it is asked
+  std::vector<MetricsProfile> profiles = {
+      MetricsProfile::berth};  // of /metrics, unless it is asked
   std::optional<double> price_per_kwh;
   std::string currency;
   /// What the file says and berth does not know.

@@ -13,7 +13,8 @@ constexpr auto window_details = std::to_array<Field>({
     detail<Detail::nvlink_count, std::uint64_t>("nvlink_count", "", count, "NVLinks of the device.",
                                                 "berth_device_nvlinks"),
     detail<Detail::nvlink_active, std::uint64_t>("nvlink_active", "", count,
-                                                 "NVLinks of the device that are up."),
+                                                 "NVLinks of the device that are up.",
+                                                 "berth_device_nvlinks_active"),
     detail<Detail::nvlink_flit_errors, std::uint64_t>(
         "nvlink_flit_errors", "", count, "Checksum errors of flow control on all NVLinks.",
         "berth_device_nvlink_errors_total{kind=\"flit_checksum\"}"),
@@ -120,34 +121,34 @@ constexpr auto window_details = std::to_array<Field>({
         "berth_device_look_memory_utilization_ratio{statistic=\"max\"}"),
     detail<Detail::window_throttled_power_cap, Microseconds>(
         "window_throttled_power_cap_microseconds", "", microseconds,
-        "Time the power limit held it back since the look before."),
+        "Time the power limit held it back since the look before.", ""),
     detail<Detail::window_throttled_sync_boost, Microseconds>(
         "window_throttled_sync_boost_microseconds", "", microseconds,
-        "Time a slower device of its group held it back since the look before."),
+        "Time a slower device of its group held it back since the look before.", ""),
     detail<Detail::window_throttled_software_thermal, Microseconds>(
         "window_throttled_software_thermal_microseconds", "", microseconds,
-        "Time the driver slowed it down for its heat since the look before."),
+        "Time the driver slowed it down for its heat since the look before.", ""),
     detail<Detail::window_throttled_hardware_thermal, Microseconds>(
         "window_throttled_hardware_thermal_microseconds", "", microseconds,
-        "Time the chip slowed itself down for its heat since the look before."),
+        "Time the chip slowed itself down for its heat since the look before.", ""),
     detail<Detail::window_throttled_power_brake, Microseconds>(
         "window_throttled_power_brake_microseconds", "", microseconds,
-        "Time the power supply held it back since the look before."),
+        "Time the power supply held it back since the look before.", ""),
     detail<Detail::window_nvlink_flit_errors, std::uint64_t>(
         "window_nvlink_flit_errors", "", count,
-        "Checksum errors of flow control on all NVLinks since the look before."),
+        "Checksum errors of flow control on all NVLinks since the look before.", ""),
     detail<Detail::window_nvlink_data_errors, std::uint64_t>(
         "window_nvlink_data_errors", "", count,
-        "Checksum errors of data on all NVLinks since the look before."),
+        "Checksum errors of data on all NVLinks since the look before.", ""),
     detail<Detail::window_nvlink_replays, std::uint64_t>(
         "window_nvlink_replays", "", count,
-        "NVLink packets that had to be sent again since the look before."),
+        "NVLink packets that had to be sent again since the look before.", ""),
     detail<Detail::window_nvlink_recoveries, std::uint64_t>(
         "window_nvlink_recoveries", "", count,
-        "Times an NVLink had to be set up again since the look before."),
+        "Times an NVLink had to be set up again since the look before.", ""),
     detail<Detail::window_nvlink_ecc_errors, std::uint64_t>(
         "window_nvlink_ecc_errors", "", count,
-        "Memory errors in the data path of all NVLinks since the look before."),
+        "Memory errors in the data path of all NVLinks since the look before.", ""),
 });
 
 }  // namespace berth::field_rows

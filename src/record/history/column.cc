@@ -108,17 +108,22 @@ std::string as_planes(const std::vector<std::uint64_t>& coded, int width) {
 
 std::string as_packed(const std::vector<std::uint64_t>& coded, int width) {
   std::string bytes(1, static_cast<char>(width));
-  std::uint8_t open = 0;
+  std::uint64_t open = 0;  // fewer than eight bits, the first the lowest
   int used = 0;
-  for (const std::uint64_t one : coded) {
-    for (int bit = 0; bit < width; ++bit) {
-      open = static_cast<std::uint8_t>(open | (((one >> bit) & 1U) << used));
-      if (++used < 8) continue;
-      bytes += static_cast<char>(std::exchange(open, std::uint8_t{0}));
+  for (std::uint64_t one : coded) {
+    for (int left = width; left > 0;) {
+      const int taken = std::min(left, 8 - used);
+      open |= (one & ((std::uint64_t{1} << taken) - 1)) << used;
+      one >>= taken;
+      left -= taken;
+      used += taken;
+      if (used < 8) continue;
+      bytes += static_cast<char>(static_cast<std::uint8_t>(open));
+      open = 0;
       used = 0;
     }
   }
-  if (used > 0) bytes += static_cast<char>(open);
+  if (used > 0) bytes += static_cast<char>(static_cast<std::uint8_t>(open));
   return bytes;
 }
 
@@ -197,15 +202,20 @@ std::optional<std::vector<std::uint64_t>> read_planes(std::string_view bytes, st
 
 std::optional<std::vector<std::uint64_t>> read_packed(std::string_view bytes, std::size_t count) {
   if (bytes.empty()) return std::nullopt;
-  const auto width = static_cast<std::uint8_t>(bytes.front());
+  const unsigned width = static_cast<std::uint8_t>(bytes.front());
   bytes.remove_prefix(1);
   if (width > 64 || bytes.size() != (width * count + 7) / 8) return std::nullopt;
   std::vector<std::uint64_t> coded(count);
-  std::size_t at = 0;
+  std::size_t at = 0;  // the next bit
   for (std::uint64_t& one : coded) {
-    for (unsigned bit = 0; bit < width; ++bit, ++at) {
+    for (unsigned got = 0; got < width;) {
+      const auto skipped = static_cast<unsigned>(at % 8);
+      const unsigned taken = std::min(width - got, 8 - skipped);
       const auto byte = static_cast<std::uint8_t>(bytes[at / 8]);
-      one |= static_cast<std::uint64_t>((byte >> (at % 8)) & 1U) << bit;
+      const std::uint64_t bits = (byte >> skipped) & ((1U << taken) - 1);
+      one |= bits << got;
+      got += taken;
+      at += taken;
     }
   }
   return coded;

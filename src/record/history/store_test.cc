@@ -406,13 +406,13 @@ TEST_F(History, LeavesOutADamagedBlockAndSaysSo) {
 /// A server whose numbers are all noise, so that it fills a file quickly.
 Snapshot noisy_look(std::int64_t second, std::mt19937_64& random) {
   SnapshotBuilder builder;
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < 4; ++i) {
     builder.gpu("GPU-" + std::to_string(i), 80_GiB).with([&](Device& device) {
       device.power_draw = Milliwatts(random() % 700'000'000'000'000);
       device.memory_used = Bytes(random());
       device.utilization_gpu = Absent::unsupported;
-      device.temperature = Absent::unsupported;
-      device.clock_sm = Absent::unsupported;
+      device.temperature = Celsius(static_cast<std::int64_t>(random()));
+      device.clock_sm = Megahertz(random());
       device.energy = Absent::unsupported;
       device.pcie_sent = device.pcie_received = Absent::unsupported;
     });
@@ -441,6 +441,14 @@ TEST_F(History, NeverTakesMoreDiskThanTold) {
                                        .points = 3600});
   ASSERT_TRUE(recent.has_value());
   EXPECT_THAT(recent->points, SizeIs(360)) << "what is new is kept, what is old goes";
+  const auto oldest = reader().series({.device = DeviceId("GPU-3"),
+                                       .metric = "power_draw_milliwatts",
+                                       .since = {start},
+                                       .until = {start + 600'000},
+                                       .points = 600});
+  ASSERT_TRUE(oldest.has_value());
+  EXPECT_GE(oldest->step_ms, 60'000) << "the oldest samples have gone";
+  EXPECT_FALSE(oldest->points.empty()) << "their roll-ups have not";
   const auto facts = reader().facts();
   EXPECT_EQ(facts->knows_since->unix_ms / 1'000'000, start / 1'000'000)
       << "roll-ups and usage reach further back than samples";

@@ -1,0 +1,164 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "view/history_text.h"
+
+namespace berth {
+namespace {
+
+using history::SpanKind;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr std::int64_t start = 1'760'000'000'000;
+constexpr std::int64_t hour = 3'600'000;
+
+/// A day of one card: half of it at 50 %, then nobody looked.
+HistoryView a_day() {
+  HistoryView view{.since = {start}, .until = {start + 24 * hour}, .now = {start + 24 * hour}};
+  view.facts.knows_since = WallTime{start};
+  view.facts.last_sample = WallTime{start + 12 * hour};
+  view.facts.devices.push_back({.id = DeviceId("GPU-a"), .index = 0, .name = "NVIDIA Test GPU"});
+  view.devices = view.facts.devices;
+  HistorySeries busy{.device = DeviceId("GPU-a"),
+                     .metric = "utilization_gpu_percent",
+                     .unit = "percent",
+                     .step_ms = hour};
+  for (std::int64_t i = 0; i < 12; ++i) {
+    busy.points.push_back({{start + i * hour}, 0, 50, 90, 100, 3600});
+  }
+  view.series.push_back(busy);
+  view.spans.push_back({.kind = SpanKind::lease,
+                        .device = DeviceId("GPU-a"),
+                        .key = "lease-1",
+                        .run = "run-1",
+                        .user = "alice",
+                        .uid = 1000,
+                        .title = "python \033[2J train.py",
+                        .from_ms = start,
+                        .to_ms = start + hour});
+  view.events.push_back({.at = {start + hour},
+                         .kind = "xid",
+                         .device = DeviceId("GPU-a"),
+                         .code = "79",
+                         .text = "GPU has fallen off the bus."});
+  return view;
+}
+
+void expect_fits(const std::string& text, int width) {
+  for (const std::string_view line : split(text, '\n')) {
+    EXPECT_LE(display_width(line), width) << line;
+    EXPECT_EQ(printable(line), line);
+  }
+}
+
+TEST(HistoryText, DrawsHalfADayAsHalfAChart) {
+  const std::string text = render_history(a_day(), {.width = 88, .utf8 = false});
+  EXPECT_THAT(text, HasSubstr("mean 50%, 95 % up to 90%, most 100%"));
+  std::size_t marks = 0;
+  for (const std::string_view line : split(text, '\n')) {
+    const std::string_view chart = trimmed(line);
+    if (!chart.empty() && chart.find_first_not_of('#') == std::string_view::npos)
+      marks = chart.size();
+  }
+  EXPECT_EQ(marks, 40U) << "of eighty columns:\n" << text;
+}
+
+TEST(HistoryText, NamesWhoHadItAndWhatHappened) {
+  const std::string text = render_history(a_day(), {.width = 120});
+  EXPECT_THAT(text, HasSubstr("alice"));
+  EXPECT_THAT(text, HasSubstr("run-1  python \\x1B[2J train.py"));
+  EXPECT_THAT(text, HasSubstr("xid 79: GPU has fallen off the bus."));
+  EXPECT_THAT(text, HasSubstr("is `berth serve` running?"));
+}
+
+TEST(HistoryText, FitsEveryWidth) {
+  for (const int width : {40, 80, 200}) {
+    expect_fits(render_history(a_day(), {.width = width}), width);
+    HistoryView many = a_day();
+    many.facts.devices.push_back({.id = DeviceId("GPU-b"), .index = 1, .name = "NVIDIA Test GPU"});
+    many.devices = many.facts.devices;
+    many.facts.simulated = "lab-4";
+    const std::string text = render_history(many, {.width = width});
+    EXPECT_THAT(text, HasSubstr("SIMULATED (lab-4)"));
+    expect_fits(text, width);
+  }
+}
+
+TEST(HistoryText, SaysThatNothingIsKnownRatherThanNought) {
+  HistoryView view = a_day();
+  view.series[0].points.clear();
+  EXPECT_THAT(render_history(view, {}), HasSubstr("nothing is known"));
+}
+
+TEST(HistoryJson, HasTheRunOfALeaseAsASpanOfItsOwn) {
+  const auto json = nlohmann::json::parse(history_json(a_day()));
+  EXPECT_EQ(json["spans"].size(), 2U);
+  EXPECT_EQ(json["spans"][1]["kind"], "run");
+  EXPECT_EQ(json["spans"][1]["id"], "run-1");
+  EXPECT_EQ(json["series"][0]["points"][0], nlohmann::json({start, 0.0, 50.0, 90.0, 100.0}));
+  EXPECT_TRUE(json["simulated"].is_null());
+}
+
+TEST(HistoryCsv, HasALinePerPoint) {
+  EXPECT_THAT(history_csv(a_day()),
+              HasSubstr("GPU-a,utilization_gpu_percent,percent,1760000000000,0,50,90,100,3600\n"));
+}
+
+UsageReport two_users() {
+  UsageReport report{.by = UsageBy::user, .since = {start}, .until = {start + 24 * hour}};
+  report.knows_since = WallTime{start + hour};
+  report.price_per_kwh = 0.30;
+  report.unwatched_hours = 3;
+  report.rows.push_back({.key = "alice",
+                         .gpu_hours = 10,
+                         .busy_hours = 6,
+                         .idle_held_hours = 4,
+                         .energy_joules = 3.6e6,
+                         .energy_at_least = true,
+                         .cost = 0.30,
+                         .waits = 2,
+                         .waited_hours = 0.5,
+                         .runs = 3});
+  report.rows.push_back({.key = "", .gpu_hours = 1, .busy_hours = 1, .waits = 0, .runs = 0});
+  return report;
+}
+
+TEST(UsageText, SaysWhatItDoesNotKnow) {
+  const std::string text = render_usage(two_users(), {}, "EUR", {start}, {.width = 120});
+  EXPECT_THAT(text, HasSubstr("≥ 1.00 kWh"));
+  EXPECT_THAT(text, HasSubstr("Known since"));
+  EXPECT_THAT(text, HasSubstr("For 3.0 hours of device time nobody looked"));
+  EXPECT_THAT(text, HasSubstr("(cannot be seen)"));
+  EXPECT_THAT(text, HasSubstr("0.5 h (2)"));
+  EXPECT_THAT(text, HasSubstr("EUR"));
+  for (const int width : {40, 80}) {
+    expect_fits(render_usage(two_users(), {}, "EUR", {start}, {.width = width}), width);
+  }
+}
+
+TEST(UsageText, SaysNothingOfMoneyWithoutAPrice) {
+  UsageReport report = two_users();
+  report.price_per_kwh.reset();
+  for (UsageRow& row : report.rows) row.cost.reset();
+  EXPECT_THAT(render_usage(report, {}, "", {start}, {.width = 120}), Not(HasSubstr("Cost")));
+}
+
+TEST(UsageJson, HasNullForWhatIsNotKnown) {
+  const auto json = nlohmann::json::parse(usage_json(two_users(), {}, "EUR"));
+  EXPECT_EQ(json["rows"][0]["energy_joules"], 3.6e6);
+  EXPECT_EQ(json["rows"][0]["energy_at_least"], true);
+  EXPECT_TRUE(json["rows"][1]["energy_joules"].is_null());
+  EXPECT_TRUE(json["rows"][1]["cost"].is_null());
+  EXPECT_EQ(json["currency"], "EUR");
+}
+
+TEST(UsageCsv, HasAnEmptyCellForWhatIsNotKnown) {
+  EXPECT_THAT(usage_csv(two_users()), HasSubstr("\n,,1,1,0,0,,,false,false,,0,,0\n"));
+}
+
+}  // namespace
+}  // namespace berth
