@@ -51,13 +51,18 @@ set_source_files_properties(
 function(berth_compile_together target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${BERTH_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   if(BERTH_UNITY)
-    # What shadows a name of the file before it shadows nothing where it stands.
-    target_compile_options(${target} PRIVATE -Wno-shadow)
+    # What shadows a name of the file before it shadows nothing where it stands, and a file's own
+    # types stay its own.
+    target_compile_options(${target} PRIVATE -Wno-shadow -Wno-subobject-linkage)
   endif()
 endfunction()
 
 # berth_folder(NAME DEPS …): src/NAME/**/*.cc without *_test.cc becomes berth_NAME; the tests become
 # NAME_tests. src/app is the program itself.
+#
+# What prints, wires and answers is compiled for size: with OpenSSL and SQLite in it the program would
+# not stay below its 12 MiB otherwise.
+set(berth_small_folders app serve smi)
 function(berth_folder name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPS")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc
@@ -76,6 +81,9 @@ function(berth_folder name)
   else()
     add_library(berth_${name} STATIC ${sources})
     berth_compile_together(berth_${name})
+    if(name IN_LIST berth_small_folders AND CMAKE_BUILD_TYPE STREQUAL "Release")
+      target_compile_options(berth_${name} PRIVATE -Os)
+    endif()
     target_link_libraries(berth_${name} PUBLIC berth_options ${arg_DEPS} ${CMAKE_DL_LIBS}
                                                Threads::Threads)
   endif()

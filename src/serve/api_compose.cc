@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "health/faults.h"
 #include "place/placement.h"
 #include "serve/api_json.h"
 #include "view/placement_text.h"
@@ -130,7 +129,6 @@ Response answer_compose(const Question& question) {
   // What the asker may not see stands in his way all the same, without a name.
   const Snapshot seen = seen_by(question.asker, question.world);
   PlaceLimits limits;
-  limits.failed = failed_devices(seen);
   limits.reserved = reserved_before(seen, seen.waiters.size(), *request, limits);
   const Placement placement = place(seen, *request, limits);
   Json root = {{"command", command_line(*request, *command)}};

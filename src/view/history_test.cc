@@ -48,7 +48,7 @@ HistoryView a_day() {
   return view;
 }
 
-void expect_fits(const std::string& text, int width) {
+void expect_within(const std::string& text, int width) {
   for (const std::string_view line : split(text, '\n')) {
     EXPECT_LE(display_width(line), width) << line;
     EXPECT_EQ(printable(line), line);
@@ -77,14 +77,14 @@ TEST(HistoryText, NamesWhoHadItAndWhatHappened) {
 
 TEST(HistoryText, FitsEveryWidth) {
   for (const int width : {40, 80, 200}) {
-    expect_fits(render_history(a_day(), {.width = width}), width);
+    expect_within(render_history(a_day(), {.width = width}), width);
     HistoryView many = a_day();
     many.facts.devices.push_back({.id = DeviceId("GPU-b"), .index = 1, .name = "NVIDIA Test GPU"});
     many.devices = many.facts.devices;
     many.facts.simulated = "lab-4";
     const std::string text = render_history(many, {.width = width});
     EXPECT_THAT(text, HasSubstr("SIMULATED (lab-4)"));
-    expect_fits(text, width);
+    expect_within(text, width);
   }
 }
 
@@ -136,7 +136,7 @@ TEST(UsageText, SaysWhatItDoesNotKnow) {
   EXPECT_THAT(text, HasSubstr("0.5 h (2)"));
   EXPECT_THAT(text, HasSubstr("EUR"));
   for (const int width : {40, 80}) {
-    expect_fits(render_usage(two_users(), {}, "EUR", {start}, {.width = width}), width);
+    expect_within(render_usage(two_users(), {}, "EUR", {start}, {.width = width}), width);
   }
 }
 

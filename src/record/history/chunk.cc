@@ -9,9 +9,9 @@
 namespace berth::history {
 
 namespace {
-constexpr std::uint8_t format = 1;
+constexpr std::uint8_t chunk_format = 1;
 // Written every few seconds and gone after ten minutes: quickly rather than small.
-constexpr int zstd_level = 1;
+constexpr int chunk_zstd_level = 1;
 // A row of a minute on the largest server is less.
 constexpr std::size_t most_bytes = 4 << 20;
 
@@ -83,9 +83,9 @@ std::string encode_samples(std::span<const SampleRow> rows) {
     }
     before_ms = row.at_ms;
   }
-  std::string body(1, static_cast<char>(format));
+  std::string body(1, static_cast<char>(chunk_format));
   put_varint(body, plain.size());
-  body += squeezed(plain, zstd_level);
+  body += squeezed(plain, chunk_zstd_level);
   return sealed(std::move(body));
 }
 
@@ -93,7 +93,7 @@ Result<std::vector<SampleRow>> detail::decode_samples_body(std::string_view body
   ByteReader reader(body);
   const auto version = reader.byte();
   const auto size = reader.varint();
-  if (!version || *version != format || !size || *size > most_bytes) return damaged();
+  if (!version || *version != chunk_format || !size || *size > most_bytes) return damaged();
   const auto plain = unsqueezed(reader.rest(), static_cast<std::size_t>(*size));
   if (!plain) return damaged();
   ByteReader samples(*plain);

@@ -16,7 +16,7 @@ namespace {
 
 // Body: format, count, runs of kinds, and where there are numbers: the shape, what all residuals
 // are multiples of, the origin (and for lines the first step), then the residuals.
-constexpr std::uint8_t format = 1;
+constexpr std::uint8_t column_format = 1;
 // Higher levels gain nothing on a few kilobytes and cost ten times as much.
 constexpr int zstd_level = 9;
 
@@ -135,7 +135,7 @@ std::uint8_t shape_of(Predictor predictor, Layout layout, bool is_squeezed) {
 /// The shortest of all ways to write them down.
 std::string payload_of(const Residuals& residuals, std::uint8_t& shape) {
   const std::uint64_t most = *std::max_element(residuals.coded.begin(), residuals.coded.end());
-  const int width = std::bit_width(most);
+  const int width = static_cast<int>(std::bit_width(most));
   std::string best = as_varints(residuals.coded);
   shape = shape_of(residuals.predictor, Layout::varints, false);
   const auto offer = [&](std::string bytes, Layout layout, bool is_squeezed) {
@@ -278,7 +278,7 @@ std::optional<Entry> Entry::of_kind(std::uint8_t kind) {
 
 std::string encode_column(std::span<const Entry> entries) {
   BERTH_CHECK(entries.size() <= most_entries, "a column is no longer than a block can be");
-  std::string body(1, static_cast<char>(format));
+  std::string body(1, static_cast<char>(column_format));
   put_varint(body, entries.size());
   std::vector<std::int64_t> numbers;
   numbers.reserve(entries.size());
@@ -299,7 +299,7 @@ Result<std::vector<Entry>> detail::decode_column_body(std::string_view body) {
   ByteReader reader(body);
   const auto version = reader.byte();
   if (!version) return damaged("it is empty");
-  if (*version != format) return damaged("it is of an unknown version");
+  if (*version != column_format) return damaged("it is of an unknown version");
   const auto count = reader.varint();
   if (!count || *count > most_entries) return damaged("its length is no length");
   std::vector<Entry> entries;

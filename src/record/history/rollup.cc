@@ -37,7 +37,7 @@ constexpr auto parts = std::to_array<Part>({
     {[](const Rollup& r) { return r.most; }, [](Rollup& r, std::int64_t n) { r.most = n; }},
 });
 
-std::unexpected<Error> damaged() {
+std::unexpected<Error> damaged_rollup() {
   return fail(ErrorCode::invalid, "a row of roll-ups in the history is damaged");
 }
 
@@ -119,10 +119,10 @@ Result<RollupRow> decode_rollups(std::string_view block, Level level) {
   for (const Part& part : parts) {
     const auto size = reader.varint();
     const auto bytes = size ? reader.bytes(*size) : std::nullopt;
-    if (!bytes) return damaged();
+    if (!bytes) return damaged_rollup();
     const auto entries = decode_column(*bytes);
     if (!entries) return std::unexpected(entries.error());
-    if (entries->size() != row.size()) return damaged();
+    if (entries->size() != row.size()) return damaged_rollup();
     for (std::size_t i = 0; i < row.size(); ++i) {
       const auto number = (*entries)[i].value();
       if (!number) continue;

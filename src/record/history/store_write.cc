@@ -17,6 +17,7 @@ using history::Point;
 using history::RollupRow;
 using history::Span;
 using history::SpanKind;
+using history::hour_ms;
 using history::Transaction;
 using history::value_of;
 
@@ -25,7 +26,6 @@ namespace {
 constexpr std::size_t most_ended = 3;
 // A disk that is full for days must not fill the memory as well.
 constexpr std::size_t most_pending = 20'000;
-constexpr std::int64_t hour_ms = 3'600'000;
 
 template <class T>
 void drop_oldest(std::vector<T>& list) {
