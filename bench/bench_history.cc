@@ -68,7 +68,7 @@ void append_look(benchmark::State& state) {
 }
 BENCHMARK(append_look)->Iterations(3600)->Unit(benchmark::kMicrosecond);
 
-/// A month of one GPU in use, with the readings' noise, at a look every ten seconds: roll-ups,
+/// A month of one GPU in use, with the readings' noise, at a look every nine seconds: roll-ups,
 /// which a month's chart is drawn from, are as many as at one a second.
 class Month {
  public:
@@ -76,7 +76,7 @@ class Month {
     FakeClock clock;
     HistoryStore store = opened(path(), clock);
     ExampleLoad load;
-    for (std::int64_t second = 0; second < 31 * day_seconds; second += 10) {
+    for (std::int64_t second = 0; second < 31 * day_seconds; second += 9) {
       Snapshot look = load.look(first, second);
       look.devices.resize(1);
       look.gpu_processes.resize(1);

@@ -2,8 +2,6 @@
 
 #include <zstd.h>
 
-#include <memory>
-
 namespace berth::history {
 
 namespace {
@@ -15,10 +13,6 @@ std::uint32_t checksum_of(std::string_view bytes) {
   for (const char byte : bytes) hash = (hash ^ static_cast<std::uint8_t>(byte)) * 16777619U;
   return hash;
 }
-
-struct FreeContext {
-  void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
-};
 
 }  // namespace
 
@@ -42,14 +36,19 @@ std::optional<std::string_view> unsealed(std::string_view block) {
   return bytes;
 }
 
-std::string squeezed(std::string_view bytes, int level) {
-  const std::unique_ptr<ZSTD_CCtx, FreeContext> context(ZSTD_createCCtx());
-  if (!context) return {};
+void Squeezer::FreeContext::operator()(ZSTD_CCtx_s* context) const { ZSTD_freeCCtx(context); }
+
+Squeezer::Squeezer(int level) : context_(ZSTD_createCCtx()) {
+  if (!context_) return;
+  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, level);
+  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_contentSizeFlag, 0);
+}
+
+std::string Squeezer::squeezed(std::string_view bytes) const {
+  if (!context_) return {};
   std::string out(ZSTD_compressBound(bytes.size()), '\0');
-  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, level);
-  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_contentSizeFlag, 0);
   const std::size_t size =
-      ZSTD_compress2(context.get(), out.data(), out.size(), bytes.data(), bytes.size());
+      ZSTD_compress2(context_.get(), out.data(), out.size(), bytes.data(), bytes.size());
   if (ZSTD_isError(size) != 0) return {};
   out.resize(size);
   return out;

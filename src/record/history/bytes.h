@@ -4,9 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+
+struct ZSTD_CCtx_s;
 
 namespace berth::history {
 
@@ -72,8 +75,19 @@ class ByteReader {
 /// Nothing: too short, or the checksum is another one's.
 [[nodiscard]] std::optional<std::string_view> unsealed(std::string_view block);
 
-/// Through zstd, without what a stored block does not need; empty: zstd could not.
-[[nodiscard]] std::string squeezed(std::string_view bytes, int level);
+/// zstd with what it works in, which costs more to make than a small block to squeeze.
+class Squeezer {
+ public:
+  explicit Squeezer(int level);
+  /// Without what a stored block does not need; empty: zstd could not.
+  [[nodiscard]] std::string squeezed(std::string_view bytes) const;
+
+ private:
+  struct FreeContext {
+    void operator()(ZSTD_CCtx_s* context) const;
+  };
+  std::unique_ptr<ZSTD_CCtx_s, FreeContext> context_;
+};
 /// Nothing: no zstd frame, or more than `most` bytes.
 [[nodiscard]] std::optional<std::string> unsqueezed(std::string_view bytes, std::size_t most);
 

@@ -85,7 +85,7 @@ std::string encode_samples(std::span<const SampleRow> rows) {
   }
   std::string body(1, static_cast<char>(chunk_format));
   put_varint(body, plain.size());
-  body += squeezed(plain, chunk_zstd_level);
+  body += Squeezer(chunk_zstd_level).squeezed(plain);
   return sealed(std::move(body));
 }
 

@@ -90,7 +90,8 @@ std::string as_varints(const std::vector<std::uint64_t>& coded) {
 
 /// The lowest bytes of all, then the next: noise stays with noise, and what hardly changes with its
 /// like. How many planes there are, then each with its size through zstd; 0: it is as it is.
-std::string as_planes(const std::vector<std::uint64_t>& coded, int width) {
+std::string as_planes(const std::vector<std::uint64_t>& coded, int width,
+                      const Squeezer& squeezer) {
   const unsigned planes = (static_cast<unsigned>(width) + 7) / 8;
   std::string bytes(1, static_cast<char>(planes));
   for (unsigned number = 0; number < planes; ++number) {
@@ -98,7 +99,7 @@ std::string as_planes(const std::vector<std::uint64_t>& coded, int width) {
     for (const std::uint64_t one : coded) {
       plane += static_cast<char>(static_cast<std::uint8_t>(one >> (8 * number)));
     }
-    const std::string smaller = squeezed(plane, zstd_level);
+    const std::string smaller = squeezer.squeezed(plane);
     const bool helps = !smaller.empty() && smaller.size() + 1 < plane.size();
     put_varint(bytes, helps ? smaller.size() : 0);
     bytes += helps ? smaller : plane;
@@ -143,8 +144,9 @@ std::string payload_of(const Residuals& residuals, std::uint8_t& shape) {
     best = std::move(bytes);
     shape = shape_of(residuals.predictor, layout, is_squeezed);
   };
-  offer(squeezed(best, zstd_level), Layout::varints, true);
-  offer(as_planes(residuals.coded, width), Layout::planes, false);
+  const Squeezer squeezer(zstd_level);
+  offer(squeezer.squeezed(best), Layout::varints, true);
+  offer(as_planes(residuals.coded, width, squeezer), Layout::planes, false);
   offer(as_packed(residuals.coded, width), Layout::packed, false);
   return best;
 }

@@ -160,30 +160,42 @@ Result<void> add_rollups(Database& database, Steps& steps, const Window& window,
       });
 }
 
-/// The coarsest that is fine enough and, where it does not reach back as far, the next coarser.
+/// The first step of the level that has anything.
+Result<std::optional<std::int64_t>> first_of(Database& database, Level level, std::int64_t series) {
+  std::optional<std::int64_t> first;
+  const auto read = database.each(
+      "SELECT start_ms, data FROM rollup WHERE level=? AND series=? ORDER BY start_ms LIMIT 1",
+      {static_cast<std::int64_t>(level), series}, [&](const Row& row) {
+        const auto rollups = history::decode_rollups(row.blob(1), level);
+        if (!rollups) return;
+        for (std::size_t i = rollups->size(); i > 0; --i) {
+          if (!(*rollups)[i - 1]) continue;
+          first = row.integer(0) + static_cast<std::int64_t>(i - 1) * step_of(level);
+        }
+      });
+  if (!read) return std::unexpected(read.error());
+  return first;
+}
+
+/// What a chart is drawn from; nothing: the samples. The coarsest that is fine enough and, where it
+/// does not reach back to the chart's beginning, a coarser one that reaches further.
 Result<std::optional<Level>> level_for(Database& database, const Window& window,
                                        std::int64_t series) {
-  const auto first_of = [&](Level level) {
-    return database.number("SELECT min(start_ms) FROM rollup WHERE level=? AND series=?",
-                           {static_cast<std::int64_t>(level), series});
-  };
-  const auto minutes = first_of(Level::minute);
-  if (!minutes) return std::unexpected(minutes.error());
-  const auto hours = first_of(Level::hour);
-  if (!hours) return std::unexpected(hours.error());
-  if (window.step_ms >= step_of(Level::hour) && *hours) return std::optional(Level::hour);
-  const auto raw = database.number("SELECT min(from_ms) FROM chunk");
-  if (!raw) return std::unexpected(raw.error());
-  const bool minutes_reach_less = *hours && (!*minutes || **minutes > window.since_ms) &&
-                                  **hours < minutes->value_or(INT64_MAX) - row_length(Level::hour);
-  if (window.step_ms >= step_of(Level::minute)) {
-    if (minutes_reach_less) return std::optional(Level::hour);
-    return *minutes ? std::optional(Level::minute) : std::nullopt;
+  const auto samples = database.number("SELECT min(from_ms) FROM chunk");
+  if (!samples) return std::unexpected(samples.error());
+  std::optional<Level> best;
+  std::int64_t reaches = samples->value_or(INT64_MAX);
+  for (const Level level : {Level::minute, Level::hour}) {
+    const auto first = first_of(database, level, series);
+    if (!first) return std::unexpected(first.error());
+    if (!*first) continue;
+    const bool is_fine_enough = step_of(level) <= window.step_ms;
+    const bool reaches_further = reaches > window.since_ms && **first < reaches - step_of(level);
+    if (!is_fine_enough && !reaches_further) continue;
+    best = level;
+    reaches = **first;
   }
-  const bool raw_reaches_less = *minutes && (!*raw || **raw > window.since_ms) &&
-                                **minutes < raw->value_or(INT64_MAX) - row_length(Level::minute);
-  if (!raw_reaches_less) return std::optional<Level>();
-  return std::optional(minutes_reach_less ? Level::hour : Level::minute);
+  return best;
 }
 
 std::int64_t rounded_up(std::int64_t length, std::int64_t unit) {

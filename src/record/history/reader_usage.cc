@@ -232,7 +232,8 @@ Result<UsageReport> HistoryReader::usage(const UsageQuery& query) {
     read = add_holders(*database_, table, report);
   }
   if (!read) return std::unexpected(std::move(read).error());
-  const auto spans = history::spans_between(*database_, report.since.unix_ms, report.until.unix_ms);
+  const auto spans = history::spans_between(*database_, report.since.unix_ms, report.until.unix_ms,
+                                            history::SpanChoice::leases_and_waits);
   if (!spans) return std::unexpected(spans.error());
   for (const Span& span : *spans) {
     if (span.kind == SpanKind::wait) add_wait(table, span, report, query, last_ms);

@@ -32,9 +32,12 @@ struct ChunkTimes {
 /// Samples of the chunk that is still open.
 [[nodiscard]] Result<std::vector<SampleRow>> tail_of(Database& database, std::uint64_t& damaged);
 
-/// Spans that lasted at any time from `from_ms` on and before `to_ms`, by when they began.
+/// Spans that lasted at any time from `from_ms` on and before `to_ms`, by when they began. Of
+/// states there are hundreds a day.
+enum class SpanChoice { all, leases_and_waits };
 [[nodiscard]] Result<std::vector<Span>> spans_between(Database& database, std::int64_t from_ms,
-                                                      std::int64_t to_ms);
+                                                      std::int64_t to_ms,
+                                                      SpanChoice choice = SpanChoice::all);
 
 /// The newest sample's time; nothing: there is none.
 [[nodiscard]] Result<std::optional<std::int64_t>> last_sample_ms(Database& database);
