@@ -4,6 +4,7 @@
 // flat over a million pages.
 
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
 
 #include <fstream>
 
@@ -19,13 +20,13 @@ using namespace literals;
 void fill(const Field& field, Device& device, std::uint64_t seed) {
   const std::uint64_t number = field.unit == Unit::count ? 0 : 60 + seed % 40;
   if (field.write(device, CellValue(number)) || field.write(device, CellValue(false))) return;
-  field.write(device, CellValue(std::string("9.0")));
+  field.write(device, CellValue(std::string(field.key == "compute_capability" ? "9.0" : "None")));
 }
 
 Snapshot server() {
   SnapshotBuilder builder;
   for (int i = 0; i < 8; ++i) {
-    const std::string id = "GPU-" + std::to_string(10'000'000 + i) + "-d702-6a10-c12f-20bd9faed9f6";
+    const std::string id = fmt::format("GPU-{}-d702-6a10-c12f-20bd9faed9f6", 10000000 + i);
     const pid_t keeper = 1000 + 100 * i;
     builder.gpu(id, 80_GiB).with([&](Device& device) {
       std::uint64_t seed = 7;
@@ -40,7 +41,7 @@ Snapshot server() {
       device.pcie_width = device.pcie_width_max = std::uint64_t{16};
       device.name = std::string("NVIDIA H100 80GB HBM3");
       device.uuid = id;
-      device.pci_address = "00000000:" + std::to_string(10 + i) + ":00.0";
+      device.pci_address = fmt::format("00000000:{}:00.0", 10 + i);
       device.power_draw = Milliwatts{651'234};
       device.memory_total = 80_GiB;
       device.memory_used = 61_GiB;

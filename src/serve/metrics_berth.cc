@@ -82,10 +82,17 @@ void write_readings(const Page& page) {
   for (const PageDevice& one : page.devices) details.emplace_back(*one.device);
   for (const ReadingRow& row : rows) {
     if (row.begins_family) page.out.begin(row.family);
-    for (std::size_t i = 0; i < page.devices.size(); ++i) {
-      const auto& [device, labels] = page.devices[i];
-      page.out.add(labels, row.label,
-                   details[i].decimal(*row.field, *device, page.scrape.snapshot, row.exponent));
+    if (const auto& detail = row.field->detail) {
+      for (std::size_t i = 0; i < page.devices.size(); ++i) {
+        const Cell* cell = details[i].of(*detail);
+        if (cell == nullptr) continue;
+        page.out.add(page.devices[i].labels, row.label, decimal_in(*cell, row.exponent));
+      }
+    } else {
+      for (const auto& [device, labels] : page.devices) {
+        page.out.add(labels, row.label,
+                     decimal_in(row.field->read(*device, page.scrape.snapshot), row.exponent));
+      }
     }
   }
 }
@@ -252,12 +259,16 @@ std::string shown_index(const Device& device, const Snapshot& snapshot) {
 
 std::vector<PageDevice> page_devices(const Snapshot& snapshot) {
   std::vector<PageDevice> devices;
+  devices.reserve(snapshot.devices.size());
   std::unordered_set<std::string> seen;
   for (const Device& device : snapshot.devices) {
     std::string labels;
+    labels.reserve(128);
+    add_label(labels, "uuid", device.id.text());
+    if (!seen.insert(labels).second) continue;
+    labels.clear();
     add_label(labels, "device", shown_index(device, snapshot));
     add_label(labels, "uuid", device.id.text());
-    if (!seen.insert(label_value(device.id.text())).second) continue;
     if (device.name.get()) add_label(labels, "name", *device.name.get());
     devices.push_back({&device, std::move(labels)});
   }

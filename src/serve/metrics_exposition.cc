@@ -98,9 +98,14 @@ std::optional<Decimal> decimal_in(const Cell& cell, int exponent) {
       *cell.get());
 }
 
+/// Whether it stands between quotes as it is.
+static bool is_plain(std::string_view text) {
+  return std::ranges::all_of(text,
+                             [](char c) { return c >= ' ' && c <= '~' && c != '\\' && c != '"'; });
+}
+
 std::string label_value(std::string_view text) {
-  const auto needs_nothing = [](char c) { return c >= ' ' && c <= '~' && c != '\\' && c != '"'; };
-  if (std::ranges::all_of(text, needs_nothing)) return std::string(text);
+  if (is_plain(text)) return std::string(text);
   std::string escaped;
   for (const char c : printable(text)) {
     if (c == '\\' || c == '"') escaped += '\\';
@@ -114,7 +119,11 @@ void add_label(std::string& labels, std::string_view name, std::string_view valu
   if (!labels.empty()) labels += ',';
   labels += name;
   labels += "=\"";
-  labels += label_value(value);
+  if (is_plain(value)) {
+    labels += value;
+  } else {
+    labels += label_value(value);
+  }
   labels += '"';
 }
 

@@ -53,6 +53,7 @@ struct QueryColumn {
   std::string help;
   const smi::CsvField* csv = nullptr;
   const Field* field = nullptr;
+  int exponent = 0;  // of ten, to the base unit
 };
 
 std::vector<QueryColumn> columns_of_the_query() {
@@ -67,7 +68,8 @@ std::vector<QueryColumn> columns_of_the_query() {
     columns.push_back({.metric = std::move(metric),
                        .help = smi::csv_heading(csv.name, smi::unit_of(csv.format)),
                        .csv = &csv,
-                       .field = field});
+                       .field = field,
+                       .exponent = base_unit_exponent(field->unit)});
   }
   return columns;
 }
@@ -98,15 +100,19 @@ constexpr auto state_words = std::to_array<StateWord>({
 
 /// "9.0": a text that is a decimal number and nothing else. At most so long that nothing is lost.
 std::optional<Decimal> number_in_text(std::string_view text) {
-  if (text.empty() || text.size() > 15 || text[0] < '0' || text[0] > '9') return std::nullopt;
-  const auto parts = split(text, '.');
-  if (parts.size() > 2) return std::nullopt;
-  const auto whole = parse_unsigned(parts[0]);
-  if (parts.size() == 1 || !whole) return whole ? std::optional(decimal(*whole)) : std::nullopt;
-  if (!parse_unsigned(parts[1])) return std::nullopt;
-  std::string digits(parts[0]);
-  digits += parts[1];
-  return decimal(*parse_unsigned(digits), -static_cast<int>(parts[1].size()));
+  if (text.empty() || text.size() > 15 || text.back() == '.') return std::nullopt;
+  Decimal number;
+  bool after_point = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '.' && i > 0 && !after_point) {
+      after_point = true;
+      continue;
+    }
+    if (text[i] < '0' || text[i] > '9') return std::nullopt;
+    number.count = 10 * number.count + static_cast<std::uint64_t>(text[i] - '0');
+    if (after_point) --number.exponent;
+  }
+  return number;
 }
 
 std::optional<Decimal> text_sample(const QueryColumn& column, const std::string& text) {
@@ -131,7 +137,7 @@ std::optional<Decimal> text_sample(const QueryColumn& column, const std::string&
 std::optional<Decimal> column_number(const QueryColumn& column, const Cell& cell) {
   if (!cell.get()) return std::nullopt;
   if (const auto* text = std::get_if<std::string>(&*cell.get())) return text_sample(column, *text);
-  return decimal_in(cell, base_unit_exponent(column.field->unit));
+  return decimal_in(cell, column.exponent);
 }
 
 std::optional<Decimal> column_sample(const QueryColumn& column, const SmiGpu& one,
@@ -144,6 +150,7 @@ std::optional<Decimal> column_sample(const QueryColumn& column, const SmiGpu& on
 std::vector<SmiGpu> smi_gpus(const Snapshot& snapshot) {
   std::vector<SmiGpu> gpus;
   std::set<std::string> seen;
+  gpus.reserve(snapshot.devices.size());
   for (const Device* gpu : smi::gpus(snapshot, {})) {
     std::string uuid = small_letters(gpu->id.text());
     if (uuid.starts_with("gpu-")) uuid.erase(0, 4);
@@ -168,15 +175,27 @@ constexpr auto info_columns = std::to_array<std::pair<std::string_view, std::str
     {"index", "index"},
 });
 
-void write_info(const std::vector<SmiGpu>& gpus, const std::vector<QueryColumn>& columns,
+struct InfoLabel {
+  std::string_view label;
+  const QueryColumn* column = nullptr;
+};
+
+std::vector<InfoLabel> info_labels(const std::vector<QueryColumn>& columns) {
+  std::vector<InfoLabel> labels;
+  for (const auto& [label, name] : info_columns) {
+    const auto column =
+        std::ranges::find(columns, name, [](const QueryColumn& one) { return one.csv->name; });
+    if (column != columns.end()) labels.push_back({label, &*column});
+  }
+  return labels;
+}
+
+void write_info(const std::vector<SmiGpu>& gpus, const std::vector<InfoLabel>& of_info,
                 const Snapshot& snapshot, Exposition& out) {
   out.begin({"nvidia_smi_gpu_info", MetricType::info, "What a GPU is."});
   for (const auto& [gpu, uuid, labels, details] : gpus) {
     std::string more;
-    for (const auto& [label, name] : info_columns) {
-      const auto column =
-          std::ranges::find(columns, name, [](const QueryColumn& one) { return one.csv->name; });
-      if (column == columns.end()) continue;
+    for (const auto& [label, column] : of_info) {
       const Cell cell = column->field->read(*gpu, snapshot);
       if (!cell.get()) continue;
       add_label(more, label, smi::shown(*cell.get(), column->csv->format, smi::Surface::csv));
@@ -221,11 +240,12 @@ void write_collection(const Scrape& scrape, Exposition& out) {
 }  // namespace
 
 void write_nvidia_smi(const Scrape& scrape, const MetricsOptions& options, Exposition& out) {
-  // Follows from two constant tables and takes longer to find than a page may take.
+  // They follow from two constant tables and take longer to find than a page may take.
   static const std::vector<QueryColumn> columns = columns_of_the_query();
+  static const std::vector<InfoLabel> of_info = info_labels(columns);
   const std::vector<SmiGpu> gpus = smi_gpus(scrape.snapshot);
   write_collection(scrape, out);
-  write_info(gpus, columns, scrape.snapshot, out);
+  write_info(gpus, of_info, scrape.snapshot, out);
   write_columns(gpus, columns, scrape.snapshot, out);
   write_nvidia_smi_further(gpus, scrape, options, out);
 }

@@ -24,13 +24,6 @@ class DetailTable {
       cells_[static_cast<std::size_t>(entry.detail)] = &entry.cell;
     }
   }
-  /// As Field::read; of a detail without a copy.
-  [[nodiscard]] std::optional<Decimal> decimal(const Field& field, const Device& device,
-                                               const Snapshot& snapshot, int exponent) const {
-    if (!field.detail) return decimal_in(field.read(device, snapshot), exponent);
-    const Cell* cell = of(*field.detail);
-    return cell == nullptr ? std::nullopt : decimal_in(*cell, exponent);
-  }
   /// Null: nobody read it.
   [[nodiscard]] const Cell* of(Detail which) const {
     return cells_[static_cast<std::size_t>(which)];

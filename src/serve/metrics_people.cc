@@ -53,12 +53,11 @@ struct PeopleFound {
 
 PeopleFound people_of(const Page& page) {
   const Snapshot& snapshot = page.scrape.snapshot;
-  std::unordered_map<DeviceId, DevicePosition> positions;
-  for (DevicePosition i = 0; i < page.devices.size(); ++i)
-    positions[page.devices[i].device->id] = i;
+  std::unordered_map<const Device*, DevicePosition> positions;
+  for (DevicePosition i = 0; i < page.devices.size(); ++i) positions[page.devices[i].device] = i;
   PeopleFound people;
   for (const GpuProcess& process : snapshot.gpu_processes) {
-    const auto at = positions.find(process.device);
+    const auto at = positions.find(page.index.device(process.device));
     if (at == positions.end()) continue;
     if (const Claim* claim = page.index.claim_of(process.pid)) people.under[claim].add(process);
     const HostProcess* known = page.index.process(process.pid);
@@ -74,7 +73,7 @@ PeopleFound people_of(const Page& page) {
   for (const Claim& claim : snapshot.claims) {
     UserUse& user = people.users[label_value(claim.user)];
     for (const ClaimedDevice& part : claim.devices) {
-      const auto at = positions.find(part.device);
+      const auto at = positions.find(page.index.device(part.device));
       if (at == positions.end()) continue;
       user.present.insert(at->second);
       user.leased.insert(at->second);

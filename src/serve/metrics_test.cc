@@ -345,6 +345,22 @@ TEST(Metrics, NvidiaSmiNamesFollowFromItsColumns) {
   EXPECT_FALSE(value("name"));
 }
 
+TEST(Metrics, OnlyATextThatIsANumberIsOne) {
+  const auto value = [](const std::string& text) {
+    const Snapshot host = h100_builder()
+                              .with([&](Device& device) {
+                                device.details.set(Detail::inforom_ecc, Reading<std::string>(text));
+                              })
+                              .build();
+    return read_metrics(host, {nvidia_smi}).value("nvidia_smi_inforom_ecc{uuid=\"1b2c\"}");
+  };
+  EXPECT_EQ(value("7.16"), 7.16);
+  EXPECT_EQ(value("0012"), 12);
+  for (const char* text : {"", ".", "7.", ".5", "1.2.3", "7a", "-1", "N/A", "1234567890123456"}) {
+    EXPECT_FALSE(value(text)) << text;
+  }
+}
+
 TEST(Metrics, OpenMetricsEndsCountersInTotalAndThePageInEof) {
   const Snapshot host = h100_builder().with([](Device& d) { d.energy = Millijoules{5}; }).build();
   const std::string page = metrics_page_of(host, every_profile, MetricsFormat::openmetrics_1_0);
