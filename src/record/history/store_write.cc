@@ -10,6 +10,7 @@
 namespace berth {
 
 using history::ChunkTimes;
+using history::hour_ms;
 using history::Level;
 using history::MetricFacts;
 using history::OpenChunk;
@@ -17,7 +18,6 @@ using history::Point;
 using history::RollupRow;
 using history::Span;
 using history::SpanKind;
-using history::hour_ms;
 using history::Transaction;
 using history::value_of;
 
