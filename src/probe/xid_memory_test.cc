@@ -9,7 +9,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-using Events = std::vector<XidEvent>;
+using Xids = std::vector<XidEvent>;
 
 XidEvent told(std::uint64_t code, std::int64_t at, const char* place = "00000000:3b:00.0") {
   return {.pci_address = place,
@@ -27,38 +27,38 @@ XidEvent logged(std::uint64_t code, std::int64_t at) {
 
 TEST(XidMemory, AnErrorOfBothSourcesIsOneAndTheLogsBecauseItNamesTheProcess) {
   XidMemory memory;
-  memory.add_told(Events{}, {10'000});
-  memory.add_logged(Events{});
-  memory.add_told(Events{told(31, 11'000)}, {11'000});
-  memory.add_logged(Events{logged(31, 10'400)});
-  EXPECT_EQ(memory.all(), Reading<Events>(Events{logged(31, 10'400)}));
+  memory.add_told(Xids{}, {10'000});
+  memory.add_logged(Xids{});
+  memory.add_told(Xids{told(31, 11'000)}, {11'000});
+  memory.add_logged(Xids{logged(31, 10'400)});
+  EXPECT_EQ(memory.all(), Reading<Xids>(Xids{logged(31, 10'400)}));
 }
 
 TEST(XidMemory, TwoErrorsOfOneCodeAreTwoAlsoWhereTheLogHasOne) {
   XidMemory memory;
-  memory.add_told(Events{}, {10'000});
-  memory.add_told(Events{told(31, 11'000), told(31, 11'000)}, {11'000});
-  memory.add_logged(Events{logged(31, 10'400)});
+  memory.add_told(Xids{}, {10'000});
+  memory.add_told(Xids{told(31, 11'000), told(31, 11'000)}, {11'000});
+  memory.add_logged(Xids{logged(31, 10'400)});
   EXPECT_THAT(*memory.all().get(), ElementsAre(logged(31, 10'400), told(31, 11'000)));
 }
 
 TEST(XidMemory, AnotherTimeCodeOrDeviceIsAnotherError) {
   XidMemory memory;
-  memory.add_told(Events{}, {10'000});
-  memory.add_told(Events{told(31, 11'000), told(79, 11'000), told(31, 11'000, "00000000:5e:00.0")},
+  memory.add_told(Xids{}, {10'000});
+  memory.add_told(Xids{told(31, 11'000), told(79, 11'000), told(31, 11'000, "00000000:5e:00.0")},
                   {11'000});
-  memory.add_logged(Events{logged(31, 7'900), logged(31, 13'100)});
+  memory.add_logged(Xids{logged(31, 7'900), logged(31, 13'100)});
   EXPECT_THAT(*memory.all().get(), SizeIs(5));
 }
 
 TEST(XidMemory, ALineThatIsReadLaterStillMeetsItsEvent) {
   XidMemory memory;
-  memory.add_told(Events{}, {10'000});
-  memory.add_logged(Events{});
-  memory.add_told(Events{told(31, 70'000)}, {70'000});  // a minute between two looks
+  memory.add_told(Xids{}, {10'000});
+  memory.add_logged(Xids{});
+  memory.add_told(Xids{told(31, 70'000)}, {70'000});  // a minute between two looks
   EXPECT_THAT(*memory.all().get(), SizeIs(1));
-  memory.add_logged(Events{logged(31, 12'000)});
-  EXPECT_EQ(memory.all(), Reading<Events>(Events{logged(31, 12'000)}));
+  memory.add_logged(Xids{logged(31, 12'000)});
+  EXPECT_EQ(memory.all(), Reading<Xids>(Xids{logged(31, 12'000)}));
 }
 
 TEST(XidMemory, OneSourceIsEnoughAndWithoutAnyItSaysWhy) {
@@ -68,14 +68,14 @@ TEST(XidMemory, OneSourceIsEnoughAndWithoutAnyItSaysWhy) {
   EXPECT_EQ(neither.all().why(), Absent::unsupported);
   neither.add_logged(Absent::no_permission);
   EXPECT_EQ(neither.all().why(), Absent::no_permission);
-  neither.add_told(Events{}, {2});
+  neither.add_told(Xids{}, {2});
   EXPECT_THAT(*neither.all().get(), IsEmpty());
 }
 
 TEST(XidMemory, KeepsTheNewestOfADeviceThatReportsErrorsAllDay) {
   XidMemory memory;
-  memory.add_told(Events{}, {0});
-  for (std::int64_t at = 1; at <= 3000; ++at) memory.add_told(Events{told(31, at)}, {at});
+  memory.add_told(Xids{}, {0});
+  for (std::int64_t at = 1; at <= 3000; ++at) memory.add_told(Xids{told(31, at)}, {at});
   ASSERT_THAT(*memory.all().get(), SizeIs(1000));
   EXPECT_EQ(memory.all().get()->back().at.unix_ms, 3000);
 }

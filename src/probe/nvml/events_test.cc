@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using Events = std::vector<XidEvent>;
+using Xids = std::vector<XidEvent>;
 
 class NvmlEvents : public NvmlFake {
  protected:
@@ -75,14 +75,14 @@ TEST_F(NvmlEvents, AnErrorIsToldOnceByTheLookAfterIt) {
 
 TEST_F(NvmlEvents, AScheduledErrorComesAtItsTimeAndAnEarlierOneNever) {
   Snapshot machine = server();
-  machine.xids = Events{xid(0, 31, {now.unix_ms - 1000}), xid(2, 48, {now.unix_ms + 5000})};
+  machine.xids = Xids{xid(0, 31, {now.unix_ms - 1000}), xid(2, 48, {now.unix_ms + 5000})};
   play(machine);
   NvmlProbe probe({.library = library("all"), .proc = "/nonexistent"});
   EXPECT_EQ(heard(look_with_events(probe)), "");
   EXPECT_EQ(heard(look_with_events(probe)), "");
   const WallTime later{now.unix_ms + 6000};
   setenv("BERTH_FAKE_NVML_NOW_MS", std::to_string(later.unix_ms).c_str(), 1);
-  EXPECT_EQ(look_with_events(probe, later).xids, Reading<Events>(Events{xid(2, 48, later)}));
+  EXPECT_EQ(look_with_events(probe, later).xids, Reading<Xids>(Xids{xid(2, 48, later)}));
 }
 
 TEST_F(NvmlEvents, ADoubleBitErrorIsXid48AndOneThatIsToldBothWaysIsOne) {
@@ -176,7 +176,7 @@ TEST_F(NvmlEvents, EachFunctionFailingInEachWayCostsEventsAndNothingElse) {
       const Snapshot after = look_with_events(probe);
       ASSERT_TRUE(after.devices == sound.devices) << fault << " changed a device";
       // An answer that says that the library must be initialised again costs what came before.
-      const bool was_heard = after.xids == Reading<Events>(Events{xid(1, 79)});
+      const bool was_heard = after.xids == Reading<Xids>(Xids{xid(1, 79)});
       const auto answer = parse_unsigned(wrong);
       const bool registered_anew = answer && wants_initialising(static_cast<Return>(*answer));
       if (of_a_device && !registered_anew) {
