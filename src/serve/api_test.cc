@@ -280,7 +280,7 @@ TEST(Compose, SaysTheCommandAndWhatItWouldGet) {
       body(answer(post("/api/v1/compose",
                        "{\"devices\":1,\"memory\":\"10G\",\"command\":[\"python\",\"my job.py\"]}"),
                   nobody(), example_world()));
-  EXPECT_EQ(root["command"], "berth run --memory 10G -- python 'my job.py'");
+  EXPECT_EQ(root["command"], "berth run -n 1 --memory 10G -- python 'my job.py'");
   EXPECT_EQ(root["satisfied"], true);
   EXPECT_EQ(root["chosen"][0]["id"], "GPU-C");
 }
