@@ -75,7 +75,8 @@ Json span_json(const Question& question, const TimelineEntry& entry) {
   const Insight seen = is_health ? Insight::whole : insight_into(question, entry.uid);
   return {{"device", entry.device.text()},
           {"kind", entry.kind},
-          {"id", entry.id},
+          // What a user is on a device by has the user's name as its id.
+          {"id", seen >= Insight::names ? Json(entry.id) : Json()},
           {"user", seen >= Insight::names && !entry.user.empty() ? Json(entry.user) : Json()},
           {"title", seen >= Insight::commands ? Json(entry.title) : Json()},
           {"from_unix_ms", entry.from.unix_ms},

@@ -55,6 +55,7 @@ void Desk::publish(World world) {
 void Desk::announce(std::string name, std::string data) {
   events_.push_back({.number = ++last_event_, .name = std::move(name), .data = std::move(data)});
   if (events_.size() > most_events) events_.pop_front();
+  overviews_.clear();  // they say which event was the last before them
 }
 
 Desk::Identified Desk::identify(const Request& request, const Peer& peer, WallTime now,
@@ -139,20 +140,23 @@ bool Desk::may_stay(const Subscriber& subscriber, WallTime now) const {
   return false;
 }
 
-std::string Desk::news_for(Subscriber& subscriber) {
-  std::string news;
+News Desk::news_for(Subscriber& subscriber) {
+  News news;
   for (const Event& event : events_) {
     if (event.number <= subscriber.seen_event) continue;
-    news += fmt::format("event: {}\nid: {}.{}\ndata: {}\n\n", event.name, world_.sequence,
-                        event.number, event.data);
+    news.events += fmt::format("event: {}\nid: {}.{}\ndata: {}\n\n", event.name, world_.sequence,
+                               event.number, event.data);
   }
   subscriber.seen_event = last_event_;
   if (subscriber.seen_change == change_ || !world_.snapshot) return news;
   subscriber.seen_change = change_;
-  std::string& text = overviews_[subscriber.asker.view_key()];
-  if (text.empty()) text = overview_json(subscriber.asker, world_);
-  news +=
-      fmt::format("event: overview\nid: {}.{}\ndata: {}\n\n", world_.sequence, last_event_, text);
+  std::shared_ptr<const std::string>& text = overviews_[subscriber.asker.view_key()];
+  if (!text) {
+    text = std::make_shared<const std::string>(
+        fmt::format("event: overview\nid: {}.{}\ndata: {}\n\n", world_.sequence, last_event_,
+                    overview_json(subscriber.asker, world_)));
+  }
+  news.overview = text;
   return news;
 }
 

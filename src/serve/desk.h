@@ -51,6 +51,14 @@ struct Subscriber {
   std::uint64_t seen_event = 0;
 };
 
+/// What somebody has not seen: events for him alone, then the newest overview, which is the same
+/// text for all who see the same.
+struct News {
+  std::string events;
+  std::shared_ptr<const std::string> overview;  // null: he has seen it
+  [[nodiscard]] bool is_empty() const { return events.empty() && !overview; }
+};
+
 class Desk {
  public:
   /// `log`: told of what a person should know, not more than once a minute of each kind.
@@ -68,9 +76,8 @@ class Desk {
   [[nodiscard]] Subscriber subscribe(Asker asker, const Request& request) const;
   /// False: his token has been revoked, or has expired.
   [[nodiscard]] bool may_stay(const Subscriber& subscriber, WallTime now) const;
-  /// Everything this subscriber has not seen, in one piece: events, then the newest overview.
-  /// Empty: he knows all. Who is slow skips overviews; nothing is kept for him.
-  [[nodiscard]] std::string news_for(Subscriber& subscriber);
+  /// Everything this subscriber has not seen. Who is slow skips overviews; nothing is kept for him.
+  [[nodiscard]] News news_for(Subscriber& subscriber);
 
   /// Something worth a line in the log; the second of its kind within a minute is only counted.
   void note(std::string_view kind, const std::string& text, Instant now);
@@ -103,7 +110,7 @@ class Desk {
   bool was_stale_ = true;
   std::map<std::string, Prepared> kept_;  // by view and target
   std::size_t kept_bytes_ = 0;
-  std::map<std::string, std::string> overviews_;  // by view
+  std::map<std::string, std::shared_ptr<const std::string>> overviews_;  // as sent, by view
   std::deque<Event> events_;
   std::uint64_t last_event_ = 0;
   WrongTokens wrong_tokens_;

@@ -27,6 +27,7 @@ inline Snapshot example_snapshot() {
                           .process(4711, "alice", 10_GiB)
                           .claim("alice", std::nullopt, 4710)
                           .gpu("GPU-B", 80_GiB)
+                          .utilization(90_percent)
                           .process(4712, "bob", 1_GiB)
                           .gpu("GPU-C", 80_GiB)
                           .build();

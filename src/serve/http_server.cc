@@ -92,6 +92,8 @@ struct HttpServer::Parts {
   void accept_local();
   void accept_tcp(const std::shared_ptr<TcpDoor>& door);
   void welcome(Socket socket, Peer peer, bool with_tls);
+  void wake_readers();
+  void wake_some(std::shared_ptr<std::vector<std::weak_ptr<Session>>> waiting);
   void tick();
   void close_doors();
   void wait_until_empty(std::function<void()> done);
@@ -192,11 +194,30 @@ void HttpServer::Parts::accept_tcp(const std::shared_ptr<TcpDoor>& door) {
       });
 }
 
+/// A few at a time: a thousand readers must not keep those waiting who ask meanwhile.
+void HttpServer::Parts::wake_some(std::shared_ptr<std::vector<std::weak_ptr<Session>>> waiting) {
+  constexpr int at_once = 8;
+  for (int i = 0; i < at_once && !waiting->empty(); ++i) {
+    if (const auto session = waiting->back().lock()) session->wake();
+    waiting->pop_back();
+  }
+  if (waiting->empty()) return;
+  hall->loop.post([this, alive = alive, waiting = std::move(waiting)]() mutable {
+    if (*alive) wake_some(std::move(waiting));
+  });
+}
+
+void HttpServer::Parts::wake_readers() {
+  auto waiting = std::make_shared<std::vector<std::weak_ptr<Session>>>();
+  for (Session* session : hall->readers) waiting->push_back(session->weak_from_this());
+  wake_some(std::move(waiting));
+}
+
 /// Comments keep proxies from taking a quiet stream for a dead one.
 void HttpServer::Parts::tick() {
   hall->loop.after(std::chrono::seconds(1), [this, alive = alive] {
     if (!*alive) return;
-    for (Session* session : hall->all) session->wake();
+    wake_readers();
     tick();
   });
 }
@@ -258,9 +279,7 @@ Result<void> HttpServer::reload_certificates(const TlsFiles& files) {
   return {};
 }
 
-void HttpServer::wake_subscribers() {
-  for (Session* session : parts_->hall->all) session->wake();
-}
+void HttpServer::wake_subscribers() { parts_->wake_readers(); }
 
 void HttpServer::drain(std::function<void()> done) {
   parts_->close_doors();

@@ -99,13 +99,13 @@ class HttpSession final : public Session {
   void wake() override {
     if (!subscriber_ || writing_) return;
     if (!hall_->desk.may_stay(*subscriber_, hall_->clock.wall_now())) return drop();
-    std::string news = hall_->desk.news_for(*subscriber_);
+    News news = hall_->desk.news_for(*subscriber_);
     const Instant now = hall_->clock.now();
-    if (news.empty() && now - last_sent_ >= silence_between_comments) news = ":\n\n";
-    if (news.empty()) return;
+    if (news.is_empty() && now - last_sent_ >= silence_between_comments) news.events = ":\n\n";
+    if (news.is_empty()) return;
     last_sent_ = now;
-    head_ = std::move(news);
-    body_.reset();
+    head_ = std::move(news.events);
+    body_ = std::move(news.overview);
     write_then(patience_for_news, [](HttpSession& self) { self.wake(); });
   }
 
@@ -238,6 +238,7 @@ class HttpSession final : public Session {
     response.headers = {{"x-accel-buffering", "no"}};
     response = finished(request, std::move(response));
     subscriber_ = hall_->desk.subscribe(std::move(asker), request);
+    hall_->readers.insert(this);
     lowest().expires_never();
     notice_end();
     last_sent_ = hall_->clock.now();
@@ -297,6 +298,7 @@ Session::Session(std::shared_ptr<Hall> hall) : hall_(std::move(hall)) { hall_->a
 
 Session::~Session() {
   become_busy();
+  hall_->readers.erase(this);
   hall_->all.erase(this);
 }
 

@@ -24,6 +24,7 @@ struct Hall {
   Workers disk{2};
   Workers acts{2};
   std::unordered_set<Session*> all;
+  std::unordered_set<Session*> readers;  // of events
   /// Those that wait for a request, the one that has waited longest first.
   std::list<Session*> idle;
   bool draining = false;
