@@ -289,26 +289,33 @@ def play(driver, snapshot):
     path.with_suffix(".new").rename(path)
 
 
-def test_mig_is_set_up_anew_while_it_runs(tmp_path, terminal_of):
+def test_mig_is_set_up_anew_while_somebody_looks(tmp_path):
     divided = scenario("h100-mig")
     whole = copy.deepcopy(divided)
     whole["devices"] = whole["devices"][:1]
-    card = whole["devices"][0]
-    card["mig_mode"], card["utilization_gpu_percent"] = False, 37
+    whole["devices"][0] |= {"mig_mode": False, "utilization_gpu_percent": 37}
     whole["gpu_processes"] = []
     driver = FakeDriver(tmp_path, divided)
     driver.env["BERTH_FAKE_NVML_LIVE"] = "1"
-    terminal = terminal_of(driver, 120, 40)
-    terminal.top("-d", "300ms")
-    for _ in range(2):
-        terminal.until("every 300 ms", lambda text: text.count("0.") >= 4, "MIG 1g")
-        play(driver, whole)
-        shown = terminal.until("37%", lambda text: "MIG" not in text)
-        assert "lost" not in shown, shown
-        play(driver, divided)
-    terminal.until("MIG 1g")
-    terminal.type("q")
-    terminal.until(PROMPT)
+    tape = tmp_path / "tape"
+    watcher = subprocess.Popen([BERTH, "record", "-d", "200ms", str(tape)],
+                               env=driver.environment({}), stderr=subprocess.DEVNULL)
+
+    def newest():
+        lines = tape.read_text(encoding="utf-8").splitlines() if tape.exists() else []
+        whole_lines = [line for line in lines if line.endswith("}")]
+        return json.loads(whole_lines[-1])["devices"] if whole_lines else []
+
+    try:
+        for _ in range(2):
+            wait_until(lambda: len(newest()) == 5, "the card and its four instances are seen")
+            play(driver, whole)
+            card = wait_until(lambda: len(newest()) == 1 and newest()[0], "the card alone is seen")
+            assert card["utilization_gpu_percent"] == 37, "not supported is not believed for ever"
+            play(driver, divided)
+        wait_until(lambda: len(newest()) == 5, "the instances are back")
+    finally:
+        end(watcher)
 
 
 def test_the_driver_is_reloaded_and_devices_come_and_go(tmp_path, terminal_of):
