@@ -112,7 +112,7 @@ TEST(TopPicture, ABrokenCardIsMarkedWithoutItsReadingsBeingHidden) {
   EXPECT_THAT(watched.picture(), Not(HasSubstr("broken")));
   watched.faults = {{.device = example::server().devices[1].id}};
   watched.look(90);
-  EXPECT_THAT(watched.picture(), AllOf(HasSubstr("1! broken "), HasSubstr("GiB")));
+  EXPECT_THAT(watched.picture(), AllOf(HasSubstr("1! broken "), HasSubstr("31.0/79.6G")));
   watched.state.size = {40, 10};
   EXPECT_THAT(watched.picture(), HasSubstr("1! ")) << "too narrow for the word";
 }
