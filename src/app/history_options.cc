@@ -64,8 +64,8 @@ Result<WallTime> parse_time(const std::string& text, WallTime now) {
                                       printable(text)));
 }
 
-void HistoryOptionWords::declare(Options& options, const char* since_form) {
-  options.filled_value("--since", since_, "from when on: how long ago, or a date", since_form);
+void HistoryOptionWords::declare(Options& options) {
+  options.filled_value("--since", since_, "from when on: how long ago, or a date", "TIME");
   options.filled_value("--until", until_, "until when (now)", "TIME");
   options.filled_value("--store", store_, "the history's file, if not the usual one", "FILE");
 }

@@ -12,7 +12,7 @@ namespace berth {
 
 class HistoryOptionWords {
  public:
-  void declare(Options& options, const char* since_form);
+  void declare(Options& options);
   /// The store that was named, else this user's, else the machine's. not_found: none is there yet,
   /// and what to do about it.
   [[nodiscard]] Result<HistoryReader> open(const Context& context) const;

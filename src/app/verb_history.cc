@@ -25,7 +25,7 @@ class HistoryVerb final : public Verb {
     options.filled_value("--gpu", gpu_, "of this one alone: its index or id", "GPU");
     options.filled_value("--user", user_, "what this user had", "USER");
     options.filled_value("--metric", metric_, "this reading alone, by its key", "KEY");
-    words_.declare(options, "7d");
+    words_.declare(options);
     options.flag("--json", json_, "as JSON");
     options.flag("--csv", csv_, "the points as CSV");
   }

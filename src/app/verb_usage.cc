@@ -14,7 +14,7 @@ class UsageVerb final : public Verb {
  public:
   void declare(Options& options) override {
     options.choice("--by", by_, "by what (user)", "KEY", {"user", "job", "gpu", "day"});
-    words_.declare(options, "30d");
+    words_.declare(options);
     options.filled_value("--price", price_, "of a kilowatt-hour: what the energy cost", "PRICE");
     options.filled_value("--currency", currency_, "in which the price is", "WORD");
     options.flag("--json", json_, "as JSON");

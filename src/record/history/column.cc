@@ -129,14 +129,15 @@ std::string as_packed(const std::vector<std::uint64_t>& coded, int width) {
 }
 
 std::uint8_t shape_of(Predictor predictor, Layout layout, bool is_squeezed) {
-  return static_cast<std::uint8_t>(std::to_underlying(predictor) |
-                                   (std::to_underlying(layout) << 2U) | (is_squeezed ? 16U : 0U));
+  const unsigned shape = std::to_underlying(predictor) +
+                         (unsigned{std::to_underlying(layout)} << 2U) + (is_squeezed ? 16U : 0U);
+  return static_cast<std::uint8_t>(shape);
 }
 
 /// The shortest of all ways to write them down.
 std::string payload_of(const Residuals& residuals, std::uint8_t& shape) {
   const std::uint64_t most = *std::max_element(residuals.coded.begin(), residuals.coded.end());
-  const int width = static_cast<int>(std::bit_width(most));
+  const auto width = static_cast<int>(std::bit_width(most));
   std::string best = as_varints(residuals.coded);
   shape = shape_of(residuals.predictor, Layout::varints, false);
   const auto offer = [&](std::string bytes, Layout layout, bool is_squeezed) {

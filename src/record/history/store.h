@@ -63,7 +63,8 @@ class HistoryStore {
   /// invalid: the snapshot is a simulated server's and the store a real machine's, or the other way
   /// round. Anything else: it is in memory, but the disk does not take it now.
   [[nodiscard]] Result<void> append(const Snapshot& snapshot);
-  /// One that is there already (within two seconds) is not kept twice.
+  /// Once, when it is noticed. One that is there already (the same within two seconds) is not kept
+  /// twice.
   [[nodiscard]] Result<void> add(const HistoryEvent& event);
   /// Writes what is in memory.
   [[nodiscard]] Result<void> flush();

@@ -93,10 +93,14 @@ Result<std::vector<Span>> spans_between(Database& database, std::int64_t from_ms
 }
 
 Result<std::optional<std::int64_t>> last_sample_ms(Database& database) {
-  std::uint64_t damaged = 0;
-  const auto tail = tail_of(database, damaged);
-  if (!tail) return std::unexpected(tail.error());
-  if (!tail->empty()) return std::optional(tail->back().at_ms);
+  std::optional<std::int64_t> last;
+  const auto read =
+      database.each("SELECT data FROM tail ORDER BY id DESC LIMIT 1", {}, [&](const Row& row) {
+        const auto rows = decode_samples(row.blob(0));
+        if (rows && !rows->empty()) last = rows->back().at_ms;
+      });
+  if (!read) return std::unexpected(read.error());
+  if (last) return last;
   // Not the latest by its date: the clock may have been set back since.
   return database.number("SELECT to_ms FROM chunk ORDER BY id DESC LIMIT 1");
 }
