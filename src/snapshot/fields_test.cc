@@ -74,7 +74,7 @@ TEST(Fields, MetricsOfOneFamilyStandTogether) {
   for (const Field& field : fields()) {
     if (field.metric.empty()) continue;
     const std::string_view family = field.metric.substr(0, field.metric.find('{'));
-    if (family != last) EXPECT_TRUE(families.insert(family).second) << field.key;
+    EXPECT_EQ(families.insert(family).second, family != last) << field.key;
     last = family;
     const bool has_label = family.size() != field.metric.size();
     EXPECT_EQ(field.metric.ends_with("\"}"), has_label) << field.key;
