@@ -89,18 +89,38 @@ def build(report: Report, folder: Path) -> bool:
     return done.returncode == 0
 
 
+def reason_to_distrust(program: Path) -> str:
+    """Why what it prints may not be what the sources say; empty: it is as new as they are."""
+    if not program.is_file():
+        return "needs ./dev build first"
+    asked = subprocess.run(
+        ["ninja", "-C", str(program.parent), "-n", program.name],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return "" if "no work to do" in asked.stdout else "the program is older than the sources: ./dev build"
+
+
 def unit_programs(folder: Path) -> list[Path]:
     names = (folder / "test_programs.txt").read_text(encoding="utf-8").split()
     return [folder / name for name in names]
 
 
 def unit_tests(report: Report, folder: Path) -> None:
+    programs = unit_programs(folder)
+    built = [program for program in programs if program.is_file()]
+    for program in set(programs) - set(built):
+        report.add_failed(program.name, "it was not built")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for program in unit_programs(folder):
-            if program.is_file():
-                pool.submit(test_programs.run_googletest, report, program, ROOT)
-            else:
-                report.add_failed(program.name, "it was not built")
+        # The largest first: the last should not be the longest.
+        ran = [
+            pool.submit(test_programs.run_googletest, report, program, ROOT)
+            for program in sorted(built, key=lambda program: -program.stat().st_size)
+        ]
+    for program in ran:
+        program.result()  # a mistake of this program's own must not pass as silence
 
 
 def replay_corpora(report: Report, folder: Path) -> None:
@@ -114,7 +134,9 @@ def replay_corpora(report: Report, folder: Path) -> None:
             report.add_failed(f"fuzz:{target}", f"it has no corpus: {corpus.relative_to(ROOT)}")
             continue
         command = [str(program), str(corpus)]
-        code, output = test_programs.run_bounded(command, 60, dict(os.environ), ROOT)
+        code, output = test_programs.run_bounded(
+            command, 120, dict(os.environ), ROOT, gives_way=True
+        )
         if code == 0:
             report.add_passed()
         else:
@@ -122,15 +144,24 @@ def replay_corpora(report: Report, folder: Path) -> None:
     print(f"fuzz: {len(targets)} parsers replayed", flush=True)
 
 
+def unit_tests_and_corpora(report: Report, folder: Path) -> None:
+    unit_tests(report, folder)
+    replay_corpora(report, folder)
+
+
 def end_to_end(report: Report) -> None:
-    for folder in ("tools", "e2e", "habits", "parity"):
-        tests = ROOT / "tests" / folder
-        if not any(tests.glob("test_*.py")):
-            report.add_failed(f"tests/{folder}", "there is no test in it")
-            continue
-        test_programs.run_pytest(
-            report, tests, ROOT, {"BERTH": str(BERTH), "BERTH_BUILD": str(RELEASE)}
-        )
+    os.environ.update({"BERTH": str(BERTH), "BERTH_BUILD": str(RELEASE)})
+    tests = ROOT / "tests"
+    in_a_browser = tests / "e2e" / "test_page.py"
+    # A browser is waited for more than it computes: beside the others it takes next to no time.
+    with ThreadPoolExecutor(1) as beside:
+        browser = beside.submit(test_programs.run_pytest, report, in_a_browser, ROOT)
+        for folder in ("tools", "e2e", "habits", "parity"):
+            if any((tests / folder).glob("test_*.py")):
+                test_programs.run_pytest(report, tests / folder, ROOT, without=[in_a_browser])
+            else:
+                report.add_failed(f"tests/{folder}", "there is no test in it")
+    browser.result()  # a mistake of this program's own must not pass as silence
 
 
 def page_tests(report: Report, reason_to_skip: str) -> None:
@@ -151,15 +182,18 @@ def everything(report: Report) -> None:
         report.add_skipped("generated documents, README's commands, binary", "not built")
     page_tests(report, no_page_tools)
     check(report, "what must not compile", check_compile_fail.findings(ROOT))
+    # Unit tests compute, end-to-end tests mostly wait: side by side they take as long as the longer.
+    with ThreadPoolExecutor(1) as beside:
+        if tested:
+            units = beside.submit(unit_tests_and_corpora, report, TEST)
+        else:
+            report.add_skipped("unit tests and fuzz corpora", "not built")
+        if released:
+            end_to_end(report)
+        else:
+            report.add_skipped("tests/e2e, tests/habits, tests/parity and tests/tools", "not built")
     if tested:
-        unit_tests(report, TEST)
-        replay_corpora(report, TEST)
-    else:
-        report.add_skipped("unit tests and fuzz corpora", "not built")
-    if released:
-        end_to_end(report)
-    else:
-        report.add_skipped("tests/e2e, tests/habits, tests/parity and tests/tools", "not built")
+        units.result()  # a mistake of this program's own must not pass as silence
     report.add_skipped("tests/gpu", "needs a GPU: ./dev test --gpu")
 
 
@@ -167,10 +201,10 @@ def main(arguments: list[str]) -> int:
     report = Report()
     if arguments == ["--quick"]:
         quick_checks(report)
-        if BERTH.is_file():
-            check(report, "generated documents", check_docs.generated_findings(ROOT, BERTH))
+        if reason := reason_to_distrust(BERTH):
+            report.add_skipped("check:generated documents", reason)
         else:
-            report.add_skipped("check:generated documents", "needs ./dev build first")
+            check(report, "generated documents", check_docs.generated_findings(ROOT, BERTH))
     elif arguments[:1] == ["--unit"]:
         folder = Path(arguments[1]).resolve()
         if build(report, folder):

@@ -78,7 +78,7 @@ def test_pytest_is_counted_in_the_same_way(tmp_path: Path) -> None:
         "def test_c(): pytest.skip('needs root')\n"
     )
     report = Report()
-    test_programs.run_pytest(report, tests, tmp_path, {})
+    test_programs.run_pytest(report, tests, tmp_path)
     assert report.closing_line() == "1 passed, 1 failed, 1 skipped"
     assert report.skipped[0][1] == "needs root"
 
