@@ -167,7 +167,8 @@ export interface Usage {
 
 export interface Span {
   device: string;
-  kind: "lease" | "run" | "health";
+  /// "user": on a device that no lease gives to anybody.
+  kind: "lease" | "run" | "user" | "health";
   id: string;
   user: string | null;
   title: string | null;

@@ -92,7 +92,7 @@ export function timeline_view(world: World): View {
   const legend = el(
     "p",
     { class: "legend", "aria-hidden": "true" },
-    ...(["lease", "run", "health"] as const).map((kind) =>
+    ...(["lease", "run", "user", "health"] as const).map((kind) =>
       el("span", {}, el("i", { "data-kind": kind }), t(`timeline.${kind}`)),
     ),
   );
