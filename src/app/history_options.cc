@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <ctime>
 
 #include "base/text.h"
@@ -90,10 +91,20 @@ Result<HistoryReader> HistoryOptionWords::open(const Context& context) const {
     places.push_back(history_path(*state, simulated));
   }
   places.push_back(history_path(machine_state, simulated));
+  bool is_hidden = false;
   for (const std::string& path : places) {
-    if (::access(path.c_str(), F_OK) != 0) continue;
+    if (::access(path.c_str(), F_OK) != 0) {
+      is_hidden = is_hidden || errno == EACCES;
+      continue;
+    }
     auto reader = HistoryReader::open(path);
     if (reader || reader.error().code() != ErrorCode::not_found) return reader;
+  }
+  if (is_hidden) {
+    return fail(ErrorCode::no_permission,
+                trf("the history of this machine is in {}, which you may not read: the page of "
+                    "`berth serve` shows what is for everybody, `sudo berth history` all of it",
+                    machine_state));
   }
   return fail(ErrorCode::not_found,
               trf("there is no history yet in {}: `berth serve{}` keeps one while it runs (--store "

@@ -16,7 +16,8 @@ import time
 
 import pytest
 
-from conftest import BUILD
+from conftest import BERTH, BUILD, wait_until
+from test_two_users import words_as
 
 PROGRAM = os.environ.get("BERTH_HISTORY_WRITER", str(BUILD / "tests/history/history_writer"))
 KILLS = int(os.environ.get("BERTH_HISTORY_KILLS", "25"))
@@ -186,21 +187,32 @@ def test_a_damaged_store_is_named_and_no_crash(machine, tmp_path):
 
 def test_two_read_while_one_writes(machine, tmp_path):
     store = tmp_path / "history.sqlite"
-    process = subprocess.Popen([PROGRAM, "write", str(store), "0", "100000000"],
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    reported = tmp_path / "reported"  # a file: a pipe that nobody empties would stop the writer
+    with reported.open("w") as out:
+        process = subprocess.Popen([PROGRAM, "write", str(store), "0", "100000000"], stdout=out, stderr=out)
     try:
-        assert process.stdout.readline()
+        wait_until(lambda: reported.stat().st_size > 0, "the first second is written")
         for _ in range(5):
+            before = reported.stat().st_size
             readers = [machine.start("history", "--store", str(store), "--since", "2025-10-09",
                                      "--until", "2025-11-09", "--csv") for _ in range(2)]
             for reader in readers:
                 said, complaint = reader.communicate(timeout=20)
                 assert reader.returncode == 0, complaint
                 assert said.startswith("device,metric")
-            # Its reports fill the pipe otherwise, and it would wait for us.
-            os.set_blocking(process.stdout.fileno(), False)
-            process.stdout.read()
-            os.set_blocking(process.stdout.fileno(), True)
+            wait_until(lambda size=before: reported.stat().st_size > size, "the writer goes on")
+            assert process.poll() is None, reported.read_text()
     finally:
         process.kill()
-        process.communicate(timeout=20)
+        process.wait(20)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can keep the machine's history")
+def test_who_may_not_read_the_machines_history_is_told_that_there_is_one():
+    hidden = "mount -t tmpfs none /var/lib && mkdir -m 700 /var/lib/berth && touch /var/lib/berth/history.sqlite"
+    if subprocess.run(["unshare", "-m", "sh", "-c", hidden], check=False, capture_output=True).returncode:
+        pytest.skip("this root may not mount")
+    asked = " ".join(["exec", *words_as(65534), BERTH, "history"])
+    done = subprocess.run(["unshare", "-m", "sh", "-c", f"{hidden} && {asked}"], capture_output=True, text=True,
+                          env={"PATH": os.environ["PATH"], "HOME": "/nonexistent"}, timeout=60, check=False)
+    assert done.returncode == 1 and "sudo berth history" in done.stderr, done.stderr
