@@ -68,7 +68,7 @@ class Daemon {
         desk_([](const std::string& text) { complain(printable(text)); }),
         acts_(context.state_directory()),
         runs_(record_directories(context)),
-        metrics_(context.clock(), plan_.settings.profiles) {}
+        metrics_(context.clock()) {}
 
   int run();
 
@@ -99,6 +99,7 @@ class Daemon {
   serve::RunSource runs_;
   ServeMetrics metrics_;
   std::unique_ptr<HistoryWriter> history_;  // null: none is kept
+  Bytes history_limit_;
   std::optional<StoredHistory> stored_;
   std::shared_ptr<const serve::GroupBook> book_;
   std::unique_ptr<serve::HttpServer> server_;
@@ -174,16 +175,18 @@ void Daemon::tell_health(const Snapshot& before, const Snapshot& after) {
 
 /// Without one the server serves what is now, and says so once.
 void Daemon::open_history() {
+  if (!plan_.settings.keeps_history) return;
   const auto directory = server_state_directory(context_);
   if (!directory) return complain(tr("no history is kept: there is no home to keep it in"));
   const std::string path = history_path(*directory, context_.sources().simulated);
-  auto writer = HistoryWriter::start(path, {}, context_.clock());
+  auto writer = HistoryWriter::start(path, plan_.settings.history, context_.clock());
   if (!writer) {
     complain(trf("no history is kept: {}", tr_composed(writer.error().message())));
     return;
   }
   history_ = std::move(*writer);
-  stored_.emplace(path, EnergyPrice{plan_.settings.price_per_kwh, plan_.settings.currency});
+  history_limit_ = plan_.settings.history.at_most;
+  stored_.emplace(path);
 }
 
 void Daemon::check_history() {
@@ -192,10 +195,9 @@ void Daemon::check_history() {
     desk_.note("history", note, context_.clock().now());
   }
   const HistoryStatus status = history_->status();
-  const HistoryOptions kept;
   metrics_.set_history(serve::HistoryFigures{.used = status.disk_used,
-                                             .limit = kept.at_most,
-                                             .disk_free = Absent::not_sampled,
+                                             .limit = history_limit_,
+                                             .disk_free = status.disk_free,
                                              .is_writing = status.trouble.empty()},
                        status.dropped);
 }
@@ -208,6 +210,7 @@ void Daemon::publish() {
   world.interval = plan_.settings.interval;
   world.unanswered_since = live_.unanswered_since();
   world.policy = plan_.settings.policy;
+  world.price = plan_.settings.price;
   world.book = book_;
   world.runs = &runs_;
   world.acts = &acts_;
@@ -260,6 +263,7 @@ void Daemon::apply(const serve::Settings& settings) {
   rules.require_tokens = settings.require_tokens;
   rules.own_uid = ::geteuid();
   desk_.set_rules(std::move(rules));
+  metrics_.configure(settings.metrics, settings.interval);
   for (const std::string& key : settings.unknown) {
     complain(trf("the configuration says \"{}\", which this berth does not know", key));
   }
@@ -276,6 +280,10 @@ void Daemon::reload() {
       settings->tls.has_value() != plan_.settings.tls.has_value()) {
     complain(tr("other addresses are listened on after a restart"));
     settings->listen = plan_.settings.listen;
+  }
+  if (settings->keeps_history != plan_.settings.keeps_history ||
+      settings->history != plan_.settings.history) {
+    complain(tr("the history is kept as it was until a restart"));
   }
   if (settings->tls && plan_.settings.tls) {
     const auto read = server_->reload_certificates(*settings->tls);

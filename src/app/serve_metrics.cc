@@ -48,7 +48,7 @@ void ServeMetrics::set_history(std::optional<serve::HistoryFigures> history,
 
 std::optional<serve::MetricsText> ServeMetrics::page(const Snapshot& seen,
                                                      const serve::MetricsQuestion& question) const {
-  serve::MetricsOptions options{.profiles = profiles_};
+  serve::MetricsOptions options = options_;
   if (!question.profiles.empty()) {
     auto asked = serve::profiles_from(question.profiles);
     if (!asked) return std::nullopt;
@@ -69,8 +69,10 @@ std::optional<serve::MetricsText> ServeMetrics::page(const Snapshot& seen,
                              .xids = xids_.counts(),
                              .version = BERTH_VERSION};
   const auto format = serve::negotiated(question.accept);
-  return serve::MetricsText{.type = std::string(content_type(format)),
-                            .body = metrics_page(scrape, options, format)};
+  // The last page's memory, once that page has been sent.
+  if (last_page_.use_count() != 1) last_page_ = std::make_shared<std::string>();
+  *last_page_ = metrics_page(scrape, options, format, std::move(*last_page_));
+  return serve::MetricsText{.type = std::string(content_type(format)), .body = last_page_};
 }
 
 }  // namespace berth

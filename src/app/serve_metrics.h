@@ -3,9 +3,10 @@
 // look.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "base/clock.h"
 #include "serve/metrics.h"
@@ -16,12 +17,16 @@ namespace berth {
 class ServeMetrics final : public serve::MetricsSource {
  public:
   /// `clock` outlives it.
-  ServeMetrics(Clock& clock, std::vector<serve::MetricsProfile> profiles)
-      : clock_(clock), profiles_(std::move(profiles)), started_(clock.wall_now()) {}
+  explicit ServeMetrics(Clock& clock) : clock_(clock), started_(clock.wall_now()) {}
+
+  /// What the configuration says, anew; the profiles are for who asks for none.
+  void configure(serve::MetricsOptions options, Duration interval) {
+    options_ = std::move(options);
+    interval_ = interval;
+  }
 
   /// A further look, which took so long. `failed`: it asked and got nothing from any driver.
   void seen(const Snapshot& snapshot, Duration took, bool failed);
-  void set_interval(Duration interval) { interval_ = interval; }
   void set_history(std::optional<serve::HistoryFigures> history, std::uint64_t dropped);
 
   [[nodiscard]] std::optional<serve::MetricsText> page(
@@ -29,7 +34,7 @@ class ServeMetrics final : public serve::MetricsSource {
 
  private:
   Clock& clock_;
-  std::vector<serve::MetricsProfile> profiles_;
+  serve::MetricsOptions options_;
   WallTime started_;
   serve::WindowKeeper window_;
   serve::XidTally xids_;
@@ -39,6 +44,7 @@ class ServeMetrics final : public serve::MetricsSource {
   Duration look_took_{};
   Instant looked_{};
   mutable std::uint64_t requests_ = 0;
+  mutable std::shared_ptr<std::string> last_page_;
 };
 
 }  // namespace berth

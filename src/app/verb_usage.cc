@@ -47,7 +47,7 @@ class UsageVerb final : public Verb {
     const auto usage = reader->usage(query);
     if (!usage) return report(usage.error());
     const Style style = context.out_uncut();
-    print(json_  ? usage_json(*usage, *facts, currency_)
+    print(json_  ? usage_json(*usage, facts->simulated, currency_)
           : csv_ ? usage_csv(*usage)
                  : render_usage(*usage, *facts, currency_, now, style));
     return exit_code::ok;

@@ -59,7 +59,7 @@ Response answer_login(const Question& question) {
 constexpr auto routes = std::to_array<Route>({
     {Method::get, "/gpu-status", Place::loop, Kept::until_next_look, answer_gpu_status},
     {Method::get, "/healthz", Place::loop, Kept::no, answer_healthz},
-    {Method::get, "/metrics", Place::loop, Kept::until_next_look, answer_metrics},
+    {Method::get, "/metrics", Place::loop, Kept::no, answer_metrics},
     {Method::get, "/login", Place::loop, Kept::no, answer_login},
     {Method::get, "/api/v1/openapi.json", Place::loop, Kept::until_next_look, answer_openapi},
     {Method::get, "/api/v1/overview", Place::loop, Kept::until_next_look, answer_overview},
@@ -226,7 +226,9 @@ Response answer_metrics(const Question& question) {
   }
   Response response;
   response.type = page->type;
-  response.body = std::make_shared<const std::string>(page->body);
+  // A page a scrape, and most scrapers sit near: compressing it costs ten times what writing does.
+  response.is_plain = true;
+  response.body = page->body;
   return response;
 }
 

@@ -42,6 +42,7 @@ struct World {
   /// Since when a source has not answered; nothing: all do.
   std::optional<WallTime> unanswered_since;
   Policy policy;
+  EnergyPrice price;
   std::shared_ptr<const GroupBook> book = std::make_shared<const GroupBook>();
   // Null: there is none. They outlive every request.
   const RunSource* runs = nullptr;

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "serve/api_json.h"
+#include "view/history_text.h"
 
 namespace berth::serve {
 
@@ -13,6 +14,17 @@ Response no_history() {
 }
 
 constexpr std::uint64_t latest = 253'402'300'799'000;  // the end of the year 9999
+
+/// The history of a simulated server is of nothing else.
+std::optional<std::string> simulated_in(const Question& question) {
+  const auto& snapshot = question.world.snapshot;
+  return snapshot ? snapshot->simulated : std::nullopt;
+}
+
+struct TimeSpan {
+  WallTime since;
+  WallTime until;
+};
 
 /// The time asked for; without words about it the last day.
 std::expected<TimeSpan, Response> span_of(const Question& question) {
@@ -32,16 +44,14 @@ std::expected<TimeSpan, Response> span_of(const Question& question) {
                   .until = {static_cast<std::int64_t>(*until)}};
 }
 
-Insight insight_into(const Question& question, std::optional<uid_t> uid) {
-  return insight(question.asker, uid, question.world.policy, *question.world.book);
+/// A store keeps -1 where nobody was known.
+std::optional<uid_t> uid_in(std::optional<std::int64_t> stored) {
+  if (!stored || *stored < 0) return std::nullopt;
+  return static_cast<uid_t>(*stored);
 }
 
-std::optional<UsageBy> usage_by_from(std::string_view name) {
-  if (name == "user") return UsageBy::user;
-  if (name == "job") return UsageBy::job;
-  if (name == "gpu") return UsageBy::gpu;
-  if (name == "day") return UsageBy::day;
-  return std::nullopt;
+Insight insight_into(const Question& question, std::optional<std::int64_t> uid) {
+  return insight(question.asker, uid_in(uid), question.world.policy, *question.world.book);
 }
 
 /// Names of users and jobs are somebody's; those of GPUs and days nobody's.
@@ -58,30 +68,39 @@ bool may_see(const Question& question, UsageBy by, const UsageRow& row) {
   return false;
 }
 
-Json usage_row_json(const UsageRow& row) {
-  return {{"key", row.key},
-          {"gpu_hours", row.gpu_hours},
-          {"busy_gpu_hours", row.busy_gpu_hours},
-          {"idle_held_hours", row.idle_held_hours},
-          {"energy_joules", json_or_null(row.energy_joules)},
-          {"cost", json_or_null(row.cost)},
-          {"waits", json_or_null(row.waits)},
-          {"waited_hours", json_or_null(row.waited_hours)},
-          {"runs", json_or_null(row.runs)}};
+/// A run where a lease was one's.
+Json span_json(const Question& question, const history::Span& span) {
+  const bool is_run = span.kind == history::SpanKind::lease && !span.run.empty();
+  const Insight seen = insight_into(question, span.uid);
+  return {{"device", span.device.text()},
+          {"kind", is_run ? std::string_view("run") : name_of(span.kind)},
+          // What a user is on a device by has the user's name as its id.
+          {"id", seen >= Insight::names ? Json(is_run ? span.run : span.key) : Json()},
+          {"user", seen >= Insight::names && !span.user.empty() ? Json(span.user) : Json()},
+          {"title", seen >= Insight::commands ? Json(span.title) : Json()},
+          {"from_unix_ms", span.from_ms},
+          {"to_unix_ms", json_or_null(span.to_ms)},
+          {"state", span.to_ms ? "ended" : "running"}};
 }
 
-Json span_json(const Question& question, const TimelineEntry& entry) {
-  const bool is_health = entry.kind == "health";
-  const Insight seen = is_health ? Insight::whole : insight_into(question, entry.uid);
-  return {{"device", entry.device.text()},
-          {"kind", entry.kind},
-          // What a user is on a device by has the user's name as its id.
-          {"id", seen >= Insight::names ? Json(entry.id) : Json()},
-          {"user", seen >= Insight::names && !entry.user.empty() ? Json(entry.user) : Json()},
-          {"title", seen >= Insight::commands ? Json(entry.title) : Json()},
-          {"from_unix_ms", entry.from.unix_ms},
-          {"to_unix_ms", time_or_null(entry.to)},
-          {"state", entry.state}};
+/// An event among the spans: it begins and ends at once.
+Json moment_json(const HistoryEvent& event) {
+  return {{"device", event.device.text()},
+          {"kind", "health"},
+          {"id", event.code},
+          {"user", nullptr},
+          {"title", event.text},
+          {"from_unix_ms", event.at.unix_ms},
+          {"to_unix_ms", event.at.unix_ms},
+          {"state", event.kind}};
+}
+
+Json event_json(const HistoryEvent& event) {
+  return {{"at_unix_ms", event.at.unix_ms},
+          {"kind", event.kind},
+          {"device", event.device.text()},
+          {"code", event.code},
+          {"text", event.text}};
 }
 
 }  // namespace
@@ -100,20 +119,12 @@ Response answer_history(const Question& question) {
                           "device=ID&metric=utilization_gpu_percent");
   }
   const auto series = question.world.history->series({.device = DeviceId(std::string(*device)),
-                                                      .metric = std::string(*metric),
-                                                      .span = *span,
+                                                      .metric = *metric,
+                                                      .since = span->since,
+                                                      .until = span->until,
                                                       .points = *points});
   if (!series) return error_response(series.error());
-  Json root = {{"device", *device},
-               {"metric", *metric},
-               {"unit", series->unit},
-               {"step_ms", series->step_ms},
-               {"knows_since_unix_ms", time_or_null(series->knows_since)},
-               {"points", Json::array()}};
-  for (const SeriesPoint& point : series->points) {
-    root["points"].push_back({point.at.unix_ms, point.min, point.mean, point.p95, point.max});
-  }
-  return json_response(dumped(root) + "\n");
+  return json_response(series_json(*series, simulated_in(question)));
 }
 
 Response answer_usage(const Question& question) {
@@ -121,40 +132,38 @@ Response answer_usage(const Question& question) {
   const auto span = span_of(question);
   if (!span) return span.error();
   const std::string_view name = parameter_of(question.request, "by").value_or("user");
-  const auto by = usage_by_from(name);
+  const auto by = usage_by_from_name(name);
   if (!by) {
     return error_response(400, "bad_parameter", "by=" + printable(name) + " cannot be used",
                           "by=user, job, gpu or day");
   }
-  const auto usage = question.world.history->usage(*by, *span);
+  const EnergyPrice& price = question.world.price;
+  auto usage = question.world.history->usage(
+      {.by = *by, .since = span->since, .until = span->until, .price_per_kwh = price.per_kwh});
   if (!usage) return error_response(usage.error());
-  Json root = {{"by", name},
-               {"since_unix_ms", span->since.unix_ms},
-               {"until_unix_ms", span->until.unix_ms},
-               {"knows_since_unix_ms", time_or_null(usage->knows_since)},
-               {"price_per_kwh", json_or_null(usage->price_per_kwh)},
-               {"currency", usage->currency.empty() ? Json() : Json(usage->currency)},
-               {"rows", Json::array()}};
-  for (const UsageRow& row : usage->rows) {
-    if (may_see(question, *by, row)) root["rows"].push_back(usage_row_json(row));
-  }
-  return json_response(dumped(root) + "\n");
+  std::erase_if(usage->rows, [&](const UsageRow& row) { return !may_see(question, *by, row); });
+  return json_response(usage_json(*usage, simulated_in(question), price.currency));
 }
 
 Response answer_timeline(const Question& question) {
   if (question.world.history == nullptr) return no_history();
   const auto span = span_of(question);
   if (!span) return span.error();
-  const auto timeline = question.world.history->timeline(*span);
+  const auto timeline = question.world.history->timeline(span->since, span->until);
   if (!timeline) return error_response(timeline.error());
-  Json root = {{"devices", Json::array()}, {"spans", Json::array()}};
-  for (const TimelineDevice& device : timeline->devices) {
+  Json root = {{"simulated", json_or_null(simulated_in(question))},
+               {"devices", Json::array()},
+               {"spans", Json::array()}};
+  for (const HistoryDevice& device : timeline->devices) {
     root["devices"].push_back(
         {{"id", device.id.text()}, {"index", json_or_null(device.index)}, {"name", device.name}});
   }
-  for (const TimelineEntry& entry : timeline->entries) {
-    root["spans"].push_back(span_json(question, entry));
+  for (const history::Span& span : timeline->spans) {
+    const bool is_somebodys =
+        span.kind == history::SpanKind::lease || span.kind == history::SpanKind::user;
+    if (is_somebodys) root["spans"].push_back(span_json(question, span));
   }
+  for (const HistoryEvent& event : timeline->events) root["spans"].push_back(moment_json(event));
   return json_response(dumped(root) + "\n");
 }
 
@@ -162,16 +171,10 @@ Response answer_events_log(const Question& question) {
   if (question.world.history == nullptr) return no_history();
   const auto span = span_of(question);
   if (!span) return span.error();
-  const auto events = question.world.history->events(*span);
+  const auto events = question.world.history->events(span->since, span->until);
   if (!events) return error_response(events.error());
-  Json root = {{"events", Json::array()}};
-  for (const LoggedEvent& event : *events) {
-    root["events"].push_back({{"at_unix_ms", event.at.unix_ms},
-                              {"kind", event.kind},
-                              {"device", event.device.text()},
-                              {"code", event.code},
-                              {"text", event.text}});
-  }
+  Json root = {{"simulated", json_or_null(simulated_in(question))}, {"events", Json::array()}};
+  for (const HistoryEvent& event : *events) root["events"].push_back(event_json(event));
   return json_response(dumped(root) + "\n");
 }
 

@@ -138,30 +138,38 @@ TEST(Api, HistoryThatIsNotKeptIsSaid) {
 
 class SomeHistory final : public History {
  public:
-  Result<Series> series(const SeriesQuery& query) const override {
+  Result<HistorySeries> series(const SeriesQuery& query) const override {
     if (query.device.text() != "GPU-A") return fail(ErrorCode::not_found, "never seen");
-    return Series{.unit = "percent",
-                  .step_ms = 1000,
-                  .knows_since = WallTime{5},
-                  .points = {{.at = query.span.since, .min = 1, .mean = 2, .p95 = 3, .max = 4}}};
+    return HistorySeries{
+        .device = query.device,
+        .metric = "",
+        .unit = "percent",
+        .step_ms = 1000,
+        .knows_since = WallTime{5},
+        .points = {{.at = query.since, .least = 1, .mean = 2, .p95 = 3, .most = 4}}};
   }
-  Result<Usage> usage(UsageBy, TimeSpan) const override {
-    return Usage{.rows = {{.key = "alice", .uid = alice}, {.key = "bob", .uid = bob}}};
+  Result<UsageReport> usage(UsageQuery query) const override {
+    return UsageReport{.by = query.by,
+                       .price_per_kwh = query.price_per_kwh,
+                       .rows = {{.key = "alice", .uid = alice}, {.key = "bob", .uid = bob}}};
   }
-  Result<Timeline> timeline(TimeSpan) const override {
-    return Timeline{.devices = {},
-                    .entries = {{.device = DeviceId("GPU-A"),
-                                 .kind = "run",
-                                 .id = "r",
-                                 .uid = alice,
-                                 .user = "alice",
-                                 .title = "secret",
-                                 .from = {},
-                                 .to = {},
-                                 .state = "ended"}}};
+  Result<Timeline> timeline(WallTime, WallTime) const override {
+    return Timeline{
+        .devices = {},
+        .spans = {{.kind = history::SpanKind::state, .device = DeviceId("GPU-A")},
+                  {.kind = history::SpanKind::lease,
+                   .device = DeviceId("GPU-A"),
+                   .key = "l",
+                   .run = "r",
+                   .user = "alice",
+                   .uid = alice,
+                   .title = "secret",
+                   .from_ms = 5,
+                   .to_ms = 9}},
+        .events = {{.at = {7}, .kind = "xid", .device = DeviceId("GPU-A"), .code = "79"}}};
   }
-  Result<std::vector<LoggedEvent>> events(TimeSpan) const override {
-    return std::vector<LoggedEvent>();
+  Result<std::vector<HistoryEvent>> events(WallTime, WallTime) const override {
+    return std::vector<HistoryEvent>();
   }
 };
 
@@ -186,10 +194,16 @@ TEST(Api, UsageAndTimelineObeyThePolicy) {
   const Json usage = answered("/api/v1/usage?by=user", known(bob), world);
   ASSERT_EQ(usage["rows"].size(), 1U);
   EXPECT_EQ(usage["rows"][0]["key"], "bob");
-  const Json hidden = answered("/api/v1/timeline", known(bob), world)["spans"][0];
+  const Json spans = answered("/api/v1/timeline", known(bob), world)["spans"];
+  ASSERT_EQ(spans.size(), 2U) << "a device's states are nobody's";
+  EXPECT_EQ(spans[1]["id"], "79");
+  const Json& hidden = spans[0];
+  EXPECT_EQ(hidden["kind"], "run");
   EXPECT_TRUE(hidden["user"].is_null());
   EXPECT_TRUE(hidden["id"].is_null()) << "it may be a user's name";
-  EXPECT_EQ(answered("/api/v1/timeline", known(alice), world)["spans"][0]["title"], "secret");
+  const Json shown = answered("/api/v1/timeline", known(alice), world)["spans"][0];
+  EXPECT_EQ(shown["title"], "secret");
+  EXPECT_EQ(shown["id"], "r");
 }
 
 // ---------------------------------------------------------------------------------------- acting

@@ -32,11 +32,6 @@ Response stay_away(Duration wait) {
 std::string sort_key(const Request& request) {
   std::string key = request.path;
   for (const auto& [name, value] : request.query) key += '\n' + name + '=' + value;
-  // What an answer depends on besides: the format that /metrics is wanted in.
-  if (request.path == "/metrics") {
-    key += '\n';
-    key += header_of(request, "accept").value_or("");
-  }
   return key;
 }
 

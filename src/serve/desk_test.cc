@@ -63,6 +63,34 @@ TEST_F(AtTheDesk, PeerOfTheSocketIsKnownByItsUid) {
   }
 }
 
+class CountingMetrics final : public MetricsSource {
+ public:
+  std::optional<MetricsText> page(const Snapshot&, const MetricsQuestion&) const override {
+    const std::string line = "scrapes " + std::to_string(++scrapes_) + "\n";
+    std::string text;
+    while (text.size() < 4096) text += line;
+    return MetricsText{.type = "text/plain", .body = std::make_shared<std::string>(text)};
+  }
+
+ private:
+  mutable int scrapes_ = 0;
+};
+
+TEST_F(AtTheDesk, PageOfMetricsIsMadeForEachScrapeAndSentAsItIs) {
+  const CountingMetrics metrics;
+  World world = example_world();
+  world.metrics = &metrics;
+  desk_.publish(std::move(world));
+  const Request scrape = get("/metrics", {{"accept-encoding", "gzip"}});
+  EXPECT_THAT(*received(scrape, loopback_).body, StartsWith("scrapes 1"));
+  const Response second = received(scrape, loopback_);
+  EXPECT_THAT(*second.body, StartsWith("scrapes 2")) << "its age would stand still";
+  for (const auto& [name, value] : second.headers) {
+    EXPECT_NE(name, "etag");
+    EXPECT_NE(name, "content-encoding");
+  }
+}
+
 TEST_F(AtTheDesk, NobodyOnLoopbackHasThePublicView) {
   const Response response = received(get("/api/v1/overview"), loopback_);
   EXPECT_EQ(response.status, 200);

@@ -27,6 +27,8 @@ struct Response {
   int status = 200;
   std::string type = "application/json";
   Pairs headers;  // beyond those every answer has
+  /// Neither compressed nor tagged: it is read once, and another the next time.
+  bool is_plain = false;
   /// Shared: one answer goes to many. Null: no body.
   std::shared_ptr<const std::string> body;
 };

@@ -122,9 +122,9 @@ MetricsFormat negotiated(std::string_view accept) {
                                                 : MetricsFormat::text_0_0_4;
 }
 
-std::string metrics_page(const Scrape& scrape, const MetricsOptions& options,
-                         MetricsFormat format) {
-  Exposition out(format, expected_size(scrape, options));
+std::string metrics_page(const Scrape& scrape, const MetricsOptions& options, MetricsFormat format,
+                         std::string room) {
+  Exposition out(format, expected_size(scrape, options), std::move(room));
   write_simulated(scrape, out);
   // Each profile once, however often it is asked for.
   for (const MetricsProfile profile : all_profiles) {

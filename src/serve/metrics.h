@@ -83,8 +83,9 @@ struct Scrape {
   std::string_view version;  // of the program
 };
 
+/// `room`: an earlier page that nobody reads any more; its memory is used again.
 [[nodiscard]] std::string metrics_page(const Scrape& scrape, const MetricsOptions& options,
-                                       MetricsFormat format);
+                                       MetricsFormat format, std::string room = {});
 
 /// The second part of doc/METRICS.md: the berth profile's families that are not in the field table.
 [[nodiscard]] std::string metrics_markdown();

@@ -3,10 +3,12 @@
 // begin() names the next one, add() writes its samples; a family without a sample leaves no trace.
 // Internal to the metrics pages.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "serve/metrics.h"
 #include "snapshot/cell.h"
@@ -59,8 +61,12 @@ void add_label(std::string& labels, std::string_view name, std::string_view valu
 
 class Exposition {
  public:
-  /// `expected`: bytes, so that a page is one allocation; growing costs as much as writing.
-  Exposition(MetricsFormat format, std::size_t expected) : format_(format) { grow(expected); }
+  /// `room`: a text whose memory may be used, so that a page after another needs none of its own.
+  /// `expected`: bytes, so that one page is one allocation; growing costs as much as writing.
+  Exposition(MetricsFormat format, std::size_t expected, std::string room = {})
+      : format_(format), text_(std::move(room)) {
+    grow(std::max(expected, text_.capacity()) - text_.size());
+  }
 
   void begin(const Family& family);
   /// `labels` as add_label() makes them, `more` behind them; either may be empty.

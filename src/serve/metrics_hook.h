@@ -2,6 +2,7 @@
 // GET /metrics as the API sees it: whoever keeps what a page needs beyond the snapshot (app/) gives
 // this.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,7 +19,7 @@ struct MetricsQuestion {
 
 struct MetricsText {
   std::string type;  // with its version: "text/plain; version=0.0.4; charset=utf-8"
-  std::string body;
+  std::shared_ptr<const std::string> body;
 };
 
 class MetricsSource {

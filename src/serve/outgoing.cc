@@ -45,7 +45,7 @@ Prepared prepared(Response response) {
   }
   std::erase_if(response.headers, [](const auto& header) { return header.first == "etag"; });
   constexpr std::size_t digits = 32;
-  if (ready.etag.empty() && response.status == 200 && response.body) {
+  if (ready.etag.empty() && !response.is_plain && response.status == 200 && response.body) {
     ready.etag = '"' + sha256_hex(*response.body).substr(0, digits) + '"';
   }
   add_headers_of_all(response);
@@ -57,8 +57,8 @@ Response outgoing(const Request& request, Prepared& ready) {
   Response response = ready.response;
   if (response.status != 200 || !response.body) return response;
   std::string tag = ready.etag;
-  const bool compressible =
-      response.body->size() >= least_to_compress && is_compressible(response.type);
+  const bool compressible = !response.is_plain && response.body->size() >= least_to_compress &&
+                            is_compressible(response.type);
   if (compressible) {
     response.headers.emplace_back("vary", "accept-encoding");
     if (accepts_gzip(header_of(request, "accept-encoding").value_or(""))) {

@@ -133,11 +133,49 @@ std::optional<Error> read_energy(const toml::table& table, Settings& settings) {
   std::optional<std::string> price, currency;
   reader.text("price_per_kwh", price);
   reader.text("currency", currency);
-  if (price) settings.price_per_kwh = parse_decimal(*price);
-  if (price && !settings.price_per_kwh) {
+  if (price) settings.price.per_kwh = parse_decimal(*price);
+  if (price && !settings.price.per_kwh) {
     reader.refuse("price_per_kwh", {ErrorCode::invalid, "a price is wanted: \"0.30\""});
   }
-  settings.currency = currency.value_or("");
+  settings.price.currency = currency.value_or("");
+  reader.finish(settings.unknown);
+  return reader.mistake();
+}
+
+std::optional<Error> read_history(const toml::table& table, Settings& settings) {
+  TableReader reader(table, "history.");
+  std::optional<std::string> samples, minutes, hours, at_most;
+  reader.flag("keep", settings.keeps_history);
+  reader.text("samples", samples);
+  reader.text("minutes", minutes);
+  reader.text("hours", hours);
+  reader.text("at_most", at_most);
+  const auto read_span = [&](std::string_view key, const std::optional<std::string>& text,
+                             std::chrono::hours& into) {
+    if (!text) return;
+    const auto span = parse_duration(*text);
+    if (!span) return reader.refuse(key, span.error());
+    into = std::chrono::floor<std::chrono::hours>(*span);
+    if (into < std::chrono::hours(1)) {
+      reader.refuse(key, {ErrorCode::invalid, "an hour is the least"});
+    }
+  };
+  HistoryOptions& kept = settings.history;
+  read_span("samples", samples, kept.raw_for);
+  read_span("minutes", minutes, kept.minutes_for);
+  read_span("hours", hours, kept.hours_for);
+  if (kept.minutes_for > kept.hours_for) {
+    reader.refuse(minutes ? "minutes" : "hours",
+                  {ErrorCode::invalid, "hours are to be kept at least as long as minutes"});
+  }
+  if (at_most) {
+    const auto size = parse_size(*at_most);
+    if (!size) reader.refuse("at_most", size.error());
+    if (size) kept.at_most = *size;
+    if (kept.at_most < HistoryOptions::least_disk) {
+      reader.refuse("at_most", {ErrorCode::invalid, "2 MiB are the least"});
+    }
+  }
   reader.finish(settings.unknown);
   return reader.mistake();
 }
@@ -148,8 +186,19 @@ std::optional<Error> read_metrics(const toml::table& table, Settings& settings) 
   reader.text("profiles", profiles);
   if (profiles) {
     auto named = profiles_from(*profiles);
-    if (named) settings.profiles = std::move(*named);
+    if (named) settings.metrics.profiles = std::move(*named);
     if (!named) reader.refuse("profiles", named.error());
+  }
+  reader.flag("per_process", settings.metrics.per_process);
+  std::optional<std::string> hostname_label;
+  reader.text("dcgm_hostname_label", hostname_label);
+  if (hostname_label) {
+    settings.metrics.dcgm_hostname_label = *hostname_label;
+    const bool is_label =
+        hostname_label->empty() || *hostname_label == "hostname" || *hostname_label == "Hostname";
+    if (!is_label) {
+      reader.refuse("dcgm_hostname_label", {ErrorCode::invalid, "hostname or Hostname is wanted"});
+    }
   }
   reader.finish(settings.unknown);
   return reader.mistake();
@@ -167,6 +216,7 @@ std::optional<Error> read_root(const toml::table& root, Settings& settings) {
   const toml::table* policy = reader.table("policy");
   const toml::table* tls = reader.table("tls");
   const toml::table* energy = reader.table("energy");
+  const toml::table* history = reader.table("history");
   const toml::table* metrics = reader.table("metrics");
   for (std::string& host : settings.hosts) host = host_without_port(host);
   if (root.contains("listen")) settings.listen.clear();
@@ -186,6 +236,7 @@ std::optional<Error> read_root(const toml::table& root, Settings& settings) {
   if (policy != nullptr) mistake = read_policy(*policy, settings);
   if (!mistake && tls != nullptr) mistake = read_tls(*tls, settings);
   if (!mistake && energy != nullptr) mistake = read_energy(*energy, settings);
+  if (!mistake && history != nullptr) mistake = read_history(*history, settings);
   if (!mistake && metrics != nullptr) mistake = read_metrics(*metrics, settings);
   return mistake;
 }

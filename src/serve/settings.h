@@ -10,6 +10,8 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "record/history/options.h"
+#include "serve/history_source.h"
 #include "serve/metrics.h"
 #include "serve/policy.h"
 
@@ -42,10 +44,10 @@ struct Settings {
   Policy policy;
   bool require_tokens = false;  // at addresses that others can reach
   std::optional<TlsFiles> tls;
-  std::vector<MetricsProfile> profiles = {
-      MetricsProfile::berth};  // of /metrics, unless it is asked
-  std::optional<double> price_per_kwh;
-  std::string currency;
+  MetricsOptions metrics;  // of /metrics; the profiles, unless it is asked for others
+  bool keeps_history = true;
+  HistoryOptions history;
+  EnergyPrice price;
   /// What the file says and berth does not know.
   std::vector<std::string> unknown;
 };

@@ -35,6 +35,23 @@ key = "k.pem"
   EXPECT_THAT(settings->unknown, ElementsAre("colour"));
 }
 
+TEST(Settings, TellHowMuchHistoryIsKept) {
+  const auto settings = parse_settings(R"(
+[history]
+samples = "2d"
+minutes = "30d"
+hours = "400d"
+at_most = "64M"
+)");
+  ASSERT_TRUE(settings) << settings.error().message();
+  EXPECT_TRUE(settings->keeps_history);
+  EXPECT_EQ(settings->history.raw_for, 48h);
+  EXPECT_EQ(settings->history.minutes_for, 24h * 30);
+  EXPECT_EQ(settings->history.hours_for, 24h * 400);
+  EXPECT_EQ(settings->history.at_most, Bytes(std::uint64_t{64} << 20));
+  EXPECT_FALSE(parse_settings("[history]\nkeep = false")->keeps_history);
+}
+
 TEST(Settings, EmptyFileMeansLoopbackAlone) {
   const auto settings = parse_settings("");
   ASSERT_TRUE(settings);
@@ -57,6 +74,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Wrong{"listen = 9700", "line 1: listen"}, Wrong{"\nlisten = \"x\"", "line 2"},
                     Wrong{"listen = [\"gpu1.lab:80\"]", "is no address"},
                     Wrong{"interval = \"1ms\"", "from 100ms"}, Wrong{"a = [", "line 1"},
+                    Wrong{"[history]\nat_most = \"1M\"", "line 2: history.at_most: 2 MiB"},
+                    Wrong{"[history]\nsamples = \"10m\"", "an hour is the least"},
+                    Wrong{"[history]\nhours = \"30d\"", "as long as minutes"},
                     Wrong{"[policy]\nothers = \"all\"", "public, group or owner"},
                     Wrong{"[tls]\nkey = \"k\"", "both"},
                     Wrong{"require_tokens = \"yes\"", "true"}));

@@ -117,16 +117,10 @@ std::string csv_cell(const std::optional<T>& value) {
 
 }  // namespace
 
-std::string series_json(const HistorySeries& series) { return written(series_value(series)); }
-
-std::string timeline_json(const HistoryFacts& facts, const std::vector<history::Span>& spans) {
-  Json devices = Json::array();
-  for (const HistoryDevice& device : facts.devices) devices.push_back(device_json(device));
-  return written({{"devices", std::move(devices)}, {"spans", spans_value(spans)}});
-}
-
-std::string events_json(const std::vector<HistoryEvent>& events) {
-  return written({{"events", events_value(events)}});
+std::string series_json(const HistorySeries& series, const std::optional<std::string>& simulated) {
+  Json root = {{"simulated", or_null(simulated)}};
+  root.update(series_value(series));
+  return written(root) + "\n";
 }
 
 std::string history_json(const HistoryView& view) {
@@ -157,11 +151,11 @@ std::string history_csv(const HistoryView& view) {
   return text;
 }
 
-std::string usage_json(const UsageReport& report, const HistoryFacts& facts,
+std::string usage_json(const UsageReport& report, const std::optional<std::string>& simulated,
                        const std::string& currency) {
   Json root = {{"berth_usage", 1},
                {"by", name_of(report.by)},
-               {"simulated", or_null(facts.simulated)},
+               {"simulated", or_null(simulated)},
                {"since_unix_ms", report.since.unix_ms},
                {"until_unix_ms", report.until.unix_ms},
                {"knows_since_unix_ms", time_or_null(report.knows_since)},

@@ -148,7 +148,7 @@ TEST(UsageText, SaysNothingOfMoneyWithoutAPrice) {
 }
 
 TEST(UsageJson, HasNullForWhatIsNotKnown) {
-  const auto json = nlohmann::json::parse(usage_json(two_users(), {}, "EUR"));
+  const auto json = nlohmann::json::parse(usage_json(two_users(), std::nullopt, "EUR"));
   EXPECT_EQ(json["rows"][0]["energy_joules"], 3.6e6);
   EXPECT_EQ(json["rows"][0]["energy_at_least"], true);
   EXPECT_TRUE(json["rows"][1]["energy_joules"].is_null());

@@ -76,10 +76,11 @@ constexpr auto metric_words = std::to_array<MetricWords>({
     {"pcie_received_bytes", "PCIe received", std::nullopt},
 });
 
-const MetricWords& words_for(const std::string& key) {
+/// One without words of its own goes by its key.
+MetricWords words_for(std::string_view key) {
   const auto found = std::find_if(metric_words.begin(), metric_words.end(),
                                   [&](const MetricWords& words) { return words.key == key; });
-  return found == metric_words.end() ? metric_words.front() : *found;
+  return found == metric_words.end() ? MetricWords{key, key, std::nullopt} : *found;
 }
 
 std::string number_text(double number, const std::string& unit, const Style& style) {
@@ -144,7 +145,7 @@ std::vector<Reading<double>> columns_of(const HistorySeries& series, const Histo
 }
 
 double top_of(const HistorySeries& series) {
-  const auto& fixed = words_for(series.metric).top;
+  const auto fixed = words_for(series.metric).top;
   const auto all = overall(series);
   return fixed.value_or(all ? std::max(all->most, 1.0) : 1.0);
 }

@@ -1,7 +1,8 @@
 #pragma once
 // `berth history` and `berth usage`: what the history store answers, for people and for programs.
-// The server's API answers with the same JSON.
+// The server's API answers with the same JSON for a series and for usage.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,18 +29,16 @@ struct HistoryView {
 /// One line per point: device, metric, unit, time, least, mean, p95, most, samples.
 [[nodiscard]] std::string history_csv(const HistoryView& view);
 
-/// {"device", "metric", "unit", "step_ms", "knows_since_unix_ms", "points"}, on one line.
-[[nodiscard]] std::string series_json(const HistorySeries& series);
-/// {"devices", "spans"}: leases (and their runs), users, states and waits.
-[[nodiscard]] std::string timeline_json(const HistoryFacts& facts,
-                                        const std::vector<history::Span>& spans);
-/// {"events"}.
-[[nodiscard]] std::string events_json(const std::vector<HistoryEvent>& events);
+/// {"simulated", "device", "metric", "unit", "step_ms", "knows_since_unix_ms", "points"}, on one
+/// line.
+[[nodiscard]] std::string series_json(const HistorySeries& series,
+                                      const std::optional<std::string>& simulated);
 
 [[nodiscard]] std::string render_usage(const UsageReport& report, const HistoryFacts& facts,
                                        const std::string& currency, WallTime now,
                                        const Style& style);
-[[nodiscard]] std::string usage_json(const UsageReport& report, const HistoryFacts& facts,
+[[nodiscard]] std::string usage_json(const UsageReport& report,
+                                     const std::optional<std::string>& simulated,
                                      const std::string& currency);
 [[nodiscard]] std::string usage_csv(const UsageReport& report);
 

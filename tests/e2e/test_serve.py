@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import pathlib
+import re
 import signal
 import socket
 import ssl
@@ -11,7 +12,7 @@ import subprocess
 
 import pytest
 from conftest import ROOT, scenario, wait_until
-from serving import Events, openssl
+from serving import Events, openssl, pause
 from serving import serve_on  # noqa: F401  pylint: disable=unused-import
 from test_two_users import words_as
 
@@ -30,6 +31,8 @@ def test_the_snapshot_is_what_status_prints(driver_of, serve_on):  # noqa: F811
     machine = driver_of(scenario("server-8xh100"))
     served = serve_on(machine).get("/gpu-status", over="unix").json
     printed = machine.status_json()
+    # Who looks all the time hears the driver's errors; a single look has no time to listen.
+    assert served.pop("xids") == []
     assert served.keys() == printed.keys()
     for mine, theirs in zip(served["devices"], printed["devices"], strict=True):
         assert mine["uuid"] == theirs["uuid"] and mine["memory_used_bytes"] == theirs["memory_used_bytes"]
@@ -420,6 +423,45 @@ def test_hup_reads_the_configuration_again(machine_of, serve_on):  # noqa: F811
     server.process.send_signal(signal.SIGHUP)
     wait_until(lambda: server.says("stays as it was"), "the mistake is said")
     assert server.get("/healthz").status == 200
+
+
+def metric(server, name):
+    """The value of a metric without labels; None: it is not on the page."""
+    found = re.search(rf"^{name} (\S+)$", server.get("/metrics").body.decode(), re.MULTILINE)
+    return float(found[1]) if found else None
+
+
+def test_the_configuration_rules_history_and_pace(machine_of, serve_on):  # noqa: F811
+    machine = machine_of("lab-4")
+    config = machine.directory / "serve.toml"
+    config.write_text('interval = "3s"\n[history]\nat_most = "3M"\n')
+    server = serve_on(machine, "--config", str(config))
+    wait_until(lambda: metric(server, "berth_history_limit_bytes"), "history is on the page")
+    assert metric(server, "berth_history_limit_bytes") == 3 << 20
+    assert metric(server, "berth_history_disk_free_bytes") > 0
+    assert metric(server, "berth_look_interval_seconds") == 3
+    config.write_text('interval = "1s"\n[history]\nat_most = "4M"\n')
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: server.says("has been read again"), "it reads again")
+    assert server.says("kept as it was until a restart")
+    assert metric(server, "berth_look_interval_seconds") == 1
+    assert metric(server, "berth_history_limit_bytes") == 3 << 20
+
+
+def test_no_history_is_kept_where_none_is_wanted(machine_of, serve_on):  # noqa: F811
+    machine = machine_of("lab-4")
+    config = machine.directory / "serve.toml"
+    config.write_text("[history]\nkeep = false\n")
+    server = serve_on(machine, "--config", str(config))
+    assert server.get("/api/v1/usage?by=user").status == 503
+    assert not list(machine.directory.rglob("history*.sqlite"))
+
+
+def test_the_age_of_metrics_grows_between_two_looks(machine_of, serve_on):  # noqa: F811
+    server = serve_on(machine_of("lab-4"), "--interval", "10s")
+    first = metric(server, "berth_snapshot_age_seconds")
+    pause(0.3)
+    assert metric(server, "berth_snapshot_age_seconds") >= first + 0.25
 
 
 def test_systemd_is_told(machine_of, serve_on, tmp_path):  # noqa: F811

@@ -93,6 +93,7 @@ struct UsageQuery {
 struct UsageRow {
   std::string key;   // user, run or lease (empty: without one), device id, "2026-11-21"
   std::string user;  // of a job
+  std::optional<std::int64_t> uid;  // whose it is: by user and by job, where it was known
   double gpu_hours = 0;
   double busy_hours = 0;
   double idle_held_hours = 0;

@@ -198,6 +198,28 @@ Result<void> add_devices(Database& database, Table& table, UsageReport& report,
   return {};
 }
 
+/// Whose name is whose: the latest that had it.
+Result<std::map<std::string, std::int64_t>> uids_since(Database& database, WallTime since) {
+  std::map<std::string, std::int64_t> uids;
+  const auto read = database.each(
+      "SELECT user, uid, from_ms FROM span WHERE (to_ms IS NULL OR to_ms>=?1) AND uid>=0 "
+      "UNION ALL SELECT user, uid, from_ms FROM wait WHERE (to_ms IS NULL OR to_ms>=?1) AND uid>=0 "
+      "ORDER BY 3",
+      {since.unix_ms}, [&](const Row& row) { uids[row.text(0)] = row.integer(1); });
+  if (!read) return std::unexpected(read.error());
+  return uids;
+}
+
+Result<void> add_uids(Database& database, UsageReport& report) {
+  const auto uids = uids_since(database, report.since);
+  if (!uids) return std::unexpected(uids.error());
+  for (UsageRow& row : report.rows) {
+    const auto found = uids->find(report.by == UsageBy::user ? row.key : row.user);
+    if (found != uids->end()) row.uid = found->second;
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string_view name_of(UsageBy by) {
@@ -241,6 +263,8 @@ Result<UsageReport> HistoryReader::usage(const UsageQuery& query) {
   }
   for (const auto& [key, all] : table) report.rows.push_back(row_of(key, all, query));
   if (query.by == UsageBy::user || query.by == UsageBy::job) {
+    const auto added = add_uids(*database_, report);
+    if (!added) return std::unexpected(added.error());
     std::stable_sort(
         report.rows.begin(), report.rows.end(),
         [](const UsageRow& a, const UsageRow& b) { return a.gpu_hours > b.gpu_hours; });

@@ -4,6 +4,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -24,7 +25,6 @@ using history::Transaction;
 
 namespace {
 
-constexpr Bytes least_disk{std::uint64_t{2} << 20};
 constexpr std::size_t most_known_xids = 4096;
 // What the kernel log says of one error is dated anew at each look, by a clock that may drift.
 constexpr std::int64_t same_event_ms = 2000;
@@ -74,7 +74,7 @@ Result<HistoryStore> HistoryStore::open(const std::string& path, const HistoryOp
   }
   if (!taken) return std::unexpected(taken.error());
   HistoryStore store(path, options, clock, *std::move(lock));
-  store.options_.at_most = std::max(options.at_most, least_disk);
+  store.options_.at_most = std::max(options.at_most, HistoryOptions::least_disk);
   auto attached = store.attach_or_set_aside();
   if (!attached) return std::unexpected(std::move(attached).error());
   return store;
@@ -313,6 +313,12 @@ Result<void> HistoryStore::verify() {
 
 Bytes HistoryStore::disk_used() const {
   return Bytes(size_of(path_) + size_of(path_ + "-wal") + size_of(path_ + "-shm"));
+}
+
+Reading<Bytes> HistoryStore::disk_free() const {
+  struct statvfs about{};
+  if (::statvfs(path_.c_str(), &about) != 0) return Absent::failed;
+  return Bytes(std::uint64_t{about.f_bavail} * about.f_frsize);
 }
 
 }  // namespace berth

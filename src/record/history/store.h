@@ -26,22 +26,13 @@
 #include "record/history/chunk.h"
 #include "record/history/database.h"
 #include "record/history/event.h"
+#include "record/history/options.h"
 #include "record/history/registry.h"
 #include "record/history/rollup.h"
 #include "record/history/span.h"
 #include "record/history/usage_meter.h"
 
 namespace berth {
-
-struct HistoryOptions {
-  std::chrono::hours raw_for{24 * 14};
-  std::chrono::hours minutes_for{24 * 90};
-  std::chrono::hours hours_for{24 * 365 * 5};
-  /// Of disk, the file and what SQLite keeps beside it together. At least 2 MiB.
-  Bytes at_most{std::uint64_t{2} << 30};
-  /// How many seconds of samples a killed program may lose.
-  std::chrono::milliseconds commit_every{2000};
-};
 
 /// Where a history is: DIRECTORY/history.sqlite, of a simulated server history-sim-NAME.sqlite.
 [[nodiscard]] std::string history_path(const std::string& state_directory,
@@ -75,6 +66,8 @@ class HistoryStore {
   [[nodiscard]] std::uint64_t lost_samples() const { return lost_samples_; }
   /// The file and what SQLite keeps beside it.
   [[nodiscard]] Bytes disk_used() const;
+  /// What its file system still has for this user.
+  [[nodiscard]] Reading<Bytes> disk_free() const;
   /// What a person should hear, once each; in English.
   [[nodiscard]] std::vector<std::string> take_notes() { return std::exchange(notes_, {}); }
 

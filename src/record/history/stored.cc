@@ -7,7 +7,6 @@ namespace berth::history {
 Result<std::vector<ChunkTimes>> chunks_between(Database& database, std::int64_t from_ms,
                                                std::int64_t to_ms) {
   std::vector<ChunkTimes> chunks;
-  std::optional<Error> failure;
   const auto read =
       database.each("SELECT id, times FROM chunk WHERE to_ms>=? AND from_ms<? ORDER BY id",
                     {from_ms, to_ms}, [&](const Row& row) {

@@ -52,9 +52,11 @@ void HistoryWriter::Shared::tell() {
   std::vector<std::string> fresh = store.take_notes();
   const std::uint64_t lost = store.lost_samples();
   const Bytes used = store.disk_used();
+  const Reading<Bytes> free = store.disk_free();
   const std::lock_guard lock(mutex);
   status.lost = lost;
   status.disk_used = used;
+  status.disk_free = free;
   status.trouble = trouble;
   for (std::string& note : fresh) notes.push_back(std::move(note));
 }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/reading.h"
 #include "base/result.h"
 #include "record/history/store.h"
 
@@ -27,6 +28,7 @@ struct HistoryStatus {
   std::uint64_t lost = 0;     // samples that the disk never took
   std::string trouble;        // why the newest could not be written; empty: all is well
   Bytes disk_used;
+  Reading<Bytes> disk_free = Absent::not_sampled;  // of its file system, to this user
 };
 
 class HistoryWriter {
