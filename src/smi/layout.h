@@ -45,6 +45,13 @@ struct Row {
   bool beside = false;     // stands below the row before it in text, beside it in XML
   bool sampled = false;    // the driver's samples, printed by -q -d alone
 
+  /// A copy with one member changed. It stands before its uses, where clang looks for it.
+  template <class T>
+  [[nodiscard]] constexpr Row with(T Row::* member, T value) const {
+    Row copy = *this;
+    copy.*member = value;
+    return copy;
+  }
   [[nodiscard]] constexpr Row since(int major) const { return with(&Row::from, major); }
   [[nodiscard]] constexpr Row upto(int major) const { return with(&Row::until, major); }
   [[nodiscard]] constexpr Row only(When what) const { return with(&Row::when, what); }
@@ -54,14 +61,6 @@ struct Row {
   [[nodiscard]] constexpr Row beside_in_xml() const { return with(&Row::beside, true); }
   [[nodiscard]] constexpr Row sampled_only() const { return with(&Row::sampled, true); }
   [[nodiscard]] constexpr Row about(std::string_view what) const { return with(&Row::topic, what); }
-
- private:
-  template <class T>
-  [[nodiscard]] constexpr Row with(T Row::* member, T value) const {
-    Row copy = *this;
-    copy.*member = value;
-    return copy;
-  }
 };
 
 [[nodiscard]] std::span<const Row> gpu_rows();

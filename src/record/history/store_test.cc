@@ -243,7 +243,7 @@ TEST_F(History, CountsWaits) {
     for (std::int64_t second = 0; second < 100; ++second) {
       Snapshot look = look_at(second);
       if (second >= 10 && second < 46) {
-        look.waiters.push_back({.id = "t1", .user = "bob", .since = {start + 10'000}});
+        look.waiters.push_back({.id = "t1", .uid = 1002, .user = "bob", .since = {start + 10'000}});
       }
       ASSERT_TRUE(store.append(look).has_value());
     }
@@ -251,6 +251,7 @@ TEST_F(History, CountsWaits) {
   const UsageReport got = usage({.by = UsageBy::user});
   ASSERT_THAT(got.rows, SizeIs(2));
   EXPECT_EQ(got.rows[1].key, "bob");
+  EXPECT_EQ(got.rows[1].uid, 1002) << "by whom the server tells whose row it is";
   EXPECT_EQ(got.rows[1].waits, 1U);
   EXPECT_NEAR(got.rows[1].waited_hours.value_or(0), 0.01, 0.0001);
   EXPECT_EQ(got.rows[1].gpu_hours, 0);
