@@ -75,12 +75,14 @@ Result<HistoryOptionWords::Window> HistoryOptionWords::window(
     WallTime now, const std::string& default_since) const {
   const auto until = until_.empty() ? Result<WallTime>(now) : parse_time(until_, now);
   if (!until) return std::unexpected(until.error());
+  // Of what is to come nothing can be said, least that nobody looked.
+  const WallTime end{std::min(until->unix_ms, now.unix_ms)};
   const auto since = parse_time(since_.empty() ? default_since : since_, now);
   if (!since) return std::unexpected(since.error());
-  if (*since >= *until) {
+  if (*since >= end) {
     return fail(ErrorCode::invalid, std::string(tr("--since is not before --until")));
   }
-  return Window{*since, *until};
+  return Window{*since, end};
 }
 
 Result<HistoryReader> HistoryOptionWords::open(const Context& context) const {

@@ -17,6 +17,7 @@
 #include "base/signals.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "health/health.h"
 #include "record/history/writer.h"
 #include "serve/http_server.h"
 #include "serve/news.h"
@@ -47,15 +48,30 @@ std::size_t connections_with_room() {
   return std::min<std::size_t>(left, most_connections);
 }
 
-/// What a look that asked for no details is given of the last that did.
-void carry_details(const Snapshot& from, Snapshot& to) {
-  for (Device& device : to.devices) {
-    for (const Device& old : from.devices) {
-      if (old.id != device.id) continue;
-      device.details = old.details;
-      device.lists = old.lists;
-    }
+template <class T>
+void add_missing(const Reading<T>& earlier, Reading<T>& reading) {
+  if (!reading.get() && reading.why() == Absent::not_sampled) reading = earlier;
+}
+
+/// What a look that asked for no details is given of the last that did. What it read itself stays;
+/// of a lost card nothing is known any more.
+void add_details(const Snapshot& earlier, Snapshot& snapshot) {
+  for (Device& device : snapshot.devices) {
+    const auto old = std::ranges::find(earlier.devices, device.id, &Device::id);
+    if (old == earlier.devices.end() || device.lost) continue;
+    device.details.add_missing(old->details);
+    add_missing(old->lists.retired_pages, device.lists.retired_pages);
+    add_missing(old->lists.accounted_processes, device.lists.accounted_processes);
+    add_missing(old->lists.supported_clocks, device.lists.supported_clocks);
+    add_missing(old->lists.nvlinks, device.lists.nvlinks);
   }
+}
+
+/// Whether it asked the driver and heard nothing.
+bool has_failed(const Snapshot& snapshot) {
+  return std::ranges::any_of(snapshot.sources, [](const SourceReport& source) {
+    return source.source == "nvml" && !source.succeeded;
+  });
 }
 
 class Daemon {
@@ -76,7 +92,7 @@ class Daemon {
   void look();
   void follow_look();
   void seen(Snapshot snapshot);
-  void tell_health(const Snapshot& before, const Snapshot& after);
+  void tell_health(const Snapshot& snapshot);
   void open_history();
   void check_history();
   void publish();
@@ -105,6 +121,7 @@ class Daemon {
   std::unique_ptr<serve::HttpServer> server_;
   std::shared_ptr<const Snapshot> newest_;
   std::shared_ptr<const Snapshot> newest_with_details_;
+  std::vector<DeviceHealth> health_;  // at the newest look
   std::uint64_t sequence_ = 0;
   Depth depth_ = Depth::details;
   Instant next_look_{};
@@ -146,36 +163,42 @@ void Daemon::follow_look() {
 }
 
 void Daemon::seen(Snapshot snapshot) {
+  // Of what was read now alone: a value of ten looks ago is no sample of this second.
+  metrics_.seen(snapshot, context_.clock().now() - look_began_, has_failed(snapshot));
   if (depth_ != Depth::details && newest_with_details_) {
-    carry_details(*newest_with_details_, snapshot);
+    add_details(*newest_with_details_, snapshot);
   }
   auto shared = std::make_shared<const Snapshot>(std::move(snapshot));
   if (depth_ == Depth::details) newest_with_details_ = shared;
-  if (newest_) tell_health(*newest_, *shared);
-  const bool failed = std::none_of(shared->sources.begin(), shared->sources.end(),
-                                   [](const SourceReport& source) { return source.succeeded; });
-  metrics_.seen(*shared, context_.clock().now() - look_began_, failed);
+  tell_health(*shared);
   if (history_) history_->offer(shared);
   newest_ = std::move(shared);
   if (++sequence_ == 1) tell_systemd("READY=1");
   publish();
 }
 
-void Daemon::tell_health(const Snapshot& before, const Snapshot& after) {
-  for (const serve::HealthNews& news : serve::health_news(before, after)) {
+/// As anybody may see it: what is announced and kept goes to all.
+void Daemon::tell_health(const Snapshot& snapshot) {
+  std::vector<DeviceHealth> health =
+      health_of(visible_part(snapshot, serve::Asker(), plan_.settings.policy, *book_));
+  for (const serve::HealthNews& news : serve::health_news(health_, health, snapshot.taken)) {
     desk_.announce("health", to_json(news));
-    if (!history_) continue;
+    // An error of the driver is kept as such.
+    if (!history_ || news.finding.code.starts_with("xid_")) continue;
+    const bool is_over = news.finding.state == HealthState::ok;
     history_->offer(HistoryEvent{.at = news.at,
-                                 .kind = "health",
+                                 .kind = is_over ? "health_over" : "health",
                                  .device = news.device,
                                  .code = news.finding.code,
                                  .text = news.finding.evidence});
   }
+  health_ = std::move(health);
 }
 
 /// Without one the server serves what is now, and says so once.
 void Daemon::open_history() {
   if (!plan_.settings.keeps_history) return;
+  if (context_.sources().replay) return complain(tr("no history is kept of a recording"));
   const auto directory = server_state_directory(context_);
   if (!directory) return complain(tr("no history is kept: there is no home to keep it in"));
   const std::string path = history_path(*directory, context_.sources().simulated);
@@ -199,7 +222,7 @@ void Daemon::check_history() {
                                              .limit = history_limit_,
                                              .disk_free = status.disk_free,
                                              .is_writing = status.trouble.empty()},
-                       status.dropped);
+                       status.dropped + status.lost);
 }
 
 void Daemon::publish() {
@@ -213,9 +236,12 @@ void Daemon::publish() {
   world.price = plan_.settings.price;
   world.book = book_;
   world.runs = &runs_;
-  world.acts = &acts_;
+  // Processes of a recording are not those of this machine that have their numbers now.
+  world.acts = context_.sources().replay ? nullptr : &acts_;
+  world.simulated = context_.sources().simulated;
   world.metrics = &metrics_;
   if (stored_) world.history = &*stored_;
+  metrics_.set_requests(server_->requests());
   published_ = context_.clock().now();
   desk_.publish(std::move(world));
   server_->wake_subscribers();
@@ -280,10 +306,18 @@ void Daemon::reload() {
       settings->tls.has_value() != plan_.settings.tls.has_value()) {
     complain(tr("other addresses are listened on after a restart"));
     settings->listen = plan_.settings.listen;
+    settings->tls = plan_.settings.tls;
   }
   if (settings->keeps_history != plan_.settings.keeps_history ||
       settings->history != plan_.settings.history) {
     complain(tr("the history is kept as it was until a restart"));
+    settings->keeps_history = plan_.settings.keeps_history;
+    settings->history = plan_.settings.history;
+  }
+  // The doors are open already: what may not be opened so may not become so either.
+  if (const auto refused = serve::refused_doors(*settings)) {
+    complain(trf("the configuration stays as it was: {}", tr_composed(refused->message())));
+    return tell_systemd("READY=1");
   }
   if (settings->tls && plan_.settings.tls) {
     const auto read = server_->reload_certificates(*settings->tls);
@@ -324,6 +358,10 @@ void Daemon::say_where() const {
     }
   }
   if (!plan_.socket.empty()) complain(trf("serving at {}", plan_.socket));
+  if (context_.sources().replay) {
+    complain(
+        trf("REPLAYED: {}: not what this machine does now", printable(*context_.sources().replay)));
+  }
   if (context_.sources().simulated) {
     complain(trf("SIMULATED: {}", printable(*context_.sources().simulated)));
   }

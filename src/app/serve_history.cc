@@ -19,18 +19,22 @@ Result<UsageReport> StoredHistory::usage(UsageQuery query) const {
   return reader->usage(query);
 }
 
-Result<serve::Timeline> StoredHistory::timeline(WallTime since, WallTime until) const {
+Result<serve::Timeline> StoredHistory::timeline(WallTime since, WallTime until,
+                                                std::size_t most) const {
   auto reader = HistoryReader::open(path_);
   if (!reader) return std::unexpected(std::move(reader).error());
   auto facts = reader->facts();
   if (!facts) return std::unexpected(std::move(facts).error());
-  auto spans = reader->spans(since, until);
+  auto spans = reader->spans(since, until, history::SpanChoice::leases_and_users);
   if (!spans) return std::unexpected(std::move(spans).error());
   auto events = reader->events(since, until);
   if (!events) return std::unexpected(std::move(events).error());
-  return serve::Timeline{.devices = std::move(facts->devices),
-                         .spans = *std::move(spans),
-                         .events = *std::move(events)};
+  serve::Timeline timeline{.devices = std::move(facts->devices),
+                           .spans = *std::move(spans),
+                           .events = *std::move(events)};
+  timeline.left_out =
+      serve::keep_newest(timeline.spans, most) + serve::keep_newest(timeline.events, most);
+  return timeline;
 }
 
 Result<std::vector<HistoryEvent>> StoredHistory::events(WallTime since, WallTime until) const {

@@ -16,7 +16,8 @@ class StoredHistory final : public serve::History {
 
   [[nodiscard]] Result<HistorySeries> series(const SeriesQuery& query) const override;
   [[nodiscard]] Result<UsageReport> usage(UsageQuery query) const override;
-  [[nodiscard]] Result<serve::Timeline> timeline(WallTime since, WallTime until) const override;
+  [[nodiscard]] Result<serve::Timeline> timeline(WallTime since, WallTime until,
+                                                 std::size_t most) const override;
   [[nodiscard]] Result<std::vector<HistoryEvent>> events(WallTime since,
                                                          WallTime until) const override;
 

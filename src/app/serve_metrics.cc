@@ -10,9 +10,9 @@ namespace berth {
 
 namespace {
 
-Duration own_cpu_time() {
+std::optional<Duration> own_cpu_time() {
   rusage used{};
-  if (::getrusage(RUSAGE_SELF, &used) != 0) return {};
+  if (::getrusage(RUSAGE_SELF, &used) != 0) return std::nullopt;
   const auto span = [](const timeval& time) {
     return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
   };
@@ -20,13 +20,14 @@ Duration own_cpu_time() {
 }
 
 /// The second number of /proc/self/statm, in pages.
-Bytes resident() {
+std::optional<Bytes> resident() {
   const auto text = read_file("/proc/self/statm");
-  if (!text) return {};
+  if (!text) return std::nullopt;
   const auto words = split(*text, ' ');
   const auto pages = words.size() > 1 ? parse_unsigned(words[1]) : std::nullopt;
   const long page = ::sysconf(_SC_PAGESIZE);
-  return Bytes(pages.value_or(0) * static_cast<std::uint64_t>(page > 0 ? page : 4096));
+  if (!pages || page <= 0) return std::nullopt;
+  return Bytes(*pages * static_cast<std::uint64_t>(page));
 }
 
 }  // namespace
@@ -40,14 +41,13 @@ void ServeMetrics::seen(const Snapshot& snapshot, Duration took, bool failed) {
   xids_.add(snapshot.xids);
 }
 
-void ServeMetrics::set_history(std::optional<serve::HistoryFigures> history,
-                               std::uint64_t dropped) {
+void ServeMetrics::set_history(std::optional<serve::HistoryFigures> history, std::uint64_t lost) {
   history_ = std::move(history);
-  daemon_.samples_dropped = dropped;
+  daemon_.samples_lost = lost;
 }
 
 std::optional<serve::MetricsText> ServeMetrics::page(const Snapshot& seen,
-                                                     const serve::MetricsQuestion& question) const {
+                                                     const serve::MetricsQuestion& question) {
   serve::MetricsOptions options = options_;
   if (!question.profiles.empty()) {
     auto asked = serve::profiles_from(question.profiles);
@@ -55,7 +55,6 @@ std::optional<serve::MetricsText> ServeMetrics::page(const Snapshot& seen,
     options.profiles = std::move(*asked);
   }
   serve::DaemonFigures daemon = daemon_;
-  daemon.requests = ++requests_;
   daemon.cpu_time = own_cpu_time();
   daemon.resident = resident();
   daemon.started = started_;

@@ -25,12 +25,14 @@ class ServeMetrics final : public serve::MetricsSource {
     interval_ = interval;
   }
 
-  /// A further look, which took so long. `failed`: it asked and got nothing from any driver.
+  /// A further look, which took so long. `failed`: it asked the driver and got nothing.
   void seen(const Snapshot& snapshot, Duration took, bool failed);
-  void set_history(std::optional<serve::HistoryFigures> history, std::uint64_t dropped);
+  void set_requests(std::uint64_t requests) { daemon_.requests = requests; }
+  /// `lost`: samples that were never written.
+  void set_history(std::optional<serve::HistoryFigures> history, std::uint64_t lost);
 
   [[nodiscard]] std::optional<serve::MetricsText> page(
-      const Snapshot& seen, const serve::MetricsQuestion& question) const override;
+      const Snapshot& seen, const serve::MetricsQuestion& question) override;
 
  private:
   Clock& clock_;
@@ -43,8 +45,7 @@ class ServeMetrics final : public serve::MetricsSource {
   Duration interval_ = std::chrono::seconds(1);
   Duration look_took_{};
   Instant looked_{};
-  mutable std::uint64_t requests_ = 0;
-  mutable std::shared_ptr<std::string> last_page_;
+  std::shared_ptr<std::string> last_page_;
 };
 
 }  // namespace berth

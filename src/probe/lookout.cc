@@ -17,6 +17,7 @@
 #include "probe/process/channel.h"
 #include "probe/process/child.h"
 #include "probe/process/progress.h"
+#include "probe/procfs/procfs_probe.h"
 #include "probe/roll_call.h"
 #include "probe/xid_memory.h"
 
@@ -107,8 +108,10 @@ struct Lookout::Parts {
   std::map<std::uint64_t, Device> known;  // rows of devices, for when one does not answer
   RollCall roll;
   XidMemory xids;
+  std::optional<ProcfsProbe> log;  // the kernel's: reading it blocks nobody
 
   bool looking = false;
+  bool has_looked = false;
   bool failed = false;  // no process could be started
   Depth depth = Depth::everything;
   std::vector<Claim> claims;
@@ -248,6 +251,12 @@ std::optional<Snapshot> Lookout::Parts::finish() {
                   .remedy = std::string(tr("a process with a command of megabytes may be why"))});
   }
   xids.add_told(progress.driver_events, began_wall);
+  // A long log takes some milliseconds, once: a first picture that wants no details goes before.
+  if (depth == Depth::details || has_looked) {
+    if (!log) log.emplace(ProcfsSource{.proc = sources.proc, .kernel_log = sources.kernel_log});
+    xids.add_logged(log->new_xids(began_wall, ProcfsProbe::First::all));
+  }
+  has_looked = true;
   Snapshot snapshot = finished_snapshot(std::move(progress));
   snapshot.xids = xids.all();
   progress = {};

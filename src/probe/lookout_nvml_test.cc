@@ -1,8 +1,10 @@
 // A Lookout on the fake driver library: what it remembers between looks, and what hangs.
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "base/fd.h"
 #include "base/process.h"
 #include "base/signals.h"
 #include "probe/lookout.h"
@@ -32,15 +34,18 @@ class LookoutOnDriver : public nvml::NvmlFake {
   }
   void goes_wrong(const std::string& faults) { ASSERT_TRUE(write_file_atomically(wrong, faults)); }
   static Lookout started(LookoutPatience patience = {.whole = std::chrono::seconds(60),
-                                                     .stall = std::chrono::seconds(20)}) {
+                                                     .stall = std::chrono::seconds(20)},
+                         const std::string& proc = "/nowhere",
+                         const std::string& kernel_log = "/nowhere") {
     const Sources sources{.nvml_library = nvml::library("all"),
-                          .proc = "/nowhere",
+                          .proc = proc,
                           .sys = "/nowhere",
-                          .passwd = "/nowhere"};
+                          .passwd = "/nowhere",
+                          .kernel_log = kernel_log};
     return std::move(*Lookout::start(sources, patience));
   }
-  Snapshot looked(Lookout& lookout) {
-    lookout.begin(Depth::state, {}, clock);
+  Snapshot looked(Lookout& lookout, Depth depth = Depth::state) {
+    lookout.begin(depth, {}, clock);
     while (true) {
       if (auto snapshot = lookout.advance(clock)) return std::move(*snapshot);
       if (const auto news = lookout.descriptor()) {
@@ -68,6 +73,27 @@ TEST_F(LookoutOnDriver, ErrorsThatWereToldByEventsStay) {
   EXPECT_THAT(codes(looked(lookout)), ElementsAre(79));
   ASSERT_TRUE(write_file_atomically(events, "1 79\n2 31\n"));
   EXPECT_THAT(codes(looked(lookout)), ElementsAre(79, 31));
+}
+
+TEST_F(LookoutOnDriver, ErrorsInTheKernelLogAreHeardOnceAlsoThoseOfBefore) {
+  const std::string log = files / "kmsg";
+  const auto line = [](int code) {
+    return fmt::format("4,1,5000000,-;NVRM: Xid (PCI:0000:18:00): {}, pid=7, name=job, gone\n",
+                       code);
+  };
+  ASSERT_TRUE(write_file_atomically(files / "uptime", "100.00 1.00\n"));
+  ASSERT_TRUE(write_file_atomically(log, line(79)));
+  Lookout lookout = started({.whole = std::chrono::seconds(60), .stall = std::chrono::seconds(20)},
+                            files / "", log);
+  EXPECT_THAT(codes(looked(lookout)), IsEmpty()) << "a first picture does not wait for the log";
+  EXPECT_THAT(codes(looked(lookout)), ElementsAre(79));
+  EXPECT_THAT(codes(looked(lookout)), ElementsAre(79)) << "not again";
+  const auto fd = open_fd(log, O_WRONLY | O_APPEND);
+  ASSERT_TRUE(fd && write_all(fd->get(), line(31)));
+  EXPECT_THAT(codes(looked(lookout)), testing::UnorderedElementsAre(79, 31));
+  Lookout thorough = started({.whole = std::chrono::seconds(60), .stall = std::chrono::seconds(20)},
+                             files / "", log);
+  EXPECT_THAT(codes(looked(thorough, Depth::details)), ElementsAre(79));
 }
 
 TEST_F(LookoutOnDriver, ACardThatIsListedNoLongerStaysAsLost) {

@@ -25,6 +25,7 @@ struct Sources {
   std::string sys = "/sys";
   std::string pci_ids;  // empty: looked for where distributions put it
   std::string passwd = "/etc/passwd";
+  std::string kernel_log = "/dev/kmsg";
   std::string root;  // before the paths of container runtimes and home directories
   /// A built-in scenario's name or a scenario file: then nothing else is asked.
   std::optional<std::string> simulated;

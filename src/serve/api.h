@@ -37,6 +37,7 @@ class Acts {
 struct World {
   std::shared_ptr<const Snapshot> snapshot;  // null: nobody has looked yet
   std::uint64_t sequence = 0;                // of the snapshot
+  std::optional<std::string> simulated;      // the simulated server, known before the first look
   WallTime now;
   Duration interval = std::chrono::seconds(1);
   /// Since when a source has not answered; nothing: all do.
@@ -48,7 +49,7 @@ struct World {
   const RunSource* runs = nullptr;
   const History* history = nullptr;
   const Acts* acts = nullptr;
-  const MetricsSource* metrics = nullptr;
+  MetricsSource* metrics = nullptr;
 };
 
 /// How long the newest snapshot may be behind before it is called stale.

@@ -15,24 +15,20 @@ Response no_history() {
 
 constexpr std::uint64_t latest = 253'402'300'799'000;  // the end of the year 9999
 
-/// The history of a simulated server is of nothing else.
-std::optional<std::string> simulated_in(const Question& question) {
-  const auto& snapshot = question.world.snapshot;
-  return snapshot ? snapshot->simulated : std::nullopt;
-}
-
 struct TimeSpan {
   WallTime since;
   WallTime until;
 };
 
-/// The time asked for; without words about it the last day.
+/// The time asked for, up to now; without words about it the last day.
 std::expected<TimeSpan, Response> span_of(const Question& question) {
   constexpr std::int64_t day_ms = 86'400'000;
   const auto now =
       static_cast<std::uint64_t>(std::max<std::int64_t>(question.world.now.unix_ms, 0));
-  const auto until = number_parameter(question.request, "until", now, 0, latest);
+  auto until = number_parameter(question.request, "until", now, 0, latest);
   if (!until) return std::unexpected(until.error());
+  // Of what is to come nothing can be said, least that nobody looked.
+  until = std::min(*until, now);
   const auto a_day_before = *until > day_ms ? *until - day_ms : 0;
   const auto since = number_parameter(question.request, "since", a_day_before, 0, latest);
   if (!since) return std::unexpected(since.error());
@@ -124,7 +120,7 @@ Response answer_history(const Question& question) {
                                                       .until = span->until,
                                                       .points = *points});
   if (!series) return error_response(series.error());
-  return json_response(series_json(*series, simulated_in(question)));
+  return json_response(series_json(*series, simulated_in(question.world)));
 }
 
 Response answer_usage(const Question& question) {
@@ -142,26 +138,28 @@ Response answer_usage(const Question& question) {
       {.by = *by, .since = span->since, .until = span->until, .price_per_kwh = price.per_kwh});
   if (!usage) return error_response(usage.error());
   std::erase_if(usage->rows, [&](const UsageRow& row) { return !may_see(question, *by, row); });
-  return json_response(usage_json(*usage, simulated_in(question), price.currency));
+  return json_response(usage_json(*usage, simulated_in(question.world), price.currency));
 }
 
 Response answer_timeline(const Question& question) {
   if (question.world.history == nullptr) return no_history();
   const auto span = span_of(question);
   if (!span) return span.error();
-  const auto timeline = question.world.history->timeline(span->since, span->until);
+  constexpr std::uint64_t most = 10'000;
+  const auto limit = number_parameter(question.request, "limit", 2000, 1, most);
+  if (!limit) return limit.error();
+  const auto timeline = question.world.history->timeline(span->since, span->until, *limit);
   if (!timeline) return error_response(timeline.error());
-  Json root = {{"simulated", json_or_null(simulated_in(question))},
+  Json root = {{"simulated", json_or_null(simulated_in(question.world))},
                {"devices", Json::array()},
+               {"left_out", timeline->left_out},
                {"spans", Json::array()}};
   for (const HistoryDevice& device : timeline->devices) {
     root["devices"].push_back(
         {{"id", device.id.text()}, {"index", json_or_null(device.index)}, {"name", device.name}});
   }
   for (const history::Span& span : timeline->spans) {
-    const bool is_somebodys =
-        span.kind == history::SpanKind::lease || span.kind == history::SpanKind::user;
-    if (is_somebodys) root["spans"].push_back(span_json(question, span));
+    root["spans"].push_back(span_json(question, span));
   }
   for (const HistoryEvent& event : timeline->events) root["spans"].push_back(moment_json(event));
   return json_response(dumped(root) + "\n");
@@ -171,9 +169,15 @@ Response answer_events_log(const Question& question) {
   if (question.world.history == nullptr) return no_history();
   const auto span = span_of(question);
   if (!span) return span.error();
-  const auto events = question.world.history->events(span->since, span->until);
+  constexpr std::uint64_t most = 10'000;
+  const auto limit = number_parameter(question.request, "limit", 2000, 1, most);
+  if (!limit) return limit.error();
+  auto events = question.world.history->events(span->since, span->until);
   if (!events) return error_response(events.error());
-  Json root = {{"simulated", json_or_null(simulated_in(question))}, {"events", Json::array()}};
+  const std::size_t left_out = keep_newest(*events, *limit);
+  Json root = {{"simulated", json_or_null(simulated_in(question.world))},
+               {"left_out", left_out},
+               {"events", Json::array()}};
   for (const HistoryEvent& event : *events) root["events"].push_back(event_json(event));
   return json_response(dumped(root) + "\n");
 }

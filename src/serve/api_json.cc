@@ -51,7 +51,12 @@ Response no_such(std::string_view what, std::string_view name) {
                         "there is no " + std::string(what) + " " + printable(name), "");
 }
 
-Response page_of(const Request& request, const char* name, Json items, const char* id) {
+std::optional<std::string> simulated_in(const World& world) {
+  return world.snapshot ? world.snapshot->simulated : world.simulated;
+}
+
+Response page_of(const Question& question, const char* name, Json items, const char* id) {
+  const Request& request = question.request;
   constexpr std::uint64_t most = 10'000;
   const auto limit = number_parameter(request, "limit", 1000, 1, most);
   if (!limit) return limit.error();
@@ -74,7 +79,7 @@ Response page_of(const Request& request, const char* name, Json items, const cha
     return error_response(400, "bad_parameter", "after=" + printable(after) + " names nothing here",
                           "it may have ended: begin the list again without it");
   }
-  Json root = Json::object();
+  Json root = {{"simulated", json_or_null(simulated_in(question.world))}};
   root[name] = std::move(page);
   root["next"] = std::move(next);
   return json_response(dumped(root) + "\n");

@@ -38,6 +38,13 @@ template <class T>
   return time ? Json(time->unix_ms) : Json(nullptr);
 }
 
+struct Question {
+  const Request& request;
+  const Asker& asker;
+  const World& world;
+  std::string_view id;  // what "*" stands for in the route
+};
+
 /// A number in the query: from `least` to `most`, `otherwise` where it is not given. The error is
 /// what to answer.
 [[nodiscard]] std::expected<std::uint64_t, Response> number_parameter(const Request& request,
@@ -50,10 +57,13 @@ template <class T>
 /// 404
 [[nodiscard]] Response no_such(std::string_view what, std::string_view name);
 
-/// {NAME: the page of `items`, "next": …}: those after the one whose `id` is `after`, at most
-/// `limit`.
-[[nodiscard]] Response page_of(const Request& request, const char* name, Json items,
+/// {"simulated": …, NAME: the page of `items`, "next": …}: those after the one whose `id` is
+/// `after`, at most `limit`.
+[[nodiscard]] Response page_of(const Question& question, const char* name, Json items,
                                const char* id);
+
+/// The simulated server that everything answered is of; null: a real one.
+[[nodiscard]] std::optional<std::string> simulated_in(const World& world);
 
 // The parts of the API, one per file. `id`: the last or the last but one part of the path.
 [[nodiscard]] Json overview(const Asker& asker, const World& world, const Snapshot& seen);
@@ -62,12 +72,6 @@ template <class T>
 [[nodiscard]] Json leases_json(const Snapshot& seen);
 [[nodiscard]] Json queue_json(const Snapshot& seen);
 
-struct Question {
-  const Request& request;
-  const Asker& asker;
-  const World& world;
-  std::string_view id;  // what "*" stands for in the route
-};
 [[nodiscard]] Response answer_gpu_status(const Question& question);
 [[nodiscard]] Response answer_overview(const Question& question);
 [[nodiscard]] Response answer_devices(const Question& question);

@@ -231,8 +231,7 @@ Response answer_gpu_status(const Question& question) {
 }
 
 Response answer_devices(const Question& question) {
-  return page_of(question.request, "devices", devices_json(seen_by(question.asker, question.world)),
-                 "id");
+  return page_of(question, "devices", devices_json(seen_by(question.asker, question.world)), "id");
 }
 
 Response answer_device(const Question& question) {
@@ -241,7 +240,9 @@ Response answer_device(const Question& question) {
     const bool is_named =
         device["id"] == question.id || (device["parent"].is_null() && device["index"].is_number() &&
                                         std::to_string(device["index"].get<int>()) == question.id);
-    if (is_named) return json_response(dumped(device) + "\n");
+    if (!is_named) continue;
+    device["simulated"] = json_or_null(seen.simulated);
+    return json_response(dumped(device) + "\n");
   }
   return no_such("device", question.id);
 }
@@ -256,17 +257,15 @@ Response answer_processes(const Question& question) {
     if (device && process["device"] != Json(*device)) continue;
     wanted.push_back(std::move(process));
   }
-  return page_of(question.request, "processes", std::move(wanted), "key");
+  return page_of(question, "processes", std::move(wanted), "key");
 }
 
 Response answer_leases(const Question& question) {
-  return page_of(question.request, "leases", leases_json(seen_by(question.asker, question.world)),
-                 "id");
+  return page_of(question, "leases", leases_json(seen_by(question.asker, question.world)), "id");
 }
 
 Response answer_queue(const Question& question) {
-  return page_of(question.request, "queue", queue_json(seen_by(question.asker, question.world)),
-                 "id");
+  return page_of(question, "queue", queue_json(seen_by(question.asker, question.world)), "id");
 }
 
 }  // namespace berth::serve

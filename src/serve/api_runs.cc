@@ -37,7 +37,9 @@ std::expected<FoundRun, Response> own_run(const Question& question) {
   if (question.world.runs == nullptr) return std::unexpected(no_records());
   auto run = question.world.runs->find(question.id);
   if (!run) return std::unexpected(no_such("run", question.id));
-  if (insight_into(*run, question) != Insight::whole) {
+  const Insight seen = insight_into(*run, question);
+  if (seen == Insight::numbers) return std::unexpected(no_such("run", question.id));
+  if (seen != Insight::whole) {
     return std::unexpected(error_response(
         403, "not_yours", "run " + printable(question.id) + " is another user's",
         "only they and administrators may see this: use the Unix socket, or a token"));

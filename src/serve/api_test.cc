@@ -153,11 +153,10 @@ class SomeHistory final : public History {
                        .price_per_kwh = query.price_per_kwh,
                        .rows = {{.key = "alice", .uid = alice}, {.key = "bob", .uid = bob}}};
   }
-  Result<Timeline> timeline(WallTime, WallTime) const override {
+  Result<Timeline> timeline(WallTime, WallTime, std::size_t) const override {
     return Timeline{
         .devices = {},
-        .spans = {{.kind = history::SpanKind::state, .device = DeviceId("GPU-A")},
-                  {.kind = history::SpanKind::lease,
+        .spans = {{.kind = history::SpanKind::lease,
                    .device = DeviceId("GPU-A"),
                    .key = "l",
                    .run = "r",
@@ -195,7 +194,7 @@ TEST(Api, UsageAndTimelineObeyThePolicy) {
   ASSERT_EQ(usage["rows"].size(), 1U);
   EXPECT_EQ(usage["rows"][0]["key"], "bob");
   const Json spans = answered("/api/v1/timeline", known(bob), world)["spans"];
-  ASSERT_EQ(spans.size(), 2U) << "a device's states are nobody's";
+  ASSERT_EQ(spans.size(), 2U);
   EXPECT_EQ(spans[1]["id"], "79");
   const Json& hidden = spans[0];
   EXPECT_EQ(hidden["kind"], "run");
@@ -319,14 +318,41 @@ TEST(News, TellWhatWentWrongSinceTheLastLook) {
   const Snapshot before = example_snapshot();
   Snapshot after = before;
   after.devices[1].lost = true;
-  const auto news = health_news(before, after);
+  const auto well = health_of(before);
+  const auto ill = health_of(after);
+  const auto news = health_news(well, ill, WallTime{5});
   ASSERT_EQ(news.size(), 1U);
   EXPECT_THAT(to_json(news[0]), HasSubstr("\"device\":\"GPU-B\""));
   EXPECT_THAT(to_json(news[0]), HasSubstr("\"state\":\"failed\""));
-  EXPECT_THAT(health_news(after, after), IsEmpty());
-  const auto well = health_news(after, before);
-  ASSERT_EQ(well.size(), 1U);
-  EXPECT_THAT(to_json(well[0]), HasSubstr("\"state\":\"ok\""));
+  EXPECT_THAT(health_news(ill, ill, WallTime{6}), IsEmpty());
+  EXPECT_THAT(health_news({}, ill, WallTime{6}), IsEmpty()) << "at the first look nothing happened";
+}
+
+std::vector<DeviceHealth> one_with(std::vector<std::string> codes, std::size_t not_examined = 0) {
+  DeviceHealth health{.device = DeviceId("GPU-B")};
+  for (std::string& code : codes) {
+    health.findings.push_back({.state = HealthState::failed, .code = std::move(code)});
+  }
+  health.not_examined.resize(not_examined);
+  return {health};
+}
+
+TEST(News, TellOfEachFindingThatItHasGone) {
+  const auto news = health_news(one_with({"a", "b"}), one_with({"b"}), WallTime{5});
+  ASSERT_EQ(news.size(), 1U);
+  EXPECT_EQ(news[0].finding.code, "a");
+  EXPECT_EQ(news[0].finding.state, HealthState::ok);
+}
+
+TEST(News, CallNothingWellThatCouldNotBeExamined) {
+  EXPECT_THAT(health_news(one_with({"a"}), one_with({}, 2), WallTime{5}), IsEmpty());
+}
+
+TEST(News, TellOfADeviceThatTurnsUpFailed) {
+  DeviceHealth other{.device = DeviceId("GPU-A")};
+  const auto news = health_news({other}, one_with({"driver_gone"}), WallTime{5});
+  ASSERT_EQ(news.size(), 1U);
+  EXPECT_EQ(news[0].finding.code, "driver_gone");
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ std::optional<T> number_in(std::string_view text) {
 }  // namespace
 
 std::string Asker::view_key() const {
-  if (admin) return "admin";
+  // What is answered names who asked.
+  if (admin) return "admin " + user;
   return uid ? "uid " + std::to_string(*uid) : "nobody";
 }
 

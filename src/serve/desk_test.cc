@@ -65,7 +65,7 @@ TEST_F(AtTheDesk, PeerOfTheSocketIsKnownByItsUid) {
 
 class CountingMetrics final : public MetricsSource {
  public:
-  std::optional<MetricsText> page(const Snapshot&, const MetricsQuestion&) const override {
+  std::optional<MetricsText> page(const Snapshot&, const MetricsQuestion&) override {
     const std::string line = "scrapes " + std::to_string(++scrapes_) + "\n";
     std::string text;
     while (text.size() < 4096) text += line;
@@ -73,11 +73,11 @@ class CountingMetrics final : public MetricsSource {
   }
 
  private:
-  mutable int scrapes_ = 0;
+  int scrapes_ = 0;
 };
 
 TEST_F(AtTheDesk, PageOfMetricsIsMadeForEachScrapeAndSentAsItIs) {
-  const CountingMetrics metrics;
+  CountingMetrics metrics;
   World world = example_world();
   world.metrics = &metrics;
   desk_.publish(std::move(world));
@@ -169,7 +169,7 @@ TEST_F(AtTheDesk, SubscriberHearsOfEachLookOnceAndSkipsWhatHeMissed) {
   EXPECT_THAT(first, StartsWith("event: overview\nid: 7.0\ndata: {"));
   EXPECT_THAT(first, Not(HasSubstr("secret")));
   EXPECT_EQ(news_for(subscriber), "");
-  for (const std::uint64_t sequence : {8, 9, 10}) {
+  for (std::uint64_t sequence = 8; sequence <= 10; ++sequence) {
     World world = example_world();
     world.sequence = sequence;
     desk_.publish(std::move(world));

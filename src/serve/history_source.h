@@ -18,11 +18,20 @@ struct EnergyPrice {
   std::string currency;  // empty: none is set
 };
 
+/// Takes the oldest away, which stand first; how many.
+template <class T>
+std::size_t keep_newest(std::vector<T>& list, std::size_t most) {
+  const std::size_t too_many = list.size() > most ? list.size() - most : 0;
+  list.erase(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(too_many));
+  return too_many;
+}
+
 /// Who had what, and what happened, with the devices that it happened on.
 struct Timeline {
   std::vector<HistoryDevice> devices;
   std::vector<history::Span> spans;
   std::vector<HistoryEvent> events;
+  std::size_t left_out = 0;  // older ones of both, beyond the limit
 };
 
 class History {
@@ -32,7 +41,9 @@ class History {
   [[nodiscard]] virtual Result<HistorySeries> series(const SeriesQuery& query) const = 0;
   /// Days begin as local time has them.
   [[nodiscard]] virtual Result<UsageReport> usage(UsageQuery query) const = 0;
-  [[nodiscard]] virtual Result<Timeline> timeline(WallTime since, WallTime until) const = 0;
+  /// Leases and users, by their beginning: the newest `most` of them, and as many events.
+  [[nodiscard]] virtual Result<Timeline> timeline(WallTime since, WallTime until,
+                                                  std::size_t most) const = 0;
   [[nodiscard]] virtual Result<std::vector<HistoryEvent>> events(WallTime since,
                                                                  WallTime until) const = 0;
 };

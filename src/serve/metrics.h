@@ -56,10 +56,10 @@ struct MetricsOptions {
 struct DaemonFigures {
   std::uint64_t looks = 0;
   std::uint64_t looks_failed = 0;
-  std::uint64_t samples_dropped = 0;  // by the history's full queue
+  std::uint64_t samples_lost = 0;  // that the history never wrote
   std::uint64_t requests = 0;
-  Duration cpu_time{};
-  Bytes resident;
+  std::optional<Duration> cpu_time;  // nothing: it could not be read
+  std::optional<Bytes> resident;
   WallTime started;
 };
 

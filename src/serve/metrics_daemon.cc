@@ -99,10 +99,10 @@ void write_daemon(const Page& page) {
   one(families::looks, decimal(daemon.looks));
   one(families::looks_failed, decimal(daemon.looks_failed));
   write_sources(page);
-  one(families::samples_dropped, decimal(daemon.samples_dropped));
+  one(families::samples_lost, decimal(daemon.samples_lost));
   one(families::requests, decimal(daemon.requests));
-  one(families::daemon_cpu, seconds(daemon.cpu_time));
-  one(families::daemon_resident, decimal(daemon.resident.count()));
+  if (daemon.cpu_time) one(families::daemon_cpu, seconds(*daemon.cpu_time));
+  if (daemon.resident) one(families::daemon_resident, decimal(daemon.resident->count()));
   one(families::daemon_start, unix_seconds(daemon.started));
   write_history_figures(page);
 }

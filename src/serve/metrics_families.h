@@ -35,8 +35,9 @@ inline constexpr Family probe_success{
 inline constexpr Family problems{"berth_problems", gauge,
                                  "What went wrong in the newest look, by source and kind.",
                                  "probe, code"};
-inline constexpr Family samples_dropped{"berth_samples_dropped_total", counter,
-                                        "Looks that the history had no room for in its queue.", ""};
+inline constexpr Family samples_lost{
+    "berth_samples_dropped_total", counter,
+    "Looks that the history never wrote: its queue or the disk was full.", ""};
 inline constexpr Family requests{"berth_http_requests_total", counter,
                                  "Requests since the daemon started.", ""};
 inline constexpr Family daemon_cpu{"berth_daemon_cpu_seconds_total", counter,
@@ -145,7 +146,7 @@ inline constexpr std::array all = {&build_info,
                                    &looks_failed,
                                    &probe_success,
                                    &problems,
-                                   &samples_dropped,
+                                   &samples_lost,
                                    &requests,
                                    &daemon_cpu,
                                    &daemon_resident,

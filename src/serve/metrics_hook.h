@@ -27,7 +27,7 @@ class MetricsSource {
   virtual ~MetricsSource() = default;
   /// Nothing: there is no such profile.
   [[nodiscard]] virtual std::optional<MetricsText> page(const Snapshot& seen,
-                                                        const MetricsQuestion& question) const = 0;
+                                                        const MetricsQuestion& question) = 0;
 };
 
 }  // namespace berth::serve

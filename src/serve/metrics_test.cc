@@ -218,7 +218,8 @@ TEST(Metrics, QueueSaysHowLongTheFirstHasWaited) {
 
 TEST(Metrics, ProcessesHaveSeriesOnlyWhereAskedForAndNoMoreThanTheBound) {
   SnapshotBuilder builder = h100_builder();
-  for (int pid = 1; pid <= 5; ++pid) builder.process(pid, "alice", Bytes(1000U * pid));
+  for (int pid = 1; pid <= 5; ++pid)
+    builder.process(pid, "alice", Bytes(1000U * static_cast<unsigned>(pid)));
   const Snapshot host = builder.build();
   MetricsOptions options{.profiles = every_profile};
   EXPECT_THAT(metrics_page({.snapshot = host}, options, MetricsFormat::text_0_0_4),
@@ -387,7 +388,7 @@ TEST(Metrics, FreshnessAndCostOfTheDaemonAreSaid) {
       .look_duration = std::chrono::microseconds(12'300),
       .daemon = {.looks = 9,
                  .looks_failed = 2,
-                 .samples_dropped = 3,
+                 .samples_lost = 3,
                  .requests = 4,
                  .cpu_time = std::chrono::milliseconds(70),
                  .resident = 9_MiB,

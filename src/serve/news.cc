@@ -1,7 +1,6 @@
 #include "serve/news.h"
 
 #include <algorithm>
-#include <map>
 
 #include "serve/api_json.h"
 
@@ -16,24 +15,29 @@ bool has_code(const DeviceHealth& health, const std::string& code) {
 
 }  // namespace
 
-std::vector<HealthNews> health_news(const Snapshot& before, const Snapshot& after) {
-  std::map<DeviceId, DeviceHealth> old;
-  for (DeviceHealth& one : health_of(before)) old[one.device] = std::move(one);
+std::vector<HealthNews> health_news(const std::vector<DeviceHealth>& before,
+                                    const std::vector<DeviceHealth>& after, WallTime at) {
   std::vector<HealthNews> news;
-  for (const DeviceHealth& now : health_of(after)) {
-    const auto was = old.find(now.device);
-    if (was == old.end()) continue;  // a new device is news enough
+  for (const DeviceHealth& now : after) {
+    const auto was = std::ranges::find(before, now.device, &DeviceHealth::device);
+    const bool is_new = was == before.end();
+    // At the first look everything is new, and nothing has happened.
+    if (is_new && before.empty()) continue;
     for (const HealthFinding& finding : now.findings) {
-      if (has_code(was->second, finding.code)) continue;
-      news.push_back({after.taken, now.device, now.index, finding});
+      // A device that begins with what is not worth a failure is news enough by itself.
+      const bool is_news =
+          is_new ? finding.state == HealthState::failed : !has_code(*was, finding.code);
+      if (is_news) news.push_back({at, now.device, now.index, finding});
     }
-    if (now.findings.empty() && !was->second.findings.empty()) {
-      news.push_back({after.taken,
+    if (is_new || now.not_examined.size() > was->not_examined.size()) continue;
+    for (const HealthFinding& finding : was->findings) {
+      if (has_code(now, finding.code)) continue;
+      news.push_back({at,
                       now.device,
                       now.index,
                       {.state = HealthState::ok,
-                       .code = was->second.findings.front().code,
-                       .evidence = "it is well again",
+                       .code = finding.code,
+                       .evidence = "it is well again: no more " + finding.evidence,
                        .advice = {}}});
     }
   }

@@ -10,14 +10,17 @@
 
 namespace berth::serve {
 
-/// A finding that was not there before; or, `finding.state` being ok, that a device is well again.
+/// A finding that was not there before; or, `finding.state` being ok, that one has gone.
 struct HealthNews {
   WallTime at;
   DeviceId device;
   std::optional<int> index;
   HealthFinding finding;
 };
-[[nodiscard]] std::vector<HealthNews> health_news(const Snapshot& before, const Snapshot& after);
+/// Where a device could be examined less than before, nothing has ended: it was only not seen.
+[[nodiscard]] std::vector<HealthNews> health_news(const std::vector<DeviceHealth>& before,
+                                                  const std::vector<DeviceHealth>& after,
+                                                  WallTime at);
 
 /// One line: {"at_unix_ms", "kind": "health", "device", "index", "state", "code", "evidence",
 /// "advice"}.

@@ -23,7 +23,7 @@ struct StateDirectory {
   gid_t gid = 0;
 };
 
-/// The state directories of all users whose homes the text of /etc/passwd names, each with its
+/// The state directories of all people whose homes the text of /etc/passwd names, each with its
 /// owner; those that belong to somebody else are left out.
 [[nodiscard]] std::vector<StateDirectory> state_directories_of_all(std::string_view passwd);
 

@@ -1,6 +1,7 @@
 #include "snapshot/details.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace berth {
@@ -21,6 +22,17 @@ void Details::put(Detail detail, Cell cell) {
   } else {
     entries_.insert(found, {detail, std::move(cell)});
   }
+}
+
+void Details::add_missing(const Details& earlier) {
+  std::vector<Entry> all;
+  all.reserve(entries_.size() + earlier.entries_.size());
+  // Of two alike the first list's comes first, and stays.
+  std::ranges::merge(entries_, earlier.entries_, std::back_inserter(all), {}, &Entry::detail,
+                     &Entry::detail);
+  const auto again = std::ranges::unique(all, {}, &Entry::detail);
+  all.erase(again.begin(), again.end());
+  entries_ = std::move(all);
 }
 
 }  // namespace berth

@@ -372,6 +372,8 @@ class Details {
   void set(Detail detail, const Reading<T>& reading) {
     put(detail, cell_of(reading));
   }
+  /// Takes from an earlier look what nobody has put here.
+  void add_missing(const Details& earlier);
   /// In the order of the enumeration.
   [[nodiscard]] std::span<const Entry> entries() const { return entries_; }
   friend bool operator==(const Details&, const Details&) = default;

@@ -42,6 +42,7 @@ Json series_value(const HistorySeries& series) {
           {"unit", series.unit},
           {"step_ms", series.step_ms},
           {"knows_since_unix_ms", time_or_null(series.knows_since)},
+          {"damaged_blocks", series.damaged_blocks},
           {"points", std::move(points)}};
 }
 

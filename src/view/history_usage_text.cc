@@ -16,7 +16,8 @@ namespace berth {
 namespace {
 
 std::string hours_text(double hours) {
-  return hours == 0 ? std::string("0") : fmt::format("{:.1f}", hours < 0.05 ? 0.1 : hours);
+  if (hours == 0) return "0";
+  return hours < 0.05 ? std::string("<0.1") : fmt::format("{:.1f}", hours);
 }
 
 std::string key_text(const UsageRow& row, const UsageReport& report, const HistoryFacts& facts,

@@ -12,7 +12,7 @@ import subprocess
 
 import pytest
 from conftest import ROOT, scenario, wait_until
-from serving import Events, openssl, pause
+from serving import Events, Server, openssl, pause
 from serving import serve_on  # noqa: F401  pylint: disable=unused-import
 from test_two_users import words_as
 
@@ -41,10 +41,14 @@ def test_the_snapshot_is_what_status_prints(driver_of, serve_on):  # noqa: F811
 
 def test_simulated_data_is_marked_everywhere(server):
     assert server.says("SIMULATED: server-8xh100")
-    assert server.get("/gpu-status").json["simulated"]
-    assert server.get("/api/v1/overview").json["simulated"]
-    assert server.get("/api/v1/health").json["simulated"]
+    device = server.get("/api/v1/devices").json["devices"][0]["id"]
+    wait_until(lambda: server.get("/api/v1/usage").status == 200, "there is a history")
+    for path in ("/gpu-status", "/api/v1/overview", "/api/v1/health", "/api/v1/devices", f"/api/v1/devices/{device}",
+                 "/api/v1/processes", "/api/v1/leases", "/api/v1/queue", "/api/v1/usage", "/api/v1/timeline",
+                 "/api/v1/events-log", f"/api/v1/history?device={device}&metric=utilization_gpu_percent"):
+        assert server.get(path).json["simulated"] == "server-8xh100", path
     assert server.post("/api/v1/compose", {}, over="tcp").json["simulated"]
+    assert "berth_simulated 1" in server.get("/metrics").body.decode()
 
 
 def test_numbers_move(server):
@@ -143,6 +147,7 @@ def test_every_path_of_the_document_answers_as_it_says(server):
     document = server.get("/api/v1/openapi.json").json
     resources = {"components": document["components"]}
     wanted = {"/api/v1/history": "?device=x&metric=utilization_gpu_percent"}
+    wait_until(lambda: server.get("/api/v1/usage").status == 200, "there is a history")
     for template, operations in document["paths"].items():
         for method, operation in operations.items():
             path = path_of(template, operation) + wanted.get(template, "")
@@ -153,6 +158,8 @@ def test_every_path_of_the_document_answers_as_it_says(server):
                 answer = server.post(path, body)
             else:
                 answer = server.get(path, over="unix")
+            if method == "get" and "{" not in template:
+                assert answer.status == 200, f"{path}: {answer.body}"
             responses = operation["responses"]
             told = responses.get(str(answer.status), responses["default"])
             if "application/json" not in answer.headers.get("content-type", ""):
@@ -462,6 +469,36 @@ def test_the_age_of_metrics_grows_between_two_looks(machine_of, serve_on):  # no
     first = metric(server, "berth_snapshot_age_seconds")
     pause(0.3)
     assert metric(server, "berth_snapshot_age_seconds") >= first + 0.25
+
+
+def test_a_recording_is_served_as_one_and_kept_nowhere(machine_of, serve_on):  # noqa: F811
+    machine = machine_of("lab-4")
+    recording = machine.directory / "recording.json"
+    recording.write_text(machine.run("status", "--json").stdout)
+    state = machine.directory / "elsewhere"
+    server = Server(machine, "--replay", str(recording), env={"BERTH_SIM": None, "XDG_STATE_HOME": str(state)})
+    try:
+        assert server.says("REPLAYED") and server.says("no history is kept of a recording")
+        assert not list(state.rglob("history*.sqlite"))
+        assert server.post("/api/v1/processes/1/signal", {"signal": "TERM"}).status in (403, 404, 503)
+    finally:
+        server.close()
+
+
+def test_a_wide_door_stays_guarded_when_the_configuration_forgets_it(machine_of, serve_on):  # noqa: F811
+    machine = machine_of("lab-4")
+    config = machine.directory / "serve.toml"
+    config.write_text("require_tokens = true\n")
+    server = serve_on(machine, "--config", str(config), listen="0.0.0.0:0", wait=False)
+    server.port = wait_until(
+        lambda: next((int(line.rpartition(":")[2]) for line in server.said if "0.0.0.0" in line), None),
+        "where it serves",
+    )
+    assert wait_until(lambda: server.get("/api/v1/overview"), "an answer").status == 401
+    config.write_text("require_tokens = false\n")
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: server.says("stays as it was"), "the mistake is said")
+    assert server.get("/api/v1/overview").status == 401
 
 
 def test_systemd_is_told(machine_of, serve_on, tmp_path):  # noqa: F811

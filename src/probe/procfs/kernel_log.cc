@@ -90,12 +90,13 @@ Reading<std::vector<XidEvent>> ProcfsProbe::xids(WallTime now) const {
   return xids_from(log->get(), now);
 }
 
-Reading<std::vector<XidEvent>> ProcfsProbe::new_xids(WallTime now) {
+Reading<std::vector<XidEvent>> ProcfsProbe::new_xids(WallTime now, First first) {
   if (log_end_.is_open()) return xids_from(log_end_.get(), now);
   auto log = open_fd(source_.kernel_log, O_RDONLY | O_NONBLOCK);
   if (!log) return why_closed(log.error());
-  if (::lseek(log->get(), 0, SEEK_END) < 0) return Absent::failed;
+  if (first == First::nothing && ::lseek(log->get(), 0, SEEK_END) < 0) return Absent::failed;
   log_end_ = std::move(*log);
+  if (first == First::all) return xids_from(log_end_.get(), now);
   return std::vector<XidEvent>{};
 }
 

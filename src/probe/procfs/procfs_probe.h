@@ -47,9 +47,10 @@ class ProcfsProbe {
   /// What the driver reported in the kernel log, oldest first. no_permission: the log is root's
   /// (kernel.dmesg_restrict).
   [[nodiscard]] Reading<std::vector<XidEvent>> xids(WallTime now) const;
-  /// Of that, what has come since this was called last; nothing the first time, which only finds
-  /// the log's end.
-  [[nodiscard]] Reading<std::vector<XidEvent>> new_xids(WallTime now);
+  /// Of that, what has come since this was called last; the first time all that is there, or
+  /// nothing, where only the log's end is to be found.
+  enum class First { all, nothing };
+  [[nodiscard]] Reading<std::vector<XidEvent>> new_xids(WallTime now, First first = First::nothing);
 
   /// Forgets what was read for one look. What rarely changes (the host's name and boot time, a
   /// process's user, control group and command) stays for ten looks, a process's only as long as it

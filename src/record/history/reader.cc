@@ -259,8 +259,9 @@ Result<HistorySeries> HistoryReader::series(const SeriesQuery& query) {
   return answer;
 }
 
-Result<std::vector<history::Span>> HistoryReader::spans(WallTime since, WallTime until) {
-  return history::spans_between(*database_, since.unix_ms, until.unix_ms);
+Result<std::vector<history::Span>> HistoryReader::spans(WallTime since, WallTime until,
+                                                        history::SpanChoice choice) {
+  return history::spans_between(*database_, since.unix_ms, until.unix_ms, choice);
 }
 
 Result<std::vector<HistoryEvent>> HistoryReader::events(WallTime since, WallTime until) {

@@ -132,7 +132,8 @@ class HistoryReader {
   [[nodiscard]] Result<HistorySeries> series(const SeriesQuery& query);
   /// Leases, users without one, states and waits that lasted at any time between, by their
   /// beginning. An open one lasts, as far as the last sample says.
-  [[nodiscard]] Result<std::vector<history::Span>> spans(WallTime since, WallTime until);
+  [[nodiscard]] Result<std::vector<history::Span>> spans(
+      WallTime since, WallTime until, history::SpanChoice choice = history::SpanChoice::all);
   [[nodiscard]] Result<std::vector<HistoryEvent>> events(WallTime since, WallTime until);
   [[nodiscard]] Result<UsageReport> usage(const UsageQuery& query);
 

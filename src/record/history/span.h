@@ -21,6 +21,9 @@ enum class SpanKind { lease, user, state, wait };
 [[nodiscard]] std::string_view name_of(SpanKind kind);
 [[nodiscard]] std::optional<SpanKind> span_kind_from_name(std::string_view name);
 
+/// Which of them are asked for.
+enum class SpanChoice { all, leases_and_waits, leases_and_users };
+
 struct Span {
   SpanKind kind = SpanKind::state;
   DeviceId device;

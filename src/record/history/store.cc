@@ -69,7 +69,7 @@ Result<HistoryStore> HistoryStore::open(const std::string& path, const HistoryOp
   if (!taken && taken.error().code() == ErrorCode::busy) {
     return fail(ErrorCode::busy,
                 fmt::format("another process already writes the history {}: one berth serve per "
-                            "file; stop that one, or name another file",
+                            "file; stop that one, or set XDG_STATE_HOME to keep another",
                             path));
   }
   if (!taken) return std::unexpected(taken.error());
@@ -197,8 +197,9 @@ Result<void> HistoryStore::check_kind(const Snapshot& snapshot) {
     return one.empty() ? std::string("a real machine") : "the simulated server " + one;
   };
   return fail(ErrorCode::invalid,
-              fmt::format("the history {} is of {}, this look of {}: name another file", path_,
-                          name(*simulated_), name(kind)));
+              fmt::format("the history {} is of {}, this look of {}: set XDG_STATE_HOME "
+                          "to keep another",
+                          path_, name(*simulated_), name(kind)));
 }
 
 Result<SampleRow> HistoryStore::row_of(const SnapshotIndex& index) {

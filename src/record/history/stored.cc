@@ -67,14 +67,15 @@ Result<std::vector<Span>> spans_between(Database& database, std::int64_t from_ms
                                         std::int64_t to_ms, SpanChoice choice) {
   std::vector<Span> spans;
   const std::int64_t takes_all = choice == SpanChoice::all ? 1 : 0;
+  const std::int64_t takes_users = choice == SpanChoice::leases_and_users ? 1 : 0;
   const auto read = database.each(
       "SELECT span.kind, device.uuid, span.key, span.run, span.user, span.uid, span.title, "
       "span.from_ms, span.to_ms FROM span JOIN device ON device.id=span.device "
       "WHERE (span.to_ms IS NULL OR span.to_ms>=?1) AND span.from_ms<?2 AND (?3 OR "
-      "span.kind='lease') "
+      "span.kind='lease' OR (?4 AND span.kind='user')) "
       "UNION ALL SELECT 'wait', '', key, '', user, uid, wants, from_ms, to_ms FROM wait "
-      "WHERE (to_ms IS NULL OR to_ms>=?1) AND from_ms<?2 ORDER BY 8",
-      {from_ms, to_ms, takes_all}, [&](const Row& row) {
+      "WHERE (to_ms IS NULL OR to_ms>=?1) AND from_ms<?2 AND NOT ?4 ORDER BY 8",
+      {from_ms, to_ms, takes_all, takes_users}, [&](const Row& row) {
         const auto kind = span_kind_from_name(row.text(0));
         if (!kind) return;  // a newer version's
         spans.push_back({.kind = *kind,

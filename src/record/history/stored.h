@@ -34,7 +34,7 @@ struct ChunkTimes {
 
 /// Spans that lasted at any time from `from_ms` on and before `to_ms`, by when they began. Of
 /// states there are hundreds a day.
-enum class SpanChoice { all, leases_and_waits };
+
 [[nodiscard]] Result<std::vector<Span>> spans_between(Database& database, std::int64_t from_ms,
                                                       std::int64_t to_ms,
                                                       SpanChoice choice = SpanChoice::all);

@@ -11,8 +11,7 @@
 namespace berth {
 
 namespace {
-struct Distrust {};
-using Job = std::variant<std::shared_ptr<const Snapshot>, HistoryEvent, Distrust>;
+using Job = std::variant<std::shared_ptr<const Snapshot>, HistoryEvent>;
 /// Without anything new for so long, what is in memory is written.
 constexpr std::chrono::seconds patience{2};
 }  // namespace
@@ -42,8 +41,6 @@ void HistoryWriter::Shared::take(Job job) {
     done = store.append(**snapshot);
   } else if (const auto* event = std::get_if<HistoryEvent>(&job)) {
     done = store.add(*event);
-  } else {
-    done = store.verify();
   }
   trouble = done ? std::string() : done.error().message();
 }
@@ -129,13 +126,6 @@ bool HistoryWriter::offer(HistoryEvent event) {
   shared_->queue.emplace_back(std::move(event));
   shared_->changed.notify_one();
   return true;
-}
-
-void HistoryWriter::distrust() {
-  const std::lock_guard lock(shared_->mutex);
-  if (shared_->is_ending || shared_->queue.size() >= shared_->queue_length) return;
-  shared_->queue.emplace_back(Distrust{});
-  shared_->changed.notify_one();
 }
 
 HistoryStatus HistoryWriter::status() const {

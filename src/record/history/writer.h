@@ -46,9 +46,6 @@ class HistoryWriter {
   /// False: the queue is full, or stop() was called; it is counted as dropped. Any thread.
   bool offer(std::shared_ptr<const Snapshot> snapshot);
   bool offer(HistoryEvent event);
-  /// A reader met damage: the file is read whole and set aside if it is so.
-  void distrust();
-
   [[nodiscard]] HistoryStatus status() const;
   /// What a person should hear, once each; in English.
   [[nodiscard]] std::vector<std::string> take_notes();
