@@ -33,6 +33,13 @@ Json lease_ids(const Device& device, const Snapshot& seen) {
   return ids;
 }
 
+/// Which of its card's instances it is; null: it is a card.
+Json mig_json(const Device& device) {
+  if (!device.mig) return nullptr;
+  return {{"gpu_instance", device.mig->gpu_instance},
+          {"compute_instance", device.mig->compute_instance}};
+}
+
 /// Users whose names may be seen.
 Json user_names(const Device& device, const Snapshot& seen) {
   Json names = Json::array();
@@ -47,7 +54,8 @@ Json device_json(const Device& device, const Snapshot& seen,
   Json object = {{"id", device.id.text()},
                  {"index", json_or_null(device.index)},
                  {"kind", facts_of(device.kind).name},
-                 {"parent", device.parent ? Json(device.parent->text()) : Json(nullptr)}};
+                 {"parent", device.parent ? Json(device.parent->text()) : Json(nullptr)},
+                 {"mig", mig_json(device)}};
   put(object, "name", device.name);
   object["state"] = name_of(state_of(device, seen));
   object["health"] = health_word(device, states);

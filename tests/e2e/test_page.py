@@ -5,6 +5,7 @@ is started, told what to do, and each of their outcomes becomes one of pytest's.
 mock that plays snapshots in the server's shapes, and against `berth serve` itself. BERTH_PAGE_SERVER
 (mock, berth) chooses one of the two."""
 
+import functools
 import http.server
 import json
 import os
@@ -14,9 +15,7 @@ import shutil
 import subprocess
 import sys
 import threading
-import urllib.error
 import urllib.parse
-import urllib.request
 
 import pytest
 
@@ -24,23 +23,26 @@ from conftest import BERTH, BUILD, ROOT, end, scenario, wait_until
 
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "web/tests")]
 import check_page  # noqa: E402
+import mock_room  # noqa: E402
 import mock_server  # noqa: E402
 
 PAGE = BUILD / "page" / "dist"
 CHROMIUM = os.environ.get("BERTH_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+SCRIPTS = sorted((ROOT / "web/tests/browser").glob("*.test.mjs"))
 NAMES = [
     name
-    for name in re.findall(
-        r'\btest\(\s*[`"](.*?)[`"],\s*\{', (ROOT / "web/tests/browser/run.mjs").read_text(encoding="utf-8"), re.M
-    )
+    for script in SCRIPTS
+    for name in re.findall(r'\btest\(\s*[`"](.*?)[`"],\s*\{', script.read_text(encoding="utf-8"), re.M)
 ]
 SERVERS = [name for name in ("mock", "berth") if os.environ.get("BERTH_PAGE_SERVER", name) == name]
 
 
 def expanded(name):
-    """The names that one test() in a loop of run.mjs makes."""
+    """The names that one test() in a loop makes."""
     if "${width}" in name:
         return [name.replace("${width}", str(width)) for width in (360, 768)]
+    if "${reducedMotion}" in name:
+        return [name.replace("${reducedMotion}", word) for word in ("reduce", "no-preference")]
     if "${colorScheme}" in name:
         return [name.replace("${colorScheme}", scheme) for scheme in ("light", "dark")]
     return [name]
@@ -57,7 +59,10 @@ def reason_to_skip():
 class Mock:
     """The mock, with cards that are not well so that every view has something to show."""
 
-    abilities = "alert blind hostile change history no-history restart stale simulated faults runs"
+    abilities = (
+        "act alert blind change faults freeze history hostile hosts mig no-history problem read-only real restart"
+        " runs simulated slow-log stale"
+    )
 
     def __init__(self, _):
         snapshot = scenario("server-8xh100")
@@ -67,7 +72,8 @@ class Mock:
         self.server = mock_server.MockServer(mock_server.Room(snapshot, health, interval_ms=300), PAGE)
 
     @staticmethod
-    def health():
+    @functools.cache
+    def health_text():
         done = subprocess.run(
             [BERTH, "health", "--json", "--sim", "faults"],
             env={"PATH": os.environ["PATH"], "BERTH_LEDGER": "/nonexistent/ledger"},
@@ -75,7 +81,10 @@ class Mock:
             text=True,
             check=False,
         )
-        return json.loads(done.stdout)
+        return done.stdout
+
+    def health(self):
+        return json.loads(self.health_text())
 
     def start(self):
         self.server.start()
@@ -95,8 +104,28 @@ class Mock:
         elif what in ("blind", "sighted"):
             room.blind = what == "blind"
         elif what == "alert":
-            device = room.snapshot["devices"][0]["id"]
-            room.alerts.append({"id": "1", "rule": "held_idle", "device": device} | query)
+            over = {"resolved_unix_ms": mock_room.now_ms()} if query.pop("over", None) else {}
+            room.alert(**(query | over))
+        elif what == "problem":
+            room.snapshot["problems"] = [query | {"device": room.snapshot["devices"][1]["id"]}]
+        elif what == "mig":
+            room.divide(int(query["device"]))
+        elif what == "hosts":
+            room.join(int(query["count"]))
+        elif what == "freeze":
+            room.hosts_now()
+            room.frozen = True
+        elif what == "real":
+            room.snapshot["simulated"] = None
+        elif what == "read-only":
+            room.read_only = True
+        elif what == "slow-log":
+            room.log_takes_s = float(query["seconds"])
+        elif what == "acts":
+            return room.acts
+        else:
+            raise ValueError(f"the mock cannot be told {what} {query}")
+        return {}
 
 
 class Served:
@@ -108,9 +137,6 @@ class Served:
         self.directory = directory
         self.process = None
         self.port = 0
-        help_text = subprocess.run([BERTH, "--help"], capture_output=True, text=True, check=False).stdout
-        if not re.search(r"^\s+serve\b", help_text, re.M):
-            pytest.skip("this berth has no serve")
 
     def start(self):
         env = {
@@ -141,60 +167,80 @@ class Served:
         return f"http://127.0.0.1:{self.port}/"
 
     def stop(self):
-        if self.process:
-            self.process.terminate()
+        process, self.process = self.process, None
+        if process:
+            process.terminate()
             try:
-                self.process.wait(timeout=10)
+                process.wait(timeout=10)
             except subprocess.TimeoutExpired:
-                end(self.process)
+                end(process)
 
     def tell(self, what, query):
         raise ValueError(f"berth serve cannot be told {what} {query}")
 
 
-class Control:
-    """What the tests in the browser tell the server, by HTTP."""
+class Servers:
+    """The servers that the tests in the browser see: one for those that only look, and one each for those
+    that change it. Told what to do by HTTP: POST /open, and then /NUMBER/WHAT."""
 
-    def __init__(self, served):
-        def answer(handler):
-            parts = urllib.parse.urlsplit(handler.path)
-            what, query = parts.path.strip("/"), dict(urllib.parse.parse_qsl(parts.query))
-            status, text = 200, "{}"
-            try:
-                if what == "stop":
-                    served.stop()
-                elif what == "start":
-                    served.start()
-                else:
-                    served.tell(what, query)
-            except Exception as error:  # told to the test that asked
-                status, text = 500, repr(error)
-            handler.send_response(status)
-            handler.send_header("content-length", str(len(text)))
-            handler.end_headers()
-            handler.wfile.write(text.encode())
+    def __init__(self, make):
+        self.make = make
+        self.opened = []
+        self.lock = threading.Lock()
+        outer = self
 
-        quiet = {"do_POST": answer, "log_message": lambda *_: None}
-        handler = type("Handler", (http.server.BaseHTTPRequestHandler,), quiet)
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def log_message(self, *_):
+                pass
+
+            def do_POST(self):
+                parts = urllib.parse.urlsplit(self.path)
+                try:
+                    value, status = outer.told(parts.path.strip("/"), dict(urllib.parse.parse_qsl(parts.query))), 200
+                except Exception as error:  # told to the test that asked
+                    value, status = repr(error), 500
+                text = json.dumps(value).encode()
+                self.send_response(status)
+                self.send_header("content-length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
         self.address = f"http://127.0.0.1:{self.server.server_address[1]}/"
+
+    def told(self, path, query):
+        if path == "open":
+            with self.lock:
+                number = len(self.opened)
+                self.opened.append(self.make(number))
+            return {"number": number, "address": self.opened[number].start()}
+        number, what = path.split("/")
+        served = self.opened[int(number)]
+        if what in ("stop", "start"):
+            return getattr(served, what)()
+        return served.tell(what, query)
 
     def close(self):
         self.server.shutdown()
         self.server.server_close()
+        for served in self.opened:
+            served.stop()
 
 
-def outcomes_of(served):
+def outcomes_of(kind, folder):
     """Runs all tests in one browser; what became of each, by its name."""
-    address = served.start()
-    control = Control(served)
-    modules = check_page.modules(ROOT)
+
+    def make(number):
+        (folder / str(number)).mkdir()
+        return kind(folder / str(number))
+
+    servers = Servers(make)
     script = ROOT / "web/tests/browser/run.mjs"
-    abilities = ",".join(served.abilities.split())
+    abilities = ",".join(kind.abilities.split())
     try:
         done = subprocess.run(
-            ["node", str(script), str(modules), address, control.address, abilities],
+            ["node", str(script), str(check_page.modules(ROOT)), servers.address, abilities],
             env=os.environ | {"BERTH_CHROMIUM": CHROMIUM},
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -203,8 +249,7 @@ def outcomes_of(served):
             check=False,
         )
     finally:
-        served.stop()
-        control.close()
+        servers.close()
     found = {}
     for line in done.stdout.splitlines():
         if line.startswith("{"):
@@ -219,7 +264,7 @@ def outcomes(request, tmp_path_factory):
     if reason := reason_to_skip():
         pytest.skip(reason)
     kind = {"mock": Mock, "berth": Served}[request.param]
-    return outcomes_of(kind(tmp_path_factory.mktemp("page")))
+    return outcomes_of(kind, tmp_path_factory.mktemp("page"))
 
 
 @pytest.mark.parametrize("name", [each for name in NAMES for each in expanded(name)])

@@ -58,6 +58,31 @@ export function get<T>(
   );
 }
 
+/// One address asked again and again: only what has changed since comes over.
+export class Repeated<T> {
+  private tag: string | null = null;
+  private last: T | null = null;
+
+  constructor(private readonly path: string) {}
+
+  async ask(signal: AbortSignal): Promise<Answer<T>> {
+    const known: Record<string, string> = this.tag === null ? {} : { "if-none-match": this.tag };
+    const asked = fetch(this.path, {
+      headers: { ...headers(), ...known },
+      cache: "no-store",
+      signal,
+    });
+    const response = await asked.catch(() => null);
+    if (response?.status === 304 && this.last !== null) return { ok: true, value: this.last };
+    const answer = await answer_of<T>(response ? Promise.resolve(response) : asked);
+    if (answer.ok) {
+      this.tag = response?.headers.get("etag") ?? null;
+      this.last = answer.value;
+    }
+    return answer;
+  }
+}
+
 /// X-Berth: what a form of another site cannot send.
 export function post<T>(path: string, body: unknown): Promise<Answer<T>> {
   return answer_of<T>(

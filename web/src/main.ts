@@ -6,13 +6,16 @@ import {
   after,
   changes_between,
   empty_state,
+  is_firing,
   label_of,
   type News,
   type State,
 } from "./model/state";
+import type { Alert } from "./model/wire";
 import { compose_view } from "./view/compose";
 import { gpu_view } from "./view/gpu";
 import { health_view } from "./view/health";
+import { hosts_view } from "./view/hosts";
 import { room_view } from "./view/room";
 import { run_view } from "./view/run";
 import { runs_view } from "./view/runs";
@@ -47,9 +50,13 @@ function hear(news: News): void {
   const before = state.overview;
   state = after(state, news);
   if (news.kind === "overview") announce_changes(before);
-  if (news.kind === "alert" && news.alert.message) world.announce(news.alert.message);
+  if (news.kind === "alert") world.announce(alert_words(news.alert));
   // Several pieces of news before the next picture are one picture; a hidden page draws none.
   if (!frame && !document.hidden) frame = requestAnimationFrame(draw);
+}
+
+function alert_words(alert: Alert): string {
+  return is_firing(alert) ? alert.summary : `${t("alerts.resolved")}: ${alert.summary}`;
 }
 
 function announce_changes(before: State["overview"]): void {
@@ -98,6 +105,8 @@ function view_of(route: Route): View {
       return run_view(world, route.id);
     case "compose":
       return compose_view(world);
+    case "hosts":
+      return hosts_view(world);
   }
 }
 
@@ -138,9 +147,12 @@ function build(): void {
   show_route(false);
 }
 
+/// The style sheet knows light and dark; which of them the system wants is found out here, so that
+/// each colour stands there once per theme.
+const system_dark = matchMedia("(prefers-color-scheme: dark)");
 function apply_theme(): void {
-  if (theme === "system") delete document.documentElement.dataset["theme"];
-  else document.documentElement.dataset["theme"] = theme;
+  const dark = theme === "system" ? system_dark.matches : theme === "dark";
+  document.documentElement.dataset["theme"] = dark ? "dark" : "light";
   view?.recolour?.();
 }
 
@@ -150,7 +162,7 @@ apply_theme();
 connection.open();
 build();
 addEventListener("hashchange", () => show_route(true));
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => view?.recolour?.());
+system_dark.addEventListener("change", apply_theme);
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden) draw();
 });

@@ -5,15 +5,15 @@
 """
 
 import argparse
-import copy
 import gzip
 import json
-import math
 import pathlib
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl, unquote, urlsplit
+
+from mock_room import Room
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -25,267 +25,6 @@ FILES = {
     "/assets/page.css": ("page.css", "text/css; charset=utf-8"),
     "/assets/icon.svg": ("icon.svg", "image/svg+xml"),
 }
-READINGS = (
-    "id index kind parent mig name state utilization_gpu_percent memory_used_bytes memory_total_bytes"
-    " temperature_celsius temperature_slowdown_celsius power_draw_milliwatts power_limit_milliwatts"
-).split()
-HOUR, DAY = 3_600_000, 86_400_000
-HOSTILE = "<img src=x onerror=alert(1)>"
-
-
-def now_ms():
-    return time.time_ns() // 1_000_000
-
-
-class Room:
-    """What there is to show at a moment: a snapshot's devices, somebody's leases, runs and a log."""
-
-    def __init__(self, snapshot, health=None, devices=None, interval_ms=1000, hostile=HOSTILE):
-        self.snapshot = copy.deepcopy(snapshot)
-        self.interval_ms = interval_ms
-        self.health = health or {"state": None, "devices": [], "problems": []}
-        if devices:
-            self.multiply(devices)
-        self.hostile = hostile
-        self.alerts = []  # said once to everybody who listens then
-        self.stale = False
-        self.blind = False  # nobody has looked yet
-        self.no_history = False
-        self.changed = {}  # device position: state, as a test asks for it
-        self.sequence = 0
-        self.started = now_ms()
-        self.runs = [self.run(i) for i in range(7)]
-
-    def multiply(self, count):
-        models = self.snapshot["devices"]
-        self.snapshot["devices"] = [
-            copy.deepcopy(models[i % len(models)])
-            | {"index": i, "id": f"GPU-{i:08x}-0000-4000-8000-000000000000"}
-            for i in range(count)
-        ]
-
-    def leases(self):
-        device = self.snapshot["devices"][min(3, len(self.snapshot["devices"]) - 1)]
-        return [
-            {
-                "id": "9f8e47e3-cd17934ce0ea9fb0",
-                "run": self.runs[0]["id"],
-                "user": "wei",
-                "command": None,
-                "since_unix_ms": self.started - 95 * 60_000,
-                "devices": [{"device": device["id"], "exclusive": True, "promised_bytes": None}],
-            }
-        ]
-
-    def queue(self):
-        return [
-            {"id": "t1", "user": "mara", "wants": "-n 8", "since_unix_ms": self.started - 40 * 60_000},
-            {"id": "t2", "user": self.hostile, "wants": "-n 2 --memory 20G", "since_unix_ms": self.started - 70_000},
-        ]
-
-    def overview(self):
-        self.sequence += 1
-        now = now_ms()
-        devices = []
-        states = {device["id"]: device["state"] for device in self.health["devices"]}
-        for place, raw in enumerate(self.snapshot["devices"]):
-            device = {key: raw.get(key) for key in READINGS}
-            device["why"] = {k: v for k, v in (raw.get("why") or {}).items() if k in READINGS}
-            device["users"] = [name for name in str(raw.get("users") or "").replace(",", " ").split()]
-            device["leases"] = []
-            device["health"] = states.get(raw["id"], "ok")
-            wave = math.sin(now / 9000 + place)
-            if device["utilization_gpu_percent"]:
-                device["utilization_gpu_percent"] = max(0, min(100, round(88 + 11 * wave)))
-                device["power_draw_milliwatts"] = int(590_000 + 60_000 * wave)
-            for lease in self.leases():
-                if lease["devices"][0]["device"] == raw["id"]:
-                    device |= {"state": "leased", "users": [lease["user"]], "leases": [lease["id"]]}
-                    device |= {"utilization_gpu_percent": max(0, round(70 + 25 * wave))}
-                    device |= {"memory_used_bytes": 51_312_485_990, "power_draw_milliwatts": 540_000}
-            if place in self.changed:
-                device["state"] = self.changed[place]
-            devices.append(device)
-        return {
-            "berth_overview": 1,
-            "taken_unix_ms": now,
-            "sequence": self.sequence,
-            "simulated": self.snapshot.get("simulated"),
-            "stale": self.stale,
-            "interval_ms": self.interval_ms,
-            "version": "0.1.0",
-            "host": {
-                key: self.snapshot["host"].get(key)
-                for key in ("name", "driver_version", "cuda_version_supported")
-            },
-            "asker": {"user": None, "admin": False, "sees": "public"},
-            "counts": {},
-            "devices": devices,
-            "processes": self.processes(),
-            "leases": self.leases(),
-            "queue": self.queue(),
-            "problems": self.snapshot.get("problems", []),
-        }
-
-    def processes(self):
-        known = {process["pid"]: process for process in self.snapshot["processes"]}
-        there = {device["id"] for device in self.snapshot["devices"]}
-        rows = []
-        for use in self.snapshot["gpu_processes"]:
-            process = known.get(use["pid"], {})
-            if use["device"] not in there:
-                continue
-            rows.append(
-                {key: use.get(key) for key in ("device", "pid", "type", "memory_used_bytes", "utilization_sm_percent")}
-                | {
-                    "user": process.get("user"),
-                    "command": None,
-                    "started_unix_ms": process.get("started_unix_ms"),
-                    "container": process.get("container") or None,
-                    "run": None,
-                    "lease": None,
-                }
-            )
-        lease = self.leases()[0]
-        rows.append(
-            {
-                "device": lease["devices"][0]["device"], "pid": 40711, "type": "C",
-                "user": lease["user"], "command": "python train.py", "memory_used_bytes": 51_270_000_000,
-                "utilization_sm_percent": 71, "started_unix_ms": lease["since_unix_ms"] + 2000,
-                "container": "docker llm-train", "run": lease["run"], "lease": lease["id"],
-            }
-        )
-        return rows
-
-    def run(self, number):
-        begin = self.started - (95 * 60_000 if number == 0 else number * 5 * HOUR)
-        device = self.snapshot["devices"][(3 + number) % len(self.snapshot["devices"])]
-        ended = number != 0
-        lasted = 92 * 60_000 + number * 260_000
-        end = {
-            "at_unix_ms": begin + lasted, "known": True, "exit_code": 0 if number != 2 else None,
-            "signal": 9 if number == 2 else None, "because": "time limit" if number == 2 else "",
-            "lasted_milliseconds": lasted,
-        }
-        marks = [
-            {"at_unix_ms": begin + (i + 1) * lasted // 6, "exact": i % 2 == 0, "text": f"epoch={i} loss={2 / (i + 1):.3f}"}
-            for i in range(5)
-        ]
-        stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(begin / 1000))
-        return {
-            "id": f"{stamp}-ab12c{number}", "user": ["wei", "mara", "alice"][number % 3],
-            "command": ["python", "train.py", "--lr", "3e-4"], "working_directory": "/home/wei/exp",
-            "started_unix_ms": begin, "waited_ms": 42_000, "wanted": "-n 1", "lease": "",
-            "retry_of": None, "log": "/home/wei/exp/train.log", "state": "ended" if ended else "running",
-            "time_limit_ms": None, "given": {"host": self.snapshot["host"], "devices": [device]},
-            "machine": {"operating_system": "Debian GNU/Linux 12", "cpu_model": "AMD EPYC"},
-            "git": {"commit": "8d3fa1c09d8e7f33", "branch": "main", "dirty": True},
-            "python": {"version": "3.11.2", "packages": {"torch": "2.6.0"}},
-            "variables": {"CUDA_VISIBLE_DEVICES": "3"}, "end": end if ended else None,
-            "summary": {
-                "samples": 5520, "mean_utilization_percent": 71.4, "energy_millijoules": 2_900_000_000,
-                "tree_memory_peak_bytes": 9_313_664_000, "tree_cpu_milliseconds": 120_000,
-                "devices": [{"mean_utilization_percent": 71.4, "memory_peak_bytes": 51_312_485_990,
-                             "energy_millijoules": 2_900_000_000, "temperature_peak_celsius": 71}],
-            },
-            "marks": marks,
-            "events": [{"at_unix_ms": begin + lasted // 2, "kind": "sampler_restarted", "text": "samples are missing for 8 s"}],
-            "problems": [],
-        }
-
-    def samples(self, run, points):
-        begin = run["started_unix_ms"]
-        end = run["end"]["at_unix_ms"] if run["end"] else now_ms()
-        rows = []
-        for i in range(points):
-            dip = 0.1 if 0.60 < i / points < 0.66 else 1
-            wave = math.sin(i / 7)
-            rows.append([int(begin + (end - begin) * i / points), 0, round(dip * (80 + 12 * wave), 1),
-                         51_312_485_990, int(dip * 480_000 + 70_000 + 9000 * wave), 58 + round(6 * wave)])
-        return {
-            "devices": [device["id"] for device in run["given"]["devices"]],
-            "columns": ["utilization_gpu_percent", "memory_used_bytes", "power_draw_milliwatts", "temperature_celsius"],
-            "points": rows,
-        }
-
-    @staticmethod
-    def log(run):
-        end = run["end"]["at_unix_ms"] if run["end"] else run["started_unix_ms"] + 95 * 60_000
-        length = end - run["started_unix_ms"]
-        lines = []
-        for i in range(1200):
-            at = run["started_unix_ms"] + length * i / 1200
-            # Stamps in a zone that is not the browser's, as logs have them.
-            stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(at / 1000 + 8 * 3600))
-            text = "waiting for the data loader" if 0.60 < i / 1200 < 0.66 else f"step {i} loss {2 / (1 + i / 200):.4f}"
-            lines.append(f"{stamp} \x1b[32mINFO\x1b[0m {text}")
-        return "\n".join(lines) + "\n"
-
-    def history(self, query):
-        since, until = int(query["since"]), int(query["until"])
-        step = max(1000, (until - since) // int(query.get("points", 300)))
-        middle, spread = {
-            "utilization_gpu_percent": (70, 25), "memory_used_bytes": (55e9, 6e9),
-            "power_draw_milliwatts": (520_000, 120_000), "temperature_celsius": (61, 8),
-        }[query["metric"]]
-        unit = query["metric"].rsplit("_", 1)[1]
-        points = []
-        begin = max(since, self.started - 40 * DAY)
-        for at in range(begin - begin % step, until, step):
-            if 0.3 < (at % DAY) / DAY < 0.33:
-                continue  # the server was down
-            mean = middle + spread * 0.6 * math.sin(at / 2.1e6) * math.cos(at / 3.3e7)
-            points.append([at, mean - spread * 0.3, mean, mean + spread * 0.25, mean + spread * 0.35])
-        return {"device": query["device"], "metric": query["metric"], "unit": unit, "step_ms": step,
-                "knows_since_unix_ms": self.started - 40 * DAY, "points": points}
-
-    def timeline(self, query):
-        since, until = int(query["since"]), int(query["until"])
-        spans = []
-        for place, device in enumerate(self.snapshot["devices"]):
-            for k in range(60):
-                begin = self.started - (k * 5 + place % 4) * HOUR
-                kind = "lease" if k % 3 == 0 else "health" if (k + place) % 23 == 0 else "run"
-                end = None if k == 0 else begin + (2 + (k * 7 + place) % 3) * HOUR
-                if begin < until and (end or until) > since:
-                    spans.append({"device": device["id"], "kind": kind, "id": self.runs[k % 7]["id"],
-                                  "user": ["wei", "mara", "alice", "bob"][(k + place) % 4],
-                                  "title": "python train.py" if kind != "health" else "ecc_uncorrected",
-                                  "from_unix_ms": begin, "to_unix_ms": end, "state": "ended"})
-        devices = [{key: device[key] for key in ("id", "index", "name")} for device in self.snapshot["devices"]]
-        return {"devices": devices, "spans": spans}
-
-    def usage(self, query):
-        names = {"user": ["alice", "wei", "mara", "bob"], "gpu": [d["id"] for d in self.snapshot["devices"]],
-                 "job": [run["id"] for run in self.runs], "day": [f"2026-11-{15 + i}" for i in range(7)]}[query["by"]]
-        rows = [
-            {"key": name, "gpu_hours": 410 / (i + 1.3), "busy_gpu_hours": 300 / (i + 1.3),
-             "idle_held_hours": 60 / (i + 1.3) if i % 3 else 12 / (i + 1), "energy_joules": 5.2e8 / (i + 1.3),
-             "cost": 43.3 / (i + 1.3), "waits": 3 * i, "waited_hours": 2.5 * i, "runs": 40 - i}
-            for i, name in enumerate(names)
-        ]
-        return {"by": query["by"], "since_unix_ms": int(query["since"]), "until_unix_ms": int(query["until"]),
-                "knows_since_unix_ms": self.started - 5 * DAY, "price_per_kwh": 0.3, "currency": "EUR", "rows": rows}
-
-    def events_log(self):
-        devices = self.snapshot["devices"]
-        return {"events": [
-            {"at_unix_ms": self.started - 3 * HOUR, "kind": "xid", "device": devices[0]["id"], "code": "79",
-             "text": "GPU has fallen off the bus."},
-            {"at_unix_ms": self.started - 26 * HOUR, "kind": "health", "device": devices[1]["id"],
-             "state": "degraded", "code": "ecc_uncorrected", "text": "12 memory errors were not corrected"},
-        ], "next": None}
-
-    def compose(self, request):
-        wanted = request.get("devices", 1)
-        free = [d for d in self.overview()["devices"] if d["state"] == "free"]
-        others = [d for d in self.overview()["devices"] if d["state"] != "free"]
-        share = f" --memory {request['memory']}" if "memory" in request else ""
-        placed = [{"id": d["id"], "index": d["index"], "name": d["name"], "reason": "free, 79.6 GiB"} for d in free]
-        return {"command": f"berth run -n {wanted}{share} -- COMMAND", "satisfied": wanted <= len(free),
-                "possible": wanted <= len(free) + len(others), "chosen": placed[:wanted] if wanted <= len(free) else [],
-                "refused": [{"id": d["id"], "index": d["index"], "name": d["name"], "rule": "in_use",
-                             "text": "in use by a process without a lease", "may_change": True} for d in others]}
 
 
 class MockServer:
@@ -342,7 +81,12 @@ class MockServer:
             self.stream(handler)
         else:
             status, value = self.value_of(path, query, handler, body)
-            reply(handler, status, "application/json", json.dumps(value).encode())
+            text = json.dumps(value).encode()
+            tag = f'"{hash(text) & 0xFFFFFFFF:x}"'
+            if status == 200 and handler.headers["if-none-match"] == tag:
+                reply(handler, 304, "application/json", b"", tag)
+            else:
+                reply(handler, status, "application/json", text, tag)
 
     def value_of(self, path, query, handler, body):
         room = self.room
@@ -352,7 +96,13 @@ class MockServer:
                 return error(503, "no_history", "no history is kept", "start berth serve with --history")
             return 200, with_history[path](query) if path in with_history else room.events_log()
         if path == "/api/v1/overview":
-            return 200, room.overview()
+            return 200, room.overview(user_of(handler))
+        if path == "/api/v1/alerts":
+            return 200, {"alerts": list(room.alerts.values()), "next": None}
+        if path == "/api/v1/hosts":
+            return 200, room.hosts_now()
+        if body is not None and path.endswith(("/release", "/signal")):
+            return self.act(path.split("/")[3:], user_of(handler), handler, body)
         if path == "/api/v1/health":
             return 200, room.health
         if path == "/api/v1/runs":
@@ -364,6 +114,23 @@ class MockServer:
                 return error(403, "forbidden", "X-Berth: 1 is missing", "")
             return 200, room.compose(json.loads(body))
         return error(404, "not_found", f"there is no {path}", "")
+
+    def act(self, words, user, handler, body):
+        room, (kind, name, what) = self.room, words
+        if handler.headers["x-berth"] != "1":
+            return error(403, "no_x_berth", "the header X-Berth is missing", "send X-Berth: 1")
+        if user is None:
+            return error(401, "token_wanted", "who asks is not known here", "use a token: berth token create")
+        if room.read_only:
+            return error(403, "read_only", "this server only shows", "start it without --read-only")
+        there = room.leases() if kind == "leases" else room.processes()
+        one = next((one for one in there if str(one["id" if kind == "leases" else "pid"]) == name), None)
+        if one is None:
+            return error(404, "not_found", f"there is no {name}", "look again")
+        if user not in ("root", one["user"]):
+            return error(403, "not_yours", f"{name} is another user's", "only they and administrators may do that")
+        room.acts.append({"what": what, "name": name, "user": user, "body": json.loads(body)})
+        return 200, {"sent": True}
 
     def run_part(self, words, query):
         run = next((run for run in self.room.runs if run["id"] == words[0]), None)
@@ -377,6 +144,7 @@ class MockServer:
             return 200, self.room.samples(run, int(query.get("points", 300)))
         if run["user"] == "mara":
             return error(403, "no_permission", "only its owner may read it", "")
+        time.sleep(self.room.log_takes_s)
         text = self.room.log(run)
         offset, limit = int(query.get("offset", 0)), int(query.get("limit", 65536))
         piece = text[offset : offset + limit]
@@ -390,7 +158,7 @@ class MockServer:
         handler.send_header("connection", "close")
         handler.end_headers()
         handler.close_connection = True
-        last, told = None, len(self.room.alerts)
+        last, told, user = None, len(self.room.alert_news), user_of(handler)
         try:
             while server and server.going:
                 if self.room.blind:
@@ -399,13 +167,13 @@ class MockServer:
                     time.sleep(0.1)
                     continue
                 if not self.room.stale or last is None:
-                    last = self.room.overview()
+                    last = self.room.overview(user)
                 else:
                     last = last | {"stale": True, "sequence": last["sequence"] + 1}
                 text = f"id: {last['sequence']}\nevent: overview\ndata: {json.dumps(last)}\n\n"
-                for alert in self.room.alerts[told:]:
+                for alert in self.room.alert_news[told:]:
                     text += f"event: alert\ndata: {json.dumps(alert)}\n\n"
-                told = len(self.room.alerts)
+                told = len(self.room.alert_news)
                 handler.wfile.write(text.encode())
                 handler.wfile.flush()
                 deadline = time.monotonic() + self.room.interval_ms / 1000
@@ -415,16 +183,24 @@ class MockServer:
             pass
 
 
+def user_of(handler):
+    """A token here is the name of its user."""
+    return (handler.headers["authorization"] or "").removeprefix("Bearer ") or None
+
+
 def error(status, code, message, remedy):
     return status, {"error": {"code": code, "message": message, "remedy": remedy}}
 
 
-def reply(handler, status, kind, body):
+def reply(handler, status, kind, body, tag=None):
     packed = gzip.compress(body, 1) if "gzip" in (handler.headers["accept-encoding"] or "") else None
     handler.send_response(status)
     handler.send_header("content-type", kind)
     handler.send_header("content-security-policy", POLICY)
     handler.send_header("x-content-type-options", "nosniff")
+    if tag is not None:
+        handler.send_header("etag", tag)
+        handler.send_header("cache-control", "no-cache")
     if packed is not None:
         handler.send_header("content-encoding", "gzip")
     handler.send_header("content-length", str(len(packed or body)))

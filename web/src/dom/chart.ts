@@ -1,5 +1,6 @@
-// A chart over time: uPlot on a canvas, its numbers as a sentence for those who do not see it, and
-// as a table for those who want them exactly.
+// A chart over time: uPlot on a canvas; a slider for the keyboard, whose arrow keys go from one reading
+// to the next; its numbers as a sentence for those who do not see it, and as a table for those who
+// want them exactly.
 
 import uPlot from "uplot";
 
@@ -22,19 +23,19 @@ export interface ChartOptions {
   top: number | null;
   height?: number;
   /// Axis steps for units that are not decimal.
-  steps?: number[];
+  steps?: number[] | undefined;
   /// Charts with the same word move their cursors together.
-  sync?: string;
-  on_cursor?: (time: number | null) => void;
+  sync?: string | undefined;
+  on_cursor?: ((time: number | null) => void) | undefined;
 }
 
 const most_table_rows = 40;
 
 export class Chart {
   readonly root: HTMLElement;
-  private readonly box = el("div", { class: "plot", role: "img" });
+  private readonly box = el("div", { class: "plot", role: "slider", tabindex: 0 });
   private readonly reading = el("span", { class: "reading" });
-  private readonly table_place = el("div");
+  private readonly rows = el("tbody");
   private readonly details: HTMLDetailsElement;
   private plot: uPlot | null = null;
   private drawn: Drawn | null = null;
@@ -49,8 +50,10 @@ export class Chart {
       "details",
       { class: "as-table", toggle: () => this.fill_table() },
       el("summary", {}, t("chart.table")),
-      this.table_place,
+      this.table(),
     );
+    this.box.addEventListener("keydown", (event) => this.key(event));
+    this.box.addEventListener("blur", () => this.point_at(null));
     this.root = el(
       "figure",
       { class: "chart" },
@@ -76,7 +79,8 @@ export class Chart {
     if (!this.plot) return;
     const left = time === null ? -10 : this.plot.valToPos(time, "x");
     this.plot.setCursor({ left, top: 10 }, false);
-    this.show_reading(time);
+    const at = time === null ? null : (this.plot.cursor.idx ?? null);
+    this.show_reading(at === null ? null : (this.drawn!.times[at] ?? null), at);
   }
 
   show(drawn: Drawn, window: { from: number; to: number }): void {
@@ -211,11 +215,20 @@ export class Chart {
       const high = this.drawn.high[index] ?? null;
       const value = format(this.drawn.mean[index] ?? null);
       const more = p95 === null ? "" : `  p95 ${format(p95)}  ${t("chart.most")} ${format(high)}`;
-      set_text(this.reading, `${clock_or_moment(time, this.window!)}  ${value}${more}`);
+      this.say(time, `${clock_or_moment(time, this.window!)}  ${value}${more}`);
       return;
     }
     const extent = this.drawn ? extent_of(this.drawn) : null;
-    set_text(this.reading, extent ? format(extent.last) : dash);
+    this.say(this.window?.to ?? 0, extent ? format(extent.last) : dash);
+  }
+
+  private say(time: number, text: string): void {
+    set_text(this.reading, text);
+    const { from, to } = this.window ?? { from: 0, to: 0 };
+    set_attribute(this.box, "aria-valuemin", String(Math.round(from)));
+    set_attribute(this.box, "aria-valuemax", String(Math.round(to)));
+    set_attribute(this.box, "aria-valuenow", String(Math.round(Math.min(to, Math.max(from, time)))));
+    set_attribute(this.box, "aria-valuetext", text);
   }
 
   private describe(): void {
@@ -251,42 +264,66 @@ export class Chart {
     ctx.restore();
   }
 
-  private fill_table(): void {
-    if (!this.details.open || !this.drawn) return;
-    const { format, title } = this.options;
-    const head = [t("chart.time"), t("chart.mean"), t("chart.least"), t("chart.most")];
-    const rows = table_of(this.drawn, most_table_rows).map(([time, ...values]) =>
+  private table(): HTMLElement {
+    const head = [t("chart.time"), t("chart.mean"), t("chart.least"), t("chart.most")].map(
+      (word, i) => el("th", { scope: "col", class: i ? "number" : null }, word),
+    );
+    const { title } = this.options;
+    return el(
+      "div",
+      { class: "scrolls", tabindex: 0, role: "group", "aria-label": title },
       el(
-        "tr",
+        "table",
         {},
-        el("td", {}, moment(time)),
-        ...values.map((value) => el("td", { class: "number" }, format(value))),
+        el("caption", { class: "unseen" }, title),
+        el("thead", {}, el("tr", {}, ...head)),
+        this.rows,
       ),
     );
-    this.table_place.replaceChildren(
-      el(
-        "div",
-        { class: "scrolls", tabindex: 0, role: "group", "aria-label": title },
+  }
+
+  private fill_table(): void {
+    if (!this.details.open || !this.drawn) return;
+    const { format } = this.options;
+    this.rows.replaceChildren(
+      ...table_of(this.drawn, most_table_rows).map(([time, ...values]) =>
         el(
-          "table",
+          "tr",
           {},
-          el("caption", { class: "unseen" }, title),
-          el(
-            "thead",
-            {},
-            el(
-              "tr",
-              {},
-              ...head.map((word, i) =>
-                el("th", { scope: "col", class: i ? "number" : null }, word),
-              ),
-            ),
-          ),
-          el("tbody", {}, ...rows),
+          el("td", {}, moment(time)),
+          ...values.map((value) => el("td", { class: "number" }, format(value))),
         ),
       ),
     );
   }
+
+  /// Moves the cursor from the keyboard; whoever follows the mouse over the chart follows this too.
+  private key(event: KeyboardEvent): void {
+    if (!this.plot || !this.drawn || event.ctrlKey || event.altKey || event.metaKey) return;
+    const { times } = this.drawn;
+    if (times.length === 0) return;
+    const at = this.plot.cursor.idx ?? times.length - 1;
+    // A screen holds hundreds of readings: a twentieth of them at a time with Page keys.
+    const page = Math.max(1, Math.round(times.length / 20));
+    const by = key_steps(page, times.length)[event.key];
+    if (by === undefined) return;
+    event.preventDefault();
+    const to = Math.min(times.length - 1, Math.max(0, at + by));
+    this.plot.setCursor({ left: this.plot.valToPos(times[to]!, "x"), top: 10 });
+  }
+}
+
+function key_steps(page: number, all: number): Record<string, number> {
+  return {
+    ArrowRight: 1,
+    ArrowUp: 1,
+    ArrowLeft: -1,
+    ArrowDown: -1,
+    PageUp: page,
+    PageDown: -page,
+    Home: -all,
+    End: all,
+  };
 }
 
 function clock_or_moment(time: number, window: { from: number; to: number }): string {

@@ -1,6 +1,6 @@
 // Tables with a heading row, whose rows follow a list.
 
-import { el, Parts, set_hidden, set_text, type Part } from "./element";
+import { el, Parts, set_attribute, set_hidden, set_text, type Part } from "./element";
 
 export interface TableColumn<T> {
   title: string;
@@ -9,8 +9,12 @@ export interface TableColumn<T> {
   text?: (item: T) => string;
   /// For cells that are more than text: builds once, and gives back what updates it.
   cell?: (cell: HTMLTableCellElement) => (item: T) => void;
+  /// What a cell says when one rests on it: all of what is cut short, or why there is nothing.
+  hint?: (item: T) => string | null;
   /// Left out on narrow screens.
   minor?: boolean;
+  /// A column of buttons, whose title only a screen reader needs.
+  acts?: boolean;
 }
 
 export class Table<T> {
@@ -27,7 +31,11 @@ export class Table<T> {
   ) {
     const body = el("tbody");
     const head = columns.map((column) =>
-      el("th", { scope: "col", class: class_of(column) }, column.title),
+      el(
+        "th",
+        { scope: "col", class: class_of(column) },
+        column.acts ? el("span", { class: "unseen" }, column.title) : column.title,
+      ),
     );
     this.table = el(
       "table",
@@ -56,7 +64,8 @@ export class Table<T> {
 }
 
 function class_of<T>(column: TableColumn<T>): string | null {
-  return [column.kind, column.minor ? "minor" : null].filter(Boolean).join(" ") || null;
+  const classes = [column.kind, column.minor && "minor", column.acts && "acts"];
+  return classes.filter(Boolean).join(" ") || null;
 }
 
 function row_of<T>(columns: TableColumn<T>[]): Part<T> {
@@ -68,6 +77,8 @@ function row_of<T>(columns: TableColumn<T>[]): Part<T> {
       const text = column.text;
       updates.push((item) => set_text(cell, text(item)));
     }
+    const hint = column.hint;
+    if (hint) updates.push((item) => set_attribute(cell, "title", hint(item)));
     return cell;
   });
   return {

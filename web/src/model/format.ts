@@ -101,3 +101,8 @@ export function moment(unix_ms: Maybe): string {
 export function short_name(name: string | null): string {
   return name === null ? dash : name.replace(/^NVIDIA /, "").replace(/^(GeForce|Tesla) /, "");
 }
+
+/// "1g.10gb": what of a card an instance is, from the name that its driver gives it.
+export function mig_profile(name: string | null): string {
+  return /\bMIG (\S+)/.exec(name ?? "")?.[1] ?? "";
+}

@@ -8,7 +8,8 @@ export type Route =
   | { view: "health" }
   | { view: "runs" }
   | { view: "run"; id: string }
-  | { view: "compose" };
+  | { view: "compose" }
+  | { view: "hosts" };
 
 export function route_of(hash: string): Route {
   const [view = "", ...rest] = hash.replace(/^#\/?/, "").split("/");
@@ -28,6 +29,7 @@ export function route_of(hash: string): Route {
     case "health":
     case "runs":
     case "compose":
+    case "hosts":
       return { view };
     default:
       return { view: "room" };

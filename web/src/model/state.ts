@@ -17,11 +17,12 @@ export const standings: Standing[] = [
   "divided",
 ];
 
-export function standing_of(device: Device): Standing {
+export function standing_of(device: Pick<Device, "state" | "health">): Standing {
   if (device.health === "failed" || device.state === "lost" || device.state === "unusable") {
     return "broken";
   }
-  return device.state;
+  // A newer server may know of more states than this page.
+  return standings.includes(device.state) ? device.state : "unknown";
 }
 
 export type Link =
@@ -63,6 +64,10 @@ export type News =
 export function after(state: State, news: News): State {
   switch (news.kind) {
     case "overview": {
+      const firing = news.overview.alerts ?? [];
+      const over = state.alerts.filter(
+        (one) => !is_firing(one) && firing.every((other) => other.id !== one.id),
+      );
       const series = state.series;
       const seen = new Set<string>();
       for (const device of news.overview.devices) {
@@ -77,7 +82,7 @@ export function after(state: State, news: News): State {
         overview: news.overview,
         received_ms: news.now_ms,
         link: { kind: "live" },
-        alerts: news.overview.alerts ?? state.alerts,
+        alerts: [...firing, ...over].slice(0, most_events),
       };
     }
     case "health":
@@ -89,18 +94,21 @@ export function after(state: State, news: News): State {
   }
 }
 
-function alert_key(alert: Alert): string {
-  return alert.id ?? `${alert.rule ?? ""} ${alert.device ?? ""}`;
-}
-
 /// One entry per alert: a resolved one replaces the firing one.
 export function with_alert(alerts: Alert[], alert: Alert): Alert[] {
-  const others = alerts.filter((other) => alert_key(other) !== alert_key(alert));
-  return [alert, ...others].slice(0, most_events);
+  return [alert, ...alerts.filter((other) => other.id !== alert.id)].slice(0, most_events);
 }
 
 export function is_firing(alert: Alert): boolean {
-  return alert.state !== "resolved" && (alert.resolved_unix_ms ?? null) === null;
+  return alert.resolved_unix_ms === null;
+}
+
+/// What fires, the gravest first, then what is over, the latest first.
+const gravity = { critical: 0, warning: 1, notice: 2 };
+export function sorted_alerts(alerts: Alert[]): Alert[] {
+  const rank = (alert: Alert): number => (is_firing(alert) ? gravity[alert.severity] : 3);
+  const time = (alert: Alert): number => alert.resolved_unix_ms ?? alert.since_unix_ms;
+  return [...alerts].sort((a, b) => rank(a) - rank(b) || time(b) - time(a));
 }
 
 /// How the numbers on the page are to be taken.
@@ -114,7 +122,9 @@ export function freshness_of(state: State, now_ms: number): Freshness {
   return state.link.kind === "live" ? "live" : "disconnected";
 }
 
-export function room_counts(devices: Device[]): Record<Standing, number> {
+export function room_counts(
+  devices: readonly Pick<Device, "state" | "health">[],
+): Record<Standing, number> {
   const counts = { free: 0, leased: 0, busy: 0, held: 0, broken: 0, unknown: 0, divided: 0 };
   for (const device of devices) counts[standing_of(device)] += 1;
   return counts;
@@ -160,6 +170,26 @@ export function label_of(
   const index = device.index === null ? device.id.slice(0, 8) : String(device.index);
   if (device.mig) return `${index}:${device.mig.gpu_instance}`;
   return device.parent ? `${index}:${device.id.replace(/^MIG-/, "").slice(0, 4)}` : index;
+}
+
+/// Cards, each with its instances behind it. An instance whose card is not in the list stands alone.
+export function by_card(devices: readonly Device[]): { card: Device; instances: Device[] }[] {
+  const cards = new Map<string, { card: Device; instances: Device[] }>();
+  for (const device of devices)
+    if (device.parent === null) cards.set(device.id, { card: device, instances: [] });
+  for (const device of devices) {
+    if (device.parent === null) continue;
+    const above = cards.get(device.parent);
+    if (above) above.instances.push(device);
+    else cards.set(device.id, { card: device, instances: [] });
+  }
+  return [...cards.values()];
+}
+
+/// Whether the server would let this asker end or signal what is `owner`'s: his own things, or
+/// everything. The server decides; this only keeps buttons from where they could do nothing.
+export function may_act_for(asker: Overview["asker"], owner: string | null): boolean {
+  return asker.admin || (asker.user !== null && asker.user === owner);
 }
 
 export function find_device(overview: Overview | null, id: string): Device | null {

@@ -19,7 +19,6 @@ export interface Device {
   memory_used_bytes: number | null;
   memory_total_bytes: number | null;
   temperature_celsius: number | null;
-  temperature_slowdown_celsius?: number | null;
   power_draw_milliwatts: number | null;
   power_limit_milliwatts: number | null;
   users: string[];
@@ -28,8 +27,12 @@ export interface Device {
 }
 
 export interface Process {
+  /// "device/pid": what tells one row from another.
+  key: string;
   device: string;
   pid: number;
+  /// When it began, in the kernel's own count: whoever signals it says which process he means.
+  start_ticks: number | null;
   user: string | null;
   command: string | null;
   type: string | null;
@@ -39,6 +42,7 @@ export interface Process {
   container: string | null;
   run: string | null;
   lease: string | null;
+  why?: Why;
 }
 
 export interface Lease {
@@ -86,8 +90,10 @@ export interface Overview {
   leases: Lease[];
   queue: Waiter[];
   problems: Problem[];
-  /// All that fire; missing: only the stream tells of them.
+  /// All that fire; missing: this server knows no alerts.
   alerts?: Alert[];
+  /// How many other servers it asks; missing: none.
+  joined?: number;
 }
 
 export interface Finding {
@@ -122,16 +128,52 @@ export interface HealthEvent {
 }
 
 export interface Alert {
-  id?: string;
-  rule?: string | null;
-  state?: string | null;
-  severity?: string | null;
-  device?: string | null;
-  message?: string | null;
-  remedy?: string | null;
-  since_unix_ms?: number | null;
-  at_unix_ms?: number | null;
-  resolved_unix_ms?: number | null;
+  id: string;
+  rule: string;
+  severity: "notice" | "warning" | "critical";
+  device: string | null;
+  index: number | null;
+  since_unix_ms: number;
+  last_seen_unix_ms: number;
+  /// Null: it fires.
+  resolved_unix_ms: number | null;
+  summary: string;
+  advice: string;
+  simulated: boolean;
+}
+
+export interface HostDevice {
+  id: string;
+  index: number | null;
+  name: string | null;
+  state: StateWord;
+  health: HealthWord | null;
+  utilization_gpu_percent: number | null;
+  memory_used_bytes: number | null;
+  memory_total_bytes: number | null;
+  users: string[];
+}
+export type HostState = "ok" | "stale" | "unreachable" | "refused" | "incompatible";
+/// Another server, as the one that is asked last saw it.
+export interface OtherHost {
+  name: string;
+  address: string;
+  state: HostState;
+  why: string | null;
+  remedy: string | null;
+  asked_unix_ms: number | null;
+  taken_unix_ms: number | null;
+  simulated: string | boolean | null;
+  version: string | null;
+  counts: Record<string, number> | null;
+  devices: HostDevice[] | null;
+  queue: number | null;
+  alerts: number | null;
+  page: string | null;
+}
+export interface Hosts {
+  hosts: OtherHost[];
+  next?: string | null;
 }
 
 export interface History {
@@ -167,9 +209,10 @@ export interface Usage {
 
 export interface Span {
   device: string;
-  /// "user": on a device that no lease gives to anybody.
+  /// "user": somebody computes there without a lease.
   kind: "lease" | "run" | "user" | "health";
-  id: string;
+  /// Null where it is a name that one may not see.
+  id: string | null;
   user: string | null;
   title: string | null;
   from_unix_ms: number;

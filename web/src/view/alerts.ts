@@ -1,79 +1,119 @@
-// An alert, and a health event or XID, as items of a list.
+// Alerts, health events, XIDs and problems as items of a list: when, on which GPU, what, what to do.
 
-import { el, set_attribute, set_text, type Part } from "../dom/element";
+import { el, Parts, set_attribute, set_hidden, set_text, type Part } from "../dom/element";
 import { dash, moment } from "../model/format";
 import { address_of } from "../model/route";
-import { find_device, is_firing, label_of } from "../model/state";
-import type { Alert, HealthEvent } from "../model/wire";
+import { find_device, is_firing, label_of, sorted_alerts } from "../model/state";
+import type { Alert, HealthEvent, HealthWord, Problem } from "../model/wire";
+import { advice_text, finding_title } from "../words/findings";
 import { t } from "../words/translate";
 import type { World } from "./view";
 
-function gpu_words(world: World, id: string | null | undefined): string {
-  if (!id) return "";
-  const device = find_device(world.state().overview, id);
-  return device ? `GPU ${label_of(device)}` : id;
+interface Said {
+  state: string;
+  /// What stands before the text in a frame; null: nothing.
+  badge: string | null;
+  time: number | null;
+  device: string | null;
+  text: string;
+  advice: string;
 }
 
-function item(): {
-  root: HTMLElement;
-  set(parts: {
-    state: string;
-    time: number | null;
-    device: string;
-    href: string | null;
-    text: string;
-    advice: string;
-  }): void;
-} {
+function item(world: World): { root: HTMLElement; set(said: Said): void } {
   const time = el("time", { class: "muted" });
+  const badge = el("span", { class: "badge" });
   const device = el("a", {});
   const text = el("span", { class: "event-text" });
   const advice = el("span", { class: "advice" });
-  const root = el("li", { class: "event" }, time, device, text, advice);
+  const root = el("li", { class: "event" }, time, badge, device, text, advice);
   return {
     root,
-    set: (parts) => {
-      set_attribute(root, "data-health", parts.state);
-      set_text(time, parts.time === null ? dash : moment(parts.time));
-      set_text(device, parts.device);
-      set_attribute(device, "href", parts.href);
-      set_text(text, parts.text);
-      set_text(advice, parts.advice);
+    set: (said) => {
+      set_attribute(root, "data-health", said.state);
+      set_text(time, said.time === null ? "" : moment(said.time));
+      set_hidden(time, said.time === null);
+      set_text(badge, said.badge ?? "");
+      set_hidden(badge, said.badge === null);
+      const known = said.device && find_device(world.state().overview, said.device);
+      set_text(device, known ? `GPU ${label_of(known)}` : (said.device ?? ""));
+      set_attribute(device, "href", said.device && address_of({ view: "gpu", id: said.device }));
+      set_hidden(device, said.device === null);
+      set_text(text, said.text);
+      set_text(advice, said.advice);
     },
   };
 }
 
-export function alert_item(world: World): Part<Alert> {
-  const own = item();
+const state_of: Record<Alert["severity"], HealthWord> = {
+  notice: "notice",
+  warning: "degraded",
+  critical: "failed",
+};
+
+/// All of a list of alerts; `update` takes them in any order.
+export function alert_list(world: World): { root: HTMLElement; update(alerts: Alert[]): void } {
+  const root = el("ul", { class: "events" });
+  const parts = new Parts<Alert>(
+    root,
+    (alert) => alert.id,
+    () => alert_item(world),
+  );
+  return { root, update: (alerts) => parts.update(sorted_alerts(alerts)) };
+}
+
+function alert_item(world: World): Part<Alert> {
+  const own = item(world);
   return {
     root: own.root,
-    update: (alert) =>
+    update: (alert) => {
+      const firing = is_firing(alert);
+      const simulated = alert.simulated ? `${t("alerts.simulated")}: ` : "";
       own.set({
-        state: !is_firing(alert) ? "ok" : alert.severity === "critical" ? "failed" : "degraded",
-        time: alert.since_unix_ms ?? alert.at_unix_ms ?? null,
-        device: gpu_words(world, alert.device),
-        href: alert.device ? address_of({ view: "gpu", id: alert.device }) : null,
-        text: `${is_firing(alert) ? "" : `${t("alerts.resolved")}: `}${alert.message ?? alert.rule ?? dash}`,
-        advice: alert.remedy ?? "",
-      }),
+        state: firing ? state_of[alert.severity] : "ok",
+        badge: firing ? t(`severity.${alert.severity}`) : t("alerts.resolved"),
+        time: alert.since_unix_ms,
+        device: alert.device,
+        text: simulated + alert.summary,
+        advice: firing ? advice_text(alert.advice) : "",
+      });
+    },
   };
 }
 
 export function event_item(world: World): Part<HealthEvent> {
-  const own = item();
+  const own = item(world);
   return {
     root: own.root,
     update: (event) => {
       const is_xid = event.kind === "xid";
+      const code = String(event.code ?? "");
       const told = event.evidence ?? event.text ?? "";
+      const title = is_xid ? `XID ${code}` : finding_title(code);
       own.set({
         state: event.state ?? (is_xid ? "degraded" : "notice"),
+        badge: null,
         time: event.at_unix_ms,
-        device: gpu_words(world, event.device),
-        href: event.device ? address_of({ view: "gpu", id: event.device }) : null,
-        text: is_xid ? `XID ${event.code ?? ""}: ${told}` : told || String(event.code ?? dash),
-        advice: event.advice ?? "",
+        device: event.device ?? null,
+        text: [title, told].filter(Boolean).join(": ") || code || dash,
+        advice: advice_text(event.advice ?? ""),
       });
     },
+  };
+}
+
+/// What the server could not find out, and what would let it.
+export function problem_item(world: World): Part<Problem> {
+  const own = item(world);
+  return {
+    root: own.root,
+    update: (problem) =>
+      own.set({
+        state: "degraded",
+        badge: problem.source ?? null,
+        time: null,
+        device: problem.device ?? null,
+        text: problem.message,
+        advice: problem.remedy ?? "",
+      }),
   };
 }

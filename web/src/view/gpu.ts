@@ -1,25 +1,18 @@
 // One GPU: what it does now, its charts from minutes to months, who is on it and how well it is.
 
 import { get, type Answer } from "../api";
-import { Chart } from "../dom/chart";
 import { el, section, set_attribute, set_hidden, set_share, set_text } from "../dom/element";
 import { change_shape, shape_of } from "../dom/shapes";
-import {
-  celsius,
-  dash,
-  gib_axis,
-  gib_steps,
-  percent,
-  short_name,
-  used_of,
-  watts,
-} from "../model/format";
+import { dash, moment, short_name, used_of, watts } from "../model/format";
+import { address_of } from "../model/route";
 import { drawn_history, drawn_live, metrics, type Metric } from "../model/series";
 import { find_device, label_of, standing_of, type State } from "../model/state";
 import type { Device, DeviceHealth, Health, History } from "../model/wire";
 import { t } from "../words/translate";
+import { chart_of, looks } from "./charts";
 import { findings_list } from "./findings";
 import { lease_table, process_table, waiter_table } from "./people";
+import { instance_list } from "./tile";
 import { choice, day, failure, hour, minute, type View, type World } from "./view";
 
 const ranges = {
@@ -33,13 +26,6 @@ const ranges = {
 } as const;
 type Range = keyof typeof ranges;
 let range: Range = "live"; // kept from one GPU to the next
-
-const chart_of: Record<Metric, { colour: string; format: (value: number | null) => string }> = {
-  utilization_gpu_percent: { colour: "--chart-load", format: percent },
-  memory_used_bytes: { colour: "--chart-memory", format: gib_axis },
-  power_draw_milliwatts: { colour: "--chart-power", format: watts },
-  temperature_celsius: { colour: "--chart-heat", format: celsius },
-};
 
 function top_of(metric: Metric, device: Device): number | null {
   switch (metric) {
@@ -59,22 +45,15 @@ export function gpu_view(world: World, id: string): View {
   const word = el("span");
   const heading = el("h1", {}, "GPU");
   const sub = el("p", { class: "muted" });
+  const card = el("a");
+  const of_card = el("p", {}, t("gpu.of_card"), " ", card);
+  const instances = instance_list();
+  const instances_panel = section(t("room.instances"), 2, instances.root);
   const standing = el("span", { class: "standing" }, shape, word);
   const gone = el("p", { class: "failure", role: "status" }, t("gpu.gone"));
   gone.hidden = true;
   const gauges = metrics.map((metric) => new Gauge(metric));
-  const charts = metrics.map(
-    (metric) =>
-      new Chart({
-        title: t(`metric.${metric}`),
-        format: chart_of[metric].format,
-        colour: chart_of[metric].colour,
-        top: null,
-        height: 132,
-        sync: "gpu",
-        ...(metric === "memory_used_bytes" ? { steps: gib_steps } : {}),
-      }),
-  );
+  const charts = metrics.map((metric) => chart_of(metric, { height: 132, sync: "gpu" }));
   const notice = el("div");
   const since = el("p", { class: "muted small" });
   const histories = new Map<Metric, History>();
@@ -130,7 +109,7 @@ export function gpu_view(world: World, id: string): View {
     set_text(
       since,
       known_since !== null && known_since > until - ranges[range]
-        ? t("gpu.knows_since", { when: new Date(known_since).toLocaleString() })
+        ? t("gpu.knows_since", { when: moment(known_since) })
         : "",
     );
     draw();
@@ -173,7 +152,9 @@ export function gpu_view(world: World, id: string): View {
     { class: "gpu needs-look" },
     el("div", { class: "heading" }, heading, standing),
     sub,
+    of_card,
     gone,
+    instances_panel,
     el("div", { class: "gauges" }, ...gauges.map((gauge) => gauge.root)),
     section(
       t("gpu.charts"),
@@ -209,9 +190,20 @@ export function gpu_view(world: World, id: string): View {
     set_text(word, t(`standing.${now}`));
     set_attribute(standing, "data-standing", now);
     for (const gauge of gauges) gauge.update(device);
-    processes.update(overview.processes.filter((process) => process.device === id));
+    const parent = device.parent === null ? null : find_device(overview, device.parent);
+    set_hidden(of_card, parent === null);
+    if (parent) {
+      set_text(card, `GPU ${label_of(parent)}`);
+      set_attribute(card, "href", address_of({ view: "gpu", id: parent.id }));
+    }
+    const divided_into = overview.devices.filter((other) => other.parent === id);
+    instances.update(divided_into);
+    set_hidden(instances_panel, divided_into.length === 0);
+    // Who is on an instance is on its card.
+    const here = new Set([id, ...divided_into.map((instance) => instance.id)]);
+    processes.update(overview.processes.filter((process) => here.has(process.device)));
     leases.update(
-      overview.leases.filter((lease) => lease.devices.some((own) => own.device === id)),
+      overview.leases.filter((lease) => lease.devices.some((own) => here.has(own.device))),
     );
     waiters.update(overview.queue);
     if (range === "live") draw();
@@ -235,16 +227,16 @@ export function gpu_view(world: World, id: string): View {
 class Gauge {
   readonly root: HTMLElement;
   private readonly value = el("span", { class: "gauge-value" });
-  private readonly bar = el("span", { class: "bar", role: "meter", "aria-valuemin": 0 });
+  private readonly bar = el("span", { class: "bar" });
+  private readonly name: string;
 
   constructor(private readonly metric: Metric) {
-    const name = t(`metric.${metric}`);
-    this.bar.setAttribute("aria-label", name);
-    this.bar.style.setProperty("--fill", `var(${chart_of[metric].colour})`);
+    this.name = t(`metric.${metric}`);
+    this.bar.style.setProperty("--fill", `var(${looks[metric].colour})`);
     this.root = el(
       "div",
       { class: "gauge" },
-      el("span", { class: "gauge-name" }, name),
+      el("span", { class: "gauge-name" }, this.name),
       this.value,
       this.bar,
     );
@@ -259,11 +251,20 @@ class Gauge {
         ? used_of(value, device.memory_total_bytes)
         : this.metric === "power_draw_milliwatts" && value !== null && top !== null
           ? `${watts(value)} / ${watts(top)}`
-          : chart_of[this.metric].format(value);
+          : looks[this.metric].format(value);
     set_text(this.value, value === null && why ? `${dash} (${why})` : text);
-    set_attribute(this.bar, "aria-valuemax", String(top ?? 100));
-    set_attribute(this.bar, "aria-valuenow", String(value ?? 0));
-    set_attribute(this.bar, "aria-valuetext", this.value.textContent);
-    set_share(this.bar, "--share", value !== null && top ? Math.min(1, value / top) : 0);
+    // What is not known is no meter at 0, and without a top there is nothing to be a share of.
+    const meter = value === null || top === null ? null : { value, top };
+    const told: Record<string, string | number> = {
+      role: "meter",
+      "aria-label": this.name,
+      "aria-valuemin": 0,
+      "aria-valuemax": top ?? "",
+      "aria-valuenow": value ?? "",
+      "aria-valuetext": this.value.textContent ?? "",
+    };
+    for (const [name, word] of Object.entries(told))
+      set_attribute(this.bar, name, meter && String(word));
+    set_share(this.bar, "--share", meter && meter.top ? Math.min(1, meter.value / meter.top) : 0);
   }
 }

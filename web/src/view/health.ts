@@ -1,12 +1,12 @@
 // How well the cards are: what the rules find now with what to do, alerts, and what happened.
 
-import { get } from "../api";
+import { get, type Answer } from "../api";
 import { el, Parts, section, set_hidden } from "../dom/element";
-import { find_device, label_of, problem_text, type State } from "../model/state";
+import { find_device, is_firing, label_of, problem_text, type State } from "../model/state";
 import type { Alert, DeviceHealth, Health, HealthEvent } from "../model/wire";
 import { address_of } from "../model/route";
 import { t } from "../words/translate";
-import { alert_item, event_item } from "./alerts";
+import { alert_list, event_item } from "./alerts";
 import { findings_list } from "./findings";
 import { day, failure, waiting, type View, type World } from "./view";
 
@@ -14,18 +14,16 @@ export function health_view(world: World): View {
   let asked_ms = -Infinity;
   const stop = new AbortController();
   const now_place = el("div", {}, waiting());
-  const alerts = el("ul", { class: "events" });
-  const alert_parts = new Parts<Alert>(
-    alerts,
-    (alert) => `${alert.id} ${alert.rule} ${alert.device}`,
-    () => alert_item(world),
-  );
+  const alerts = alert_list(world);
+  const alert_place = el("div", {}, waiting());
   const no_alert = el("p", { class: "nothing" }, t("alerts.none"));
-  const log_place = el("div");
+  const log_place = el("div", {}, waiting());
   const log = el("ul", { class: "events" });
   const log_parts = new Parts<HealthEvent>(log, event_key, () => event_item(world));
   const no_event = el("p", { class: "nothing" }, t("health.no_event"));
   let earlier: HealthEvent[] = [];
+  let over: Alert[] = []; // what fired lately, from before this page was opened
+  let shown_health = "";
 
   function card_of(device: DeviceHealth): HTMLElement {
     const known = find_device(world.state().overview, device.id);
@@ -45,46 +43,60 @@ export function health_view(world: World): View {
 
   async function ask(): Promise<void> {
     asked_ms = performance.now();
-    const [health, events] = await Promise.all([
+    const none: Answer<{ alerts: Alert[] }> = { ok: true, value: { alerts: [] } };
+    const knows_alerts = world.state().overview?.alerts !== undefined;
+    const [health, events, lately] = await Promise.all([
       get<Health>("/api/v1/health", {}, stop.signal),
       get<{ events: HealthEvent[] }>(
         "/api/v1/events-log",
         { since: Math.round(world.server_now() - 30 * day) },
         stop.signal,
       ),
+      knows_alerts ? get<{ alerts: Alert[] }>("/api/v1/alerts", {}, stop.signal) : none,
     ]);
     if (stop.signal.aborted) return;
-    if (health.ok) {
-      const order = ["failed", "degraded", "notice", "ok"];
-      const unwell = health.value.devices
-        .filter((device) => device.state !== "ok")
-        .sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
-      const well = health.value.devices.length - unwell.length;
-      now_place.replaceChildren(
-        ...health.value.problems.map((problem) =>
-          el("p", { class: "failure" }, problem_text(problem)),
-        ),
-        el(
-          "p",
-          { class: "muted" },
-          t("health.summary", { well, all: health.value.devices.length }),
-        ),
-        el("div", { class: "health-cards" }, ...unwell.map(card_of)),
-      );
-    } else {
-      now_place.replaceChildren(failure(health));
-    }
-    earlier = events.ok ? (events.value.events ?? []) : [];
+    show_health(health);
+    earlier = events.ok ? events.value.events : [];
     log_place.replaceChildren(...(events.ok ? [] : [failure(events)]));
+    over = lately.ok ? lately.value.alerts.filter((alert) => !is_firing(alert)) : [];
+    alert_place.replaceChildren(...(lately.ok ? [] : [failure(lately)]));
     update(world.state());
   }
 
+  function show_health(health: Answer<Health>): void {
+    // What stands there as it stood stays: a link in it may have the focus.
+    const told = JSON.stringify(health);
+    if (told === shown_health) return;
+    shown_health = told;
+    if (!health.ok) {
+      now_place.replaceChildren(failure(health));
+      return;
+    }
+    const { devices, problems } = health.value;
+    const order = ["failed", "degraded", "notice", "ok"];
+    const unwell = devices
+      .filter((device) => device.state !== "ok")
+      .sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
+    now_place.replaceChildren(
+      ...problems.map((problem) => el("p", { class: "failure" }, problem_text(problem))),
+      el(
+        "p",
+        { class: "muted" },
+        t("health.summary", { well: devices.length - unwell.length, all: devices.length }),
+      ),
+      el("div", { class: "health-cards" }, ...unwell.map(card_of)),
+    );
+  }
+
   function update(state: State): void {
+    if (!state.overview) return;
     const newest_first = [...state.events, ...earlier].sort((a, b) => b.at_unix_ms - a.at_unix_ms);
     log_parts.update(newest_first.slice(0, 200));
     set_hidden(no_event, newest_first.length > 0 || log_place.childElementCount > 0);
-    alert_parts.update(state.alerts);
-    set_hidden(no_alert, state.alerts.length > 0);
+    const known = new Set(state.alerts.map((alert) => alert.id));
+    const all = [...state.alerts, ...over.filter((alert) => !known.has(alert.id))];
+    alerts.update(all);
+    set_hidden(no_alert, all.length > 0 || alert_place.childElementCount > 0);
     if (performance.now() - asked_ms > 30_000) void ask();
   }
 
@@ -93,10 +105,9 @@ export function health_view(world: World): View {
     {},
     el("h1", {}, t("nav.health")),
     section(t("health.now"), 2, now_place),
-    section(t("alerts.title"), 2, no_alert, alerts),
+    section(t("alerts.title"), 2, alert_place, no_alert, alerts.root),
     section(t("health.events"), 2, log_place, no_event, log),
   );
-  void ask();
   return { title: t("nav.health"), root, update, close: () => stop.abort() };
 }
 

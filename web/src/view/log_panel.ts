@@ -1,7 +1,7 @@
 // The log of a run: a window of lines that follows the cursor on the charts. Only what is near is in
 // the document, so a log of a million lines costs no more than a short one.
 
-import { get } from "../api";
+import { get, type Answer } from "../api";
 import { el, set_attribute, set_hidden, set_text } from "../dom/element";
 import { clock_time } from "../model/format";
 import { line_at, timed_lines, type LogLine } from "../model/log_times";
@@ -15,8 +15,13 @@ const shown_lines = 400;
 
 export class LogPanel {
   readonly root: HTMLElement;
+  private text = "";
+  private read_to = 0;
+  private loaded = false;
   private lines: LogLine[] = [];
   private start = 0;
+  /// Where the cursor is on the charts, which may be there before the log is.
+  private wanted: number | null = null;
   private readonly list = el("ol", { class: "log", tabindex: 0, "aria-label": t("run.log") });
   private readonly note = el("p", { class: "muted small" });
   private readonly place = el("div", {}, waiting());
@@ -48,35 +53,57 @@ export class LogPanel {
     void this.load();
   }
 
-  private async load(): Promise<void> {
-    let text = "";
-    let offset = 0;
+  /// Reads what there is from where it stopped before, to the end or to the most that is shown.
+  private async read(): Promise<Answer<{ total: number }>> {
     for (;;) {
       const answer = await get<Log>(
         `/api/v1/runs/${encodeURIComponent(this.run.id)}/log`,
-        { offset, limit: piece_bytes },
+        { offset: this.read_to, limit: piece_bytes },
         this.signal,
       );
-      if (this.signal.aborted) return;
-      if (!answer.ok) {
-        this.place.replaceChildren(
-          answer.status === 404 ? el("p", { class: "nothing" }, t("run.no_log")) : failure(answer),
-        );
-        return;
-      }
-      const { next, total, text: piece } = answer.value;
-      text += piece;
-      const at_end = next === null || next >= total || next <= offset;
-      if (at_end || next >= most_bytes) {
-        this.take(text, at_end ? null : total);
-        return;
-      }
-      offset = next;
+      if (!answer.ok) return answer;
+      const { next, total, text } = answer.value;
+      this.text += text;
+      if (next !== null && next > this.read_to) this.read_to = next;
+      else return answer;
+      if (this.read_to >= total || this.read_to >= most_bytes) return answer;
     }
   }
 
-  private take(text: string, cut_from: number | null): void {
-    this.lines = timed_lines(text, this.run.started_unix_ms);
+  private async load(): Promise<void> {
+    const answer = await this.read();
+    if (this.signal.aborted) return;
+    if (answer.ok) {
+      this.loaded = true;
+      this.take(answer.value.total);
+      this.to_end();
+      if (this.wanted !== null) this.show_at(this.wanted);
+      return;
+    }
+    this.place.replaceChildren(
+      answer.status === 404 ? el("p", { class: "nothing" }, t("run.no_log")) : failure(answer),
+    );
+  }
+
+  /// The lines that a run which goes on has written since. Who looks at the end goes on with it; who
+  /// has gone back to some place stays there.
+  async follow(): Promise<void> {
+    if (!this.loaded || this.read_to >= most_bytes) return;
+    const { scrollTop, clientHeight, scrollHeight } = this.list;
+    const at_end = scrollTop + clientHeight >= scrollHeight - 4 && this.later.hidden;
+    const before = this.text.length;
+    const answer = await this.read();
+    if (this.signal.aborted || !answer.ok || this.text.length === before) return;
+    this.take(answer.value.total);
+    if (at_end) this.to_end();
+    else {
+      this.draw(this.start);
+      this.list.scrollTop = scrollTop;
+    }
+  }
+
+  private take(total: number): void {
+    this.lines = timed_lines(this.text, this.run.started_unix_ms);
     this.place.replaceChildren();
     const timed = this.lines.some((line) => line.at !== null);
     const notes = [
@@ -85,9 +112,12 @@ export class LogPanel {
         : timed
           ? t("run.timed_log")
           : t("run.untimed_log"),
-      cut_from === null ? "" : t("run.cut_log"),
+      this.read_to < total ? t("run.cut_log") : "",
     ];
     set_text(this.note, notes.filter(Boolean).join(" "));
+  }
+
+  private to_end(): void {
     this.draw(Math.max(0, this.lines.length - shown_lines));
     this.list.scrollTop = this.list.scrollHeight;
   }
@@ -112,6 +142,7 @@ export class LogPanel {
 
   /// Shows the lines of that moment: the last one written by then, and its neighbours of that second.
   show_at(time: number): void {
+    this.wanted = time;
     const at = line_at(this.lines, time);
     if (at === null) return;
     if (at < this.start || at >= this.start + shown_lines) this.draw(at - shown_lines / 2);

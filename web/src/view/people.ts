@@ -2,11 +2,12 @@
 
 import { el, set_attribute, set_text } from "../dom/element";
 import { Table, type TableColumn } from "../dom/table";
-import { bytes, dash, duration, percent } from "../model/format";
+import { bytes, dash, duration, moment, percent } from "../model/format";
 import { address_of } from "../model/route";
 import { command_text, find_device, label_of } from "../model/state";
 import type { Lease, Process, Waiter } from "../model/wire";
 import { t } from "../words/translate";
+import { act_cell, ask_release, ask_signal, may_release, may_signal } from "./acts";
 import type { World } from "./view";
 
 function gpu_link(world: World, id: string, link: HTMLAnchorElement): void {
@@ -24,17 +25,30 @@ export function process_table(world: World, with_device: boolean): Table<Process
     { title: t("column.user"), text: (process) => process.user ?? dash },
     { title: t("column.pid"), kind: "number", text: (process) => String(process.pid) },
     {
+      title: t("column.type"),
+      minor: true,
+      text: (process) => process.type ?? dash,
+    },
+    {
       title: t("column.memory"),
       kind: "number",
       text: (process) => bytes(process.memory_used_bytes),
+      hint: (process) => process.why?.["memory_used_bytes"] ?? null,
     },
     {
       title: t("column.sm"),
       kind: "number",
       minor: true,
       text: (process) => percent(process.utilization_sm_percent),
+      hint: (process) => process.why?.["utilization_sm_percent"] ?? null,
     },
-    { title: t("column.age"), kind: "number", text: age },
+    {
+      title: t("column.age"),
+      kind: "number",
+      text: age,
+      hint: (process) =>
+        process.started_unix_ms === null ? null : moment(process.started_unix_ms),
+    },
     { title: t("column.container"), minor: true, text: (process) => process.container || dash },
     {
       title: t("column.run"),
@@ -58,6 +72,17 @@ export function process_table(world: World, with_device: boolean): Table<Process
       kind: "code",
       minor: true,
       text: (process) => process.command ?? t("people.not_shown"),
+      hint: (process) => process.command,
+    },
+    {
+      title: t("act.column"),
+      acts: true,
+      cell: act_cell(
+        t("act.signal"),
+        (process) => t("act.signal_label", { pid: process.pid }),
+        (process) => may_signal(world.state().overview, process),
+        (process) => ask_signal(world, process),
+      ),
     },
   ];
   if (with_device) {
@@ -74,7 +99,7 @@ export function process_table(world: World, with_device: boolean): Table<Process
     t("room.processes"),
     t("people.no_process"),
     columns,
-    (process) => `${process.device} ${process.pid}`,
+    (process) => process.key,
   );
 }
 
@@ -118,6 +143,17 @@ export function lease_table(world: World): Table<Lease> {
         kind: "code",
         minor: true,
         text: (lease) => command_text(lease.command) ?? t("people.not_shown"),
+        hint: (lease) => command_text(lease.command),
+      },
+      {
+        title: t("act.column"),
+        acts: true,
+        cell: act_cell(
+          t("act.release"),
+          (lease) => t("act.release_label", { lease: lease.run ?? lease.id }),
+          (lease) => may_release(world.state().overview, lease),
+          (lease) => ask_release(world, lease),
+        ),
       },
     ],
     (lease) => lease.id,

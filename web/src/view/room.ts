@@ -1,66 +1,49 @@
 // The room at a glance: how many are free, a tile per GPU, who computes where, who waits.
 
-import { el, Parts, roving, section, set_attribute, set_hidden, set_text } from "../dom/element";
-import { shape_of } from "../dom/shapes";
+import { el, Parts, roving, section, set_hidden, set_text } from "../dom/element";
 import { gib, percent, watts } from "../model/format";
 import {
+  by_card,
   is_firing,
-  problem_text,
   room_counts,
   standing_of,
-  standings,
   sum_of,
-  type Standing,
   type State,
   type Sum,
 } from "../model/state";
-import type { Alert, Device, Overview, Problem } from "../model/wire";
+import type { Overview, Problem } from "../model/wire";
 import { t } from "../words/translate";
-import { alert_item } from "./alerts";
+import { alert_list, problem_item } from "./alerts";
+import { count_row } from "./counts";
 import { process_table, waiter_table } from "./people";
-import { Tile } from "./tile";
+import { CardTile, type Card } from "./tile";
 import type { View, World } from "./view";
 
 export function room_view(world: World): View {
-  let only: Standing | null = null;
   let oldest = new Map<string, number>();
 
-  const counts = standings.map(
-    (standing) =>
-      new Count(standing, () => {
-        only = only === standing ? null : standing;
-        draw(world.state());
-      }),
-  );
+  const counts = count_row(t("room.counts"), () => draw(world.state()));
   const sums = el("p", { class: "sums" });
   const tiles = el("ul", { class: "tiles", "aria-label": t("room.gpus") });
   roving(tiles, "a.tile", () => columns_of(tiles));
-  const parts = new Parts<Device>(
+  const parts = new Parts<Card>(
     tiles,
-    (device) => device.id,
-    () => new Tile(world, (id) => oldest.get(id) ?? null),
+    ({ card }) => card.id,
+    () => new CardTile(world, (id) => oldest.get(id) ?? null),
   );
   const nothing = el("p", { class: "nothing" }, t("room.no_gpu"));
 
   const processes = process_table(world, true);
   const waiters = waiter_table(world);
-  const problems = el("ul", { class: "problems" });
-  const problem_parts = new Parts<string>(
+  const problems = el("ul", { class: "events" });
+  const problem_parts = new Parts<Problem>(
     problems,
-    (text) => text,
-    () => {
-      const root = el("li");
-      return { root, update: (text) => set_text(root, text) };
-    },
+    ({ source, device, message }) => `${source} ${device} ${message}`,
+    () => problem_item(world),
   );
   const problems_panel = section(t("room.problems"), 2, problems);
-  const alerts = el("ul", { class: "events" });
-  const alert_parts = new Parts<Alert>(
-    alerts,
-    (alert) => `${alert.id} ${alert.rule} ${alert.device}`,
-    () => alert_item(world),
-  );
-  const alerts_panel = section(t("alerts.title"), 2, alerts);
+  const alerts = alert_list(world);
+  const alerts_panel = section(t("alerts.title"), 2, alerts.root);
 
   const root = el(
     "div",
@@ -69,11 +52,7 @@ export function room_view(world: World): View {
     el(
       "div",
       { class: "glance" },
-      el(
-        "div",
-        { class: "counts", role: "group", "aria-label": t("room.counts") },
-        ...counts.map((count) => count.root),
-      ),
+      counts.root,
       sums,
     ),
     alerts_panel,
@@ -91,25 +70,25 @@ export function room_view(world: World): View {
   function draw(state: State): void {
     const overview = state.overview;
     if (!overview) return;
-    const numbers = room_counts(overview.devices);
-    for (const count of counts) count.update(numbers[count.standing], only);
+    counts.update(room_counts(overview.devices));
     set_text(sums, sums_text(overview));
     tiles.classList.toggle("dense", overview.devices.length > 16);
     tiles.classList.toggle("roomy", overview.devices.length <= 8);
     oldest = oldest_starts(overview);
+    const only = counts.only();
     const shown = overview.devices.filter(
       (device) => only === null || standing_of(device) === only,
     );
-    parts.update(shown);
+    parts.update(by_card(shown));
     if (!tiles.querySelector('[tabindex="0"]'))
       tiles.querySelector("a")?.setAttribute("tabindex", "0");
     set_hidden(nothing, overview.devices.length > 0);
     processes.update(overview.processes);
     waiters.update(overview.queue);
-    problem_parts.update(overview.problems.map(with_remedy));
+    problem_parts.update(overview.problems);
     set_hidden(problems_panel, overview.problems.length === 0);
     const firing = state.alerts.filter(is_firing);
-    alert_parts.update(firing);
+    alerts.update(firing);
     set_hidden(alerts_panel, firing.length === 0);
   }
 
@@ -123,36 +102,6 @@ function oldest_starts(overview: Overview): Map<string, number> {
     if (started !== null) oldest.set(device, Math.min(started, oldest.get(device) ?? started));
   }
   return oldest;
-}
-
-function with_remedy(problem: Problem): string {
-  return problem.remedy ? `${problem_text(problem)}. ${problem.remedy}` : problem_text(problem);
-}
-
-class Count {
-  readonly root: HTMLButtonElement;
-  private readonly number = el("span", { class: "count-number" });
-
-  constructor(
-    readonly standing: Standing,
-    pick: () => void,
-  ) {
-    this.root = el(
-      "button",
-      { type: "button", class: "count", "data-standing": standing, click: pick },
-      this.number,
-      el("span", { class: "count-word" }, shape_of(standing), t(`standing.${standing}`)),
-    );
-  }
-
-  update(number: number, only: Standing | null): void {
-    set_text(this.number, String(number));
-    set_attribute(this.root, "aria-pressed", String(only === this.standing));
-    this.root.classList.toggle("zero", number === 0);
-    // Rare ones have a place only when there are some.
-    const rare = this.standing === "unknown" || this.standing === "divided";
-    set_hidden(this.root, rare && number === 0 && only !== this.standing);
-  }
 }
 
 function at_least(sum: Sum, text: (value: number) => string): string {

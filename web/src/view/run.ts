@@ -2,36 +2,19 @@
 // over a dip shows the lines of that moment, and pointing at a line shows its place on the charts.
 
 import { get } from "../api";
-import { Chart } from "../dom/chart";
-import { el, section, set_attribute } from "../dom/element";
-import {
-  bytes,
-  celsius,
-  dash,
-  duration,
-  energy,
-  gib_axis,
-  gib_steps,
-  moment,
-  percent,
-  watts,
-} from "../model/format";
+import type { Chart } from "../dom/chart";
+import { el, roving, section, set_attribute } from "../dom/element";
+import { bytes, celsius, dash, duration, energy, moment, percent } from "../model/format";
 import { line_at } from "../model/log_times";
 import { address_of } from "../model/route";
-import { drawn_samples, metrics, type Metric } from "../model/series";
+import { drawn_samples, metrics } from "../model/series";
 import { command_text, label_of } from "../model/state";
 import type { Mark, Run, Samples } from "../model/wire";
 import { t } from "../words/translate";
+import { chart_of } from "./charts";
 import { LogPanel } from "./log_panel";
 import { end_text, is_well, lasted } from "./runs";
 import { choice, facts, failure, waiting, type View, type World } from "./view";
-
-const formats: Record<Metric, [string, (value: number | null) => string]> = {
-  utilization_gpu_percent: ["--chart-load", percent],
-  memory_used_bytes: ["--chart-memory", gib_axis],
-  power_draw_milliwatts: ["--chart-power", watts],
-  temperature_celsius: ["--chart-heat", celsius],
-};
 
 export function run_view(world: World, id: string): View {
   const stop = new AbortController();
@@ -39,7 +22,9 @@ export function run_view(world: World, id: string): View {
   const place = el("div", {}, waiting());
   const root = el("div", { class: "run" }, head, place);
   let charts: Chart[] = [];
-  let again: ReturnType<typeof setTimeout> | undefined;
+  let asked_ms = performance.now();
+  /// Draws what has come; null: there is nothing to follow.
+  let more: ((samples: Samples) => void) | null = null;
 
   async function load(): Promise<void> {
     const found = await get<Run>(`/api/v1/runs/${encodeURIComponent(id)}`, {}, stop.signal);
@@ -59,6 +44,19 @@ export function run_view(world: World, id: string): View {
     );
     if (stop.signal.aborted) return;
     build(found.value, samples.ok ? samples.value : null, samples.ok ? null : failure(samples));
+  }
+
+  /// A run that goes on: what has come since. When it has ended, all of it is built anew.
+  async function follow(): Promise<void> {
+    asked_ms = performance.now();
+    const path = `/api/v1/runs/${encodeURIComponent(id)}`;
+    const [found, samples] = await Promise.all([
+      get<Run>(path, {}, stop.signal),
+      get<Samples>(`${path}/samples`, { points: 600 }, stop.signal),
+    ]);
+    if (stop.signal.aborted || !found.ok || !samples.ok) return;
+    if (found.value.state === "running") more?.(samples.value);
+    else build(found.value, samples.value, null);
   }
 
   function show_head(run: Run): void {
@@ -93,9 +91,10 @@ export function run_view(world: World, id: string): View {
   function build(run: Run, samples: Samples | null, missing: HTMLElement | null): void {
     show_head(run);
     const from = run.started_unix_ms;
-    const last = samples?.points.at(-1)?.[0] ?? null;
-    const to = Math.max(from + 1_000, run.end?.at_unix_ms ?? last ?? world.server_now());
-    const window = { from, to };
+    const window_of = (known: Samples | null): { from: number; to: number } => {
+      const last = known?.points.at(-1)?.[0] ?? null;
+      return { from, to: Math.max(from + 1_000, run.end?.at_unix_ms ?? last ?? world.server_now()) };
+    };
     let device = 0;
     const moments = new Moments(run.marks ?? [], (time) =>
       charts.forEach((chart) => chart.point_at(time)),
@@ -103,30 +102,20 @@ export function run_view(world: World, id: string): View {
     const log = new LogPanel(run, stop.signal, (time) =>
       charts.forEach((chart) => chart.point_at(time)),
     );
-    charts = metrics.map(
-      (metric) =>
-        new Chart({
-          title: t(`metric.${metric}`),
-          colour: formats[metric][0],
-          format: formats[metric][1],
-          height: 104,
-          top: metric === "utilization_gpu_percent" ? 100 : null,
-          sync: "run",
-          ...(metric === "memory_used_bytes" ? { steps: gib_steps } : {}),
-          on_cursor: (time) => {
-            if (time === null) return;
-            log.show_at(time);
-            moments.show_at(time);
-          },
-        }),
-    );
+    const on_cursor = (time: number | null): void => {
+      if (time === null) return;
+      log.show_at(time);
+      moments.show_at(time);
+    };
+    charts.forEach((chart) => chart.close());
+    charts = metrics.map((metric) => chart_of(metric, { height: 104, sync: "run", on_cursor }));
     const marks = [
       ...(run.marks ?? []).map((mark) => ({ at: mark.at_unix_ms, text: mark.text })),
       ...(run.events ?? []).map((event) => ({ at: event.at_unix_ms, text: event.text })),
     ];
     const draw = (): void =>
       metrics.forEach((metric, i) => {
-        if (samples) charts[i]!.show(drawn_samples(samples, device, metric), window);
+        if (samples) charts[i]!.show(drawn_samples(samples, device, metric), window_of(samples));
         charts[i]!.set_marks(marks);
       });
     const devices = run.given?.devices ?? [];
@@ -170,16 +159,25 @@ export function run_view(world: World, id: string): View {
       section(t("run.manifest"), 2, manifest_of(run)),
     );
     draw();
+    more = null;
+    if (run.state !== "running") return;
+    more = (fresh) => {
+      samples = fresh;
+      draw();
+      void log.follow();
+    };
   }
 
   void load();
   return {
     title: id,
     root,
+    update: () => {
+      if (more && performance.now() - asked_ms > 10_000) void follow();
+    },
     recolour: () => charts.forEach((chart) => chart.rebuild()),
     close: () => {
       stop.abort();
-      clearTimeout(again);
       charts.forEach((chart) => chart.close());
     },
   };
@@ -289,15 +287,22 @@ class Moments {
     this.items = marks.map((mark) =>
       el(
         "li",
-        { mouseenter: () => point(mark.at_unix_ms) },
+        {
+          tabindex: -1,
+          mouseenter: () => point(mark.at_unix_ms),
+          focus: () => point(mark.at_unix_ms),
+          blur: () => point(null),
+        },
         el("time", { class: "muted" }, `${mark.exact ? "" : "≈ "}${moment(mark.at_unix_ms)}`),
         " ",
         el("span", {}, mark.text),
       ),
     );
     this.root = marks.length
-      ? el("ol", { class: "marks", tabindex: 0, "aria-label": t("run.marks") }, ...this.items)
+      ? el("ol", { class: "marks", "aria-label": t("run.marks") }, ...this.items)
       : el("p", { class: "nothing" }, t("run.no_marks"));
+    if (this.items[0]) this.items[0].tabIndex = 0;
+    roving(this.root, "li", () => 1);
   }
 
   show_at(time: number): void {

@@ -8,7 +8,7 @@ import { address_of } from "../model/route";
 import { command_text, label_of } from "../model/state";
 import type { Run, Runs } from "../model/wire";
 import { t, word_or } from "../words/translate";
-import { failure, type View, type World } from "./view";
+import { failure, waiting, type View, type World } from "./view";
 
 export function end_text(run: Run): string {
   const end = run.end;
@@ -94,7 +94,8 @@ export function runs_view(world: World): View {
     ],
     (run) => run.id,
   );
-  const place = el("div");
+  const place = el("div", {}, waiting());
+  set_hidden(table.root, true);
   const more = el("button", { type: "button", click: () => void ask(next) }, t("runs.more"));
   set_hidden(more, true);
 

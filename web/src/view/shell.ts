@@ -9,7 +9,7 @@ import { freshness_of, type State } from "../model/state";
 import { language, t, type Language } from "../words/translate";
 
 export type Theme = "system" | "light" | "dark";
-const views = ["room", "timeline", "usage", "health", "runs", "compose"] as const;
+const views = ["room", "timeline", "usage", "health", "runs", "compose", "hosts"] as const;
 
 export interface ShellActs {
   retry(): void;
@@ -43,7 +43,8 @@ export class Shell {
     this.retry = el("button", { type: "button", click: acts.retry }, t("link.retry"));
     this.trouble = el(
       "div",
-      { class: "banner trouble", role: "alert" },
+      // A countdown must not be read out each second: announce() says that it began and is over.
+      { class: "banner trouble", role: "alert", "aria-live": "off" },
       this.trouble_text,
       this.retry,
     );
@@ -56,8 +57,8 @@ export class Shell {
         return link;
       }),
     );
-    const dialog = token_dialog(acts.retry);
-    this.asker.addEventListener("click", () => dialog.showModal());
+    const { dialog, open } = token_dialog(acts.retry);
+    this.asker.addEventListener("click", open);
     const other: Language = language() === "en" ? "zh" : "en";
     const themes: Theme[] = ["system", "light", "dark"];
     const theme = el(
@@ -136,6 +137,8 @@ export class Shell {
     const fresh = freshness_of(state, now_ms);
     set_attribute(this.root, "data-fresh", fresh);
     set_attribute(this.root, "data-looked", overview ? "yes" : "no");
+    // Nobody need look for other servers where there are none.
+    set_hidden(this.links.get("hosts")!, !overview?.joined);
     if (overview) {
       set_text(this.host, overview.host.name ?? "");
       const sim = overview.simulated;
@@ -178,8 +181,6 @@ export class Shell {
     } else if (fresh === "disconnected") {
       set_text(this.trouble_text, t("banner.again"));
     }
-    // A countdown must not be read out each second: only that it began, and that it is over.
-    set_attribute(this.trouble, "aria-live", "off");
     if (this.told !== fresh && (this.told || fresh !== "live")) {
       if (
         fresh === "stale" ||
@@ -192,9 +193,21 @@ export class Shell {
   }
 }
 
-function token_dialog(retry: () => void): HTMLDialogElement {
+function token_dialog(retry: () => void): { dialog: HTMLDialogElement; open(): void } {
   const input = el("input", { type: "password", autocomplete: "off", id: "token" });
-  const dialog = el(
+  const forget = el(
+    "button",
+    {
+      type: "button",
+      click: () => {
+        set_token(null);
+        dialog.close();
+        retry();
+      },
+    },
+    t("token.forget"),
+  );
+  const dialog: HTMLDialogElement = el(
     "dialog",
     { "aria-labelledby": "token-title" },
     el(
@@ -216,22 +229,13 @@ function token_dialog(retry: () => void): HTMLDialogElement {
         { class: "bar-of-tools" },
         el("button", { type: "submit", class: "primary" }, t("token.use")),
         el("button", { type: "button", click: () => dialog.close() }, t("token.cancel")),
-        token()
-          ? el(
-              "button",
-              {
-                type: "button",
-                click: () => {
-                  set_token(null);
-                  dialog.close();
-                  retry();
-                },
-              },
-              t("token.forget"),
-            )
-          : null,
+        forget,
       ),
     ),
   );
-  return dialog;
+  const open = (): void => {
+    set_hidden(forget, token() === null);
+    dialog.showModal();
+  };
+  return { dialog, open };
 }

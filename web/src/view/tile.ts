@@ -1,8 +1,27 @@
-// One GPU as a tile: its standing by colour, shape and word, its load now and over two minutes.
+// One GPU as a tile: its standing by colour, shape and word, its load now and over two minutes; the
+// instances that MIG divides it into stand in it, one line each.
 
-import { el, set_attribute, set_hidden, set_share, set_text, svg, type Part } from "../dom/element";
+import {
+  el,
+  Parts,
+  set_attribute,
+  set_hidden,
+  set_share,
+  set_text,
+  svg,
+  type Part,
+} from "../dom/element";
 import { change_shape, shape_of } from "../dom/shapes";
-import { celsius, dash, duration, percent, short_name, used_of, watts } from "../model/format";
+import {
+  celsius,
+  dash,
+  duration,
+  mig_profile,
+  percent,
+  short_name,
+  used_of,
+  watts,
+} from "../model/format";
 import { address_of } from "../model/route";
 import { label_of, standing_of } from "../model/state";
 import type { LiveSeries } from "../model/series";
@@ -12,9 +31,83 @@ import type { World } from "./view";
 
 const spark_points = 120;
 
-export class Tile implements Part<Device> {
+/// The instances of a card, a line each.
+export function instance_list(): { root: HTMLElement; update(instances: Device[]): void } {
+  const root = el("ul", { class: "instances", "aria-label": t("room.instances") });
+  const parts = new Parts<Device>(
+    root,
+    (device) => device.id,
+    () => new InstanceTile(),
+  );
+  return {
+    root,
+    update: (instances) => {
+      parts.update(instances);
+      set_hidden(root, instances.length === 0);
+    },
+  };
+}
+
+export interface Card {
+  card: Device;
+  instances: Device[];
+}
+
+export class CardTile implements Part<Card> {
+  readonly root = el("li");
+  private readonly tile: Tile;
+  private readonly instances = instance_list();
+
+  constructor(world: World, since: (id: string) => number | null) {
+    this.tile = new Tile(world, since);
+    this.root.append(this.tile.root, this.instances.root);
+  }
+
+  update({ card, instances }: Card): void {
+    this.tile.update(card);
+    this.instances.update(instances);
+    this.root.classList.toggle("divided", instances.length > 0);
+  }
+}
+
+class InstanceTile implements Part<Device> {
   readonly root = el("li");
   private readonly link = el("a", { class: "tile", tabindex: -1 });
+  private readonly index = el("span", { class: "instance-index" });
+  private readonly shape = shape_of("unknown");
+  private readonly word = el("span", { class: "tile-word" });
+  private readonly users = el("span", { class: "tile-users" });
+  private readonly memory = el("span", { class: "instance-memory" });
+  private readonly bar = el("span", { class: "bar" });
+
+  constructor() {
+    this.link.append(
+      el("span", { class: "unseen" }, "GPU "),
+      this.index,
+      el("span", { class: "standing" }, this.shape, this.word),
+      this.users,
+      this.memory,
+      this.bar,
+    );
+    this.root.append(this.link);
+  }
+
+  update(device: Device): void {
+    const standing = standing_of(device);
+    set_attribute(this.link, "href", address_of({ view: "gpu", id: device.id }));
+    set_attribute(this.link, "data-standing", standing);
+    set_text(this.index, label_of(device));
+    change_shape(this.shape, standing);
+    set_text(this.word, t(`tile.${standing}`));
+    set_text(this.users, device.users.join(", ") || mig_profile(device.name));
+    set_text(this.memory, used_of(device.memory_used_bytes, device.memory_total_bytes));
+    const { memory_used_bytes: used, memory_total_bytes: total } = device;
+    set_share(this.bar, "--share", used !== null && total ? Math.min(1, used / total) : 0);
+  }
+}
+
+class Tile implements Part<Device> {
+  readonly root = el("a", { class: "tile", tabindex: -1 });
   private readonly index = el("span");
   private readonly shape = shape_of("unknown");
   private readonly word = el("span", { class: "tile-word" });
@@ -34,7 +127,7 @@ export class Tile implements Part<Device> {
     private readonly world: World,
     private readonly since: (id: string) => number | null,
   ) {
-    this.link.append(
+    this.root.append(
       el(
         "span",
         { class: "tile-head" },
@@ -62,13 +155,12 @@ export class Tile implements Part<Device> {
       el("span", { class: "tile-row" }, this.power, this.heat),
       el("span", { class: "tile-foot" }, this.users, this.age, this.health),
     );
-    this.root.append(this.link);
   }
 
   update(device: Device): void {
     const standing = standing_of(device);
-    set_attribute(this.link, "href", address_of({ view: "gpu", id: device.id }));
-    set_attribute(this.link, "data-standing", standing);
+    set_attribute(this.root, "href", address_of({ view: "gpu", id: device.id }));
+    set_attribute(this.root, "data-standing", standing);
     const who = device.users.join(", ");
     set_text(this.index, label_of(device));
     change_shape(this.shape, standing);

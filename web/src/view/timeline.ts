@@ -71,7 +71,7 @@ export function timeline_view(world: World): View {
         title: t("timeline.what"),
         kind: "code",
         minor: true,
-        text: (span) => span.title ?? span.id,
+        text: (span) => span.title ?? span.id ?? dash,
       },
       { title: t("timeline.from"), kind: "number", text: (span) => moment(span.from_unix_ms) },
       {
@@ -81,7 +81,7 @@ export function timeline_view(world: World): View {
           span.to_unix_ms === null ? t("timeline.goes_on") : moment(span.to_unix_ms),
       },
     ],
-    (span) => `${span.kind} ${span.id} ${span.device} ${span.from_unix_ms}`,
+    key_of,
   );
   const details = el(
     "details",
@@ -152,7 +152,7 @@ export function timeline_view(world: World): View {
     const who = [span.user, span.title].filter(Boolean).join("  ");
     const label = `${t(`timeline.${span.kind}`)}, GPU ${gpu_label(span.device)}, ${who}, ${moment(span.from_unix_ms)}, ${duration(end - span.from_unix_ms)}`;
     const href =
-      span.kind === "run"
+      span.kind === "run" && span.id !== null
         ? address_of({ view: "run", id: span.id })
         : address_of({ view: "gpu", id: span.device });
     const bar = el(
@@ -164,6 +164,7 @@ export function timeline_view(world: World): View {
         "data-kind": span.kind,
         title: label,
         "aria-label": label,
+        "data-key": key_of(span),
         "data-open": span.to_unix_ms === null,
         "data-cut": span.from_unix_ms < window.from,
       },
@@ -189,7 +190,9 @@ export function timeline_view(world: World): View {
       reading,
       `${date_of(window.from)} ${clock_time(window.from, false)} – ${date_of(window.to)} ${clock_time(window.to, false)}`,
     );
-    const had = document.activeElement?.closest(".span")?.getAttribute("aria-label");
+    // Drawn anew, but what has the focus keeps it: a bar, or the name of a GPU.
+    const at = document.activeElement;
+    const had = at && rows.contains(at) ? focus_key(at) : null;
     const spans = visible_spans();
     rows.replaceChildren(
       ...(timeline?.devices ?? []).map((device) => {
@@ -224,10 +227,10 @@ export function timeline_view(world: World): View {
     );
     const first = rows.querySelector<HTMLElement>(".span");
     if (first) first.tabIndex = 0;
-    if (had)
-      [...rows.querySelectorAll<HTMLElement>(".span")]
-        .find((bar) => bar.getAttribute("aria-label") === had)
-        ?.focus();
+    if (had !== null)
+      [...rows.querySelectorAll<HTMLElement>("a")]
+        .find((link) => focus_key(link) === had)
+        ?.focus({ preventScroll: true });
     set_attribute(gantt, "data-loaded", loaded ? "yes" : "no");
     fill_table();
   }
@@ -329,4 +332,13 @@ export function timeline_view(world: World): View {
       clearTimeout(later);
     },
   };
+}
+
+/// What a link of the picture is of; its words hold how long it has lasted, which changes.
+function focus_key(link: Element): string {
+  return link.getAttribute("data-key") ?? link.getAttribute("href") ?? "";
+}
+
+function key_of(span: Span): string {
+  return `${span.kind} ${span.id} ${span.device} ${span.from_unix_ms}`;
 }

@@ -30,8 +30,10 @@ export function filled(text: string, values: Record<string, string | number>): s
   );
 }
 
+/// A word made of what the server said may be one that this page does not know: it stands as it was said.
 export function t(word: Word, values: Record<string, string | number> = {}): string {
-  return filled(words[word][chosen === "en" ? 0 : 1], values);
+  const found: readonly [string, string] | undefined = words[word];
+  return found ? filled(found[chosen === "en" ? 0 : 1], values) : word.replace(/^\w+\./, "");
 }
 
 /// For words that the server may know more of than this page.

@@ -1,5 +1,5 @@
-// Every word of the page: English, 简体中文. What comes from the server (evidence, advice, errors)
-// stands as the server wrote it.
+// Every word of the page: English, 简体中文. What comes from the server (evidence, errors) stands as the
+// server wrote it; what the rules of health find is in findings.ts.
 
 export const words = {
   "nav.label": ["Views", "视图"],
@@ -10,6 +10,7 @@ export const words = {
   "nav.health": ["Health", "健康"],
   "nav.runs": ["Runs", "任务"],
   "nav.compose": ["Compose", "生成命令"],
+  "nav.hosts": ["Servers", "服务器"],
 
   "theme.label": ["Colours: as the system, light, dark", "配色：跟随系统、浅色、深色"],
   "theme.system": ["◐ Auto", "◐ 自动"],
@@ -48,6 +49,10 @@ export const words = {
   "alerts.title": ["Alerts", "告警"],
   "alerts.none": ["No alert.", "没有告警。"],
   "alerts.resolved": ["resolved", "已解除"],
+  "alerts.simulated": ["SIMULATED", "SIMULATED（模拟）"],
+  "severity.notice": ["notice", "注意"],
+  "severity.warning": ["warning", "警告"],
+  "severity.critical": ["critical", "严重"],
 
   "fresh.none": ["no look yet", "尚无数据"],
   "fresh.live": ["live {time}", "实时 {time}"],
@@ -115,12 +120,14 @@ export const words = {
     "{load} load  ·  {used} / {total} GiB  ·  {power}",
     "负载 {load}  ·  {used} / {total} GiB  ·  {power}",
   ],
+  "room.instances": ["MIG instances", "MIG 实例"],
   "room.processes": ["Processes", "进程"],
   "room.queue": ["Who waits", "排队"],
   "room.problems": ["Problems", "问题"],
 
   "column.user": ["User", "用户"],
   "column.pid": ["PID", "PID"],
+  "column.type": ["Type", "类型"],
   "column.memory": ["Memory", "显存"],
   "column.sm": ["SM", "SM"],
   "column.age": ["Age", "时长"],
@@ -139,6 +146,52 @@ export const words = {
   "people.whole": ["whole", "整卡"],
   "people.not_shown": ["not shown", "不显示"],
 
+  "act.column": ["What you may do", "可执行的操作"],
+  "act.release": ["Release", "释放"],
+  "act.release_label": ["Release {lease}", "释放 {lease}"],
+  "act.release_title": ["Release this lease?", "释放此租约？"],
+  "act.release_run": [
+    "Its run is ended first, as berth stop does: TERM, and KILL for what stays.",
+    "将先结束其任务（与 berth stop 相同）：先发 TERM，未退出者再发 KILL。",
+  ],
+  "act.release_lease": [
+    "Others may be given its GPUs at once.",
+    "其 GPU 可能立即被分配给他人。",
+  ],
+  "act.released": ["The lease is released.", "租约已释放。"],
+  "act.signal": ["Signal", "发送信号"],
+  "act.signal_label": ["Send a signal to {pid}", "向 {pid} 发送信号"],
+  "act.signal_title": ["Send a signal to this process?", "向此进程发送信号？"],
+  "act.signal_warning": [
+    "What it has not saved may be lost.",
+    "尚未保存的内容可能丢失。",
+  ],
+  "act.which": ["Signal", "信号"],
+  "act.signalled": ["The signal is sent to {pid}.", "信号已发送给 {pid}。"],
+  "act.waiting": ["Asking the server…", "正在请求服务器…"],
+  "act.cancel": ["Cancel", "取消"],
+  "act.close": ["Close", "关闭"],
+  "signal.TERM": ["asks it to end", "请求结束"],
+  "signal.INT": ["as Ctrl-C", "相当于 Ctrl-C"],
+  "signal.KILL": ["ends it without a word", "立即强制结束"],
+
+  "hosts.counts": ["How many GPUs on all servers, by state", "所有服务器的 GPU 按状态统计"],
+  "hosts.search": ["Server or user", "服务器或用户"],
+  "hosts.sums": ["{answering} of {all} servers answer", "{all} 台服务器中有 {answering} 台响应"],
+  "hosts.nothing": ["No server is like that.", "没有符合条件的服务器。"],
+  "hosts.free": ["{free} of {all} free", "{all} 中 {free} 空闲"],
+  "hosts.queue": ["{n} wait", "{n} 人排队"],
+  "hosts.alerts": ["alerts: {n}", "告警 {n}"],
+  "hosts.simulated": ["SIMULATED", "SIMULATED（模拟）"],
+  "hosts.seen": ["last seen {age} ago", "{age} 前有过响应"],
+  "hosts.were": ["when last seen: {counts}", "上次响应时：{counts}"],
+  "host.ok": ["ok", "正常"],
+  "host.stale": ["stale", "数据过时"],
+  "host.unreachable": ["unreachable", "无法连接"],
+  "host.refused": ["refused", "被拒绝"],
+  "host.incompatible": ["incompatible", "版本不兼容"],
+
+  "gpu.of_card": ["An instance of", "所属 GPU："],
   "gpu.gone": ["This GPU is no longer in what the server sees.", "服务器已看不到此 GPU。"],
   "gpu.charts": ["Over time", "变化曲线"],
   "gpu.range": ["Range", "范围"],
@@ -195,6 +248,7 @@ export const words = {
   "timeline.lease": ["lease", "租约"],
   "timeline.user": ["without a lease", "无租约"],
   "timeline.run": ["run", "任务"],
+  "timeline.user": ["without a lease", "无租约使用"],
   "timeline.health": ["health", "健康"],
 
   "usage.title": ["GPU-hours, and what became of them", "GPU 小时及其去向"],

@@ -1,14 +1,13 @@
 // A browser, and tests in it that say how they went as one line of JSON each. Started by
-// tests/e2e/test_page.py: node run.mjs MODULES ADDRESS CONTROL ABILITIES [PART OF A NAME]
+// tests/e2e/test_page.py: node run.mjs MODULES CONTROL ABILITIES [PART OF A NAME]
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 
-const [modules, address, control, abilities, only] = process.argv.slice(2);
+export const [modules, address, abilities, only] = process.argv.slice(2);
 const need = createRequire(join(modules, "/"));
-export const base = address;
 const able = new Set((abilities ?? "").split(","));
 const axe_source = readFileSync(need.resolve("axe-core/axe.min.js"), "utf8");
 
@@ -39,17 +38,35 @@ export async function open_browser() {
   };
 }
 
-/// What the server under test is told to do: stop, start, stale, fresh, history-off, history-on, change.
-export async function tell(what, query = {}) {
-  const response = await fetch(`${control}${what}?${new URLSearchParams(query)}`, {
+async function post(path, query = {}) {
+  const response = await fetch(`${address}${path}?${new URLSearchParams(query)}`, {
     method: "POST",
   });
-  if (!response.ok) throw new Error(`${what}: ${await response.text()}`);
+  if (!response.ok) throw new Error(`${path}: ${await response.text()}`);
   return response.json();
 }
 
-export async function ask(path) {
-  return (await fetch(new URL(path, base))).json();
+/// A server under test. `tell` changes it (what: Mock.tell of tests/e2e/test_page.py), so a test that
+/// tells has a server of its own.
+class Server {
+  static async open() {
+    const { number, address } = await post("open");
+    return new Server(number, address);
+  }
+  constructor(number, base) {
+    this.number = number;
+    this.base = base;
+  }
+  tell(what, query = {}) {
+    return post(`${this.number}/${what}`, query);
+  }
+  async ask(path) {
+    return (await fetch(new URL(path, this.base))).json();
+  }
+  async go(page, hash, sign) {
+    await page.goto(`${this.base}${hash}`);
+    await page.waitForSelector(sign);
+  }
 }
 
 /// Polls until `claim` is true of the page; the failure says what was waited for.
@@ -84,59 +101,74 @@ export async function violations(page) {
 
 const tests = [];
 /// `needs`: what the server must be able to be told; a test of something else is skipped by name.
-export function test(name, { needs = [], how = {}, noisy = false }, body) {
-  tests.push({ name, needs, how, noisy, body });
+/// `own`: it tells the server something, and so has one for itself.
+/// `told`: what its server is told before the page is opened, as [what, query]; a server that cannot be
+/// told such a thing is shown as it is.
+/// `noisy`: the browser says of itself that a request failed.
+export function test(name, { needs = [], own = false, told = [], how = {}, noisy = false }, body) {
+  const possible = told.filter(([what]) => able.has(what));
+  tests.push({ name, needs, own: own || possible.length > 0, told: possible, how, noisy, body });
+}
+
+async function run_one(browser, shared, { name, own, told, how, noisy, body }) {
+  const server = own ? await Server.open() : await shared;
+  for (const [what, query] of told) await server.tell(what, query);
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 900 },
+    locale: "en-US",
+    reducedMotion: "reduce",
+    ...how,
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(8_000);
+  const said = [];
+  page.on("console", (message) => {
+    if (!["error", "warning"].includes(message.type())) return;
+    // A server without a history says so by its status, which Chromium notes.
+    if (!able.has("history") && /status of 503/.test(message.text())) return;
+    said.push(`${message.type()}: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => said.push(`exception: ${error.message}`));
+  page.on("request", (request) => {
+    if (!request.url().startsWith(server.base) && !request.url().startsWith("data:"))
+      said.push(`asked elsewhere: ${request.url()}`);
+  });
+  try {
+    await page.goto(server.base);
+    await page.waitForSelector("a.tile");
+    await body(page, server, context);
+    check(noisy || said.length === 0, `the console is not empty: ${said.join(" | ")}`);
+    return { name, outcome: "passed" };
+  } catch (error) {
+    const message = `${error.stack}\nconsole: ${said.join(" | ")}`;
+    return { name, outcome: "failed", message };
+  } finally {
+    await context.close();
+    if (own) await server.tell("stop");
+  }
 }
 
 export async function run_all() {
   const { browser, close } = await open_browser();
-  try {
-    for (const { name, needs, how, noisy, body } of tests) {
-      if (only && !name.includes(only)) continue;
-      const missing = needs.filter((need) => !able.has(need));
-      if (missing.length) {
-        report({
-          name,
-          outcome: "skipped",
-          message: `this server cannot be told: ${missing.join(", ")}`,
-        });
-        continue;
-      }
-      const context = await browser.newContext({
-        viewport: { width: 1280, height: 900 },
-        locale: "en-US",
-        reducedMotion: "reduce",
-        ...how,
-      });
-      const page = await context.newPage();
-      page.setDefaultTimeout(8_000);
-      const said = [];
-      page.on("console", (message) => {
-        if (["error", "warning"].includes(message.type()))
-          // A server without a history says so by its status, which Chromium notes.
-          if (!able.has("history") && /status of 503/.test(message.text())) return;
-        said.push(`${message.type()}: ${message.text()}`);
-      });
-      page.on("pageerror", (error) => said.push(`exception: ${error.message}`));
-      page.on("request", (request) => {
-        if (!request.url().startsWith(base) && !request.url().startsWith("data:"))
-          said.push(`asked elsewhere: ${request.url()}`);
-      });
-      try {
-        await page.goto(base);
-        await page.waitForSelector("a.tile");
-        await body(page, context);
-        check(noisy || said.length === 0, `the console is not empty: ${said.join(" | ")}`);
-        report({ name, outcome: "passed" });
-      } catch (error) {
-        report({
-          name,
-          outcome: "failed",
-          message: `${error.stack}\nconsole: ${said.join(" | ")}`,
-        });
-      }
-      await context.close();
+  const shared = Server.open();
+  const waiting = [];
+  for (const one of tests) {
+    const missing = one.needs.filter((need) => !able.has(need));
+    const message = `this server cannot be told: ${missing.join(", ")}`;
+    if (only && !one.name.includes(only)) continue;
+    if (missing.length) report({ name: one.name, outcome: "skipped", message });
+    else waiting.push(one);
+  }
+  // Most of a test is waiting for the next look, or for a pause to end: several wait side by side.
+  const worker = async () => {
+    for (let one = waiting.shift(); one; one = waiting.shift()) {
+      const begun = Date.now();
+      const outcome = await run_one(browser, shared, one);
+      report({ ...outcome, seconds: (Date.now() - begun) / 1000 });
     }
+  };
+  try {
+    await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, worker));
   } finally {
     await close();
   }

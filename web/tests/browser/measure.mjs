@@ -1,7 +1,7 @@
 // How soon the page shows something, and what 64 GPUs at 1 Hz cost it: node measure.mjs MODULES
 // ADDRESS; one line of JSON. Started by bench/bench_page.py.
 
-import { base, open_browser } from "./harness.mjs";
+import { address as base, open_browser } from "./harness.mjs";
 
 const { browser, close } = await open_browser();
 const first = [];

@@ -1,7 +1,7 @@
 // The pictures of the README: node pictures.mjs MODULES ADDRESS, from a server that has been looked at
 // for two minutes; they are written where it is started.
 
-import { base, open_browser } from "./harness.mjs";
+import { address as base, open_browser } from "./harness.mjs";
 
 const { browser, close } = await open_browser();
 const pictures = [

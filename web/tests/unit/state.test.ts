@@ -4,17 +4,20 @@ import { test } from "node:test";
 import {
   after,
   as_word,
+  by_card,
   changes_between,
   empty_state,
   freshness_of,
   is_firing,
   label_of,
+  may_act_for,
   room_counts,
+  sorted_alerts,
   standing_of,
   sum_of,
   with_alert,
 } from "../../src/model/state";
-import type { Device, Overview } from "../../src/model/wire";
+import type { Alert, Device, Overview } from "../../src/model/wire";
 
 function device(part: Partial<Device> = {}): Device {
   return {
@@ -150,13 +153,27 @@ test("an instance is named after its card", () => {
   assert.equal(label_of(device({ index: null, id: "GPU-1234567" })), "GPU-1234");
 });
 
-test("a resolved alert takes the place of the firing one", () => {
-  const alerts = with_alert([{ id: "1", state: "firing" }, { id: "2" }], {
+function alert(part: Partial<Alert> = {}): Alert {
+  return {
     id: "1",
-    state: "resolved",
-  });
+    rule: "gpu_lost",
+    severity: "warning",
+    device: null,
+    index: null,
+    since_unix_ms: 1,
+    last_seen_unix_ms: 2,
+    resolved_unix_ms: null,
+    summary: "",
+    advice: "",
+    simulated: false,
+    ...part,
+  };
+}
+
+test("a resolved alert takes the place of the firing one", () => {
+  const alerts = with_alert([alert(), alert({ id: "2" })], alert({ resolved_unix_ms: 5 }));
   assert.deepEqual(
-    alerts.map((alert) => [alert.id, is_firing(alert)]),
+    alerts.map((one) => [one.id, is_firing(one)]),
     [
       ["1", false],
       ["2", true],
@@ -164,15 +181,62 @@ test("a resolved alert takes the place of the firing one", () => {
   );
 });
 
-test("a look that lists the alerts has the last word on them", () => {
-  const told = after(empty_state(), { kind: "alert", alert: { id: "old" } });
-  const kept = after(told, { kind: "overview", overview: overview(), now_ms: 0 });
-  const listed = after(kept, {
-    kind: "overview",
-    overview: overview({ alerts: [{ id: "new" }] }),
-    now_ms: 0,
-  });
-  assert.deepEqual([kept.alerts[0]?.id, listed.alerts.map(({ id }) => id)], ["old", ["new"]]);
+test("a look has the last word on what fires, and what is over stays known", () => {
+  const look = (part: Partial<Overview>) =>
+    ({ kind: "overview", overview: overview(part), now_ms: 0 }) as const;
+  let state = after(empty_state(), look({ alerts: [alert({ id: "a" }), alert({ id: "b" })] }));
+  state = after(state, { kind: "alert", alert: alert({ id: "a", resolved_unix_ms: 5 }) });
+  state = after(state, look({ alerts: [alert({ id: "c" })] }));
+  assert.deepEqual(
+    state.alerts.map(({ id }) => id),
+    ["c", "a"],
+  );
+  const again = after(state, look({ alerts: [alert({ id: "a" })] }));
+  assert.deepEqual(again.alerts.map(is_firing), [true]);
+});
+
+test("a server that knows no alerts shows none", () => {
+  const state = after(empty_state(), { kind: "overview", overview: overview(), now_ms: 0 });
+  assert.deepEqual(state.alerts, []);
+});
+
+test("the gravest alert is the first, and what is over the last", () => {
+  const told = [
+    alert({ id: "over", severity: "critical", resolved_unix_ms: 9 }),
+    alert({ id: "notice", severity: "notice" }),
+    alert({ id: "older", since_unix_ms: 1 }),
+    alert({ id: "newer", since_unix_ms: 2 }),
+    alert({ id: "grave", severity: "critical" }),
+  ];
+  assert.deepEqual(
+    sorted_alerts(told).map(({ id }) => id),
+    ["grave", "newer", "older", "notice", "over"],
+  );
+});
+
+test("instances stand with their card, wherever the list has them", () => {
+  const told = [
+    device({ id: "MIG-1", parent: "GPU-b" }),
+    device({ id: "GPU-a" }),
+    device({ id: "GPU-b" }),
+    device({ id: "MIG-2", parent: "GPU-gone" }),
+  ];
+  assert.deepEqual(
+    by_card(told).map(({ card, instances }) => [card.id, instances.map(({ id }) => id)]),
+    [
+      ["GPU-a", []],
+      ["GPU-b", ["MIG-1"]],
+      ["MIG-2", []],
+    ],
+  );
+});
+
+test("one may end one's own things, an administrator everything, nobody nothing", () => {
+  const asker = (user: string | null, admin = false) => ({ user, admin, sees: "owner" as const });
+  assert.equal(may_act_for(asker("wei"), "wei"), true);
+  assert.equal(may_act_for(asker("wei"), "mara"), false);
+  assert.equal(may_act_for(asker("root", true), null), true);
+  assert.equal(may_act_for(asker(null), null), false);
 });
 
 test("words of a command are quoted as a shell wants them", () => {

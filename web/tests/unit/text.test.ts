@@ -15,6 +15,7 @@ import {
   watts,
 } from "../../src/model/format";
 import { EventStreamParser, wait_before } from "../../src/model/event_stream";
+import { advices, titles } from "../../src/words/findings";
 import { filled, language_from } from "../../src/words/translate";
 import { words } from "../../src/words/words";
 
@@ -101,6 +102,20 @@ test("every word is used somewhere", () => {
       (key.startsWith("usage.by_") && sources.includes("`usage.by_${"));
     assert.ok(used, `"${key}" is used nowhere`);
   }
+});
+
+test("every finding of a health rule, and what to do about it, has its Chinese", () => {
+  const folder = join(process.env["BERTH_WEB"]!, "../src/health");
+  const read = (names: string[]): string =>
+    names
+      .map((name) => readFileSync(join(folder, name), "utf8").replace(/"\s*\n\s*"/g, ""))
+      .join("\n");
+  const names = readdirSync(folder).filter((name) => /^(rules_|xid).*\.cc$/.test(name));
+  const rules = read(names.filter((name) => name.startsWith("rules_")));
+  const codes = [...rules.matchAll(/"((?:lost|unusable|[a-z]+(?:_[a-z]+)+))"/g)].map((one) => one[1]!);
+  assert.deepEqual([...new Set(codes)].sort(), Object.keys(titles).sort());
+  const all = read(names);
+  for (const advice of Object.keys(advices)) assert.ok(all.includes(`"${advice}"`), advice);
 });
 
 test("the language is what was chosen, else the first one that we have", () => {

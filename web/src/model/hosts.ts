@@ -1,0 +1,60 @@
+// Other servers as one look over all of them: how they stand together, and which to show.
+
+import { room_counts, standing_of, standings, type Standing } from "./state";
+import type { HostDevice, OtherHost } from "./wire";
+
+/// The cards of which something is known now. A server that does not answer claims nothing: what it
+/// had when it was last seen is not counted as free.
+export function known_devices(host: OtherHost): HostDevice[] {
+  return host.state === "ok" ? (host.devices ?? []) : [];
+}
+
+export interface Together {
+  hosts: number;
+  answering: number;
+  counts: Record<Standing, number>;
+}
+export function together(hosts: readonly OtherHost[]): Together {
+  return {
+    hosts: hosts.length,
+    answering: hosts.filter((host) => host.state === "ok").length,
+    counts: room_counts(hosts.flatMap(known_devices)),
+  };
+}
+
+/// Those with a card of that standing and with `words` in their name or among their users.
+export function chosen_hosts(
+  hosts: readonly OtherHost[],
+  only: Standing | null,
+  words: string,
+): OtherHost[] {
+  const wanted = words.trim().toLowerCase();
+  return hosts.filter((host) => {
+    const devices = known_devices(host);
+    if (only !== null && !devices.some((device) => standing_of(device) === only)) return false;
+    if (wanted === "") return true;
+    const said = [host.name, host.address, ...devices.flatMap((device) => device.users)];
+    return said.some((text) => text.toLowerCase().includes(wanted));
+  });
+}
+
+/// Those that do not answer first, as somebody must see to them; else by name, "gpu2" before "gpu10".
+const collator = new Intl.Collator("en", { numeric: true });
+export function ordered(hosts: readonly OtherHost[]): OtherHost[] {
+  const rank = (host: OtherHost): number => (host.state === "ok" ? 1 : 0);
+  return [...hosts].sort((a, b) => rank(a) - rank(b) || collator.compare(a.name, b.name));
+}
+
+/// "5 free, 3 leased", for who does not see the cells; `word` names a standing.
+export function counted(host: OtherHost, word: (standing: Standing) => string): string {
+  const counts = room_counts(host.devices ?? []);
+  return standings
+    .filter((standing) => counts[standing] > 0)
+    .map((standing) => `${counts[standing]} ${word(standing)}`)
+    .join(", ");
+}
+
+/// A link that is one: other servers' words are theirs, and "javascript:" is no page.
+export function page_of(host: OtherHost): string | null {
+  return host.page !== null && /^https?:\/\//i.test(host.page) ? host.page : null;
+}

@@ -1,0 +1,150 @@
+// Acting on what one sees: releasing a lease, signalling a process. Asked first, and only offered
+// where the server would allow it; what it says against it stands where the question stood.
+
+import { post, type Answer } from "../api";
+import { el, set_hidden, set_text } from "../dom/element";
+import { dash } from "../model/format";
+import { may_act_for } from "../model/state";
+import type { Lease, Overview, Process } from "../model/wire";
+import { t } from "../words/translate";
+import { failure, type World } from "./view";
+
+const signals = ["TERM", "INT", "KILL"] as const;
+type Signal = (typeof signals)[number];
+
+export function may_release(overview: Overview | null, lease: Lease): boolean {
+  return overview !== null && may_act_for(overview.asker, lease.user);
+}
+
+/// A simulated process has nobody behind it, and one without its start cannot be told from another
+/// that has its number by now.
+export function may_signal(overview: Overview | null, process: Process): boolean {
+  if (overview === null || overview.simulated !== null || !process.start_ticks) return false;
+  return may_act_for(overview.asker, process.user);
+}
+
+interface Wish {
+  title: string;
+  about: string;
+  warning: string;
+  /// What stands between the question and the buttons.
+  more?: HTMLElement;
+  act: string;
+  done: string;
+  send(): Promise<Answer<unknown>>;
+}
+
+/// Asks, sends, and says how it went. Focus goes back to where it came from, or, where that has gone
+/// with what was ended, to the page.
+function ask_first(world: World, wish: Wish): void {
+  const from = document.activeElement as HTMLElement | null;
+  const place = el("div", { role: "status" });
+  const yes = el("button", { type: "button", class: "danger" }, wish.act);
+  const no = el("button", { type: "button", autofocus: true }, t("act.cancel"));
+  const title = el("h2", { id: "act-title" }, wish.title);
+  const dialog = el(
+    "dialog",
+    { "aria-labelledby": "act-title", "aria-describedby": "act-about" },
+    title,
+    el("div", { id: "act-about" }, el("p", { class: "code" }, wish.about), el("p", {}, wish.warning)),
+    wish.more ?? null,
+    place,
+    el("div", { class: "bar-of-tools" }, yes, no),
+  );
+  const send = async (): Promise<void> => {
+    yes.disabled = true;
+    set_text(place, t("act.waiting"));
+    const answer = await wish.send();
+    if (!dialog.isConnected) return;
+    if (answer.ok) {
+      world.announce(wish.done);
+      dialog.close();
+      return;
+    }
+    // What was refused once is refused again: only the way back is left.
+    place.replaceChildren(failure(answer));
+    set_hidden(yes, true);
+    set_text(no, t("act.close"));
+    no.focus();
+  };
+  yes.addEventListener("click", () => void send());
+  no.addEventListener("click", () => dialog.close());
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    if (from?.isConnected) from.focus();
+    else document.getElementById("main")?.focus({ preventScroll: true });
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+export function ask_release(world: World, lease: Lease): void {
+  ask_first(world, {
+    title: t("act.release_title"),
+    about: `${lease.user ?? dash}  ${lease.run ?? lease.id}`,
+    warning: t(lease.run ? "act.release_run" : "act.release_lease"),
+    act: t("act.release"),
+    done: t("act.released"),
+    send: () => post(`/api/v1/leases/${encodeURIComponent(lease.id)}/release`, {}),
+  });
+}
+
+export function ask_signal(world: World, process: Process): void {
+  let signal: Signal = "TERM";
+  const choices = signals.map((one) =>
+    el(
+      "label",
+      { class: "tick" },
+      el("input", {
+        type: "radio",
+        name: "signal",
+        value: one,
+        checked: one === signal,
+        change: () => {
+          signal = one;
+        },
+      }),
+      el("span", {}, el("strong", {}, one), ` ${t(`signal.${one}`)}`),
+    ),
+  );
+  ask_first(world, {
+    title: t("act.signal_title"),
+    about: `${process.user ?? dash}  ${process.pid}  ${process.command ?? ""}`,
+    warning: t("act.signal_warning"),
+    more: el("fieldset", { class: "signals" }, el("legend", {}, t("act.which")), ...choices),
+    act: t("act.signal"),
+    done: t("act.signalled", { pid: process.pid }),
+    send: () =>
+      post(`/api/v1/processes/${process.pid}/signal`, { signal, start_ticks: process.start_ticks }),
+  });
+}
+
+/// A cell of a table with one button, there only while it may be used.
+export function act_cell<T>(
+  title: string,
+  label: (item: T) => string,
+  may: (item: T) => boolean,
+  act: (item: T) => void,
+): (cell: HTMLTableCellElement) => (item: T) => void {
+  return (cell) => {
+    let now: T | null = null;
+    const button = el(
+      "button",
+      {
+        type: "button",
+        class: "small",
+        click: () => {
+          if (now !== null) act(now);
+        },
+      },
+      title,
+    );
+    set_hidden(button, true);
+    cell.append(button);
+    return (item) => {
+      now = item;
+      button.setAttribute("aria-label", label(item));
+      set_hidden(button, !may(item));
+    };
+  };
+}

@@ -1,0 +1,194 @@
+// The other servers that this one asks: a block each, with a cell per GPU filled as far as it is
+// loaded. Made for hundreds: what is out of sight is not laid out, and what has not changed is not
+// written.
+
+import { Repeated } from "../api";
+import { el, Parts, roving, set_attribute, set_hidden, set_share, set_text } from "../dom/element";
+import type { Part } from "../dom/element";
+import { change_shape, shape_of } from "../dom/shapes";
+import { dash, duration, percent } from "../model/format";
+import { chosen_hosts, counted, ordered, page_of, together } from "../model/hosts";
+import { standing_of, type Standing } from "../model/state";
+import type { HostDevice, Hosts, OtherHost } from "../model/wire";
+import { t } from "../words/translate";
+import { count_row } from "./counts";
+import { failure, waiting, type View, type World } from "./view";
+
+const between_questions_ms = 5_000;
+const many = 24; // blocks beyond which they are drawn small
+
+export function hosts_view(world: World): View {
+  const stop = new AbortController();
+  const repeated = new Repeated<Hosts>("/api/v1/hosts");
+  let hosts: readonly OtherHost[] = [];
+  let words = "";
+  const counts = count_row(t("hosts.counts"), () => draw());
+  const sums = el("p", { class: "sums" });
+  const search = el("input", {
+    type: "search",
+    autocomplete: "off",
+    spellcheck: "false",
+    placeholder: t("hosts.search"),
+    "aria-label": t("hosts.search"),
+    input: () => {
+      words = search.value;
+      draw();
+    },
+  });
+  const list = el("ul", { class: "hosts", "aria-label": t("nav.hosts") });
+  roving(list, "a.host-link", () => getComputedStyle(list).gridTemplateColumns.split(" ").length);
+  const parts = new Parts<OtherHost>(
+    list,
+    (host) => host.address,
+    () => new HostBlock(world),
+  );
+  const place = el("div", {}, waiting());
+  const nothing = el("p", { class: "nothing" }, t("hosts.nothing"));
+  set_hidden(nothing, true);
+
+  async function ask(): Promise<void> {
+    const answer = await repeated.ask(stop.signal);
+    if (stop.signal.aborted) return;
+    if (answer.ok) {
+      hosts = ordered(answer.value.hosts);
+      place.replaceChildren();
+      draw();
+    } else {
+      place.replaceChildren(failure(answer));
+    }
+  }
+
+  function draw(): void {
+    const all = together(hosts);
+    counts.update(all.counts);
+    set_text(sums, t("hosts.sums", { answering: all.answering, all: all.hosts }));
+    list.classList.toggle("dense", hosts.length > many);
+    const shown = chosen_hosts(hosts, counts.only(), words);
+    parts.update(shown);
+    if (!list.querySelector('[tabindex="0"]'))
+      list.querySelector("a.host-link")?.setAttribute("tabindex", "0");
+    set_hidden(nothing, shown.length > 0 || place.childElementCount > 0);
+  }
+
+  const root = el(
+    "div",
+    { class: "needs-look" },
+    el("h1", { class: "unseen" }, t("nav.hosts")),
+    el("div", { class: "glance" }, counts.root, sums),
+    el("div", { class: "bar-of-tools" }, search),
+    place,
+    list,
+    nothing,
+  );
+  void ask();
+  const timer = setInterval(() => {
+    if (!document.hidden) void ask();
+  }, between_questions_ms);
+  return {
+    title: t("nav.hosts"),
+    root,
+    close: () => {
+      stop.abort();
+      clearInterval(timer);
+    },
+  };
+}
+
+class HostBlock implements Part<OtherHost> {
+  readonly root = el("li", { class: "host-block" });
+  private readonly link = el("a", { class: "host-link", tabindex: -1 });
+  private readonly free = el("span", { class: "host-free" });
+  private readonly badge = el("span", { class: "badge" });
+  private readonly alerts = el("span", { class: "badge", "data-health": "failed" });
+  private readonly simulated = el("span", { class: "badge", "data-health": "degraded" });
+  private readonly cells = el("div", { class: "cells", role: "img" });
+  private readonly parts = new Parts<HostDevice>(
+    this.cells,
+    (device) => device.id,
+    () => new Cell(),
+  );
+  private readonly foot = el("p", { class: "host-foot" });
+
+  constructor(private readonly world: World) {
+    set_text(this.simulated, t("hosts.simulated"));
+    this.root.append(
+      el(
+        "div",
+        { class: "host-head" },
+        this.link,
+        this.badge,
+        this.simulated,
+        this.alerts,
+        this.free,
+      ),
+      this.cells,
+      this.foot,
+    );
+  }
+
+  update(host: OtherHost): void {
+    const devices = host.devices ?? [];
+    const ok = host.state === "ok";
+    set_attribute(this.root, "data-state", host.state);
+    set_text(this.link, host.name);
+    set_attribute(this.link, "href", page_of(host));
+    set_attribute(this.link, "title", host.address);
+    set_hidden(this.badge, ok);
+    set_text(this.badge, t(`host.${host.state}`));
+    set_attribute(this.badge, "data-health", host.state === "stale" ? "degraded" : "failed");
+    set_hidden(this.simulated, !host.simulated);
+    set_hidden(this.alerts, !host.alerts);
+    set_text(this.alerts, t("hosts.alerts", { n: host.alerts ?? 0 }));
+    this.parts.update(devices);
+    set_hidden(this.cells, devices.length === 0);
+    set_attribute(this.cells, "aria-label", this.told(host));
+    const free = devices.filter((device) => standing_of(device) === "free").length;
+    set_text(this.free, ok ? t("hosts.free", { free, all: devices.length }) : "");
+    set_attribute(this.free, "data-standing", free > 0 ? "free" : "unknown");
+    set_text(this.foot, ok ? this.who(host, devices) : this.trouble(host));
+  }
+
+  /// The cells in words; of a server that does not answer, what they were.
+  private told(host: OtherHost): string {
+    const counts = counted(host, (standing: Standing) => t(`standing.${standing}`));
+    return host.state === "ok" ? counts : t("hosts.were", { counts });
+  }
+
+  private who(host: OtherHost, devices: readonly HostDevice[]): string {
+    const users = [...new Set(devices.flatMap((device) => device.users))].sort().join(", ");
+    const queue = host.queue ? t("hosts.queue", { n: host.queue }) : "";
+    return [users || dash, queue].filter(Boolean).join("  ·  ");
+  }
+
+  private trouble(host: OtherHost): string {
+    const seen =
+      host.taken_unix_ms === null
+        ? ""
+        : t("hosts.seen", { age: duration(this.world.server_now() - host.taken_unix_ms) });
+    return [host.why, host.remedy, seen].filter(Boolean).join(" · ");
+  }
+}
+
+class Cell implements Part<HostDevice> {
+  readonly root = el("i", { class: "cell" });
+  private readonly shape = shape_of("unknown");
+
+  constructor() {
+    this.root.append(this.shape);
+  }
+
+  update(device: HostDevice): void {
+    const standing = standing_of(device);
+    set_attribute(this.root, "data-standing", standing);
+    change_shape(this.shape, standing);
+    const load = device.utilization_gpu_percent;
+    set_share(this.root, "--share", load === null ? 0 : load / 100);
+    set_attribute(
+      this.root,
+      "title",
+      [`GPU ${device.index ?? ""}`, t(`standing.${standing}`), percent(load), ...device.users].join(
+        "  ",
+      ),
+    );
+  }
+}

@@ -1,0 +1,84 @@
+// What the rules of health find, by their codes, and what to do about it. The server says both in
+// English with the evidence of this machine; who reads Chinese gets the sense in Chinese and the
+// evidence as it stands.
+
+import { language } from "./translate";
+
+export const titles: Record<string, string> = {
+  lost: "GPU 已从总线掉线",
+  unusable: "GPU 无法使用",
+  recovery_action: "驱动要求执行恢复操作",
+  ecc_uncorrected: "存在未能纠正的显存错误",
+  ecc_corrected: "有显存错误已被纠正",
+  sram_threshold: "缓存与寄存器错误超过厂商阈值",
+  row_remap_failed: "损坏的显存行无法替换：备用行已用尽",
+  row_remap_pending: "损坏的显存行将在下次重置时替换",
+  rows_remapped: "部分显存行出错后已被替换",
+  page_retirement_pending: "损坏的显存页将在驱动重新加载时停用",
+  pages_retired: "部分显存页因双比特错误已停用",
+  unrepairable_memory: "显存存在无法修复的错误",
+  repair_pending: "有部件等待在下次重置时修复",
+  memory_of_nobody: "有显存不属于驱动列表中的任何进程",
+  time_lost_to_heat: "曾因过热被硬件降速",
+  time_lost_to_power_brake: "曾因供电被硬件限制",
+  time_lost_to_heat_control: "曾因温度被驱动降速",
+  time_lost_to_power_limit: "曾受功率上限限制",
+  hardware_thermal_slowdown: "硬件降速：过热",
+  power_brake: "硬件降速：电源要求",
+  software_thermal_slowdown: "驱动降速：接近最高温度",
+  hardware_slowdown: "硬件降速：过热或供电",
+  pcie_width: "PCIe 通道数低于应有值",
+  pcie_generation: "负载下 PCIe 代数低于应有值",
+  pcie_replays: "大量 PCIe 数据包重传",
+  fabric_not_ready: "NVLink 网络尚未接纳此卡",
+  fabric_health: "NVLink 网络报告异常",
+  nvlink_down: "部分 NVLink 已断开",
+  nvlink_unused: "其 NVLink 均未启用，而同型号其他卡有启用",
+  nvlink_partly_used: "仅部分 NVLink 启用（同型号各卡一致）",
+  nvlink_errors_now: "NVLink 正在出错",
+  nvlink_errors: "NVLink 曾出错",
+};
+
+// The sentences of src/health, as they stand there.
+export const advices: Record<string, string> = {
+  "reboot; if it comes back, look at seating, power and cooling":
+    "重启机器；若再次出现，请检查插接、供电与散热",
+  "no new jobs on it until that is done": "完成之前不要在其上启动新任务",
+  "no new jobs on it, then a reset by root (nvidia-smi --gpu-reset) or a reboot":
+    "不要再启动新任务，然后由 root 重置（nvidia-smi --gpu-reset）或重启机器",
+  "ask for its replacement": "申请更换此卡",
+  "berth ps says who has the device open": "用 berth ps 查看谁打开了此设备",
+  "look at fans, dust and the air of the room": "检查风扇、积灰与机房通风",
+  "look at the power supply and its cables": "检查电源及其线缆",
+  "normal under full load; nvidia-smi -q -d POWER shows whether somebody lowered the limit":
+    "满载时属正常；nvidia-smi -q -d POWER 可查看上限是否被人调低",
+  "look at temperature and power supply": "检查温度与供电",
+  "look at the slot, the riser and the seating of the card": "检查插槽、转接卡与插接",
+  "look at the slot, the riser and the BIOS setting": "检查插槽、转接卡与 BIOS 设置",
+  "many at once: look at the riser and the seating of the card": "若短时间内很多：检查转接卡与插接",
+  "systemctl status nvidia-fabricmanager": "查看 systemctl status nvidia-fabricmanager",
+  "look at `nvidia-smi nvlink -s` and -e; a reset of all linked GPUs trains them anew":
+    "查看 `nvidia-smi nvlink -s` 与 -e；重置所有互联的 GPU 可重新建立连接",
+  "normal where no bridge is mounted on it; else look at the bridge":
+    "未安装桥接器时属正常；否则检查桥接器",
+  "normal where fewer bridges are mounted than would fit": "安装的桥接器少于可安装数时属正常",
+  "nothing to do while they do not become more": "只要不再增多，无需处理",
+  "start the job again; if it happens with other jobs too, tell the administrator":
+    "重新启动任务；若其他任务也出现，请告知管理员",
+  "shut down and look at the power cables of the card": "关机并检查此卡的供电线缆",
+  "update driver and firmware together": "同时更新驱动与固件",
+  "ask whoever keeps the machine, with the lines of the kernel log":
+    "联系机器管理员，并附上内核日志中的相关行",
+};
+
+/// A title before the evidence; nothing: the evidence says it all in the reader's language, or the
+/// server knows of something that this page does not.
+export function finding_title(code: string | null): string | null {
+  if (code === null || language() !== "zh") return null;
+  const xid = /^xid_(\d+)$/.exec(code);
+  return xid ? `XID ${xid[1]} 错误` : (titles[code] ?? null);
+}
+
+export function advice_text(advice: string): string {
+  return language() === "zh" ? (advices[advice] ?? advice) : advice;
+}

@@ -1,0 +1,129 @@
+// What has been: charts of months, the timeline, usage, runs with their logs.
+
+import { check, test, until } from "./harness.mjs";
+import { a_run, first_gpu, text } from "./steps.mjs";
+
+test(
+  "the range of the charts goes from minutes to months",
+  { needs: ["history"] },
+  async (page, server) => {
+    await first_gpu(page);
+    for (const range of ["24 h", "90 days"]) {
+      await page.getByRole("button", { name: range }).click();
+      await until(`${range} drawn`, async () =>
+        /mean \d+/.test(await page.locator(".plot").first().getAttribute("aria-label")),
+      );
+    }
+    await page.getByText(/Known since/).waitFor();
+    await page.locator(".chart summary").first().click();
+    await page.locator(".chart details td").first().waitFor();
+    const painted = await page
+      .locator(".chart canvas")
+      .first()
+      .evaluate((canvas) => {
+        const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+        return pixels.some((value) => value !== 0);
+      });
+    check(painted, "the canvas is empty");
+    await page.getByRole("button", { name: "15 min" }).click();
+  },
+);
+
+test(
+  "the timeline zooms by wheel, moves by dragging, and does both by keys and buttons",
+  { needs: ["history"] },
+  async (page, server) => {
+    await server.go(page, "#/timeline", "a.span");
+    const shown = () => text(page, ".bar-of-tools > .muted");
+    const changes = async (what, act) => {
+      const before = await shown();
+      await act();
+      await until(what, async () => (await shown()) !== before);
+    };
+    const box = await page.locator(".gantt-rows").boundingBox();
+    const [x, y] = [box.x + box.width * 0.6, box.y + 30];
+    await page.locator(".gantt").focus();
+    await page.mouse.move(x, y);
+    await changes("the wheel zooms", () => page.mouse.wheel(0, -240));
+    await changes("dragging moves", async () => {
+      await page.mouse.down();
+      await page.mouse.move(x + 150, y, { steps: 5 });
+      await page.mouse.up();
+    });
+    check(/#\/timeline/.test(page.url()), "a drag is no click");
+    await page.locator(".gantt").focus();
+    await changes("ArrowLeft moves", () => page.keyboard.press("ArrowLeft"));
+    await changes("minus zooms", () => page.keyboard.press("-"));
+    await changes("the button zooms", () => page.getByRole("button", { name: "Closer" }).click());
+    await page.locator("summary", { hasText: "As a table" }).click();
+    await page.getByRole("cell", { name: "run" }).first().waitFor();
+    await page.getByRole("cell", { name: "without a lease" }).first().waitFor();
+    await page.locator('a.span[data-kind="run"]').first().focus();
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(".run");
+  },
+);
+
+test("usage is shown by user, job, GPU and day", { needs: ["history"] }, async (page, server) => {
+  await server.go(page, "#/usage", ".usage-bar");
+  for (const by of ["Job", "GPU", "Day"]) {
+    await page.getByRole("button", { name: by, exact: true }).click();
+    await until(by, async () => (await page.locator(".usage-bar").count()) > 0);
+  }
+  await page.getByText(/Only known since/).waitFor();
+});
+
+test("over a dip of a chart stand the lines of that moment", { needs: ["runs"] }, async (page, server) => {
+  await a_run(page, server);
+  const plot = page.locator(".u-over").first();
+  const box = await plot.boundingBox();
+  await page.mouse.move(box.x + box.width * 0.63, box.y + 30);
+  await until("the log follows", async () =>
+    /waiting for the data loader/.test(await text(page, ".log [aria-current]")),
+  );
+  await until("the line is in sight", async () =>
+    page
+      .locator(".log [aria-current]")
+      .first()
+      .evaluate((line) => {
+        const [inner, outer] = [
+          line.getBoundingClientRect(),
+          line.parentElement.getBoundingClientRect(),
+        ];
+        return inner.top >= outer.top && inner.bottom <= outer.bottom;
+      }),
+  );
+  await until("the marks follow", async () =>
+    /epoch=2/.test(await text(page, ".marks [aria-current]")),
+  );
+  check(!(await page.locator(".log").innerText()).includes("\x1b"), "escape sequences are shown");
+  await page.locator(".log li").nth(3).hover();
+  await until("the charts follow the log", async () =>
+    page
+      .locator(".u-cursor-x")
+      .first()
+      .evaluate((line) => line.getBoundingClientRect().width >= 0 && line.style.transform !== ""),
+  );
+});
+
+test(
+  "a log that comes late comes to where the cursor is",
+  { needs: ["slow-log"], told: [["slow-log", { seconds: 1 }]] },
+  async (page, server) => {
+    await a_run(page, server);
+    const box = await page.locator(".u-over").first().boundingBox();
+    await page.mouse.move(box.x + box.width * 0.63, box.y + 30);
+    check((await page.locator(".log li").count()) === 0, "the log is there already");
+    await until("the log follows", async () =>
+      /waiting for the data loader/.test(await text(page, ".log [aria-current]")),
+    );
+  },
+);
+
+test("what of a run one may not see is said to be that", { needs: ["runs"] }, async (page, server) => {
+  await server.go(page, "#/runs", "main td a");
+  await page.locator("main tr", { hasText: "mara" }).locator("td a").first().click();
+  await page.getByText("Its charts, marks and log are its owner's.").waitFor();
+  check((await page.locator("canvas").count()) === 0, "a chart of nothing");
+});
+

@@ -1,0 +1,89 @@
+// What the page says when it knows nothing, nothing new, or nothing real.
+
+import { check, test, until } from "./harness.mjs";
+import { first_gpu, room, text, views, visit } from "./steps.mjs";
+
+test("before the first look nothing is claimed", { own: true, needs: ["blind"] }, async (page, server) => {
+  await server.tell("blind");
+  await page.reload();
+  await page.getByText("Asking the server…").first().waitFor();
+  for (const claim of ["No process.", "Nobody waits.", "No GPU is to be seen"]) {
+    check(!(await page.getByText(claim).first().isVisible()), claim);
+  }
+  await server.tell("sighted");
+  await page.waitForSelector("a.tile");
+  check(await page.getByText("Asking the server…").first().isHidden(), "it still asks");
+});
+
+test(
+  "without a history it is said in place, and the live charts go on",
+  { own: true, needs: ["no-history"], noisy: true },
+  async (page, server) => {
+    await server.tell("history-off");
+    await first_gpu(page);
+    await page.getByText("This server keeps no history.").waitFor();
+    await until("the live chart is drawn", async () =>
+      /now \d+ %/.test(await page.locator(".plot").first().getAttribute("aria-label")),
+    );
+    for (const hash of ["#/timeline", "#/usage", "#/health"]) {
+      await page.goto(`${server.base}${hash}`);
+      await page.getByText("This server keeps no history.").waitFor();
+    }
+  },
+);
+
+test(
+  "when the server goes, the page counts down and finds it again",
+  { own: true, needs: ["restart"], noisy: true },
+  async (page, server) => {
+    await server.tell("stop");
+    await until("it says so", async () =>
+      /Not connected\. .*next try in \d+ s/.test(await text(page, ".trouble")),
+    );
+    check((await page.locator("a.tile").count()) > 0, "what was known stays");
+    await until(
+      "the pause grows",
+      async () => /next try in [3-9] s/.test(await text(page, ".trouble")),
+      15_000,
+    );
+    await server.tell("start");
+    await until(
+      "live again",
+      async () =>
+        (await page.locator(".trouble").isHidden()) && /live/.test(await text(page, ".fresh")),
+      15_000,
+    );
+  },
+);
+
+test("the button tries at once", { own: true, needs: ["restart"], noisy: true }, async (page, server) => {
+  await server.tell("stop");
+  await until(
+    "it waits long",
+    async () => /next try in [3-9] s/.test(await text(page, ".trouble")),
+    20_000,
+  );
+  await server.tell("start");
+  await page.getByRole("button", { name: "Try now" }).click();
+  await until("live again", async () => /live/.test(await text(page, ".fresh")), 2_500);
+});
+
+test("stale numbers are called stale", { own: true, needs: ["stale"] }, async (page, server) => {
+  await server.tell("stale");
+  await until("the banner", async () => /^Stale: the last look/.test(await text(page, ".trouble")));
+  check(/stale/.test(await text(page, ".fresh")), "the sign in the head");
+  await server.tell("fresh");
+  await until("it goes", async () => page.locator(".trouble").isHidden());
+});
+
+test(
+  "simulated numbers are called simulated on every view",
+  { needs: ["simulated"] },
+  async (page, server) => {
+    for (const view of [room, ...views]) {
+      await visit(page, server, view);
+      check(/^SIMULATED/.test(await text(page, ".simulated")), view[0]);
+    }
+  },
+);
+

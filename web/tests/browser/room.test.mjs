@@ -1,0 +1,91 @@
+// The room, a GPU's panel and the form: what a person sees first.
+
+import { check, test, until } from "./harness.mjs";
+import { first_gpu, text } from "./steps.mjs";
+
+test(
+  "the room shows a tile per GPU with its state in words, and how many of each",
+  {},
+  async (page, server) => {
+    const { devices } = await server.ask("api/v1/overview");
+    check((await page.locator("a.tile").count()) === devices.length, "a tile per device");
+    const free = devices.filter(
+      (device) => device.state === "free" && device.health !== "failed",
+    ).length;
+    check(
+      (await text(page, '.count[data-standing="free"] .count-number')) === String(free),
+      `${free} are free`,
+    );
+    await page.getByRole("link", { name: /^GPU 0 \w+/ }).waitFor();
+  },
+);
+
+test("what somebody calls himself is text, never markup", { needs: ["hostile"] }, async (page) => {
+  await page.getByText("<img src=x onerror=alert(1)>").waitFor();
+  check((await page.locator("main img").count()) === 0, "an element was made of a name");
+});
+
+test("numbers move without a reload", {}, async (page) => {
+  const tile = page.locator("a.tile .tile-load").first();
+  const before = await tile.innerText();
+  await until("the load of GPU 0 changes", async () => (await tile.innerText()) !== before, 20_000);
+  const path = page.locator(".spark path").first();
+  const drawn = (await path.getAttribute("d")).length;
+  await until("its line grows", async () => (await path.getAttribute("d")).length > drawn);
+});
+
+test("clicking a count shows only those, and clicking again all", {}, async (page) => {
+  const all = await page.locator("a.tile").count();
+  const free = page.locator('.count[data-standing="free"]');
+  const count = Number(await free.locator(".count-number").innerText());
+  await free.click();
+  await until("only the free ones", async () => (await page.locator("a.tile").count()) === count);
+  await free.click();
+  await until("all of them", async () => (await page.locator("a.tile").count()) === all);
+});
+
+test("a card that changes its state is seen and spoken of", { own: true, needs: ["change"] }, async (page, server) => {
+  await server.tell("change", { device: 5, state: "busy" });
+  await until(
+    "the tile says busy",
+    async () => (await text(page, "li:nth-child(6) .tile-word")) === "busy",
+  );
+  await until("it is announced", async () =>
+    /GPU 5 is now busy/.test(await page.locator("[aria-live=polite]").innerText()),
+  );
+  await server.tell("change", { device: 5, state: "free" });
+});
+
+test("a GPU's panel has gauges, charts and who computes on it", {}, async (page, server) => {
+  await first_gpu(page);
+  check((await text(page, "h1")) === "GPU 0", "the heading");
+  check((await page.locator("[role=meter]").count()) === 4, "four gauges");
+  await until("charts say their numbers", async () =>
+    /now \d+ %/.test(await page.locator(".plot").first().getAttribute("aria-label")),
+  );
+  const { processes, devices } = await server.ask("api/v1/overview");
+  const mine = processes.filter((process) => process.device === devices[0].id);
+  if (mine.length) await page.getByRole("cell", { name: String(mine[0].pid) }).waitFor();
+  await page.goBack();
+  await page.waitForSelector("a.tile");
+});
+
+test("the form composes a command and copies it", {}, async (page, server, context) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await server.go(page, "#/compose", ".form");
+  await page.getByLabel("GPUs", { exact: true }).fill("2");
+  await page.getByLabel("Memory", { exact: true }).selectOption("gib");
+  await page.getByLabel("How much").fill("10");
+  await page.getByLabel("Your command").fill("python 'my train.py'");
+  const wanted = "berth run -n 2 --memory 10G -- python 'my train.py'";
+  await until("the command", async () => (await text(page, ".command")) === wanted);
+  await until("it would start", async () =>
+    /would start at once/.test(await text(page, ".verdict")),
+  );
+  await page.getByRole("button", { name: "Copy" }).click();
+  await page.getByText("Copied.").first().waitFor();
+  check((await page.evaluate(() => navigator.clipboard.readText())) === wanted, "the clipboard");
+  await page.getByLabel("GPUs", { exact: true }).fill("1000");
+  await until("it cannot be", async () => /never/.test(await text(page, ".verdict")));
+});
+
