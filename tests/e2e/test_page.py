@@ -60,8 +60,8 @@ class Mock:
     """The mock, with cards that are not well so that every view has something to show."""
 
     abilities = (
-        "act alert blind change faults freeze history hostile hosts mig no-history problem read-only real restart"
-        " runs simulated slow-log stale"
+        "act alert blind change faults freeze history hold-log hostile hosts mig no-history problem read-only real"
+        " restart runs simulated stale"
     )
 
     def __init__(self, _):
@@ -119,8 +119,8 @@ class Mock:
             room.snapshot["simulated"] = None
         elif what == "read-only":
             room.read_only = True
-        elif what == "slow-log":
-            room.log_takes_s = float(query["seconds"])
+        elif what in ("hold-log", "give-log"):
+            (room.gives_log.clear if what == "hold-log" else room.gives_log.set)()
         elif what == "acts":
             return room.acts
         else:

@@ -3,6 +3,7 @@ log, alerts and other servers, in the shapes of the page's API."""
 
 import copy
 import math
+import threading
 import time
 
 READINGS = (
@@ -33,7 +34,8 @@ class Room:
         self.frozen = False  # and nothing moves there
         self.acts = []  # what was released and signalled, by whom
         self.read_only = False
-        self.log_takes_s = 0
+        self.gives_log = threading.Event()
+        self.gives_log.set()
         self.stale = False
         self.blind = False  # nobody has looked yet
         self.no_history = False

@@ -144,7 +144,7 @@ class MockServer:
             return 200, self.room.samples(run, int(query.get("points", 300)))
         if run["user"] == "mara":
             return error(403, "no_permission", "only its owner may read it", "")
-        time.sleep(self.room.log_takes_s)
+        self.room.gives_log.wait()
         text = self.room.log(run)
         offset, limit = int(query.get("offset", 0)), int(query.get("limit", 65536))
         piece = text[offset : offset + limit]

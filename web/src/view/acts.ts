@@ -34,10 +34,11 @@ interface Wish {
   send(): Promise<Answer<unknown>>;
 }
 
-/// Asks, sends, and says how it went. Focus goes back to where it came from, or, where that has gone
-/// with what was ended, to the page.
+/// Asks, sends, and says how it went. Focus goes back to where it came from; after something was ended,
+/// to the page, as the button goes with it.
 function ask_first(world: World, wish: Wish): void {
   const from = document.activeElement as HTMLElement | null;
+  let done = false;
   const place = el("div", { role: "status" });
   const yes = el("button", { type: "button", class: "danger" }, wish.act);
   const no = el("button", { type: "button", autofocus: true }, t("act.cancel"));
@@ -57,6 +58,7 @@ function ask_first(world: World, wish: Wish): void {
     const answer = await wish.send();
     if (!dialog.isConnected) return;
     if (answer.ok) {
+      done = true;
       world.announce(wish.done);
       dialog.close();
       return;
@@ -71,7 +73,7 @@ function ask_first(world: World, wish: Wish): void {
   no.addEventListener("click", () => dialog.close());
   dialog.addEventListener("close", () => {
     dialog.remove();
-    if (from?.isConnected) from.focus();
+    if (!done && from?.isConnected) from.focus();
     else document.getElementById("main")?.focus({ preventScroll: true });
   });
   document.body.append(dialog);

@@ -99,7 +99,14 @@ class HostBlock implements Part<OtherHost> {
   private readonly link = el("a", { class: "host-link", tabindex: -1 });
   private readonly free = el("span", { class: "host-free" });
   private readonly badge = el("span", { class: "badge" });
-  private readonly alerts = el("span", { class: "badge", "data-health": "failed" });
+  private readonly alerts_number = el("span", { "aria-hidden": "true" });
+  private readonly alerts_words = el("span", { class: "unseen" });
+  private readonly alerts = el(
+    "span",
+    { class: "badge", "data-health": "failed" },
+    this.alerts_number,
+    this.alerts_words,
+  );
   private readonly simulated = el("span", { class: "badge", "data-health": "degraded" });
   private readonly cells = el("div", { class: "cells", role: "img" });
   private readonly parts = new Parts<HostDevice>(
@@ -138,7 +145,8 @@ class HostBlock implements Part<OtherHost> {
     set_attribute(this.badge, "data-health", host.state === "stale" ? "degraded" : "failed");
     set_hidden(this.simulated, !host.simulated);
     set_hidden(this.alerts, !host.alerts);
-    set_text(this.alerts, t("hosts.alerts", { n: host.alerts ?? 0 }));
+    set_text(this.alerts_number, `! ${host.alerts ?? 0}`);
+    set_text(this.alerts_words, t("hosts.alerts", { n: host.alerts ?? 0 }));
     this.parts.update(devices);
     set_hidden(this.cells, devices.length === 0);
     set_attribute(this.cells, "aria-label", this.told(host));

@@ -72,8 +72,9 @@ export function room_view(world: World): View {
     if (!overview) return;
     counts.update(room_counts(overview.devices));
     set_text(sums, sums_text(overview));
-    tiles.classList.toggle("dense", overview.devices.length > 16);
-    tiles.classList.toggle("roomy", overview.devices.length <= 8);
+    const cards = overview.devices.filter((device) => device.parent === null).length;
+    tiles.classList.toggle("dense", cards > 16);
+    tiles.classList.toggle("roomy", cards <= 8);
     oldest = oldest_starts(overview);
     const only = counts.only();
     const shown = overview.devices.filter(

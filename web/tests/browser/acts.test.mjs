@@ -7,7 +7,7 @@ import { log_in, room, visit } from "./steps.mjs";
 const leased_gpu = async (page, server) => {
   await visit(page, server, room);
   await page.locator("a.tile").nth(3).click();
-  await page.getByRole("cell", { name: "40711" }).waitFor();
+  await page.getByRole("cell", { name: "40711", exact: true }).waitFor();
 };
 const button = (page, name) => page.locator("main").getByRole("button", { name });
 
@@ -68,7 +68,7 @@ test(
     await dialog.getByText("this server only shows").waitFor();
     check(await dialog.getByRole("button", { name: "Release" }).isHidden(), "it may be tried again");
     await dialog.getByRole("button", { name: "Close" }).click();
-    await page.getByRole("cell", { name: "40711" }).waitFor();
+    await page.getByRole("cell", { name: "40711", exact: true }).waitFor();
   },
 );
 

@@ -108,12 +108,16 @@ test("over a dip of a chart stand the lines of that moment", { needs: ["runs"] }
 
 test(
   "a log that comes late comes to where the cursor is",
-  { needs: ["slow-log"], told: [["slow-log", { seconds: 1 }]] },
+  { needs: ["hold-log"], told: [["hold-log"]] },
   async (page, server) => {
     await a_run(page, server);
     const box = await page.locator(".u-over").first().boundingBox();
     await page.mouse.move(box.x + box.width * 0.63, box.y + 30);
+    await until("the cursor is there", async () =>
+      /^\d/.test(await text(page, ".marks [aria-current]")),
+    );
     check((await page.locator(".log li").count()) === 0, "the log is there already");
+    await server.tell("give-log");
     await until("the log follows", async () =>
       /waiting for the data loader/.test(await text(page, ".log [aria-current]")),
     );
