@@ -1,21 +1,27 @@
-"""The web page in headless Chromium on loopback, against the mock of the page's tests: how soon it
-shows the room of 64 GPUs, and what a look per second costs the browser's main thread."""
+"""The web page in headless Chromium on loopback, shown by `berth serve` on a simulated machine of 64
+GPUs: how soon it shows the room, what a look per second costs the browser, and how large it is.
+BERTH_BENCH_MINUTES: how long it is left open (1)."""
 
+import copy
+import gzip
 import json
 import os
 import pathlib
+import re
 import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "web/tests")]
+sys.path[:0] = [str(ROOT / "tools")]
 import check_page  # noqa: E402
-import mock_server  # noqa: E402
 
 BERTH = os.environ["BERTH"]
 PAGE = pathlib.Path(os.environ["BERTH_BUILD"]) / "page/dist"
+MINUTES = float(os.environ.get("BERTH_BENCH_MINUTES", "1"))
 
 
 def tell(name, unit, values, limit):
@@ -25,34 +31,71 @@ def tell(name, unit, values, limit):
                       "floor": None, "limit": limit, "runs": len(ordered)}), flush=True)
 
 
+def large_machine(env, count):
+    """A simulated server of `count` cards: those of the built-in one, again and again."""
+    told = subprocess.run([BERTH, "status", "--json", "--sim", "server-8xh100"], env=env, capture_output=True, check=True)
+    snapshot = json.loads(told.stdout)
+    models, uses = snapshot["devices"], snapshot["gpu_processes"]
+    snapshot["devices"], snapshot["gpu_processes"] = [], []
+    for i in range(count):
+        model = models[i % len(models)]
+        own = {"index": i, "id": f"GPU-{i:08x}-0000-4000-8000-000000000000", "pci_address": f"00000000:{i + 1:02x}:00.0"}
+        snapshot["devices"].append(copy.deepcopy(model) | own | {"uuid": own["id"]})
+        snapshot["gpu_processes"] += [use | {"device": own["id"]} for use in uses if use["device"] == model["id"]]
+    return snapshot
+
+
+def measured(folder, chromium):
+    env = os.environ | {"HOME": str(folder), "XDG_STATE_HOME": str(folder), "BERTH_LEDGER": str(folder / "ledger"),
+                        "BERTH_CHROMIUM": chromium}
+    machine = folder / "64.json"
+    machine.write_text(json.dumps(large_machine(env, 64)), encoding="utf-8")
+    log = folder / "serve.log"
+    with open(log, "wb") as output:
+        served = subprocess.Popen([BERTH, "serve", "--sim", str(machine), "--listen", "127.0.0.1:0", "--socket",
+                                   str(folder / "socket")], env=env, stdout=output, stderr=output)
+    try:
+        deadline = time.monotonic() + 20
+        while not (found := re.search(r"http://127\.0\.0\.1:\d+", log.read_text(encoding="utf-8"))):
+            if time.monotonic() > deadline or served.poll() is not None:
+                raise SystemExit(log.read_text(encoding="utf-8"))
+            time.sleep(0.05)
+        done = subprocess.run(
+            ["node", str(ROOT / "web/tests/browser/measure.mjs"), str(check_page.modules(ROOT)), f"{found[0]}/", str(MINUTES)],
+            env=env, capture_output=True, text=True, check=False,
+        )
+    finally:
+        served.terminate()
+        served.wait()
+    if done.returncode != 0:
+        raise SystemExit(done.stderr)
+    return json.loads(done.stdout)
+
+
 def main():
     chromium = os.environ.get("BERTH_CHROMIUM") or shutil.which("chromium")
     reason = check_page.bring_tools(ROOT)
     if chromium is None or reason or not (PAGE / "page.js").is_file():
         print(f"bench_page: skipped: {reason or 'needs chromium and the page'}", file=sys.stderr)
         return
-    env = os.environ | {"BERTH_CHROMIUM": chromium}
-    snapshot = subprocess.run([BERTH, "status", "--json", "--sim", "server-8xh100"],
-                              env=env | {"BERTH_LEDGER": "/nonexistent/ledger"},
-                              capture_output=True, check=True).stdout
-    server = mock_server.MockServer(mock_server.Room(json.loads(snapshot), devices=64), PAGE).start()
-    done = subprocess.run(
-        ["node", str(ROOT / "web/tests/browser/measure.mjs"), str(check_page.modules(ROOT)),
-         f"http://127.0.0.1:{server.port}/"],
-        env=env, capture_output=True, text=True, check=False,
-    )
-    server.stop()
-    if done.returncode != 0:
-        raise SystemExit(done.stderr)
-    found = json.loads(done.stdout)
+    with tempfile.TemporaryDirectory(prefix="berth-bench-page-") as folder:
+        found = measured(pathlib.Path(folder), chromium)
     if found["tiles"] != 64:
         raise SystemExit(f"{found['tiles']} tiles, 64 wanted")
     tell("page: first picture, 64 GPUs", "ms", found["first"], 300)
     tell("page: one look of 64 GPUs drawn", "ms", found["draws"], 16)
     tell("page: slowest look of 64 GPUs", "ms", [max(found["draws"])], None)
+    frames = found["frames"]
+    tell("page: frames dropped, 64 GPUs", "%", [100 * frames["dropped"] / (frames["all"] + frames["dropped"])], None)
     tell("page: tasks over 50 ms in 20 s", "tasks", [len(found["long_tasks"])], None)
-    tell("page: main thread busy, 64 GPUs", "%", [found["busy_percent"]], None)
-    print(f"mean of looks {statistics.mean(found['draws']):.2f} ms", file=sys.stderr)
+    tell("page: scripting, 64 GPUs at 1 Hz", "ms/s", [found["script_ms"]], None)
+    tell("page: main thread busy, 64 GPUs at 1 Hz", "ms/s", [found["busy_ms"]], None)
+    tell("page: JavaScript memory at first", "MiB", [found["heap"][0] / 2**20], None)
+    tell(f"page: JavaScript memory after {MINUTES:g} min", "MiB", [found["heap"][1] / 2**20], None)
+    bundle = b"".join((PAGE / name).read_bytes() for name in ("index.html", "page.js", "page.css", "icon.svg"))
+    tell("page: bundle", "KiB", [len(bundle) / 1024], None)
+    tell("page: bundle, gzip", "KiB", [len(gzip.compress(bundle)) / 1024], None)
+    print(f"mean of looks {statistics.mean(found['draws']):.2f} ms; nodes {found['nodes']}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 // How soon the page shows something, and what 64 GPUs at 1 Hz cost it: node measure.mjs MODULES
-// ADDRESS; one line of JSON. Started by bench/bench_page.py.
+// ADDRESS MINUTES; one line of JSON. Started by bench/bench_page.py.
 
-import { address as base, open_browser } from "./harness.mjs";
+import { abilities as minutes, address as base, open_browser } from "./harness.mjs";
 
 const { browser, close } = await open_browser();
 const first = [];
@@ -44,23 +44,43 @@ await page.waitForTimeout(3_000);
 await page.evaluate(() => {
   globalThis.long_tasks.length = 0;
   performance.clearMeasures();
+  // A frame that came late by more than half of one is one that was dropped.
+  globalThis.frames = { all: 0, dropped: 0 };
+  let last = performance.now();
+  const frame = (now) => {
+    globalThis.frames.all += 1;
+    globalThis.frames.dropped += Math.max(0, Math.round((now - last) / (1000 / 60)) - 1);
+    last = now;
+    requestAnimationFrame(frame);
+  };
+  requestAnimationFrame(frame);
 });
 const client = await page.context().newCDPSession(page);
 // In processor time: what else the machine does must not count.
 await client.send("Performance.enable", { timeDomain: "threadTicks" });
-const busy = async () =>
-  Object.fromEntries(
-    (await client.send("Performance.getMetrics")).metrics.map(({ name, value }) => [name, value]),
-  ).TaskDuration;
-const before = await busy();
-await page.waitForTimeout(20_000);
-const after = await busy();
-const { draws, long_tasks, tiles } = await page.evaluate(() => ({
+const metrics = async () => {
+  await client.send("HeapProfiler.collectGarbage");
+  const { metrics } = await client.send("Performance.getMetrics");
+  return Object.fromEntries(metrics.map(({ name, value }) => [name, value]));
+};
+const seconds = 20;
+const before = await metrics();
+await page.waitForTimeout(seconds * 1000);
+const after = await metrics();
+const { draws, frames, long_tasks, tiles } = await page.evaluate(() => ({
   draws: performance.getEntriesByName("berth-draw").map(({ duration }) => duration),
+  frames: { ...globalThis.frames },
   long_tasks: globalThis.long_tasks,
   tiles: document.querySelectorAll("a.tile").length,
 }));
+const spent = (name) => (1000 * (after[name] - before[name])) / seconds;
+const script_ms = spent("ScriptDuration");
+const busy_ms = spent("TaskDuration");
+await page.waitForTimeout(Math.max(0, minutes * 60 - seconds) * 1000);
+const last = await metrics();
+const heap = [before.JSHeapUsedSize, last.JSHeapUsedSize];
+const nodes = [before.Nodes, last.Nodes];
 console.log(
-  JSON.stringify({ first, draws, long_tasks, tiles, busy_percent: (100 * (after - before)) / 20 }),
+  JSON.stringify({ first, draws, frames, long_tasks, tiles, script_ms, busy_ms, heap, nodes }),
 );
 await close();
