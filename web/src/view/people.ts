@@ -68,13 +68,6 @@ export function process_table(world: World, with_device: boolean): Table<Process
       },
     },
     {
-      title: t("column.command"),
-      kind: "code",
-      minor: true,
-      text: (process) => process.command ?? t("people.not_shown"),
-      hint: (process) => process.command,
-    },
-    {
       title: t("act.column"),
       acts: true,
       cell: act_cell(
@@ -83,6 +76,13 @@ export function process_table(world: World, with_device: boolean): Table<Process
         (process) => may_signal(world.state().overview, process),
         (process) => ask_signal(world, process),
       ),
+    },
+    {
+      title: t("column.command"),
+      kind: "code",
+      minor: true,
+      text: (process) => process.command ?? t("people.not_shown"),
+      hint: (process) => process.command,
     },
   ];
   if (with_device) {
@@ -139,13 +139,6 @@ export function lease_table(world: World): Table<Lease> {
         },
       },
       {
-        title: t("column.command"),
-        kind: "code",
-        minor: true,
-        text: (lease) => command_text(lease.command) ?? t("people.not_shown"),
-        hint: (lease) => command_text(lease.command),
-      },
-      {
         title: t("act.column"),
         acts: true,
         cell: act_cell(
@@ -154,6 +147,13 @@ export function lease_table(world: World): Table<Lease> {
           (lease) => may_release(world.state().overview, lease),
           (lease) => ask_release(world, lease),
         ),
+      },
+      {
+        title: t("column.command"),
+        kind: "code",
+        minor: true,
+        text: (lease) => command_text(lease.command) ?? t("people.not_shown"),
+        hint: (lease) => command_text(lease.command),
       },
     ],
     (lease) => lease.id,

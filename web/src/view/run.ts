@@ -150,7 +150,7 @@ export function run_view(world: World, id: string): View {
         section(
           t("gpu.charts"),
           2,
-          pick,
+          pick && el("div", { class: "bar-of-tools" }, pick),
           missing,
           el("div", { class: "charts stacked" }, ...charts.map((chart) => chart.root)),
         ),
