@@ -10,10 +10,6 @@ import { extent_of, table_of, type Drawn } from "../model/series";
 import { t } from "../words/translate";
 import { el, set_attribute, set_text } from "./element";
 
-export interface ChartMark {
-  at: number;
-  text: string;
-}
 export interface ChartOptions {
   title: string;
   format: (value: number | null) => string;
@@ -40,7 +36,8 @@ export class Chart {
   private plot: uPlot | null = null;
   private drawn: Drawn | null = null;
   private window: { from: number; to: number } | null = null;
-  private marks: ChartMark[] = [];
+  /// Moments that a line through the chart stands at.
+  private marks: number[] = [];
   private top: number | null;
   private readonly resizer: ResizeObserver;
 
@@ -69,7 +66,7 @@ export class Chart {
     this.top = top;
   }
 
-  set_marks(marks: ChartMark[]): void {
+  set_marks(marks: number[]): void {
     this.marks = marks;
     this.plot?.redraw(false);
   }
@@ -254,7 +251,7 @@ export class Chart {
     ctx.lineWidth = devicePixelRatio;
     ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
     for (const mark of this.marks) {
-      const x = Math.round(plot.valToPos(mark.at, "x", true));
+      const x = Math.round(plot.valToPos(mark, "x", true));
       if (x < bbox.left || x > bbox.left + bbox.width) continue;
       ctx.beginPath();
       ctx.moveTo(x, bbox.top);

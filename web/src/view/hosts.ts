@@ -190,7 +190,8 @@ class Cell implements Part<HostDevice> {
     set_attribute(this.root, "data-standing", standing);
     change_shape(this.shape, standing);
     const load = device.utilization_gpu_percent;
-    set_share(this.root, "--share", load === null ? 0 : load / 100);
+    // In eighths: more is not to be seen in a cell, and less is drawn anew.
+    set_share(this.root, "--load", load === null ? 0 : Math.round((8 * load) / 100) / 8);
     set_attribute(
       this.root,
       "title",

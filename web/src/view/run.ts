@@ -3,7 +3,7 @@
 
 import { get } from "../api";
 import type { Chart } from "../dom/chart";
-import { el, roving, section, set_attribute } from "../dom/element";
+import { el, Parts, roving, section, set_attribute, set_hidden } from "../dom/element";
 import { bytes, celsius, dash, duration, energy, moment, percent } from "../model/format";
 import { line_at } from "../model/log_times";
 import { address_of } from "../model/route";
@@ -24,7 +24,7 @@ export function run_view(world: World, id: string): View {
   let charts: Chart[] = [];
   let asked_ms = performance.now();
   /// Draws what has come; null: there is nothing to follow.
-  let more: ((samples: Samples) => void) | null = null;
+  let more: ((samples: Samples, run: Run) => void) | null = null;
 
   async function load(): Promise<void> {
     const found = await get<Run>(`/api/v1/runs/${encodeURIComponent(id)}`, {}, stop.signal);
@@ -55,7 +55,7 @@ export function run_view(world: World, id: string): View {
       get<Samples>(`${path}/samples`, { points: 600 }, stop.signal),
     ]);
     if (stop.signal.aborted || !found.ok || !samples.ok) return;
-    if (found.value.state === "running") more?.(samples.value);
+    if (found.value.state === "running") more?.(samples.value, found.value);
     else build(found.value, samples.value, null);
   }
 
@@ -96,12 +96,9 @@ export function run_view(world: World, id: string): View {
       return { from, to: Math.max(from + 1_000, run.end?.at_unix_ms ?? last ?? world.server_now()) };
     };
     let device = 0;
-    const moments = new Moments(run.marks ?? [], (time) =>
-      charts.forEach((chart) => chart.point_at(time)),
-    );
-    const log = new LogPanel(run, stop.signal, (time) =>
-      charts.forEach((chart) => chart.point_at(time)),
-    );
+    const point = (time: number | null): void => charts.forEach((chart) => chart.point_at(time));
+    const moments = new Moments(point);
+    const log = new LogPanel(run, stop.signal, point);
     const on_cursor = (time: number | null): void => {
       if (time === null) return;
       log.show_at(time);
@@ -109,14 +106,14 @@ export function run_view(world: World, id: string): View {
     };
     charts.forEach((chart) => chart.close());
     charts = metrics.map((metric) => chart_of(metric, { height: 104, sync: "run", on_cursor }));
-    const marks = [
-      ...(run.marks ?? []).map((mark) => ({ at: mark.at_unix_ms, text: mark.text })),
-      ...(run.events ?? []).map((event) => ({ at: event.at_unix_ms, text: event.text })),
-    ];
+    const show_marks = (now: Run): void => {
+      moments.show(now.marks ?? []);
+      const lines = [...(now.marks ?? []), ...(now.events ?? [])].map((one) => one.at_unix_ms);
+      charts.forEach((chart) => chart.set_marks(lines));
+    };
     const draw = (): void =>
       metrics.forEach((metric, i) => {
         if (samples) charts[i]!.show(drawn_samples(samples, device, metric), window_of(samples));
-        charts[i]!.set_marks(marks);
       });
     const devices = run.given?.devices ?? [];
     const pick =
@@ -159,11 +156,13 @@ export function run_view(world: World, id: string): View {
       section(t("run.manifest"), 2, manifest_of(run)),
     );
     draw();
+    show_marks(run);
     more = null;
     if (run.state !== "running") return;
-    more = (fresh) => {
+    more = (fresh, now) => {
       samples = fresh;
       draw();
+      show_marks(now);
       void log.follow();
     };
   }
@@ -277,40 +276,47 @@ function manifest_of(run: Run): HTMLElement {
 
 /// The job's own marks, the newest reached one marked as the current.
 class Moments {
-  readonly root: HTMLElement;
-  private readonly items: HTMLElement[];
+  readonly root = el("div");
+  private readonly list = el("ol", { class: "marks", "aria-label": t("run.marks") });
+  private readonly nothing = el("p", { class: "nothing" }, t("run.no_marks"));
+  private readonly parts: Parts<Mark>;
+  private marks: Mark[] = [];
 
-  constructor(
-    private readonly marks: Mark[],
-    point: (time: number | null) => void,
-  ) {
-    this.items = marks.map((mark) =>
-      el(
-        "li",
-        {
-          tabindex: -1,
-          mouseenter: () => point(mark.at_unix_ms),
-          focus: () => point(mark.at_unix_ms),
-          blur: () => point(null),
-        },
-        el("time", { class: "muted" }, `${mark.exact ? "" : "≈ "}${moment(mark.at_unix_ms)}`),
-        " ",
-        el("span", {}, mark.text),
-      ),
-    );
-    this.root = marks.length
-      ? el("ol", { class: "marks", "aria-label": t("run.marks") }, ...this.items)
-      : el("p", { class: "nothing" }, t("run.no_marks"));
-    if (this.items[0]) this.items[0].tabIndex = 0;
-    roving(this.root, "li", () => 1);
+  constructor(point: (time: number | null) => void) {
+    this.root.append(this.list, this.nothing);
+    this.parts = new Parts<Mark>(this.list, mark_key, (mark) => {
+      const acts = {
+        mouseenter: () => point(mark.at_unix_ms),
+        focus: () => point(mark.at_unix_ms),
+        blur: () => point(null),
+      };
+      const when = `${mark.exact ? "" : "≈ "}${moment(mark.at_unix_ms)}`;
+      const time = el("time", { class: "muted" }, when);
+      const root = el("li", { tabindex: -1, ...acts }, time, " ", el("span", {}, mark.text));
+      return { root, update: () => undefined };
+    });
+    roving(this.list, "li", () => 1);
+  }
+
+  show(marks: Mark[]): void {
+    this.marks = marks;
+    this.parts.update(marks);
+    if (!this.list.querySelector('[tabindex="0"]'))
+      this.list.firstElementChild?.setAttribute("tabindex", "0");
+    set_hidden(this.list, marks.length === 0);
+    set_hidden(this.nothing, marks.length > 0);
   }
 
   show_at(time: number): void {
-    const at = line_at(
-      this.marks.map((mark) => ({ text: mark.text, at: mark.at_unix_ms })),
-      time,
-    );
-    this.items.forEach((item, i) => set_attribute(item, "aria-current", i === at ? "true" : null));
-    if (at !== null) this.root.scrollTop = this.items[at]!.offsetTop - 40;
+    const lines = this.marks.map((mark) => ({ text: mark.text, at: mark.at_unix_ms }));
+    const at = line_at(lines, time);
+    const now = at === null ? null : this.parts.get(mark_key(this.marks[at]!))!.root;
+    for (const item of this.list.children)
+      set_attribute(item, "aria-current", item === now ? "true" : null);
+    if (now) this.list.scrollTop = (now as HTMLElement).offsetTop - 40;
   }
+}
+
+function mark_key(mark: Mark): string {
+  return `${mark.at_unix_ms} ${mark.text}`;
 }
