@@ -246,7 +246,6 @@ export const words = {
   "timeline.to": ["To", "结束"],
   "timeline.goes_on": ["goes on", "进行中"],
   "timeline.lease": ["lease", "租约"],
-  "timeline.user": ["without a lease", "无租约"],
   "timeline.run": ["run", "任务"],
   "timeline.user": ["without a lease", "无租约使用"],
   "timeline.health": ["health", "健康"],
