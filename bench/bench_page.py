@@ -83,6 +83,7 @@ def main():
     if found["tiles"] != 64:
         raise SystemExit(f"{found['tiles']} tiles, 64 wanted")
     tell("page: first picture, 64 GPUs", "ms", found["first"], 300)
+    tell("page: processor time of the main thread until then", "ms", found["first_busy"], None)
     tell("page: one look of 64 GPUs drawn", "ms", found["draws"], 16)
     tell("page: slowest look of 64 GPUs", "ms", [max(found["draws"])], None)
     frames = found["frames"]

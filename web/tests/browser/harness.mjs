@@ -8,6 +8,8 @@ import { join } from "node:path";
 
 export const [modules, address, abilities, only] = process.argv.slice(2);
 const need = createRequire(join(modules, "/"));
+// Long enough for a machine that compiles beside; what comes at once is not waited for.
+const patience_ms = 20_000;
 const able = new Set((abilities ?? "").split(","));
 const axe_source = readFileSync(need.resolve("axe-core/axe.min.js"), "utf8");
 
@@ -70,7 +72,7 @@ class Server {
 }
 
 /// Polls until `claim` is true of the page; the failure says what was waited for.
-export async function until(what, claim, timeout = 8_000) {
+export async function until(what, claim, timeout = patience_ms) {
   const deadline = Date.now() + timeout;
   let last;
   while (Date.now() < deadline) {
@@ -126,7 +128,7 @@ async function run_one(browser, shared, { name, own, told, how, noisy, body }) {
     ...how,
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(8_000);
+  page.setDefaultTimeout(patience_ms);
   const said = [];
   page.on("console", (message) => {
     if (!["error", "warning"].includes(message.type())) return;
