@@ -6,7 +6,7 @@ import { first_gpu, room, views, visit } from "./steps.mjs";
 /// For a look at all there can be to see, where the server can be told so.
 const everything = [
   ["mig", { device: 2 }],
-  ["hosts", { count: 30 }],
+  ["hosts", { count: 14 }],
   ["alert", { summary: "held idle for 2 h by bob", advice: "ask bob" }],
   ["problem", { source: "kernel log", message: "it cannot be read", remedy: "run it as root" }],
 ];
