@@ -101,9 +101,11 @@ std::string watts(const Reading<Milliwatts>& reading, const Device& gpu, bool ga
   return absent;
 }
 
+/// "On" and "Off" begin under their title; "N/A" a column before (seen: driver 540).
 std::string name_cell(const Device& gpu, const GpuLayout& layout) {
+  const int gap = layout.before_persistence - (gpu.persistence_mode.get() ? 0 : 1);
   return fmt::format("{:>4}  {:<{}}{:<{}}{}", gpu.index.value_or(0), cut_name(gpu, layout.name),
-                     layout.name, "", layout.before_persistence, on_off(gpu.persistence_mode));
+                     layout.name, "", gap, on_off(gpu.persistence_mode));
 }
 
 std::string sensors_cell(const Device& gpu, const GpuLayout& layout) {

@@ -177,7 +177,7 @@ TEST(SmiTable, ALostCardIsARowOfErrorsAndHidesNobodysProcesses) {
   host.devices.insert(host.devices.begin(), lost);
   const std::string drawn = table_of(host);
   EXPECT_THAT(drawn, HasSubstr(R"(
-|   1  ERR!                           N/A |   00000000:91:00.0 N/A |                 ERR! |
+|   1  ERR!                          N/A  |   00000000:91:00.0 N/A |                 ERR! |
 |ERR!  ERR! ERR!             ERR! /  ERR! |                 ERR!   |    ERR!         ERR! |
 |                                         |                        |                 ERR! |
 )"));

@@ -88,3 +88,14 @@ def test_codes_have_the_words_of_the_driver(tmp_path):
         "Unknown Error",
         "Unknown Error",
     ]
+
+
+def test_the_first_version_of_attributes_is_the_smaller_one(tmp_path):
+    snapshot = scenario("h100-mig")
+    instance = next(device for device in snapshot["devices"] if device["mig"])
+    asked = (
+        "[[code, nvml.nvmlDeviceGetAttributes(handle, room), room.raw[32:] == bytes(8)] "
+        "for room in [ctypes.create_string_buffer(40)] "
+        f"for code, handle in [handle_by('nvmlDeviceGetHandleByUUID', {instance['uuid'].encode()!r})]]"
+    )
+    assert ask(tmp_path, snapshot, asked) == [[0, 0, True]]
