@@ -60,7 +60,7 @@ std::string cell_text(const GpuColumn& column, const Device& device, const Snaps
   }
   const bool nothing = cell.why() == Absent::unsupported || cell.why() == Absent::not_sampled;
   if (nothing && written.absent) return std::string(*written.absent);
-  return shown_absent(cell.why(), device.lost, surface);
+  return shown_absent(cell.why(), failure_on(device), surface);
 }
 
 Output render_gpu_csv(const Snapshot& snapshot, const Request& request, Clockface clockface) {
@@ -69,7 +69,9 @@ Output render_gpu_csv(const Snapshot& snapshot, const Request& request, Clockfac
   for (const std::string& name : request.fields) {
     const auto column = find_gpu_column(name);
     if (!column) return unknown_field(name);
-    names.push_back(csv_heading(column->column.name, unit_of(column->column.format)));
+    const CsvField& written = column->column;
+    names.push_back(
+        csv_heading(written.name, written.unit.empty() ? unit_of(written.format) : written.unit));
     columns.push_back(*column);
   }
   const Surface surface = request.units ? Surface::csv : Surface::csv_without_units;

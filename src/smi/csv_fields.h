@@ -18,7 +18,13 @@ struct CsvField {
   int deprecated = 9999;  // from then on the cell says so
   /// Written where there is no value; nothing: [N/A].
   std::optional<std::string_view> absent;
+  std::string_view unit = {};  // in the heading; empty: that of the format
 
+  [[nodiscard]] constexpr CsvField headed(std::string_view text) const {
+    CsvField copy = *this;
+    copy.unit = text;
+    return copy;
+  }
   [[nodiscard]] constexpr CsvField since(int driver) const {
     CsvField copy = *this;
     copy.from = driver;
@@ -90,7 +96,7 @@ constexpr auto gpu_fields = std::to_array<CsvField>({
     field("inforom.ecc", text),
     field("inforom.pwr", text, "inforom.power"),
     field("inforom.checksum_validation", valid),
-    field("bbx.time_run", seconds).since(610),
+    field("bbx.time_run", seconds).since(610).headed("seconds"),
     field("gpu_recovery_action", text),
     field("gom.current", text, "gpu_operation_mode.current"),
     field("gom.pending", text, "gpu_operation_mode.pending"),
@@ -229,12 +235,12 @@ constexpr auto gpu_fields = std::to_array<CsvField>({
     field("power_smoothing.num_preset_profiles", number).since(610),
     field("power_smoothing.active_profile", number).since(610),
     field("power_smoothing.curr_profile.percent_tmp_floor", percent).since(610),
-    field("power_smoothing.curr_profile.ramp_up_rate", number).since(610),
-    field("power_smoothing.curr_profile.ramp_down_rate", number).since(610),
+    field("power_smoothing.curr_profile.ramp_up_rate", number).since(610).headed("W/s"),
+    field("power_smoothing.curr_profile.ramp_down_rate", number).since(610).headed("W/s"),
     field("power_smoothing.curr_profile.ramp_down_hysteresis", milliseconds).since(610),
     field("power_smoothing.admin_override.percent_tmp_floor", percent).since(610),
-    field("power_smoothing.admin_override.ramp_up_rate", number).since(610),
-    field("power_smoothing.admin_override.ramp_down_rate", number).since(610),
+    field("power_smoothing.admin_override.ramp_up_rate", number).since(610).headed("W/s"),
+    field("power_smoothing.admin_override.ramp_down_rate", number).since(610).headed("W/s"),
     field("power_smoothing.admin_override.ramp_down_hysteresis", milliseconds).since(610),
     field("power_smoothing.delayed_power_smoothing_supported", yes_no),
     field("power_smoothing.primary_power_floor", watts),

@@ -38,7 +38,7 @@ struct Item {
   }
   [[nodiscard]] std::string text(const Cell& cell, Format format) const {
     return cell.get() ? printable(shown(*cell.get(), format, surface()))
-                      : shown_absent(cell.why(), gpu->lost, surface());
+                      : shown_absent(cell.why(), failure_on(*gpu), surface());
   }
   template <class T>
   [[nodiscard]] std::string text(const Reading<T>& reading, Format format) const {
@@ -114,12 +114,14 @@ constexpr auto retired_columns = std::to_array<Column>({
     uuid_column,
     {{"retired_pages.address", "", "", "Address of the page."},
      [](const Item& item) {
-       if (item.page == nullptr) return shown_absent(item.no_pages, item.gpu->lost, item.surface());
+       if (item.page == nullptr)
+         return shown_absent(item.no_pages, failure_on(*item.gpu), item.surface());
        return fmt::format("{:#018x}", item.page->address);
      }},
     {{"retired_pages.timestamp", "", "", "When it was retired."},
      [](const Item& item) {
-       if (item.page == nullptr) return shown_absent(item.no_pages, item.gpu->lost, item.surface());
+       if (item.page == nullptr)
+         return shown_absent(item.no_pages, failure_on(*item.gpu), item.surface());
        if (!item.page->retired.get()) return std::string("[N/A]");
        return date_in_words(*item.page->retired.get(), item.clockface.utc_offset);
      }},

@@ -227,6 +227,87 @@ TEST(Generation595, CardThatCountsNoErrorsHasNoSumOfThem) {
   }
 }
 
+std::string printed_as_xml(const std::string& driver, const std::string& lines) {
+  Request request;
+  request.what = Request::What::query;
+  request.form = Request::Form::xml;
+  return render_xml(read(heading(driver) + lines), request, {});
+}
+
+TEST(Generation515, HasNeitherBoardPartNumberNorDeferredClocks) {
+  const std::string old = printed_as_xml("515.105.01", "    Product Name : NVIDIA A10G\n");
+  EXPECT_THAT(old, HasSubstr("nvsmi_device_v11.dtd"));
+  EXPECT_THAT(old, Not(HasSubstr("<board_part_number>")));
+  EXPECT_THAT(old, Not(HasSubstr("<deferred_clocks>")));
+  const std::string next = printed_as_xml("525.125.06", "    Product Name : NVIDIA A10G\n");
+  EXPECT_THAT(next, HasSubstr("nvsmi_device_v12.dtd"));
+  EXPECT_THAT(next, HasSubstr("<board_part_number>N/A</board_part_number>"));
+  EXPECT_THAT(next, HasSubstr("<deferred_clocks>"));
+}
+
+TEST(Generation525, ACardWithoutAMarginSaysSo) {
+  const std::string lines =
+      "    Product Name : Quadro P2000\n    Temperature\n        GPU T.Limit Temp : N/A\n";
+  EXPECT_THAT(printed("525.125.06", lines),
+              HasSubstr("        GPU T.Limit Temp                  : N/A\n"));
+}
+
+TEST(Generation535, AnInstanceHasItsMemory) {
+  const std::string lines =
+      "    Product Name : NVIDIA A100-SXM4-80GB\n    MIG Mode\n        Current : Enabled\n"
+      "    MIG Device\n        Index : 0\n        GPU Instance ID : 3\n"
+      "        Compute Instance ID : 0\n        FB Memory Usage\n            Total : 19968 MiB\n"
+      "            Used : 12 MiB\n        BAR1 Memory Usage\n            Total : 32767 MiB\n";
+  expect_in_order(
+      printed("535.54.03", lines),
+      {"        FB Memory Usage", "            Total                         : 19968 MiB",
+       "        BAR1 Memory Usage", "            Total                         : 32767 MiB"});
+  expect_in_order(printed("580.65.06", lines),
+                  {"        Shared FB Memory Usage", "            Total  ",
+                   "        Shared BAR1 Memory", "            Total  "});
+}
+
+TEST(Generation580, ItsLaterDriversTellWhatTheNextBranchesTell) {
+  const std::string card =
+      "    Product Name : NVIDIA GB200\n    Product Architecture : Blackwell\n";
+  const std::string told =
+      card +
+      "    ECC Errors\n        Unrepairable Memory : No\n    Remapped Rows\n"
+      "        Correctable Error : 0\n        Inactive Correctable Error : 0\n";
+  EXPECT_THAT(printed("580.173.02", told), HasSubstr("        Unrepairable Memory "));
+  EXPECT_THAT(printed("580.173.02", told), HasSubstr("        Inactive Correctable Error "));
+  EXPECT_THAT(printed("580.65.06", card), Not(HasSubstr("Unrepairable Memory")));
+  EXPECT_THAT(printed("575.64.05", told), Not(HasSubstr("Unrepairable Memory")));
+}
+
+TEST(Generation580, ABaseboardIsKnownToItsSwitchesAndHasNoSlot) {
+  const std::string lines =
+      "    Product Name : NVIDIA B200\n    Platform Info\n        Chassis Serial Number : \n"
+      "        Slot Number : N/A\n        Tray Index : N/A\n        Host ID : 1\n"
+      "        Peer Type : Switch Connected\n        Module Id : 6\n"
+      "        GPU Fabric GUID : 0x0000000000000002\n";
+  expect_in_order(printed("580.105.08", lines),
+                  {"        Chassis Serial Number                          : \n",
+                   "        Slot Number                                    : N/A",
+                   "        Host ID                                        : 1",
+                   "        Peer Type                                      : Switch Connected",
+                   "        GPU Fabric GUID                                : 0x0000000000000002"});
+}
+
+TEST(Generation610, NamesItsVersionsTwice) {
+  const std::string text = printed("610.57.04", "    Product Name : NVIDIA GeForce RTX 2080\n");
+  expect_in_order(text, {"Driver Version                                         : 610.57.04 "
+                         "[Deprecated; will be removed in CUDA 14.0. Use KMD Version instead]",
+                         "CUDA Version                                           : 12.0 "
+                         "[Deprecated; will be removed in CUDA 14.0. Use CUDA UMD Version instead]",
+                         "KMD Version                                            : 610.57.04",
+                         "CUDA UMD Version                                       : 12.0",
+                         "    Inforom Time Data", "        Time Run", "    GPU Operation Mode",
+                         "            Default Base Power"});
+  EXPECT_THAT(text, Not(HasSubstr("Min Base Power")));
+  EXPECT_EQ(read(text).host.driver_version, Reading<std::string>("610.57.04"));
+}
+
 TEST(VirtualMachine, LicenceIsReadFromXmlToo) {
   const Device gpu =
       read(

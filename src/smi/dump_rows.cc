@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "snapshot/device_fault.h"
 
 namespace berth::smi {
 
@@ -83,6 +84,9 @@ void read_below(const Node& node, const RowIndex& index, std::vector<std::string
     }
     if (equals_ignoring_case(trimmed(child.value), "GPU is lost")) {
       device.lost = true;
+    }
+    if (equals_ignoring_case(trimmed(child.value), "GPU requires reset")) {
+      device.unusable_because = must_be_reset;
     }
     path.pop_back();
   }

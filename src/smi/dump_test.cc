@@ -120,6 +120,16 @@ TEST(DumpText, LostGpuHidesNeitherTheNextNorItsProcesses) {
   EXPECT_EQ(host.problems[0].code, "device_lost");
 }
 
+TEST(DumpText, ACardThatMustBeResetIsNoCardToBeUsed) {
+  std::string text(two_gpus);
+  const std::string lost = "GPU is lost";
+  text.replace(text.find(lost), lost.size(), "GPU requires reset");
+  const Snapshot host = read(text);
+  EXPECT_FALSE(host.devices[1].lost);
+  EXPECT_EQ(host.devices[1].unusable_because, must_be_reset);
+  EXPECT_EQ(host.devices[1].memory_total, Reading<Bytes>(Absent::failed));
+}
+
 /// Driver 530 in XML, with names that later drivers changed; SIMULATED.
 constexpr std::string_view xml_530 = R"(<?xml version="1.0" ?>
 <!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v12.dtd">

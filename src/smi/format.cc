@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "smi/calendar.h"
+#include "snapshot/device_fault.h"
 
 namespace berth::smi {
 
@@ -179,10 +180,32 @@ std::string shown(const CellValue& value, Format format, Surface surface) {
   }
 }
 
-std::string shown_absent(Absent why, bool lost, Surface surface) {
+namespace {
+
+std::string_view said_of(Failure failure) {
+  switch (failure) {
+    case Failure::unknown_error:
+      return "Unknown Error";
+    case Failure::gpu_is_lost:
+      return "GPU is lost";
+    case Failure::requires_reset:
+      return "GPU requires reset";
+  }
+  return "Unknown Error";
+}
+
+}  // namespace
+
+Failure failure_on(const Device& device) {
+  if (device.lost) return Failure::gpu_is_lost;
+  return device.unusable_because == must_be_reset ? Failure::requires_reset
+                                                  : Failure::unknown_error;
+}
+
+std::string shown_absent(Absent why, Failure failure, Surface surface) {
   std::string_view text = "N/A";
   if (why == Absent::no_permission) text = "Insufficient Permissions";
-  if (why == Absent::failed) text = lost ? "GPU is lost" : "Unknown Error";
+  if (why == Absent::failed) text = said_of(failure);
   const bool bracketed = surface == Surface::csv || surface == Surface::csv_without_units;
   return bracketed ? fmt::format("[{}]", text) : std::string(text);
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "snapshot/cell.h"
+#include "snapshot/device.h"
 
 namespace berth::smi {
 
@@ -55,8 +56,12 @@ enum class Surface { text, xml, csv, csv_without_units };
 [[nodiscard]] std::string_view unit_of(Format format);
 
 [[nodiscard]] std::string shown(const CellValue& value, Format format, Surface surface);
+/// What the driver says of a card whose readings fail.
+enum class Failure { unknown_error, gpu_is_lost, requires_reset };
+[[nodiscard]] Failure failure_on(const Device& device);
+
 /// What nvidia-smi prints where there is no value: N/A, GPU is lost, Unknown Error, …
-[[nodiscard]] std::string shown_absent(Absent why, bool lost, Surface surface);
+[[nodiscard]] std::string shown_absent(Absent why, Failure failure, Surface surface);
 
 /// The cell that this text stands for: a value, or why there is none. Nothing: not of this format.
 [[nodiscard]] std::optional<Cell> read_back(std::string_view text, Format format);

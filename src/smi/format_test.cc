@@ -54,13 +54,15 @@ TEST(Format, UnitsDifferBetweenTextAndCsv) {
 }
 
 TEST(Format, AbsenceHasItsReasonInWords) {
-  EXPECT_EQ(shown_absent(Absent::unsupported, false, Surface::text), "N/A");
-  EXPECT_EQ(shown_absent(Absent::unsupported, false, Surface::csv), "[N/A]");
-  EXPECT_EQ(shown_absent(Absent::failed, true, Surface::csv), "[GPU is lost]");
-  EXPECT_EQ(shown_absent(Absent::failed, false, Surface::xml), "Unknown Error");
+  EXPECT_EQ(shown_absent(Absent::unsupported, Failure::unknown_error, Surface::text), "N/A");
+  EXPECT_EQ(shown_absent(Absent::unsupported, Failure::unknown_error, Surface::csv), "[N/A]");
+  EXPECT_EQ(shown_absent(Absent::failed, Failure::gpu_is_lost, Surface::csv), "[GPU is lost]");
+  EXPECT_EQ(shown_absent(Absent::failed, Failure::requires_reset, Surface::csv),
+            "[GPU requires reset]");
+  EXPECT_EQ(shown_absent(Absent::failed, Failure::unknown_error, Surface::xml), "Unknown Error");
   for (const Absent why : {Absent::unsupported, Absent::no_permission, Absent::failed}) {
     for (const Surface surface : {Surface::text, Surface::csv}) {
-      EXPECT_EQ(absent_from(shown_absent(why, true, surface)), why);
+      EXPECT_EQ(absent_from(shown_absent(why, Failure::requires_reset, surface)), why);
     }
   }
   EXPECT_EQ(absent_from("[Requested functionality has been deprecated]"), Absent::unsupported);

@@ -31,12 +31,19 @@ constexpr auto mig_table = std::to_array<Row>({
     section(1, "Volatile", "volatile_count"),
     leaf(2, "SRAM Uncorrectable", "sram_uncorrectable", "ecc_uncorrected_errors", Format::number),
     section(0, "FB Memory Usage", "fb_memory_usage").upto(579),
+    leaf(1, "Total", "total", "memory_total_bytes", Format::memory),
+    leaf(1, "Reserved", "reserved", "memory_reserved_bytes", Format::memory).since(510),
+    leaf(1, "Used", "used", "memory_used_bytes", Format::memory),
+    leaf(1, "Free", "free", "memory_free_bytes", Format::memory),
     section(0, "Shared FB Memory Usage", "fb_memory_usage").since(580),
     leaf(1, "Total", "total", "memory_total_bytes", Format::memory),
     leaf(1, "Reserved", "reserved", "memory_reserved_bytes", Format::memory),
     leaf(1, "Used", "used", "memory_used_bytes", Format::memory),
     leaf(1, "Free", "free", "memory_free_bytes", Format::memory),
     section(0, "BAR1 Memory Usage", "bar1_memory_usage").upto(579),
+    leaf(1, "Total", "total", "bar1_total_bytes", Format::memory),
+    leaf(1, "Used", "used", "bar1_used_bytes", Format::memory),
+    leaf(1, "Free", "free", "bar1_free_bytes", Format::memory),
     section(0, "Shared BAR1 Memory", "bar1_memory_usage").since(580),
     leaf(1, "Total", "total", "bar1_total_bytes", Format::memory),
     leaf(1, "Used", "used", "bar1_used_bytes", Format::memory),
@@ -77,8 +84,22 @@ bool tells_margins(const Device& device) {
 std::span<const Row> gpu_rows() { return gpu_table; }
 std::span<const Row> mig_rows() { return mig_table; }
 
+namespace {
+
+Cell cell_of_row(const Row& row, const Device& device) {
+  const Field* field = field_of(row);
+  return field == nullptr ? Cell(Absent::not_sampled) : field->read(device, {});
+}
+
+bool is_in(const Row& row, int driver, const Device& device) {
+  if (row.branch != 0 && driver == row.branch) return cell_of_row(row, device).has_value();
+  return driver >= row.from && driver <= row.until;
+}
+
+}  // namespace
+
 bool applies(const Row& row, int driver, const Device& device) {
-  if (driver < row.from || driver > row.until) return false;
+  if (!is_in(row, driver, device)) return false;
   switch (row.when) {
     case When::always:
       return true;
@@ -87,7 +108,7 @@ bool applies(const Row& row, int driver, const Device& device) {
     case When::no_margins:
       return driver < first_with_margins || !tells_margins(device);
     case When::margin_told:
-      return device.details.cell(Detail::temperature_limit_margin).has_value();
+      return cell_of_row(row, device) != Cell(Absent::not_sampled);
     case When::licensed:
       return device.details.cell(Detail::vgpu_license_status).has_value();
     case When::ecc_by_place:

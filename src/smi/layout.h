@@ -20,7 +20,7 @@ enum class When {
   always,
   margins,  // tells temperatures as margins (T.Limit)
   no_margins,
-  margin_told,   // some drivers print the line of cards that have a margin alone
+  margin_told,   // some drivers print the line of cards that were asked for a margin alone
   licensed,      // a virtual machine's card
   ecc_by_place,  // chips before Turing count errors by place
   ecc_simple,    // Turing: SRAM and DRAM
@@ -39,6 +39,9 @@ struct Row {
   When when = When::always;
   int from = 0;      // drivers that have it
   int until = 9999;  // the last one
+  /// An older branch whose later drivers have it too (580.173 does, 580.105 does not): there it is
+  /// printed of cards that tell it. 0: none.
+  int branch = 0;
   /// From this driver on it prints "Requested functionality has been deprecated".
   int deprecated = 9999;
   std::string_view topic;  // of -q -d; empty: its parent's
@@ -54,6 +57,7 @@ struct Row {
   }
   [[nodiscard]] constexpr Row since(int major) const { return with(&Row::from, major); }
   [[nodiscard]] constexpr Row upto(int major) const { return with(&Row::until, major); }
+  [[nodiscard]] constexpr Row also_in(int major) const { return with(&Row::branch, major); }
   [[nodiscard]] constexpr Row only(When what) const { return with(&Row::when, what); }
   [[nodiscard]] constexpr Row deprecated_from(int major) const {
     return with(&Row::deprecated, major);

@@ -47,8 +47,6 @@ constexpr auto power_rows = std::to_array<Row>({
     leaf(2, "Requested Base Power", "requested_base_power", "base_power_requested_milliwatts",
          watts),
     leaf(2, "Default Base Power", "default_base_power", "base_power_default_milliwatts", watts),
-    leaf(2, "Min Base Power", "min_base_power", "base_power_min_milliwatts", watts),
-    leaf(2, "Max Base Power", "max_base_power", "base_power_max_milliwatts", watts),
     leaf(1, "Min Power Limit", "min_power_limit", "power_limit_min_milliwatts", watts),
     leaf(1, "Max Power Limit", "max_power_limit", "power_limit_max_milliwatts", watts),
     section(0, "GPU Memory Power Readings ", "gpu_memory_power_readings").since(550).about("POWER"),
@@ -172,7 +170,7 @@ constexpr auto power_rows = std::to_array<Row>({
         .deprecated_from(590),
     leaf(1, "Memory", "mem_clock", "clock_default_memory_megahertz", megahertz)
         .deprecated_from(590),
-    section(0, "Deferred Clocks", "deferred_clocks").since(515).about("CLOCK"),
+    section(0, "Deferred Clocks", "deferred_clocks").since(520).about("CLOCK"),
     leaf(1, "Memory", "mem_clock", "clock_deferred_memory_megahertz", megahertz),
     section(0, "Max Clocks", "max_clocks").about("CLOCK"),
     leaf(1, "Graphics", "graphics_clock", "clock_graphics_max_megahertz", megahertz),
@@ -214,7 +212,9 @@ constexpr auto power_rows = std::to_array<Row>({
         .since(570),
     leaf(2, "Incorrect Configuration", "incorrect_configuration", "fabric_health_configuration")
         .since(580),
-    leaf(2, "Partition Assigned", "partition_assigned", "fabric_health_partition").since(595),
+    leaf(2, "Partition Assigned", "partition_assigned", "fabric_health_partition")
+        .since(595)
+        .also_in(580),
     special(Special::supported_clocks, "Supported Clocks", "supported_clocks")
         .about("SUPPORTED_CLOCKS"),
     special(Special::processes, "Processes", "processes").about("PIDS"),

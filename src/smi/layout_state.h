@@ -40,7 +40,7 @@ constexpr auto state_rows = std::to_array<Row>({
     leaf(0, "VBIOS Version", "vbios_version", "vbios_version"),
     leaf(0, "MultiGPU Board", "multigpu_board", "multi_gpu_board", yes_no),
     leaf(0, "Board ID", "board_id", "board_id", hex),
-    leaf(0, "Board Part Number", "board_part_number", "board_part_number").since(515),
+    leaf(0, "Board Part Number", "board_part_number", "board_part_number").since(520),
     leaf(0, "GPU Part Number", "gpu_part_number", "gpu_part_number"),
     leaf(0, "FRU Part Number", "gpu_fru_part_number", "fru_part_number").since(530),
     leaf(0, "Module ID", "gpu_module_id", "platform_module_id", number).upto(564),
@@ -68,6 +68,8 @@ constexpr auto state_rows = std::to_array<Row>({
     leaf(1, "Latest Timestamp", "latest_timestamp", "inforom_flushed_unix_ms", date),
     leaf(1, "Latest Duration", "latest_duration", "inforom_flush_duration_microseconds",
          microseconds),
+    section(0, "Inforom Time Data", "").since(610),
+    leaf(1, "Time Run", "", "black_box_time_run_seconds", seconds),
     section(0, "GPU Operation Mode", "gpu_operation_mode"),
     leaf(1, "Current", "current_gom", "operation_mode"),
     leaf(1, "Pending", "pending_gom", "operation_mode_pending"),
@@ -347,6 +349,7 @@ constexpr auto state_rows = std::to_array<Row>({
         .only(When::ecc_detailed),
     leaf(1, "Unrepairable Memory", "unrepairable_memory", "unrepairable_memory", yes_no)
         .since(590)
+        .also_in(580)
         .only(When::ecc_detailed),
     special(Special::retired_pages, "Retired Pages", "retired_pages").about("PAGE_RETIREMENT"),
     leaf(1, "Single Bit ECC", "", "retired_pages_single_bit", number),
@@ -357,11 +360,13 @@ constexpr auto state_rows = std::to_array<Row>({
     leaf(1, "Correctable Error", "remapped_row_corr", "remapped_rows_correctable", number),
     leaf(1, "Inactive Correctable Error", "remapped_row_corr_inactive",
          "remapped_rows_correctable_inactive", number)
-        .since(595),
+        .since(595)
+        .also_in(580),
     leaf(1, "Uncorrectable Error", "remapped_row_unc", "remapped_rows_uncorrectable", number),
     leaf(1, "Inactive Uncorrectable Error", "remapped_row_unc_inactive",
          "remapped_rows_uncorrectable_inactive", number)
-        .since(595),
+        .since(595)
+        .also_in(580),
     leaf(1, "Pending", "remapped_row_pending", "remapped_rows_pending", yes_no),
     leaf(1, "Remapping Failure Occurred", "remapped_row_failure", "remapped_rows_failed", yes_no),
     section(1, "Bank Remap Availability Histogram", "row_remapper_histogram", "remap_banks_max"),

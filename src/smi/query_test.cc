@@ -137,6 +137,15 @@ TEST(Csv, ComputeAppsLeaveTheDesktopOut) {
             "pid, process_name, used_gpu_memory [MiB]\n42, python, 1024 MiB\n");
 }
 
+TEST(Csv, SomeHeadingsNameTheirUnitInOtherWords) {
+  EXPECT_THAT(
+      ask({"--query-gpu=power_smoothing.curr_profile.ramp_up_rate,bbx.time_run", "--format=csv"},
+          server("610.57.04"))
+          .text,
+      StartsWith("power_smoothing.curr_profile.ramp_up_rate [W/s], "
+                 "bbx.time_run [seconds]\n"));
+}
+
 TEST(Csv, LostGpuSaysSoInItsCellsAndTheExitCode) {
   Snapshot host = server("595.80");
   host.devices[0].lost = true;
@@ -144,6 +153,14 @@ TEST(Csv, LostGpuSaysSoInItsCellsAndTheExitCode) {
   const Output out = ask({"--query-gpu=memory.used", "--format=csv,noheader"}, host);
   EXPECT_EQ(out.text, "[GPU is lost]\n");
   EXPECT_EQ(out.code, 15);
+}
+
+TEST(Csv, ACardThatMustBeResetSaysSoInItsCells) {
+  Snapshot host = server("595.80");
+  host.devices[0].unusable_because = must_be_reset;
+  host.devices[0].utilization_gpu = Absent::failed;
+  EXPECT_EQ(ask({"--query-gpu=utilization.gpu", "--format=csv,noheader"}, host).text,
+            "[GPU requires reset]\n");
 }
 
 TEST(Csv, AccountedAppsAndSupportedClocksHaveALineEach) {

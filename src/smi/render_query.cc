@@ -167,7 +167,8 @@ std::string render_query(const Snapshot& snapshot, const Request& request, Clock
 }
 
 std::string render_xml(const Snapshot& snapshot, const Request& request, Clockface clockface) {
-  const int version = generation_of(snapshot) < 580 ? 12 : 13;
+  const int driver = generation_of(snapshot);
+  const int version = driver < 520 ? 11 : driver < 580 ? 12 : 13;
   std::string text = fmt::format(
       "<?xml version=\"1.0\" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM \"nvsmi_device_v{}.dtd\">\n"
       "<nvidia_smi_log>\n",

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "smi/calendar.h"
 #include "smi/facts.h"
+#include "smi/format.h"
 #include "smi/smi.h"
 #include "smi/table_layout.h"
 #include "snapshot/details.h"
@@ -75,6 +76,11 @@ std::string mebibytes(const Reading<Bytes>& reading, const Device& gpu) {
   return fmt::format("{}MiB", mib(*reading.get()));
 }
 
+/// Of a card that must be reset, most of what cannot be read is no error here (seen: driver 595).
+std::string_view absent_or_asleep(Absent why, const Device& gpu) {
+  return failure_on(gpu) == Failure::requires_reset ? "N/A" : absent_cell(why, gpu);
+}
+
 std::string percent(const Reading<Percent>& reading, const Device& gpu) {
   if (!reading.get()) return std::string(absent_cell(reading.why(), gpu));
   return fmt::format("{}%", std::lround(reading.get()->count()));
@@ -88,16 +94,18 @@ std::string cut_name(const Device& gpu, int width) {
   return name.substr(0, static_cast<std::size_t>(width - 3)) + "...";
 }
 
-std::string watts(const Reading<Milliwatts>& reading, const Device& gpu, const GpuLayout& layout) {
+std::string watts(const Reading<Milliwatts>& reading, const Device& gpu, bool gap) {
   if (reading.get()) return fmt::format("{}W", reading.get()->count() / 1000);
-  std::string absent(absent_cell(reading.why(), gpu));
-  if (layout.unit_gap && absent == "N/A") absent += ' ';
+  std::string absent(absent_or_asleep(reading.why(), gpu));
+  if (gap && absent == "N/A") absent += ' ';
   return absent;
 }
 
+/// "On" and "Off" begin under their title; "N/A" a column before (seen: driver 540).
 std::string name_cell(const Device& gpu, const GpuLayout& layout) {
+  const int gap = layout.before_persistence - (gpu.persistence_mode.get() ? 0 : 1);
   return fmt::format("{:>4}  {:<{}}{:<{}}{}", gpu.index.value_or(0), cut_name(gpu, layout.name),
-                     layout.name, "", layout.before_persistence, on_off(gpu.persistence_mode));
+                     layout.name, "", gap, on_off(gpu.persistence_mode));
 }
 
 std::string sensors_cell(const Device& gpu, const GpuLayout& layout) {
@@ -110,13 +118,16 @@ std::string sensors_cell(const Device& gpu, const GpuLayout& layout) {
                           : std::string(absent_cell(gpu.performance_state.why(), gpu));
   if (state == "N/A") state = " N/A";
   std::string cell = right(percent(gpu.fan_speed, gpu), 4) + right(temperature, 6) + " " + state;
-  const std::string draw = watts(gpu.power_draw, gpu, layout);
+  const std::string draw = watts(gpu.power_draw, gpu, layout.draw_gap);
   cell += right(draw, layout.draw_end - static_cast<int>(cell.size()));
-  return cell + " / " + right(watts(gpu.power_limit, gpu, layout), layout.cap);
+  return cell + " / " + right(watts(gpu.power_limit, gpu, layout.cap_gap), layout.cap);
 }
 
 std::string memory_cell(const Device& gpu, const GpuLayout& layout) {
   if (!gpu.memory_used.get() && !gpu.memory_total.get()) {
+    // A GPU without memory of its own (GB10, Orin) has no framebuffer to ask for; one whose memory
+    // may not be seen (a divided card, from inside a container) has.
+    if (gpu.memory_used.why() == Absent::unsupported) return " Not Supported";
     const int middle = layout.memory_used + layout.memory_total + 1;
     return right(absent_cell(gpu.memory_used.why(), gpu), middle);
   }
@@ -126,7 +137,8 @@ std::string memory_cell(const Device& gpu, const GpuLayout& layout) {
 
 std::string bus_cell(const Device& gpu, const GpuLayout& layout) {
   const std::string id = bus_id(gpu);
-  return right(id.empty() ? "N/A" : id, layout.cells[1] - 5) + " " +
+  const int width = layout.cells[1] - 5;
+  return (id.empty() ? fmt::format(" {:<{}}", "N/A", width - 1) : right(id, width)) + " " +
          right(on_off(gpu.display_active), 3);
 }
 
@@ -134,8 +146,15 @@ std::string bus_cell(const Device& gpu, const GpuLayout& layout) {
 std::string ecc_text(const Device& gpu) {
   if (division_of(gpu) == Division::divided) return "On";
   if (gpu.ecc_mode.get() == false) return "Off";
-  if (!gpu.ecc_uncorrected.get()) return std::string(absent_cell(gpu.ecc_uncorrected.why(), gpu));
+  if (!gpu.ecc_uncorrected.get()) {
+    return std::string(absent_or_asleep(gpu.ecc_uncorrected.why(), gpu));
+  }
   return fmt::format("{}", *gpu.ecc_uncorrected.get());
+}
+
+std::string load_text(const Device& gpu) {
+  const auto& load = gpu.utilization_gpu;
+  return load.get() ? percent(load, gpu) : std::string(absent_or_asleep(load.why(), gpu));
 }
 
 std::string compute_mode_text(const Device& gpu) {
@@ -159,9 +178,9 @@ std::string card(const Device& gpu, const TableLayout& layout) {
   const int last = widths.cells[2] - 1;
   std::string text = row<3>(
       widths.cells, {name_cell(gpu, widths), bus_cell(gpu, widths), right(ecc_text(gpu), last)});
-  text += row<3>(widths.cells, {sensors_cell(gpu, widths), memory_cell(gpu, widths),
-                                right(percent(gpu.utilization_gpu, gpu), 8) +
-                                    right(compute_mode_text(gpu), last - 8)});
+  text +=
+      row<3>(widths.cells, {sensors_cell(gpu, widths), memory_cell(gpu, widths),
+                            right(load_text(gpu), 8) + right(compute_mode_text(gpu), last - 8)});
   if (layout.mig.shows_mig) text += row<3>(widths.cells, {"", "", right(mig_text(gpu), last)});
   return text + rule(widths.cells, '-');
 }

@@ -212,5 +212,42 @@ TEST(SmiTableOf, Driver610) {
 )");
 }
 
+/// The lines of a card that tells of itself only what every card does.
+std::string silent_card_drawn_by(const std::string& driver) {
+  Snapshot host = example::workstation();
+  host.host.driver_version = driver;
+  Device& card = host.devices[0];
+  card.persistence_mode = true;
+  card.display_active = false;
+  card.power_draw = card.power_limit = Absent::unsupported;
+  card.fan_speed = Absent::unsupported;
+  card.temperature = Absent::unsupported;
+  card.memory_used = 1_MiB;
+  card.performance_state = std::uint64_t{8};
+  const std::string drawn = render_table(host, {}, {});
+  const std::size_t from = drawn.find("| N/A ");
+  return drawn.substr(from, drawn.find('\n', from) - from);
+}
+
+TEST(SmiTableOf, EachGenerationPutsAbsentWattsElsewhere) {
+  EXPECT_EQ(silent_card_drawn_by("525.125.06"),
+            "| N/A   N/A    P8    N/A /  N/A |      1MiB /  8192MiB |      0%      Default |");
+  EXPECT_EQ(silent_card_drawn_by("535.183.01"),
+            "| N/A   N/A    P8              N/A /  N/A |      1MiB /  8192MiB |      0%      "
+            "Default |");
+  for (const char* driver : {"550.163.01", "565.57.01"}) {
+    EXPECT_EQ(silent_card_drawn_by(driver),
+              "| N/A   N/A    P8             N/A /  N/A  |       1MiB /   8192MiB |      0%      "
+              "Default |")
+        << driver;
+  }
+  for (const char* driver : {"570.133.20", "580.65.06", "610.43.02"}) {
+    EXPECT_EQ(silent_card_drawn_by(driver),
+              "| N/A   N/A    P8            N/A  /  N/A  |       1MiB /   8192MiB |      0%      "
+              "Default |")
+        << driver;
+  }
+}
+
 }  // namespace
 }  // namespace berth::smi

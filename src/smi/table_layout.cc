@@ -31,7 +31,8 @@ constexpr GpuLayout gpu_390 = {
     .before_persistence = 2,
     .draw_end = 23,
     .cap = 4,
-    .unit_gap = false,
+    .draw_gap = false,
+    .cap_gap = false,
     .memory_used = 10,
     .memory_total = 8,
 };
@@ -47,7 +48,8 @@ constexpr GpuLayout gpu_530 = {
     .before_persistence = 4,
     .draw_end = 33,
     .cap = 4,
-    .unit_gap = false,
+    .draw_gap = false,
+    .cap_gap = false,
     .memory_used = 10,
     .memory_total = 8,
 };
@@ -63,10 +65,16 @@ constexpr GpuLayout gpu_550 = {
     .before_persistence = 4,
     .draw_end = 32,
     .cap = 5,
-    .unit_gap = true,
+    .draw_gap = false,
+    .cap_gap = true,
     .memory_used = 11,
     .memory_total = 9,
 };
+constexpr GpuLayout gpu_570 = [] {
+  GpuLayout layout = gpu_550;
+  layout.draw_gap = true;
+  return layout;
+}();
 
 constexpr MigLayout no_mig = {{}, {}, 0, 0, false};
 constexpr Titles titles_of_mig_450 = {
@@ -198,9 +206,9 @@ constexpr auto layouts = std::to_array<TableLayout>({
     {530, heading_530, under_530, gpu_530, mig_530, processes_530, 89},
     {550, heading_550, under_550, gpu_550, mig_550, processes_550, 89},
     {560, heading_550, under_550, gpu_550, mig_560, processes_550, 89},
-    {570, heading_550, under_550, gpu_550, mig_560, processes_570, 89},
-    {580, heading_550, under_580, gpu_550, mig_580, processes_570, 0},
-    {610, heading_610, under_580, gpu_550, mig_580, processes_570, 0},
+    {570, heading_550, under_550, gpu_570, mig_560, processes_570, 89},
+    {580, heading_550, under_580, gpu_570, mig_580, processes_570, 0},
+    {610, heading_610, under_580, gpu_570, mig_580, processes_570, 0},
 });
 
 }  // namespace

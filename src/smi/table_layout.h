@@ -1,7 +1,7 @@
 #pragma once
 // TableLayout: what the default table looks like in each generation of the driver, as data: the
 // lines that never change, and the widths of what stands between them. Counted on tables of real
-// machines: drivers 418, 525, 535, 545, 550, 570, 575, 580, 590, 595, 610.
+// machines: drivers 418, 510, 525, 535, 540, 545, 550, 565, 570, 575, 580, 590, 595, 610.
 
 #include <array>
 #include <string_view>
@@ -25,9 +25,11 @@ struct GpuLayout {
   Titles titles;             // the third only where there is a MIG line
   int name;                  // longer ones are cut
   int before_persistence;
-  int draw_end;   // columns of the first cell up to the end of the power draw
-  int cap;        // width of the power limit
-  bool unit_gap;  // "N/A" leaves the room of the unit free: "N/A  /  N/A  "
+  int draw_end;  // columns of the first cell up to the end of the power draw
+  int cap;       // width of the power limit
+  // "N/A" leaves the room of the unit free: "N/A /  N/A  ", later "N/A  /  N/A  "
+  bool draw_gap;
+  bool cap_gap;
   int memory_used;
   int memory_total;
 };

@@ -177,11 +177,30 @@ TEST(SmiTable, ALostCardIsARowOfErrorsAndHidesNobodysProcesses) {
   host.devices.insert(host.devices.begin(), lost);
   const std::string drawn = table_of(host);
   EXPECT_THAT(drawn, HasSubstr(R"(
-|   1  ERR!                           N/A |   00000000:91:00.0 N/A |                 ERR! |
+|   1  ERR!                          N/A  |   00000000:91:00.0 N/A |                 ERR! |
 |ERR!  ERR! ERR!             ERR! /  ERR! |                 ERR!   |    ERR!         ERR! |
 |                                         |                        |                 ERR! |
 )"));
   EXPECT_THAT(drawn, HasSubstr("1696      G   /usr/bin/gnome-shell "));
+}
+
+TEST(SmiTable, ACardThatMustBeResetHasErrorsWhereTheDriverShowsThem) {
+  Snapshot host = example::workstation();
+  Device& card = host.devices[0];
+  card.unusable_because = must_be_reset;
+  card.name = std::string("NVIDIA A100 80GB PCIe");
+  card.persistence_mode = true;
+  card.display_active = card.mig_mode = Absent::failed;
+  card.ecc_uncorrected = Absent::failed;
+  card.fan_speed = card.utilization_gpu = Absent::failed;
+  card.power_draw = card.power_limit = Absent::failed;
+  card.memory_used = 0_GiB;
+  card.memory_total = 80_GiB;
+  EXPECT_THAT(table_of(host), HasSubstr(R"(
+|   0  NVIDIA A100 80GB PCIe          On  |   00000000:0C:00.0 N/A |                  N/A |
+|ERR!   40C    P8            N/A  /  N/A  |       0MiB /  81920MiB |     N/A      Default |
+|                                         |                        |                 ERR! |
+)"));
 }
 
 TEST(SmiTable, AbsentIsNotZero) {
@@ -196,6 +215,41 @@ TEST(SmiTable, AbsentIsNotZero) {
   EXPECT_THAT(drawn,
               HasSubstr("| N/A   40C    P8            N/A  /  N/A  |                  N/A   |"));
   EXPECT_THAT(drawn, HasSubstr("      G   [Not Found]                           N/A      |"));
+}
+
+/// A chip that shares the memory of its host: NVML has none to tell of.
+Snapshot chip_without_memory(const std::string& driver) {
+  Snapshot host = example::workstation();
+  host.host.driver_version = driver;
+  host.gpu_processes.clear();
+  Device& chip = host.devices[0];
+  chip.memory_used = chip.memory_total = chip.memory_free = Absent::unsupported;
+  chip.fan_speed = Absent::unsupported;
+  chip.power_limit = Absent::unsupported;
+  return host;
+}
+
+TEST(SmiTable, MemoryThatIsTheHostsIsNotSupportedAndNotUnseen) {
+  EXPECT_THAT(table_of(chip_without_memory("580.95.05")),
+              HasSubstr("| N/A   40C    P8             37W /  N/A  | Not Supported          |"));
+}
+
+TEST(SmiTable, AnEmbeddedChipHasNoBusAndNoSensors) {
+  Snapshot host = chip_without_memory("540.4.0");
+  Device& chip = host.devices[0];
+  chip.name = std::string("Orin (nvgpu)");
+  chip.pci_address = Absent::unsupported;
+  chip.persistence_mode = chip.display_active = Absent::unsupported;
+  chip.temperature = Absent::unsupported;
+  chip.power_draw = Absent::unsupported;
+  chip.performance_state = Absent::unsupported;
+  chip.utilization_gpu = Absent::unsupported;
+  chip.compute_mode = Absent::unsupported;
+  EXPECT_THAT(table_of(host), HasSubstr(R"(
+|   0  Orin (nvgpu)                  N/A  | N/A              N/A |                  N/A |
+| N/A   N/A  N/A               N/A /  N/A | Not Supported        |     N/A          N/A |
+|                                         |                      |                  N/A |
+)"));
 }
 
 TEST(SmiTable, ShortensLongComputeModesAndMarksWhatIsPending) {

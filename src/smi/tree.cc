@@ -114,7 +114,7 @@ class Builder {
                field != nullptr && !field->read(device_, snapshot_).get()) {
       const Cell cell = field->read(device_, snapshot_);
       parent.children.push_back(
-          leaf(name_of(row), shown_absent(cell.why(), device_.lost, selection_.surface)));
+          leaf(name_of(row), shown_absent(cell.why(), failure_on(device_), selection_.surface)));
       closed_below_ = row.depth;
     } else {
       parent.children.push_back(section(name_of(row)));
@@ -123,20 +123,25 @@ class Builder {
 
   [[nodiscard]] std::string value_of(const Row& row) const {
     if (selection_.driver >= row.deprecated) return std::string(deprecated_text);
-    if (is_nowhere(row)) return shown_absent(Absent::unsupported, false, selection_.surface);
+    if (is_nowhere(row))
+      return shown_absent(Absent::unsupported, Failure::unknown_error, selection_.surface);
     const Field* field = field_of(row);
     const Cell cell = field == nullptr ? own_value(row) : field->read(device_, snapshot_);
     if (cell.get()) return shown(*cell.get(), row.format, selection_.surface);
-    return shown_absent(cell.why(), device_.lost, selection_.surface);
+    return shown_absent(cell.why(), failure_on(device_), selection_.surface);
   }
 
   /// The driver has numbers for a place in a rack even of cards that are in none; -q leaves them
-  /// out where there is no chassis (seen: 570.124 prints them, 570.148 and 580 to 595 do not).
+  /// out where there is no chassis (seen: 570.124 prints them, 570.148 and 580 to 595 do not), and
+  /// of a baseboard that only its NVLink switches number (B200, seen: 580.105) slot and tray.
   [[nodiscard]] bool is_nowhere(const Row& row) const {
     constexpr int first = 575;
     if (!row.key.starts_with("platform_") || row.key == "platform_module_id") return false;
     const auto chassis = device_.details.get<std::string>(Detail::platform_chassis_serial);
-    return selection_.driver >= first && chassis.get() && chassis.get()->empty();
+    if (selection_.driver < first || !chassis.get() || !chassis.get()->empty()) return false;
+    const auto guid = device_.details.get<std::uint64_t>(Detail::platform_fabric_guid);
+    const bool linked = guid.get() && *guid.get() != 0;
+    return !linked || row.key == "platform_slot_number" || row.key == "platform_tray_index";
   }
 
   /// Rows of a MIG instance that are no readings.
@@ -198,7 +203,7 @@ class Builder {
                                                    : Detail::retired_pages_double_bit);
     const auto& list = device_.lists.retired_pages;
     if (!count.get()) {
-      const std::string why = shown_absent(count.why(), device_.lost, Surface::xml);
+      const std::string why = shown_absent(count.why(), failure_on(device_), Surface::xml);
       node.children = {leaf("retired_count", why), leaf("retired_pagelist", why)};
       return node;
     }
@@ -222,7 +227,7 @@ class Builder {
     const auto& list = device_.lists.supported_clocks;
     if (!list.get()) {
       parent.children.push_back(
-          leaf(name_of(row), shown_absent(list.why(), device_.lost, selection_.surface)));
+          leaf(name_of(row), shown_absent(list.why(), failure_on(device_), selection_.surface)));
       return;
     }
     const auto clock = [](Megahertz value) { return fmt::format("{} MHz", value.count()); };
@@ -262,7 +267,7 @@ class Builder {
         model.get() == std::optional<std::string>("WDDM")) {
       return "Not available in WDDM driver model";
     }
-    return shown_absent(process.memory.why(), device_.lost, selection_.surface);
+    return shown_absent(process.memory.why(), failure_on(device_), selection_.surface);
   }
   void add_process_text(const GpuProcess& process, Node& list) const {
     list.children.push_back(leaf("GPU instance ID", instance(process.mig, true)));
@@ -288,13 +293,13 @@ class Builder {
   [[nodiscard]] std::string cell_text(const Reading<T>& reading, Format format) const {
     const Cell cell = cell_of(reading);
     return cell.get() ? shown(*cell.get(), format, selection_.surface)
-                      : shown_absent(cell.why(), device_.lost, selection_.surface);
+                      : shown_absent(cell.why(), failure_on(device_), selection_.surface);
   }
   void add_accounted(const Row& row, Node& parent) {
     const auto& processes = device_.lists.accounted_processes;
     if (!processes.get() && processes.why() != Absent::not_sampled) {
-      parent.children.push_back(
-          leaf(name_of(row), shown_absent(processes.why(), device_.lost, selection_.surface)));
+      parent.children.push_back(leaf(
+          name_of(row), shown_absent(processes.why(), failure_on(device_), selection_.surface)));
       return;
     }
     Node list = section(name_of(row));
@@ -349,9 +354,20 @@ std::vector<Node> heading(const Snapshot& snapshot, const Selection& selection,
   const std::string count = std::to_string(gpus(snapshot, {}).size());
   const bool renamed = selection.driver >= 610;
   if (text) {
-    return {leaf("Timestamp", when), leaf(renamed ? "KMD Version" : "Driver Version", driver),
-            leaf(renamed ? "CUDA UMD Version" : "CUDA Version", cuda),
-            leaf("Attached GPUs", count)};
+    const auto going = [&](const std::string& value, std::string_view instead) {
+      if (!renamed) return value;
+      return fmt::format("{} [Deprecated; will be removed in CUDA 14.0. Use {} instead]", value,
+                         instead);
+    };
+    std::vector<Node> nodes = {leaf("Timestamp", when),
+                               leaf("Driver Version", going(driver, "KMD Version")),
+                               leaf("CUDA Version", going(cuda, "CUDA UMD Version"))};
+    if (renamed) {
+      nodes.push_back(leaf("KMD Version", driver));
+      nodes.push_back(leaf("CUDA UMD Version", cuda));
+    }
+    nodes.push_back(leaf("Attached GPUs", count));
+    return nodes;
   }
   std::vector<Node> nodes = {leaf("timestamp", when), leaf("driver_version", driver)};
   if (renamed) nodes.push_back(leaf("kmd_version", driver));

@@ -20,6 +20,8 @@ inline constexpr std::string_view left_out_on_purpose =
 inline constexpr std::string_view not_shown_here =
     "the nvidia driver has it, but shows it to another container";
 inline constexpr std::string_view given_to_a_machine = "given to a virtual machine (vfio-pci)";
+/// Likewise, of a card that the driver answers only so much of until somebody resets it.
+inline constexpr std::string_view must_be_reset = "it must be reset first";
 
 /// `lost` it answers nobody any more. `failed` no job should be given it. `error` the driver
 /// reported an error of the device (XID). `job_error` it reported one of the job's own making.

@@ -349,10 +349,12 @@ Reading<bool> read_mig_mode(DeviceAsker& asker) {
   return read_mode(asker, asker.api().nvmlDeviceGetMigMode);
 }
 
+// A chip that shares its host's memory (GB10) refuses; some drivers answer that it has 0 bytes.
 void read_memory(DeviceAsker& asker, Device& device) {
   const Api& api = asker.api();
   MemoryV2 split{struct_version<MemoryV2>(2), 0, 0, 0, 0};
   Return code = asker.call(api.nvmlDeviceGetMemoryInfo_v2, 0, &split);
+  if (code == success && split.total == 0) code = not_supported;
   if (code == success) {
     device.memory_total = Bytes(split.total);
     device.memory_used = Bytes(split.used);
@@ -363,6 +365,7 @@ void read_memory(DeviceAsker& asker, Device& device) {
   device.memory_reserved = why_absent(code);
   MemoryV1 whole{};
   if (is_refused_for_good(code)) code = asker.call(api.nvmlDeviceGetMemoryInfo, 0, &whole);
+  if (code == success && whole.total == 0) code = not_supported;
   if (code == success) {
     device.memory_total = Bytes(whole.total);
     device.memory_used = Bytes(whole.used);

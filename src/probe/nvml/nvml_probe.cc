@@ -420,7 +420,7 @@ DeviceLook NvmlProbe::observe_device(int index, Depth depth, WallTime taken) {
     look.devices = {lost_device(memory.facts, depth)};
     look.processes.clear();
   } else if (asker.verdict() == reset_required) {
-    look.devices.front().unusable_because = "it must be reset first";
+    look.devices.front().unusable_because = must_be_reset;
   }
   add_problems(asker, look.devices.front(), shown, look.problems);
   parts_->stale |= asker.wants_initialising();

@@ -26,9 +26,10 @@ constexpr std::uint64_t now_us = 1'760'000'000'000'000;
 struct Script {
   unsigned devices = 2;
   Return init = success;
-  Return handle = success;          // of device 1
-  Return temperature = success;     // of device 1
-  Return memory_v2 = success;       // of device 1
+  Return handle = success;       // of device 1
+  Return temperature = success;  // of device 1
+  Return memory_v2 = success;    // of device 1
+  std::uint64_t memory_total = 1000;
   Return uuid = success;            // of device 1
   const char* uuid_text = nullptr;  // of every device
   int temperature_calls = 0;
@@ -108,14 +109,14 @@ Api small_api() {
   };
   api.nvmlDeviceGetMemoryInfo_v2.call = [](Handle handle, MemoryV2* out) {
     if (index_of(handle) == 1) ++script.memory_v2_calls;
-    out->total = 1000;
+    out->total = script.memory_total;
     out->reserved = 10;
     out->used = 90;
     out->free = 900;
     return index_of(handle) == 1 ? script.memory_v2 : success;
   };
   api.nvmlDeviceGetMemoryInfo.call = [](Handle, MemoryV1* out) {
-    *out = {1000, 900, 100};
+    *out = {script.memory_total, 900, 100};
     return success;
   };
   api.nvmlDeviceGetComputeRunningProcesses_v3.call = [](Handle, unsigned* count, void* out) {
@@ -250,6 +251,17 @@ TEST_F(NvmlProbeTest, FallsBackToTheOlderMemoryLayout) {
   const Device device = look().devices[1];
   EXPECT_EQ(device.memory_used.get(), Bytes(100)) << "version 1 counts what is reserved";
   EXPECT_EQ(device.memory_reserved, Reading<Bytes>(Absent::unsupported));
+}
+
+TEST_F(NvmlProbeTest, AChipWithoutMemoryOfItsOwnHasNoneAndNotZeroBytes) {
+  script.memory_total = 0;
+  for (const Return code : {success, function_not_found}) {
+    script.memory_v2 = code;
+    const Device device = look().devices[1];
+    EXPECT_EQ(device.memory_total, Reading<Bytes>(Absent::unsupported)) << code;
+    EXPECT_EQ(device.memory_used, Reading<Bytes>(Absent::unsupported)) << code;
+    EXPECT_EQ(device.memory_free, Reading<Bytes>(Absent::unsupported)) << code;
+  }
 }
 
 TEST_F(NvmlProbeTest, UninitialisedMeansInitialisingAtTheNextLook) {

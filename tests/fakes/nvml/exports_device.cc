@@ -220,7 +220,9 @@ FAKE_NVML nvmlDeviceGetMemoryInfo(Handle handle, MemoryV1* out) {
 FAKE_NVML nvmlDeviceGetMemoryInfo_v2(Handle handle, MemoryV2* out) {
   return on_device(__func__, handle, [&](const Call& call, const auto& it) {
     if (out == nullptr) return invalid_argument;
-    if (out->version != 0x2000028) return argument_version_mismatch;
+    // Alone among the functions with a version tag: seen by programs that write 2 where the tag
+    // belongs, on drivers 510 to 610.
+    if (out->version != 0x2000028) return function_not_found;
     const berth::Device& data = it.data;
     Return code = call.put(&out->total, data.memory_total);
     if (code == success) code = call.put(&out->free, data.memory_free);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 
 #include "details.h"
@@ -269,18 +270,22 @@ std::uint32_t count_of(const FakeDevice& it, berth::Detail detail) {
   const auto count = it.data.details.get<std::uint64_t>(detail);
   return static_cast<std::uint32_t>(count.get().value_or(0));
 }
-Return attributes(const char* function, Handle handle, Attributes* out) {
+/// `size`: of nvmlDeviceAttributes_t as the caller's header has it; 11.1 knows no memory.
+Return attributes(const char* function, Handle handle, void* written, std::size_t size) {
   return on_device(function, handle, [&](const Call& call, const FakeDevice& it) {
-    if (out == nullptr) return invalid_argument;
+    if (written == nullptr) return invalid_argument;
     if (it.parent == nullptr) return not_supported;
-    *out = {};
+    Attributes all = {};
+    Attributes* const out = &all;
     out->shared_copy_engines = count_of(it, berth::Detail::mig_copy_engines);
     out->shared_encoders = count_of(it, berth::Detail::mig_encoders);
     out->shared_decoders = count_of(it, berth::Detail::mig_decoders);
     out->shared_jpegs = count_of(it, berth::Detail::mig_jpeg_engines);
     out->shared_ofas = count_of(it, berth::Detail::mig_ofa_engines);
     if (it.data.memory_total.get()) out->memory_mib = it.data.memory_total.get()->count() >> 20;
-    return call.put(&out->multiprocessors, it.data.multiprocessors);
+    const Return code = call.put(&out->multiprocessors, it.data.multiprocessors);
+    std::memcpy(written, &all, size);
+    return code;
   });
 }
 }  // namespace
@@ -291,9 +296,9 @@ FAKE_NVML nvmlDeviceGetGpuInstanceId(Handle handle, unsigned* out) {
 FAKE_NVML nvmlDeviceGetComputeInstanceId(Handle handle, unsigned* out) {
   return instance_number(__func__, handle, out, &berth::MigPlace::compute_instance);
 }
-FAKE_NVML nvmlDeviceGetAttributes(Handle handle, Attributes* out) {
-  return attributes(__func__, handle, out);
+FAKE_NVML nvmlDeviceGetAttributes(Handle handle, void* out) {
+  return attributes(__func__, handle, out, offsetof(Attributes, memory_mib));
 }
 FAKE_NVML nvmlDeviceGetAttributes_v2(Handle handle, Attributes* out) {
-  return attributes(__func__, handle, out);
+  return attributes(__func__, handle, out, sizeof *out);
 }

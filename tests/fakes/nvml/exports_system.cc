@@ -33,14 +33,21 @@ Return handle_by_index(const char* function, unsigned index, Handle* out) {
   return success;
 }
 
+/// Lost ones give no handle here either.
 template <class Fits>
 Return handle_by(const char* function, Handle* out, Fits fits) {
   return on_system(function, [&](const Call&) {
     if (out == nullptr) return invalid_argument;
     for (const FakeDevice* gpu : gpus()) {
-      if (!fits(*gpu)) continue;
-      *out = handle_of(*gpu);
-      return success;
+      if (fits(*gpu)) {
+        *out = handle_of(*gpu);
+        return gpu->data.lost ? gpu_is_lost : success;
+      }
+      for (const FakeDevice* instance : gpu->instances) {
+        if (!fits(*instance)) continue;
+        *out = handle_of(*instance);
+        return success;
+      }
     }
     return not_found;
   });
@@ -149,33 +156,45 @@ FAKE_NVML nvmlDeviceGetHandleByPciBusId_v2(const char* address, Handle* out) {
   return handle_by_address(__func__, address, out);
 }
 
+namespace {
+constexpr struct {
+  Return code;
+  const char* words;
+} error_words[] = {
+    {success, "Success"},
+    {uninitialized, "Uninitialized"},
+    {invalid_argument, "Invalid Argument"},
+    {not_supported, "Not Supported"},
+    {no_permission, "Insufficient Permissions"},
+    {5, "Already Initialized"},
+    {not_found, "Not Found"},
+    {insufficient_size, "Insufficient Size"},
+    {insufficient_power, "Insufficient External Power"},
+    {driver_not_loaded, "Driver Not Loaded"},
+    {timed_out, "Timeout"},
+    {irq_issue, "Interrupt Request Issue"},
+    {library_not_found, "NVML Shared Library Not Found"},
+    {function_not_found, "Function Not Found"},
+    {corrupted_inforom, "Corrupted infoROM"},
+    {gpu_is_lost, "GPU is lost"},
+    {reset_required, "GPU requires reset"},
+    {operating_system, "GPU access blocked by the operating system"},
+    {version_mismatch, "Driver/library version mismatch"},
+    {in_use, "In use by another client"},
+    {insufficient_memory, "Insufficient Memory"},
+    {no_data, "No data"},
+    {argument_version_mismatch, "Argument version mismatch"},
+    {deprecated, "Deprecated"},
+    {not_ready, "Not ready"},
+    {gpu_not_found, "No GPUs found"},
+};
+}  // namespace
+
 extern "C" __attribute__((visibility("default"))) const char* nvmlErrorString(Return code) {
-  switch (code) {
-    case success:
-      return "Success";
-    case uninitialized:
-      return "Uninitialized";
-    case invalid_argument:
-      return "Invalid Argument";
-    case not_supported:
-      return "Not Supported";
-    case no_permission:
-      return "Insufficient Permissions";
-    case not_found:
-      return "Not Found";
-    case insufficient_size:
-      return "Insufficient Size";
-    case driver_not_loaded:
-      return "Driver Not Loaded";
-    case function_not_found:
-      return "Function Not Found";
-    case gpu_is_lost:
-      return "GPU is lost";
-    case version_mismatch:
-      return "Driver/library version mismatch";
-    default:
-      return "Unknown Error";
+  for (const auto& row : error_words) {
+    if (row.code == code) return row.words;
   }
+  return "Unknown Error";
 }
 
 // What stubs.cc calls for a function that the snapshot says nothing about: device functions have
