@@ -17,7 +17,7 @@ Response answer_hosts(const Question& question) {
       hosts.push_back(host_json(shown, names_seen ? UserNames::shown : UserNames::hidden));
     }
   }
-  return page_of(question.request, "hosts", std::move(hosts), "name");
+  return page_of(question, "hosts", std::move(hosts), "name");
 }
 
 }  // namespace berth::serve

@@ -13,7 +13,7 @@ using ::testing::SizeIs;
 
 std::string shown(std::string_view word) {
   const auto member = parse_member(word);
-  return member ? member->name + " " + as_text(member->url) + member->url.target
+  return member ? member->name + " " + origin_of(member->url) + member->url.target
                 : "refused: " + member.error().message();
 }
 

@@ -129,7 +129,7 @@ HostReport with_overview(HostReport report, HostOverview overview) {
 HostReport unasked(const RoomMember& member) {
   HostReport report;
   report.name = member.name;
-  report.address = as_text(member.url) + member.url.target;
+  report.address = origin_of(member.url) + member.url.target;
   if (member.url.kind != Url::Kind::unix_socket) report.page = report.address + "/";
   report.state = HostState::stale;
   report.why = "it has not been asked yet";

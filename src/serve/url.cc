@@ -116,7 +116,7 @@ std::string host_and_port(const Url& url) {
   return place;
 }
 
-std::string as_text(const Url& url) {
+std::string origin_of(const Url& url) {
   switch (url.kind) {
     case Url::Kind::http:
       return "http://" + host_and_port(url);

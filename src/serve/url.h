@@ -27,6 +27,6 @@ struct Url {
 /// it is called in a sentence. Of a Unix socket its path.
 [[nodiscard]] std::string host_and_port(const Url& url);
 /// Without the target: "https://gpu1:9700", "unix:/run/x.sock".
-[[nodiscard]] std::string as_text(const Url& url);
+[[nodiscard]] std::string origin_of(const Url& url);
 
 }  // namespace berth::serve

@@ -39,7 +39,7 @@ TEST(ParseUrl, ReadsTheSocketsPathAndWhatIsAskedThere) {
   ASSERT_TRUE(url) << url.error().message();
   EXPECT_EQ(url->socket, "/run/berth-serve/serve.sock");
   EXPECT_EQ(url->target, "/api/v1/hosts");
-  EXPECT_EQ(as_text(*url), "unix:/run/berth-serve/serve.sock");
+  EXPECT_EQ(origin_of(*url), "unix:/run/berth-serve/serve.sock");
 }
 
 TEST(ParseUrl, RefusesWhatCannotBeAsked) {
