@@ -156,8 +156,10 @@ function(berth_server library)
   set_source_files_properties(${folder}/openapi.S PROPERTIES OBJECT_DEPENDS ${folder}/openapi.json
                                                              COMPILE_OPTIONS "-Wa,-I,${folder}")
   # Boost's headers beside each other file of a batch would make that batch the one all wait for.
-  set_source_files_properties(${folder}/http_loop.cc ${folder}/http_server.cc
-                              ${folder}/http_session.cc ${folder}/settings.cc
+  set_source_files_properties(${folder}/http_client.cc ${folder}/http_loop.cc
+                              ${folder}/http_names.cc ${folder}/http_reply.cc
+                              ${folder}/http_server.cc ${folder}/http_session.cc
+                              ${folder}/settings.cc
                               PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   # What a scrape costs is promised; what it is compiled for is speed.
   set_source_files_properties(${folder}/metrics_berth.cc ${folder}/metrics_exposition.cc

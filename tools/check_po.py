@@ -67,6 +67,7 @@ SENTENCES = [
     "src/probe/process/progress.cc",
     "src/run/keeper_plan.cc",
     "src/run/sampler.cc",
+    "src/serve/room_report.cc",
 ]
 EVENT = re.compile(r"^(event|say|lost) (\w+ )?|^; ")
 ERRORS = {"fail_system": "cannot {0}: {{}}", "fail": "{0}", "because": "{0}: {{}}"}

@@ -22,6 +22,7 @@
 #include "serve/http_server.h"
 #include "serve/news.h"
 #include "serve/notify.h"
+#include "serve/room.h"
 
 namespace berth {
 
@@ -84,7 +85,8 @@ class Daemon {
         desk_([](const std::string& text) { complain(printable(text)); }),
         acts_(context.state_directory()),
         runs_(record_directories(context)),
-        metrics_(context.clock()) {}
+        metrics_(context.clock()),
+        room_(loop_, context.clock()) {}
 
   int run();
 
@@ -100,6 +102,7 @@ class Daemon {
   void read_signals();
   void reload();
   void apply(const serve::Settings& settings);
+  [[nodiscard]] Result<void> join(const serve::JoinSettings& settings);
   void drain();
   void tell_systemd(std::string_view state);
   void say_where() const;
@@ -114,6 +117,7 @@ class Daemon {
   ServeActs acts_;
   serve::RunSource runs_;
   ServeMetrics metrics_;
+  serve::Room room_;
   std::unique_ptr<HistoryWriter> history_;  // null: none is kept
   Bytes history_limit_;
   std::optional<StoredHistory> stored_;
@@ -242,6 +246,8 @@ void Daemon::publish() {
   world.metrics = &metrics_;
   if (stored_) world.history = &*stored_;
   metrics_.set_requests(server_->requests());
+  world.room = room_.view();
+  metrics_.set_room(world.room);
   published_ = context_.clock().now();
   desk_.publish(std::move(world));
   server_->wake_subscribers();
@@ -295,6 +301,26 @@ void Daemon::apply(const serve::Settings& settings) {
   }
 }
 
+Result<void> Daemon::join(const serve::JoinSettings& settings) {
+  auto members = serve::members_of(settings);
+  if (!members) return std::unexpected(std::move(members).error().because("--join"));
+  for (const serve::RoomMember& member : *members) {
+    const bool in_the_clear = member.url.kind == serve::Url::Kind::http &&
+                              !serve::is_loopback({.host = member.url.host, .port = 0}) &&
+                              member.url.host != "localhost" && !member.token_file.empty();
+    if (!in_the_clear) continue;
+    complain(trf("the token for {} travels in the clear: https://… would keep it secret",
+                 printable(member.name)));
+  }
+  // What others say is served within a second of its coming, however seldom this machine is looked
+  // at.
+  room_.on_news([this] {
+    if (!drains_ && context_.clock().now() - published_ >= seconds(1)) publish();
+  });
+  room_.join(*std::move(members), {.interval = settings.interval, .at_once = settings.at_once});
+  return {};
+}
+
 void Daemon::reload() {
   tell_systemd("RELOADING=1");
   auto settings = plan_.read_again();
@@ -322,6 +348,10 @@ void Daemon::reload() {
   if (settings->tls && plan_.settings.tls) {
     const auto read = server_->reload_certificates(*settings->tls);
     if (!read) complain(tr_composed(read.error().message()));
+  }
+  if (const auto joined = join(settings->join); !joined) {
+    complain(trf("the servers that are joined stay as they were: {}",
+                 tr_composed(joined.error().message())));
   }
   plan_.settings = std::move(*settings);
   apply(plan_.settings);
@@ -369,6 +399,9 @@ void Daemon::say_where() const {
 
 int Daemon::run() {
   apply(plan_.settings);
+  if (const auto joined = join(plan_.settings.join); !joined) {
+    return report(joined.error(), exit_code::usage);
+  }
   auto server = serve::HttpServer::open(loop_, desk_, context_.clock(),
                                         {.socket = plan_.socket,
                                          .listen = plan_.settings.listen,

@@ -30,6 +30,16 @@ std::optional<Bytes> resident() {
   return Bytes(*pages * static_cast<std::uint64_t>(page));
 }
 
+std::vector<serve::JoinFigures> join_figures(const serve::RoomView* room, Instant now) {
+  std::vector<serve::JoinFigures> figures;
+  if (room == nullptr) return figures;
+  for (const serve::RoomView::Host& host : room->hosts) {
+    figures.push_back({.host = host.report->name, .is_up = host.is_up, .age = {}});
+    if (host.answered_ever) figures.back().age = now - host.answered;
+  }
+  return figures;
+}
+
 }  // namespace
 
 void ServeMetrics::seen(const Snapshot& snapshot, Duration took, bool failed) {
@@ -58,6 +68,7 @@ std::optional<serve::MetricsText> ServeMetrics::page(const Snapshot& seen,
   daemon.cpu_time = own_cpu_time();
   daemon.resident = resident();
   daemon.started = started_;
+  const auto joined = join_figures(room_.get(), clock_.now());
   const serve::Scrape scrape{.snapshot = seen,
                              .age = clock_.now() - looked_,
                              .interval = interval_,
@@ -66,6 +77,7 @@ std::optional<serve::MetricsText> ServeMetrics::page(const Snapshot& seen,
                              .history = history_,
                              .window = &window_.statistics(),
                              .xids = xids_.counts(),
+                             .joined = joined,
                              .version = BERTH_VERSION};
   const auto format = serve::negotiated(question.accept);
   // The last page's memory, once that page has been sent.

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "serve/metrics.h"
 #include "serve/metrics_hook.h"
+#include "serve/room.h"
 
 namespace berth {
 
@@ -30,6 +31,7 @@ class ServeMetrics final : public serve::MetricsSource {
   void set_requests(std::uint64_t requests) { daemon_.requests = requests; }
   /// `lost`: samples that were never written.
   void set_history(std::optional<serve::HistoryFigures> history, std::uint64_t lost);
+  void set_room(std::shared_ptr<const serve::RoomView> room) { room_ = std::move(room); }
 
   [[nodiscard]] std::optional<serve::MetricsText> page(
       const Snapshot& seen, const serve::MetricsQuestion& question) override;
@@ -42,6 +44,7 @@ class ServeMetrics final : public serve::MetricsSource {
   serve::XidTally xids_;
   serve::DaemonFigures daemon_;
   std::optional<serve::HistoryFigures> history_;
+  std::shared_ptr<const serve::RoomView> room_;  // null: nobody is joined
   Duration interval_ = std::chrono::seconds(1);
   Duration look_took_{};
   Instant looked_{};

@@ -9,6 +9,7 @@ namespace berth {
 namespace {
 
 constexpr const char* settings_of_all = "/etc/berth/serve.toml";
+constexpr const char* socket_of_all = "/run/berth-serve/serve.sock";
 
 /// A directory that the environment names with a whole path.
 std::optional<std::string> directory_in(const Context& context, const char* name) {
@@ -39,12 +40,19 @@ std::string token_file(const std::string& state_directory) {
 }
 
 std::string server_socket(const Context& context) {
-  if (::geteuid() == 0) return "/run/berth-serve/serve.sock";
+  if (::geteuid() == 0) return socket_of_all;
   if (const auto runtime = directory_in(context, "XDG_RUNTIME_DIR")) {
     return *runtime + "/berth/serve.sock";
   }
   const auto state = context.state_directory();
   return state ? *state + "/serve.sock" : std::string();
+}
+
+std::vector<std::string> server_sockets(const Context& context) {
+  std::vector<std::string> sockets;
+  if (std::string own = server_socket(context); !own.empty()) sockets.push_back(std::move(own));
+  if (sockets.empty() || sockets.front() != socket_of_all) sockets.emplace_back(socket_of_all);
+  return sockets;
 }
 
 std::vector<serve::StateDirectory> record_directories(const Context& context) {

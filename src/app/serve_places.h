@@ -18,6 +18,8 @@ namespace berth {
 /// $XDG_RUNTIME_DIR/berth/serve.sock, else in the state directory; /run/berth-serve/serve.sock for
 /// root.
 [[nodiscard]] std::string server_socket(const Context& context);
+/// Where a server that this user may ask listens: his own, and the machine's.
+[[nodiscard]] std::vector<std::string> server_sockets(const Context& context);
 /// Where records of runs are: one's own; for root those of all users as well.
 [[nodiscard]] std::vector<serve::StateDirectory> record_directories(const Context& context);
 

@@ -27,6 +27,14 @@ class ServeVerb final : public Verb {
     options.filled_value("--tls-key", key_, "its key", "FILE");
     options.filled_value("--tls-client-ca", client_ca_,
                          "let in only who has a certificate of this authority", "FILE");
+    options.begin_group("Several servers");
+    options.filled_value("--join", join_,
+                         "other servers to show beside this one, with commas "
+                         "(gpu1,gpu2:9700,NAME=URL)",
+                         "LIST");
+    options.filled_value("--join-file", join_file_,
+                         "those in this file, one a line: NAME=URL token_file=FILE ca=FILE",
+                         "FILE");
     options.begin_group("Options");
     options.filled_value("--config", config_,
                          "instead of ~/.config/berth/serve.toml or /etc/berth/serve.toml", "FILE");
@@ -70,6 +78,13 @@ class ServeVerb final : public Verb {
       if (!interval) return std::unexpected(std::move(interval).error().because("--interval"));
       settings->interval = *interval;
     }
+    if (!join_.empty()) {
+      settings->join.hosts.clear();
+      for (const std::string_view one : split(join_, ',')) {
+        if (!trimmed(one).empty()) settings->join.hosts.emplace_back(trimmed(one));
+      }
+    }
+    if (!join_file_.empty()) settings->join.file = join_file_;
     settings->require_tokens = settings->require_tokens || tokens_;
     if (certificate_.empty() != key_.empty() || (!client_ca_.empty() && certificate_.empty())) {
       return fail(ErrorCode::invalid,
@@ -98,6 +113,7 @@ class ServeVerb final : public Verb {
   }
 
   std::string listen_, socket_, config_, interval_, certificate_, key_, client_ca_;
+  std::string join_, join_file_;
   bool tokens_ = false;
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/interrupt_note.h"
+#include "app/status_all.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -26,6 +27,12 @@ class StatusVerb final : public Verb {
     options.flag("--json", json_, "the whole snapshot as JSON");
     options.value("--csv", csv_, "these fields as CSV; --fields lists them", "FIELDS");
     options.flag("--fields", fields_, "list all fields");
+    options.begin_group("Several servers");
+    options.flag("--all", all_, "this server and those joined to it, one line each");
+    options.filled_value("--join", every_.join,
+                         "with --all: these instead, with commas (gpu1,gpu2:9700,NAME=URL)",
+                         "LIST");
+    options.filled_value("--join-file", every_.join_file, "with --all: those in this file", "FILE");
   }
 
   [[nodiscard]] std::vector<OptionalValue> optional_values() const override {
@@ -38,6 +45,8 @@ class StatusVerb final : public Verb {
                    printable(rest.front())));
       return exit_code::usage;
     }
+    const bool names_others = !every_.join.empty() || !every_.join_file.empty();
+    if (all_ || names_others) return everywhere(context);
     // JSON is for programs: its sentences are the same in every language.
     if (json_) set_language(Language::english);
     if (fields_) {
@@ -57,6 +66,17 @@ class StatusVerb final : public Verb {
   }
 
  private:
+  int everywhere(Context& context) {
+    if (!all_ || fields_ || !devices_.empty() || !user_.empty() || !watch_.empty() ||
+        !csv_.empty()) {
+      complain(all_ ? tr("status --all takes only --json, --join and --join-file beside it")
+                    : tr("--join and --join-file belong to status --all"));
+      return exit_code::usage;
+    }
+    every_.json = json_;
+    return show_all(context, every_);
+  }
+
   int once(Context& context) {
     const auto snapshot = context.look(Depth::everything);
     if (!snapshot) return report(snapshot.error());
@@ -130,6 +150,8 @@ class StatusVerb final : public Verb {
   std::string devices_, user_, watch_, csv_;
   bool json_ = false;
   bool fields_ = false;
+  bool all_ = false;
+  StatusAll every_;
   StatusOptions options_;
 };
 

@@ -70,6 +70,7 @@ constexpr auto routes = std::to_array<Route>({
     {Method::get, "/api/v1/leases", Place::loop, Kept::until_next_look, answer_leases},
     {Method::get, "/api/v1/queue", Place::loop, Kept::until_next_look, answer_queue},
     {Method::get, "/api/v1/health", Place::loop, Kept::until_next_look, answer_health},
+    {Method::get, "/api/v1/hosts", Place::loop, Kept::until_next_look, answer_hosts},
     {Method::get, "/api/v1/runs", Place::disk, Kept::no, answer_runs},
     {Method::get, "/api/v1/runs/*", Place::disk, Kept::no, answer_run},
     {Method::get, "/api/v1/runs/*/samples", Place::disk, Kept::no, answer_run_samples},
@@ -150,7 +151,8 @@ Response answer_asset(const Asset& asset) {
 
 bool needs_snapshot(const Route& route) {
   return route.answer != answer_openapi && route.answer != answer_login &&
-         route.answer != answer_healthz && route.place != Place::disk;
+         route.answer != answer_healthz && route.answer != answer_hosts &&
+         route.place != Place::disk;
 }
 
 }  // namespace

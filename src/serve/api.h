@@ -21,6 +21,8 @@
 
 namespace berth::serve {
 
+struct RoomView;
+
 /// What the daemon does to others' processes in somebody's name.
 class Acts {
  public:
@@ -45,6 +47,7 @@ struct World {
   Policy policy;
   EnergyPrice price;
   std::shared_ptr<const GroupBook> book = std::make_shared<const GroupBook>();
+  std::shared_ptr<const RoomView> room;  // the servers beside this one; null: none
   // Null: there is none. They outlive every request.
   const RunSource* runs = nullptr;
   const History* history = nullptr;

@@ -80,6 +80,7 @@ struct Question {
 [[nodiscard]] Response answer_leases(const Question& question);
 [[nodiscard]] Response answer_queue(const Question& question);
 [[nodiscard]] Response answer_health(const Question& question);
+[[nodiscard]] Response answer_hosts(const Question& question);
 [[nodiscard]] Response answer_healthz(const Question& question);
 [[nodiscard]] Response answer_metrics(const Question& question);
 [[nodiscard]] Response answer_runs(const Question& question);

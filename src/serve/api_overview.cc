@@ -4,6 +4,7 @@
 
 #include "health/health.h"
 #include "serve/api_json.h"
+#include "serve/room.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/gpu_use.h"
 #include "snapshot/json.h"
@@ -209,6 +210,7 @@ Json overview(const Asker& asker, const World& world, const Snapshot& seen) {
   root["asker"] = {{"user", asker.user.empty() ? Json(nullptr) : Json(asker.user)},
                    {"admin", asker.admin},
                    {"sees", word_for_sight(asker, world.policy)}};
+  root["joined"] = world.room ? world.room->hosts.size() : 0;
   root["counts"] = counts_json(seen, health_states(seen));
   root["devices"] = devices_json(seen);
   root["processes"] = processes_json(seen);

@@ -71,6 +71,13 @@ struct HistoryFigures {
   bool is_writing = true;
 };
 
+/// A server shown beside this one.
+struct JoinFigures {
+  std::string host;  // as we call it
+  bool is_up = false;
+  std::optional<Duration> age;  // of its last answer; nothing: there was none
+};
+
 struct Scrape {
   const Snapshot& snapshot;
   Duration age{};            // of the snapshot
@@ -80,6 +87,7 @@ struct Scrape {
   std::optional<HistoryFigures> history;
   const WindowStatistics* window = nullptr;  // null: nobody keeps one
   std::span<const XidCount> xids;
+  std::span<const JoinFigures> joined;
   std::string_view version;  // of the program
 };
 

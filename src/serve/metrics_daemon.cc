@@ -71,6 +71,23 @@ void write_history_figures(const Page& page) {
   one(families::history_writing, decimal(history.is_writing ? 1 : 0));
 }
 
+void write_joined(const Page& page) {
+  Exposition& out = page.out;
+  const auto labels = [](const JoinFigures& host) {
+    std::string text;
+    add_label(text, "host", host.host);
+    return text;
+  };
+  out.begin(families::join_up);
+  for (const JoinFigures& host : page.scrape.joined) {
+    out.add(labels(host), decimal(host.is_up ? 1 : 0));
+  }
+  out.begin(families::join_age);
+  for (const JoinFigures& host : page.scrape.joined) {
+    if (host.age) out.add(labels(host), seconds(*host.age));
+  }
+}
+
 }  // namespace
 
 void write_simulated(const Scrape& scrape, Exposition& out) {
@@ -105,6 +122,7 @@ void write_daemon(const Page& page) {
   if (daemon.resident) one(families::daemon_resident, decimal(daemon.resident->count()));
   one(families::daemon_start, unix_seconds(daemon.started));
   write_history_figures(page);
+  write_joined(page);
 }
 
 }  // namespace berth::serve

@@ -54,6 +54,12 @@ inline constexpr Family history_disk_free{"berth_history_disk_free_bytes", gauge
 inline constexpr Family history_writing{
     "berth_history_writing", gauge,
     "Whether the history is written; 0: its disk is full or the store was set aside.", ""};
+inline constexpr Family join_up{"berth_join_up", gauge,
+                                "Whether a server shown beside this one answered when it was last "
+                                "asked.",
+                                "host"};
+inline constexpr Family join_age{"berth_join_age_seconds", gauge,
+                                 "How long ago such a server answered last.", "host"};
 inline constexpr Family left_out{"berth_series_left_out", gauge,
                                  "What has no series here because there are more than the bound.",
                                  "of"};
@@ -155,6 +161,8 @@ inline constexpr std::array all = {&build_info,
                                    &history_limit,
                                    &history_disk_free,
                                    &history_writing,
+                                   &join_up,
+                                   &join_age,
                                    &left_out,
                                    &devices,
                                    &device_info,

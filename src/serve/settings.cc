@@ -53,6 +53,15 @@ class TableReader {
       into.push_back(*value);
     }
   }
+  void number(std::string_view key, std::int64_t least, std::int64_t most, std::size_t& into) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return;
+    const auto value = node->value_exact<std::int64_t>();
+    if (!value || *value < least || *value > most) {
+      return refuse(key, *node, fmt::format("a number from {} to {} is wanted", least, most));
+    }
+    into = static_cast<std::size_t>(*value);
+  }
   void flag(std::string_view key, bool& into) {
     const toml::node* node = find(key);
     if (node == nullptr) return;
@@ -204,6 +213,26 @@ std::optional<Error> read_metrics(const toml::table& table, Settings& settings) 
   return reader.mistake();
 }
 
+std::optional<Error> read_join(const toml::table& table, Settings& settings) {
+  TableReader reader(table, "join.");
+  std::optional<std::string> file, interval;
+  reader.texts("hosts", settings.join.hosts);
+  reader.text("file", file);
+  reader.text("interval", interval);
+  reader.number("at_once", 1, 256, settings.join.at_once);
+  settings.join.file = file.value_or("");
+  if (interval) {
+    const auto parsed = parse_join_interval(*interval);
+    if (parsed) settings.join.interval = *parsed;
+    if (!parsed) reader.refuse("interval", parsed.error());
+  }
+  for (const std::string& host : settings.join.hosts) {
+    if (auto member = parse_member(host); !member) reader.refuse("hosts", member.error());
+  }
+  reader.finish(settings.unknown);
+  return reader.mistake();
+}
+
 std::optional<Error> read_root(const toml::table& root, Settings& settings) {
   TableReader reader(root, "");
   std::optional<std::string> interval;
@@ -218,6 +247,7 @@ std::optional<Error> read_root(const toml::table& root, Settings& settings) {
   const toml::table* energy = reader.table("energy");
   const toml::table* history = reader.table("history");
   const toml::table* metrics = reader.table("metrics");
+  const toml::table* join = reader.table("join");
   for (std::string& host : settings.hosts) host = host_without_port(host);
   if (root.contains("listen")) settings.listen.clear();
   for (const std::string& one : listen) {
@@ -238,6 +268,7 @@ std::optional<Error> read_root(const toml::table& root, Settings& settings) {
   if (!mistake && energy != nullptr) mistake = read_energy(*energy, settings);
   if (!mistake && history != nullptr) mistake = read_history(*history, settings);
   if (!mistake && metrics != nullptr) mistake = read_metrics(*metrics, settings);
+  if (!mistake && join != nullptr) mistake = read_join(*join, settings);
   return mistake;
 }
 
@@ -292,6 +323,15 @@ Result<Duration> parse_interval(std::string_view text) {
   if (!interval) return std::unexpected(interval.error());
   if (*interval < std::chrono::milliseconds(100) || *interval > std::chrono::minutes(1)) {
     return fail(ErrorCode::invalid, "an interval from 100ms to 60s is wanted");
+  }
+  return Duration(*interval);
+}
+
+Result<Duration> parse_join_interval(std::string_view text) {
+  const auto interval = parse_duration(text);
+  if (!interval) return std::unexpected(interval.error());
+  if (*interval < std::chrono::seconds(1) || *interval > std::chrono::minutes(10)) {
+    return fail(ErrorCode::invalid, "an interval from 1s to 10m is wanted");
   }
   return Duration(*interval);
 }

@@ -14,6 +14,7 @@
 #include "serve/history_source.h"
 #include "serve/metrics.h"
 #include "serve/policy.h"
+#include "serve/room_members.h"
 
 namespace berth::serve {
 
@@ -48,6 +49,7 @@ struct Settings {
   bool keeps_history = true;
   HistoryOptions history;
   EnergyPrice price;
+  JoinSettings join;
   /// What the file says and berth does not know.
   std::vector<std::string> unknown;
 };
@@ -57,6 +59,9 @@ struct Settings {
 
 /// "1s" to "60s" and between; what a look takes has to fit into it.
 [[nodiscard]] Result<Duration> parse_interval(std::string_view text);
+
+/// How often other servers are asked: "1s" to "10m".
+[[nodiscard]] Result<Duration> parse_join_interval(std::string_view text);
 
 /// Why these doors must not be opened; nothing: they may. An address that others can reach wants a
 /// proof of who they are.

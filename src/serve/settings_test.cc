@@ -52,6 +52,21 @@ at_most = "64M"
   EXPECT_FALSE(parse_settings("[history]\nkeep = false")->keeps_history);
 }
 
+TEST(Settings, NameTheServersToJoin) {
+  const auto settings = parse_settings(R"(
+[join]
+hosts = ["gpu1", "big=https://gpu2.lab"]
+file = "/etc/berth/hosts"
+interval = "10s"
+at_once = 4
+)");
+  ASSERT_TRUE(settings) << settings.error().message();
+  EXPECT_THAT(settings->join.hosts, ElementsAre("gpu1", "big=https://gpu2.lab"));
+  EXPECT_EQ(settings->join.file, "/etc/berth/hosts");
+  EXPECT_EQ(settings->join.interval, Duration(10s));
+  EXPECT_EQ(settings->join.at_once, 4U);
+}
+
 TEST(Settings, EmptyFileMeansLoopbackAlone) {
   const auto settings = parse_settings("");
   ASSERT_TRUE(settings);
@@ -78,6 +93,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{"[history]\nsamples = \"10m\"", "an hour is the least"},
                     Wrong{"[history]\nhours = \"30d\"", "as long as minutes"},
                     Wrong{"[policy]\nothers = \"all\"", "public, group or owner"},
+                    Wrong{"[join]\nhosts = [\"a b\"]", "line 2: join.hosts"},
+                    Wrong{"[join]\nat_once = 0", "from 1 to 256"},
+                    Wrong{"[join]\ninterval = \"1ms\"", "from 1s to 10m"},
                     Wrong{"[tls]\nkey = \"k\"", "both"},
                     Wrong{"require_tokens = \"yes\"", "true"}));
 

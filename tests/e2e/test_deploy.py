@@ -47,6 +47,26 @@ def test_the_tests_of_the_alerts_notice_a_broken_one(tmp_path, expression, broke
     assert done.returncode != 0
 
 
+@needs_promtool
+def test_rules_sum_up_several_servers():
+    done = promtool("test", "rules", "berth-recording-test.yml")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@needs_promtool
+def test_the_test_of_the_recorded_rules_notices_a_broken_one(tmp_path):
+    for rules in RULES.glob("berth-recording*.yml"):
+        text = rules.read_text(encoding="utf-8").replace("sum without (instance)", "max without (instance)")
+        (tmp_path / rules.name).write_text(text, encoding="utf-8")
+    assert promtool("test", "rules", "berth-recording-test.yml", directory=tmp_path).returncode != 0
+
+
+def test_each_recorded_rule_has_an_example():
+    recorded = re.findall(r"- record: (\S+)", (RULES / "berth-recording.yml").read_text(encoding="utf-8"))
+    tested = (RULES / "berth-recording-test.yml").read_text(encoding="utf-8")
+    assert set(recorded) == set(re.findall(r"- expr: (\w+:\w+:\w+)", tested)) and len(recorded) == 8
+
+
 def test_each_alert_has_an_example():
     alerts = re.findall(r"- alert: (\w+)", (RULES / "berth-alerts.yml").read_text(encoding="utf-8"))
     tested = (RULES / "berth-alerts-test.yml").read_text(encoding="utf-8")

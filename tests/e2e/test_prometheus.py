@@ -4,7 +4,7 @@ import json
 import subprocess
 
 import pytest
-from conftest import scenario, wait_until
+from conftest import Machine, scenario, wait_until
 from prometheus import (
     DEPLOY,
     MISSING,
@@ -16,6 +16,7 @@ from prometheus import (
     expressions,
     page,
 )
+from serving import Server
 
 pytestmark = pytest.mark.skipif(not (PROMETHEUS and PROMTOOL), reason=f"needs {MISSING}")
 
@@ -271,6 +272,69 @@ def test_dashboards_14574_and_25547_have_data(fleet, metric):
 def test_the_dashboards_instances_have_data(fleet, metric):
     selector = f'instance="{fleet.addresses[3]}", job="nvidia_gpu"'
     assert len(fleet.prometheus.query(f"nvidia_smi_{metric}{{{selector}}}")) > 1
+
+
+class RealFleet:
+    """Three `berth serve`, of which the first has joined the others, and a Prometheus that scrapes all."""
+
+    sims = ("server-8xh100", "lab-4", "h100-mig")
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.servers = []
+        for number, sim in reversed(list(enumerate(self.sims))):
+            folder = directory / str(number)
+            folder.mkdir()
+            others = ",".join(f"gpu{n}=127.0.0.1:{server.port}" for n, server in self.servers)
+            join = ["--join", others] if number == 0 else []
+            self.servers.append((number, Server(Machine(folder, sim), *join)))
+        self.servers = [server for _, server in sorted(self.servers)]
+        self.addresses = [f"127.0.0.1:{server.port}" for server in self.servers]
+        jobs = [("berth", "/metrics", "berth", self.addresses)]
+        rules = [DEPLOY / "prometheus" / f"berth-{name}.yml" for name in ("recording", "alerts")]
+        self.prometheus = Prometheus(directory / "prometheus", jobs, rules)
+
+    def close(self):
+        self.prometheus.close()
+        for server in self.servers:
+            server.close()
+
+
+@pytest.fixture(scope="module")
+def real_fleet(tmp_path_factory):
+    fleet = RealFleet(tmp_path_factory.mktemp("servers"))
+    try:
+        ready = "count(count_over_time(up[1m]) >= 3) == 3"
+        wait_until(lambda: fleet.prometheus.query(ready), "three scrapes of each server", timeout=90)
+        yield fleet
+    finally:
+        fleet.close()
+
+
+def test_servers_themselves_are_scraped_and_summed_up(real_fleet):
+    ask = real_fleet.prometheus.query
+    assert not ask("up == 0")
+    overviews = [server.get("/api/v1/overview").json for server in real_fleet.servers]
+    for address, overview in zip(real_fleet.addresses, overviews, strict=True):
+        found = ask(f'count(berth_device_memory_total_bytes{{instance="{address}"}})')
+        assert found[0][1] == len(overview["devices"])
+    wait_until(lambda: ask("job_state:berth_devices:sum"), "recorded", timeout=30)
+    recorded = ask("sum(instance:berth_devices:sum)")
+    assert recorded[0][1] == sum(ask(f'sum(berth_devices{{instance="{a}"}})')[0][1] for a in real_fleet.addresses)
+    assert ask("sum(berth_simulated)")[0][1] == 3
+
+
+def test_a_server_that_ends_is_missed_and_not_counted_on(real_fleet):
+    ask = real_fleet.prometheus.query
+    wait_until(lambda: len(ask("berth_join_up == 1")) == 2, "both are joined", timeout=30)
+    gone = real_fleet.addresses[1]
+    real_fleet.servers[1].stop()
+    wait_until(lambda: [labels["instance"] for labels, _ in ask("up == 0")] == [gone], "it is down", timeout=30)
+    wait_until(lambda: [labels["host"] for labels, _ in ask("berth_join_up == 0")] == ["gpu1"], "and missed", 60)
+    assert not ask(f'berth_devices{{instance="{gone}"}}')
+    wait_until(lambda: not ask(f'instance:berth_devices:sum{{instance="{gone}"}}'), "no longer recorded", 30)
+    [(_, age)] = ask('berth_join_age_seconds{host="gpu1"}')
+    assert age > 1
 
 
 def test_a_look_that_fails_is_seen(fleet):

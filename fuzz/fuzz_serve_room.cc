@@ -1,0 +1,33 @@
+// links: berth_serve
+// What other servers say of themselves, a list of them, and the file that names them.
+
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "base/check.h"
+#include "serve/room_report.h"
+
+using namespace berth;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const serve::HttpReply reply{.status = 200, .headers = {}, .body = std::string(text)};
+  const HostReport report = serve::report_after(serve::unasked(serve::parse_member("gpu1").value()),
+                                                reply, WallTime{1}, false);
+  BERTH_CHECK(report.seen || !report.why.empty(), "what is not known has a reason");
+  nlohmann::ordered_json list = nlohmann::ordered_json::object();
+  list["hosts"] = nlohmann::ordered_json::array({host_json(report, UserNames::shown)});
+  const auto back =
+      parse_hosts(list.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  BERTH_CHECK(back && back->size() == 1, "a report comes back from its JSON");
+  (void)parse_hosts(text);
+  const auto members = serve::parse_member_file(text);
+  if (members) {
+    for (const serve::RoomMember& member : *members) {
+      BERTH_CHECK(!member.name.empty(), "a host has a name");
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,157 @@
+#include "serve/http_reply.h"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <utility>
+
+#include "base/text.h"
+
+namespace berth::serve {
+
+namespace {
+
+namespace http = boost::beast::http;
+
+constexpr std::uint32_t most_reply_header_bytes = 16 << 10;
+
+std::unexpected<Error> too_large(std::size_t most) {
+  return fail(ErrorCode::invalid, fmt::format("the answer is larger than {} bytes", most));
+}
+
+}  // namespace
+
+struct ReplyReader::Parts {
+  http::response_parser<http::string_body> parser;
+  std::string pending;  // what the parser wants to see again with more behind it
+  std::size_t most_body_bytes = 0;
+  std::size_t received = 0;
+
+  [[nodiscard]] std::unexpected<Error> failed(const boost::system::error_code& error) const {
+    if (error == http::error::body_limit || error == http::error::buffer_overflow) {
+      return too_large(most_body_bytes);
+    }
+    if (error == http::error::header_limit) {
+      return fail(ErrorCode::invalid, "the headers of the answer are larger than 16 KiB");
+    }
+    return fail(ErrorCode::invalid, fmt::format("the answer is no HTTP: {}", error.message()));
+  }
+};
+
+std::optional<std::string_view> header_of(const HttpReply& reply, std::string_view name) {
+  const auto found = std::find_if(reply.headers.begin(), reply.headers.end(),
+                                  [&](const auto& one) { return one.first == name; });
+  if (found == reply.headers.end()) return std::nullopt;
+  return found->second;
+}
+
+ReplyReader::ReplyReader(Method asked, std::size_t most_body_bytes)
+    : parts_(std::make_unique<Parts>()) {
+  parts_->most_body_bytes = most_body_bytes;
+  parts_->parser.header_limit(most_reply_header_bytes);
+  parts_->parser.body_limit(most_body_bytes);
+  parts_->parser.eager(true);
+  parts_->parser.skip(asked == Method::head);
+}
+ReplyReader::~ReplyReader() = default;
+
+Result<bool> ReplyReader::feed(std::string_view bytes) {
+  Parts& own = *parts_;
+  if (own.parser.is_done()) return true;
+  own.received += bytes.size();
+  // A body in pieces of one byte has more around it than in it: twice the room is enough for any
+  // that means well.
+  if (own.received > 2 * (own.most_body_bytes + most_reply_header_bytes)) {
+    return too_large(own.most_body_bytes);
+  }
+  own.pending.append(bytes);
+  std::size_t used = 0;
+  while (used < own.pending.size() && !own.parser.is_done()) {
+    boost::system::error_code error;
+    const std::size_t taken = own.parser.put(
+        boost::asio::buffer(own.pending.data() + used, own.pending.size() - used), error);
+    used += taken;
+    if (error && error != http::error::need_more) return own.failed(error);
+    if (error || taken == 0) break;
+  }
+  own.pending.erase(0, used);
+  if (own.parser.is_done()) return true;
+  if (own.pending.size() > 2 * most_reply_header_bytes) {
+    return fail(ErrorCode::invalid, "the answer is no HTTP: a line of it never ends");
+  }
+  return false;
+}
+
+Result<void> ReplyReader::end() {
+  if (parts_->parser.is_done()) return {};
+  boost::system::error_code error;
+  if (parts_->parser.got_some()) parts_->parser.put_eof(error);
+  if (!error && parts_->parser.is_done()) return {};
+  if (!parts_->parser.got_some()) {
+    return fail(ErrorCode::io, "the connection was closed without an answer");
+  }
+  return fail(ErrorCode::invalid, "the answer was cut off");
+}
+
+Result<HttpReply> ReplyReader::take() {
+  auto message = parts_->parser.release();
+  HttpReply reply;
+  reply.status = static_cast<int>(message.result_int());
+  constexpr int least_final = 200;
+  if (reply.status < least_final) {
+    return fail(ErrorCode::invalid, fmt::format("the answer has status {}", reply.status));
+  }
+  for (const auto& field : message) {
+    const auto name = field.name_string();
+    const auto value = field.value();
+    reply.headers.emplace_back(small_letters({name.data(), name.size()}),
+                               std::string(value.data(), value.size()));
+  }
+  reply.body = std::move(message.body());
+  const std::string_view coding = trimmed(header_of(reply, "content-encoding").value_or(""));
+  if (coding.empty() || equals_ignoring_case(coding, "identity") || reply.body.empty()) {
+    return reply;
+  }
+  if (!equals_ignoring_case(coding, "gzip")) {
+    return fail(ErrorCode::invalid,
+                fmt::format("the answer is packed in a way not asked for: {}", printable(coding)));
+  }
+  auto unpacked = gunzipped(reply.body, parts_->most_body_bytes);
+  if (!unpacked) return std::unexpected(std::move(unpacked).error());
+  reply.body = *std::move(unpacked);
+  return reply;
+}
+
+Result<std::string> gunzipped(std::string_view packed, std::size_t most_bytes) {
+  z_stream stream{};
+  constexpr int window_with_gzip_header = 15 + 16;
+  if (::inflateInit2(&stream, window_with_gzip_header) != Z_OK) {
+    return fail(ErrorCode::io, "cannot unpack the answer: no memory");
+  }
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+  stream.avail_in = static_cast<uInt>(packed.size());
+  std::string plain;
+  int state = Z_OK;
+  // Grows with what is there: who claims little and brings much is stopped at the limit.
+  while (state == Z_OK && plain.size() <= most_bytes) {
+    constexpr std::size_t step = 64 << 10;
+    const std::size_t had = plain.size();
+    plain.resize(had + step);
+    stream.next_out = reinterpret_cast<Bytef*>(plain.data() + had);
+    stream.avail_out = step;
+    state = ::inflate(&stream, Z_NO_FLUSH);
+    plain.resize(had + step - stream.avail_out);
+  }
+  ::inflateEnd(&stream);
+  if (plain.size() > most_bytes) return too_large(most_bytes);
+  if (state != Z_STREAM_END) {
+    return fail(ErrorCode::invalid, "the answer says that it is gzip, and is not");
+  }
+  return plain;
+}
+
+}  // namespace berth::serve

@@ -1,0 +1,47 @@
+#pragma once
+// What another server answered to a request of ours, from hostile bytes to values: headers, length
+// and body are bounded, and so is what the body becomes when it is unpacked. No sockets.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "serve/message.h"
+
+namespace berth::serve {
+
+struct HttpReply {
+  int status = 0;
+  Pairs headers;     // names in lower case
+  std::string body;  // unpacked
+};
+/// The first of that name (given in lower case); nothing: there is none.
+[[nodiscard]] std::optional<std::string_view> header_of(const HttpReply& reply,
+                                                        std::string_view name);
+
+class ReplyReader {
+ public:
+  /// `most_body_bytes`: as it comes, and again when it is unpacked.
+  ReplyReader(Method asked, std::size_t most_body_bytes);
+  ~ReplyReader();
+  ReplyReader(const ReplyReader&) = delete;
+  ReplyReader& operator=(const ReplyReader&) = delete;
+
+  /// More of what came. True: the answer is whole. invalid: no HTTP, or more than is wanted.
+  [[nodiscard]] Result<bool> feed(std::string_view bytes);
+  /// Nothing more will come. invalid: there should have been more.
+  [[nodiscard]] Result<void> end();
+  /// Once it is whole. invalid: it cannot be unpacked, or is too large then.
+  [[nodiscard]] Result<HttpReply> take();
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+/// invalid: it is no gzip, is cut off, or is larger than `most_bytes` when unpacked.
+[[nodiscard]] Result<std::string> gunzipped(std::string_view packed, std::size_t most_bytes);
+
+}  // namespace berth::serve
