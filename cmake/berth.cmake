@@ -76,7 +76,7 @@ endfunction()
 #
 # What prints, wires and answers is compiled for size: with OpenSSL and SQLite in it the program would
 # not stay below its 12 MiB otherwise.
-set(berth_small_folders app serve smi)
+set(berth_small_folders alert app serve smi)
 function(berth_folder name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPS")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc
@@ -159,7 +159,7 @@ function(berth_server library)
   set_source_files_properties(${folder}/http_client.cc ${folder}/http_loop.cc
                               ${folder}/http_names.cc ${folder}/http_reply.cc
                               ${folder}/http_server.cc ${folder}/http_session.cc
-                              ${folder}/settings.cc
+                              ${folder}/settings.cc ${folder}/settings_alerts.cc
                               PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   # What a scrape costs is promised; what it is compiled for is speed.
   set_source_files_properties(${folder}/metrics_berth.cc ${folder}/metrics_exposition.cc

@@ -48,12 +48,16 @@ TABLES = [
     Table("src/view/status_devices.cc", r"constexpr .*\bcolumns\b", 1, (0,)),
     Table("src/view/process_list.cc", r"constexpr .*\bcolumns\b", 1, (0,)),
     Table("src/view/history_text.cc", r"constexpr auto metric_words\b", 2, (1,)),
+    Table("src/alert/rules.cc", r"constexpr auto table\b", 2, (1,)),
     Table("src/health/xid.cc", r"constexpr auto catalogue\b", 1, (0,)),
     Table("src/base/reading.h", r"string_view name_of\(Absent", 1, (0,)),
 ]
 
 # Where problems and events are composed: their texts of three words and more are shown to people.
 SENTENCES = [
+    "src/alert/rules_device.cc",
+    "src/alert/rules_event.cc",
+    "src/alert/rules_host.cc",
     "src/health/rules_lost_time.cc",
     "src/health/rules_memory.cc",
     "src/health/rules_nvlink.cc",

@@ -36,6 +36,7 @@ constexpr auto all_verbs = std::to_array<VerbEntry>({
     {"history", "what the devices did and who had them, over weeks", make_history},
     {"usage", "GPU hours, energy and waits by user, job, GPU or day", make_usage},
     {"serve", "show it all to browsers, programs and Prometheus", make_serve},
+    {"alert", "what somebody should hear of, and who is told", make_alert},
     {"token", "let somebody in at `berth serve` from elsewhere", make_token},
     {"service", "have systemd run `berth serve`", make_service},
     {"demo", "a guided look, on this machine or a simulated one", make_demo},

@@ -10,6 +10,7 @@
 
 #include "app/live.h"
 #include "app/serve_acts.h"
+#include "app/serve_alerts.h"
 #include "app/serve_history.h"
 #include "app/serve_metrics.h"
 #include "app/serve_places.h"
@@ -86,6 +87,7 @@ class Daemon {
         acts_(context.state_directory()),
         runs_(record_directories(context)),
         metrics_(context.clock()),
+        alerts_(context, loop_, how_to_tell_alerts()),
         room_(loop_, context.clock()) {}
 
   int run();
@@ -95,6 +97,8 @@ class Daemon {
   void follow_look();
   void seen(Snapshot snapshot);
   void tell_health(const Snapshot& snapshot);
+  [[nodiscard]] ServeAlerts::Told how_to_tell_alerts();
+  void open_alerts();
   void open_history();
   void check_history();
   void publish();
@@ -117,6 +121,7 @@ class Daemon {
   ServeActs acts_;
   serve::RunSource runs_;
   ServeMetrics metrics_;
+  ServeAlerts alerts_;
   serve::Room room_;
   std::unique_ptr<HistoryWriter> history_;  // null: none is kept
   Bytes history_limit_;
@@ -175,6 +180,7 @@ void Daemon::seen(Snapshot snapshot) {
   auto shared = std::make_shared<const Snapshot>(std::move(snapshot));
   if (depth_ == Depth::details) newest_with_details_ = shared;
   tell_health(*shared);
+  alerts_.seen(*shared, live_.unanswered_since());
   if (history_) history_->offer(shared);
   newest_ = std::move(shared);
   if (++sequence_ == 1) tell_systemd("READY=1");
@@ -197,6 +203,20 @@ void Daemon::tell_health(const Snapshot& snapshot) {
                                  .text = news.finding.evidence});
   }
   health_ = std::move(health);
+}
+
+ServeAlerts::Told Daemon::how_to_tell_alerts() {
+  return {
+      .announce = [this](const Alert& alert) { desk_.announce(alert); },
+      .note = [this](const std::string& kind,
+                     const std::string& text) { desk_.note(kind, text, context_.clock().now()); }};
+}
+
+void Daemon::open_alerts() {
+  alerts_.configure(plan_.settings.alerts);
+  const auto directory = server_state_directory(context_);
+  if (directory) return alerts_.open(*directory);
+  complain(tr("alerts are not kept over a restart: there is no home to keep them in"));
 }
 
 /// Without one the server serves what is now, and says so once.
@@ -248,6 +268,8 @@ void Daemon::publish() {
   metrics_.set_requests(server_->requests());
   world.room = room_.view();
   metrics_.set_room(world.room);
+  world.alerts = alerts_.board();
+  metrics_.set_alerts(world.alerts->active);
   published_ = context_.clock().now();
   desk_.publish(std::move(world));
   server_->wake_subscribers();
@@ -256,6 +278,7 @@ void Daemon::publish() {
 /// Once a second whatever the driver does: a look that hangs is said, too.
 void Daemon::pulse() {
   if (drains_) return;
+  alerts_.pulse(newest_.get(), live_.unanswered_since());
   const Duration since = context_.clock().now() - published_;
   if (since > plan_.settings.interval * 3 / 2) publish();
   serve::DeskRules rules = desk_.rules();
@@ -355,6 +378,7 @@ void Daemon::reload() {
   }
   plan_.settings = std::move(*settings);
   apply(plan_.settings);
+  alerts_.configure(plan_.settings.alerts);
   publish();
   complain(tr("the configuration has been read again"));
   tell_systemd("READY=1");
@@ -411,6 +435,7 @@ int Daemon::run() {
   server_ = std::move(*server);
   say_where();
   open_history();
+  open_alerts();
   // From here on sentences are for programs: they are the same in every language.
   set_language(Language::english);
   next_look_ = published_ = context_.clock().now();

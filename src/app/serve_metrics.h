@@ -28,6 +28,8 @@ class ServeMetrics final : public serve::MetricsSource {
 
   /// A further look, which took so long. `failed`: it asked the driver and got nothing.
   void seen(const Snapshot& snapshot, Duration took, bool failed);
+  /// Those that go on.
+  void set_alerts(std::vector<Alert> alerts) { alerts_ = std::move(alerts); }
   void set_requests(std::uint64_t requests) { daemon_.requests = requests; }
   /// `lost`: samples that were never written.
   void set_history(std::optional<serve::HistoryFigures> history, std::uint64_t lost);
@@ -45,6 +47,7 @@ class ServeMetrics final : public serve::MetricsSource {
   serve::DaemonFigures daemon_;
   std::optional<serve::HistoryFigures> history_;
   std::shared_ptr<const serve::RoomView> room_;  // null: nobody is joined
+  std::optional<std::vector<Alert>> alerts_;
   Duration interval_ = std::chrono::seconds(1);
   Duration look_took_{};
   Instant looked_{};

@@ -28,6 +28,19 @@ std::vector<std::string> settings_candidates(const Context& context) {
   return candidates;
 }
 
+/// URLs of webhooks that stand in files of their own. The error does not repeat them.
+Result<void> read_urls(serve::Settings& settings) {
+  for (serve::AlertReceiver& receiver : settings.alerts.receivers) {
+    if (receiver.url_file.empty()) continue;
+    const auto text = read_file(receiver.url_file, 1 << 16);
+    if (!text) return std::unexpected(Error(text.error()).because("alerts.webhook.url_file"));
+    auto url = serve::webhook_url(*text);
+    if (!url) return std::unexpected(std::move(url).error().because(receiver.url_file));
+    receiver.url = std::move(*url);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::optional<std::string> server_state_directory(const Context& context) {
@@ -77,6 +90,9 @@ Result<serve::Settings> read_settings(const Context& context, const std::string&
     if (!text) return std::unexpected(text.error());
     auto settings = serve::parse_settings(*text);
     if (!settings) return std::unexpected(std::move(settings).error().because(path));
+    if (const auto read = read_urls(*settings); !read) {
+      return std::unexpected(Error(read.error()).because(path));
+    }
     read_from = path;
     return settings;
   }

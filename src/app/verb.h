@@ -92,6 +92,7 @@ std::unique_ptr<Verb> make_history();
 std::unique_ptr<Verb> make_usage();
 std::unique_ptr<Verb> make_setup();
 std::unique_ptr<Verb> make_serve();
+std::unique_ptr<Verb> make_alert();
 std::unique_ptr<Verb> make_token();
 std::unique_ptr<Verb> make_service();
 std::unique_ptr<Verb> make_smi();

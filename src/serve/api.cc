@@ -71,6 +71,7 @@ constexpr auto routes = std::to_array<Route>({
     {Method::get, "/api/v1/queue", Place::loop, Kept::until_next_look, answer_queue},
     {Method::get, "/api/v1/health", Place::loop, Kept::until_next_look, answer_health},
     {Method::get, "/api/v1/hosts", Place::loop, Kept::until_next_look, answer_hosts},
+    {Method::get, "/api/v1/alerts", Place::loop, Kept::until_next_look, answer_alerts},
     {Method::get, "/api/v1/runs", Place::disk, Kept::no, answer_runs},
     {Method::get, "/api/v1/runs/*", Place::disk, Kept::no, answer_run},
     {Method::get, "/api/v1/runs/*/samples", Place::disk, Kept::no, answer_run_samples},

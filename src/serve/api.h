@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "serve/alert_board.h"
 #include "serve/asker.h"
 #include "serve/history_source.h"
 #include "serve/message.h"
@@ -47,7 +48,8 @@ struct World {
   Policy policy;
   EnergyPrice price;
   std::shared_ptr<const GroupBook> book = std::make_shared<const GroupBook>();
-  std::shared_ptr<const RoomView> room;  // the servers beside this one; null: none
+  std::shared_ptr<const RoomView> room;      // the servers beside this one; null: none
+  std::shared_ptr<const AlertBoard> alerts;  // null: nobody watches for any
   // Null: there is none. They outlive every request.
   const RunSource* runs = nullptr;
   const History* history = nullptr;
@@ -72,5 +74,7 @@ enum class Place { loop, disk, act, stream };
 
 /// The overview as one line of JSON; what server-sent events bring.
 [[nodiscard]] std::string overview_json(const Asker& asker, const World& world);
+/// An alert as one line of JSON, with the names that this asker may see.
+[[nodiscard]] std::string alert_line(const Alert& alert, const Asker& asker, const World& world);
 
 }  // namespace berth::serve

@@ -55,7 +55,8 @@ std::optional<std::string> simulated_in(const World& world) {
   return world.snapshot ? world.snapshot->simulated : world.simulated;
 }
 
-Response page_of(const Question& question, const char* name, Json items, const char* id) {
+Response page_of(const Question& question, const char* name, Json items, const char* id,
+                 Json beside) {
   const Request& request = question.request;
   constexpr std::uint64_t most = 10'000;
   const auto limit = number_parameter(request, "limit", 1000, 1, most);
@@ -82,6 +83,7 @@ Response page_of(const Question& question, const char* name, Json items, const c
   Json root = {{"simulated", json_or_null(simulated_in(question.world))}};
   root[name] = std::move(page);
   root["next"] = std::move(next);
+  root.update(beside);
   return json_response(dumped(root) + "\n");
 }
 

@@ -57,10 +57,10 @@ struct Question {
 /// 404
 [[nodiscard]] Response no_such(std::string_view what, std::string_view name);
 
-/// {"simulated": …, NAME: the page of `items`, "next": …}: those after the one whose `id` is
-/// `after`, at most `limit`.
+/// {"simulated": …, NAME: the page of `items`, "next": …, and what is in `beside`}: those after the
+/// one whose `id` is `after`, at most `limit`.
 [[nodiscard]] Response page_of(const Question& question, const char* name, Json items,
-                               const char* id);
+                               const char* id, Json beside = Json::object());
 
 /// The simulated server that everything answered is of; null: a real one.
 [[nodiscard]] std::optional<std::string> simulated_in(const World& world);
@@ -71,6 +71,9 @@ struct Question {
 [[nodiscard]] Json processes_json(const Snapshot& seen);
 [[nodiscard]] Json leases_json(const Snapshot& seen);
 [[nodiscard]] Json queue_json(const Snapshot& seen);
+/// With the names of whom it is about, as far as they may be seen.
+[[nodiscard]] Json alert_json(const Alert& alert, const std::vector<std::string>& names);
+[[nodiscard]] Json active_alerts_json(const Asker& asker, const World& world);
 
 [[nodiscard]] Response answer_gpu_status(const Question& question);
 [[nodiscard]] Response answer_overview(const Question& question);
@@ -81,6 +84,7 @@ struct Question {
 [[nodiscard]] Response answer_queue(const Question& question);
 [[nodiscard]] Response answer_health(const Question& question);
 [[nodiscard]] Response answer_hosts(const Question& question);
+[[nodiscard]] Response answer_alerts(const Question& question);
 [[nodiscard]] Response answer_healthz(const Question& question);
 [[nodiscard]] Response answer_metrics(const Question& question);
 [[nodiscard]] Response answer_runs(const Question& question);

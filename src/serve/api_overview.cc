@@ -217,6 +217,7 @@ Json overview(const Asker& asker, const World& world, const Snapshot& seen) {
   root["leases"] = leases_json(seen);
   root["queue"] = queue_json(seen);
   root["problems"] = problems_json(seen);
+  root["alerts"] = active_alerts_json(asker, world);
   return root;
 }
 

@@ -48,7 +48,16 @@ void Desk::publish(World world) {
 }
 
 void Desk::announce(std::string name, std::string data) {
-  events_.push_back({.number = ++last_event_, .name = std::move(name), .data = std::move(data)});
+  announce(Event{.name = std::move(name), .data = std::move(data), .alert = std::nullopt});
+}
+
+void Desk::announce(Alert alert) {
+  announce(Event{.name = "alert", .data = {}, .alert = std::move(alert)});
+}
+
+void Desk::announce(Event event) {
+  event.number = ++last_event_;
+  events_.push_back(std::move(event));
   if (events_.size() > most_events) events_.pop_front();
   overviews_.clear();  // they say which event was the last before them
 }
@@ -139,8 +148,10 @@ News Desk::news_for(Subscriber& subscriber) {
   News news;
   for (const Event& event : events_) {
     if (event.number <= subscriber.seen_event) continue;
+    const std::string data =
+        event.alert ? alert_line(*event.alert, subscriber.asker, world_) : event.data;
     news.events += fmt::format("event: {}\nid: {}.{}\ndata: {}\n\n", event.name, world_.sequence,
-                               event.number, event.data);
+                               event.number, data);
   }
   subscriber.seen_event = last_event_;
   if (subscriber.seen_change == change_ || !world_.snapshot) return news;

@@ -70,6 +70,8 @@ class Desk {
   void publish(World world);
   /// Puts an event before all subscribers: `name` "health", `data` one line of JSON.
   void announce(std::string name, std::string data);
+  /// The same for an alert, which not everybody sees alike.
+  void announce(Alert alert);
 
   [[nodiscard]] Reception receive(const Request& request, const Peer& peer, WallTime now,
                                   Instant steady_now);
@@ -87,6 +89,7 @@ class Desk {
     std::uint64_t number = 0;
     std::string name;
     std::string data;
+    std::optional<Alert> alert;  // `data` is made of it for each who asks
   };
   struct Noted {
     Instant at{};
@@ -98,6 +101,7 @@ class Desk {
   };
   [[nodiscard]] Identified identify(const Request& request, const Peer& peer, WallTime now,
                                     Instant steady_now);
+  void announce(Event event);
   [[nodiscard]] Response answer_kept(const Request& request, const Asker& asker);
 
   static constexpr std::size_t most_events = 64;

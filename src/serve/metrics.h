@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "alert/alert.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "base/units.h"
@@ -85,7 +86,8 @@ struct Scrape {
   Duration look_duration{};  // of the newest look
   DaemonFigures daemon{};
   std::optional<HistoryFigures> history;
-  const WindowStatistics* window = nullptr;  // null: nobody keeps one
+  const std::vector<Alert>* alerts = nullptr;  // those that go on; null: nobody watches for any
+  const WindowStatistics* window = nullptr;    // null: nobody keeps one
   std::span<const XidCount> xids;
   std::span<const JoinFigures> joined;
   std::string_view version;  // of the program

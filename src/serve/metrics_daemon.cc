@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "alert/rules.h"
 #include "serve/metrics_families.h"
 #include "serve/metrics_page.h"
 
@@ -52,6 +53,21 @@ void write_sources(const Page& page) {
   out.begin(families::problems);
   for (const auto& [key, count] : problems) {
     out.add(fmt::format("probe=\"{}\",code=\"{}\"", key.first, key.second), decimal(count));
+  }
+}
+
+/// Each rule has a sample of its own severity, so that a series does not begin with its first
+/// alert.
+void write_alerts(const Page& page) {
+  if (page.scrape.alerts == nullptr) return;
+  std::map<std::pair<AlertRule, Severity>, std::uint64_t> counts;
+  for (const AlertRuleFacts& facts : alert_rules()) counts[{facts.rule, facts.severity}] = 0;
+  for (const Alert& alert : *page.scrape.alerts) ++counts[{alert.rule, alert.severity}];
+  page.out.begin(families::alerts);
+  for (const auto& [key, count] : counts) {
+    page.out.add(
+        fmt::format("rule=\"{}\",severity=\"{}\"", name_of(key.first), name_of(key.second)),
+        decimal(count));
   }
 }
 
@@ -116,6 +132,7 @@ void write_daemon(const Page& page) {
   one(families::looks, decimal(daemon.looks));
   one(families::looks_failed, decimal(daemon.looks_failed));
   write_sources(page);
+  write_alerts(page);
   one(families::samples_lost, decimal(daemon.samples_lost));
   one(families::requests, decimal(daemon.requests));
   if (daemon.cpu_time) one(families::daemon_cpu, seconds(*daemon.cpu_time));

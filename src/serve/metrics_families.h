@@ -35,6 +35,7 @@ inline constexpr Family probe_success{
 inline constexpr Family problems{"berth_problems", gauge,
                                  "What went wrong in the newest look, by source and kind.",
                                  "probe, code"};
+inline constexpr Family alerts{"berth_alerts", gauge, "Alerts that go on.", "rule, severity"};
 inline constexpr Family samples_lost{
     "berth_samples_dropped_total", counter,
     "Looks that the history never wrote: its queue or the disk was full.", ""};
@@ -152,6 +153,7 @@ inline constexpr std::array all = {&build_info,
                                    &looks_failed,
                                    &probe_success,
                                    &problems,
+                                   &alerts,
                                    &samples_lost,
                                    &requests,
                                    &daemon_cpu,

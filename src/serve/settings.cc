@@ -6,107 +6,13 @@
 #include <algorithm>
 #include <array>
 
-// toml++ 3.3 asserts of a key's first character what it checks right after; where asserts are off
-// it tells the compiler to assume it instead. Neither is wanted of a text that may be anything.
-#define TOML_EXCEPTIONS 0
-#define TOML_ENABLE_FORMATTERS 0
-#define TOML_ASSERT(expr) static_cast<void>(0)
-#pragma push_macro("NDEBUG")
-#undef NDEBUG
-#include <toml++/toml.h>
-#pragma pop_macro("NDEBUG")
-
 #include "base/text.h"
 #include "serve/gate.h"
+#include "serve/settings_table.h"
 
 namespace berth::serve {
 
 namespace {
-
-/// Reads one table: each key once, what is left is unknown.
-class TableReader {
- public:
-  TableReader(const toml::table& table, std::string name) : table_(table), name_(std::move(name)) {}
-
-  void text(std::string_view key, std::optional<std::string>& into) {
-    const toml::node* node = find(key);
-    if (node == nullptr) return;
-    if (const auto value = node->value_exact<std::string>()) {
-      into = *value;
-    } else {
-      refuse(key, *node, "a text in quotes is wanted");
-    }
-  }
-  void texts(std::string_view key, std::vector<std::string>& into) {
-    const toml::node* node = find(key);
-    if (node == nullptr) return;
-    if (const auto value = node->value_exact<std::string>()) {
-      into = {*value};
-      return;
-    }
-    const toml::array* list = node->as_array();
-    if (list == nullptr) return refuse(key, *node, "a list of texts is wanted");
-    into.clear();
-    for (const toml::node& one : *list) {
-      const auto value = one.value_exact<std::string>();
-      if (!value) return refuse(key, one, "a list of texts is wanted");
-      into.push_back(*value);
-    }
-  }
-  void number(std::string_view key, std::int64_t least, std::int64_t most, std::size_t& into) {
-    const toml::node* node = find(key);
-    if (node == nullptr) return;
-    const auto value = node->value_exact<std::int64_t>();
-    if (!value || *value < least || *value > most) {
-      return refuse(key, *node, fmt::format("a number from {} to {} is wanted", least, most));
-    }
-    into = static_cast<std::size_t>(*value);
-  }
-  void flag(std::string_view key, bool& into) {
-    const toml::node* node = find(key);
-    if (node == nullptr) return;
-    if (const auto value = node->value_exact<bool>()) {
-      into = *value;
-    } else {
-      refuse(key, *node, "true or false is wanted");
-    }
-  }
-  const toml::table* table(std::string_view key) {
-    const toml::node* node = find(key);
-    if (node == nullptr) return nullptr;
-    if (!node->is_table()) refuse(key, *node, "a table is wanted");
-    return node->as_table();
-  }
-  void finish(std::vector<std::string>& unknown) {
-    for (const auto& [key, node] : table_) {
-      const std::string_view name = key.str();
-      if (std::find(known_.begin(), known_.end(), name) == known_.end()) {
-        unknown.push_back(name_ + printable(name));
-      }
-    }
-  }
-  void refuse(std::string_view key, const Error& why) {
-    const toml::node* node = table_.get(key);
-    refuse(key, *node, why.message());
-  }
-  [[nodiscard]] const std::optional<Error>& mistake() const { return mistake_; }
-
- private:
-  const toml::node* find(std::string_view key) {
-    known_.emplace_back(key);
-    return table_.get(key);
-  }
-  void refuse(std::string_view key, const toml::node& node, std::string_view why) {
-    if (mistake_) return;
-    mistake_ = Error(ErrorCode::invalid,
-                     fmt::format("line {}: {}{}: {}", node.source().begin.line, name_, key, why));
-  }
-
-  const toml::table& table_;
-  std::string name_;
-  std::vector<std::string> known_;
-  std::optional<Error> mistake_;
-};
 
 std::optional<Error> read_tls(const toml::table& table, Settings& settings) {
   TableReader reader(table, "tls.");
@@ -248,6 +154,7 @@ std::optional<Error> read_root(const toml::table& root, Settings& settings) {
   const toml::table* history = reader.table("history");
   const toml::table* metrics = reader.table("metrics");
   const toml::table* join = reader.table("join");
+  const toml::table* alerts = reader.table("alerts");
   for (std::string& host : settings.hosts) host = host_without_port(host);
   if (root.contains("listen")) settings.listen.clear();
   for (const std::string& one : listen) {
@@ -269,6 +176,7 @@ std::optional<Error> read_root(const toml::table& root, Settings& settings) {
   if (!mistake && history != nullptr) mistake = read_history(*history, settings);
   if (!mistake && metrics != nullptr) mistake = read_metrics(*metrics, settings);
   if (!mistake && join != nullptr) mistake = read_join(*join, settings);
+  if (!mistake && alerts != nullptr) mistake = read_alerts(*alerts, settings);
   return mistake;
 }
 

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "record/history/options.h"
+#include "serve/alert_receiver.h"
 #include "serve/history_source.h"
 #include "serve/metrics.h"
 #include "serve/policy.h"
@@ -50,6 +51,7 @@ struct Settings {
   HistoryOptions history;
   EnergyPrice price;
   JoinSettings join;
+  AlertPlan alerts;
   /// What the file says and berth does not know.
   std::vector<std::string> unknown;
 };

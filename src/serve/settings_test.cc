@@ -123,5 +123,83 @@ TEST(Doors, ThatOthersReachWantAProof) {
   EXPECT_FALSE(refused_doors(settings));
 }
 
+TEST(Settings, OfAlertsChangeRowsOfTheTable) {
+  const auto settings = parse_settings(R"(
+[alerts.idle_holder]
+for = "2h"
+threshold = "4G"
+[alerts.disk_nearly_full]
+threshold = 80
+hold = "10s"
+[alerts.xid]
+off = true
+[alerts.gpu_hot]
+)");
+  ASSERT_TRUE(settings) << settings.error().message();
+  const AlertSettings& rules = settings->alerts.rules;
+  EXPECT_EQ(rules.of(AlertRule::idle_holder).lasting, 2h);
+  EXPECT_EQ(rules.of(AlertRule::idle_holder).threshold, std::uint64_t{4} << 30);
+  EXPECT_EQ(rules.of(AlertRule::disk_nearly_full).threshold, 80U);
+  EXPECT_EQ(rules.of(AlertRule::disk_nearly_full).hold, 10s);
+  EXPECT_FALSE(rules.of(AlertRule::xid).is_on);
+  EXPECT_EQ(rules.of(AlertRule::gpu_lost), AlertSettings().of(AlertRule::gpu_lost));
+  EXPECT_THAT(settings->unknown, ElementsAre("alerts.gpu_hot"));
+}
+
+TEST(Settings, OfAlertsNameWhoIsTold) {
+  const auto settings = parse_settings(R"(
+[[alerts.webhook]]
+url = "https://hooks.example/T0/secret"
+min_severity = "warning"
+[[alerts.webhook]]
+name = "team"
+url_file = "/etc/berth/hook"
+resolved = false
+timeout = "3s"
+[[alerts.command]]
+run = ["/usr/local/bin/page", "--gpu"]
+)");
+  ASSERT_TRUE(settings) << settings.error().message();
+  const std::vector<AlertReceiver>& all = settings->alerts.receivers;
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(all[0].name, "webhook-1");
+  EXPECT_EQ(all[0].url, "https://hooks.example/T0/secret");
+  EXPECT_EQ(all[0].least, Severity::warning);
+  EXPECT_EQ(all[1].name, "team");
+  EXPECT_EQ(all[1].url_file, "/etc/berth/hook");
+  EXPECT_FALSE(all[1].is_told_of_ends);
+  EXPECT_EQ(all[1].patience, 3s);
+  EXPECT_EQ(all[2].name, "command-1");
+  EXPECT_THAT(all[2].command, ElementsAre("/usr/local/bin/page", "--gpu"));
+}
+
+TEST(Settings, OfAlertsDoNotRepeatASecret) {
+  const auto settings =
+      parse_settings("[[alerts.webhook]]\nurl = \"ftp://hooks.example/secret\"\n");
+  ASSERT_FALSE(settings);
+  EXPECT_THAT(settings.error().message(), HasSubstr("line 2: alerts.webhook.url"));
+  EXPECT_THAT(settings.error().message(), testing::Not(HasSubstr("secret")));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OfAlerts, WrongSettings,
+    testing::Values(Wrong{"alerts = 1", "line 1: alerts"},
+                    Wrong{"[alerts.xid]\nthreshold = 1", "has no threshold"},
+                    Wrong{"[alerts.disk_nearly_full]\nthreshold = 101", "from 1 to 100 %"},
+                    Wrong{"[alerts.ghost_memory]\nthreshold = \"many\"", "line 2"},
+                    Wrong{"[alerts.xid]\nfor = \"soon\"", "line 2"},
+                    Wrong{"[alerts.xid]\nhold = \"60d\"", "at most 30d"},
+                    Wrong{"[alerts.webhook]\nurl = \"http://x/\"", "a list of tables"},
+                    Wrong{"[[alerts.webhook]]", "either url or url_file"},
+                    Wrong{"[[alerts.webhook]]\nurl = \"x\"\nurl_file = \"y\"", "either url"},
+                    Wrong{"[[alerts.command]]", "wants run"},
+                    Wrong{"[[alerts.command]]\nrun = [\"\"]", "wants run"},
+                    Wrong{"[[alerts.command]]\nrun = \"x\"\nname = \"a b\"", "letters"},
+                    Wrong{"[[alerts.command]]\nrun = \"x\"\nmin_severity = \"bad\"", "notice,"},
+                    Wrong{"[[alerts.command]]\nrun = \"x\"\ntimeout = \"1h\"", "100ms to 10m"},
+                    Wrong{"[[alerts.command]]\nrun = \"x\"\nname = \"a\"\n[[alerts.command]]\n"
+                          "run = \"x\"\nname = \"a\"",
+                          "two receivers"}));
+
 }  // namespace
 }  // namespace berth::serve

@@ -1,0 +1,65 @@
+#pragma once
+// Alert: something about this machine that somebody should hear of although he is not looking. It
+// begins, goes on and ends; two looks that see the same thing make one alert. Plain data; what
+// makes one is in alert/sightings.h, what follows it from look to look in alert/book.h.
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+
+namespace berth {
+
+/// `notice` worth knowing. `warning` somebody should look today. `critical` a device is out of use.
+enum class Severity { notice, warning, critical };
+[[nodiscard]] std::string_view name_of(Severity severity);
+[[nodiscard]] std::optional<Severity> severity_from_name(std::string_view name);
+
+enum class AlertRule {
+  gpu_lost,
+  xid,
+  ecc_pending,
+  throttled_long,
+  ghost_memory,
+  idle_holder,
+  disk_nearly_full,
+  probe_failing,
+  environment_changed
+};
+inline constexpr std::size_t alert_rule_count = 9;
+[[nodiscard]] std::string_view name_of(AlertRule rule);
+[[nodiscard]] std::optional<AlertRule> alert_rule_from_name(std::string_view name);
+
+/// Somebody whom an alert is about. His name is shown only to who may see it.
+struct AlertUser {
+  std::optional<uid_t> uid;  // nothing: not known
+  std::string name;
+  friend bool operator==(const AlertUser&, const AlertUser&) = default;
+};
+
+struct Alert {
+  std::string id;  // unique for all time on this machine
+  AlertRule rule = AlertRule::gpu_lost;
+  /// What of, for programs: a device's id, with a code behind it where one has several. An alert
+  /// is the same as another if rule and subject are.
+  std::string subject;
+  Severity severity = Severity::notice;
+  std::optional<DeviceId> device;  // nothing: the whole machine
+  std::optional<int> index;
+  WallTime since;      // when it was first seen, which may be before it began to be an alert
+  WallTime last_seen;  // of an event: when it happened last
+  std::optional<WallTime> resolved;
+  std::string summary;  // in English (translated where it is shown); names nobody
+  std::string advice;   // what to do next; may be empty
+  std::vector<AlertUser> users;
+  /// The simulated server it is of. Shown on every surface.
+  std::optional<std::string> simulated;
+  friend bool operator==(const Alert&, const Alert&) = default;
+};
+
+}  // namespace berth

@@ -1,0 +1,95 @@
+#include "alert/rules.h"
+
+#include <algorithm>
+
+namespace berth {
+
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr std::uint64_t gib = std::uint64_t{1} << 30;
+
+// A look comes once a second, details every ten. What a person would do at once begins after a few
+// looks; what mends itself (heat, a job's pause) after the time in which it usually does.
+constexpr auto table = std::to_array<AlertRuleFacts>({
+    {AlertRule::gpu_lost, "gpu_lost", Severity::critical,
+     "a GPU fell off the bus, or the driver lists it no longer", ThresholdUnit::none, 0, seconds(5),
+     minutes(2), seconds(0), false},
+    {AlertRule::xid, "xid", Severity::notice,
+     "the driver reported an error (XID); how bad it is says NVIDIA's catalogue",
+     ThresholdUnit::none, 0, seconds(0), hours(1), seconds(0), true},
+    {AlertRule::ecc_pending, "ecc_pending", Severity::warning,
+     "broken memory waits to be replaced: a row to remap, a page to retire, a repair",
+     ThresholdUnit::none, 0, seconds(30), minutes(2), seconds(0), false},
+    {AlertRule::throttled_long, "throttled_long", Severity::warning,
+     "heat or the power supply slows a GPU down", ThresholdUnit::none, 0, minutes(5), minutes(5),
+     seconds(15), false},
+    {AlertRule::ghost_memory, "ghost_memory", Severity::warning,
+     "memory is held that no process in the driver's list explains, at least the threshold",
+     ThresholdUnit::bytes, gib, minutes(5), minutes(2), seconds(0), false},
+    {AlertRule::idle_holder, "idle_holder", Severity::notice,
+     "a lease, or a process with at least the threshold of memory, holds a GPU that computes "
+     "nothing",
+     ThresholdUnit::bytes, gib / 4, minutes(30), minutes(2), seconds(0), false},
+    {AlertRule::disk_nearly_full, "disk_nearly_full", Severity::warning,
+     "the file system of berth's history and state is fuller than the threshold",
+     ThresholdUnit::percent, 95, minutes(1), minutes(5), seconds(0), false},
+    {AlertRule::probe_failing, "probe_failing", Severity::warning,
+     "a source of readings cannot be asked, or does not answer", ThresholdUnit::none, 0, minutes(1),
+     minutes(1), seconds(0), false},
+    {AlertRule::environment_changed, "environment_changed", Severity::notice,
+     "the driver, the CUDA toolkit, the kernel or a device is not what it was", ThresholdUnit::none,
+     0, minutes(1), hours(24), seconds(0), true},
+});
+
+constexpr bool is_in_order() {
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    if (table[i].rule != static_cast<AlertRule>(i)) return false;
+  }
+  return table.size() == alert_rule_count;
+}
+static_assert(is_in_order(), "a rule's row is found by its number");
+
+}  // namespace
+
+std::span<const AlertRuleFacts, alert_rule_count> alert_rules() { return table; }
+
+const AlertRuleFacts& facts_of(AlertRule rule) { return table[static_cast<std::size_t>(rule)]; }
+
+std::string_view name_of(AlertRule rule) { return facts_of(rule).name; }
+
+std::optional<AlertRule> alert_rule_from_name(std::string_view name) {
+  const auto* found = std::ranges::find(table, name, &AlertRuleFacts::name);
+  return found == table.end() ? std::nullopt : std::optional(found->rule);
+}
+
+std::string_view name_of(Severity severity) {
+  switch (severity) {
+    case Severity::notice:
+      return "notice";
+    case Severity::warning:
+      return "warning";
+    case Severity::critical:
+      return "critical";
+  }
+  return "critical";
+}
+
+std::optional<Severity> severity_from_name(std::string_view name) {
+  for (const Severity one : {Severity::notice, Severity::warning, Severity::critical}) {
+    if (name_of(one) == name) return one;
+  }
+  return std::nullopt;
+}
+
+AlertSettings::AlertSettings() {
+  for (const AlertRuleFacts& facts : table) {
+    of(facts.rule) = {
+        .is_on = true, .threshold = facts.threshold, .lasting = facts.lasting, .hold = facts.hold};
+  }
+}
+
+}  // namespace berth

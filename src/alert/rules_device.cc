@@ -1,0 +1,203 @@
+// What is wrong with a device, and who holds one without using it.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "alert/rules_parts.h"
+#include "base/text.h"
+#include "health/health.h"
+#include "snapshot/questions.h"
+
+namespace berth::alert {
+
+namespace {
+
+/// Load up to this is the flicker of a card on which nothing runs.
+constexpr Percent most_load_of_idle{5.0};
+
+Sighting of_device(AlertRule rule, const Device& device, WallTime at) {
+  return {.rule = rule,
+          .subject = device.id.text(),
+          .severity = facts_of(rule).severity,
+          .device = device.id,
+          .index = device.parent ? std::nullopt : device.index,
+          .at = at};
+}
+
+void not_known(const Round& round, AlertRule rule, const Device& device) {
+  round.found.unknown.push_back({.rule = rule, .subject = device.id.text()});
+}
+
+/// Whether a reading may have said something and could not be had. `unsupported` says nothing for
+/// ever, and is no reason to keep an alert open.
+template <class T>
+bool is_hidden(const Reading<T>& reading) {
+  return !reading.has_value() && reading.why() != Absent::unsupported;
+}
+
+bool is_hidden(const Device& device, std::initializer_list<Detail> details) {
+  return std::any_of(details.begin(), details.end(), [&](Detail detail) {
+    const auto flag = device.details.get<bool>(detail);
+    // A detail that nobody asked for is not sampled: a look of less depth ends no alert.
+    return is_hidden(flag);
+  });
+}
+
+/// The first finding with one of these codes.
+const HealthFinding* finding_of(const DeviceHealth& health,
+                                std::initializer_list<std::string_view> codes) {
+  for (const HealthFinding& finding : health.findings) {
+    if (std::find(codes.begin(), codes.end(), finding.code) != codes.end()) return &finding;
+  }
+  return nullptr;
+}
+
+/// What health found, if it did, as a sighting of this rule.
+bool see_finding(const Round& round, AlertRule rule, const Device& device,
+                 const HealthFinding* finding) {
+  if (finding == nullptr) return false;
+  Sighting sighting = of_device(rule, device, round.look.now);
+  sighting.summary = finding->evidence;
+  sighting.advice = finding->advice;
+  round.found.seen.push_back(std::move(sighting));
+  return true;
+}
+
+/// Who a card is. One that was lost before this program began cannot say it; then it is the one
+/// that had its number, unless that is there.
+DeviceId identity_of(const Device& device, const AlertLook& look) {
+  const bool says_it = !device.lost || device.uuid.get() || !device.index;
+  const auto known = says_it ? look.cards.end() : look.cards.find(*device.index);
+  const bool is_it =
+      known != look.cards.end() && find_device(known->second, look.snapshot) == nullptr;
+  return is_it ? known->second : device.id;
+}
+
+void see_lost(const Round& round, const Device& device, const DeviceHealth& health) {
+  if (!round.wants(AlertRule::gpu_lost)) return;
+  if (!see_finding(round, AlertRule::gpu_lost, device, finding_of(health, {"lost"}))) return;
+  Sighting& sighting = round.found.seen.back();
+  sighting.device = identity_of(device, round.look);
+  sighting.subject = sighting.device->text();
+}
+
+void see_pending_repair(const Round& round, const Device& device, const DeviceHealth& health) {
+  constexpr AlertRule rule = AlertRule::ecc_pending;
+  if (!round.wants(rule)) return;
+  if (see_finding(
+          round, rule, device,
+          finding_of(health, {"row_remap_pending", "page_retirement_pending", "repair_pending"}))) {
+    return;
+  }
+  if (device.lost ||
+      is_hidden(device, {Detail::remapped_rows_pending, Detail::retired_pages_pending})) {
+    not_known(round, rule, device);
+  }
+}
+
+void see_throttling(const Round& round, const Device& device, const DeviceHealth& health) {
+  constexpr AlertRule rule = AlertRule::throttled_long;
+  if (!round.wants(rule)) return;
+  if (see_finding(round, rule, device,
+                  finding_of(health, {"hardware_thermal_slowdown", "power_brake",
+                                      "hardware_slowdown", "software_thermal_slowdown"}))) {
+    return;
+  }
+  if (device.lost || is_hidden(device.throttle_reasons)) not_known(round, rule, device);
+}
+
+void see_ghost_memory(const Round& round, const Device& device) {
+  constexpr AlertRule rule = AlertRule::ghost_memory;
+  if (!round.wants(rule)) return;
+  const Division division = division_of(device);
+  if (division == Division::divided) return;
+  const Reading<Bytes> ghost = unexplained_memory(device, round.look.snapshot);
+  if (division == Division::unknown || device.lost || is_hidden(ghost)) {
+    return not_known(round, rule, device);
+  }
+  if (!ghost.get() || *ghost.get() < Bytes(round.threshold(rule))) return;
+  Sighting sighting = of_device(rule, device, round.look.now);
+  sighting.summary =
+      fmt::format("{} are held by no process in the driver's list", short_size(*ghost.get()));
+  sighting.advice = "berth ps says who has the device open";
+  round.found.seen.push_back(std::move(sighting));
+}
+
+void add_user(std::vector<AlertUser>& users, AlertUser user) {
+  constexpr std::size_t most = 16;
+  if (users.size() >= most || std::find(users.begin(), users.end(), user) != users.end()) return;
+  users.push_back(std::move(user));
+}
+
+/// What processes hold on it, as far as the driver says; and whose they are.
+Bytes held_by_processes(const Device& device, const Snapshot& snapshot,
+                        std::vector<AlertUser>& users) {
+  Bytes held{0};
+  for (const GpuProcess* use : processes_on(device.id, snapshot)) {
+    if (only_draws(*use)) continue;
+    held += use->memory.get().value_or(Bytes{0});
+    const HostProcess* process = find_process(use->pid, snapshot);
+    if (process == nullptr || !process->user.get()) continue;
+    add_user(users, {.uid = process->uid.get(), .name = *process->user.get()});
+  }
+  return held;
+}
+
+void see_idle_holder(const Round& round, const Device& device) {
+  constexpr AlertRule rule = AlertRule::idle_holder;
+  if (!round.wants(rule) || division_of(device) == Division::divided) return;
+  const Reading<Percent> load = load_now(device);
+  if (device.lost || is_hidden(load) || is_hidden(device.process_count)) {
+    return not_known(round, rule, device);
+  }
+  if (!load.get() || *load.get() > most_load_of_idle) return;
+  Sighting sighting = of_device(rule, device, round.look.now);
+  const Snapshot& snapshot = round.look.snapshot;
+  const Bytes held = held_by_processes(device, snapshot, sighting.users);
+  const std::vector<const Claim*> claims = claims_on(device.id, snapshot);
+  for (const Claim* claim : claims) {
+    add_user(sighting.users, {.uid = claim->uid, .name = claim->user});
+  }
+  const bool is_held = held >= Bytes(round.threshold(rule)) && held > Bytes{0};
+  if (!is_held && claims.empty()) return;
+  sighting.summary =
+      claims.empty() ? fmt::format("{} are held and nothing is computed", short_size(held))
+      : is_held ? fmt::format("{} are held under a lease and nothing is computed", short_size(held))
+                : "it is leased and nothing is computed";
+  sighting.advice = "berth ps and berth leases say by what; ask whose it is, or berth stop";
+  round.found.seen.push_back(std::move(sighting));
+}
+
+}  // namespace
+
+void see_devices(const Round& round) {
+  const Snapshot& snapshot = round.look.snapshot;
+  const bool driver_failed =
+      std::any_of(snapshot.sources.begin(), snapshot.sources.end(),
+                  [](const SourceReport& one) { return one.source == "nvml" && !one.succeeded; });
+  if (driver_failed || !round.look.is_fresh) {
+    for (const AlertRule rule :
+         {AlertRule::gpu_lost, AlertRule::ecc_pending, AlertRule::throttled_long,
+          AlertRule::ghost_memory, AlertRule::idle_holder}) {
+      round.found.unknown.push_back({.rule = rule, .subject = std::nullopt});
+    }
+  }
+  if (!round.look.is_fresh) return;
+  for (const Device& device : snapshot.devices) {
+    round.found.devices.push_back(device.id);
+    const bool is_ours =
+        device.kind == DeviceKind::nvidia_gpu || device.kind == DeviceKind::nvidia_mig;
+    if (!is_ours) continue;
+    see_ghost_memory(round, device);
+    see_idle_holder(round, device);
+    if (device.parent) continue;  // it is as well as its card
+    const DeviceHealth health = health_of(device, snapshot);
+    see_lost(round, device, health);
+    see_pending_repair(round, device, health);
+    see_throttling(round, device, health);
+  }
+}
+
+}  // namespace berth::alert

@@ -1,0 +1,120 @@
+// What happened at a time: errors that the driver reported, and what is not as it was.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "alert/rules_parts.h"
+#include "health/xid.h"
+#include "snapshot/questions.h"
+
+namespace berth::alert {
+
+namespace {
+
+Severity severity_of(XidAction action) {
+  switch (action) {
+    case XidAction::none:
+    case XidAction::restart_app:
+      return Severity::notice;
+    case XidAction::check_link:
+    case XidAction::check_power:
+    case XidAction::update:
+    case XidAction::support:
+      return Severity::warning;
+    case XidAction::reset:
+    case XidAction::restart_machine:
+      return Severity::critical;
+  }
+  return Severity::critical;
+}
+
+/// The card at an address, as XID errors name it; null: none is there now.
+const Device* device_at(const std::string& pci_address, const Snapshot& snapshot) {
+  for (const Device& device : snapshot.devices) {
+    if (!device.parent && device.pci_address.get() == pci_address) return &device;
+  }
+  return nullptr;
+}
+
+/// Not later than now: somebody may have set the date back.
+WallTime not_after(WallTime at, WallTime now) { return at < now ? at : now; }
+
+std::string change_in_words(const EnvironmentChange& change) {
+  if (!change.from) return fmt::format("a device is new: {}", change.to.value_or("?"));
+  if (!change.to) return fmt::format("a device is gone: {}", *change.from);
+  if (change.what == "driver") {
+    return fmt::format("the driver changed from {} to {}", *change.from, *change.to);
+  }
+  if (change.what == "kernel") {
+    return fmt::format("the kernel changed from {} to {}", *change.from, *change.to);
+  }
+  if (change.what == "CUDA toolkit") {
+    return fmt::format("the CUDA toolkit changed from {} to {}", *change.from, *change.to);
+  }
+  if (change.what.starts_with("device ")) {
+    return fmt::format("a device changed from {} to {}", *change.from, *change.to);
+  }
+  return fmt::format("the CUDA version of the driver changed from {} to {}", *change.from,
+                     *change.to);
+}
+
+}  // namespace
+
+void see_xids(const Round& round) {
+  constexpr AlertRule rule = AlertRule::xid;
+  const auto& xids = round.look.snapshot.xids.get();
+  if (!round.wants(rule) || !xids) return;
+  struct Seen {
+    int times = 0;
+    WallTime last;
+  };
+  std::map<std::pair<std::string, std::uint64_t>, Seen> errors;
+  for (const XidEvent& event : *xids) {
+    Seen& seen = errors[{event.pci_address, event.code}];
+    ++seen.times;
+    seen.last = std::max(seen.last, not_after(event.at, round.look.now));
+  }
+  for (const auto& [key, seen] : errors) {
+    const auto& [address, code] = key;
+    // What was over before anybody listened is no news.
+    if (round.look.now.unix_ms - seen.last.unix_ms >= round.settings.of(rule).hold.count())
+      continue;
+    const Device* device = device_at(address, round.look.snapshot);
+    const XidFacts facts = xid_facts(code);
+    const std::string where = device != nullptr ? device->id.text() : address;
+    round.found.seen.push_back(
+        {.rule = rule,
+         .subject = fmt::format("{} {}", where, code),
+         .severity = severity_of(facts.action),
+         .device = DeviceId(where),
+         .index = device != nullptr ? device->index : std::nullopt,
+         .at = seen.last,
+         .summary = fmt::format("XID {}, {} times: {}", code, seen.times, facts.meaning),
+         .advice = std::string(advice_for(facts.action))});
+  }
+}
+
+void see_environment(const Round& round) {
+  constexpr AlertRule rule = AlertRule::environment_changed;
+  if (!round.wants(rule)) return;
+  constexpr std::string_view device_key = "device ";
+  for (const EnvironmentChange& change : round.look.changes) {
+    const bool is_device = change.what.starts_with(device_key);
+    const DeviceId id(is_device ? change.what.substr(device_key.size()) : std::string());
+    const Device* device = is_device ? find_device(id, round.look.snapshot) : nullptr;
+    round.found.seen.push_back(
+        {.rule = rule,
+         .subject = change.what,
+         .severity = facts_of(rule).severity,
+         .device = is_device ? std::optional(id) : std::nullopt,
+         .index = device != nullptr ? device->index : std::nullopt,
+         .at = not_after(change.at, round.look.now),
+         .summary = change_in_words(change),
+         .advice = "jobs that counted on the old one may need another start"});
+  }
+}
+
+}  // namespace berth::alert

@@ -1,0 +1,105 @@
+// What is wrong with the machine that berth itself lives on: its disks, and what it asks.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "alert/rules_parts.h"
+#include "base/text.h"
+
+namespace berth::alert {
+
+namespace {
+
+/// A machine without any NVIDIA card needs no driver, and that there is none is no failure.
+bool needs_no_driver(const Snapshot& snapshot) {
+  const bool has_card =
+      std::any_of(snapshot.devices.begin(), snapshot.devices.end(), [](const Device& device) {
+        return device.kind == DeviceKind::nvidia_gpu || device.kind == DeviceKind::nvidia_mig;
+      });
+  return !has_card &&
+         std::any_of(snapshot.problems.begin(), snapshot.problems.end(), [](const Problem& one) {
+           return one.source == "nvml" &&
+                  (one.code == "library_not_found" || one.code == "driver_not_loaded");
+         });
+}
+
+/// A problem's own word for why, of the source as a whole.
+std::string why_in_words(const Snapshot& snapshot, const std::string& source) {
+  for (const Problem& problem : snapshot.problems) {
+    if (problem.source == source && !problem.device) {
+      return fmt::format("{} cannot be asked: {}", source, printable(problem.code));
+    }
+  }
+  return fmt::format("{} cannot be asked", source);
+}
+
+Sighting of_source(const Round& round, const std::string& source, std::string summary) {
+  return {.rule = AlertRule::probe_failing,
+          .subject = source,
+          .severity = facts_of(AlertRule::probe_failing).severity,
+          .at = round.look.now,
+          .summary = std::move(summary),
+          .advice = "berth status says what was attempted, and what to do"};
+}
+
+}  // namespace
+
+void see_disks(const Round& round) {
+  constexpr AlertRule rule = AlertRule::disk_nearly_full;
+  if (!round.wants(rule)) return;
+  for (const DiskUse& disk : round.look.disks) {
+    if (!disk.total.get() || !disk.available.get() || *disk.total.get() == Bytes{0}) {
+      round.found.unknown.push_back({.rule = rule, .subject = disk.what});
+      continue;
+    }
+    const auto used = minus(*disk.total.get(), *disk.available.get()).value_or(Bytes{0});
+    const double share =
+        100.0 * static_cast<double>(used.count()) / static_cast<double>(disk.total.get()->count());
+    if (share < static_cast<double>(round.threshold(rule))) continue;
+    round.found.seen.push_back(
+        {.rule = rule,
+         .subject = disk.what,
+         .severity = facts_of(rule).severity,
+         .at = round.look.now,
+         // Rounded down: 99.6 % is not "100 % full".
+         .summary = fmt::format("the file system of {} is {} % full, {} are left", disk.what,
+                                static_cast<int>(share), short_size(*disk.available.get())),
+         .advice = "make room: berth counts what does not fit as lost"});
+  }
+}
+
+void see_sources(const Round& round) {
+  constexpr AlertRule rule = AlertRule::probe_failing;
+  if (!round.wants(rule)) return;
+  const Snapshot& snapshot = round.look.snapshot;
+  std::map<std::string, bool> succeeded;  // several reports of one source: the worst counts
+  for (const SourceReport& report : snapshot.sources) {
+    if (!round.look.is_fresh) break;
+    const auto [at, is_new] = succeeded.emplace(printable(report.source), report.succeeded);
+    if (!is_new) at->second = at->second && report.succeeded;
+  }
+  bool is_told = false;
+  for (const auto& [source, worked] : succeeded) {
+    if (worked || (source == "nvml" && needs_no_driver(snapshot))) continue;
+    round.found.seen.push_back(of_source(round, source, why_in_words(snapshot, source)));
+    is_told = true;
+  }
+  if (!round.look.is_fresh) round.found.unknown.push_back({.rule = rule, .subject = std::nullopt});
+  // A source that failed is why: one alert is enough.
+  if (round.look.unanswered_since && !is_told) {
+    round.found.seen.push_back(
+        of_source(round, "look", "something that berth asked does not answer"));
+  }
+}
+
+}  // namespace berth::alert
+
+namespace berth {
+
+DiskUse disk_of_state(Reading<Bytes> total, Reading<Bytes> available) {
+  return {.what = "berth's history and state", .total = total, .available = available};
+}
+
+}  // namespace berth

@@ -1,0 +1,174 @@
+#include "app/serve_alerts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "app/verb.h"
+#include "base/process.h"
+#include "base/tr.h"
+
+namespace berth {
+
+namespace {
+
+using std::chrono::seconds;
+
+/// Nothing new for so long: the file is written all the same, for the times in it.
+constexpr seconds save_interval{60};
+constexpr seconds look_around_interval{10};
+/// Without a look for so long, what was seen last is not what is.
+constexpr seconds look_is_old{5};
+
+serve::AlertMessage message_of(const AlertChange& change, const std::string& host) {
+  return {.event = change.what == AlertChange::What::began ? serve::AlertMessage::Event::began
+                                                           : serve::AlertMessage::Event::resolved,
+          .alert = change.alert,
+          .host = host};
+}
+
+}  // namespace
+
+serve::CommandPlace command_place(const Context& context) {
+  serve::CommandPlace place;
+  for (std::string& variable : context.environment()) {
+    const bool is_systemds =
+        variable.starts_with("NOTIFY_SOCKET=") || variable.starts_with("WATCHDOG_");
+    if (!is_systemds) place.environment.push_back(std::move(variable));
+  }
+  place.search_path = context.variable("PATH").value_or(default_search_path);
+  return place;
+}
+
+ServeAlerts::ServeAlerts(Context& context, serve::Loop& loop, Told told)
+    : context_(context),
+      told_(std::move(told)),
+      book_(context.sources().simulated),
+      courier_(loop, context.clock(), command_place(context)) {}
+
+void ServeAlerts::open(const std::string& state_directory) {
+  store_ = std::make_unique<AlertStore>(state_directory, context_.sources().simulated);
+  std::vector<std::string> notes;
+  AlertState state = store_->open(context_.clock(), notes);
+  for (const std::string& note : notes) complain(note);
+  const Moment now = context_.clock().moment();
+  restored_ = std::move(state.undelivered);
+  book_.restore(std::move(state.active), std::move(state.ended), now);
+  environment_.restore(std::move(state.facts), std::move(state.changes));
+  store_->look_around();
+}
+
+void ServeAlerts::configure(const serve::AlertPlan& plan) {
+  rules_ = plan.rules;
+  courier_.forget_certificates();
+  post_.set_receivers(plan.receivers, context_.clock().now());
+}
+
+void ServeAlerts::put_restored(Instant now) {
+  const std::vector<Alert> active = book_.active();
+  for (const Undelivered& one : std::exchange(restored_, {})) {
+    const auto of_id = [&](const Alert& alert) { return alert.id == one.alert; };
+    const auto going_on = std::ranges::find_if(active, of_id);
+    const auto ended = std::ranges::find_if(book_.ended(), of_id);
+    if (going_on != active.end()) {
+      post_.put_for(one.receiver, message_of({one.what, *going_on}, host_), now);
+    } else if (ended != book_.ended().end()) {
+      post_.put_for(one.receiver, message_of({one.what, *ended}, host_), now);
+    }
+  }
+}
+
+void ServeAlerts::evaluate(const Snapshot& snapshot, Freshness freshness,
+                           std::optional<WallTime> unanswered_since) {
+  const Moment now = context_.clock().moment();
+  const AlertStore::Around around = store_ ? store_->around() : AlertStore::Around{};
+  if (freshness == Freshness::new_look) {
+    environment_.see(environment_of(snapshot, around.toolkit), now,
+                     rules_.of(AlertRule::environment_changed).lasting);
+  }
+  const AlertLook look{.snapshot = snapshot,
+                       .now = now.wall,
+                       .is_fresh = freshness == Freshness::new_look,
+                       .unanswered_since = unanswered_since,
+                       .disks = around.disks,
+                       .changes = environment_.changes(),
+                       .cards = environment_.cards()};
+  for (const AlertChange& change : book_.see(sightings(look, rules_), rules_, now)) {
+    told_.announce(change.alert);
+    post_.put(message_of(change, host_), now.steady);
+    wants_save_ = true;
+  }
+  if (book_.left_out() != std::exchange(left_out_, book_.left_out())) {
+    told_.note("alerts", fmt::format("there are more than {} alerts: the rest is not kept",
+                                     AlertBook::most_active));
+  }
+}
+
+void ServeAlerts::seen(const Snapshot& snapshot, std::optional<WallTime> unanswered_since) {
+  last_look_ = context_.clock().now();
+  host_ = snapshot.host.name.get().value_or("an unnamed host");
+  if (!restored_.empty()) put_restored(last_look_);
+  evaluate(snapshot, Freshness::new_look, unanswered_since);
+  deliver();
+  save_if_due();
+}
+
+void ServeAlerts::pulse(const Snapshot* newest, std::optional<WallTime> unanswered_since) {
+  const Instant now = context_.clock().now();
+  if (store_ && now >= next_look_around_) {
+    next_look_around_ = now + look_around_interval;
+    store_->look_around();
+  }
+  if (newest != nullptr && unanswered_since && now - last_look_ > look_is_old) {
+    evaluate(*newest, Freshness::old_look, unanswered_since);
+  }
+  deliver();
+  save_if_due();
+}
+
+void ServeAlerts::deliver() {
+  const Instant now = context_.clock().now();
+  for (const serve::AlertPost::Parcel& parcel : post_.due(now)) {
+    const serve::AlertReceiver* receiver = post_.find(parcel.receiver);
+    if (receiver == nullptr) continue;
+    courier_.send(*receiver, parcel.message,
+                  [this, name = parcel.receiver](const Result<void>& how) {
+                    const auto note = post_.done(name, how, context_.clock().moment());
+                    // Both are to be read, however soon the second follows.
+                    if (note) told_.note((how ? "alerts again to " : "alerts to ") + name, *note);
+                    deliver();
+                    save_if_due();
+                  });
+  }
+}
+
+void ServeAlerts::save_if_due() {
+  const Instant now = context_.clock().now();
+  const std::uint64_t change = post_.change() + environment_.change();
+  wants_save_ = wants_save_ || change != saved_change_ || now >= next_save_;
+  // Before the first look nothing is known that the file does not have, and it may have messages
+  // that are not in the queues yet.
+  if (!store_ || !wants_save_ || last_look_ == Instant{}) return;
+  AlertState state{.active = book_.active(),
+                   .ended = {book_.ended().begin(), book_.ended().end()},
+                   .facts = environment_.facts(),
+                   .changes = environment_.changes(),
+                   .undelivered = post_.undelivered()};
+  if (!store_->save(to_json(state))) return;
+  saved_change_ = change;
+  next_save_ = now + save_interval;
+  wants_save_ = false;
+  if (const auto trouble = store_->take_trouble()) {
+    told_.note("alerts on disk", "alerts are not kept over a restart: " + *trouble);
+  }
+}
+
+std::shared_ptr<const serve::AlertBoard> ServeAlerts::board() const {
+  return std::make_shared<const serve::AlertBoard>(
+      serve::AlertBoard{.active = book_.active(),
+                        .ended = {book_.ended().begin(), book_.ended().end()},
+                        .deliveries = post_.figures()});
+}
+
+}  // namespace berth

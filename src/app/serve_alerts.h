@@ -1,0 +1,70 @@
+#pragma once
+// The alerts of `berth serve`: each look goes through the rules into the book; what begins and ends
+// is announced, told to whoever is configured, and kept over a restart. One thread, the loop's.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "alert/book.h"
+#include "app/alert_store.h"
+#include "app/context.h"
+#include "serve/alert_board.h"
+#include "serve/alert_courier.h"
+#include "serve/alert_post.h"
+
+namespace berth {
+
+class ServeAlerts {
+ public:
+  struct Told {
+    std::function<void(const Alert&)> announce;  // one began, or ended
+    std::function<void(const std::string& kind, const std::string& text)> note;  // for the log
+  };
+  /// Context and loop outlive it.
+  ServeAlerts(Context& context, serve::Loop& loop, Told told);
+
+  /// Reads what an earlier server left in the state directory.
+  void open(const std::string& state_directory);
+  void configure(const serve::AlertPlan& plan);
+  /// A further look.
+  void seen(const Snapshot& snapshot, std::optional<WallTime> unanswered_since);
+  /// Once a second: tries what is due again, saves, and says what no look has come for.
+  void pulse(const Snapshot* newest, std::optional<WallTime> unanswered_since);
+
+  /// For the API; a new one after each look.
+  [[nodiscard]] std::shared_ptr<const serve::AlertBoard> board() const;
+
+ private:
+  enum class Freshness { new_look, old_look };
+  void evaluate(const Snapshot& snapshot, Freshness freshness,
+                std::optional<WallTime> unanswered_since);
+  void put_restored(Instant now);
+  void deliver();
+  void save_if_due();
+
+  Context& context_;
+  Told told_;
+  AlertSettings rules_;
+  AlertBook book_;
+  EnvironmentMemory environment_;
+  serve::AlertPost post_;
+  serve::AlertCourier courier_;
+  std::unique_ptr<AlertStore> store_;  // null: there is no place to keep anything
+  std::vector<Undelivered> restored_;  // until the host's name is known
+  std::string host_;
+  Instant last_look_{};
+  Instant next_look_around_{};
+  Instant next_save_{};
+  std::uint64_t saved_change_ = 0;
+  std::uint64_t left_out_ = 0;
+  bool wants_save_ = false;
+};
+
+/// What a command that is told of alerts is run with: this program's own environment, less what
+/// systemd said to it alone.
+[[nodiscard]] serve::CommandPlace command_place(const Context& context);
+
+}  // namespace berth

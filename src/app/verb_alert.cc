@@ -1,0 +1,179 @@
+// `berth alert`: what somebody should hear of; the rules; a test of whether he does.
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "alert/sightings.h"
+#include "app/serve_alerts.h"
+#include "app/serve_places.h"
+#include "app/verb.h"
+#include "base/text.h"
+#include "base/tr.h"
+#include "serve/alert_answer.h"
+#include "view/alert_text.h"
+
+namespace berth {
+
+namespace {
+
+/// What a server on this machine answers.
+Result<std::string> asked(Context& context, const std::string& socket, const std::string& target) {
+  serve::HttpCall call;
+  call.url.kind = serve::Url::Kind::unix_socket;
+  call.url.host = "localhost";
+  call.url.socket = socket;
+  call.url.target = target;
+  const auto reply = serve::ask_and_wait(std::move(call), context.clock());
+  if (!reply) return std::unexpected(reply.error());
+  if (reply->status == 200) return reply->body;
+  return fail(ErrorCode::io, fmt::format("{} answered {}", socket, reply->status));
+}
+
+class AlertVerb final : public Verb {
+ public:
+  void declare(Options& options) override {
+    options.word("action", action_, "list (without a word), rules, or test: tell every receiver");
+    options.flag("--json", json_, "as JSON");
+    options.filled_value("--socket", socket_, "the Unix socket of the server to ask (list)",
+                         "PATH");
+    options.filled_value("--config", config_,
+                         "instead of ~/.config/berth/serve.toml or /etc/berth/serve.toml", "FILE");
+  }
+
+  int run(Context& context, const std::vector<std::string>& rest) override {
+    if (!rest.empty() ||
+        (!action_.empty() && action_ != "list" && action_ != "rules" && action_ != "test")) {
+      complain(tr("alert: berth alert [list], berth alert rules, berth alert test"));
+      return exit_code::usage;
+    }
+    // JSON is for programs: its sentences are the same in every language.
+    if (json_) set_language(Language::english);
+    std::string read_from;
+    const auto settings = read_settings(context, config_, read_from);
+    if (!settings) return report(settings.error());
+    const serve::AlertPlan& plan = settings->alerts;
+    if (action_ == "rules") {
+      print(json_ ? alert_rules_json(plan.rules) : render_alert_rules(plan.rules, context.out()));
+      return exit_code::ok;
+    }
+    if (action_ == "test") return test(context, plan);
+    return list(context, *settings);
+  }
+
+ private:
+  // ---------------------------------------------------------------------------------------- list
+
+  /// Nothing: no server is asked, or none is there.
+  Result<std::optional<AlertList>> list_of_server(Context& context,
+                                                  const serve::Settings& settings) const {
+    const bool is_this_machine = !context.sources().simulated && !context.sources().replay;
+    if (socket_.empty() && !is_this_machine) return std::nullopt;
+    std::vector<std::string> sockets = {socket_};
+    if (socket_.empty()) {
+      sockets = {settings.socket.value_or(server_socket(context)), "/run/berth-serve/serve.sock"};
+    }
+    for (const std::string& socket : sockets) {
+      if (socket.empty() || (socket_.empty() && ::access(socket.c_str(), F_OK) != 0)) continue;
+      const auto body = asked(context, socket, "/api/v1/alerts?limit=10000");
+      if (!body && socket_.empty()) continue;  // what a dead server left
+      if (!body) return std::unexpected(body.error());
+      auto list = serve::alert_list_from_json(*body);
+      if (!list) return std::unexpected(std::move(list).error().because(socket));
+      list->now = context.clock().wall_now();
+      return std::move(*list);
+    }
+    return std::nullopt;
+  }
+
+  static Result<AlertList> list_of_one_look(Context& context, const AlertSettings& rules) {
+    const auto snapshot = context.look(Depth::details, Relations::all);
+    if (!snapshot) return std::unexpected(snapshot.error());
+    AlertList list{
+        .is_of_server = false, .now = context.clock().wall_now(), .simulated = snapshot->simulated};
+    const AlertLook look{.snapshot = *snapshot, .now = snapshot->taken};
+    for (Sighting& sighting : sightings(look, rules).seen) {
+      std::vector<std::string> names;
+      for (const AlertUser& user : sighting.users) names.push_back(user.name);
+      list.alerts.push_back({.rule = sighting.rule,
+                             .subject = std::move(sighting.subject),
+                             .severity = sighting.severity,
+                             .device = std::move(sighting.device),
+                             .index = sighting.index,
+                             .since = sighting.at,
+                             .last_seen = sighting.at,
+                             .summary = serve::summary_with(sighting.summary, names),
+                             .advice = std::move(sighting.advice),
+                             .users = std::move(sighting.users),
+                             .simulated = snapshot->simulated});
+    }
+    return list;
+  }
+
+  int list(Context& context, const serve::Settings& settings) const {
+    auto of_server = list_of_server(context, settings);
+    if (!of_server) return report(of_server.error());
+    auto list = *of_server ? Result<AlertList>(std::move(**of_server))
+                           : list_of_one_look(context, settings.alerts.rules);
+    if (!list) return report(list.error());
+    print(json_ ? alerts_json(*list) : render_alerts(*list, context.out()));
+    return exit_code::ok;
+  }
+
+  // ---------------------------------------------------------------------------------------- test
+
+  int test(Context& context, const serve::AlertPlan& plan) const {
+    if (plan.receivers.empty()) {
+      complain(
+          tr("nobody is told of alerts: name somebody in serve.toml, [[alerts.webhook]] or "
+             "[[alerts.command]]"));
+      return exit_code::failed;
+    }
+    serve::Loop loop;
+    serve::AlertCourier courier(loop, context.clock(), command_place(context));
+    const auto snapshot = context.look(Depth::state);
+    const std::string host =
+        snapshot ? snapshot->host.name.get().value_or("an unnamed host") : "an unnamed host";
+    const serve::AlertMessage message =
+        serve::test_message(host, context.sources().simulated, context.clock().wall_now());
+    std::size_t left = plan.receivers.size();
+    std::vector<std::optional<Error>> mistakes(left);
+    for (std::size_t i = 0; i < plan.receivers.size(); ++i) {
+      courier.send(plan.receivers[i], message, [&, i](const Result<void>& how) {
+        if (!how) mistakes[i] = how.error();
+        if (--left == 0) loop.stop();
+      });
+    }
+    loop.run();
+    return tell(plan, mistakes);
+  }
+
+  int tell(const serve::AlertPlan& plan, const std::vector<std::optional<Error>>& mistakes) const {
+    bool all_went = true;
+    std::string json;
+    for (std::size_t i = 0; i < mistakes.size(); ++i) {
+      const std::string& name = plan.receivers[i].name;
+      all_went = all_went && !mistakes[i];
+      if (json_) {
+        json += serve::delivery_line(plan.receivers[i], mistakes[i]);
+      } else if (mistakes[i]) {
+        print(
+            trf("{}: it did not arrive: {}", name, tr_composed(printable(mistakes[i]->message()))) +
+            "\n");
+      } else {
+        print(trf("{}: it arrived", name) + "\n");
+      }
+    }
+    if (json_) print(json);
+    return all_went ? exit_code::ok : exit_code::failed;
+  }
+
+  std::string action_, socket_, config_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_alert() { return std::make_unique<AlertVerb>(); }
+
+}  // namespace berth

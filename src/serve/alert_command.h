@@ -1,0 +1,28 @@
+#pragma once
+// A command that is told of an alert: run without a shell, with something on its stdin, for so long
+// and no longer. A small process of ours stands above it, adopts whatever it leaves behind, and
+// ends all of that when the time is over; it dies with the server.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "serve/http_loop.h"
+
+namespace berth::serve {
+
+struct AlertCommand {
+  std::vector<std::string> command;
+  std::vector<std::string> environment;  // NAME=value
+  std::string search_path;
+  std::string input;
+  Duration patience = std::chrono::seconds(30);
+};
+
+/// `done` is called once, later, in the loop's thread: nothing where the command exited with 0.
+void run_alert_command(Loop& loop, Clock& clock, AlertCommand command,
+                       std::function<void(Result<void>)> done);
+
+}  // namespace berth::serve

@@ -1,0 +1,153 @@
+#include "serve/alert_message.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "serve/api_json.h"
+
+namespace berth::serve {
+
+namespace {
+
+std::vector<std::string> names_of(const Alert& alert) {
+  std::vector<std::string> names;
+  for (const AlertUser& user : alert.users) names.push_back(user.name);
+  return names;
+}
+
+/// "gpu1, GPU 3", "gpu1".
+std::string place_of(const AlertMessage& message) {
+  const Alert& alert = message.alert;
+  if (alert.index) return fmt::format("{}, GPU {}", message.host, *alert.index);
+  if (alert.device) return fmt::format("{}, {}", message.host, alert.device->text());
+  return message.host;
+}
+
+/// Slack takes "<!channel>" for an order and wants these three written so; everybody who reads what
+/// Slack reads knows them.
+std::string escaped(const std::string& text) {
+  std::string safe;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        safe += "&amp;";
+        break;
+      case '<':
+        safe += "&lt;";
+        break;
+      case '>':
+        safe += "&gt;";
+        break;
+      default:
+        safe += c;
+    }
+  }
+  return safe;
+}
+
+}  // namespace
+
+std::string_view name_of(AlertMessage::Event event) {
+  switch (event) {
+    case AlertMessage::Event::began:
+      return "began";
+    case AlertMessage::Event::resolved:
+      return "resolved";
+    case AlertMessage::Event::test:
+      return "test";
+  }
+  return "test";
+}
+
+AlertMessage test_message(std::string host, std::optional<std::string> simulated, WallTime now) {
+  AlertMessage message{.event = AlertMessage::Event::test, .alert = {}, .host = std::move(host)};
+  message.alert.id = fmt::format("test-{}", now.unix_ms);
+  message.alert.since = message.alert.last_seen = now;
+  message.alert.summary = "this is a test: alerts arrive here";
+  message.alert.simulated = std::move(simulated);
+  return message;
+}
+
+std::string summary_with(const std::string& summary, const std::vector<std::string>& names) {
+  if (names.empty()) return summary;
+  std::string text = summary + ": ";
+  for (const std::string& name : names) {
+    if (&name != &names.front()) text += ", ";
+    text += name;
+  }
+  return text;
+}
+
+std::string sentence_of(const AlertMessage& message) {
+  const Alert& alert = message.alert;
+  const std::string summary = summary_with(alert.summary, names_of(alert));
+  std::string text;
+  switch (message.event) {
+    case AlertMessage::Event::began:
+      text = fmt::format("{} on {} ({}): {}", capitals(name_of(alert.severity)), place_of(message),
+                         name_of(alert.rule), summary);
+      if (!alert.advice.empty()) text += ". To do: " + alert.advice;
+      break;
+    case AlertMessage::Event::resolved: {
+      const auto lasted = std::chrono::milliseconds(
+          std::max<std::int64_t>(alert.last_seen.unix_ms - alert.since.unix_ms, 0));
+      text = fmt::format("resolved on {} ({}), lasted {}: {}", place_of(message),
+                         name_of(alert.rule), short_duration(lasted), summary);
+      break;
+    }
+    case AlertMessage::Event::test:
+      text = fmt::format("berth on {}: {}", message.host, alert.summary);
+      break;
+  }
+  if (alert.simulated) text = fmt::format("SIMULATED {}: {}", *alert.simulated, text);
+  return printable(text);
+}
+
+std::string to_json(const AlertMessage& message) {
+  const Alert& alert = message.alert;
+  const bool is_test = message.event == AlertMessage::Event::test;
+  return dumped({{"berth_alert", 1},
+                 {"event", name_of(message.event)},
+                 {"text", escaped(sentence_of(message))},
+                 {"host", message.host},
+                 {"version", BERTH_VERSION},
+                 {"simulated", json_or_null(alert.simulated)},
+                 {"alert", is_test ? Json(nullptr) : alert_json(alert, names_of(alert))}}) +
+         "\n";
+}
+
+std::string delivery_line(const AlertReceiver& receiver, const std::optional<Error>& mistake) {
+  return dumped({{"receiver", receiver.name},
+                 {"kind", name_of(receiver.kind)},
+                 {"arrived", !mistake.has_value()},
+                 {"trouble", mistake ? Json(mistake->message()) : Json(nullptr)}}) +
+         "\n";
+}
+
+std::vector<std::string> variables_of(const AlertMessage& message) {
+  const Alert& alert = message.alert;
+  const bool is_test = message.event == AlertMessage::Event::test;
+  std::vector<std::string> all;
+  const auto set = [&](std::string_view name, std::string_view value) {
+    // What somebody chose the name of must not end the value early.
+    all.push_back(fmt::format("BERTH_ALERT_{}={}", name, printable(value)));
+  };
+  set("EVENT", name_of(message.event));
+  set("TEXT", sentence_of(message));
+  set("HOST", message.host);
+  set("SIMULATED", alert.simulated.value_or(""));
+  set("ID", alert.id);
+  set("SUMMARY", summary_with(alert.summary, names_of(alert)));
+  if (is_test) return all;
+  set("RULE", name_of(alert.rule));
+  set("SEVERITY", name_of(alert.severity));
+  set("DEVICE", alert.device ? alert.device->text() : std::string());
+  set("INDEX", alert.index ? std::to_string(*alert.index) : std::string());
+  set("ADVICE", alert.advice);
+  set("SINCE_UNIX_MS", std::to_string(alert.since.unix_ms));
+  return all;
+}
+
+}  // namespace berth::serve

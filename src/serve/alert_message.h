@@ -1,0 +1,44 @@
+#pragma once
+// What a receiver is told: one alert that began or ended, or that this is a test. As JSON, as a
+// sentence, and as the variables that a command finds.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "alert/alert.h"
+#include "serve/alert_receiver.h"
+
+namespace berth::serve {
+
+struct AlertMessage {
+  enum class Event { began, resolved, test } event = Event::began;
+  Alert alert;
+  std::string host;
+  friend bool operator==(const AlertMessage&, const AlertMessage&) = default;
+};
+[[nodiscard]] std::string_view name_of(AlertMessage::Event event);
+
+/// What `berth alert test` sends: nothing of it is true but where it comes from.
+[[nodiscard]] AlertMessage test_message(std::string host, std::optional<std::string> simulated,
+                                        WallTime now);
+
+/// "CRITICAL on gpu1, GPU 3 (gpu_lost): it fell off the bus …". Begins with SIMULATED where it is.
+[[nodiscard]] std::string sentence_of(const AlertMessage& message);
+
+/// {"berth_alert": 1, "event", "text", "host", "version", "simulated", "alert": {…}}: `text` is the
+/// sentence, where Slack and what is like it look for one.
+[[nodiscard]] std::string to_json(const AlertMessage& message);
+
+/// BERTH_ALERT_…=value.
+[[nodiscard]] std::vector<std::string> variables_of(const AlertMessage& message);
+
+/// How a test went with one receiver, as one line: {"receiver", "kind", "arrived", "trouble"}.
+[[nodiscard]] std::string delivery_line(const AlertReceiver& receiver,
+                                        const std::optional<Error>& mistake);
+
+/// The summary with the names of whom it is about: "… nothing is computed: alice, bob".
+[[nodiscard]] std::string summary_with(const std::string& summary,
+                                       const std::vector<std::string>& names);
+
+}  // namespace berth::serve

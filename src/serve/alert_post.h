@@ -1,0 +1,79 @@
+#pragma once
+// AlertPost: what has to be told to whom, and when it is tried again. Each receiver has a queue of
+// his own with a bound, and one message on its way; one who hangs or refuses keeps nobody else
+// waiting. Pure: it says what to send, and is told how that went.
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "alert/state.h"
+#include "base/clock.h"
+#include "serve/alert_message.h"
+#include "serve/alert_receiver.h"
+
+namespace berth::serve {
+
+/// How it goes with one receiver.
+struct DeliveryFigures {
+  std::string receiver;
+  AlertReceiver::Kind kind = AlertReceiver::Kind::webhook;
+  Severity least = Severity::notice;
+  std::size_t waiting = 0;  // the one on its way included
+  std::uint64_t delivered = 0;
+  std::uint64_t failed = 0;   // tries
+  std::uint64_t dropped = 0;  // for want of room
+  std::optional<WallTime> last_delivered;
+  std::optional<WallTime> last_failed;
+  std::string trouble;  // why the last try failed; empty: it did not
+  friend bool operator==(const DeliveryFigures&, const DeliveryFigures&) = default;
+};
+
+class AlertPost {
+ public:
+  /// Queues of those that stay stay; what waits for them is tried again at once.
+  void set_receivers(std::vector<AlertReceiver> receivers, Instant now);
+  [[nodiscard]] const AlertReceiver* find(const std::string& name) const;
+
+  /// For everybody who wants to hear of it.
+  void put(const AlertMessage& message, Instant now);
+  /// For one alone, whatever he wants to hear: what an earlier daemon could not deliver.
+  void put_for(const std::string& receiver, const AlertMessage& message, Instant now);
+
+  struct Parcel {
+    std::string receiver;
+    AlertMessage message;
+  };
+  /// What is to be sent now; each counts as on its way until done() is told of it.
+  [[nodiscard]] std::vector<Parcel> due(Instant now);
+  /// How it went. A sentence for the log where that is new: it fails, or works again.
+  std::optional<std::string> done(const std::string& receiver, const Result<void>& how, Moment now);
+
+  [[nodiscard]] std::vector<DeliveryFigures> figures() const;
+  [[nodiscard]] std::vector<Undelivered> undelivered() const;
+  /// Counts whatever changes undelivered().
+  [[nodiscard]] std::uint64_t change() const { return change_; }
+
+  static constexpr std::size_t most_waiting = 64;
+  static constexpr Duration first_pause = std::chrono::seconds(2);
+  static constexpr Duration longest_pause = std::chrono::minutes(5);
+
+ private:
+  struct Line {
+    AlertReceiver receiver;
+    std::deque<AlertMessage> messages;  // the first is the one on its way
+    bool is_under_way = false;
+    Instant not_before{};
+    Duration pause = first_pause;
+    DeliveryFigures figures;
+  };
+  Line* line_of(const std::string& receiver);
+  void put_in(Line& line, const AlertMessage& message);
+
+  std::vector<Line> lines_;
+  std::uint64_t change_ = 0;
+};
+
+}  // namespace berth::serve

@@ -1,0 +1,131 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "serve/alert_answer.h"
+#include "serve/desk.h"
+#include "serve/example_world.h"
+
+namespace berth::serve {
+namespace {
+
+using Json = nlohmann::json;
+using Others = Policy::Others;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// alice holds A without using it; C was lost and is back.
+World alarmed_world(Others others = Others::open) {
+  World world = example_world(others);
+  Alert idle{.id = "idle_holder-1",
+             .rule = AlertRule::idle_holder,
+             .subject = "GPU-A",
+             .severity = Severity::notice,
+             .device = DeviceId("GPU-A"),
+             .index = 0,
+             .since = {1000},
+             .last_seen = {2000},
+             .summary = "it is leased and nothing is computed",
+             .advice = "ask whose it is",
+             .users = {{.uid = alice, .name = "alice"}}};
+  Alert lost = idle;
+  lost.id = "gpu_lost-1";
+  lost.rule = AlertRule::gpu_lost;
+  lost.severity = Severity::critical;
+  lost.resolved = WallTime{3000};
+  lost.users.clear();
+  DeliveryFigures team{.receiver = "team", .failed = 3, .trouble = "gpu-hooks:443 is away"};
+  world.alerts = std::make_shared<const AlertBoard>(
+      AlertBoard{.active = {idle}, .ended = {lost}, .deliveries = {team}});
+  return world;
+}
+Json alerts_for(const Asker& asker, const World& world, const std::string& query = "") {
+  return Json::parse(*answer(get("/api/v1/alerts" + query), asker, world).body);
+}
+
+TEST(Alerts, AreListedWithThoseThatEnded) {
+  const Json root = alerts_for(administrator(), alarmed_world());
+  ASSERT_EQ(root["alerts"].size(), 2U);
+  const Json& idle = root["alerts"][0];
+  EXPECT_EQ(idle["id"], "idle_holder-1");
+  EXPECT_EQ(idle["rule"], "idle_holder");
+  EXPECT_EQ(idle["severity"], "notice");
+  EXPECT_EQ(idle["device"], "GPU-A");
+  EXPECT_EQ(idle["index"], 0);
+  EXPECT_EQ(idle["since_unix_ms"], 1000);
+  EXPECT_EQ(idle["last_seen_unix_ms"], 2000);
+  EXPECT_TRUE(idle["resolved_unix_ms"].is_null());
+  EXPECT_EQ(idle["summary"], "it is leased and nothing is computed: alice");
+  EXPECT_EQ(idle["advice"], "ask whose it is");
+  EXPECT_TRUE(idle["simulated"].is_null());
+  EXPECT_EQ(root["alerts"][1]["resolved_unix_ms"], 3000);
+}
+
+TEST(Alerts, NameNobodyToWhoMayNotSeeHim) {
+  const World closed = alarmed_world(Others::owner);
+  const auto shown = [](const Asker& asker, const World& world) {
+    return alerts_for(asker, world)["alerts"][0]["summary"].get<std::string>() +
+           overview_json(asker, world);
+  };
+  EXPECT_THAT(shown(nobody(), closed), Not(HasSubstr(": alice")));
+  EXPECT_THAT(shown(known(bob), closed), Not(HasSubstr(": alice")));
+  EXPECT_THAT(shown(known(alice), closed), HasSubstr(": alice"));
+  EXPECT_THAT(shown(nobody(), alarmed_world()), HasSubstr(": alice"));
+}
+
+TEST(Alerts, StandInTheOverviewWhileTheyGoOn) {
+  const Json overview = Json::parse(overview_json(nobody(), alarmed_world()));
+  ASSERT_EQ(overview["alerts"].size(), 1U);
+  EXPECT_EQ(overview["alerts"][0]["id"], "idle_holder-1");
+  EXPECT_EQ(Json::parse(overview_json(nobody(), example_world()))["alerts"], Json::array());
+}
+
+TEST(Alerts, ComeInPages) {
+  const Json first = alerts_for(nobody(), alarmed_world(), "?limit=1");
+  EXPECT_EQ(first["alerts"].size(), 1U);
+  EXPECT_EQ(first["next"], "idle_holder-1");
+  const Json second = alerts_for(nobody(), alarmed_world(), "?after=idle_holder-1");
+  EXPECT_EQ(second["alerts"][0]["id"], "gpu_lost-1");
+}
+
+TEST(Deliveries, SayWhyTheyFailOnlyToAdministrators) {
+  const Json open = alerts_for(administrator(), alarmed_world())["deliveries"][0];
+  EXPECT_EQ(open["receiver"], "team");
+  EXPECT_EQ(open["is_failing"], true);
+  EXPECT_EQ(open["trouble"], "gpu-hooks:443 is away");
+  const Json closed = alerts_for(known(bob), alarmed_world())["deliveries"][0];
+  EXPECT_EQ(closed["is_failing"], true);
+  EXPECT_TRUE(closed["trouble"].is_null());
+}
+
+TEST(Deliveries, AndAlertsAreReadBackByTheVerb) {
+  const Response response = answer(get("/api/v1/alerts"), administrator(), alarmed_world());
+  const auto list = alert_list_from_json(*response.body);
+  ASSERT_TRUE(list) << list.error().message();
+  ASSERT_EQ(list->alerts.size(), 2U);
+  EXPECT_EQ(list->alerts[0].rule, AlertRule::idle_holder);
+  EXPECT_EQ(list->alerts[0].since, WallTime{1000});
+  EXPECT_EQ(list->alerts[1].resolved, WallTime{3000});
+  ASSERT_EQ(list->failing.size(), 1U);
+  EXPECT_EQ(list->failing[0].trouble, "gpu-hooks:443 is away");
+  EXPECT_FALSE(alert_list_from_json("{}"));
+}
+
+TEST(AlertEvents, GoToEachWithTheNamesThatHeMaySee) {
+  Desk desk([](const std::string&) {});
+  const World world = alarmed_world(Others::owner);
+  desk.publish(world);
+  Subscriber mine = desk.subscribe(known(alice), get("/api/v1/events"));
+  Subscriber theirs = desk.subscribe(nobody(), get("/api/v1/events"));
+  desk.announce(world.alerts->active[0]);
+  const std::string to_alice = desk.news_for(mine).events;
+  EXPECT_TRUE(to_alice.starts_with("event: alert\n")) << to_alice;
+  EXPECT_THAT(to_alice, HasSubstr("computed: alice"));
+  const std::string to_nobody = desk.news_for(theirs).events;
+  EXPECT_THAT(to_nobody, HasSubstr("nothing is computed\""));
+  EXPECT_THAT(to_nobody, Not(HasSubstr("alice")));
+}
+
+}  // namespace
+}  // namespace berth::serve

@@ -1,0 +1,150 @@
+#include "view/alert_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "view/values.h"
+
+namespace berth {
+
+namespace {
+
+std::string where_text(const Alert& alert, const Style& style) {
+  if (alert.index) return fmt::format("GPU {}", *alert.index);
+  if (alert.device) return cut_to_width(outside(alert.device->text(), style), 14, !style.utf8);
+  return own(tr("the machine"), style);
+}
+
+/// "since 10:02", or from when to when it was.
+std::string when_text(const Alert& alert, const AlertList& list, const Style& style) {
+  if (!list.is_of_server) return {};
+  const std::string since = since_text(alert.since, list.now, style);
+  if (alert.resolved) {
+    return own(trf("from {}, resolved {}", since, since_text(*alert.resolved, list.now, style)),
+               style);
+  }
+  return own(trf("since {}", since), style);
+}
+
+std::string alert_lines(const Alert& alert, const AlertList& list, const Style& style) {
+  const bool is_over = alert.resolved.has_value();
+  Line line(style);
+  line.add(own(is_over ? tr("resolved") : severity_word(alert.severity), style),
+           is_over ? Paint::dim : severity_paint(alert.severity))
+      .add("  ")
+      .add(where_text(alert, style))
+      .add("  ")
+      .add(std::string(name_of(alert.rule)), Paint::dim);
+  const std::string when = when_text(alert, list, style);
+  if (!when.empty()) line.add("  ").add(when, Paint::dim);
+  std::string text = line.text();
+  text += wrapped("    ", outside(tr_composed(alert.summary), style), 6, style,
+                  is_over ? Paint::dim : Paint::plain);
+  if (is_over || alert.advice.empty()) return text;
+  return text + wrapped(style.utf8 ? "    → " : "    > ", outside(tr_composed(alert.advice), style),
+                        6, style);
+}
+
+std::string threshold_text(const AlertRuleFacts& facts, std::uint64_t threshold) {
+  switch (facts.unit) {
+    case ThresholdUnit::bytes:
+      return bytes_text(Bytes(threshold));
+    case ThresholdUnit::percent:
+      return fmt::format("{} %", threshold);
+    case ThresholdUnit::none:
+      return {};
+  }
+  return {};
+}
+
+std::string rule_lines(const AlertRuleFacts& facts, const AlertRuleSettings& set,
+                       const Style& style) {
+  Line line(style);
+  line.add(std::string(facts.name), Paint::bold).add("  ");
+  if (!set.is_on) {
+    line.add(own(tr("switched off"), style), Paint::dim);
+  } else {
+    line.add(own(facts.rule == AlertRule::xid ? trf("from {} on", severity_word(facts.severity))
+                                              : std::string(severity_word(facts.severity)),
+                 style),
+             severity_paint(facts.severity));
+    std::string numbers;
+    const std::string threshold = threshold_text(facts, set.threshold);
+    if (!threshold.empty()) numbers += trf(", threshold {}", threshold);
+    if (set.lasting.count() > 0) numbers += trf(", after {}", short_duration(set.lasting));
+    numbers += trf(", over after {} without it", short_duration(set.hold));
+    line.add(own(numbers, style), Paint::dim);
+  }
+  return line.text() + wrapped("    ", own(tr(facts.finds), style), 4, style);
+}
+
+}  // namespace
+
+std::string_view severity_word(Severity severity) {
+  switch (severity) {
+    case Severity::notice:
+      return tr("notice");
+    case Severity::warning:
+      return tr("warning");
+    case Severity::critical:
+      return tr("critical");
+  }
+  return "";
+}
+
+Paint severity_paint(Severity severity) {
+  switch (severity) {
+    case Severity::notice:
+      return Paint::blue;
+    case Severity::warning:
+      return Paint::yellow;
+    case Severity::critical:
+      return Paint::red;
+  }
+  return Paint::red;
+}
+
+std::string render_alerts(const AlertList& list, const Style& style) {
+  std::string text;
+  if (list.simulated) {
+    // Never translated: the mark on a screenshot must be understood by everybody.
+    text += Line(style).add("SIMULATED " + outside(*list.simulated, style), Paint::yellow).text();
+  }
+  const bool none_goes_on = std::ranges::none_of(
+      list.alerts, [](const Alert& alert) { return !alert.resolved.has_value(); });
+  if (none_goes_on) {
+    text += wrapped(
+        "", own(list.is_of_server ? tr("No alert.") : tr("Nothing to be alarmed at."), style), 0,
+        style);
+  }
+  for (const Alert& alert : list.alerts) text += alert_lines(alert, list, style);
+  if (!list.is_of_server) {
+    text +=
+        wrapped("",
+                own(tr("This is what one look shows: no `berth serve` answers here, which would "
+                       "know since when, and leave out what does not last."),
+                    style),
+                2, style, Paint::dim);
+  }
+  for (const AlertList::Failing& one : list.failing) {
+    const std::string said =
+        one.trouble.empty()
+            ? trf("{} is not reached", printable(one.receiver))
+            : trf("{} is not reached: {}", printable(one.receiver), printable(one.trouble));
+    text += wrapped("! ", own(said, style), 2, style, Paint::yellow);
+  }
+  return text;
+}
+
+std::string render_alert_rules(const AlertSettings& settings, const Style& style) {
+  std::string text;
+  for (const AlertRuleFacts& facts : alert_rules()) {
+    text += rule_lines(facts, settings.of(facts.rule), style);
+  }
+  return text;
+}
+
+}  // namespace berth

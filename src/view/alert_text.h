@@ -1,0 +1,38 @@
+#pragma once
+// `berth alert`: what somebody should hear of, and the rules that find it.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "alert/alert.h"
+#include "alert/rules.h"
+#include "view/paint.h"
+#include "view/style.h"
+
+namespace berth {
+
+/// Alerts as somebody lists them; without what the server alone knows.
+struct AlertList {
+  /// From a server that watches; else from one look, which knows nothing of how long.
+  bool is_of_server = false;
+  WallTime now;
+  std::optional<std::string> simulated;
+  std::vector<Alert> alerts;  // those that go on, then what was lately resolved
+  /// Receivers that are not reached, each with the reason where it may be seen.
+  struct Failing {
+    std::string receiver;
+    std::string trouble;  // may be empty
+  };
+  std::vector<Failing> failing;
+};
+[[nodiscard]] std::string render_alerts(const AlertList& list, const Style& style);
+[[nodiscard]] std::string alerts_json(const AlertList& list);
+
+[[nodiscard]] std::string render_alert_rules(const AlertSettings& settings, const Style& style);
+[[nodiscard]] std::string alert_rules_json(const AlertSettings& settings);
+
+[[nodiscard]] std::string_view severity_word(Severity severity);
+[[nodiscard]] Paint severity_paint(Severity severity);
+
+}  // namespace berth
