@@ -8,7 +8,7 @@ function(berth_page library)
   set(dist ${page}/dist)
   set(files)
   foreach(name index.html page.js page.css icon.svg)
-    list(APPEND files ${dist}/${name} ${dist}/${name}.etag)
+    list(APPEND files ${dist}/${name}.gz ${dist}/${name}.etag)
   endforeach()
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${web}/src/*.ts ${web}/src/*.css)
 

@@ -1,12 +1,13 @@
 // Bundles the page: node build.mjs MODULES OUT. MODULES is a node_modules folder (it lies in the
 // build folder, never here); OUT gets index.html, page.js, page.css, icon.svg and, beside each, its
-// ETag, as src/serve/page/page.S embeds them.
+// ETag and what gzip makes of it, as src/serve/page/page.S embeds them.
 
 import { createHash } from "node:crypto";
-import { copyFileSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const [modules, out] = process.argv.slice(2).map((path) => resolve(path));
@@ -31,10 +32,9 @@ await esbuild.build({
 copyFileSync(join(here, "index.html"), join(out, "index.html"));
 copyFileSync(join(here, "icon.svg"), join(out, "icon.svg"));
 for (const name of ["index.html", "page.js", "page.css", "icon.svg"]) {
-  const hash = createHash("sha256")
-    .update(readFileSync(join(out, name)))
-    .digest("hex");
-  // ninja goes by times: what stays the same is newer than its sources all the same.
-  utimesSync(join(out, name), new Date(), new Date());
+  const text = readFileSync(join(out, name));
+  const hash = createHash("sha256").update(text).digest("hex");
+  // Written anew each time: ninja goes by times.
+  writeFileSync(join(out, `${name}.gz`), gzipSync(text, { level: 9 }));
   writeFileSync(join(out, `${name}.etag`), `"${hash.slice(0, 20)}"`);
 }

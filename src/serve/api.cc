@@ -146,7 +146,8 @@ Response answer_asset(const Asset& asset) {
   Response response;
   response.type = std::string(asset.type);
   response.headers = {{"etag", std::string(asset.etag)}};
-  response.body = std::make_shared<const std::string>(asset.body);
+  response.body = std::make_shared<const std::string>(text_of(asset));
+  response.gzipped = std::make_shared<const std::string>(asset.gzipped);
   return response;
 }
 

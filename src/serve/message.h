@@ -31,6 +31,8 @@ struct Response {
   bool is_plain = false;
   /// Shared: one answer goes to many. Null: no body.
   std::shared_ptr<const std::string> body;
+  /// The same as gzip has it, where that was made before; null: made when somebody takes it so.
+  std::shared_ptr<const std::string> gzipped;
 };
 
 /// The first of that name (given in lower case); nothing: there is none.

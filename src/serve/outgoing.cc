@@ -49,6 +49,7 @@ Prepared prepared(Response response) {
     ready.etag = '"' + sha256_hex(*response.body).substr(0, digits) + '"';
   }
   add_headers_of_all(response);
+  ready.gzipped = std::move(response.gzipped);
   ready.response = std::move(response);
   return ready;
 }

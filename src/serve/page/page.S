@@ -1,8 +1,8 @@
-/* The page as web/build.mjs bundled it, and the ETag of each file, in the binary as they are. */
+/* The page as web/build.mjs bundled it, each file compressed by gzip, and its ETag. */
         .macro embed name, file
         .global berth_page_\name
 berth_page_\name:
-        .incbin "\file"
+        .incbin "\file\().gz"
         .global berth_page_\name\()_end
 berth_page_\name\()_end:
         .byte 0

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstddef>
 
+#include "serve/http_reply.h"
+
 // From page.S.
 #define BERTH_PAGE_FILE(name)                       \
   extern "C" const char berth_page_##name[];        \
@@ -27,10 +29,11 @@ struct PageFiles {
   std::array<Asset, 4> all;
   std::size_t there = 0;
 
-  void add(std::string_view path, std::string_view type, std::string_view body,
+  void add(std::string_view path, std::string_view type, std::string_view gzipped,
            std::string_view etag) {
-    // A build without npm has a page that needs nothing else: what is empty is not there.
-    if (!body.empty()) all[there++] = {.path = path, .type = type, .body = body, .etag = etag};
+    // A build without npm has a page that needs nothing else: what has no ETag is not there.
+    if (!etag.empty())
+      all[there++] = {.path = path, .type = type, .gzipped = gzipped, .etag = etag};
   }
 };
 
@@ -54,6 +57,11 @@ PageFiles page_files() {
 std::span<const Asset> page_assets() {
   static const PageFiles found = page_files();
   return std::span(found.all).first(found.there);
+}
+
+std::string text_of(const Asset& asset) {
+  constexpr std::size_t most_bytes = 16 << 20;
+  return gunzipped(asset.gzipped, most_bytes).value_or(std::string());
 }
 
 const Asset* find_asset(std::string_view path) {

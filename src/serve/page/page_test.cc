@@ -12,12 +12,13 @@ TEST(Page, HasSomethingToShowHoweverItWasBuilt) {
   const Asset* page = find_asset("/");
   ASSERT_NE(page, nullptr);
   EXPECT_EQ(page->type, "text/html; charset=utf-8");
-  EXPECT_TRUE(page->body.starts_with("<!doctype html>")) << page->body.substr(0, 40);
-  EXPECT_TRUE(page->body.ends_with("</html>\n")) << "cut off, or with a byte too many";
+  const std::string html = text_of(*page);
+  EXPECT_TRUE(html.starts_with("<!doctype html>")) << html.substr(0, 40);
+  EXPECT_TRUE(html.ends_with("</html>\n")) << "cut off, or with a byte too many";
 }
 
 TEST(Page, HasEveryFileThatItsFirstOneNames) {
-  const std::string html(find_asset("/")->body);
+  const std::string html = text_of(*find_asset("/"));
   for (const std::string_view path : {"/assets/page.js", "/assets/page.css", "/assets/icon.svg"}) {
     const bool named = html.find(path) != std::string::npos;
     EXPECT_EQ(find_asset(path) != nullptr, named) << path;
@@ -35,7 +36,7 @@ TEST(Page, GivesEachFileAQuotedETagOfItsOwn) {
 }
 
 TEST(Page, RunsNoScriptAndNoStyleThatStandsInTheHtml) {
-  const std::string html(find_asset("/")->body);
+  const std::string html = text_of(*find_asset("/"));
   EXPECT_EQ(html.find("<style"), std::string::npos);
   EXPECT_EQ(html.find(" style="), std::string::npos);
   EXPECT_EQ(html.find("<script>"), std::string::npos);
