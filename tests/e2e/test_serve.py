@@ -158,7 +158,7 @@ def test_every_path_of_the_document_answers_as_it_says(server):
                 answer = server.post(path, body)
             else:
                 answer = server.get(path, over="unix")
-            if method == "get" and "{" not in template:
+            if method == "get" and "{" not in template and template != "/login":
                 assert answer.status == 200, f"{path}: {answer.body}"
             responses = operation["responses"]
             told = responses.get(str(answer.status), responses["default"])
