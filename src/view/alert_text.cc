@@ -62,23 +62,21 @@ std::string threshold_text(const AlertRuleFacts& facts, std::uint64_t threshold)
 
 std::string rule_lines(const AlertRuleFacts& facts, const AlertRuleSettings& set,
                        const Style& style) {
-  Line line(style);
-  line.add(std::string(facts.name), Paint::bold).add("  ");
+  std::string text = std::string(facts.name) + ": ";
   if (!set.is_on) {
-    line.add(own(tr("switched off"), style), Paint::dim);
+    text += tr("switched off");
   } else {
-    line.add(own(facts.rule == AlertRule::xid ? trf("from {} on", severity_word(facts.severity))
-                                              : std::string(severity_word(facts.severity)),
-                 style),
-             severity_paint(facts.severity));
-    std::string numbers;
+    const std::string_view word = severity_word(facts.severity);
+    text += facts.rule == AlertRule::xid ? trf("from {} on", word) : std::string(word);
     const std::string threshold = threshold_text(facts, set.threshold);
-    if (!threshold.empty()) numbers += trf(", threshold {}", threshold);
-    if (set.lasting.count() > 0) numbers += trf(", after {}", short_duration(set.lasting));
-    numbers += trf(", over after {} without it", short_duration(set.hold));
-    line.add(own(numbers, style), Paint::dim);
+    if (!threshold.empty()) text += trf(", threshold {}", threshold);
+    if (set.lasting.count() > 0) text += trf(", after {}", short_duration(set.lasting));
+    text += trf(", resolved after {} without it", short_duration(set.hold));
   }
-  return line.text() + wrapped("    ", own(tr(facts.finds), style), 4, style);
+  // Wrapped, not cut: half a number is a wrong one.
+  return wrapped("", own(text, style), 4, style,
+                 set.is_on ? severity_paint(facts.severity) : Paint::dim) +
+         wrapped("    ", own(tr(facts.finds), style), 4, style);
 }
 
 }  // namespace

@@ -421,7 +421,7 @@ def test_berth_alert_rules_shows_what_is_set(machine):
     config = machine.directory / "serve.toml"
     config.write_text('[alerts.idle_holder]\nfor = "2h"\n[alerts.xid]\noff = true\n', encoding="utf-8")
     shown = machine.run("alert", "rules", "--config", config).stdout
-    assert "idle_holder  notice, threshold 256 MiB, after 2h00m" in shown and "xid  switched off" in shown
+    assert "idle_holder: notice, threshold 256 MiB, after 2h00m" in shown and "xid: switched off" in shown
     rules = {one["rule"]: one for one in
              json.loads(machine.run("alert", "rules", "--json", "--config", config).stdout)["rules"]}
     assert len(rules) == 9 and rules["idle_holder"]["for_ms"] == 7_200_000 and not rules["xid"]["on"]
