@@ -193,7 +193,9 @@ def error(status, code, message, remedy):
 
 
 def reply(handler, status, kind, body, tag=None):
-    packed = gzip.compress(body, 1) if "gzip" in (handler.headers["accept-encoding"] or "") else None
+    # Of nothing gzip makes something, and a 304 with a body spoils the connection for the next.
+    takes_gzip = "gzip" in (handler.headers["accept-encoding"] or "")
+    packed = gzip.compress(body, 1) if body and takes_gzip else None
     handler.send_response(status)
     handler.send_header("content-type", kind)
     handler.send_header("content-security-policy", POLICY)
