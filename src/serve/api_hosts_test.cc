@@ -78,7 +78,7 @@ TEST(Hosts, NameNobodyWhereOurPolicyHidesNames) {
 TEST(Hosts, TellOnlyTheAdministratorOfPrivatePaths) {
   const World world = world_with_room();
   EXPECT_EQ(hosts_answered("/api/v1/hosts", nobody(), world)["hosts"][1]["why"],
-            "cannot open …: Permission denied");
+            "cannot open … Permission denied");
   EXPECT_EQ(hosts_answered("/api/v1/hosts", administrator(), world)["hosts"][1]["why"],
             "cannot open /home/alice/gpu2.token: Permission denied");
 }

@@ -70,7 +70,8 @@ TEST(RoomText, StaysWithinTheTerminal) {
   for (const int width : {20, 40, 60, 80, 132}) {
     Style style = wide();
     style.width = width;
-    for (const std::string_view line : split(render_room(example(), style), '\n')) {
+    const std::string text = render_room(example(), style);
+    for (const std::string_view line : split(text, '\n')) {
       EXPECT_LE(display_width(line), width) << line;
     }
   }

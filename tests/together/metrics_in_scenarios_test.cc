@@ -35,7 +35,11 @@ std::string page_of(const std::string& name, std::vector<MetricsProfile> profile
                       .age = std::chrono::milliseconds(250),
                       .interval = std::chrono::seconds(1),
                       .look_duration = std::chrono::milliseconds(12),
-                      .daemon = {.looks = 3, .requests = 1, .started = noon},
+                      .daemon = {.looks = 3,
+                                 .requests = 1,
+                                 .cpu_time = Duration{},
+                                 .resident = Bytes{},
+                                 .started = noon},
                       .window = &window.statistics(),
                       .version = "0.1.0"};
   return metrics_page(scrape, {.profiles = std::move(profiles), .per_process = true}, format);
