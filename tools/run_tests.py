@@ -142,24 +142,27 @@ def replay_corpora(report: Report, folder: Path) -> None:
     print(f"fuzz: {len(targets)} parsers replayed", flush=True)
 
 
-def unit_tests_and_corpora(report: Report, folder: Path) -> None:
-    unit_tests(report, folder)
-    replay_corpora(report, folder)
+IN_A_BROWSER = ROOT / "tests" / "e2e" / "test_page.py"
 
 
 def end_to_end(report: Report) -> None:
-    os.environ.update({"BERTH": str(BERTH), "BERTH_BUILD": str(RELEASE)})
-    tests = ROOT / "tests"
-    in_a_browser = tests / "e2e" / "test_page.py"
-    # A browser is waited for more than it computes: beside the others it takes next to no time.
-    with ThreadPoolExecutor(1) as beside:
-        browser = beside.submit(test_programs.run_pytest, report, in_a_browser, ROOT)
-        for folder in ("tools", "e2e", "habits", "parity"):
-            if any((tests / folder).glob("test_*.py")):
-                test_programs.run_pytest(report, tests / folder, ROOT, without=[in_a_browser])
-            else:
-                report.add_failed(f"tests/{folder}", "there is no test in it")
-    browser.result()  # a mistake of this program's own must not pass as silence
+    for folder in ("tools", "e2e", "habits", "parity"):
+        tests = ROOT / "tests" / folder
+        if any(tests.glob("test_*.py")):
+            test_programs.run_pytest(report, tests, ROOT, without=[IN_A_BROWSER])
+        else:
+            report.add_failed(f"tests/{folder}", "there is no test in it")
+
+
+def beside_them(report: Report, tested: bool, released: bool) -> None:
+    """What need not have the machine for itself, one after the other."""
+    if tested:
+        unit_tests(report, TEST)
+        replay_corpora(report, TEST)
+    else:
+        report.add_skipped("unit tests and fuzz corpora", "not built")
+    if released:
+        test_programs.run_pytest(report, IN_A_BROWSER, ROOT)
 
 
 def page_tests(report: Report, reason_to_skip: str) -> None:
@@ -180,18 +183,16 @@ def everything(report: Report) -> None:
         report.add_skipped("generated documents, README's commands, binary", "not built")
     page_tests(report, no_page_tools)
     check(report, "what must not compile", check_compile_fail.findings(ROOT))
-    # Unit tests compute, end-to-end tests mostly wait: side by side they take as long as the longer.
+    # Unit tests compute, a browser is waited for, and so are end-to-end tests: side by side they take
+    # as long as the longer.
+    os.environ.update({"BERTH": str(BERTH), "BERTH_BUILD": str(RELEASE)})
     with ThreadPoolExecutor(1) as beside:
-        if tested:
-            units = beside.submit(unit_tests_and_corpora, report, TEST)
-        else:
-            report.add_skipped("unit tests and fuzz corpora", "not built")
+        others = beside.submit(beside_them, report, tested, released)
         if released:
             end_to_end(report)
         else:
             report.add_skipped("tests/e2e, tests/habits, tests/parity and tests/tools", "not built")
-    if tested:
-        units.result()  # a mistake of this program's own must not pass as silence
+    others.result()  # a mistake of this program's own must not pass as silence
     report.add_skipped("tests/gpu", "needs a GPU: ./dev test --gpu")
 
 

@@ -194,8 +194,6 @@ TEST(Watch, ProcessThatDiesBeforeItBeginsIsAskedNoSecondTime) {
 }
 
 TEST(Watch, LibraryThatNeverStartsLeavesTimeForTheOthers) {
-  const Patience patience{
-      .whole = milliseconds(1600), .stall = milliseconds(400), .end_child = nullptr};
   const Ask ask = [](Teller& teller) {
     if (!teller.progress().is_over(open_step)) {
       teller.begin(open_step);
@@ -207,7 +205,12 @@ TEST(Watch, LibraryThatNeverStartsLeavesTimeForTheOthers) {
     teller.finish({StepKind::pci, 0});
     teller.done();
   };
-  const Snapshot got = watched(ask, patience);
+  Snapshot got;
+  // More patience where a loaded machine did not get to run the second process in the rest.
+  for (const milliseconds whole : {milliseconds(1600), milliseconds(9600)}) {
+    got = watched(ask, {.whole = whole, .stall = whole / 4, .end_child = nullptr});
+    if (!got.devices.empty()) break;
+  }
   EXPECT_EQ(got.devices.size(), 1U);
   EXPECT_THAT(got.sources, testing::Contains(SourceReport{"nvml", false}));
   EXPECT_THAT(got.sources, testing::Contains(SourceReport{"pci", true}));
