@@ -79,9 +79,11 @@ class Tree:
                 try:
                     self._take(*os.waitpid(-1, WALL))
                 except ChildProcessError:
-                    # The one that traced() saw was gone by then; the kernel knows of no other.
-                    if self._places:
+                    # The kernel knows of none any more: who was here has gone, also one whose end was
+                    # told before its parent told of its beginning.
+                    if traced():
                         raise
+                    self._places.clear()
                     break
             for other in self._others:
                 other.wait()
