@@ -155,7 +155,7 @@ def end_to_end(report: Report) -> None:
 
 
 def beside_them(report: Report, tested: bool, released: bool) -> None:
-    """What need not have the machine for itself, one after the other."""
+    """One after the other: of what looks at the clock, nothing beside a browser."""
     if tested:
         unit_tests(report, TEST)
         replay_corpora(report, TEST)

@@ -40,7 +40,7 @@ class HistoryVerb final : public Verb {
     if (!window) return report(window.error(), exit_code::usage);
     auto reader = words_.open(context);
     if (!reader) return report(reader.error());
-    HistoryView view{.since = window->since, .until = window->until, .now = now, .user = user_};
+    HistoryView view{.since = window->since, .until = window->until, .now = now};
     const auto filled = fill(view, *reader);
     if (!filled) {
       const bool is_usage = filled.error().code() == ErrorCode::invalid;

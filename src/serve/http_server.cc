@@ -289,6 +289,5 @@ void HttpServer::drain(std::function<void()> done) {
 }
 
 std::uint64_t HttpServer::requests() const { return parts_->hall->requests; }
-std::size_t HttpServer::connections() const { return parts_->hall->all.size(); }
 
 }  // namespace berth::serve

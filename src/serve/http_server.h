@@ -40,7 +40,6 @@ class HttpServer {
   /// Takes nobody in any more, lets everybody finish who is being answered, then calls `done`.
   void drain(std::function<void()> done);
   [[nodiscard]] std::uint64_t requests() const;
-  [[nodiscard]] std::size_t connections() const;
 
   struct Parts;
 

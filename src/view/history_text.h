@@ -21,7 +21,6 @@ struct HistoryView {
   std::vector<HistorySeries> series;
   std::vector<history::Span> spans;  // leases, users and waits; of states none
   std::vector<HistoryEvent> events;
-  std::string user;  // asked for alone; empty: everybody
 };
 
 [[nodiscard]] std::string render_history(const HistoryView& view, const Style& style);
