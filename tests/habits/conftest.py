@@ -51,7 +51,11 @@ class Desk:
         )
 
     def paste_until(self, name, enough, timeout=20):
-        """Runs what never ends until its output satisfies `enough`, then presses Ctrl-C."""
+        """Runs what never ends until its output satisfies `enough`, then presses Ctrl-C.
+
+        More than once if need be, as at a keyboard: bash goes on with its loop when the command it waits for
+        ended by itself in the moment of the key.
+        """
         with open(self.directory / "output.txt", "w+", encoding="utf-8") as output:
             process = subprocess.Popen(
                 self.command(name), cwd=self.directory, env=self.env, stdin=subprocess.DEVNULL,
@@ -59,12 +63,21 @@ class Desk:
             )
             try:
                 E2E.wait_until(lambda: enough(self.written()), f"output of {name}", timeout)
-                os.killpg(process.pid, signal.SIGINT)
-                process.wait(timeout=10)
+                self.interrupt(process)
             finally:
                 E2E.end(process)
         assert process.returncode in (0, -signal.SIGINT, 130), process.returncode
         return self.written()
+
+    def interrupt(self, process, times=10):
+        for _ in range(times):
+            os.killpg(process.pid, signal.SIGINT)
+            try:
+                process.wait(timeout=2)
+                return
+            except subprocess.TimeoutExpired:
+                pass
+        raise AssertionError(f"{process.args} went on after Ctrl-C, {times} times")
 
     def written(self):
         return (self.directory / "output.txt").read_text(encoding="utf-8")
