@@ -1,5 +1,6 @@
 """What people paste, run with berth's links first on PATH, before the fake driver library."""
 
+import contextlib
 import importlib.util
 import os
 import pathlib
@@ -65,6 +66,9 @@ class Desk:
                 E2E.wait_until(lambda: enough(self.written()), f"output of {name}", timeout)
                 self.interrupt(process)
             finally:
+                # What bash started as well: an unmet wish must leave no loop behind.
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
                 E2E.end(process)
         assert process.returncode in (0, -signal.SIGINT, 130), process.returncode
         return self.written()
