@@ -1,0 +1,25 @@
+#include "base/sentence.h"
+
+#include <fmt/args.h>
+
+#include "base/tr.h"
+
+namespace berth {
+
+namespace {
+
+std::string filled(std::string_view text, std::string_view english,
+                   const std::vector<std::string>& values) {
+  if (values.empty()) return std::string(text);
+  fmt::dynamic_format_arg_store<fmt::format_context> store;
+  for (const std::string& value : values) store.push_back(value);
+  return detail::format_as(text, english, store);
+}
+
+}  // namespace
+
+std::string Sentence::english() const { return filled(key_, key_, values_); }
+
+std::string Sentence::shown() const { return filled(tr(key_), key_, values_); }
+
+}  // namespace berth

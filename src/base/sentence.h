@@ -1,0 +1,62 @@
+#pragma once
+// Sentence: words for people whose values are known where they are noticed and whose language is
+// chosen where they are shown. JSON takes the English, a terminal the chosen language; nothing has
+// to recognise a sentence from its text.
+//
+//   Sentence said = sentence("{} of {} threads wait for the disk", waiting, all);
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace berth {
+
+class Sentence {
+ public:
+  Sentence() = default;
+  /// `english` is the catalogue's key, each of its "{}" stands for one value.
+  Sentence(std::string_view english, std::vector<std::string> values)
+      : key_(english), values_(std::move(values)) {}
+
+  [[nodiscard]] bool empty() const { return key_.empty(); }
+  [[nodiscard]] std::string english() const;
+  /// In the chosen language, English where there is no translation.
+  [[nodiscard]] std::string shown() const;
+  friend bool operator==(const Sentence&, const Sentence&) = default;
+
+ private:
+  std::string key_;
+  std::vector<std::string> values_;
+};
+
+namespace detail {
+/// A literal with exactly as many "{}" as there are values and no other braces.
+template <class... Args>
+struct SentenceKey {
+  // NOLINTNEXTLINE(google-explicit-constructor): a literal is meant to become one
+  consteval SentenceKey(const char* text) : english(text) {
+    std::size_t places = 0;
+    for (std::size_t i = 0; i < english.size(); ++i) {
+      if (english[i] == '}' && (i == 0 || english[i - 1] != '{')) throw "a } alone";
+      if (english[i] != '{') continue;
+      if (i + 1 == english.size() || english[i + 1] != '}') throw "only {} may stand here";
+      ++places;
+    }
+    if (places != sizeof...(Args)) throw "as many values as {}";
+  }
+  std::string_view english;
+};
+}  // namespace detail
+
+template <class... Args>
+[[nodiscard]] Sentence sentence(detail::SentenceKey<std::type_identity_t<Args>...> english,
+                                const Args&... values) {
+  return {english.english, {fmt::format("{}", values)...}};
+}
+
+}  // namespace berth

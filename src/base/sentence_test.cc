@@ -1,0 +1,35 @@
+#include "base/sentence.h"
+
+#include <gtest/gtest.h>
+
+#include "base/tr.h"
+
+namespace berth {
+namespace {
+
+class SentenceInChinese : public testing::Test {
+ protected:
+  void SetUp() override { set_language(Language::simplified_chinese); }
+  void TearDown() override { set_language(Language::english); }
+};
+
+TEST_F(SentenceInChinese, IsShownInTheChosenLanguageAndKeptInEnglish) {
+  const Sentence said = sentence("{} of {} free", 2, 8);
+  EXPECT_EQ(said.english(), "2 of 8 free");
+  EXPECT_NE(said.shown(), said.english()) << "po/zh_CN.po has this sentence";
+  EXPECT_NE(said.shown().find('8'), std::string::npos) << said.shown();
+}
+
+TEST(Sentence, TakesBracesAndPercentSignsInValuesAsTheyAre) {
+  EXPECT_EQ(sentence("it says {}", "{}%s{0}").english(), "it says {}%s{0}");
+}
+
+TEST(Sentence, WithoutATranslationIsShownInEnglish) {
+  set_language(Language::simplified_chinese);
+  const Sentence said("nobody ever translated {}", {"this"});
+  EXPECT_EQ(said.shown(), "nobody ever translated this");
+  set_language(Language::english);
+}
+
+}  // namespace
+}  // namespace berth
