@@ -8,6 +8,8 @@
 #include "base/check.h"
 #include "serve/metrics.h"
 
+namespace fuzz_accept {
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto format = berth::serve::negotiated(text);
@@ -16,3 +18,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   BERTH_CHECK(!profiles || (!profiles->empty() && profiles->size() <= 3), "each profile once");
   return 0;
 }
+
+}  // namespace fuzz_accept

@@ -8,6 +8,8 @@
 #include "alert/state.h"
 #include "base/check.h"
 
+namespace fuzz_alert_state {
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   (void)berth::toolkit_version(text);
@@ -17,3 +19,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   BERTH_CHECK(again.has_value() && *again == *state, "alerts are read as they were written");
   return 0;
 }
+
+}  // namespace fuzz_alert_state

@@ -8,6 +8,8 @@
 #include "base/check.h"
 #include "probe/containers/parse.h"
 
+namespace fuzz_containers {
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace berth::containers;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
@@ -22,3 +24,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)name_in_log_folder(text, "77");
   return 0;
 }
+
+}  // namespace fuzz_containers

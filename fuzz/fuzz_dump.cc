@@ -10,6 +10,8 @@
 #include "smi/smi.h"
 #include "snapshot/json.h"
 
+namespace fuzz_dump {
+
 namespace {
 
 class Dump : public berth::smi::Source {
@@ -39,3 +41,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace fuzz_dump

@@ -13,6 +13,8 @@
 #include "record/history/column.h"
 #include "record/history/rollup.h"
 
+namespace fuzz_history {
+
 namespace {
 
 using namespace berth::history;
@@ -61,3 +63,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace fuzz_history

@@ -9,6 +9,8 @@
 #include "base/text.h"
 #include "top/input.h"
 
+namespace fuzz_keys {
+
 namespace {
 
 using Inputs = std::vector<berth::top::Input>;
@@ -36,3 +38,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   BERTH_CHECK(!whole.patience(), "silence ends whatever has begun");
   return 0;
 }
+
+}  // namespace fuzz_keys

@@ -8,6 +8,8 @@
 #include "base/check.h"
 #include "lease/lease_text.h"
 
+namespace fuzz_ledger {
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (const auto lease = berth::parse_lease(text)) {
@@ -16,3 +18,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)berth::parse_ticket(text);
   return 0;
 }
+
+}  // namespace fuzz_ledger

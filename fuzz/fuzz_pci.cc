@@ -8,6 +8,8 @@
 #include "base/check.h"
 #include "probe/pci/parse.h"
 
+namespace fuzz_pci {
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace pci = berth::pci;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
@@ -23,3 +25,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace fuzz_pci

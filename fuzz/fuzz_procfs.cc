@@ -10,6 +10,8 @@
 #include "base/user_name.h"
 #include "probe/procfs/parse.h"
 
+namespace fuzz_procfs {
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (const auto stat = berth::parse_process_stat(text)) {
@@ -30,3 +32,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace fuzz_procfs

@@ -14,6 +14,8 @@
 #include "record/record_writer.h"
 #include "view/runs_text.h"
 
+namespace fuzz_record {
+
 namespace {
 
 void check_manifest(std::string_view text, berth::RunRecord& run) {
@@ -114,3 +116,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_shown(berth::render_runs(list, now, {.width = 60, .utf8 = false}));
   return 0;
 }
+
+}  // namespace fuzz_record

@@ -12,6 +12,8 @@
 #include "base/check.h"
 #include "probe/replay/replay.h"
 
+namespace fuzz_recording {
+
 namespace {
 
 /// What is recorded, without what was noticed while reading on.
@@ -54,3 +56,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   BERTH_CHECK(shows(player.look({end_of_time}), readable.back()), "at the end the last one stays");
   return 0;
 }
+
+}  // namespace fuzz_recording

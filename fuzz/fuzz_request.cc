@@ -10,6 +10,8 @@
 #include "place/request.h"
 #include "snapshot/builder.h"
 
+namespace fuzz_request {
+
 namespace {
 
 using namespace berth::literals;
@@ -44,3 +46,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
               "all devices that were asked for, or none");
   return 0;
 }
+
+}  // namespace fuzz_request

@@ -7,8 +7,12 @@
 
 #include "probe/sim/scenario.h"
 
+namespace fuzz_scenario {
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   (void)berth::sim::scenario_from_json(text, "fuzz");
   return 0;
 }
+
+}  // namespace fuzz_scenario

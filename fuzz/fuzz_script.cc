@@ -10,6 +10,8 @@
 #include "run/gather.h"
 #include "run/run.h"
 
+namespace fuzz_script {
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (const auto line = berth::find_visible_devices_assignment(text)) {
@@ -22,3 +24,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   BERTH_CHECK(!package || !package->first.empty(), "a package has a name");
   return 0;
 }
+
+}  // namespace fuzz_script

@@ -9,6 +9,8 @@
 #include "serve/http_reply.h"
 #include "serve/url.h"
 
+namespace fuzz_serve_reply {
+
 namespace {
 
 using namespace berth::serve;
@@ -46,3 +48,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace fuzz_serve_reply

@@ -12,6 +12,8 @@
 #include "serve/example_world.h"
 #include "serve/gate.h"
 
+namespace fuzz_serve_request {
+
 namespace {
 
 using namespace berth::serve;
@@ -71,3 +73,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace fuzz_serve_request

@@ -9,6 +9,8 @@
 #include "base/check.h"
 #include "serve/room_report.h"
 
+namespace fuzz_serve_room {
+
 using namespace berth;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -31,3 +33,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace fuzz_serve_room

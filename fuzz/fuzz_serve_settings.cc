@@ -8,6 +8,8 @@
 #include "base/check.h"
 #include "serve/settings.h"
 
+namespace fuzz_serve_settings {
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto settings = berth::serve::parse_settings(text);
@@ -22,3 +24,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)berth::serve::refused_doors(*settings);
   return 0;
 }
+
+}  // namespace fuzz_serve_settings

@@ -9,6 +9,8 @@
 #include "serve/asker.h"
 #include "serve/tokens.h"
 
+namespace fuzz_serve_tokens {
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   (void)berth::serve::token_in(text);
@@ -20,3 +22,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
               "tokens are read as they were written");
   return 0;
 }
+
+}  // namespace fuzz_serve_tokens

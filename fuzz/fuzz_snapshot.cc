@@ -8,6 +8,8 @@
 #include "base/check.h"
 #include "snapshot/json.h"
 
+namespace fuzz_snapshot {
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto snapshot = berth::snapshot_from_json(text);
@@ -22,3 +24,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
               "writing what was read changes nothing");
   return 0;
 }
+
+}  // namespace fuzz_snapshot

@@ -9,6 +9,8 @@
 #include "base/check.h"
 #include "base/text.h"
 
+namespace fuzz_text {
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const std::string safe = berth::printable(text);
@@ -31,3 +33,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)berth::shell_quoted(text);
   return 0;
 }
+
+}  // namespace fuzz_text

@@ -11,6 +11,8 @@
 #include "base/text.h"
 #include "base/tr.h"
 
+namespace fuzz_tr {
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   berth::set_language(berth::Language::english);
@@ -26,3 +28,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
               "what was safe to print stays so");
   return 0;
 }
+
+}  // namespace fuzz_tr

@@ -10,6 +10,8 @@
 #include "place/visible_devices.h"
 #include "snapshot/builder.h"
 
+namespace fuzz_visible_devices {
+
 namespace {
 
 using namespace berth::literals;
@@ -38,3 +40,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   BERTH_CHECK(again.has_value() && again->devices == list->devices, "and read again");
   return 0;
 }
+
+}  // namespace fuzz_visible_devices

@@ -14,6 +14,8 @@
 #include "probe/process/wire.h"
 #include "snapshot/json.h"
 
+namespace fuzz_wire {
+
 namespace {
 
 namespace wire = berth::wire;
@@ -62,3 +64,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   BERTH_CHECK(berth::snapshot_from_json(json).has_value(), "whatever is told can be replayed");
   return 0;
 }
+
+}  // namespace fuzz_wire

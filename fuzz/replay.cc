@@ -1,6 +1,6 @@
-// Feeds a fuzz target without libFuzzer: each file of its corpus, then copies of them with a few
-// bytes changed, always the same ones. Finds what a change broke; finding new ways to break things
-// is ./dev fuzz's work.
+// Feeds a fuzz target, given by name, without libFuzzer: each file of its corpus, then copies of
+// them with a few bytes changed, always the same ones. Finds what a change broke; finding new ways
+// to break things is ./dev fuzz's work.
 
 #include <algorithm>
 #include <cstdint>
@@ -13,7 +13,11 @@
 #include <string_view>
 #include <vector>
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+struct Target {
+  std::string_view name;
+  int (*input)(const std::uint8_t* data, std::size_t size);
+};
+#include "replayed.inc"
 
 namespace {
 
@@ -26,10 +30,10 @@ using namespace std::literals;
 constexpr std::string_view telling =
     "\"{}[]:,-+.0e9\\\n\t\x00\x1b\x7f\x80\xc3\xef\xbc\x90\xe2\x80\x9c"sv;
 
-void feed(const std::string& input) {
+void feed(const Target& target, const std::string& input) {
   // A copy of exactly this size, so that AddressSanitizer sees a read behind its end.
   const std::vector<std::uint8_t> exact(input.begin(), input.end());
-  LLVMFuzzerTestOneInput(exact.data(), exact.size());
+  target.input(exact.data(), exact.size());
 }
 
 class Changer {
@@ -82,24 +86,29 @@ std::vector<std::string> read_corpus(const std::filesystem::path& folder) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: %s CORPUS\n", argv[0]);
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: %s TARGET CORPUS\n", argv[0]);
     return 2;
   }
-  const std::vector<std::string> corpus = read_corpus(argv[1]);
+  const auto target = std::ranges::find(targets, std::string_view(argv[1]), &Target::name);
+  if (target == std::end(targets)) {
+    std::fprintf(stderr, "%s: there is no such target\n", argv[1]);
+    return 2;
+  }
+  const std::vector<std::string> corpus = read_corpus(argv[2]);
   if (corpus.empty()) {
-    std::fprintf(stderr, "%s: the corpus is empty\n", argv[1]);
+    std::fprintf(stderr, "%s: the corpus is empty\n", argv[2]);
     return 1;
   }
-  feed("");
-  for (const std::string& text : corpus) feed(text);
+  feed(*target, "");
+  for (const std::string& text : corpus) feed(*target, text);
   Changer changer;
   std::size_t bytes = 0;
   for (int i = 0; i < changed_copies && bytes < most_bytes_changed; ++i) {
     const std::string& text = corpus[changer.below(corpus.size())];
     const std::string input = changer.changed(text, corpus[changer.below(corpus.size())]);
     bytes += input.size();
-    feed(input);
+    feed(*target, input);
   }
   return 0;
 }

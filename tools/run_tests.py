@@ -124,14 +124,14 @@ def unit_tests(report: Report, folder: Path) -> None:
 def replay_corpora(report: Report, folder: Path) -> None:
     """Each parser on its corpus and on a few thousand changed copies, under the sanitizers."""
     corpora = ROOT / "tests" / "data" / "fuzz"
+    program = folder / "fuzz" / "replay_fuzz"
     targets = sorted(path.stem for path in (ROOT / "fuzz").glob("fuzz_*.cc"))
     for target in targets:
-        program = folder / "fuzz" / f"replay_{target}"
         corpus = corpora / target.removeprefix("fuzz_")
         if not corpus.is_dir() or not any(corpus.iterdir()):
             report.add_failed(f"fuzz:{target}", f"it has no corpus: {corpus.relative_to(ROOT)}")
             continue
-        command = [str(program), str(corpus)]
+        command = [str(program), target, str(corpus)]
         code, output = test_programs.run_bounded(
             command, 120, dict(os.environ), ROOT, gives_way=True
         )
