@@ -1,6 +1,8 @@
 #include "record/history/bytes.h"
 
-#include <zstd.h>
+#include <zlib.h>
+
+#include <limits>
 
 namespace berth::history {
 
@@ -13,6 +15,17 @@ std::uint32_t checksum_of(std::string_view bytes) {
   for (const char byte : bytes) hash = (hash ^ static_cast<std::uint8_t>(byte)) * 16777619U;
   return hash;
 }
+
+// Raw: each block says its own length and has its own checksum.
+constexpr int raw_window_bits = -15;
+constexpr int memory_level = 8;  // zlib's own default
+
+Bytef* bytes_of(std::string_view text) {
+  // zlib reads what it is given and asks for it as writable.
+  return reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));  // NOLINT
+}
+
+bool fits(std::size_t size) { return size <= std::numeric_limits<uInt>::max(); }
 
 }  // namespace
 
@@ -36,29 +49,44 @@ std::optional<std::string_view> unsealed(std::string_view block) {
   return bytes;
 }
 
-void Squeezer::FreeContext::operator()(ZSTD_CCtx_s* context) const { ZSTD_freeCCtx(context); }
+void Squeezer::EndStream::operator()(z_stream_s* stream) const {
+  deflateEnd(stream);
+  delete stream;  // NOLINT(cppcoreguidelines-owning-memory): the unique_ptr's own
+}
 
-Squeezer::Squeezer(int level) : context_(ZSTD_createCCtx()) {
-  if (!context_) return;
-  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, level);
-  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_contentSizeFlag, 0);
+Squeezer::Squeezer(int level) {
+  auto stream = std::make_unique<z_stream_s>();
+  const int made = deflateInit2(stream.get(), level, Z_DEFLATED, raw_window_bits, memory_level,
+                                Z_DEFAULT_STRATEGY);
+  if (made == Z_OK) stream_.reset(stream.release());
 }
 
 std::string Squeezer::squeezed(std::string_view bytes) const {
-  if (!context_) return {};
-  std::string out(ZSTD_compressBound(bytes.size()), '\0');
-  const std::size_t size =
-      ZSTD_compress2(context_.get(), out.data(), out.size(), bytes.data(), bytes.size());
-  if (ZSTD_isError(size) != 0) return {};
-  out.resize(size);
+  if (!stream_ || !fits(bytes.size()) || deflateReset(stream_.get()) != Z_OK) return {};
+  std::string out(deflateBound(stream_.get(), static_cast<uLong>(bytes.size())), '\0');
+  if (!fits(out.size())) return {};
+  stream_->next_in = bytes_of(bytes);
+  stream_->avail_in = static_cast<uInt>(bytes.size());
+  stream_->next_out = bytes_of(out);
+  stream_->avail_out = static_cast<uInt>(out.size());
+  if (deflate(stream_.get(), Z_FINISH) != Z_STREAM_END) return {};
+  out.resize(out.size() - stream_->avail_out);
   return out;
 }
 
 std::optional<std::string> unsqueezed(std::string_view bytes, std::size_t most) {
+  if (!fits(bytes.size()) || !fits(most)) return std::nullopt;
+  z_stream stream = {};
+  if (inflateInit2(&stream, raw_window_bits) != Z_OK) return std::nullopt;
   std::string out(most, '\0');
-  const std::size_t size = ZSTD_decompress(out.data(), out.size(), bytes.data(), bytes.size());
-  if (ZSTD_isError(size) != 0) return std::nullopt;
-  out.resize(size);
+  stream.next_in = bytes_of(bytes);
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = bytes_of(out);
+  stream.avail_out = static_cast<uInt>(out.size());
+  const bool whole = inflate(&stream, Z_FINISH) == Z_STREAM_END && stream.avail_in == 0;
+  out.resize(out.size() - stream.avail_out);
+  inflateEnd(&stream);
+  if (!whole) return std::nullopt;
   return out;
 }
 

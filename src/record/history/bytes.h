@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-struct ZSTD_CCtx_s;
+struct z_stream_s;
 
 namespace berth::history {
 
@@ -75,20 +75,22 @@ class ByteReader {
 /// Nothing: too short, or the checksum is another one's.
 [[nodiscard]] std::optional<std::string_view> unsealed(std::string_view block);
 
-/// zstd with what it works in, which costs more to make than a small block to squeeze.
+/// Deflate (RFC 1951, without a frame) with what it works in, which costs more to make than a small
+/// block to squeeze.
 class Squeezer {
  public:
+  /// zlib's levels, 1 to 9.
   explicit Squeezer(int level);
-  /// Without what a stored block does not need; empty: zstd could not.
+  /// Empty: zlib could not.
   [[nodiscard]] std::string squeezed(std::string_view bytes) const;
 
  private:
-  struct FreeContext {
-    void operator()(ZSTD_CCtx_s* context) const;
+  struct EndStream {
+    void operator()(z_stream_s* stream) const;
   };
-  std::unique_ptr<ZSTD_CCtx_s, FreeContext> context_;
+  std::unique_ptr<z_stream_s, EndStream> stream_;
 };
-/// Nothing: no zstd frame, or more than `most` bytes.
+/// Nothing: not deflate's, cut off, more behind it, or more than `most` bytes.
 [[nodiscard]] std::optional<std::string> unsqueezed(std::string_view bytes, std::size_t most);
 
 }  // namespace berth::history

@@ -9,9 +9,9 @@
 namespace berth::history {
 
 namespace {
-constexpr std::uint8_t chunk_format = 1;
+constexpr std::uint8_t chunk_format = 2;
 // Written every few seconds and gone after ten minutes: quickly rather than small.
-constexpr int chunk_zstd_level = 1;
+constexpr int chunk_level = 1;
 // A row of a minute on the largest server is less.
 constexpr std::size_t most_bytes = 4 << 20;
 
@@ -85,7 +85,7 @@ std::string encode_samples(std::span<const SampleRow> rows) {
   }
   std::string body(1, static_cast<char>(chunk_format));
   put_varint(body, plain.size());
-  body += Squeezer(chunk_zstd_level).squeezed(plain);
+  body += Squeezer(chunk_level).squeezed(plain);
   return sealed(std::move(body));
 }
 

@@ -16,9 +16,9 @@ namespace {
 
 // Body: format, count, runs of kinds, and where there are numbers: the shape, what all residuals
 // are multiples of, the origin (and for lines the first step), then the residuals.
-constexpr std::uint8_t column_format = 1;
+constexpr std::uint8_t column_format = 2;
 // Higher levels gain nothing on a few kilobytes and cost ten times as much.
-constexpr int zstd_level = 9;
+constexpr int squeeze_level = 9;
 
 enum class Predictor : std::uint8_t { least, last, line };
 // `packed`: each in as many bits as the largest needs, which noise has no shorter form than.
@@ -89,7 +89,7 @@ std::string as_varints(const std::vector<std::uint64_t>& coded) {
 }
 
 /// The lowest bytes of all, then the next: noise stays with noise, and what hardly changes with its
-/// like. How many planes there are, then each with its size through zstd; 0: it is as it is.
+/// like. How many planes there are, then each with its size squeezed; 0: it is as it is.
 std::string as_planes(const std::vector<std::uint64_t>& coded, int width,
                       const Squeezer& squeezer) {
   const unsigned planes = (static_cast<unsigned>(width) + 7) / 8;
@@ -145,7 +145,7 @@ std::string payload_of(const Residuals& residuals, std::uint8_t& shape) {
     best = std::move(bytes);
     shape = shape_of(residuals.predictor, layout, is_squeezed);
   };
-  const Squeezer squeezer(zstd_level);
+  const Squeezer squeezer(squeeze_level);
   offer(squeezer.squeezed(best), Layout::varints, true);
   offer(as_planes(residuals.coded, width, squeezer), Layout::planes, false);
   offer(as_packed(residuals.coded, width), Layout::packed, false);
@@ -245,7 +245,7 @@ Result<std::vector<std::int64_t>> read_numbers(ByteReader& reader, std::size_t c
     std::optional<std::string> loose;
     if (is_squeezed) {
       loose = unsqueezed(payload, 1 + 10 * count);
-      if (!loose) return damaged("its zstd part does not open");
+      if (!loose) return damaged("its squeezed part does not open");
       payload = *loose;
     }
     coded = layout == Layout::planes   ? read_planes(payload, count)

@@ -6,8 +6,8 @@
 // what it could keep instead of the numbers (their distance from the least, from the one before,
 // from the line through the two before), the one that needs the fewest bits, divides that by the
 // greatest number that divides all of it (a driver that reports whole percents or whole MiB costs
-// no more than that), and keeps it as varints, as planes of bytes, through zstd where that helps,
-// or as bits side by side, whichever is shortest. Whatever 64-bit numbers go in come out:
+// no more than that), and keeps it as varints, as planes of bytes, through deflate where that
+// helps, or as bits side by side, whichever is shortest. Whatever 64-bit numbers go in come out:
 // differences wrap, as counters do.
 
 #include <cstddef>

@@ -146,9 +146,26 @@ TEST(Column, RefusesALengthThatNoBlockHas) {
 }
 
 TEST(Column, RefusesANewerVersionsBlock) {
-  const auto refused = decode_column(sealed(std::string("\x02\x00", 2)));
+  const auto refused = decode_column(sealed(std::string("\x03\x00", 2)));
   ASSERT_FALSE(refused.has_value());
   EXPECT_THAT(refused.error().message(), testing::HasSubstr("unknown version"));
+}
+
+TEST(Squeezer, GivesBackWhatItSqueezedAgainAndAgain) {
+  const Squeezer squeezer(9);
+  for (const std::string& text :
+       {std::string(), std::string(5000, 'a'), std::string("abc\0d", 5)}) {
+    EXPECT_EQ(unsqueezed(squeezer.squeezed(text), text.size()), text);
+  }
+  EXPECT_LT(squeezer.squeezed(std::string(5000, 'a')).size(), 50U);
+}
+
+TEST(Squeezer, RefusesWhatIsCutOffLongerThanToldOrFollowedByMore) {
+  const std::string squeezed = Squeezer(9).squeezed("a text and a text and a text");
+  EXPECT_EQ(unsqueezed(squeezed.substr(0, squeezed.size() - 1), 100), std::nullopt);
+  EXPECT_EQ(unsqueezed(squeezed, 27), std::nullopt);
+  EXPECT_EQ(unsqueezed(squeezed + "x", 100), std::nullopt);
+  EXPECT_EQ(unsqueezed("\xff\xff", 100), std::nullopt);
 }
 
 TEST(Column, GivesTimesBack) {

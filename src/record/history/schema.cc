@@ -67,7 +67,12 @@ Result<std::int64_t> version_of(Database& database) {
                             "berth that wrote it, or name another file with --store",
                             database.path(), *version, format_version));
   }
-  if (*id == application_id && *version > 0) return *version;
+  if (*id == application_id && *version == format_version) return *version;
+  if (*id == application_id && *version > 0) {
+    return fail(ErrorCode::invalid,
+                fmt::format("the history {} has format {}, which no released berth wrote",
+                            database.path(), *version));
+  }
   const auto pages = pragma(database, "PRAGMA page_count");
   if (!pages) return pages;
   if (*pages == 0 && *id == 0) return std::int64_t{0};

@@ -7,7 +7,7 @@
 namespace berth::history {
 
 /// Kept as SQLite's user_version; the application_id says that it is ours ("bert").
-inline constexpr std::int64_t format_version = 1;
+inline constexpr std::int64_t format_version = 2;
 inline constexpr std::int64_t application_id = 0x62657274;
 
 /// Makes the tables of an empty file; of an older version's makes this one's.

@@ -345,13 +345,28 @@ TEST_F(History, RefusesANewerFormatByNameAndLeavesItAlone) {
   {
     auto database = history::Database::open(path, history::Database::Access::write);
     ASSERT_TRUE(database.has_value());
-    ASSERT_TRUE(database->execute("PRAGMA user_version=2").has_value());
+    ASSERT_TRUE(database->execute("PRAGMA user_version=3").has_value());
   }
   const auto refused = HistoryStore::open(path, {}, clock);
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code(), ErrorCode::unsupported);
-  EXPECT_THAT(refused.error().message(), HasSubstr("format 2"));
+  EXPECT_THAT(refused.error().message(), HasSubstr("format 3"));
   EXPECT_EQ(HistoryReader::open(path).error().code(), ErrorCode::unsupported);
+}
+
+TEST_F(History, IsToldByAReaderThatNoReleaseWroteItsFormat) {
+  write_seconds(0, 3);
+  {
+    auto database = history::Database::open(path, history::Database::Access::write);
+    ASSERT_TRUE(database.has_value());
+    ASSERT_TRUE(database->execute("PRAGMA user_version=1").has_value());
+  }
+  const auto refused = HistoryReader::open(path);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().message(), HasSubstr("format 1, which no released berth wrote"));
+  HistoryStore store = opened();
+  EXPECT_THAT(store.take_notes(), ElementsAre(HasSubstr("set aside as")));
+  EXPECT_TRUE(store.append(look_at(10)).has_value());
 }
 
 std::vector<std::string> names_in(const TemporaryDirectory& directory, const std::string& part) {
