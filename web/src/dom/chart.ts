@@ -2,13 +2,14 @@
 // to the next; its numbers as a sentence for those who do not see it, and as a table for those who
 // want them exactly.
 
-import uPlot from "uplot";
+import type uPlot from "uplot";
 
 import { clock_time, dash, day, moment } from "../model/format";
 import { time_ticks } from "../model/scale";
 import { extent_of, table_of, type Drawn } from "../model/series";
 import { t } from "../words/translate";
 import { el, set_attribute, set_text } from "./element";
+import { new_plot } from "./plot";
 
 export interface ChartOptions {
   title: string;
@@ -98,7 +99,7 @@ export class Chart {
     this.plot?.destroy();
     this.plot = null;
     if (!this.drawn || this.box.clientWidth === 0) return;
-    this.plot = new uPlot(this.uplot_options(), this.columns(), this.box);
+    this.plot = new_plot(this.uplot_options(), this.columns(), this.box);
   }
 
   close(): void {

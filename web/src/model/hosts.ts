@@ -39,8 +39,9 @@ export function chosen_hosts(
 }
 
 /// Those that do not answer first, as somebody must see to them; else by name, "gpu2" before "gpu10".
-const collator = new Intl.Collator("en", { numeric: true });
 export function ordered(hosts: readonly OtherHost[]): OtherHost[] {
+  // Made here: who sees one server should not wait for it.
+  const collator = new Intl.Collator("en", { numeric: true });
   const rank = (host: OtherHost): number => (host.state === "ok" ? 1 : 0);
   return [...hosts].sort((a, b) => rank(a) - rank(b) || collator.compare(a.name, b.name));
 }

@@ -3,7 +3,7 @@
 import { check, test, until } from "./harness.mjs";
 import { first_gpu, room, text, views, visit } from "./steps.mjs";
 
-test("before the first look nothing is claimed", { own: true, needs: ["blind"] }, async (page, server) => {
+test("before the first look nothing is claimed", { own: true, needs: ["blind"], noisy: true }, async (page, server) => {
   await server.tell("blind");
   await page.reload();
   await page.getByText("Asking the server…").first().waitFor();
@@ -13,6 +13,19 @@ test("before the first look nothing is claimed", { own: true, needs: ["blind"] }
   await server.tell("sighted");
   await page.waitForSelector("a.tile");
   check(await page.getByText("Asking the server…").first().isHidden(), "it still asks");
+});
+
+test("the first picture does not wait for the stream", { noisy: true }, async (page) => {
+  await page.route("**/api/v1/events", (route) => route.abort());
+  await page.reload();
+  await page.waitForSelector("a.tile");
+  // No picture of an empty room came before it.
+  const [draw, whole] = await page.evaluate(() => {
+    const [{ startTime, duration }] = performance.getEntriesByName("berth-draw");
+    const [mark] = performance.getEntriesByName("berth-first-picture");
+    return [startTime + duration, mark.startTime];
+  });
+  check(whole <= draw, `the first draw ended at ${draw} without the room, which came at ${whole}`);
 });
 
 test(

@@ -16,31 +16,41 @@ async function listen(page) {
   return { client, metrics };
 }
 
-const first = [];
-const first_busy = [];
-for (let i = 0; i < 16; ++i) {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
-  const page = await context.newPage();
-  const { metrics } = await listen(page);
-  await page.goto(base);
-  // From the click to the picture after the one in which the numbers were written.
-  const ms = await page.evaluate(
-    () =>
-      new Promise((done) => {
-        const look = () =>
-          performance.getEntriesByName("berth-first-picture").length
-            ? requestAnimationFrame(() => done(performance.now()))
-            : requestAnimationFrame(look);
-        look();
-      }),
-  );
-  // The browser's own first page warms it up.
-  if (i > 0) {
-    first.push(ms);
-    first_busy.push(1000 * (await metrics()).TaskDuration);
+/// From the click to the picture after the one in which the numbers were written; of a page of
+/// somebody else's, to the first picture at all.
+async function first_pictures(address, is_ours) {
+  const times = [];
+  const busy = [];
+  for (let i = 0; i < 16; ++i) {
+    const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+    const page = await context.newPage();
+    const { metrics } = await listen(page);
+    await page.goto(address);
+    const ms = await page.evaluate(
+      (ours) =>
+        new Promise((done) => {
+          const look = () =>
+            !ours || performance.getEntriesByName("berth-first-picture").length
+              ? requestAnimationFrame(() => done(performance.now()))
+              : requestAnimationFrame(look);
+          look();
+        }),
+      is_ours,
+    );
+    // The browser's own first page warms it up.
+    if (i > 0) {
+      times.push(ms);
+      busy.push(1000 * (await metrics()).TaskDuration);
+    }
+    await context.close();
   }
-  await context.close();
+  return { times, busy };
 }
+
+const small = process.env.BERTH_SMALL_SERVER;
+const floor = await first_pictures(`${small}healthz`, false);
+const eight = await first_pictures(small, true);
+const first = await first_pictures(base, true);
 
 const page = await browser.newPage({ viewport: { width: 1920, height: 1080 } });
 await page.addInitScript(() => {
@@ -84,8 +94,9 @@ const last = await metrics();
 const spent = (name) => (1000 * (after[name] - before[name])) / seconds;
 console.log(
   JSON.stringify({
+    floor,
+    eight,
     first,
-    first_busy,
     ...watched,
     script_ms: spent("ScriptDuration"),
     busy_ms: spent("TaskDuration"),
