@@ -95,6 +95,8 @@ class MockServer:
             if room.no_history:
                 return error(503, "no_history", "no history is kept", "start berth serve with --history")
             return 200, with_history[path](query) if path in with_history else room.events_log()
+        if path == "/api/v1/overview" and room.blind:
+            return error(503, "no_snapshot", "the first look is still under way", "ask again in a second")
         if path == "/api/v1/overview":
             return 200, room.overview(user_of(handler))
         if path == "/api/v1/alerts":
