@@ -211,7 +211,9 @@ int run_command_line(Context& context, const std::vector<std::string>& arguments
   if (position) {
     const std::string name = words[*position];
     words.erase(words.begin() + static_cast<std::ptrdiff_t>(*position));
-    if (name == "help" && words.empty()) {
+    if (name == "help") {
+      const VerbEntry* asked = words.empty() ? nullptr : find_verb(words.front());
+      if (asked != nullptr) return run_verb(context, *asked, {"--help"});
       print(overview());
       return exit_code::ok;
     }

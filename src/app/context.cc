@@ -38,12 +38,6 @@ int terminal_width(int fd, const std::optional<std::string>& columns) {
   return width_without_terminal;
 }
 
-std::chrono::seconds local_offset(WallTime now) {
-  const std::time_t seconds = now.unix_ms / 1000;
-  std::tm local{};
-  return std::chrono::seconds(::localtime_r(&seconds, &local) != nullptr ? local.tm_gmtoff : 0);
-}
-
 Result<Snapshot> judged(Result<Snapshot> look) {
   if (look) look->faults = failed_devices(*look);
   return look;
@@ -55,6 +49,12 @@ int terminal_height(int fd) {
 }
 
 }  // namespace
+
+std::chrono::seconds local_offset_at(WallTime time) {
+  const std::time_t seconds = time.unix_ms / 1000;
+  std::tm local{};
+  return std::chrono::seconds(::localtime_r(&seconds, &local) != nullptr ? local.tm_gmtoff : 0);
+}
 
 Context::Context() {
   stdout_is_terminal_ = ::isatty(STDOUT_FILENO) == 1;
@@ -88,9 +88,10 @@ void Context::apply(const GlobalOptions& options) {
   std::string language = options.lang;
   if (language.empty()) language = variable("BERTH_LANG").value_or("");
   const bool utf8 = names_utf8(locale_for("LC_CTYPE"));
-  // A locale that cannot show other words than English has English ones.
-  if (language.empty() && utf8) language = locale_for("LC_MESSAGES");
-  set_language(language_from_name(language));
+  // A locale that cannot show other words than English has English ones, whatever was asked for.
+  if (language.empty()) language = locale_for("LC_MESSAGES");
+  const Language wanted = language_from_name(language);
+  set_language(utf8 ? wanted : Language::english);
 
   const bool wants_colour =
       variable("NO_COLOR").value_or("").empty() && variable("TERM").value_or("dumb") != "dumb";
@@ -98,7 +99,7 @@ void Context::apply(const GlobalOptions& options) {
   out_.colour = stdout_is_terminal_ && wants_colour;
   err_.colour = stderr_is_terminal_ && wants_colour;
   out_.width = terminal_width(STDOUT_FILENO, variable("COLUMNS"));
-  out_.utc_offset = err_.utc_offset = local_offset(clock_.wall_now());
+  out_.offset_at = err_.offset_at = local_offset_at;
   err_.width = terminal_width(STDERR_FILENO, variable("COLUMNS"));
 
   std::string sim = options.sim;

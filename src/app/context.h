@@ -24,6 +24,9 @@ struct GlobalOptions {
   std::string lang;    // --lang, else BERTH_LANG, else the locale
 };
 
+/// How far local time is ahead of UTC at that moment.
+[[nodiscard]] std::chrono::seconds local_offset_at(WallTime time);
+
 class Context {
  public:
   /// Reads the environment. Nothing can fail here: what is wrong shows when it is used.

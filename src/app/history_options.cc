@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <ctime>
 
+#include "base/fd.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "record/history/store.h"
@@ -15,6 +16,20 @@ namespace {
 
 // Where a berth serve of root keeps its state.
 constexpr auto machine_state = "/var/lib/berth";
+
+/// Scenarios of which a simulated server has kept a history.
+std::vector<std::string> simulated_histories(const std::string& directory) {
+  constexpr std::string_view begin = "history-sim-";
+  constexpr std::string_view end = ".sqlite";
+  std::vector<std::string> scenarios;
+  const auto names = list_directory(directory);
+  if (!names) return scenarios;
+  for (const std::string_view name : *names) {
+    if (!name.starts_with(begin) || !name.ends_with(end)) continue;
+    scenarios.emplace_back(name.substr(begin.size(), name.size() - begin.size() - end.size()));
+  }
+  return scenarios;
+}
 
 std::optional<std::tm> local_date(std::string_view text) {
   // "2026-11-21", "2026-11-21 14:30", "2026-11-21T14:30"
@@ -40,23 +55,20 @@ std::optional<std::tm> local_date(std::string_view text) {
   }
   date.tm_hour = static_cast<int>(*hour);
   date.tm_min = static_cast<int>(*minute);
-  if (*hour > 24 || *minute > 59) return std::nullopt;
+  if (*hour > 23 || *minute > 59) return std::nullopt;
   return date;
 }
 
 }  // namespace
 
-std::chrono::seconds local_offset_at(WallTime time) {
-  const std::time_t seconds = time.unix_ms / 1000;
-  std::tm local{};
-  return std::chrono::seconds(::localtime_r(&seconds, &local) != nullptr ? local.tm_gmtoff : 0);
-}
-
 Result<WallTime> parse_time(const std::string& text, WallTime now) {
   if (text == "now") return now;
   if (auto date = local_date(text)) {
+    const std::tm typed = *date;
     const std::time_t seconds = ::mktime(&*date);
-    if (seconds != -1) return WallTime{std::int64_t{seconds} * 1000};
+    // What is no date (31 February) it takes for another; an hour that the clocks skip it may move.
+    const bool is_that_day = date->tm_mday == typed.tm_mday && date->tm_mon == typed.tm_mon;
+    if (seconds != -1 && is_that_day) return WallTime{std::int64_t{seconds} * 1000};
   }
   const auto ago = parse_duration(text);
   if (ago) return WallTime{now.unix_ms - ago->count()};
@@ -107,6 +119,14 @@ Result<HistoryReader> HistoryOptionWords::open(const Context& context) const {
                 trf("the history of this machine is in {}, which you may not read: the page of "
                     "`berth serve` shows what is for everybody, `sudo berth history` all of it",
                     machine_state));
+  }
+  if (const auto state = context.state_directory(); state && !simulated) {
+    for (const std::string& scenario : simulated_histories(*state)) {
+      return fail(ErrorCode::not_found,
+                  trf("there is no history of this machine yet, only of a simulated one: add --sim "
+                      "{} to see it",
+                      scenario));
+    }
   }
   return fail(ErrorCode::not_found,
               trf("there is no history yet in {}: `berth serve{}` keeps one while it runs (--store "

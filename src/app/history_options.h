@@ -33,7 +33,4 @@ class HistoryOptionWords {
 /// "7d" ago, or a local "2026-11-21" or "2026-11-21 14:30".
 [[nodiscard]] Result<WallTime> parse_time(const std::string& text, WallTime now);
 
-/// What local time is ahead of UTC at that moment.
-[[nodiscard]] std::chrono::seconds local_offset_at(WallTime time);
-
 }  // namespace berth

@@ -14,6 +14,7 @@
 #include "app/serve_history.h"
 #include "app/serve_metrics.h"
 #include "app/serve_places.h"
+#include "app/token_watch.h"
 #include "app/verb.h"
 #include "base/signals.h"
 #include "base/text.h"
@@ -76,6 +77,11 @@ bool has_failed(const Snapshot& snapshot) {
   });
 }
 
+std::optional<std::string> token_path(const Context& context) {
+  const auto state = server_state_directory(context);
+  return state ? std::optional(token_file(*state)) : std::nullopt;
+}
+
 class Daemon {
  public:
   Daemon(Context& context, ServePlan plan, Live live, SignalQueue signals)
@@ -88,7 +94,8 @@ class Daemon {
         runs_(record_directories(context)),
         metrics_(context.clock()),
         alerts_(context, loop_, how_to_tell_alerts()),
-        room_(loop_, context.clock()) {}
+        room_(loop_, context.clock()),
+        tokens_(token_path(context)) {}
 
   int run();
 
@@ -110,7 +117,7 @@ class Daemon {
   void drain();
   void tell_systemd(std::string_view state);
   void say_where() const;
-  [[nodiscard]] serve::TokenStore read_tokens();
+  [[nodiscard]] serve::TokenStore tokens();
 
   Context& context_;
   ServePlan plan_;
@@ -123,6 +130,7 @@ class Daemon {
   ServeMetrics metrics_;
   ServeAlerts alerts_;
   serve::Room room_;
+  TokenWatch tokens_;
   std::unique_ptr<HistoryWriter> history_;  // null: none is kept
   Bytes history_limit_;
   std::optional<StoredHistory> stored_;
@@ -137,7 +145,6 @@ class Daemon {
   Instant look_began_{};
   Instant next_details_{};
   Instant published_{};
-  std::optional<std::string> token_mistake_;
   bool drains_ = false;
 };
 
@@ -282,7 +289,7 @@ void Daemon::pulse() {
   const Duration since = context_.clock().now() - published_;
   if (since > plan_.settings.interval * 3 / 2) publish();
   serve::DeskRules rules = desk_.rules();
-  rules.tokens = read_tokens();
+  rules.tokens = tokens();
   desk_.set_rules(std::move(rules));
   check_history();
   if (context_.variable("WATCHDOG_USEC")) tell_systemd("WATCHDOG=1");
@@ -291,20 +298,12 @@ void Daemon::pulse() {
 
 // --------------------------------------------------------------------------------- configuration
 
-serve::TokenStore Daemon::read_tokens() {
-  const auto state = server_state_directory(context_);
-  if (!state) return {};
-  auto tokens = serve::load_tokens(token_file(*state));
-  if (tokens) {
-    token_mistake_.reset();
-    return std::move(*tokens);
+serve::TokenStore Daemon::tokens() {
+  tokens_.look_again();
+  if (const auto mistake = tokens_.take_mistake()) {
+    complain(trf("no token will be taken: {}", tr_composed(*mistake)));
   }
-  // Once per mistake, not once a second. Until it is mended no token is right.
-  if (token_mistake_ != tokens.error().message()) {
-    token_mistake_ = tokens.error().message();
-    complain(trf("no token will be taken: {}", tr_composed(*token_mistake_)));
-  }
-  return {};
+  return tokens_.tokens();
 }
 
 void Daemon::apply(const serve::Settings& settings) {
@@ -314,14 +313,11 @@ void Daemon::apply(const serve::Settings& settings) {
   serve::DeskRules rules;
   rules.hosts = settings.hosts;
   for (const serve::Address& address : settings.listen) rules.hosts.push_back(address.host);
-  rules.tokens = read_tokens();
+  rules.tokens = tokens();
   rules.require_tokens = settings.require_tokens;
   rules.own_uid = ::geteuid();
   desk_.set_rules(std::move(rules));
   metrics_.configure(settings.metrics, settings.interval);
-  for (const std::string& key : settings.unknown) {
-    complain(trf("the configuration says \"{}\", which this berth does not know", key));
-  }
 }
 
 Result<void> Daemon::join(const serve::JoinSettings& settings) {

@@ -2,7 +2,10 @@
 
 #include <unistd.h>
 
+#include "app/verb.h"
 #include "base/fd.h"
+#include "base/text.h"
+#include "base/tr.h"
 
 namespace berth {
 
@@ -78,6 +81,13 @@ std::vector<serve::StateDirectory> record_directories(const Context& context) {
     if (all.empty() || one.path != all.front().path) all.push_back(std::move(one));
   }
   return all;
+}
+
+void complain_of_unknown(const serve::Settings& settings, const std::string& read_from) {
+  for (const std::string& key : settings.unknown) {
+    complain(trf("{} says {}, which this berth does not know and leaves out", printable(read_from),
+                 key));
+  }
 }
 
 Result<serve::Settings> read_settings(const Context& context, const std::string& named,

@@ -23,6 +23,8 @@ namespace berth {
 /// Where records of runs are: one's own; for root those of all users as well.
 [[nodiscard]] std::vector<serve::StateDirectory> record_directories(const Context& context);
 
+/// A word in it that is no setting: misspelt, or of a newer berth.
+void complain_of_unknown(const serve::Settings& settings, const std::string& read_from);
 /// Reads the configuration: `named` if given, else the user's, else /etc/berth/serve.toml, else
 /// what holds without any. `read_from`: which it was; empty: none.
 [[nodiscard]] Result<serve::Settings> read_settings(const Context& context,

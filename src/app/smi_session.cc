@@ -45,8 +45,8 @@ Snapshot ContextSource::look(smi::Need need) {
   return *std::move(snapshot);
 }
 
-smi::Clockface clockface_of(const Context& context) {
-  return {.utc_offset = context.out().utc_offset};
+smi::Clockface clockface_of(Context& context) {
+  return {.utc_offset = context.out().offset_at(context.clock().wall_now())};
 }
 
 int again_and_again(Context& context, std::chrono::milliseconds every,

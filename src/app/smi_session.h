@@ -21,7 +21,7 @@ class ContextSource final : public smi::Source {
   bool said_simulated_ = false;
 };
 
-[[nodiscard]] smi::Clockface clockface_of(const Context& context);
+[[nodiscard]] smi::Clockface clockface_of(Context& context);
 
 /// Calls `once` (with 0, 1, 2, …) and again every `every`, until it returns false, Ctrl-C or, where
 /// `times` says so, often enough. 0, or 128 plus the signal's number.

@@ -52,6 +52,7 @@ class AlertVerb final : public Verb {
     std::string read_from;
     const auto settings = read_settings(context, config_, read_from);
     if (!settings) return report(settings.error());
+    complain_of_unknown(*settings, read_from);
     const serve::AlertPlan& plan = settings->alerts;
     if (action_ == "rules") {
       print(json_ ? alert_rules_json(plan.rules) : render_alert_rules(plan.rules, context.out()));

@@ -1,5 +1,8 @@
 // `berth serve`: the machine for browsers, programs and Prometheus.
 
+#include <sys/stat.h>
+
+#include <cerrno>
 #include <utility>
 
 #include "app/serve_daemon.h"
@@ -55,14 +58,31 @@ class ServeVerb final : public Verb {
     if (!socket) return report(socket.error());
     return run_server(context, {.settings = std::move(*settings),
                                 .socket = std::move(*socket),
-                                .read_again = [this, &context] { return read(context); }});
+                                .read_again = [this, &context] { return read_again(context); }});
   }
 
  private:
+  /// A file that has gone would take rules, receivers and policy with it, in silence.
+  Result<serve::Settings> read_again(const Context& context) {
+    const std::string before = read_from_;
+    struct stat facts{};
+    if (!before.empty() && ::stat(before.c_str(), &facts) != 0) {
+      return fail_system("find " + before + ", which it was read from", errno);
+    }
+    if (!before.empty() && !S_ISREG(facts.st_mode)) {
+      return fail(ErrorCode::invalid, before + " is no file any more");
+    }
+    return read(context);
+  }
+
   /// The file, and over it what was typed.
-  Result<serve::Settings> read(const Context& context) const {
+  Result<serve::Settings> read(const Context& context) {
     std::string read_from;
     auto settings = read_settings(context, config_, read_from);
+    if (settings) {
+      complain_of_unknown(*settings, read_from);
+      read_from_ = read_from;
+    }
     if (!settings) return settings;
     if (!listen_.empty()) {
       settings->listen.clear();
@@ -112,6 +132,7 @@ class ServeVerb final : public Verb {
     return path;
   }
 
+  std::string read_from_;  // the file that settings come from; empty: none
   std::string listen_, socket_, config_, interval_, certificate_, key_, client_ca_;
   std::string join_, join_file_;
   bool tokens_ = false;

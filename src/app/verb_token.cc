@@ -92,6 +92,10 @@ class TokenVerb final : public Verb {
     if (!expires_.empty()) {
       const auto lasts = parse_duration(expires_);
       if (!lasts) return report(Error(lasts.error()).because("--expires"), exit_code::usage);
+      if (lasts->count() <= 0) {
+        complain(tr("--expires: it would be good for nothing from the first"));
+        return exit_code::usage;
+      }
       token.expires = WallTime{token.created.unix_ms + lasts->count()};
     }
     auto store = serve::load_tokens(path);
@@ -100,9 +104,15 @@ class TokenVerb final : public Verb {
     if (!secret) return report(secret.error());
     token.sha256 = serve::sha256_hex(*secret);
     if (const auto added = store->add(std::move(token)); !added) return report(added.error());
-    if (const auto saved = serve::save_tokens(path, *store); !saved) return report(saved.error());
+    // Said before it is kept: a token whose secret never arrived would be nobody's.
     print(*secret + "\n");
+    if (!finish_output()) return exit_code::failed;
+    if (const auto saved = serve::save_tokens(path, *store); !saved) return report(saved.error());
     complain(tr("this is shown once: berth keeps only what it can be recognised by"));
+    complain(trf("`berth serve` of the same user takes it, who keeps it in {}", printable(path)));
+    if (::geteuid() != 0 && ::access(server_sockets(context).back().c_str(), F_OK) == 0) {
+      complain(tr("the machine's own server is root's, and has its own: sudo berth token create"));
+    }
     return exit_code::ok;
   }
 

@@ -75,6 +75,9 @@ struct ChildChange {
 [[nodiscard]] Result<void> close_standard_streams();
 /// The same for 0 and 1 alone: stderr stays for our own words.
 [[nodiscard]] Result<void> close_input_and_output();
+/// Closes everything from 3 up but these, close-on-exec or not: for a child that is not to hold
+/// what its parent serves others through.
+void close_descriptors(const std::vector<int>& except);
 /// Closes what a caller left open for its job (not close-on-exec, 3 and above, `except` kept): a
 /// process that only watches must not hold the other end of somebody's pipe.
 void close_inherited_descriptors(int except);

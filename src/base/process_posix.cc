@@ -200,6 +200,17 @@ Result<void> replace_by_null(std::initializer_list<int> streams) {
 Result<void> close_standard_streams() { return replace_by_null({0, 1, 2}); }
 Result<void> close_input_and_output() { return replace_by_null({0, 1}); }
 
+void close_descriptors(const std::vector<int>& except) {
+  const auto names = list_directory("/proc/self/fd");
+  if (!names) return;
+  for (const std::string& name : *names) {
+    const auto number = parse_unsigned(name);
+    if (!number || *number < 3) continue;
+    const int fd = static_cast<int>(*number);
+    if (std::find(except.begin(), except.end(), fd) == except.end()) ::close(fd);
+  }
+}
+
 void close_inherited_descriptors(int except) {
   const auto names = list_directory("/proc/self/fd");
   if (!names) return;

@@ -142,11 +142,11 @@ void run_alert_command(Loop& loop, Clock&, AlertCommand command,
   if (!input) return refuse(input.error());
   auto pipe = make_pipe();
   if (!pipe) return refuse(pipe.error());
-  const pid_t server = own_process_id().pid;
   const auto above = fork_process([&] {
-    // With it would stay open what the server listens on.
-    if (!die_with_parent(server) || !close_standard_streams()) return 1;
-    pipe->read.close();
+    // What the server listens on and whom it talks to is nobody's but its own. Where it ends before
+    // the command does, the command has its time all the same.
+    close_descriptors({input->get(), pipe->write.get()});
+    if (!close_standard_streams()) return 1;
     const std::string word = supervise(command, input->get());
     return write_all(pipe->write.get(), word.substr(0, 1000)) ? 0 : 1;
   });

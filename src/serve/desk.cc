@@ -12,9 +12,10 @@ namespace berth::serve {
 namespace {
 
 Response token_wanted(std::string_view message) {
-  Response response = error_response(
-      401, "token_wanted", message,
-      "berth token create, on the server, makes one: send Authorization: Bearer TOKEN");
+  Response response = error_response(401, "token_wanted", message,
+                                     "berth token create makes one there, run by the server's own "
+                                     "user (with sudo for the machine's): "
+                                     "send Authorization: Bearer TOKEN");
   // Basic as well: a browser asks its user for that by itself.
   response.headers = {{"www-authenticate", "Basic realm=\"berth\", charset=\"UTF-8\""}};
   return response;

@@ -140,6 +140,11 @@ Result<void> HttpServer::Parts::open_address(const Address& address) {
   if (!error) door->acceptor.set_option(tcp::acceptor::reuse_address(true), error);
   if (!error) door->acceptor.bind(endpoint, error);
   if (!error) door->acceptor.listen(most_unaccepted, error);
+  if (error == asio::error::address_in_use) {
+    return fail(ErrorCode::busy, "cannot " + what +
+                                     ": something listens there already; give --listen another "
+                                     "address (127.0.0.1:0 takes any free port), or end that one");
+  }
   if (error) return std::unexpected(failed_to(what, error));
   addresses.push_back({.host = address.host, .port = door->acceptor.local_endpoint(error).port()});
   doors.push_back(std::move(door));

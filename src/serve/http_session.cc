@@ -168,6 +168,15 @@ class HttpSession final : public Session {
   void received() {
     ++hall_->requests;
     closes_ = closes_ || !parser_->keep_alive();
+    // What follows such a head may be a body: taken for the next request, it would be somebody's
+    // way around a proxy.
+    const bool is_coded = parser_->get().count(http::field::transfer_encoding) != 0;
+    if (is_coded && !parser_->chunked()) {
+      closes_ = true;
+      parser_.reset();
+      return send(finished(Request{}, error_response(501, "transfer_encoding",
+                                                     "only chunked bodies are understood", "")));
+    }
     auto request = request_of(parser_->get());
     parser_.reset();
     if (!request) {

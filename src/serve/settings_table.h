@@ -106,7 +106,8 @@ class TableReader {
     for (const auto& [key, node] : table_) {
       const std::string_view name = key.str();
       if (std::find(known_.begin(), known_.end(), name) == known_.end()) {
-        unknown.push_back(name_ + printable(name));
+        unknown.push_back(
+            fmt::format("{}{} (line {})", name_, printable(name), node.source().begin.line));
       }
     }
   }

@@ -32,7 +32,7 @@ key = "k.pem"
   EXPECT_TRUE(settings->require_tokens);
   EXPECT_EQ(settings->policy.others, Policy::Others::group);
   EXPECT_EQ(settings->tls->key, "k.pem");
-  EXPECT_THAT(settings->unknown, ElementsAre("colour"));
+  EXPECT_THAT(settings->unknown, ElementsAre("colour (line 7)"));
 }
 
 TEST(Settings, TellHowMuchHistoryIsKept) {
@@ -143,7 +143,7 @@ off = true
   EXPECT_EQ(rules.of(AlertRule::disk_nearly_full).hold, 10s);
   EXPECT_FALSE(rules.of(AlertRule::xid).is_on);
   EXPECT_EQ(rules.of(AlertRule::gpu_lost), AlertSettings().of(AlertRule::gpu_lost));
-  EXPECT_THAT(settings->unknown, ElementsAre("alerts.gpu_hot"));
+  EXPECT_THAT(settings->unknown, ElementsAre("alerts.gpu_hot (line 10)"));
 }
 
 TEST(Settings, OfAlertsNameWhoIsTold) {

@@ -141,6 +141,21 @@ std::string holders_in_short(const Placement& placement, const Style& style) {
   return text;
 }
 
+std::string why_never(const Placement& placement) {
+  const auto perhaps = placement.available.size() +
+                       static_cast<std::size_t>(std::ranges::count_if(
+                           placement.refused, [](const Refusal& one) { return one.may_change; }));
+  if (perhaps > 0) {
+    return trf(
+        "waiting will not help: at most {} of the devices here could ever be given to this "
+        "job, and it asks for more.",
+        perhaps);
+  }
+  return std::string(
+      tr("waiting will not help: this machine can never satisfy it. Ask for less, or look at "
+         "--only, --except and --min-compute."));
+}
+
 }  // namespace
 
 const Problem* why_devices_are_unknown(const Snapshot& snapshot) {
@@ -176,11 +191,7 @@ std::string render_refusals(const Placement& placement, const Snapshot& snapshot
                         style),
                     2, style);
   } else if (!placement.possible) {
-    text += wrapped("  ",
-                    own(tr("waiting will not help: this machine can never satisfy it. Ask for "
-                           "less, or look at --only, --except and --min-compute."),
-                        style),
-                    2, style, Paint::yellow);
+    text += wrapped("  ", own(why_never(placement), style), 2, style, Paint::yellow);
   }
   return text;
 }

@@ -5,6 +5,8 @@
 
 #include <chrono>
 
+#include "base/clock.h"
+
 namespace berth {
 
 struct Style {
@@ -13,8 +15,10 @@ struct Style {
   bool colour = false;
   /// False: ASCII alone (bars, dashes, ellipses) for everything that berth itself draws.
   bool utf8 = true;
-  /// What local time is ahead of UTC now.
-  std::chrono::seconds utc_offset{0};
+  /// How far local time is ahead of UTC at that moment: it changes over a year.
+  std::chrono::seconds (*offset_at)(WallTime when) = [](WallTime) {
+    return std::chrono::seconds(0);
+  };
 };
 
 }  // namespace berth

@@ -49,9 +49,9 @@ struct Calendar {
 Calendar calendar(WallTime time, const Style& style) {
   // Within what a calendar can say: a hostile file may hold any number.
   constexpr std::int64_t year_9999 = 253'402'300'799'000;
-  const std::chrono::milliseconds since(std::clamp<std::int64_t>(time.unix_ms, 0, year_9999));
-  const std::chrono::sys_seconds local(
-      std::chrono::floor<std::chrono::seconds>(since + style.utc_offset));
+  const WallTime when{std::clamp<std::int64_t>(time.unix_ms, 0, year_9999)};
+  const std::chrono::sys_seconds local(std::chrono::floor<std::chrono::seconds>(
+      std::chrono::milliseconds(when.unix_ms) + style.offset_at(when)));
   const auto day = std::chrono::floor<std::chrono::days>(local);
   return {std::chrono::year_month_day(day), std::chrono::hh_mm_ss(local - day)};
 }

@@ -41,8 +41,13 @@ TEST(Values, AbsentIsADashWithAReason) {
 }
 
 TEST(Values, TimesAreAsShortAsTheDayAllows) {
-  const Style berlin{.utc_offset = std::chrono::hours(2)};
+  // As in Berlin: summer ended on 26 October at one o'clock, UTC.
+  constexpr std::int64_t end_of_summer = 1'761'440'400'000;
+  const Style berlin{.offset_at = [](WallTime when) {
+    return std::chrono::seconds(when.unix_ms < end_of_summer ? 7200 : 3600);
+  }};
   EXPECT_EQ(date_time_text(noon, berlin), "2025-10-09 14:00:00");
+  EXPECT_EQ(date_time_text({noon.unix_ms + 30LL * 86'400'000}, berlin), "2025-11-08 13:00:00");
   EXPECT_EQ(since_text(noon, {noon.unix_ms + 1000}, {}), "12:00");
   EXPECT_EQ(since_text({noon.unix_ms - 86'400'000}, noon, {}), "10-08 12:00");
   EXPECT_EQ(since_text({noon.unix_ms - 365LL * 86'400'000}, noon, {}), "2024-10-09");

@@ -2,6 +2,7 @@
 
 import http.server
 import json
+import os
 import pathlib
 import signal
 import ssl
@@ -102,6 +103,18 @@ class Watched(Losing):
     @property
     def state(self):
         return self.directory / "state/berth/alerts.json"
+
+
+def running(words):
+    """Processes in whose command line these bytes are."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and words in (entry / "cmdline").read_bytes():
+                found.append(entry.name)
+        except OSError:
+            pass
+    return found
 
 
 def alerts(server, over="unix"):
@@ -232,19 +245,26 @@ def test_a_command_that_takes_too_long_is_ended_with_all_it_started(tmp_path, se
     machine.lose(1)
 
     def sleepers():
-        found = []
-        for entry in pathlib.Path("/proc").iterdir():
-            try:
-                if entry.name.isdigit() and b"sleep\x0012345.5" in (entry / "cmdline").read_bytes():
-                    found.append(entry.name)
-            except OSError:
-                pass
-        return found
+        return running(b"sleep\x0012345.5")
 
-    wait_until(lambda: len(sleepers()) == 2, "both sleep")
+    for each in wait_until(lambda: len(sleepers()) == 2 and sleepers(), "both sleep"):
+        held = [os.readlink(entry) for entry in pathlib.Path(f"/proc/{each}/fd").iterdir()]
+        assert not [one for one in held if "socket" in one], f"they hold what the server serves through: {held}"
     wait_until(lambda: server.says("took longer than 1 s and was ended"), "it is said", 15)
     server.stop(signal.SIGKILL)
     wait_until(lambda: not sleepers(), f"nothing is left: {sleepers()}")
+
+
+def test_a_server_that_stops_leaves_its_command_the_time_it_was_given(tmp_path, serve_on):  # noqa: F811
+    script = f"sleep 1.37; echo told >> {tmp_path}/told; sleep 12346.5"
+    config = f'[[alerts.command]]\nrun = ["sh", "-c", "{script}"]\ntimeout = "3s"\n'
+    machine = Watched(tmp_path, QUICK + config)
+    server = serve_on(machine, *machine.words)
+    machine.lose(1)
+    wait_until(lambda: running(b"sleep\x001.37\x00"), "it has begun")
+    server.stop(signal.SIGKILL)
+    wait_until(lambda: (tmp_path / "told").exists(), "it went on")
+    wait_until(lambda: not running(b"sleep\x0012346.5"), "its time is over all the same", 15)
 
 
 def test_a_command_that_fails_says_how(tmp_path, serve_on):  # noqa: F811
@@ -346,6 +366,10 @@ def test_hup_reads_rules_and_receivers_again(tmp_path, serve_on, receiver_of):  
     server.process.send_signal(signal.SIGHUP)
     wait_until(lambda: server.says("stays as it was"), "the mistake is said")
     assert active(server) == ["gpu_lost"]
+    machine.config.unlink()
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: server.says("serve.toml, which it was read from"), "that the file has gone is said")
+    assert len(server.get("/api/v1/alerts").json["deliveries"]) == 1, "its receivers stay"
 
 
 def test_a_url_may_stand_in_a_file_of_its_own(tmp_path, serve_on, receiver_of):  # noqa: F811

@@ -32,6 +32,12 @@ def test_help_is_80_columns_wide_and_names_what_each_option_takes(machine, langu
         assert not re.search(r"--\S+ (TEXT|INT|UINT|FLOAT)\b", done.stdout), f"{verb}: {done.stdout}"
 
 
+def test_help_and_a_verb_is_that_verbs_help(machine):
+    assert machine.run("help", "run").stdout == machine.run("run", "--help").stdout
+    assert machine.run("help").stdout == machine.run("--help").stdout
+    assert "?" not in machine.run("leases", env={"LC_ALL": "C", "BERTH_LANG": "zh"}).stdout
+
+
 def test_help_says_what_an_option_takes(machine):
     shown = machine.run("run", "--help").stdout
     for option in ("-n,--devices N ", "--memory SIZE ", "--only LIST ", "--wait [TIME] ", "--log FILE "):

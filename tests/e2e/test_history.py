@@ -161,6 +161,14 @@ def test_usage_table_names_the_currency(machine, kept):
     assert "EUR" in said.stdout and "alice" in said.stdout and "SIMULATED" in said.stdout
 
 
+def test_times_are_those_of_the_clocks_of_that_day(machine, kept):
+    """Berlin's clocks are an hour apart in summer and winter; the history itself need not reach so far."""
+    for month, other in (("07", "11:00:00"), ("01", "13:00:00")):
+        said = machine.run("history", "--store", str(kept), "--since", f"2026-{month}-01 12:00",
+                           env={"TZ": "Europe/Berlin"})
+        assert f"2026-{month}-01 12:00:00" in said.stdout and other not in said.stdout, said.stdout[:300]
+
+
 def test_without_a_store_it_says_what_to_do(machine):
     for verb in ["history", "usage"]:
         said = machine.run(verb)
@@ -168,8 +176,16 @@ def test_without_a_store_it_says_what_to_do(machine):
         assert "berth serve" in said.stderr
 
 
+def test_a_simulated_servers_history_is_pointed_at(machine):
+    state = machine.directory / "state/berth"
+    state.mkdir(parents=True)
+    (state / "history-sim-lab-4.sqlite").write_bytes(b"")
+    said = machine.run("history", env={"BERTH_SIM": ""})
+    assert said.returncode == 1 and "--sim lab-4" in said.stderr, said.stderr
+
+
 def test_mistakes_are_usage_errors(machine, kept):
-    for words in [["--since", "soon"], ["--gpu", "77"], ["--metric", "happiness"],
+    for words in [["--since", "soon"], ["--since", "2026-02-31"], ["--since", "2026-03-01 24:59"], ["--gpu", "77"], ["--metric", "happiness"],
                   ["--since", "1h", "--until", "2h"]]:
         said = machine.run("history", "--store", str(kept), *words)
         assert said.returncode == 2, (words, said.stdout, said.stderr)

@@ -45,6 +45,8 @@ def test_the_card_with_fp8_is_the_only_one_that_will_do_in_a_mixed_box(machine_o
     assert picked(lab.run("pick", "--need", "bf16")) == "3"
     assert picked(lab.run("pick", "--min-compute", "7.5", "--prefer", "best-fit")) == "1"
     assert picked(lab.run("pick", "--prefer", "most-free")) == "3"
+    many = lab.run("pick", "-n", "5")
+    assert many.returncode == 124 and "at most 4 of the devices here" in many.stderr
     refused = lab.run("pick", "--need", "fp8")
     assert refused.returncode == 124
     assert "this machine can never satisfy it" in refused.stderr

@@ -11,7 +11,7 @@ import ssl
 import subprocess
 
 import pytest
-from conftest import ROOT, scenario, wait_until
+from conftest import BERTH, ROOT, scenario, wait_until
 from serving import Events, Server, openssl, pause
 from serving import serve_on  # noqa: F401  pylint: disable=unused-import
 from test_two_users import words_as
@@ -295,6 +295,16 @@ def test_tokens_are_made_taken_and_revoked(machine_of, serve_on):  # noqa: F811
     assert machine.run("token", "revoke", "grafana").returncode == 1
 
 
+def test_a_token_that_never_reached_anybody_is_none(machine_of):
+    machine = machine_of("server-8xh100")
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run([BERTH, "token", "create", "lost"], env=machine.env, stdout=full, stderr=subprocess.PIPE,
+                              text=True, check=False)
+    assert done.returncode == 1 and "could not be written" in done.stderr
+    assert "lost" not in machine.run("token", "list").stdout
+    assert machine.run("token", "create", "late", "--expires", "0s").returncode == 2
+
+
 def test_wrong_tokens_are_slowed_down(server):
     wrong = {"Authorization": "Bearer berth_wrong"}
     answers = [server.get("/healthz", wrong) for _ in range(12)]
@@ -412,7 +422,7 @@ def test_a_second_server_is_told_who_serves(server, machine_of):
     assert done.returncode == 1 and "another berth serve" in done.stderr
     done = machine_of("server-8xh100").run(
         "serve", "--listen", f"127.0.0.1:{server.port}", "--socket", "none")
-    assert done.returncode == 1 and "in use" in done.stderr.lower()
+    assert done.returncode == 1 and "listens there already" in done.stderr.lower()
 
 
 def test_hup_reads_the_configuration_again(machine_of, serve_on):  # noqa: F811

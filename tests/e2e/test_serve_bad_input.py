@@ -34,6 +34,9 @@ def server(machine_of, serve_on):  # noqa: F811
         (GET + b"".join(b"X-%d: y\r\n" % n for n in range(3000)) + b"\r\n", 431),
         (GET + b"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n", 400),
         (GET + b"Content-Length: -1\r\n\r\n", 400),
+        (GET + b"Transfer-Encoding: xchunked\r\n\r\n", 501),
+        (GET + b"Transfer-Encoding: chunked, identity\r\n\r\n", 501),
+        (GET + b"Transfer-Encoding:\r\n\r\n", 501),
         (b"POST /api/v1/compose HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n", 413),
         (b"PUT /api/v1/overview HTTP/1.1\r\nHost: localhost\r\n\r\n", 405),
         (b"GET /no/such HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
@@ -55,6 +58,11 @@ def test_several_requests_in_one_piece_are_answered_in_order(server):
     both = GET + b"\r\n" + b"GET /no/such HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     answer = server.tell(both)
     assert answer.index(b"HTTP/1.1 200") < answer.index(b"HTTP/1.1 404")
+
+
+def test_what_may_be_a_body_is_never_the_next_request(server):
+    answer = server.tell(GET + b"Transfer-Encoding: xchunked\r\n\r\n" + GET + b"Connection: close\r\n\r\n")
+    assert answer.count(b"HTTP/1.1 ") == 1 and answer.startswith(b"HTTP/1.1 501 "), answer[:400]
 
 
 def test_slow_senders_are_dropped(server):
