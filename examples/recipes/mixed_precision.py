@@ -31,9 +31,7 @@ def best_dtype(device):
 def autocast(device, dtype):
     if dtype is torch.float32:
         return contextlib.nullcontext()
-    if hasattr(torch, "autocast"):  # torch 1.10
-        return torch.autocast(device.type, dtype=dtype)
-    return torch.cuda.amp.autocast()
+    return torch.autocast(device.type, dtype=dtype)  # torch.cuda.amp.autocast is deprecated
 
 
 def make_scaler(device, dtype):

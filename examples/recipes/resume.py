@@ -12,8 +12,9 @@ once more without a stop and compares.
 
 import signal
 
+STOPPING = (signal.SIGTERM, signal.SIGUSR1)
 asked_to_stop = []
-for number in (signal.SIGTERM, signal.SIGUSR1):
+for number in STOPPING:
     # Before the imports: they take seconds, and a signal then would end the job unsaved.
     signal.signal(number, lambda received, _: asked_to_stop.append(signal.Signals(received).name))
 
@@ -102,6 +103,9 @@ def main():
         if asked_to_stop:
             training.save(options.checkpoint)
             mark(f"saved_at={training.done} because={asked_to_stop[0]}")
+            for number in STOPPING:
+                # While it ends Python takes its handlers back, and the limit itself would kill it unfinished.
+                signal.signal(number, signal.SIG_IGN)
             sys.exit(UNFINISHED)
         training.step()
         time.sleep(options.pause)
