@@ -184,11 +184,32 @@ run("busy_gpu")
 def no_compiler(model): raise RuntimeError("no C++ compiler")
 torch.compile = no_compiler
 run("busy_gpu")
+
+# What only a GPU does, with a stand-in for its streams and counters.
+import contextlib
+functions = lambda name: runpy.run_path(f"{folder}/{name}.py")
+waits = []
+stream = types.SimpleNamespace(wait_stream=waits.append)
+torch.cuda.Stream, torch.cuda.current_stream, torch.cuda.stream = lambda: stream, lambda: stream, contextlib.nullcontext
+torch.Tensor.record_stream = lambda tensor, stream: None
+busy = functions("busy_gpu")
+model, rows, cpu = busy["make_model"](torch.device("cpu")), torch.randn(200, busy["WIDTH"]), torch.device("cpu")
+with torch.no_grad():
+    sums = busy["pinned_copies"](model, rows, cpu), busy["plain"](model, rows, cpu)
+print("pinned", abs(sums[0] / sums[1] - 1) < 1e-5, len(waits))
+cuda, resets = torch.device("cuda"), []
+torch.cuda.reset_peak_memory_stats = resets.append
+torch.cuda.max_memory_allocated = lambda device: 3 << 20
+torch.cuda.memory_reserved = lambda device: 5 << 20
+print(functions("memory_marks")["memory"](cuda), "peak", functions("accumulate")["peak_of"](cuda, int), len(resets))
+for major, known in ((8, "bfloat16"), (7, "float16")):
+    torch.cuda.get_device_capability = lambda device: (major, 0)
+    print(functions("mixed_precision")["best_dtype"](cuda), known)
 """
 
 
 @needs_torch
-def test_recipes_use_what_newer_torch_has(copied):
+def test_recipes_use_what_newer_torch_and_a_gpu_have(copied):
     done = subprocess.run(
         [PYTHON, "-c", NEWER, copied], capture_output=True, text=True, timeout=120, check=False,
         env={"PATH": os.environ["PATH"], "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"},
@@ -197,6 +218,9 @@ def test_recipes_use_what_newer_torch_has(copied):
     assert "scalers [('cpu', False), ('cpu', False)]" in done.stdout, done.stdout
     assert re.search(r"compiled +\d+ samples/s", done.stdout), done.stdout
     assert "compiled       left out: torch.compile failed here: no C++ compiler" in done.stdout, done.stdout
+    assert "pinned True 4\n" in done.stdout, "200 rows are three batches of 64 and one of 8"
+    assert "cuda_peak_mib=3.0 cuda_reserved_mib=5.0 peak 3.0 2\n" in done.stdout, done.stdout
+    assert "torch.bfloat16 bfloat16\ntorch.float16 float16\n" in done.stdout, done.stdout
 
 
 def test_the_program_lists_and_shows_what_examples_has(machine):
