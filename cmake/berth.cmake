@@ -153,6 +153,15 @@ function(berth_scenarios)
     PROPERTIES OBJECT_DEPENDS "${scenarios}" COMPILE_OPTIONS "-Wa,-I,${folder}")
 endfunction()
 
+# berth_recipes(): the .incbin in app/recipes.S finds its files and notices their changes.
+function(berth_recipes)
+  set(folder ${CMAKE_SOURCE_DIR}/examples/recipes)
+  file(GLOB recipes CONFIGURE_DEPENDS ${folder}/*.py)
+  set_source_files_properties(
+    ${CMAKE_SOURCE_DIR}/src/app/recipes.S
+    PROPERTIES OBJECT_DEPENDS "${recipes}" COMPILE_OPTIONS "-Wa,-I,${folder}")
+endfunction()
+
 # berth_server(LIBRARY): what serves HTTP beyond our own folders, static where Debian has it so, and
 # the API's description for the .incbin in serve/openapi.S.
 function(berth_server library)

@@ -1,5 +1,5 @@
 # cmake --install: the program, its man page and its completions where Debian and others look for
-# them. The program writes the last two itself, so they cannot disagree with it.
+# them. The program writes the last two itself, so they cannot disagree with it. And the recipes.
 
 include(GNUInstallDirs)
 
@@ -30,4 +30,6 @@ if(TARGET berth)
   endif()
 endif()
 
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples/recipes
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/berth FILES_MATCHING PATTERN "*.py")
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

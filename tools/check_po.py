@@ -44,6 +44,7 @@ TABLES = [
     Table("src/snapshot/fields_clocks.h", r"constexpr auto clock_details\b", 4, (2,)),
     Table("src/snapshot/fields_window.h", r"constexpr auto window_details\b", 4, (2,)),
     Table("src/app/main.cc", r"constexpr auto all_verbs\b", 2, (1,)),
+    Table("src/app/recipes.cc", r"constexpr Recipe table\b", 3, (1,)),
     Table("src/probe/sim/builtin.cc", r"constexpr .*\bbuiltins\b", 2, (1,)),
     Table("src/view/status_devices.cc", r"constexpr .*\bcolumns\b", 1, (0,)),
     Table("src/view/process_list.cc", r"constexpr .*\bcolumns\b", 1, (0,)),

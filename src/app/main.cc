@@ -39,6 +39,7 @@ constexpr auto all_verbs = std::to_array<VerbEntry>({
     {"alert", "what somebody should hear of, and who is told", make_alert},
     {"token", "let somebody in at `berth serve` from elsewhere", make_token},
     {"service", "have systemd run `berth serve`", make_service},
+    {"recipes", "small PyTorch programs to copy: memory, speed, checkpoints", make_recipes},
     {"demo", "a guided look, on this machine or a simulated one", make_demo},
     {"scenarios", "the built-in simulated servers", make_scenarios},
     {"setup", "make the ledger that all users share (root)", make_setup},

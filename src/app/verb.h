@@ -99,5 +99,6 @@ std::unique_ptr<Verb> make_smi();
 std::unique_ptr<Verb> make_gpustat();
 std::unique_ptr<Verb> make_demo();
 std::unique_ptr<Verb> make_scenarios();
+std::unique_ptr<Verb> make_recipes();
 
 }  // namespace berth

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from conftest import BERTH
+from conftest import BERTH, ROOT
 
 BUILD = pathlib.Path(BERTH).resolve().parent
 
@@ -34,6 +34,12 @@ def test_the_manual_is_a_manual(installed):
         done = subprocess.run(["man", "-l", str(page)], capture_output=True, text=True,
                               env=os.environ | {"MANWIDTH": "80", "LC_ALL": "C.UTF-8"})
         assert "EXIT STATUS" in done.stdout, done.stderr
+
+
+def test_the_recipes_are_installed_as_they_are(installed):
+    there = {path.name: path.read_bytes() for path in (installed / "share/berth/recipes").iterdir()}
+    assert there == {path.name: path.read_bytes() for path in (ROOT / "examples/recipes").glob("*.py")}
+    assert there
 
 
 @pytest.mark.parametrize("shell, path", [

@@ -1,0 +1,41 @@
+#pragma once
+// The recipes: small complete PyTorch programs (examples/recipes, doc/RECIPES.md) that are part of
+// the binary, so that whoever has berth has them.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace berth {
+
+struct Recipe {
+  std::string_view name;
+  std::string_view what;   // goes through tr()
+  std::string_view start;  // the command line up to the file's name
+  const char* begin;
+  const char* end;
+
+  [[nodiscard]] std::string_view text() const { return {begin, end}; }
+  [[nodiscard]] std::string file() const { return std::string(name) + ".py"; }
+};
+
+/// In the order of doc/RECIPES.md.
+[[nodiscard]] std::span<const Recipe> recipes();
+
+/// By its name, with or without ".py", with "-" for "_" or not. Null: there is none of that name.
+[[nodiscard]] const Recipe* find_recipe(std::string_view name);
+
+/// What stands where a recipe is to be written.
+enum class RecipePlace { free, same, taken };
+[[nodiscard]] RecipePlace recipe_place(const std::string& path, const Recipe& recipe);
+
+enum class Overwrite { no, yes };
+/// Writes it as a new file, which may have come into being since anybody looked: then it fails.
+/// With Overwrite::yes it takes the place of what is there; a symbolic link there is not followed.
+[[nodiscard]] Result<void> write_recipe(const std::string& path, const Recipe& recipe,
+                                        Overwrite overwrite);
+
+}  // namespace berth

@@ -1,0 +1,1 @@
+nvprof --print-gpu-trace python train.py
