@@ -70,6 +70,7 @@ SENTENCES = [
     "src/probe/pci/parse.cc",
     "src/probe/process/progress.cc",
     "src/run/keeper_plan.cc",
+    "src/run/memory_kills.cc",
     "src/run/sampler.cc",
     "src/serve/room_report.cc",
 ]
