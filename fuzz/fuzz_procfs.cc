@@ -22,6 +22,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   (void)berth::procfs::parse_status_uid(text);
   (void)berth::procfs::parse_boot_time(text);
+  if (const auto message = berth::procfs::parse_kernel_message(text)) {
+    (void)berth::procfs::parse_xid(message->text);
+    const auto kill = berth::procfs::parse_oom_kill(message->text);
+    BERTH_CHECK(!kill || kill->pid > 0, "a process has a number");
+  }
   for (const uid_t uid : {0U, 1000U, 4294967295U}) {
     const auto user = berth::user_in_passwd(text, uid);
     BERTH_CHECK(!user || !user->empty(), "a user has a name");

@@ -21,7 +21,7 @@ import repository
 CATALOGUE = Path("po/zh_CN.po")
 # said() is place's std::string(tr(...)); the rest are those of app/options.h.
 OPTIONS = ["flag", "value", "filled_value", "number", "choice", "word", "required_word", "required_words"]
-KEYWORDS = ["tr", "trf", "said", "sentence", "begin_group", *(f"{name}:3" for name in OPTIONS)]
+KEYWORDS = ["tr", "trf", "as_key", "said", "sentence", "begin_group", *(f"{name}:3" for name in OPTIONS)]
 LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"(?:\s*"(?:\\.|[^"\\\n])*")*')
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 
@@ -71,6 +71,7 @@ SENTENCES = [
     "src/probe/pci/parse.cc",
     "src/probe/process/progress.cc",
     "src/run/keeper_plan.cc",
+    "src/run/memory_kills.cc",
     "src/run/sampler.cc",
     "src/serve/room_report.cc",
 ]

@@ -29,6 +29,7 @@ constexpr auto all_verbs = std::to_array<VerbEntry>({
     {"leases", "who holds what, and who waits", make_leases},
     {"runs", "past and present runs", make_runs},
     {"show", "what one run was given, did and used", make_show},
+    {"explain", "why a run died, or what a log's errors mean", make_explain},
     {"logs", "the output of a detached run", make_logs},
     {"wait", "wait for a run and exit as it did", make_wait},
     {"stop", "end a run and everything it started", make_stop},

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "app/death.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "view/death_text.h"
 #include "view/placement_text.h"
 #include "view/run_start_text.h"
 #include "view/runs_text.h"
@@ -39,6 +41,14 @@ RunRecord record_of(const RunFinished& finished) {
                      .cpu_ms = std::nullopt,
                      .summary = {}};
   return known;
+}
+
+/// Why the job failed, where what is at hand says so. Its own output is never looked at.
+void say_cause(const Context& context, const RunRecord& record) {
+  if (!has_failed(record) || record.directory.empty()) return;
+  const GatheredDeath gathered = gather_death(context, record, Gather::without_log, record.end->at);
+  const auto cause = cause_to_tell(explain_death(gathered.evidence));
+  if (cause) to_stderr(render_cause_line(*cause, record, context.err()));
 }
 
 void say_what_to_do(const RunOptions& options, const NotAcquired& refusal) {
@@ -118,6 +128,7 @@ RunCallbacks words_of_a_run(const Context& context, WaitingTeller& teller, Talk 
       record.manifest.given.simulated = context.sources().simulated;
     }
     to_stderr(render_end_line(record, context.err()));
+    say_cause(context, record);
   };
   words.say = [](std::string_view sentence) { complain(tr_composed(sentence)); };
   return words;

@@ -84,6 +84,7 @@ std::unique_ptr<Verb> make_run();
 std::unique_ptr<Verb> make_leases();
 std::unique_ptr<Verb> make_runs();
 std::unique_ptr<Verb> make_show();
+std::unique_ptr<Verb> make_explain();
 std::unique_ptr<Verb> make_mark();
 std::unique_ptr<Verb> make_logs();
 std::unique_ptr<Verb> make_stop();

@@ -31,6 +31,10 @@ void set_language(Language language);
 /// ": " is looked for by itself. What is not found stays as it is.
 [[nodiscard]] std::string tr_composed(std::string_view english);
 
+/// Marks a text of a constant table as a key of the catalogue: it goes through tr() where it is
+/// shown.
+[[nodiscard]] constexpr std::string_view as_key(const char* english) { return english; }
+
 namespace detail {
 [[nodiscard]] std::string format_translated(std::string_view english, fmt::format_args args);
 /// In English where the translation's placeholders do not fit.

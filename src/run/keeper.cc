@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "run/environment.h"
 #include "run/keeper_plan.h"
+#include "run/memory_kills.h"
 #include "run/sampler.h"
 #include "run/tree.h"
 
@@ -91,6 +92,7 @@ class Keeper {
   int run() {
     (void)adopt_orphans();
     if (task_.options->detach) (void)start_session();
+    memory_kills_ = count_memory_kills(task_.options->proc, task_.options->sys);
     auto failed = start_job();
     if (!task_.options->detach) (void)start_session();
     (void)close_standard_streams();
@@ -309,6 +311,7 @@ class Keeper {
                   .lasted_ms = steady_ms(clock_.now()) - *manifest_.started_steady_ms,
                   .because = told.because};
     if (const auto event = date_change(clock_.wall_now(), end_.at)) perform(*event);
+    if (badly) note_memory_kills(told.exit);
     if (released_ || task_.lease == nullptr) end_.released = end_.at;
     end_.cpu_ms = children_cpu_time().count();
     if (task_.record != nullptr) {
@@ -324,6 +327,12 @@ class Keeper {
     }
     tell(fmt::format("end {} {} {} {}", told.exit.code, told.exit.signal, told.exit.dumped ? 1 : 0,
                      end_.because));
+  }
+
+  void note_memory_kills(const Exit& exit) {
+    const auto event = memory_kill_event(
+        memory_kills_, count_memory_kills(task_.options->proc, task_.options->sys), exit);
+    if (event) note(event->kind, event->text);
   }
 
   void write_end() {
@@ -428,6 +437,7 @@ class Keeper {
   Manifest manifest_;
   Fd to_launcher_;
   KeeperPlan plan_;
+  MemoryKills memory_kills_;  // before the job
   ProcessId launcher_ = identify_process(::getppid()).value_or(ProcessId{});
   pid_t job_ = 0;
   bool job_ended_ = false;

@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include "base/fd.h"
 #include "base/text.h"
@@ -74,6 +76,34 @@ std::optional<XidEvent> parse_xid(std::string_view text) {
   return event;
 }
 
+std::optional<OomKill> parse_oom_kill(std::string_view text) {
+  constexpr std::string_view words = "ut of memory: Kill";
+  const std::size_t at = text.find(words);
+  if (at == std::string_view::npos) return std::nullopt;
+  OomKill kill;
+  kill.of_group = text.substr(0, at).find("Memory cgroup") != std::string_view::npos;
+  text.remove_prefix(at + words.size());
+  if (text.starts_with("ed")) text.remove_prefix(2);
+  constexpr std::string_view process = " process ";
+  const std::size_t open = text.find(" (");
+  const std::size_t close = text.find(')');
+  if (!text.starts_with(process) || open == std::string_view::npos ||
+      close == std::string_view::npos || close < open) {
+    return std::nullopt;
+  }
+  const auto pid = parse_unsigned(text.substr(process.size(), open - process.size()));
+  if (!pid || *pid == 0 || !std::in_range<pid_t>(*pid)) return std::nullopt;
+  kill.pid = static_cast<pid_t>(*pid);
+  kill.process = std::string(text.substr(open + 2, close - open - 2));
+  constexpr std::string_view resident = "anon-rss:";
+  const std::size_t place = text.find(resident);
+  if (place == std::string_view::npos) return kill;
+  const std::string_view number = text.substr(place + resident.size());
+  const auto kib = parse_unsigned(number.substr(0, std::min(number.find("kB"), number.size())));
+  if (kib && *kib < (std::uint64_t{1} << 50)) kill.resident = Bytes(*kib << 10);
+  return kill;
+}
+
 }  // namespace procfs
 
 namespace {
@@ -101,12 +131,39 @@ Reading<std::vector<XidEvent>> ProcfsProbe::new_xids(WallTime now, First first) 
 }
 
 Reading<std::vector<XidEvent>> ProcfsProbe::xids_from(int log, WallTime now) const {
+  std::vector<XidEvent> events;
+  const bool read = for_each_message(log, now, [&](WallTime at, const std::string& text) {
+    auto event = procfs::parse_xid(text);
+    if (!event) return;
+    event->at = at;
+    events.push_back(std::move(*event));
+  });
+  if (!read) return Absent::failed;
+  return events;
+}
+
+Reading<std::vector<OomKill>> ProcfsProbe::oom_kills(WallTime now) const {
+  const auto log = open_fd(source_.kernel_log, O_RDONLY | O_NONBLOCK);
+  if (!log) return why_closed(log.error());
+  std::vector<OomKill> kills;
+  const bool read = for_each_message(log->get(), now, [&](WallTime at, const std::string& text) {
+    auto kill = procfs::parse_oom_kill(text);
+    if (!kill) return;
+    kill->at = at;
+    kills.push_back(std::move(*kill));
+  });
+  if (!read) return Absent::failed;
+  return kills;
+}
+
+bool ProcfsProbe::for_each_message(
+    int log, WallTime now,
+    const std::function<void(WallTime at, const std::string& text)>& each) const {
   const auto uptime_text = read_file(source_.proc + "/uptime");
   const auto uptime =
       uptime_text ? parse_unsigned(uptime_text->substr(0, uptime_text->find('.'))) : std::nullopt;
-  if (!uptime) return Absent::failed;
+  if (!uptime) return false;
   const std::int64_t boot_ms = now.unix_ms - static_cast<std::int64_t>(*uptime) * 1000;
-  std::vector<XidEvent> events;
   std::array<char, 16384> record;
   // One read brings one record; EPIPE: it was overwritten while we read, the next is there.
   constexpr int most_records = 1 << 17;
@@ -116,12 +173,9 @@ Reading<std::vector<XidEvent>> ProcfsProbe::xids_from(int log, WallTime now) con
     if (got <= 0) break;
     const auto message =
         procfs::parse_kernel_message({record.data(), static_cast<std::size_t>(got)});
-    auto event = message ? procfs::parse_xid(message->text) : std::nullopt;
-    if (!event) continue;
-    event->at = {boot_ms + message->boot_us / 1000};
-    events.push_back(std::move(*event));
+    if (message) each({boot_ms + message->boot_us / 1000}, message->text);
   }
-  return events;
+  return true;
 }
 
 }  // namespace berth

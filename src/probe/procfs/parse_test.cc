@@ -153,6 +153,30 @@ TEST(ParseXid, RefusesWhatIsNone) {
     EXPECT_FALSE(parse_xid(text)) << text;
   }
 }
+TEST(ParseOomKill, TakesWhomTheKernelKilledAndWhy) {
+  const auto group = parse_oom_kill(
+      "Memory cgroup out of memory: Killed process 23793 (leaker) total-vm:2623712kB, "
+      "anon-rss:506500kB, file-rss:1268kB, shmem-rss:0kB");
+  ASSERT_TRUE(group);
+  EXPECT_EQ(group->pid, 23793);
+  EXPECT_EQ(group->process, "leaker");
+  EXPECT_TRUE(group->of_group);
+  EXPECT_EQ(group->resident, Bytes(506'500ULL << 10));
+  const auto old =
+      parse_oom_kill("Out of memory: Kill process 1234 (python3) score 900 or sacrifice child");
+  ASSERT_TRUE(old);
+  EXPECT_EQ(old->pid, 1234);
+  EXPECT_FALSE(old->of_group);
+  EXPECT_EQ(old->resident, std::nullopt);
+}
+TEST(ParseOomKill, RefusesWhatIsNone) {
+  for (const std::string_view text :
+       {"", "Out of memory: Killed process", "Out of memory: Killed process x (y)",
+        "Out of memory: Killed process 0 (y)", "oom_reaper: reaped process 23793 (leaker)",
+        "Out of memory: Killed process 99999999999999 (y)", ") ut of memory: Killed process 1 ("}) {
+    EXPECT_FALSE(parse_oom_kill(text)) << text;
+  }
+}
 TEST(ParseKernelMessage, TakesTimeAndLine) {
   const auto message = parse_kernel_message("4,1071,5678901234,-;NVRM: x\n SUBSYSTEM=pci\n");
   ASSERT_TRUE(message);

@@ -4,6 +4,7 @@
 // so can asking a directory service for a name; each is therefore a step of its own, which the
 // probe process (probe/process) can leave out.
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -52,6 +53,9 @@ class ProcfsProbe {
   enum class First { all, nothing };
   [[nodiscard]] Reading<std::vector<XidEvent>> new_xids(WallTime now, First first = First::nothing);
 
+  /// Whom the kernel killed for want of memory, by its log, oldest first. As xids().
+  [[nodiscard]] Reading<std::vector<OomKill>> oom_kills(WallTime now) const;
+
   /// Forgets what was read for one look. What rarely changes (the host's name and boot time, a
   /// process's user, control group and command) stays for ten looks, a process's only as long as it
   /// does not become another program.
@@ -79,6 +83,10 @@ class ProcfsProbe {
   [[nodiscard]] Reading<std::string> process_view(const Host& host) const;
 
   [[nodiscard]] Reading<std::vector<XidEvent>> xids_from(int log, WallTime now) const;
+  /// From where the log has been read to, to its end. False: when a message came is not known.
+  [[nodiscard]] bool for_each_message(
+      int log, WallTime now,
+      const std::function<void(WallTime at, const std::string& text)>& each) const;
 
   ProcfsSource source_;
   Fd log_end_;  // the kernel log, read as far as new_xids() has told

@@ -128,6 +128,18 @@ TEST_F(ProcTree, NewErrorsOfTheDriverAreToldOnceAndOldOnesNever) {
   EXPECT_THAT(codes_of(watching.xids(now)), ElementsAre(31U)) << "of a file one record is read";
 }
 
+TEST_F(ProcTree, WhomTheKernelKilledHasTheTimeOfItsMessage) {
+  put("kmsg", "4,1,2000000,-;Out of memory: Killed process 12 (python) anon-rss:4kB\n");
+  put("uptime", "10.00 5.00\n");
+  const ProcfsProbe probe(
+      {.proc = root_, .passwd = root_ + "/passwd", .kernel_log = root_ + "/kmsg"});
+  const auto kills = probe.oom_kills({100'000});
+  ASSERT_TRUE(kills.get());
+  ASSERT_EQ(kills.get()->size(), 1U);
+  EXPECT_EQ(kills.get()->front().at, WallTime{92'000});
+  EXPECT_EQ(kills.get()->front().pid, 12);
+}
+
 TEST_F(ProcTree, AKernelLogThatCannotBeReadSaysWhyEachTime) {
   ProcfsProbe watching({.proc = root_, .passwd = root_ + "/passwd", .kernel_log = root_ + "/none"});
   for (int look = 0; look < 2; ++look) {

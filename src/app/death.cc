@@ -1,0 +1,119 @@
+#include "app/death.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <set>
+
+#include "base/fd.h"
+#include "base/tr.h"
+#include "probe/procfs/procfs_probe.h"
+
+namespace berth {
+
+namespace {
+
+/// Everything that comes, of which the last part is kept: a pipe cannot be read from its end.
+Result<LogTail> read_to_end(int fd, const std::string& name) {
+  LogTail tail;
+  std::array<char, 65536> piece{};
+  for (;;) {
+    const ssize_t got = ::read(fd, piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail_system("read " + name, errno);
+    if (got == 0) break;
+    tail.bytes.append(piece.data(), static_cast<std::size_t>(got));
+    if (tail.bytes.size() > 2 * longest_log) {
+      tail.bytes.erase(0, tail.bytes.size() - longest_log);
+      tail.cut = true;
+    }
+  }
+  if (tail.bytes.size() > longest_log) {
+    tail.bytes.erase(0, tail.bytes.size() - longest_log);
+    tail.cut = true;
+  }
+  return tail;
+}
+
+Result<LogTail> read_end_of(int fd, const std::string& path) {
+  struct stat status{};
+  if (::fstat(fd, &status) != 0) return fail_system("read " + path, errno);
+  const auto most = static_cast<off_t>(longest_log);
+  const bool cut = S_ISREG(status.st_mode) && status.st_size > most;
+  if (cut && ::lseek(fd, -most, SEEK_END) < 0) return fail_system("read " + path, errno);
+  auto tail = read_to_end(fd, path);
+  if (tail) tail->cut = tail->cut || cut;
+  return tail;
+}
+
+/// What a run wrote: the user may have named a FIFO, which is nobody's to wait for.
+Result<LogTail> read_output(const std::string& path) {
+  const auto fd = open_fd(path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
+  if (!fd) return std::unexpected(fd.error());
+  struct stat status{};
+  if (::fstat(fd->get(), &status) != 0) return fail_system("read " + path, errno);
+  if (!S_ISREG(status.st_mode)) return fail(ErrorCode::unsupported, path + " is no regular file");
+  return read_end_of(fd->get(), path);
+}
+
+std::vector<pid_t> processes_of(const RunRecord& run) {
+  constexpr std::size_t most = 100'000;
+  std::set<pid_t> pids;
+  (void)for_each_sample(run, [&](const Sample& sample) {
+    for (const ProcessSample& one : sample.processes) {
+      if (pids.size() < most) pids.insert(one.pid);
+    }
+  });
+  return {pids.begin(), pids.end()};
+}
+
+/// The kernel's log speaks of this machine alone, and of a simulated one's devices not at all.
+void add_kernel_log(const Context& context, WallTime now, DeathEvidence& evidence) {
+  if (evidence.run.state == RunState::elsewhere) return;
+  const ProcfsProbe kernel({.kernel_log = context.sources().kernel_log});
+  evidence.oom_kills = kernel.oom_kills(now);
+  if (!context.sources().simulated && !evidence.run.manifest.given.simulated) {
+    evidence.xids = kernel.xids(now);
+  }
+}
+
+}  // namespace
+
+Result<LogTail> read_log_tail(const std::string& path) {
+  if (path == "-") return read_to_end(STDIN_FILENO, "stdin");
+  const auto fd = open_fd(path, O_RDONLY | O_NOCTTY);
+  if (!fd) return std::unexpected(fd.error());
+  return read_end_of(fd->get(), path);
+}
+
+GatheredDeath gather_death(const Context& context, const RunRecord& run, Gather how, WallTime now) {
+  GatheredDeath gathered{.log = nullptr,
+                         .why_no_log = {},
+                         .evidence = {.run = run,
+                                      .events = events_of(run),
+                                      .processes = processes_of(run),
+                                      .log = nullptr,
+                                      .xids = {},
+                                      .oom_kills = {}}};
+  add_kernel_log(context, now, gathered.evidence);
+  if (how == Gather::without_log) return gathered;
+  if (!run.manifest.log) {
+    gathered.why_no_log =
+        tr("Its output went to where it was started and was not kept. With `berth run --detach` it "
+           "is kept; or give it to `berth explain --log FILE`.");
+    return gathered;
+  }
+  auto tail = read_output(*run.manifest.log);
+  if (!tail) {
+    gathered.why_no_log = tr_composed(tail.error().message());
+    return gathered;
+  }
+  gathered.log = std::make_unique<LogText>(tail->bytes, tail->cut);
+  gathered.evidence.log = gathered.log.get();
+  return gathered;
+}
+
+}  // namespace berth

@@ -1,0 +1,72 @@
+#include "diagnose/death/death.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "diagnose/death/catalogue.h"
+
+namespace berth {
+
+namespace {
+
+bool knows(const Findings& findings, const std::string& rule) {
+  return std::ranges::find(findings, rule, &Finding::rule) != findings.end();
+}
+
+/// The job went on in spite of it.
+bool is_remark(const Finding& finding) {
+  const LogEntry* entry = log_entry(finding.rule);
+  return entry != nullptr && entry->part == LogPart::remark;
+}
+
+}  // namespace
+
+bool has_failed(const RunRecord& run) {
+  return run.end && run.end->known && (run.end->exit.signal != 0 || run.end->exit.code != 0);
+}
+
+int signal_of(const RunRecord& run) {
+  if (!run.end || !run.end->known) return 0;
+  if (run.end->exit.signal != 0) return run.end->exit.signal;
+  const int code = run.end->exit.code;
+  return code > 128 && code <= 128 + 64 ? code - 128 : 0;
+}
+
+std::string signal_name(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name == nullptr ? fmt::format("{}", signal) : fmt::format("SIG{} ({})", name, signal);
+}
+
+Findings explain_death(const DeathEvidence& evidence) {
+  Findings findings;
+  if (evidence.run.end && evidence.run.end->known && !has_failed(evidence.run)) return findings;
+  using Rule = Findings (*)(const DeathEvidence&);
+  constexpr std::array<Rule, 5> rules = {death_by_berth, death_by_device, death_by_oom_killer,
+                                         death_by_log, death_by_signal};
+  for (const Rule rule : rules) {
+    // What only names the signal adds nothing to a cause.
+    if (rule == death_by_signal && !std::ranges::all_of(findings, is_remark)) break;
+    for (Finding& finding : rule(evidence)) {
+      if (!knows(findings, finding.rule)) findings.push_back(std::move(finding));
+    }
+  }
+  const bool is_told = std::ranges::any_of(findings, [](const Finding& finding) {
+    return finding.severity == Severity::error || finding.rule == "time_limit" ||
+           finding.rule == "stopped";
+  });
+  if (!is_told) {
+    for (Finding& finding : death_without_cause(evidence)) findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+std::optional<Finding> cause_to_tell(const Findings& findings) {
+  const auto first = std::ranges::find(findings, Severity::error, &Finding::severity);
+  if (first == findings.end()) return std::nullopt;
+  return *first;
+}
+
+}  // namespace berth

@@ -1,0 +1,22 @@
+#pragma once
+// Why a job died, by its log alone: the catalogue's entries that stand in it, what PyTorch's
+// message of memory says in numbers, and which rank stopped first. A log that merely speaks of an
+// error (a remark, a retry that went well) has no findings.
+
+#include <string>
+#include <vector>
+
+#include "diagnose/death/log_text.h"
+#include "diagnose/death/oom_verdict.h"
+#include "diagnose/finding.h"
+
+namespace berth {
+
+/// The causes in the order in which they stand in the log, else what follows from a cause that is
+/// not there, then remarks.
+[[nodiscard]] Findings explain_log(const LogText& log, const OomSurroundings& around = {});
+
+/// The last lines for people, at most `count`: what there is where nothing is known. Escaped.
+[[nodiscard]] std::vector<std::string> last_lines(const LogText& log, std::size_t count);
+
+}  // namespace berth

@@ -1,0 +1,82 @@
+#include "run/memory_kills.h"
+
+#include <fmt/format.h>
+
+#include <csignal>
+
+#include "base/fd.h"
+#include "base/text.h"
+
+namespace berth {
+
+namespace {
+
+/// "oom_kill 3" among the lines of such a file.
+std::optional<std::uint64_t> counter_in(const std::string& path) {
+  const auto text = read_proc_file(path);
+  if (!text) return std::nullopt;
+  constexpr std::string_view name = "oom_kill ";
+  for (const std::string_view line : split(*text, '\n')) {
+    if (line.starts_with(name)) return parse_unsigned(trimmed(line.substr(name.size())));
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> risen_by(const std::optional<std::uint64_t>& before,
+                                      const std::optional<std::uint64_t>& after) {
+  if (!before || !after || *after <= *before) return std::nullopt;
+  return *after - *before;
+}
+
+}  // namespace
+
+std::optional<std::string> memory_group(std::string_view cgroup_text) {
+  std::optional<std::string> unified;
+  for (const std::string_view line : split(cgroup_text, '\n')) {
+    const std::size_t first = line.find(':');
+    const std::size_t second = line.find(':', first + 1);
+    if (first == std::string_view::npos || second == std::string_view::npos) continue;
+    const std::string_view controllers = line.substr(first + 1, second - first - 1);
+    const std::string path(line.substr(second + 1));
+    for (const std::string_view controller : split(controllers, ',')) {
+      if (controller == "memory") return "/memory" + path + "/memory.oom_control";
+    }
+    if (line.starts_with("0::")) unified = path + "/memory.events";
+  }
+  return unified;
+}
+
+MemoryKills count_memory_kills(const std::string& proc, const std::string& sys) {
+  MemoryKills kills;
+  kills.of_machine = counter_in(proc + "/vmstat");
+  const auto groups = read_proc_file(proc + "/self/cgroup");
+  const auto group = groups ? memory_group(*groups) : std::nullopt;
+  if (group) kills.of_group = counter_in(sys + "/fs/cgroup" + *group);
+  return kills;
+}
+
+std::optional<RunEvent> memory_kill_event(const MemoryKills& before, const MemoryKills& after,
+                                          const Exit& exit) {
+  if (exit.signal == 0 && exit.code == 0) return std::nullopt;
+  if (const auto killed = risen_by(before.of_group, after.of_group)) {
+    return RunEvent{
+        .at = {},
+        .kind = "oom_kill",
+        .text = fmt::format("the kernel killed {} of the processes of its control group "
+                            "for want of main memory",
+                            *killed)};
+  }
+  const bool was_killed = exit.signal == SIGKILL || exit.code == 128 + SIGKILL;
+  if (after.of_group || !was_killed) return std::nullopt;
+  if (const auto killed = risen_by(before.of_machine, after.of_machine)) {
+    return RunEvent{
+        .at = {},
+        .kind = "oom_kill_on_machine",
+        .text = fmt::format("the kernel killed {} of the machine's processes for want of "
+                            "main memory while it ran",
+                            *killed)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace berth

@@ -1,0 +1,34 @@
+#pragma once
+// How often the kernel has killed a process because the main memory was used up, by its own
+// counters: the keeper reads them before the job and after it has ended badly.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/process.h"
+#include "record/run_record.h"
+
+namespace berth {
+
+/// Unit    processes, since the control group was made or the machine was started.
+/// Absent  no such counter (an old kernel, no memory controller, the root group).
+/// Source  memory.events of the caller's control group (v2), memory.oom_control (v1); both count
+///         kills of the whole machine's want as well (mm/oom_kill.c). /proc/vmstat for the machine.
+struct MemoryKills {
+  std::optional<std::uint64_t> of_group;
+  std::optional<std::uint64_t> of_machine;
+};
+[[nodiscard]] MemoryKills count_memory_kills(const std::string& proc, const std::string& sys);
+
+/// What the record is to say of it: "oom_kill", or "oom_kill_on_machine" where the group's counter
+/// could not be read and the job was killed. Nothing: none was killed, or the job ended well.
+[[nodiscard]] std::optional<RunEvent> memory_kill_event(const MemoryKills& before,
+                                                        const MemoryKills& after, const Exit& exit);
+
+/// The path of the memory controller's group in /proc/PID/cgroup, as below SYS/fs/cgroup; nothing:
+/// none.
+[[nodiscard]] std::optional<std::string> memory_group(std::string_view cgroup_text);
+
+}  // namespace berth

@@ -1,0 +1,153 @@
+"""Why did it die: `berth explain`, and the line that `berth run` adds when a job has failed."""
+
+import json
+
+import pytest
+from aftermath import runs
+from conftest import ROOT
+
+LOGS = ROOT / "tests/data/logs"
+OOM = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.00 GiB. GPU 0 has a total capacity of "
+    "79.00 GiB of which 1.00 GiB is free. Including non-PyTorch memory, this process has 78.00 GiB memory in "
+    "use. Of the allocated memory 76.00 GiB is allocated by PyTorch, and 1.00 GiB is reserved by PyTorch but "
+    "unallocated."
+)
+SEGMENTATION = ["sh", "-c", "kill -SEGV $$"]
+
+
+def explained(machine, *words, **how):
+    done = machine.run("explain", "--json", *words, **how)
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+def rules(answer):
+    return [finding["rule"] for finding in answer["findings"]]
+
+
+def detached(machine, *job):
+    started = machine.run("run", "-d", "--", *job)
+    assert started.returncode == 0, started.stderr
+    run = started.stdout.strip()
+    machine.run("wait", run)
+    return run
+
+
+def test_a_job_that_ends_well_is_told_nothing_new(machine):
+    done = machine.run("run", "-n", "1", "--", "true")
+    assert done.returncode == 0
+    assert "why" not in done.stderr and "explain" not in done.stderr
+    code, answer = explained(machine, "last")
+    assert (code, answer["ended_well"], answer["findings"]) == (0, True, [])
+    assert answer["simulated"] == "server-8xh100"
+    assert "ended well" in machine.run("explain").stdout
+
+
+def test_a_segmentation_fault_is_told_in_a_line_and_explained(machine):
+    done = machine.run("run", "-n", "1", "--", *SEGMENTATION)
+    last = done.stderr.strip().splitlines()[-1]
+    name = runs(machine)["runs"][0]["id"]
+    assert last.startswith("SIMULATED why: segmentation fault") and last.endswith(f"berth explain {name})"), done.stderr
+    code, answer = explained(machine, name)
+    assert (code, rules(answer)) == (0, ["segmentation_fault"])
+    assert "SIGSEGV (11)" in answer["findings"][0]["evidence"][0]
+
+
+def test_quiet_says_nothing_of_it(machine):
+    done = machine.run("run", "-q", "-n", "1", "--", *SEGMENTATION)
+    assert done.stderr == ""
+
+
+def test_an_exit_code_alone_is_no_cause(machine):
+    done = machine.run("run", "-n", "1", "--", "sh", "-c", "exit 3")
+    assert done.returncode == 3 and "why:" not in done.stderr
+    code, answer = explained(machine)
+    assert (code, answer["findings"]) == (1, [])
+    assert "berth explain --log FILE" in machine.run("explain").stdout
+
+
+def test_a_time_limit_is_named_and_not_said_twice(machine):
+    done = machine.run("run", "-n", "1", "--time", "300ms", "--", "sleep", "30")
+    assert "time limit" in done.stderr and "why:" not in done.stderr
+    code, answer = explained(machine)
+    assert (code, rules(answer)) == (0, ["time_limit"])
+
+
+def test_berth_stop_is_named(machine):
+    started = machine.run("run", "-d", "-n", "1", "--", "sleep", "30")
+    run = started.stdout.strip()
+    refused = machine.run("explain", run)
+    assert refused.returncode == 2 and "finished" in refused.stderr
+    assert machine.run("stop", run).returncode == 0
+    machine.run("wait", run)
+    code, answer = explained(machine, run)
+    assert (code, rules(answer)) == (0, ["stopped"])
+
+
+def test_memory_used_up_is_read_from_a_detached_runs_log(machine):
+    run = detached(machine, "sh", "-c", f"echo start; echo '{OOM}' >&2; exit 1", "train", "--batch-size=64")
+    code, answer = explained(machine, run)
+    assert (code, rules(answer)) == (0, ["cuda_out_of_memory"])
+    finding = answer["findings"][0]
+    assert "used up by the job itself" in finding["title"]
+    assert "a batch of 64 cannot fit, one of at most 62 may" in finding["steps"][0]["what"]
+    shown = machine.run("explain", run)
+    assert "SIMULATED" in shown.stdout and "4.0 GiB" in shown.stdout
+    chinese = machine.run("--lang", "zh_CN", "explain", run)
+    assert "显存被作业自己用尽" in chinese.stdout
+
+
+def test_where_nothing_is_known_the_last_lines_are_shown(machine):
+    run = detached(machine, "sh", "-c", "echo one; printf '\\033[31mtwo\\033[0m\\n'; exit 1")
+    code, answer = explained(machine, run)
+    assert (code, rules(answer)) == (1, ["last_lines"])
+    assert answer["findings"][0]["evidence"] == ["one", "two"]
+
+
+def test_a_pasted_log_is_explained_from_a_file_and_from_stdin(machine, tmp_path):
+    log = tmp_path / "log"
+    log.write_bytes(b"\xff\x00rubbish\r\n 10%|#  | 1/9\r 20%|## | 2/9\r\nValueError: Expected a cuda device, but got: cpu\r\n")
+    code, answer = explained(machine, "--log", log)
+    assert (code, rules(answer), answer["run"]) == (0, ["expected_cuda_device"], None)
+    code, answer = explained(machine, "--log", "-", input=OOM)
+    assert (code, rules(answer)) == (0, ["cuda_out_of_memory"])
+
+
+@pytest.mark.parametrize("log", sorted((LOGS / "healthy").iterdir()), ids=lambda log: log.stem)
+def test_healthy_logs_have_no_findings(machine, log):
+    code, answer = explained(machine, "--log", log)
+    assert (code, answer["findings"]) == (1, [])
+
+
+def test_of_a_large_log_the_end_is_read_soon(machine, tmp_path):
+    log = tmp_path / "log"
+    with open(log, "wb") as file:
+        for _ in range(24):
+            file.write(b"step 1 loss 0.5 " * (1 << 16))
+        file.write(b"\nRuntimeError: No CUDA GPUs are available\n")
+    code, answer = explained(machine, "--log", log, timeout=10)
+    assert (code, rules(answer), answer["log_cut"]) == (0, ["no_cuda_gpus"], True)
+
+
+def test_mistakes_are_told_apart(machine, tmp_path):
+    assert machine.run("explain", "--log", tmp_path / "none").returncode == 1
+    assert machine.run("explain", "--log", "-", "last", input="").returncode == 2
+    for what in ("4711", "GPU-1a2b"):
+        refused = machine.run("explain", what)
+        assert refused.returncode == 2 and "so far" in refused.stderr
+    assert machine.run("explain", "nosuchrun").returncode == 1
+
+
+def test_on_a_terminal_in_colour_and_in_chinese(machine):
+    machine.run("run", "-n", "1", "--", *SEGMENTATION)
+    code, text = machine.on_terminal(72, "explain")
+    assert code == 0 and "\x1b[31m" in text and "segmentation fault" in text
+    code, text = machine.on_terminal(72, "explain", env={"BERTH_LANG": "zh_CN"})
+    assert "段错误" in text and "PYTHONFAULTHANDLER=1" in text
+    assert "\x1b" not in machine.run("explain").stdout
+
+
+def test_in_chinese_the_line_at_the_end_is_too(machine):
+    done = machine.run("run", "-n", "1", "--", *SEGMENTATION, env={"BERTH_LANG": "zh_CN"})
+    assert "原因：段错误" in done.stderr
