@@ -16,9 +16,9 @@
 namespace berth {
 
 /// `notice` worth knowing. `warning` somebody should look today. `critical` a device is out of use.
-enum class Severity { notice, warning, critical };
-[[nodiscard]] std::string_view name_of(Severity severity);
-[[nodiscard]] std::optional<Severity> severity_from_name(std::string_view name);
+enum class AlertSeverity { notice, warning, critical };
+[[nodiscard]] std::string_view name_of(AlertSeverity severity);
+[[nodiscard]] std::optional<AlertSeverity> severity_from_name(std::string_view name);
 
 enum class AlertRule {
   gpu_lost,
@@ -48,7 +48,7 @@ struct Alert {
   /// What of, for programs: a device's id, with a code behind it where one has several. An alert
   /// is the same as another if rule and subject are.
   std::string subject;
-  Severity severity = Severity::notice;
+  AlertSeverity severity = AlertSeverity::notice;
   std::optional<DeviceId> device;  // nothing: the whole machine
   std::optional<int> index;
   WallTime since;      // when it was first seen, which may be before it began to be an alert

@@ -15,32 +15,32 @@ constexpr std::uint64_t gib = std::uint64_t{1} << 30;
 // A look comes once a second, details every ten. What a person would do at once begins after a few
 // looks; what mends itself (heat, a job's pause) after the time in which it usually does.
 constexpr auto table = std::to_array<AlertRuleFacts>({
-    {AlertRule::gpu_lost, "gpu_lost", Severity::critical,
+    {AlertRule::gpu_lost, "gpu_lost", AlertSeverity::critical,
      "a GPU fell off the bus, or the driver lists it no longer", ThresholdUnit::none, 0, seconds(5),
      minutes(2), seconds(0), false},
-    {AlertRule::xid, "xid", Severity::notice,
+    {AlertRule::xid, "xid", AlertSeverity::notice,
      "the driver reported an error (XID); how bad it is says NVIDIA's catalogue",
      ThresholdUnit::none, 0, seconds(0), hours(1), seconds(0), true},
-    {AlertRule::ecc_pending, "ecc_pending", Severity::warning,
+    {AlertRule::ecc_pending, "ecc_pending", AlertSeverity::warning,
      "broken memory waits to be replaced: a row to remap, a page to retire, a repair",
      ThresholdUnit::none, 0, seconds(30), minutes(2), seconds(0), false},
-    {AlertRule::throttled_long, "throttled_long", Severity::warning,
+    {AlertRule::throttled_long, "throttled_long", AlertSeverity::warning,
      "heat or the power supply slows a GPU down", ThresholdUnit::none, 0, minutes(5), minutes(5),
      seconds(15), false},
-    {AlertRule::ghost_memory, "ghost_memory", Severity::warning,
+    {AlertRule::ghost_memory, "ghost_memory", AlertSeverity::warning,
      "memory is held that no process in the driver's list explains, at least the threshold",
      ThresholdUnit::bytes, gib, minutes(5), minutes(2), seconds(0), false},
-    {AlertRule::idle_holder, "idle_holder", Severity::notice,
+    {AlertRule::idle_holder, "idle_holder", AlertSeverity::notice,
      "a lease, or a process with at least the threshold of memory, holds a GPU that computes "
      "nothing",
      ThresholdUnit::bytes, gib / 4, minutes(30), minutes(2), seconds(0), false},
-    {AlertRule::disk_nearly_full, "disk_nearly_full", Severity::warning,
+    {AlertRule::disk_nearly_full, "disk_nearly_full", AlertSeverity::warning,
      "the file system of berth's history and state is fuller than the threshold",
      ThresholdUnit::percent, 95, minutes(1), minutes(5), seconds(0), false},
-    {AlertRule::probe_failing, "probe_failing", Severity::warning,
+    {AlertRule::probe_failing, "probe_failing", AlertSeverity::warning,
      "a source of readings cannot be asked, or does not answer", ThresholdUnit::none, 0, minutes(1),
      minutes(1), seconds(0), false},
-    {AlertRule::environment_changed, "environment_changed", Severity::notice,
+    {AlertRule::environment_changed, "environment_changed", AlertSeverity::notice,
      "the driver, the CUDA toolkit, the kernel or a device is not what it was", ThresholdUnit::none,
      0, minutes(1), hours(24), seconds(0), true},
 });
@@ -66,20 +66,21 @@ std::optional<AlertRule> alert_rule_from_name(std::string_view name) {
   return found == table.end() ? std::nullopt : std::optional(found->rule);
 }
 
-std::string_view name_of(Severity severity) {
+std::string_view name_of(AlertSeverity severity) {
   switch (severity) {
-    case Severity::notice:
+    case AlertSeverity::notice:
       return "notice";
-    case Severity::warning:
+    case AlertSeverity::warning:
       return "warning";
-    case Severity::critical:
+    case AlertSeverity::critical:
       return "critical";
   }
   return "critical";
 }
 
-std::optional<Severity> severity_from_name(std::string_view name) {
-  for (const Severity one : {Severity::notice, Severity::warning, Severity::critical}) {
+std::optional<AlertSeverity> severity_from_name(std::string_view name) {
+  for (const AlertSeverity one :
+       {AlertSeverity::notice, AlertSeverity::warning, AlertSeverity::critical}) {
     if (name_of(one) == name) return one;
   }
   return std::nullopt;

@@ -19,7 +19,7 @@ enum class ThresholdUnit { none, bytes, percent };
 struct AlertRuleFacts {
   AlertRule rule;
   std::string_view name;
-  Severity severity;       // of an XID it is the least; the error's own says more
+  AlertSeverity severity;  // of an XID it is the least; the error's own says more
   std::string_view finds;  // for people, in English
   ThresholdUnit unit;
   std::uint64_t threshold;       // where there is a unit

@@ -14,21 +14,21 @@ namespace berth::alert {
 
 namespace {
 
-Severity severity_of(XidAction action) {
+AlertSeverity severity_of(XidAction action) {
   switch (action) {
     case XidAction::none:
     case XidAction::restart_app:
-      return Severity::notice;
+      return AlertSeverity::notice;
     case XidAction::check_link:
     case XidAction::check_power:
     case XidAction::update:
     case XidAction::support:
-      return Severity::warning;
+      return AlertSeverity::warning;
     case XidAction::reset:
     case XidAction::restart_machine:
-      return Severity::critical;
+      return AlertSeverity::critical;
   }
-  return Severity::critical;
+  return AlertSeverity::critical;
 }
 
 /// The card at an address, as XID errors name it; null: none is there now.

@@ -17,7 +17,7 @@ namespace berth {
 struct Sighting {
   AlertRule rule = AlertRule::gpu_lost;
   std::string subject;  // as Alert::subject
-  Severity severity = Severity::notice;
+  AlertSeverity severity = AlertSeverity::notice;
   std::optional<DeviceId> device;
   std::optional<int> index;
   WallTime at;          // of an event its own time, else that of the look

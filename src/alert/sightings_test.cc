@@ -61,7 +61,7 @@ TEST(Sightings, SeeALostCard) {
     device.throttle_reasons = Absent::failed;
   }));
   EXPECT_THAT(rules_of(found), ElementsAre("gpu_lost"));
-  EXPECT_EQ(found.seen[0].severity, Severity::critical);
+  EXPECT_EQ(found.seen[0].severity, AlertSeverity::critical);
   EXPECT_EQ(found.seen[0].subject, "GPU-A");
   EXPECT_EQ(found.seen[0].index, 0);
   EXPECT_TRUE(is_unknown(found, AlertRule::throttled_long)) << "a lost card is not cool";
@@ -166,8 +166,8 @@ TEST(Sightings, SeeAnErrorAtItsOwnTimeAndItsOwnSeverity) {
   const Sightings found = seen_in(host);
   ASSERT_THAT(rules_of(found), ElementsAre("xid", "xid")) << "an hour ago is over";
   EXPECT_EQ(found.seen[0].subject, "GPU-A 43");
-  EXPECT_EQ(found.seen[0].severity, Severity::notice);
-  EXPECT_EQ(found.seen[1].severity, Severity::critical);
+  EXPECT_EQ(found.seen[0].severity, AlertSeverity::notice);
+  EXPECT_EQ(found.seen[1].severity, AlertSeverity::critical);
   EXPECT_EQ(found.seen[1].at, at);
 }
 

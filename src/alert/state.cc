@@ -138,7 +138,7 @@ std::optional<Alert> alert_from(const Json& object) {
   alert.id = fields.text("id");
   alert.rule = fields.word<AlertRule>("rule", alert_rule_from_name);
   alert.subject = fields.text("subject");
-  alert.severity = fields.word<Severity>("severity", severity_from_name);
+  alert.severity = fields.word<AlertSeverity>("severity", severity_from_name);
   if (const auto device = fields.text_or_null("device")) alert.device = DeviceId(*device);
   if (!fields.is_null("index")) {
     alert.index = static_cast<int>(fields.number("index", 0, most_index));

@@ -10,7 +10,7 @@ AlertState example() {
   const Alert lost{.id = "gpu_lost-1",
                    .rule = AlertRule::gpu_lost,
                    .subject = "GPU-A",
-                   .severity = Severity::critical,
+                   .severity = AlertSeverity::critical,
                    .device = DeviceId("GPU-A"),
                    .index = 3,
                    .since = {1000},

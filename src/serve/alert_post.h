@@ -20,7 +20,7 @@ namespace berth::serve {
 struct DeliveryFigures {
   std::string receiver;
   AlertReceiver::Kind kind = AlertReceiver::Kind::webhook;
-  Severity least = Severity::notice;
+  AlertSeverity least = AlertSeverity::notice;
   std::size_t waiting = 0;  // the one on its way included
   std::uint64_t delivered = 0;
   std::uint64_t failed = 0;   // tries

@@ -15,11 +15,11 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-AlertReceiver receiver(std::string name, Severity least = Severity::notice) {
+AlertReceiver receiver(std::string name, AlertSeverity least = AlertSeverity::notice) {
   return {.name = std::move(name), .url = "https://hook.example/secret", .least = least};
 }
 AlertMessage message(const std::string& id, Event event = Event::began,
-                     Severity severity = Severity::critical) {
+                     AlertSeverity severity = AlertSeverity::critical) {
   return {.event = event,
           .alert = {.id = id,
                     .rule = AlertRule::gpu_lost,
@@ -32,7 +32,9 @@ AlertMessage message(const std::string& id, Event event = Event::began,
 
 class Post : public testing::Test {
  protected:
-  Post() { post.set_receivers({receiver("a"), receiver("b", Severity::warning)}, clock.now()); }
+  Post() {
+    post.set_receivers({receiver("a"), receiver("b", AlertSeverity::warning)}, clock.now());
+  }
   /// "a:1": what is sent now.
   std::vector<std::string> sent() {
     std::vector<std::string> all;
@@ -61,7 +63,7 @@ TEST_F(Post, TellsEachReceiverOneAfterTheOther) {
 }
 
 TEST_F(Post, TellsNobodyOfLessThanHeWants) {
-  post.put(message("1", Event::began, Severity::notice), clock.now());
+  post.put(message("1", Event::began, AlertSeverity::notice), clock.now());
   EXPECT_THAT(sent(), ElementsAre("a:1"));
 }
 

@@ -20,7 +20,7 @@ struct AlertReceiver {
   std::string authority;  // a file of PEM: whose certificates are trusted; empty: the system's
   /// A command's program and its words. No shell is between.
   std::vector<std::string> command;
-  Severity least = Severity::notice;  // told of what is at least so bad
+  AlertSeverity least = AlertSeverity::notice;  // told of what is at least so bad
   bool is_told_of_ends = true;
   std::chrono::milliseconds patience{10'000};
   friend bool operator==(const AlertReceiver&, const AlertReceiver&) = default;

@@ -21,7 +21,7 @@ World alarmed_world(Others others = Others::open) {
   Alert idle{.id = "idle_holder-1",
              .rule = AlertRule::idle_holder,
              .subject = "GPU-A",
-             .severity = Severity::notice,
+             .severity = AlertSeverity::notice,
              .device = DeviceId("GPU-A"),
              .index = 0,
              .since = {1000},
@@ -32,7 +32,7 @@ World alarmed_world(Others others = Others::open) {
   Alert lost = idle;
   lost.id = "gpu_lost-1";
   lost.rule = AlertRule::gpu_lost;
-  lost.severity = Severity::critical;
+  lost.severity = AlertSeverity::critical;
   lost.resolved = WallTime{3000};
   lost.users.clear();
   DeliveryFigures team{.receiver = "team", .failed = 3, .trouble = "gpu-hooks:443 is away"};

@@ -60,7 +60,7 @@ void write_sources(const Page& page) {
 /// alert.
 void write_alerts(const Page& page) {
   if (page.scrape.alerts == nullptr) return;
-  std::map<std::pair<AlertRule, Severity>, std::uint64_t> counts;
+  std::map<std::pair<AlertRule, AlertSeverity>, std::uint64_t> counts;
   for (const AlertRuleFacts& facts : alert_rules()) counts[{facts.rule, facts.severity}] = 0;
   for (const Alert& alert : *page.scrape.alerts) ++counts[{alert.rule, alert.severity}];
   page.out.begin(families::alerts);

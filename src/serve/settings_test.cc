@@ -164,7 +164,7 @@ run = ["/usr/local/bin/page", "--gpu"]
   ASSERT_EQ(all.size(), 3U);
   EXPECT_EQ(all[0].name, "webhook-1");
   EXPECT_EQ(all[0].url, "https://hooks.example/T0/secret");
-  EXPECT_EQ(all[0].least, Severity::warning);
+  EXPECT_EQ(all[0].least, AlertSeverity::warning);
   EXPECT_EQ(all[1].name, "team");
   EXPECT_EQ(all[1].url_file, "/etc/berth/hook");
   EXPECT_FALSE(all[1].is_told_of_ends);

@@ -81,25 +81,25 @@ std::string rule_lines(const AlertRuleFacts& facts, const AlertRuleSettings& set
 
 }  // namespace
 
-std::string_view severity_word(Severity severity) {
+std::string_view severity_word(AlertSeverity severity) {
   switch (severity) {
-    case Severity::notice:
+    case AlertSeverity::notice:
       return tr("notice");
-    case Severity::warning:
+    case AlertSeverity::warning:
       return tr("warning");
-    case Severity::critical:
+    case AlertSeverity::critical:
       return tr("critical");
   }
   return "";
 }
 
-Paint severity_paint(Severity severity) {
+Paint severity_paint(AlertSeverity severity) {
   switch (severity) {
-    case Severity::notice:
+    case AlertSeverity::notice:
       return Paint::blue;
-    case Severity::warning:
+    case AlertSeverity::warning:
       return Paint::yellow;
-    case Severity::critical:
+    case AlertSeverity::critical:
       return Paint::red;
   }
   return Paint::red;

@@ -15,7 +15,7 @@ AlertList alarming() {
           .simulated = "lab-4",
           .alerts = {{.id = "gpu_lost-1",
                       .rule = AlertRule::gpu_lost,
-                      .severity = Severity::critical,
+                      .severity = AlertSeverity::critical,
                       .device = DeviceId("GPU-A"),
                       .index = 3,
                       .since = {1'760'000'000'000},
