@@ -20,6 +20,11 @@ std::string filled(std::string_view text, std::string_view english,
 
 std::string Sentence::english() const { return filled(key_, key_, values_); }
 
-std::string Sentence::shown() const { return filled(tr(key_), key_, values_); }
+std::string Sentence::shown() const {
+  // One that was composed before it came here (what health finds, a failed call's message) has its
+  // values in the key.
+  if (values_.empty()) return tr_composed(key_);
+  return filled(tr(key_), key_, values_);
+}
 
 }  // namespace berth

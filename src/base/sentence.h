@@ -19,7 +19,8 @@ namespace berth {
 class Sentence {
  public:
   Sentence() = default;
-  /// `english` is the catalogue's key, each of its "{}" stands for one value.
+  /// `english` is the catalogue's key, each of its "{}" stands for one value. Without values it may
+  /// also be composed already ("12 of 20 rows …"): tr_composed() then finds its key.
   Sentence(std::string_view english, std::vector<std::string> values)
       : key_(english), values_(std::move(values)) {}
 

@@ -20,6 +20,12 @@ TEST_F(SentenceInChinese, IsShownInTheChosenLanguageAndKeptInEnglish) {
   EXPECT_NE(said.shown().find('8'), std::string::npos) << said.shown();
 }
 
+TEST_F(SentenceInChinese, OfWordsComposedElsewhereIsFoundAgain) {
+  const Sentence said("cannot run train: no such command in PATH", {});
+  EXPECT_EQ(said.english(), "cannot run train: no such command in PATH");
+  EXPECT_EQ(said.shown(), "无法运行 train：PATH 中没有这个命令");
+}
+
 TEST(Sentence, TakesBracesAndPercentSignsInValuesAsTheyAre) {
   EXPECT_EQ(sentence("it says {}", "{}%s{0}").english(), "it says {}%s{0}");
 }

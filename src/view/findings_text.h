@@ -1,0 +1,24 @@
+#pragma once
+// What a diagnosis found, for people and for programs: the same picture whichever command asked.
+
+#include <string>
+#include <string_view>
+
+#include "diagnose/finding.h"
+#include "view/paint.h"
+#include "view/style.h"
+
+namespace berth {
+
+/// Each finding with its evidence, what it means and what to try, in the order given. Commands
+/// stand alone on their line and are never cut: they are to be pasted.
+[[nodiscard]] std::string render_findings(const Findings& findings, const Style& style);
+
+/// The commands alone, each below the finding it cures as a comment: a script to read, then to run.
+/// Never run by us.
+[[nodiscard]] std::string render_fixes(const Findings& findings, const Style& style);
+
+[[nodiscard]] std::string_view finding_word(Severity severity);
+[[nodiscard]] Paint finding_paint(Severity severity);
+
+}  // namespace berth
