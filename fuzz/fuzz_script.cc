@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "run/gather.h"
 #include "run/run.h"
+#include "world/gather.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -9,10 +9,10 @@
 
 #include "base/process.h"
 #include "base/text.h"
-#include "run/environment.h"
 #include "run/keeper_plan.h"
 #include "run/sampler.h"
 #include "run/tree.h"
+#include "world/environment.h"
 
 namespace berth {
 

@@ -1,4 +1,4 @@
-#include "run/gather.h"
+#include "world/gather.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "run/environment.h"
+#include "world/environment.h"
 
 namespace berth {
 
