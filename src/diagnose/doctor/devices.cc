@@ -26,11 +26,13 @@ std::string shown(const DeviceHealth& health) {
   return health.index ? std::to_string(*health.index) : health.device.text();
 }
 
-/// Taken away on purpose, or told better by the driver's own rules.
+/// Taken away on purpose, or told better by the driver's own rules (driver.cc).
 bool is_told_elsewhere(const HealthFinding& found) {
-  return found.code == "unusable" && (found.state == HealthState::notice ||
-                                      found.evidence.find("driver") != std::string::npos ||
-                                      found.evidence.find("NVIDIA's library") != std::string::npos);
+  if (found.code != "unusable") return false;
+  return found.state == HealthState::notice ||
+         found.evidence == "no kernel driver is bound to it" ||
+         found.evidence == "NVIDIA's library does not answer" ||
+         found.evidence.find("nouveau") != std::string::npos;
 }
 
 }  // namespace

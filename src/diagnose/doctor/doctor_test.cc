@@ -159,6 +159,11 @@ TEST(DoctorDriver, NouveauHasTheCard) {
               ElementsAre("nouveau_driver"));
 }
 
+TEST(DoctorDriver, CardThatNoOtherRuleTellsOfIsHealths) {
+  EXPECT_THAT(rules_of(without_driver("another kernel driver has it", std::string("nvidiafb"))),
+              ElementsAre("health_unusable"));
+}
+
 TEST(DoctorDriver, CardGivenToAVirtualMachineIsNoFinding) {
   EXPECT_THAT(
       rules_of(without_driver("given to a virtual machine (vfio-pci)", std::string("vfio-pci"))),
