@@ -215,8 +215,24 @@ def generated_findings(root: Path, berth: Path) -> list[str]:
     return found
 
 
+EXPLAIN = Path("doc/EXPLAIN.md")
+DOCTOR = Path("src/diagnose/doctor/doctor.cc")
+
+
+def explain_findings(root: Path) -> list[str]:
+    """Each rule of doctor stands in the page that explains them."""
+    if not (root / DOCTOR).is_file():
+        return []
+    names = re.search(r"rule_names = .*?\{(.*?)\}\);", (root / DOCTOR).read_text(encoding="utf-8"), re.S)
+    text = (root / EXPLAIN).read_text(encoding="utf-8") if (root / EXPLAIN).is_file() else ""
+    rules = re.findall(r'"(\w+)"', names[1]) if names else []
+    if not rules:
+        return [f"{DOCTOR}: no rule_names found"]
+    return [f"{EXPLAIN}: {rule}: not there" for rule in rules if f"`{rule}`" not in text]
+
+
 def findings(root: Path, berth: Path | None) -> list[str]:
-    found = forbidden_findings(root)
+    found = forbidden_findings(root) + explain_findings(root)
     for name in repository.files(root):
         if name.suffix == ".md" and name.parts[:2] != ("tests", "data"):
             found += link_findings(root, name)

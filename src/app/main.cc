@@ -20,6 +20,7 @@ constexpr auto all_verbs = std::to_array<VerbEntry>({
     {"status", "every device and who is on it (also plain `berth`)", make_status},
     {"ps", "every process on the devices, and who holds what unseen", make_ps},
     {"health", "how well each device is, for people, monitoring and node checks", make_health},
+    {"doctor", "why programs do not see a GPU, and what to do about it", make_doctor},
     {"smi", "what nvidia-smi shows, in its formats", make_smi},
     {"gpustat", "what gpustat shows, in its format", make_gpustat},
     {"top", "the devices and their processes as they move; signals, charts", make_top},

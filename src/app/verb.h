@@ -77,6 +77,7 @@ void complain(std::string_view text);
 std::unique_ptr<Verb> make_status();
 std::unique_ptr<Verb> make_ps();
 std::unique_ptr<Verb> make_health();
+std::unique_ptr<Verb> make_doctor();
 std::unique_ptr<Verb> make_top();
 std::unique_ptr<Verb> make_record();
 std::unique_ptr<Verb> make_pick();

@@ -97,6 +97,23 @@ struct Pipe {
                                             const std::string& search_path, Clock& clock,
                                             Duration patience);
 
+/// What a child said and how it ended.
+struct ChildAnswer {
+  std::optional<Exit> exit;  // nothing: it was killed, with all it started, when its time was over
+  std::string out;           // at most 1 MiB
+  std::string err;           // at most 64 KiB
+};
+/// Forks; the child runs `body` in a session of its own, its descriptors 1 and 2 read by us, 0
+/// empty. For what may hang or crash: code of others, a driver, a network file system. One that
+/// cannot even be killed (stuck in the kernel) is left behind, not waited for.
+[[nodiscard]] Result<ChildAnswer> ask_child(const std::function<int()>& body, Clock& clock,
+                                            Duration patience);
+/// The same of a command; one that cannot be executed ends with 127 and says why on its stderr.
+[[nodiscard]] Result<ChildAnswer> answer_of(const std::vector<std::string>& command,
+                                            const std::vector<std::string>& environment,
+                                            const std::string& search_path, Clock& clock,
+                                            Duration patience);
+
 /// Replaces this process. Only returns on failure; `environment` holds NAME=value strings.
 /// The error's code is not_found (exit 127 by convention) or no_permission (126) or io.
 [[nodiscard]] Error execute(const std::vector<std::string>& command,

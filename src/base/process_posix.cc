@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -272,6 +273,84 @@ Result<std::string> output_of(const std::vector<std::string>& command,
                 command.at(0) + " ended with exit code " + std::to_string(shell_exit_code(*ended)));
   }
   return output;
+}
+
+namespace {
+/// Appends what is there to read; false: its end.
+bool read_piece(int fd, std::string& into, std::size_t limit) {
+  char piece[4096];
+  const ssize_t got = ::read(fd, piece, sizeof piece);
+  if (got < 0) return errno == EINTR || errno == EAGAIN;
+  const std::size_t room = limit - std::min(limit, into.size());
+  into.append(piece, std::min(static_cast<std::size_t>(got), room));
+  return got > 0;
+}
+
+/// Kills the child's session; waits a moment for its end, not for one that is stuck.
+void end_session_of(pid_t child, Clock& clock) {
+  ::kill(-child, SIGKILL);  // its group, which start_session() named after it
+  ::kill(child, SIGKILL);   // it may not have come that far
+  for (int i = 0; i < 50; ++i) {
+    const auto ended = reap_if_ended(child);
+    if (!ended || *ended) return;
+    clock.wait_until(clock.now() + std::chrono::milliseconds(10));
+  }
+}
+
+/// What the child does before its body.
+bool become_watched(pid_t parent, int out, int err) {
+  return start_session() && die_with_parent(parent) && close_standard_streams() &&
+         ::dup2(out, 1) == 1 && ::dup2(err, 2) == 2;
+}
+}  // namespace
+
+Result<ChildAnswer> ask_child(const std::function<int()>& body, Clock& clock, Duration patience) {
+  auto out = make_pipe();
+  auto err = make_pipe();
+  if (!out) return std::unexpected(std::move(out).error());
+  if (!err) return std::unexpected(std::move(err).error());
+  const Instant deadline = clock.now() + patience;
+  const pid_t parent = ::getpid();
+  const auto child = fork_process(
+      [&] { return become_watched(parent, out->write.get(), err->write.get()) ? body() : 127; });
+  if (!child) return std::unexpected(child.error());
+  out->write.close();
+  err->write.close();
+  ChildAnswer answer;
+  bool out_open = true;
+  bool err_open = true;
+  while (out_open || err_open) {
+    const Duration left = deadline - clock.now();
+    if (left <= Duration(0)) break;
+    const auto ready =
+        wait_readable({out_open ? out->read.get() : -1, err_open ? err->read.get() : -1}, left);
+    if (ready[0]) out_open = read_piece(out->read.get(), answer.out, 1 << 20);
+    if (ready[1]) err_open = read_piece(err->read.get(), answer.err, 1 << 16);
+  }
+  // Both ends closed and still running is a child that closed them: it has its time, too.
+  while (clock.now() < deadline) {
+    auto ended = reap_if_ended(*child);
+    if (!ended) return std::unexpected(std::move(ended).error());
+    if (*ended) {
+      answer.exit = **ended;
+      return answer;
+    }
+    clock.wait_until(clock.now() + std::chrono::milliseconds(2));
+  }
+  end_session_of(*child, clock);
+  return answer;
+}
+
+Result<ChildAnswer> answer_of(const std::vector<std::string>& command,
+                              const std::vector<std::string>& environment,
+                              const std::string& search_path, Clock& clock, Duration patience) {
+  return ask_child(
+      [&] {
+        const Error error = execute(command, environment, search_path);
+        (void)write_all(2, error.message());
+        return 127;
+      },
+      clock, patience);
 }
 
 Error execute(const std::vector<std::string>& command, const std::vector<std::string>& environment,

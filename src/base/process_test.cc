@@ -16,6 +16,7 @@
 #include "base/lock.h"
 #include "base/signals.h"
 #include "base/temporary_directory.h"
+#include "base/text.h"
 
 namespace berth {
 namespace {
@@ -63,6 +64,29 @@ TEST_F(Processes, WhatCannotBeRunSaysWhyByItsCode) {
   EXPECT_EQ(code_of(directory_), ErrorCode::no_permission);
   EXPECT_EQ(code_of(script("echo\n", 0644)), ErrorCode::no_permission);
   EXPECT_EQ(code_of(script("#!/no/such/interpreter\n", 0755)), ErrorCode::not_found);
+}
+
+TEST_F(Processes, AnswerOfAChildIsItsWordsAndItsEnd) {
+  SystemClock clock;
+  const auto said = answer_of({"sh", "-c", "echo out; echo err >&2; exit 3"}, {}, "/usr/bin:/bin",
+                              clock, std::chrono::seconds(30));
+  ASSERT_TRUE(said) << said.error().message();
+  EXPECT_EQ(said->out, "out\n");
+  EXPECT_EQ(said->err, "err\n");
+  EXPECT_EQ(said->exit, (std::optional<Exit>{Exit{.code = 3}}));
+}
+
+TEST_F(Processes, AnswerOfAChildThatHangsEndsWithAllItStarted) {
+  SystemClock clock;
+  const auto said = answer_of({"sh", "-c", "sleep 300 & echo $!; wait"}, {}, "/usr/bin:/bin", clock,
+                              std::chrono::milliseconds(300));
+  ASSERT_TRUE(said) << said.error().message();
+  EXPECT_FALSE(said->exit);
+  const auto grandchild = parse_unsigned(said->out.substr(0, said->out.find('\n')));
+  ASSERT_TRUE(grandchild) << said->out;
+  const auto left = identify_process(static_cast<pid_t>(*grandchild));
+  const auto stat = read_file("/proc/" + std::to_string(*grandchild) + "/stat");
+  EXPECT_TRUE(!left || (stat && stat->find(") Z ") != std::string::npos)) << "it still runs";
 }
 
 TEST_F(Processes, OutputOfACommandThatFailsIsAnErrorWithItsCode) {

@@ -9,11 +9,11 @@
 
 #include "base/process.h"
 #include "base/text.h"
-#include "run/environment.h"
 #include "run/keeper_plan.h"
 #include "run/memory_kills.h"
 #include "run/sampler.h"
 #include "run/tree.h"
+#include "world/environment.h"
 
 namespace berth {
 

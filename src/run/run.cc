@@ -15,12 +15,12 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "base/user_name.h"
-#include "run/environment.h"
 #include "run/inside.h"
 #include "run/keeper.h"
 #include "run/launcher.h"
 #include "run/retry.h"
 #include "snapshot/questions.h"
+#include "world/environment.h"
 
 namespace berth {
 

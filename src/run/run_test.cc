@@ -4,14 +4,14 @@
 #include <csignal>
 
 #include "base/temporary_directory.h"
-#include "run/environment.h"
-#include "run/gather.h"
 #include "run/inside.h"
 #include "run/launcher.h"
 #include "run/run.h"
 #include "run/sampler.h"
 #include "run/tree.h"
 #include "snapshot/builder.h"
+#include "world/environment.h"
+#include "world/gather.h"
 
 namespace berth {
 namespace {

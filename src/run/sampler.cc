@@ -9,11 +9,11 @@
 
 #include "base/process.h"
 #include "base/signals.h"
-#include "run/environment.h"
-#include "run/gather.h"
 #include "run/tree.h"
 #include "snapshot/fields.h"
 #include "snapshot/questions.h"
+#include "world/environment.h"
+#include "world/gather.h"
 
 namespace berth {
 

@@ -52,6 +52,15 @@ def test_nothing_speaks_of_an_issue_by_its_number(tmp_path: Path) -> None:
     assert len(found) == 1
 
 
+def test_a_rule_of_doctor_that_is_explained_nowhere_is_found(tmp_path: Path) -> None:
+    house(tmp_path, "")
+    source = tmp_path / check_docs.DOCTOR
+    source.parent.mkdir(parents=True)
+    source.write_text('constexpr auto rule_names = to_array({\n "too_old",\n "told",\n});\n')
+    (tmp_path / check_docs.EXPLAIN).write_text("| `told` | error |\n")
+    assert check_docs.explain_findings(tmp_path) == ["doc/EXPLAIN.md: too_old: not there"]
+
+
 def test_ordinary_words_are_allowed(tmp_path: Path) -> None:
     house(tmp_path, "./src/home/x, an issue, `Fixes #12`, /proc/1\n")
     assert check_docs.forbidden_findings(tmp_path) == []

@@ -1,4 +1,4 @@
-#include "run/environment.h"
+#include "world/environment.h"
 
 #include <algorithm>
 #include <array>

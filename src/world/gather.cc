@@ -1,4 +1,4 @@
-#include "run/gather.h"
+#include "world/gather.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "run/environment.h"
+#include "world/environment.h"
 
 namespace berth {
 
@@ -31,17 +31,6 @@ Absent why_absent(const Error& error) {
   return Absent::failed;
 }
 
-/// The text after `key` and its separator, in the first line that begins with the key.
-std::optional<std::string> value_in(std::string_view text, std::string_view key, char separator) {
-  for (const std::string_view line : split(text, '\n')) {
-    if (!line.starts_with(key)) continue;
-    const std::size_t at = line.find(separator);
-    if (at == line.npos || trimmed(line.substr(0, at)) != key) continue;
-    return std::string(trimmed(line.substr(at + 1)));
-  }
-  return std::nullopt;
-}
-
 Reading<std::string> instance_type(const std::string& sys) {
   const std::string dmi = sys + "/class/dmi/id/";
   const auto vendor = read_file(dmi + "sys_vendor", 4096);
@@ -63,8 +52,8 @@ std::string container_id_in(std::string_view text) {
   return "";
 }
 
-Reading<std::string> container_of_self(const std::string& proc) {
-  const auto text = read_file(proc + "/self/cgroup");
+Reading<std::string> container_of_self(const GatherRoots& roots) {
+  const auto text = read_file(roots.proc + "/self/cgroup");
   if (!text) return why_absent(text.error());
   constexpr std::array<std::string_view, 4> makers = {"docker", "libpod", "kubepods", "lxc"};
   for (const std::string_view maker : makers) {
@@ -74,7 +63,7 @@ Reading<std::string> container_of_self(const std::string& proc) {
     return std::string(maker) + (id.empty() ? "" : " " + id);
   }
   std::error_code unknown;
-  if (fs::exists("/.dockerenv", unknown)) return std::string("docker");
+  if (fs::exists(roots.docker_mark, unknown)) return std::string("docker");
   return std::string();
 }
 
@@ -190,19 +179,30 @@ void add_packages(const std::string& directory, PythonFacts& facts) {
 
 }  // namespace
 
+std::optional<std::string> value_in_lines(std::string_view text, std::string_view key,
+                                          char separator) {
+  for (const std::string_view line : split(text, '\n')) {
+    if (!line.starts_with(key)) continue;
+    const std::size_t at = line.find(separator);
+    if (at == line.npos || trimmed(line.substr(0, at)) != key) continue;
+    return std::string(trimmed(line.substr(at + 1)));
+  }
+  return std::nullopt;
+}
+
 MachineFacts gather_machine(const GatherRoots& roots) {
   MachineFacts facts;
   facts.instance_type = instance_type(roots.sys);
-  facts.container = container_of_self(roots.proc);
+  facts.container = container_of_self(roots);
   if (const auto release = read_file(roots.etc + "/os-release")) {
-    auto name = value_in(*release, "PRETTY_NAME", '=');
+    auto name = value_in_lines(*release, "PRETTY_NAME", '=');
     if (name) std::erase(*name, '"');
     facts.operating_system = name ? Reading<std::string>(*name) : Absent::unsupported;
   } else {
     facts.operating_system = why_absent(release.error());
   }
   if (const auto cpus = read_file(roots.proc + "/cpuinfo", 16 << 20)) {
-    const auto model = value_in(*cpus, "model name", ':');
+    const auto model = value_in_lines(*cpus, "model name", ':');
     facts.cpu_model = model ? Reading<std::string>(*model) : Absent::unsupported;
     std::uint64_t count = 0;
     for (const std::string_view line : split(*cpus, '\n')) {
@@ -214,7 +214,7 @@ MachineFacts gather_machine(const GatherRoots& roots) {
     facts.cpu_count = why_absent(cpus.error());
   }
   const auto memory = read_file(roots.proc + "/meminfo");
-  const auto total = memory ? value_in(*memory, "MemTotal", ':') : std::nullopt;
+  const auto total = memory ? value_in_lines(*memory, "MemTotal", ':') : std::nullopt;
   const auto kibibytes = total ? parse_unsigned(total->substr(0, total->find(' '))) : std::nullopt;
   facts.memory_total = kibibytes ? Reading<Bytes>(Bytes(*kibibytes << 10)) : Absent::failed;
   return facts;
@@ -281,8 +281,8 @@ std::optional<PythonFacts> gather_python(const std::vector<std::string>& command
   const auto config = read_file(prefix.string() + "/pyvenv.cfg", 1 << 16);
   if (config) {
     facts.environment = prefix;
-    const auto exact = value_in(*config, "version", '=');
-    const auto info = value_in(*config, "version_info", '=');
+    const auto exact = value_in_lines(*config, "version", '=');
+    const auto info = value_in_lines(*config, "version_info", '=');
     facts.version = exact  ? Reading<std::string>(*exact)
                     : info ? Reading<std::string>(*info)
                            : Absent::unsupported;
@@ -294,7 +294,8 @@ std::optional<PythonFacts> gather_python(const std::vector<std::string>& command
   const std::string library = prefix.string() + "/lib/python" + version;
   add_packages(library + "/site-packages", facts);
   const bool sees_system =
-      !config || value_in(*config, "include-system-site-packages", '=').value_or("") == "true";
+      !config ||
+      value_in_lines(*config, "include-system-site-packages", '=').value_or("") == "true";
   if (sees_system) {
     add_packages("/usr/local/lib/python" + version + "/dist-packages", facts);
     add_packages("/usr/lib/python3/dist-packages", facts);

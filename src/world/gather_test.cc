@@ -1,6 +1,6 @@
 // What a record tells of the machine, the work tree and the interpreter, from hand-made files.
 
-#include "run/gather.h"
+#include "world/gather.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/temporary_directory.h"
-#include "run/environment.h"
+#include "world/environment.h"
 
 namespace berth {
 namespace {

@@ -16,6 +16,7 @@ struct GatherRoots {
   std::string proc = "/proc";
   std::string sys = "/sys";
   std::string etc = "/etc";
+  std::string docker_mark = "/.dockerenv";  // a file that Docker puts into its containers
 };
 
 [[nodiscard]] MachineFacts gather_machine(const GatherRoots& roots);
@@ -29,6 +30,10 @@ struct GatherRoots {
 /// Nothing: the command is not Python.
 [[nodiscard]] std::optional<PythonFacts> gather_python(const std::vector<std::string>& command,
                                                        const std::string& search_path);
+
+/// The value of `key` in the first line of "key<separator>value" lines that has it, trimmed.
+[[nodiscard]] std::optional<std::string> value_in_lines(std::string_view text, std::string_view key,
+                                                        char separator);
 
 /// "torch-2.3.1+cu121.dist-info": name and version; nothing: not such a name.
 [[nodiscard]] std::optional<std::pair<std::string, std::string>> package_from_directory(

@@ -1,0 +1,134 @@
+// `berth doctor`: what stands between a user's programs and this machine's GPUs.
+
+#include <unistd.h>
+
+#include "app/verb.h"
+#include "base/text.h"
+#include "base/tr.h"
+#include "diagnose/doctor/doctor.h"
+#include "place/visible_devices.h"
+#include "snapshot/device_kind.h"
+#include "snapshot/questions.h"
+#include "view/doctor_text.h"
+#include "view/findings_text.h"
+#include "world/gather_surroundings.h"
+
+namespace berth {
+
+namespace {
+
+constexpr int could_not_look = 3;
+
+std::string working_directory() {
+  char path[4096];
+  return ::getcwd(path, sizeof path) != nullptr ? path : ".";
+}
+
+std::string named(const Device& device) {
+  return trf("GPU {}, {} ({})", device.index ? std::to_string(*device.index) : "–",
+             device.name.get().value_or("?"), device.id.text());
+}
+
+/// What each entry of the list names by itself.
+std::vector<VisibleList::Token> tokens_of(const std::string& list, DeviceOrder order,
+                                          const Snapshot& snapshot) {
+  std::vector<VisibleList::Token> tokens;
+  if (trimmed(list).empty()) return tokens;
+  for (const std::string_view part : split(list, ',')) {
+    const std::string entry(trimmed(part));
+    VisibleList::Token token{.text = "\"" + entry + "\"", .meaning = std::string(tr("no device"))};
+    const auto alone = parse_visible_devices(entry, order, snapshot);
+    if (!alone) {
+      token.meaning = tr("not to be told: the cards differ");
+    } else if (!alone->devices.empty()) {
+      const Device* device = find_device(alone->devices.front(), snapshot);
+      if (device != nullptr) token.meaning = named(*device);
+    } else if (!alone->remarks.empty()) {
+      token.meaning = alone->remarks.front();
+    }
+    tokens.push_back(std::move(token));
+  }
+  return tokens;
+}
+
+std::optional<VisibleList> visible_list(const Context& context, const Snapshot& snapshot) {
+  const DeviceKindFacts& cuda = facts_of(DeviceKind::nvidia_gpu);
+  const auto value = context.variable(std::string(cuda.visible_variable).c_str());
+  if (!value) return std::nullopt;
+  const auto order = context.variable(std::string(cuda.order_variable).c_str());
+  const DeviceOrder meant =
+      order == cuda.order_value ? DeviceOrder::pci_bus_id : DeviceOrder::fastest_first;
+  VisibleList list{.value = *value};
+  const auto parsed = parse_visible_devices(value, meant, snapshot);
+  if (parsed) {
+    list.devices = parsed->devices;
+    list.remarks = parsed->remarks;
+  } else {
+    list.unclear = parsed.error().message();
+  }
+  list.tokens = tokens_of(*value, meant, snapshot);
+  return list;
+}
+
+class DoctorVerb final : public Verb {
+ public:
+  void declare(Options& options) override {
+    options.flag("--json", json_, "as JSON");
+    options.flag("--fix", fix_, "print the commands that cure what was found; runs none of them");
+    options.filled_value("--python", python_,
+                         "look at this interpreter or environment instead of the one in use",
+                         "PATH");
+    options.flag("--no-import", no_import_, "run nothing of the environment: read its files only");
+  }
+  [[nodiscard]] int usage_code() const override { return could_not_look; }
+  [[nodiscard]] std::optional<int> unwritten_code() const override { return could_not_look; }
+
+  int run(Context& context, const std::vector<std::string>& rest) override {
+    if (!rest.empty()) {
+      complain(trf("doctor takes no word \"{}\"", printable(rest.front())));
+      return could_not_look;
+    }
+    // JSON is for programs: its sentences are the same in every language.
+    if (json_) set_language(Language::english);
+    auto snapshot = context.look(Depth::details, Relations::none);
+    if (!snapshot) return report(snapshot.error(), could_not_look);
+    Examined host{.snapshot = std::move(*snapshot)};
+    host.world = surroundings(context, doctor::driver_works(host));
+    if (!python_.empty() && !host.world.python) {
+      complain(tr_composed(host.world.python_problem));
+      return could_not_look;
+    }
+    host.visible = visible_list(context, host.snapshot);
+    const Findings findings = examine(host);
+    print(json_  ? doctor_json(host, findings)
+          : fix_ ? render_fixes(findings, context.out())
+                 : render_doctor(host, findings, context.out()));
+    const auto worst = worst_of(findings);
+    return worst ? static_cast<int>(*worst) : exit_code::ok;
+  }
+
+ private:
+  [[nodiscard]] Surroundings surroundings(Context& context, bool driver_answers) const {
+    SurroundingsQuestion question{.environment = context.environment(),
+                                  .working_directory = working_directory(),
+                                  .python = python_};
+    question.is_own_machine = !context.sources().simulated && !context.sources().replay;
+    question.may_import = !no_import_;
+    question.driver_answers = driver_answers;
+    // For tests: another root of the system's paths, another libcuda.
+    question.root = context.variable("BERTH_ROOT").value_or("");
+    if (const auto library = context.variable("BERTH_CUDA")) question.cuda_library = *library;
+    return gather_surroundings(question, context.clock());
+  }
+
+  bool json_ = false;
+  bool fix_ = false;
+  bool no_import_ = false;
+  std::string python_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_doctor() { return std::make_unique<DoctorVerb>(); }
+
+}  // namespace berth

@@ -1,0 +1,110 @@
+// What libcuda itself answered, and how it numbers the devices.
+
+#include <algorithm>
+#include <array>
+
+#include "diagnose/doctor/rules.h"
+
+namespace berth::doctor {
+
+namespace {
+
+struct Code {
+  int code;
+  std::string_view meaning;
+  std::string_view step;
+  std::string_view command;
+};
+// CUresult of cuda.h, CUDA 13; meanings in our words.
+constexpr auto codes = std::to_array<Code>({
+    {34, "a stub of libcuda was loaded, which is for compiling only",
+     "take the folder with stubs out of the library path", "echo $LD_LIBRARY_PATH"},
+    {35, "the driver is older than the libcuda that was loaded",
+     "take a compat folder out of the library path, or update the driver", ""},
+    {46, "a GPU is used by somebody who keeps others out (compute mode)", "see who has it",
+     "berth ps"},
+    {100, "CUDA finds no device", "see what CUDA_VISIBLE_DEVICES says below", ""},
+    {802,
+     "the NVSwitches are not set up: the fabric manager does not run, or is of another version",
+     "start it; its version must be the driver's", "sudo systemctl restart nvidia-fabricmanager"},
+    {803, "the kernel module and libcuda are of different versions",
+     "reboot, or reload the driver's modules", "sudo reboot"},
+    {804, "a compat libcuda was loaded, which this GPU does not support",
+     "take the compat folder out of the library path, or use an image for an older CUDA",
+     "ldconfig -p | grep libcuda"},
+    {999,
+     "the driver gives no reason; mostly its module nvidia_uvm is missing or stuck, as after sleep",
+     "load that module anew, with every program off the GPUs",
+     "sudo rmmod nvidia_uvm; sudo modprobe nvidia_uvm && sudo nvidia-modprobe -c 0 -u"},
+});
+
+/// "GPU-ab…" and "ab…" are the same device.
+const Device* device_of(const CudaDevice& cuda, const Snapshot& snapshot) {
+  for (const Device& device : snapshot.devices) {
+    const auto& uuid = device.uuid.get();
+    if (uuid && !cuda.uuid.empty() && uuid->ends_with(cuda.uuid)) return &device;
+  }
+  return nullptr;
+}
+
+bool hides_all(const Examined& host) {
+  return host.visible && host.visible->devices.empty() && host.visible->unclear.empty();
+}
+
+}  // namespace
+
+Findings cuda_refuses(const Examined& host) {
+  const auto& cuda = host.world.cuda;
+  if (!cuda || cuda->problem.empty() || !driver_works(host)) return {};
+  if (cuda->code == 100 && hides_all(host)) return {};  // visible_devices says why
+  Finding finding{.rule = "cuda_refuses",
+                  .severity = Severity::error,
+                  .title = sentence("CUDA itself cannot use the GPUs although the driver answers"),
+                  .evidence = {Sentence(cuda->problem, {})},
+                  .meaning = sentence("Every framework fails in the same place.")};
+  const auto at = std::ranges::find(codes, cuda->code, &Code::code);
+  if (at != codes.end()) {
+    finding.evidence.emplace_back(at->meaning, std::vector<std::string>{});
+    finding.steps.push_back({Sentence(at->step, {}), std::string(at->command)});
+    return {finding};
+  }
+  if (cuda->code == 0) {
+    finding.rule = "libcuda_missing";
+    finding.title = sentence("CUDA's own library cannot be asked");
+    finding.meaning = sentence(
+        "The driver's monitoring library is there and libcuda.so.1 is not, or "
+        "does not answer: programs then find no GPU.");
+    finding.steps.push_back(
+        {sentence("see where the loader finds it; it comes with the driver (package libcuda1, "
+                  "libnvidia-compute-… or nvidia-driver-cuda-libs)"),
+         "ldconfig -p | grep libcuda.so.1"});
+  }
+  return {finding};
+}
+
+Findings cuda_order_differs(const Examined& host) {
+  const auto& cuda = host.world.cuda;
+  if (!cuda || cuda->devices.empty() || !driver_works(host)) return {};
+  // With a list of its own the order is what somebody asked for.
+  if (host.visible) return {};
+  std::vector<Sentence> evidence;
+  for (std::size_t i = 0; i < cuda->devices.size(); ++i) {
+    const Device* device = device_of(cuda->devices[i], host.snapshot);
+    if (device == nullptr || !device->index || device->kind != DeviceKind::nvidia_gpu) return {};
+    if (static_cast<std::size_t>(*device->index) == i) continue;
+    evidence.push_back(
+        sentence("cuda:{} is nvidia-smi's {} ({})", i, *device->index, cuda->devices[i].name));
+  }
+  if (evidence.empty()) return {};
+  return {
+      {.rule = "cuda_order_differs",
+       .severity = Severity::hint,
+       .title = sentence("CUDA numbers the GPUs in another order than nvidia-smi"),
+       .evidence = std::move(evidence),
+       .meaning = sentence("Without CUDA_DEVICE_ORDER, CUDA puts the fastest card first; a number "
+                           "read in nvidia-smi then names another card in a program."),
+       .steps = {{sentence("count as nvidia-smi does, for good in ~/.profile"),
+                  "export CUDA_DEVICE_ORDER=PCI_BUS_ID"}}}};
+}
+
+}  // namespace berth::doctor

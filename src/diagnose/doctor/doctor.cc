@@ -1,0 +1,116 @@
+#include "diagnose/doctor/doctor.h"
+
+#include <array>
+#include <iterator>
+
+#include "diagnose/doctor/rules.h"
+
+namespace berth {
+
+namespace {
+
+using Rule = Findings (*)(const Examined& host);
+
+constexpr Rule rules[] = {doctor::no_driver,
+                          doctor::driver_versions_differ,
+                          doctor::driver_silent,
+                          doctor::device_files,
+                          doctor::container_without_devices,
+                          doctor::container_variables,
+                          doctor::cuda_refuses,
+                          doctor::health_findings,
+                          doctor::driver_too_old,
+                          doctor::framework_cpu_only,
+                          doctor::architecture_missing,
+                          doctor::import_failed,
+                          doctor::framework_blind,
+                          doctor::tensorflow_libraries_missing,
+                          doctor::shadowed_module,
+                          doctor::visible_devices,
+                          doctor::cuda_order_differs,
+                          doctor::mig_without_instances,
+                          doctor::compute_mode,
+                          doctor::library_path,
+                          doctor::wheels_of_two_majors,
+                          doctor::preload,
+                          doctor::toolkit_newer_than_driver,
+                          doctor::nccl_variables,
+                          doctor::launch_blocking,
+                          doctor::folders,
+                          doctor::shared_memory,
+                          doctor::memory,
+                          doctor::threads,
+                          doctor::open_files,
+                          doctor::governor,
+                          doctor::persistence_off};
+
+// tools/check_docs.py holds doc/EXPLAIN.md against this list.
+constexpr auto rule_names = std::to_array<std::string_view>({
+    "no_driver",
+    "nouveau_driver",
+    "secure_boot",
+    "driver_versions_differ",
+    "driver_silent",
+    "device_files_missing",
+    "device_files_forbidden",
+    "devices_taken_away",
+    "container_without_devices",
+    "container_hides_devices",
+    "container_without_compute",
+    "cuda_refuses",
+    "libcuda_missing",
+    "driver_too_old",
+    "torch_cpu_only",
+    "tensorflow_cpu_only",
+    "jax_cpu_only",
+    "architecture_missing",
+    "import_failed",
+    "framework_blind",
+    "tensorflow_libraries_missing",
+    "shadowed_module",
+    "visible_devices_none",
+    "visible_devices_broken",
+    "visible_devices_unclear",
+    "cuda_order_differs",
+    "mig_without_instances",
+    "compute_mode_prohibited",
+    "compute_mode_exclusive",
+    "library_path_stubs",
+    "library_twice",
+    "wheels_of_two_majors",
+    "preload_missing",
+    "toolkit_newer_than_driver",
+    "nccl_slow_settings",
+    "nccl_interface_missing",
+    "nccl_old_names",
+    "launch_blocking",
+    "folder_silent",
+    "slow_directory",
+    "disk_nearly_full",
+    "shared_memory_small",
+    "memory_low",
+    "memory_limit_near",
+    "threads_over_cores",
+    "quota_below_cores",
+    "one_cpu_of_many",
+    "open_files_low",
+    "governor_powersave",
+    "persistence_off",
+});
+
+}  // namespace
+
+Findings examine(const Examined& host) {
+  Findings findings;
+  for (const Rule rule : rules) {
+    Findings found = rule(host);
+    findings.insert(findings.end(), std::make_move_iterator(found.begin()),
+                    std::make_move_iterator(found.end()));
+  }
+  sort_by_severity(findings);
+  return findings;
+}
+
+std::span<const std::string_view> doctor_rule_names() { return rule_names; }
+
+}  // namespace berth

@@ -1,0 +1,152 @@
+// Whether the driver is there and of one piece.
+
+#include <algorithm>
+
+#include "diagnose/doctor/rules.h"
+
+namespace berth::doctor {
+
+namespace {
+
+/// NVIDIA's cards on the PCI bus, those given to virtual machines left out.
+std::vector<const Device*> cards_with(const Examined& host, std::string_view kernel_driver) {
+  std::vector<const Device*> cards;
+  for (const Device& device : host.snapshot.devices) {
+    if (device.kind != DeviceKind::nvidia_gpu || device.index) continue;
+    const auto& bound = device.kernel_driver.get();
+    const bool none = device.unusable_because == "no kernel driver is bound to it";
+    if (kernel_driver.empty() ? none : bound && *bound == kernel_driver) cards.push_back(&device);
+  }
+  return cards;
+}
+
+const Problem* nvml_problem(const Examined& host) {
+  for (const Problem& problem : host.snapshot.problems) {
+    if (problem.source == "nvml" && !problem.device) return &problem;
+  }
+  return nullptr;
+}
+
+std::string release_of(const KernelSide& kernel) {
+  return kernel.release.get() ? *kernel.release.get() : std::string("?");
+}
+
+Finding unbound(const Examined& host, const std::vector<const Device*>& cards) {
+  Finding finding{
+      .rule = "no_driver",
+      .severity = Severity::error,
+      .title = sentence("no driver runs the NVIDIA card"),
+      .evidence = {sentence("no kernel driver is bound to {}", names_of(cards))},
+      .meaning = sentence("Until NVIDIA's driver has it, no program can compute on it.")};
+  const auto& kernel = host.world.kernel;
+  if (kernel && kernel->module_installed.get() && *kernel->module_installed.get()) {
+    finding.evidence.push_back(
+        sentence("the nvidia module is built for the running kernel {}", release_of(*kernel)));
+    finding.steps.push_back({sentence("load it, and read what the kernel says if that fails"),
+                             "sudo modprobe nvidia; sudo dmesg | tail"});
+    return finding;
+  }
+  if (kernel && kernel->module_installed.get()) {
+    finding.evidence.push_back(
+        sentence("there is no nvidia module for the running kernel {}", release_of(*kernel)));
+  }
+  finding.steps.push_back({sentence("where the driver is installed: have its module built for this "
+                                    "kernel (a kernel update does not always do that)"),
+                           "sudo dkms autoinstall && sudo modprobe nvidia"});
+  finding.steps.push_back(
+      {sentence("else install the driver from your distribution's packages"), ""});
+  return finding;
+}
+
+}  // namespace
+
+Findings no_driver(const Examined& host) {
+  Findings findings;
+  if (const auto cards = cards_with(host, "nouveau"); !cards.empty()) {
+    findings.push_back(
+        {.rule = "nouveau_driver",
+         .severity = Severity::error,
+         .title = sentence("the nouveau driver has the NVIDIA card"),
+         .evidence = {sentence("nouveau is bound to {}", names_of(cards))},
+         .meaning =
+             sentence("CUDA works with NVIDIA's own driver alone, and only one can be bound."),
+         .steps = {{sentence("keep nouveau from loading, then install NVIDIA's driver and reboot"),
+                    "printf 'blacklist nouveau\\noptions nouveau modeset=0\\n' | sudo tee "
+                    "/etc/modprobe.d/no-nouveau.conf && sudo update-initramfs -u"}}});
+  }
+  const auto unbound_cards = cards_with(host, "");
+  if (unbound_cards.empty()) return findings;
+  const auto& kernel = host.world.kernel;
+  const bool refused = kernel && kernel->secure_boot.get().value_or(false) &&
+                       kernel->module_installed.get().value_or(false) &&
+                       !kernel->module_version.get();
+  if (!refused) {
+    findings.push_back(unbound(host, unbound_cards));
+    return findings;
+  }
+  findings.push_back(
+      {.rule = "secure_boot",
+       .severity = Severity::error,
+       .title = sentence("Secure Boot probably refuses the driver's module"),
+       .evidence = {sentence("Secure Boot is on (efivars)"),
+                    sentence("the nvidia module is built for the running kernel {} and not loaded",
+                             release_of(*kernel))},
+       .meaning = sentence("With Secure Boot the kernel loads only modules signed with a key that "
+                           "this machine's firmware knows."),
+       .steps = {{sentence("see whether the kernel says so"),
+                  "sudo modprobe nvidia; sudo dmesg | grep -iE 'lockdown|key|nvidia' | tail"},
+                 {sentence("enrol the key that signs the module, then reboot and confirm it there"),
+                  "sudo mokutil --import /var/lib/dkms/mok.pub"}},
+       .doubt = sentence("the kernel log was not read")});
+  return findings;
+}
+
+Findings driver_versions_differ(const Examined& host) {
+  const Problem* problem = nvml_problem(host);
+  if (problem == nullptr || problem->code != "version_mismatch") return {};
+  Finding finding{
+      .rule = "driver_versions_differ",
+      .severity = Severity::error,
+      .title = sentence("the driver's library and its kernel module are of different versions"),
+      .evidence = {Sentence(problem->message, {})},
+      .meaning = sentence("The driver was updated while the old module stayed loaded; until "
+                          "both are the same, nothing can use the GPUs."),
+      .steps = {{sentence("reboot; that is the sure way"), "sudo reboot"},
+                {sentence("or, with every program off the GPUs, load the new module"),
+                 "sudo rmmod nvidia_drm nvidia_modeset nvidia_uvm nvidia && sudo "
+                 "modprobe nvidia"}}};
+  const auto& kernel = host.world.kernel;
+  if (kernel && kernel->module_version.get()) {
+    finding.evidence.push_back(sentence("the loaded module is {}", *kernel->module_version.get()));
+  }
+  if (host.world.libraries) {
+    for (const FoundLibrary& library : host.world.libraries->found) {
+      if (library.name == "libnvidia-ml" && library.version.find('.') != std::string::npos) {
+        finding.evidence.push_back(sentence("the library is {}", library.path));
+      }
+    }
+  }
+  return {finding};
+}
+
+Findings driver_silent(const Examined& host) {
+  const Problem* problem = nvml_problem(host);
+  if (problem == nullptr || problem->code == "version_mismatch" || driver_works(host)) return {};
+  const auto& kernel = host.world.kernel;
+  // A machine without any card is well without the library.
+  const bool has_card = std::ranges::any_of(host.snapshot.devices, [](const Device& device) {
+    return device.kind == DeviceKind::nvidia_gpu && device.kernel_driver.get() &&
+           *device.kernel_driver.get() == "nvidia";
+  });
+  if (!has_card && !(kernel && kernel->module_version.get())) return {};
+  return {
+      {.rule = "driver_silent",
+       .severity = Severity::error,
+       .title = sentence("the driver is loaded and its library does not answer"),
+       .evidence = {Sentence(problem->message, {})},
+       .meaning = sentence("Programs that ask for a GPU fail or hang in the same place."),
+       .steps = {{Sentence(problem->remedy.empty() ? "read the kernel log" : problem->remedy, {}),
+                  "sudo dmesg | grep -iE 'nvrm|xid' | tail"}}}};
+}
+
+}  // namespace berth::doctor

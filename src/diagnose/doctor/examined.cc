@@ -1,0 +1,47 @@
+#include "diagnose/doctor/examined.h"
+
+namespace berth::doctor {
+
+std::vector<const Device*> working_gpus(const Examined& host) {
+  std::vector<const Device*> gpus;
+  for (const Device& device : host.snapshot.devices) {
+    if (device.kind == DeviceKind::nvidia_gpu && device.index && !device.lost) {
+      gpus.push_back(&device);
+    }
+  }
+  return gpus;
+}
+
+bool driver_works(const Examined& host) { return !working_gpus(host).empty(); }
+
+bool is_container(const Examined& host) {
+  const auto& container = host.world.container;
+  return container.get() && !container.get()->empty();
+}
+
+std::string names_of(const std::vector<const Device*>& devices) {
+  std::string text;
+  for (const Device* device : devices) {
+    if (!text.empty()) text += ", ";
+    text += device->index               ? std::to_string(*device->index)
+            : device->pci_address.get() ? *device->pci_address.get()
+                                        : device->id.text();
+  }
+  return text;
+}
+
+std::string index_list(const std::vector<const Device*>& devices) {
+  std::string text;
+  for (const Device* device : devices) {
+    if (!device->index) continue;
+    if (!text.empty()) text += ',';
+    text += std::to_string(*device->index);
+  }
+  return text;
+}
+
+std::string capability_text(ComputeCapability capability) {
+  return std::to_string(capability.major) + "." + std::to_string(capability.minor);
+}
+
+}  // namespace berth::doctor

@@ -1,0 +1,48 @@
+#pragma once
+// What doctor's rules look at, and what they share. Pure: everything was read before.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "diagnose/finding.h"
+#include "snapshot/snapshot.h"
+#include "world/surroundings.h"
+
+namespace berth {
+
+/// What a visible-devices variable comes to on this machine, as place/visible_devices.h reads it.
+struct VisibleList {
+  std::string value;
+  std::vector<DeviceId> devices;     // cuda:0, cuda:1, …
+  std::vector<std::string> remarks;  // what ended or emptied the list
+  /// Why it cannot be told which devices it names; empty: it can.
+  std::string unclear;
+  /// Each entry with the device it names by itself, or why it names none.
+  struct Token {
+    std::string text;
+    std::string meaning;
+  };
+  std::vector<Token> tokens;
+};
+
+struct Examined {
+  Snapshot snapshot;
+  Surroundings world;
+  std::optional<VisibleList> visible;  // nothing: CUDA_VISIBLE_DEVICES is not set
+};
+
+namespace doctor {
+
+/// NVIDIA's cards that the driver answers for.
+[[nodiscard]] std::vector<const Device*> working_gpus(const Examined& host);
+[[nodiscard]] bool driver_works(const Examined& host);
+[[nodiscard]] bool is_container(const Examined& host);
+/// "0, 1 and 3": the cards' indices (their addresses where they have none).
+[[nodiscard]] std::string names_of(const std::vector<const Device*>& devices);
+/// As an argument of -i: "0,1,3".
+[[nodiscard]] std::string index_list(const std::vector<const Device*>& devices);
+[[nodiscard]] std::string capability_text(ComputeCapability capability);
+
+}  // namespace doctor
+}  // namespace berth

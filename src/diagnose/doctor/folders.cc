@@ -1,0 +1,72 @@
+// The working directory, and folders that do not answer.
+
+#include "base/text.h"
+#include "diagnose/doctor/rules.h"
+
+namespace berth::doctor {
+
+namespace {
+
+/// Every file opened costs a round trip to somewhere else.
+bool is_slow_by_nature(std::string_view type) {
+  return type == "fuse.sshfs" || type == "9p" || type == "drvfs" || type == "davfs" ||
+         type == "fuse.s3fs" || type == "fuse.rclone" || type == "fuse.gcsfuse";
+}
+
+constexpr std::int64_t slow_open = 5'000;  // microseconds; a local disk takes some tens
+
+}  // namespace
+
+Findings folders(const Examined& host) {
+  Findings findings;
+  for (const std::string& folder : host.world.silent_folders) {
+    findings.push_back(
+        {.rule = "folder_silent",
+         .severity = Severity::error,
+         .title = sentence("{} does not answer", folder),
+         .evidence = {sentence("a look into it had not come back after two seconds")},
+         .meaning =
+             sentence("Its server is gone or overloaded. Programs that touch it hang and cannot "
+                      "be killed."),
+         .steps = {{sentence("see what is mounted there, and tell the administrator"),
+                    "grep -E 'nfs|cifs|fuse|lustre' /proc/mounts"}},
+         .doubt = sentence("nothing in it was looked at")});
+  }
+  if (!host.world.directory) return findings;
+  const WorkingDirectory& here = *host.world.directory;
+  const auto& micros = here.open_microseconds.get();
+  const bool measured = micros && *micros > slow_open;
+  if (measured || is_slow_by_nature(here.file_system)) {
+    Finding finding{
+        .rule = "slow_directory",
+        .severity = Severity::hint,
+        .title = sentence("the working directory is on a slow file system"),
+        .evidence = {sentence("{} is on {}", here.path,
+                              here.file_system.empty() ? "?" : here.file_system)},
+        .meaning = sentence("A data set of many small files read from here starves the GPU."),
+        .steps = {{sentence("copy the data to a local disk first, or pack it into few large files"),
+                   ""}}};
+    if (micros)
+      finding.evidence.push_back(sentence("opening a file takes {} microseconds", *micros));
+    if (!measured)
+      finding.doubt = sentence("by its type; what was opened was quick, perhaps from memory");
+    findings.push_back(std::move(finding));
+  }
+  const auto& total = here.total.get();
+  const auto& free = here.free.get();
+  const std::uint64_t gibibyte = std::uint64_t{1} << 30;
+  if (total && free && total->count() > 0 && free->count() < gibibyte &&
+      free->count() * 50 < total->count()) {
+    findings.push_back(
+        {.rule = "disk_nearly_full",
+         .severity = Severity::warning,
+         .title = sentence("the disk of the working directory is nearly full"),
+         .evidence = {sentence("{} of {} are free in {}", short_size(*free), short_size(*total),
+                               here.path)},
+         .meaning = sentence("Checkpoints and logs end there."),
+         .steps = {{sentence("see what takes the room"), "du -xsh * | sort -h | tail"}}});
+  }
+  return findings;
+}
+
+}  // namespace berth::doctor

@@ -1,0 +1,87 @@
+// Libraries that are in each other's way.
+
+#include <algorithm>
+
+#include "diagnose/doctor/rules.h"
+
+namespace berth::doctor {
+
+Findings library_path(const Examined& host) {
+  if (!host.world.libraries) return {};
+  Findings findings;
+  const auto& found = host.world.libraries->found;
+  for (const FoundLibrary& library : found) {
+    if (library.via != "LD_LIBRARY_PATH") continue;
+    const bool is_driver = library.name == "libcuda" || library.name == "libnvidia-ml";
+    if (is_driver && library.path.find("/stubs") != std::string::npos) {
+      findings.push_back(
+          {.rule = "library_path_stubs",
+           .severity = Severity::error,
+           .title = sentence("a stub stands in the driver's place"),
+           .evidence = {sentence("LD_LIBRARY_PATH leads to {}", library.path)},
+           .meaning =
+               sentence("Stubs are for compiling on machines without a driver; a program that "
+                        "loads one fails with \"CUDA driver is a stub library\" (34)."),
+           .steps = {{sentence("take that folder out of it"), "echo $LD_LIBRARY_PATH"}}});
+    }
+    // The same library a second time, of another version, further behind in the same list.
+    for (const FoundLibrary& other : found) {
+      const bool behind = &other > &library && other.via == "LD_LIBRARY_PATH";
+      if (!behind || is_driver || other.name != library.name || other.version == library.version)
+        continue;
+      if (other.version.empty() || library.version.empty()) continue;
+      findings.push_back(
+          {.rule = "library_twice",
+           .severity = Severity::hint,
+           .title = sentence("LD_LIBRARY_PATH leads to two versions of {}", library.name),
+           .evidence = {sentence("{} comes first", library.path), sentence("then {}", other.path)},
+           .meaning = sentence("Programs get the first, whichever they were built for."),
+           .steps = {{sentence("keep the one that is meant"), "echo $LD_LIBRARY_PATH"}},
+           .doubt = sentence("packages that bring their own libraries do not look there first")});
+    }
+  }
+  return findings;
+}
+
+Findings wheels_of_two_majors(const Examined& host) {
+  if (!host.world.python) return {};
+  const auto& packages = host.world.python->packages;
+  std::vector<Sentence> evidence;
+  for (const auto& [name, version] : packages) {
+    // nvidia_cudnn_cu11 and nvidia_cudnn_cu12 both write to nvidia/cudnn.
+    if (!name.starts_with("nvidia_") || !name.ends_with("_cu11")) continue;
+    const std::string other = name.substr(0, name.size() - 2) + "12";
+    for (const auto& [second, second_version] : packages) {
+      if (second != other) continue;
+      evidence.push_back(sentence("{} {} and {} {} lie in the same folder", name, version, second,
+                                  second_version));
+    }
+  }
+  if (evidence.empty()) return {};
+  return {{.rule = "wheels_of_two_majors",
+           .severity = Severity::warning,
+           .title = sentence("CUDA libraries of two generations in one environment"),
+           .evidence = std::move(evidence),
+           .meaning =
+               sentence("What was installed last has overwritten the other: symbols are missing, "
+                        "or cuDNN does not initialise."),
+           .steps = {{sentence("a fresh environment is quicker than sorting them out"),
+                      "python -m venv ~/fresh"}}}};
+}
+
+Findings preload(const Examined& host) {
+  if (!host.world.libraries || host.world.libraries->preload_missing.empty()) return {};
+  std::vector<Sentence> evidence;
+  for (const std::string& path : host.world.libraries->preload_missing) {
+    evidence.push_back(sentence("LD_PRELOAD names {}, and there is no such file", path));
+  }
+  return {{.rule = "preload_missing",
+           .severity = Severity::hint,
+           .title = sentence("LD_PRELOAD names a file that is not there"),
+           .evidence = std::move(evidence),
+           .meaning =
+               sentence("Every program says so when it starts, and what was to be loaded is not."),
+           .steps = {{sentence("leave it out"), "unset LD_PRELOAD"}}}};
+}
+
+}  // namespace berth::doctor

@@ -1,0 +1,195 @@
+// The CPU's side, for when the GPU is off or starved.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/text.h"
+#include "diagnose/doctor/rules.h"
+
+namespace berth::doctor {
+
+namespace {
+
+constexpr Bytes gibibyte{std::uint64_t{1} << 30};
+
+/// CPUs' worth of work that this process may do at a time.
+std::optional<double> usable_cpus(const Limits& limits) {
+  const auto& allowed = limits.cpus_allowed.get();
+  const auto& quota = limits.cpu_quota.get();
+  if (!allowed) return std::nullopt;
+  return quota ? std::min(*quota, static_cast<double>(*allowed)) : static_cast<double>(*allowed);
+}
+
+void too_many(const Examined& host, double usable, Findings& findings) {
+  for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"}) {
+    const auto value = host.world.variable(name);
+    const auto wanted = value ? parse_unsigned(trimmed(*value)) : std::nullopt;
+    if (!wanted || static_cast<double>(*wanted) <= std::ceil(usable)) continue;
+    findings.push_back(
+        {.rule = "threads_over_cores",
+         .severity = Severity::warning,
+         .title = sentence("more threads are asked for than there are CPUs for them"),
+         .evidence = {sentence("{}={}", name, *value),
+                      sentence("this process may use {} CPUs", fmt::format("{:g}", usable))},
+         .meaning =
+             sentence("Threads that take turns on one CPU wait for each other: slower than with "
+                      "fewer."),
+         .steps = {{sentence("ask for as many as there are"),
+                    fmt::format("export {}={}", name, std::max(1, static_cast<int>(usable)))}}});
+  }
+}
+
+}  // namespace
+
+Findings threads(const Examined& host) {
+  if (!host.world.limits) return {};
+  const Limits& limits = *host.world.limits;
+  const auto usable = usable_cpus(limits);
+  if (!usable) return {};
+  Findings findings;
+  too_many(host, *usable, findings);
+  const auto& quota = limits.cpu_quota.get();
+  const auto& allowed = limits.cpus_allowed.get();
+  // Libraries count the CPUs they may run on and know nothing of a quota.
+  const bool told = host.world.variable("OMP_NUM_THREADS").has_value();
+  if (quota && allowed && !told && *quota * 2 <= static_cast<double>(*allowed)) {
+    findings.push_back(
+        {.rule = "quota_below_cores",
+         .severity = Severity::hint,
+         .title = sentence("libraries will start far more threads than the CPU quota carries"),
+         .evidence = {sentence("the control group's quota is {} CPUs", fmt::format("{:g}", *quota)),
+                      sentence("this process sees {} CPUs, and OMP_NUM_THREADS is not set",
+                               *allowed)},
+         .meaning =
+             sentence("Each library starts a thread per CPU that it sees; the quota then stops "
+                      "them all for a part of every tenth of a second."),
+         .steps = {
+             {sentence("ask for as many as the quota carries"),
+              fmt::format("export OMP_NUM_THREADS={}", std::max(1, static_cast<int>(*quota)))}}});
+  }
+  const auto& online = limits.cpus_online.get();
+  if (online && allowed && *allowed == 1 && *online >= 4) {
+    findings.push_back(
+        {.rule = "one_cpu_of_many",
+         .severity = Severity::warning,
+         .title = sentence("this process may run on one CPU alone"),
+         .evidence = {sentence("its affinity allows 1 of {} CPUs", *online)},
+         .meaning = sentence("Data loaders started from here share that CPU, and the GPU waits."),
+         .steps = {
+             {sentence("see who set it (taskset, a scheduler, a library)"), "taskset -cp $$"}}});
+  }
+  return findings;
+}
+
+Findings memory(const Examined& host) {
+  if (!host.world.limits) return {};
+  const Limits& limits = *host.world.limits;
+  Findings findings;
+  const auto& total = limits.memory_total.get();
+  const auto& available = limits.memory_available.get();
+  if (total && available && available->count() * 20 < total->count()) {
+    findings.push_back({.rule = "memory_low",
+                        .severity = Severity::warning,
+                        .title = sentence("the machine's memory is nearly used up"),
+                        .evidence = {sentence("{} of {} are available", short_size(*available),
+                                              short_size(*total))},
+                        .meaning = sentence(
+                            "What needs more is slowed down by swapping, or killed by the kernel."),
+                        .steps = {{sentence("see who has it"), "ps aux --sort=-rss | head"}}});
+    const auto& swap = limits.swap_total.get();
+    const auto& swap_free = limits.swap_free.get();
+    if (swap && swap_free && swap->count() > 0 && swap_free->count() * 2 < swap->count()) {
+      findings.back().evidence.push_back(
+          sentence("{} of {} of swap are left", short_size(*swap_free), short_size(*swap)));
+    }
+  }
+  const auto& limit = limits.memory_limit.get();
+  const auto& charged = limits.memory_charged.get();
+  if (limit && charged && total && limit->count() < total->count() &&
+      charged->count() * 20 > limit->count() * 19) {
+    findings.push_back(
+        {.rule = "memory_limit_near",
+         .severity = Severity::warning,
+         .title = sentence("the memory limit of this container or job is nearly reached"),
+         .evidence = {sentence("{} of {} are charged to its control group", short_size(*charged),
+                               short_size(*limit))},
+         .meaning =
+             sentence("Beyond it the kernel kills a process of the group, mostly the largest."),
+         .steps = {{sentence("ask for more memory, or for fewer data-loader workers"), ""}},
+         .doubt = sentence("a part of it may be file cache, which the kernel takes back first")});
+  }
+  return findings;
+}
+
+Findings shared_memory(const Examined& host) {
+  if (!host.world.limits) return {};
+  const auto& total = host.world.limits->shared_memory_total.get();
+  const auto& free = host.world.limits->shared_memory_free.get();
+  if (!total || !free) return {};
+  const bool small = total->count() < gibibyte.count() / 4;
+  const bool full = free->count() * 20 < total->count();
+  if (!small && !full) return {};
+  Finding finding{
+      .rule = "shared_memory_small",
+      .severity = small && !is_container(host) ? Severity::hint : Severity::warning,
+      .title = small ? sentence("shared memory is small") : sentence("shared memory is full"),
+      .evidence = {sentence("/dev/shm has {}, {} of it free", short_size(*total),
+                            short_size(*free))},
+      .meaning = sentence("Data-loader workers hand batches over through it; when it is full "
+                          "they die with \"bus error\".")};
+  if (!small) {
+    finding.steps.push_back(
+        {sentence("see what lies there; what no program uses can go"), "ls -lS /dev/shm | head"});
+  } else if (is_container(host)) {
+    finding.steps.push_back(
+        {sentence("start the container with more"), "docker run --shm-size=8g …"});
+  } else {
+    finding.steps.push_back({sentence("give it more"), "sudo mount -o remount,size=8g /dev/shm"});
+  }
+  finding.steps.push_back({sentence("or let PyTorch's workers use files instead: "
+                                    "torch.multiprocessing.set_sharing_strategy('file_system')"),
+                           ""});
+  return {finding};
+}
+
+Findings open_files(const Examined& host) {
+  if (!host.world.limits) return {};
+  const auto& soft = host.world.limits->open_files.get();
+  // 1024 is what every login has; data loaders get by with it until they keep many batches.
+  if (!soft || *soft >= 1024) return {};
+  const auto& hard = host.world.limits->open_files_hard.get();
+  const std::uint64_t more = std::min<std::uint64_t>(hard.value_or(65'536), 65'536);
+  return {{.rule = "open_files_low",
+           .severity = Severity::warning,
+           .title = sentence("few files may be open at a time"),
+           .evidence = {sentence("the limit is {} (ulimit -n)", *soft)},
+           .meaning = sentence(
+               "Data-loader workers pass batches as open files: \"too many open files\" or "
+               "\"received 0 items of ancdata\" is how that ends."),
+           .steps = {{sentence("raise it for this shell"), fmt::format("ulimit -n {}", more)}}}};
+}
+
+Findings governor(const Examined& host) {
+  if (!host.world.limits) return {};
+  const auto& governor = host.world.limits->governor.get();
+  const auto& driver = host.world.limits->frequency_driver.get();
+  // intel_pstate and amd_pstate choose speeds themselves: their "powersave" is the normal one.
+  if (!governor || *governor != "powersave" || !driver ||
+      driver->find("pstate") != std::string::npos) {
+    return {};
+  }
+  return {
+      {.rule = "governor_powersave",
+       .severity = Severity::hint,
+       .title = sentence("the CPUs are kept at their lowest speed"),
+       .evidence = {sentence("governor {} of driver {}", *governor, *driver)},
+       .meaning =
+           sentence("With this driver it never goes faster; preparing data takes twice as long "
+                    "and more."),
+       .steps = {{sentence("let them go faster"), "sudo cpupower frequency-set -g schedutil"}}}};
+}
+
+}  // namespace berth::doctor

@@ -1,0 +1,22 @@
+#pragma once
+// Which build of a framework would see this machine's GPUs, and the command that puts it in the
+// place of the one there is, through the user's own package mirror where he has one.
+
+#include <optional>
+#include <vector>
+
+#include "diagnose/doctor/cuda_tables.h"
+#include "diagnose/doctor/examined.h"
+
+namespace berth::doctor {
+
+/// The newest official build that driver, cards and Python all allow, of the installed release if
+/// there is one; nothing: none does, or something it depends on is not known.
+[[nodiscard]] std::optional<TorchBuild> fitting_torch(const Examined& host,
+                                                      const FrameworkBuild& installed);
+
+/// The surest first. Empty: nothing fits.
+[[nodiscard]] std::vector<Finding::Step> steps_to_replace(const Examined& host,
+                                                          const FrameworkBuild& installed);
+
+}  // namespace berth::doctor

@@ -1,0 +1,138 @@
+// Driver, CUDA and card against each other.
+
+#include <algorithm>
+
+#include "diagnose/doctor/cuda_tables.h"
+#include "diagnose/doctor/rules.h"
+#include "diagnose/doctor/torch_choice.h"
+
+namespace berth::doctor {
+
+namespace {
+
+std::optional<TwoPart> cuda_of(const FrameworkBuild& build) {
+  return build.cuda.get().value_or(std::nullopt);
+}
+
+/// A libcuda of a compat package makes newer CUDA run on older drivers of data centre cards.
+bool has_compat(const Examined& host) {
+  const auto& libraries = host.world.libraries;
+  return libraries && std::ranges::any_of(libraries->found, [](const FoundLibrary& library) {
+           return library.name == "libcuda" && library.path.find("/compat") != std::string::npos;
+         });
+}
+
+/// What the official builds of this release have, where its files and the child do not say.
+struct Known {
+  std::vector<ComputeCapability> list;
+  bool has_ptx = false;
+  bool by_table = false;
+};
+Known architectures_of(const FrameworkBuild& build, const PythonWorld& python) {
+  if (!build.architectures.empty()) return {build.architectures, build.has_ptx, false};
+  for (const FrameworkSaid& said : python.said.frameworks) {
+    if (said.name == build.name && !said.architectures.empty()) {
+      return {said.architectures, false, false};
+    }
+  }
+  const auto cuda = cuda_of(build);
+  const auto release = two_part(build.version);
+  // Official builds alone are in the table: "2.9.1", "2.9.1+cu128", not "2.9.0a0+nv25.1".
+  const bool official = build.name == "torch" &&
+                        build.version.find_first_not_of("0123456789.") >=
+                            std::min(build.version.find("+cu"), build.version.size()) &&
+                        build.installer != "conda";
+  if (!cuda || !release || !official) return {};
+  return {torch_architectures(*release, *cuda), cuda->major >= 13, true};
+}
+
+std::string list_text(const std::vector<ComputeCapability>& list) {
+  std::string text;
+  for (const ComputeCapability one : list) {
+    text += (text.empty() ? "" : ", ") + capability_text(one);
+  }
+  return text;
+}
+
+}  // namespace
+
+Findings driver_too_old(const Examined& host) {
+  const auto& driver = host.snapshot.host.driver_version.get();
+  if (!host.world.python || !driver || !driver_works(host)) return {};
+  Findings findings;
+  for (const FrameworkBuild& build : host.world.python->frameworks) {
+    const auto cuda = cuda_of(build);
+    const auto needs = cuda ? driver_needs(*cuda) : std::nullopt;
+    if (!needs || !is_older_version(*driver, needs->runs)) continue;
+    Finding finding{
+        .rule = "driver_too_old",
+        .severity = Severity::error,
+        .title = sentence("the driver is too old for this {}", build.name),
+        .evidence = {sentence("{} {} was built for CUDA {} ({})", build.name, build.version,
+                              cuda->text(), build.cuda_source),
+                     sentence(
+                         "the driver is {}; CUDA {} runs from {} on (its toolkit came with {})",
+                         *driver, cuda->text(), needs->runs, needs->own)},
+        .meaning =
+            sentence("It reports \"driver is insufficient\" or finds no GPU. A driver runs every "
+                     "CUDA of its own generation and all older ones."),
+        .steps = steps_to_replace(host, build)};
+    finding.steps.push_back(
+        {sentence("or have the driver updated to {} or newer", needs->runs), ""});
+    if (has_compat(host))
+      finding.doubt = sentence("a compat libcuda lies here, which may change that");
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+Findings toolkit_newer_than_driver(const Examined& host) {
+  const auto& libraries = host.world.libraries;
+  const auto& driver = host.snapshot.host.driver_version.get();
+  if (!libraries || !libraries->nvcc_version || !driver || !driver_works(host)) return {};
+  const auto needs = driver_needs(*libraries->nvcc_version);
+  if (!needs || !is_older_version(*driver, needs->runs)) return {};
+  return {
+      {.rule = "toolkit_newer_than_driver",
+       .severity = Severity::warning,
+       .title = sentence("what nvcc compiles does not run with this driver"),
+       .evidence = {sentence("{} is of CUDA {}", libraries->nvcc, libraries->nvcc_version->text()),
+                    sentence("the driver is {}; CUDA {} runs from {} on (its toolkit came with {})",
+                             *driver, libraries->nvcc_version->text(), needs->runs, needs->own)},
+       .meaning = sentence("Frameworks bring their own CUDA and do not mind; extensions and "
+                           "programs compiled here do."),
+       .steps = {
+           {sentence("put an older toolkit first in PATH, or have the driver updated"), ""}}}};
+}
+
+Findings architecture_missing(const Examined& host) {
+  if (!host.world.python) return {};
+  Findings findings;
+  for (const FrameworkBuild& build : host.world.python->frameworks) {
+    const Known known = architectures_of(build, *host.world.python);
+    if (known.list.empty()) continue;
+    std::vector<const Device*> without;
+    for (const Device* device : working_gpus(host)) {
+      const auto& capability = device->compute_capability.get();
+      if (capability && !runs_on(*capability, known.list, known.has_ptx)) without.push_back(device);
+    }
+    if (without.empty()) continue;
+    const ComputeCapability capability = *without.front()->compute_capability.get();
+    Finding finding{
+        .rule = "architecture_missing",
+        .severity = Severity::error,
+        .title = sentence("this {} has no code for GPU {}", build.name, names_of(without)),
+        .evidence = {sentence("its compute capability is {}", capability_text(capability)),
+                     sentence("{} {} has code for {}", build.name, build.version,
+                              list_text(known.list))},
+        .meaning = sentence("It fails with \"no kernel image is available for execution on the "
+                            "device\". CUDA 13 has nothing for cards before Turing (7.5).")};
+    finding.steps = steps_to_replace(host, build);
+    if (known.by_table)
+      finding.doubt = sentence("by the table of official builds; this one was not asked");
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace berth::doctor

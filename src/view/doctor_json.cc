@@ -1,0 +1,149 @@
+// What doctor saw and found, for programs.
+
+#include <nlohmann/json.hpp>
+
+#include "snapshot/questions.h"
+#include "view/doctor_text.h"
+#include "view/findings_json.h"
+
+namespace berth {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+template <class T>
+Json reading(const Reading<T>& value) {
+  return value.get() ? Json(*value.get()) : Json(nullptr);
+}
+
+Json devices_json(const Examined& host) {
+  Json all = Json::array();
+  for (const Device& device : host.snapshot.devices) {
+    all.push_back({{"id", device.id.text()},
+                   {"index", device.index ? Json(*device.index) : Json(nullptr)},
+                   {"name", reading(device.name)},
+                   {"state", name_of(state_of(device, host.snapshot))}});
+  }
+  return all;
+}
+
+Json cuda_json(const Examined& host) {
+  if (!host.world.cuda) return nullptr;
+  Json order = Json::array();
+  for (const CudaDevice& device : host.world.cuda->devices) {
+    Json index = nullptr;
+    for (const Device& known : host.snapshot.devices) {
+      const bool same =
+          known.uuid.get() && !device.uuid.empty() && known.uuid.get()->ends_with(device.uuid);
+      if (same && known.index) index = *known.index;
+    }
+    order.push_back({{"uuid", device.uuid}, {"name", device.name}, {"index", std::move(index)}});
+  }
+  return {{"devices", std::move(order)},
+          {"problem", or_null(host.world.cuda->problem)},
+          {"error", host.world.cuda->code == 0 ? Json(nullptr) : Json(host.world.cuda->code)}};
+}
+
+Json visible_json(const Examined& host) {
+  if (!host.visible) return nullptr;
+  Json tokens = Json::array();
+  for (const VisibleList::Token& token : host.visible->tokens) {
+    tokens.push_back({{"text", token.text}, {"meaning", token.meaning}});
+  }
+  Json devices = Json::array();
+  for (const DeviceId& id : host.visible->devices) devices.push_back(id.text());
+  return {{"value", host.visible->value},
+          {"devices", std::move(devices)},
+          {"tokens", std::move(tokens)},
+          {"remarks", host.visible->remarks},
+          {"unclear", or_null(host.visible->unclear)}};
+}
+
+std::string_view name_of(ImportEnd end) {
+  constexpr std::string_view names[] = {"not_asked", "answered", "took_too_long", "crashed",
+                                        "not_started"};
+  return names[static_cast<int>(end)];
+}
+
+Json framework_json(const FrameworkBuild& build, const PythonWorld& python) {
+  Json json = {{"name", build.name},    {"version", build.version},
+               {"folder", build.where}, {"installer", or_null(build.installer)},
+               {"cuda", nullptr},       {"built_without_cuda", nullptr},
+               {"sees_gpu", nullptr},   {"devices", nullptr},
+               {"has_mkl", nullptr},    {"error", nullptr}};
+  if (const auto& cuda = build.cuda.get()) {
+    json["built_without_cuda"] = !cuda->has_value();
+    if (*cuda) json["cuda"] = (*cuda)->text();
+  }
+  for (const FrameworkSaid& said : python.said.frameworks) {
+    if (said.name != build.name) continue;
+    if (said.sees_gpu) json["sees_gpu"] = *said.sees_gpu;
+    if (said.devices) json["devices"] = *said.devices;
+    if (said.has_mkl) json["has_mkl"] = *said.has_mkl;
+    json["error"] = or_null(said.error);
+  }
+  return json;
+}
+
+Json python_json(const Examined& host) {
+  if (!host.world.python) return nullptr;
+  const PythonWorld& python = *host.world.python;
+  Json frameworks = Json::array();
+  for (const FrameworkBuild& build : python.frameworks) {
+    frameworks.push_back(framework_json(build, python));
+  }
+  Json packages = Json::object();
+  for (const auto& [name, version] : python.packages) packages[name] = version;
+  return {{"interpreter", python.interpreter},
+          {"found_by", python.found_by},
+          {"environment", or_null(python.environment)},
+          {"version", python.version ? Json(python.version->text()) : Json(nullptr)},
+          {"import", name_of(python.said.end)},
+          {"frameworks", std::move(frameworks)},
+          {"packages", std::move(packages)}};
+}
+
+Json libraries_json(const Examined& host) {
+  if (!host.world.libraries) return nullptr;
+  Json found = Json::array();
+  for (const FoundLibrary& library : host.world.libraries->found) {
+    found.push_back({{"name", library.name},
+                     {"path", library.path},
+                     {"version", or_null(library.version)},
+                     {"via", library.via}});
+  }
+  const auto& version = host.world.libraries->nvcc_version;
+  return {{"found", std::move(found)},
+          {"nvcc", or_null(host.world.libraries->nvcc)},
+          {"nvcc_version", version ? Json(version->text()) : Json(nullptr)},
+          {"toolkit", or_null(host.world.libraries->toolkit)}};
+}
+
+}  // namespace
+
+std::string doctor_json(const Examined& host, const Findings& findings) {
+  const auto worst = worst_of(findings);
+  Json root = {
+      {"berth_doctor", 1},
+      {"taken_unix_ms", host.snapshot.taken.unix_ms},
+      {"simulated", host.snapshot.simulated ? Json(*host.snapshot.simulated) : Json(nullptr)},
+      {"worst", worst ? Json(name_of(*worst)) : Json(nullptr)},
+      {"driver_version", reading(host.snapshot.host.driver_version)},
+      {"cuda_version_supported", reading(host.snapshot.host.cuda_version_supported)}};
+  root["devices"] = devices_json(host);
+  root["cuda"] = cuda_json(host);
+  root["visible_devices"] = visible_json(host);
+  root["python"] = python_json(host);
+  root["python_problem"] = or_null(host.world.python_problem);
+  root["libraries"] = libraries_json(host);
+  root["findings"] = findings_json(findings);
+  Json problems = Json::array();
+  for (const Problem& problem : host.snapshot.problems) problems.push_back(problem.message);
+  root["problems"] = std::move(problems);
+  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace berth

@@ -1,0 +1,50 @@
+#include "world/surroundings.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace berth {
+
+namespace {
+/// The digits at the beginning, taken off the text.
+std::optional<int> take_number(std::string_view& text) {
+  std::size_t end = 0;
+  while (end < text.size() && end < 6 && text[end] >= '0' && text[end] <= '9') ++end;
+  const auto number = parse_unsigned(text.substr(0, end));
+  text.remove_prefix(end);
+  return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
+}
+}  // namespace
+
+std::optional<TwoPart> two_part(std::string_view text) {
+  const auto major = take_number(text);
+  if (!major) return std::nullopt;
+  if (text.empty() || text[0] != '.') return TwoPart{*major, 0};
+  text.remove_prefix(1);
+  return TwoPart{*major, take_number(text).value_or(0)};
+}
+
+bool is_older_version(std::string_view a, std::string_view b) {
+  const auto left = split(a, '.');
+  const auto right = split(b, '.');
+  for (std::size_t i = 0; i < std::max(left.size(), right.size()); ++i) {
+    std::string_view x = i < left.size() ? left[i] : "0";
+    std::string_view y = i < right.size() ? right[i] : "0";
+    const int difference = take_number(x).value_or(0) - take_number(y).value_or(0);
+    if (difference != 0) return difference < 0;
+  }
+  return false;
+}
+
+const FrameworkBuild* PythonWorld::framework(std::string_view name) const {
+  const auto at = std::ranges::find(frameworks, name, &FrameworkBuild::name);
+  return at == frameworks.end() ? nullptr : &*at;
+}
+
+std::optional<std::string> Surroundings::variable(std::string_view name) const {
+  const auto at = std::ranges::find(variables, name, &Variable::first);
+  return at == variables.end() ? std::nullopt : std::optional(at->second);
+}
+
+}  // namespace berth

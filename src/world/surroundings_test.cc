@@ -1,0 +1,202 @@
+// What is learned of the user's surroundings, from hand-made folders and children that misbehave.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "base/fd.h"
+#include "base/temporary_directory.h"
+#include "world/cuda_driver.h"
+#include "world/gather_surroundings.h"
+#include "world/machine_side.h"
+#include "world/python_files.h"
+#include "world/python_world.h"
+
+namespace berth {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class World : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::string at(const std::string& path) const { return root_ + "/" + path; }
+  void put(const std::string& path, const std::string& text, mode_t mode = 0644) const {
+    ASSERT_TRUE(make_directories(std::filesystem::path(at(path)).parent_path()));
+    ASSERT_TRUE(write_file_atomically(at(path), text, mode));
+  }
+  TemporaryDirectory directory_;
+  std::string root_ = directory_.path();
+  SystemClock clock_;
+};
+
+using Cuda = Reading<std::optional<TwoPart>>;
+
+TEST(TorchVersionFile, SaysWhichCuda) {
+  const auto cuda = parse_torch_version(
+      "from typing import Optional\n__version__ = '2.3.1+cu121'\ndebug = False\n"
+      "cuda: Optional[str] = '12.1'\nhip: Optional[str] = None\n");
+  EXPECT_EQ(cuda.version, "2.3.1+cu121");
+  EXPECT_EQ(cuda.cuda, Cuda(TwoPart{12, 1}));
+  EXPECT_FALSE(cuda.is_rocm);
+  EXPECT_EQ(parse_torch_version("cuda = None\n").cuda, Cuda(std::optional<TwoPart>()));
+  EXPECT_EQ(parse_torch_version("").cuda, Cuda(Absent::unsupported));
+  EXPECT_TRUE(parse_torch_version("hip: Optional[str] = '6.2.41133'\n").is_rocm);
+}
+
+TEST(TensorFlowBuildFile, SaysWhichCudaAndArchitectures) {
+  const auto built = parse_tensorflow_build(
+      "build_info = collections.OrderedDict([('cuda_version', '12.3')])\n"
+      "build_info = {\"cuda_compute_capabilities\": [\"sm_60\", \"compute_90\"], \"cuda_version\": "
+      "\"12.3\", \"is_cuda_build\": True}\n");
+  EXPECT_EQ(built.cuda, Cuda(TwoPart{12, 3}));
+  EXPECT_THAT(built.architectures, ElementsAre(ComputeCapability{6, 0}, ComputeCapability{9, 0}));
+  EXPECT_TRUE(built.has_ptx);
+  EXPECT_EQ(parse_tensorflow_build("{'is_cuda_build': False}").cuda,
+            Cuda(std::optional<TwoPart>()));
+}
+
+TEST(PipSettings, IndexIsReadFromItsSections) {
+  EXPECT_EQ(parse_pip_index("[global]\ntimeout = 5\nindex-url = https://m/simple\n"),
+            "https://m/simple");
+  EXPECT_EQ(parse_pip_index("[freeze]\nindex-url = https://m/simple\n"), "");
+}
+
+TEST(Versions, AreComparedPartByPart) {
+  EXPECT_TRUE(is_older_version("525.60.9", "525.60.13"));
+  EXPECT_FALSE(is_older_version("580.65.06", "580"));
+  EXPECT_FALSE(is_older_version("1000.1", "999.9"));
+  EXPECT_EQ(two_part("12.8.1+x"), (TwoPart{12, 8}));
+  EXPECT_EQ(two_part("13"), (TwoPart{13, 0}));
+  EXPECT_FALSE(two_part("x"));
+}
+
+TEST(KernelModule, VersionIsReadFromBothKinds) {
+  EXPECT_EQ(parse_nvrm_version("NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat\n"),
+            "535.104.05");
+  EXPECT_EQ(parse_nvrm_version(
+                "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Rel\n"),
+            "580.65.06");
+  EXPECT_FALSE(parse_nvrm_version("no such thing\n"));
+}
+
+TEST(FileSystems, TheDeepestMountCounts) {
+  const std::string mounts =
+      "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n30 22 0:40 / /home rw shared:1 - nfs4 s:/home rw\n";
+  EXPECT_EQ(file_system_of(mounts, "/home/ada"), "nfs4");
+  EXPECT_EQ(file_system_of(mounts, "/homestead"), "ext4");
+  EXPECT_EQ(file_system_of("", "/"), "");
+}
+
+TEST_F(World, LimitsAreReadFromTheKernelsFiles) {
+  put("proc/self/status", "Cpus_allowed_list:\t0-3,8\n");
+  put("proc/self/limits",
+      "Limit\nMax open files            1024                 4096                 files\n");
+  put("proc/self/cgroup", "0::/job/step\n");
+  put("sys/fs/cgroup/job/cpu.max", "150000 100000\n");
+  put("sys/fs/cgroup/job/step/cpu.max", "max 100000\n");
+  put("sys/fs/cgroup/job/memory.max", "1073741824\n");
+  put("sys/fs/cgroup/job/memory.current", "1000\n");
+  const Limits limits = gather_limits(root_);
+  EXPECT_EQ(limits.cpus_allowed, Reading<std::uint64_t>(5));
+  EXPECT_EQ(limits.cpu_quota, Reading<double>(1.5));
+  EXPECT_EQ(limits.open_files, Reading<std::uint64_t>(1024));
+  EXPECT_EQ(limits.memory_limit, Reading<Bytes>(Bytes{1 << 30}));
+  EXPECT_EQ(limits.governor, Reading<std::string>(Absent::unsupported));
+}
+
+TEST_F(World, KernelSideAndDeviceFiles) {
+  put("proc/sys/kernel/osrelease", "6.1.0\n");
+  put("lib/modules/6.1.0/modules.dep", "updates/dkms/nvidia.ko.xz: x\n");
+  put("sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c",
+      std::string("\x06\0\0\0\x01", 5));
+  put("dev/nvidiactl", "");
+  const KernelSide side = gather_kernel_side(root_);
+  EXPECT_EQ(side.secure_boot, Reading<bool>(true));
+  EXPECT_EQ(side.module_installed, Reading<bool>(true));
+  EXPECT_FALSE(side.module_version.get());
+  const auto files = gather_device_files(root_, OpenWhich::all, clock_);
+  ASSERT_EQ(files.size(), 1U);
+  EXPECT_EQ(files[0].path, "/dev/nvidiactl");
+  EXPECT_EQ(files[0].access, FileAccess::opens);
+}
+
+TEST_F(World, LibrariesAndToolkit) {
+  put("libs/libcudnn.so.9.1.0", "");
+  put("libs/libcudnn.so.9", "");
+  put("usr/local/cuda-12.8/bin/nvcc", "", 0755);
+  put("usr/local/cuda-12.8/version.json", R"({"cuda": {"name": "SDK", "version": "12.8.1"}})");
+  std::filesystem::create_directory_symlink(at("usr/local/cuda-12.8"), at("usr/local/cuda"));
+  const Libraries found = gather_libraries(root_, {at("libs")}, "", "/gone.so:libfine.so");
+  ASSERT_FALSE(found.found.empty());
+  EXPECT_EQ(found.found[0].version, "9.1.0");
+  EXPECT_EQ(found.toolkit, "/usr/local/cuda-12.8");
+  EXPECT_EQ(found.nvcc_version, (TwoPart{12, 8}));
+  EXPECT_THAT(found.preload_missing, ElementsAre("/gone.so"));
+}
+
+TEST_F(World, EnvironmentIsReadFromItsFilesWithoutRunningAnything) {
+  put("venv/bin/python", "not a program", 0755);
+  put("venv/pyvenv.cfg", "version = 3.11.2\n");
+  const std::string site = "venv/lib/python3.11/site-packages/";
+  put(site + "torch-2.3.1.dist-info/INSTALLER", "pip\n");
+  put(site + "torch/version.py", "__version__ = '2.3.1'\ncuda = None\n");
+  put(site + "jaxlib-0.4.30.dist-info/INSTALLER", "uv\n");
+  put(site + "jaxlib/x", "");
+  put(site + "jax_cuda12_plugin-0.4.30.dist-info/METADATA", "");
+  const auto python = gather_python_world({.given = at("venv"), .may_run = false}, clock_);
+  ASSERT_TRUE(python) << python.error().message();
+  EXPECT_EQ(python->version, (TwoPart{3, 11}));
+  ASSERT_NE(python->framework("torch"), nullptr);
+  EXPECT_EQ(python->framework("torch")->cuda, Cuda(std::optional<TwoPart>()));
+  EXPECT_EQ(python->framework("torch")->installer, "pip");
+  EXPECT_EQ(python->framework("jax")->cuda, Cuda(TwoPart{12, 0}));
+  EXPECT_FALSE(gather_python_world({.given = at("none")}, clock_));
+}
+
+TEST_F(World, InterpreterThatHangsIsEndedWithAllItStarted) {
+  put("hang", "#!/bin/sh\nprintf 'torch\\tbegin\\t\\n'\nsleep 300 &\nwait\n", 0755);
+  const PythonWorld python{.interpreter = at("hang"), .frameworks = {{.name = "torch"}}};
+  const auto said = ask_by_import(python, {}, clock_, std::chrono::milliseconds(300));
+  EXPECT_EQ(said.end, ImportEnd::took_too_long);
+  put("crash", "#!/bin/sh\nkill -SEGV $$\n", 0755);
+  EXPECT_EQ(ask_by_import({.interpreter = at("crash"), .frameworks = {{.name = "torch"}}}, {},
+                          clock_, std::chrono::seconds(20))
+                .end,
+            ImportEnd::crashed);
+  EXPECT_EQ(ask_by_import({.interpreter = at("none"), .frameworks = {{.name = "torch"}}}, {},
+                          clock_, std::chrono::seconds(20))
+                .end,
+            ImportEnd::not_started);
+}
+
+TEST(ImportAnswers, AreReadByFrameworkAndKey) {
+  const auto said = parse_import_answer(
+      "torch\tbegin\t\ntorch\tsees\tTrue\ntorch\tdevices\t2\ntorch\tarchitectures\tsm_80 sm_90a\n"
+      "noise\ntensorflow\tbegin\t\ntensorflow\terror\tImportError: x\n");
+  ASSERT_EQ(said.size(), 2U);
+  EXPECT_EQ(said[0].sees_gpu, true);
+  EXPECT_EQ(said[0].devices, 2);
+  EXPECT_THAT(said[0].architectures, ElementsAre(ComputeCapability{8, 0}, ComputeCapability{9, 0}));
+  EXPECT_EQ(said[1].error, "ImportError: x");
+}
+
+TEST(CudaAnswers, AreReadAndALibraryThatIsNotThereIsSaid) {
+  const auto answer = parse_cuda_answer("device\tab\tX\nerror\tcuDeviceGet\t999\n");
+  EXPECT_THAT(answer.devices, ElementsAre(CudaDevice{"ab", "X"}));
+  EXPECT_EQ(answer.code, 999);
+  SystemClock clock;
+  EXPECT_THAT(ask_cuda("/nonexistent/libcuda.so.1", clock, std::chrono::seconds(20)).problem,
+              HasSubstr("cannot open"));
+}
+
+TEST_F(World, FoldersThatAnswerAreNotSilent) {
+  EXPECT_THAT(silent_folders({root_, at("none"), "/"}, clock_, std::chrono::seconds(20)),
+              IsEmpty());
+}
+
+}  // namespace
+}  // namespace berth

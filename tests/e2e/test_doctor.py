@@ -1,0 +1,323 @@
+"""`berth doctor` on machines made by hand: the fake drivers, fake roots and fake Python environments."""
+
+import json
+import os
+import pathlib
+
+import pytest
+from conftest import BUILD, scenario
+
+CUDA = BUILD / "fakes/cuda/libcuda.so.1"
+
+
+def put(path, text="", mode=0o644):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    path.chmod(mode)
+
+
+def healthy_root(directory, devices):
+    """A root with what a well machine's kernel shows."""
+    root = directory / "root"
+    put(
+        root / "proc/driver/nvidia/version",
+        "NVRM version: NVIDIA UNIX x86_64 Kernel Module  590.48.01  Mon Jan  1 00:00:00 UTC 2026\n",
+    )
+    put(root / "proc/sys/kernel/osrelease", "6.1.0-18-amd64\n")
+    put(root / "lib/modules/6.1.0-18-amd64/modules.dep", "updates/dkms/nvidia.ko:\n")
+    put(root / "proc/self/status", "Name:\tberth\nCpus_allowed_list:\t0-15\n")
+    put(root / "proc/self/limits", "Max open files            1024                 1048576              files\n")
+    put(root / "proc/meminfo", "MemTotal: 64000000 kB\nMemAvailable: 60000000 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n")
+    put(root / "proc/self/cgroup", "0::/user.slice\n")
+    put(root / "sys/devices/system/cpu/online", "0-15\n")
+    put(root / "sys/class/net/eth0")
+    for name in ["nvidiactl", "nvidia-uvm", *(f"nvidia{i}" for i in range(devices))]:
+        put(root / "dev" / name)
+    return root
+
+
+def environment_with(directory, files, python="3.11", said=None):
+    """A virtual environment of files alone. Its interpreter tells where its packages lie, and prints
+    `said` when it is to import something."""
+    prefix = directory / "venv"
+    site = prefix / f"lib/python{python}/site-packages"
+    put(prefix / "pyvenv.cfg", f"home = /usr/bin\nversion = {python}.2\n")
+    site.mkdir(parents=True)
+    for name, text in files.items():
+        put(site / name, text)
+    put(prefix / "said", "\n".join(said or []) + "\n")
+    put(
+        prefix / "bin/python",
+        f"""#!/bin/sh
+if [ $# -eq 2 ]; then
+    printf 'version\\t{python}\\nprefix\\t{prefix}\\nfolder\\t{site}\\n'
+    exit 0
+fi
+case "$(cat {prefix}/said)" in
+    crash*) kill -SEGV $$ ;;
+esac
+cat {prefix}/said
+""",
+        0o755,
+    )
+    return prefix
+
+
+def torch(version, cuda):
+    value = f"'{cuda}'" if cuda else "None"
+    return {
+        f"torch-{version}.dist-info/INSTALLER": "pip\n",
+        "torch/version.py": f"__version__ = '{version}'\ncuda: Optional[str] = {value}\nhip = None\n",
+    }
+
+
+def said_of_torch(version, sees, devices, architectures="sm_80 sm_90"):
+    return [
+        "torch\tbegin\t",
+        f"torch\tversion\t{version}",
+        f"torch\tarchitectures\t{architectures}",
+        f"torch\tsees\t{sees}",
+        f"torch\tdevices\t{devices}",
+    ]
+
+
+def plain(count=2, **changes):
+    """The first cards of the 8-GPU server, well and with nobody on them."""
+    snapshot = scenario("server-8xh100")
+    snapshot["devices"] = [d | changes for d in snapshot["devices"][7:8]] * count
+    for index, _ in enumerate(snapshot["devices"]):
+        uuid = f"GPU-{index:08x}-0000-4000-8000-000000000000"
+        snapshot["devices"][index] = snapshot["devices"][index] | {
+            "index": index, "id": uuid, "uuid": uuid, "minor_number": index,
+            "pci_address": f"00000000:{index + 1:02x}:00.0",
+        }  # fmt: skip
+    for others in ("gpu_processes", "processes", "leases", "queue", "moves", "problems"):
+        snapshot.pop(others, None)
+    return snapshot
+
+
+def cuda_list(snapshot, order):
+    return ";".join(
+        f"{snapshot['devices'][i]['uuid'][4:].replace('-', '')}={snapshot['devices'][i]['name']}"
+        for i in order
+    )
+
+
+@pytest.fixture
+def host(driver_of, tmp_path):
+    """host(snapshot, …): a machine that is well but for what the test changes."""
+
+    def make(snapshot=None, cuda=None, faults=None, env=None):
+        snapshot = snapshot or plain()
+        machine = driver_of(snapshot, faults=faults)
+        count = len(snapshot["devices"])
+        machine.env |= {
+            "BERTH_ROOT": str(healthy_root(tmp_path, count)),
+            "BERTH_CUDA": str(CUDA),
+            "BERTH_FAKE_CUDA": cuda_list(snapshot, range(count)) if cuda is None else cuda,
+            "COLUMNS": "100",
+            "PATH": "/usr/bin:/bin",
+        } | (env or {})
+        return machine
+
+    return make
+
+
+def doctor(machine, *words):
+    done = machine.run("doctor", "--json", *words, timeout=60)
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+def rules(answer):
+    """Kernel-log events are this machine's own: no test depends on them."""
+    return [one["rule"] for one in answer["findings"] if not one["rule"].startswith("health_xid_")]
+
+
+def test_a_well_machine_with_a_fitting_torch_has_no_finding(host, tmp_path):
+    machine = host()
+    prefix = environment_with(tmp_path, torch("2.9.1+cu128", "12.8"), said=said_of_torch("2.9.1+cu128", True, 2))
+    code, answer = doctor(machine, "--python", prefix)
+    assert rules(answer) == []
+    assert code == 0
+    [framework] = answer["python"]["frameworks"]
+    assert framework["cuda"] == "12.8" and framework["sees_gpu"] is True
+    text = machine.run("doctor", "--python", prefix).stdout
+    assert text.splitlines()[0].startswith("Driver 590.48.01: 2 × NVIDIA H100")
+    assert "CUDA up to 13.1" in text and "sees 2 GPUs" in text
+    assert "cuda:0 is nvidia-smi's 0, cuda:1 is nvidia-smi's 1" in text
+    assert "Free now: 2 of 2 (0, 1)" in text
+    assert "Nothing found to be wrong." in text
+
+
+def test_a_newer_minor_of_the_same_major_is_well(host, tmp_path):
+    snapshot = plain()
+    snapshot["host"] |= {"driver_version": "535.183.01", "cuda_version_supported": "12.2"}
+    prefix = environment_with(tmp_path, torch("2.9.1+cu128", "12.8"), said=said_of_torch("2.9.1+cu128", True, 2))
+    code, answer = doctor(host(snapshot), "--python", prefix)
+    assert (code, rules(answer)) == (0, [])
+
+
+def test_a_build_without_cuda_is_named_with_the_command_that_replaces_it(host, tmp_path):
+    machine = host()
+    prefix = environment_with(tmp_path, torch("2.9.1+cpu", None), said=said_of_torch("2.9.1+cpu", False, 0, ""))
+    code, answer = doctor(machine, "--python", prefix)
+    assert code == 2 and rules(answer) == ["torch_cpu_only"]
+    [finding] = answer["findings"]
+    assert finding["steps"][0]["command"] == (
+        f"{prefix}/bin/python -m pip uninstall -y torch && {prefix}/bin/python -m pip install 'torch==2.9.*'"
+        " --index-url https://download.pytorch.org/whl/cu130"
+    )
+    fix = machine.run("doctor", "--fix", "--python", prefix)
+    assert finding["steps"][0]["command"] in fix.stdout.splitlines()
+    assert fix.stdout.startswith("# error: ")
+    chinese = machine.run("doctor", "--lang", "zh_CN", "--python", prefix).stdout
+    assert "这个 torch 用不了 GPU" in chinese and "cannot" not in chinese
+
+
+def test_the_users_own_mirror_is_kept(host, tmp_path):
+    machine = host(env={"PIP_INDEX_URL": "https://mirror.example/simple"})
+    prefix = environment_with(tmp_path, torch("2.9.1+cpu", None))
+    _, answer = doctor(machine, "--no-import", "--python", prefix)
+    first, second = answer["findings"][0]["steps"]
+    assert "index-url" not in first["command"] and "torch==2.9.*" in first["command"]
+    assert "download.pytorch.org/whl/cu128" in second["command"]
+
+
+def test_an_old_driver_and_an_old_card_get_a_build_that_fits_both(host, tmp_path):
+    snapshot = plain(1, compute_capability="6.1", name="NVIDIA GeForce GTX 1080")
+    snapshot["host"] |= {"driver_version": "535.183.01", "cuda_version_supported": "12.2"}
+    prefix = environment_with(tmp_path, torch("2.11.0+cu130", "13.0"), said=said_of_torch("2.11.0", False, 0, "sm_75"))
+    code, answer = doctor(host(snapshot), "--python", prefix)
+    assert code == 2 and set(rules(answer)) >= {"driver_too_old", "architecture_missing"}
+    for finding in answer["findings"]:
+        if finding["rule"] in {"driver_too_old", "architecture_missing"}:
+            assert "whl/cu126" in finding["steps"][0]["command"]
+
+
+def test_cudas_order_is_shown_beside_the_drivers(host):
+    snapshot = plain(3)
+    machine = host(snapshot, cuda=cuda_list(snapshot, [2, 0, 1]))
+    code, answer = doctor(machine, "--no-import")
+    assert "cuda_order_differs" in rules(answer)
+    assert [one["index"] for one in answer["cuda"]["devices"]] == [2, 0, 1]
+    assert "cuda:0 is nvidia-smi's 2" in machine.run("doctor", "--no-import").stdout
+
+
+@pytest.mark.parametrize(
+    ("cuda", "rule", "words"),
+    [
+        ("error:999", "cuda_refuses", "nvidia_uvm"),
+        ("error:802", "cuda_refuses", "fabric manager"),
+        ("crash", "libcuda_missing", "crashed"),
+    ],
+)
+def test_what_libcuda_answers_is_explained(host, cuda, rule, words):
+    code, answer = doctor(host(cuda=cuda), "--no-import")
+    [finding] = [one for one in answer["findings"] if one["rule"] == rule]
+    assert code == 2 and words in json.dumps(finding)
+
+
+def test_a_libcuda_that_hangs_is_given_up(host):
+    _, answer = doctor(host(cuda="hang"), "--no-import")
+    assert answer["cuda"]["problem"] == "libcuda did not answer in time"
+
+
+def test_a_framework_that_crashes_the_child_is_said_as_such(host, tmp_path):
+    """One that hangs has its time limit in the unit tests: here it would take all of its 20 s."""
+    prefix = environment_with(tmp_path, torch("2.9.1+cu128", "12.8"), said=["crash"])
+    _, answer = doctor(host(), "--python", prefix)
+    [finding] = [one for one in answer["findings"] if one["rule"] == "import_failed"]
+    assert finding["severity"] == "error" and "signal 11" in finding["evidence"][0]
+
+
+@pytest.mark.parametrize(
+    ("value", "rule", "meaning"),
+    [
+        ("", "visible_devices_none", None),
+        ("-1", "visible_devices_none", "negative"),
+        ("0,9", "visible_devices_broken", "beyond the last device"),
+        ("“0”", "visible_devices_none", "neither a number nor a UUID"),
+    ],
+)
+def test_visible_devices_are_explained_entry_by_entry(host, value, rule, meaning):
+    machine = host(env={"CUDA_VISIBLE_DEVICES": value}, cuda="error:100")
+    _, answer = doctor(machine, "--no-import")
+    assert rule in rules(answer)
+    if meaning:
+        assert any(meaning in token["meaning"] for token in answer["visible_devices"]["tokens"])
+    assert 'CUDA_VISIBLE_DEVICES="' in machine.run("doctor", "--no-import").stdout
+
+
+def test_what_is_missing_in_the_kernels_folders_is_found(host, tmp_path):
+    machine = host(faults=None)
+    machine.env["BERTH_NVML"] = "/nonexistent/libnvidia-ml.so.1"
+    root = pathlib.Path(machine.env["BERTH_ROOT"])
+    for file in root.glob("dev/nvidia*"):
+        file.unlink()
+    _, answer = doctor(machine, "--no-import")
+    assert "device_files_missing" in rules(answer)
+    container = "docker-" + "4f" * 32
+    put(root / "proc/self/cgroup", f"0::/system.slice/{container}.scope\n")
+    _, answer = doctor(machine, "--no-import")
+    assert "container_without_devices" in rules(answer)
+    assert "device_files_missing" not in rules(answer)
+
+
+def test_the_cpus_side_is_looked_at(host):
+    machine = host(env={"OMP_NUM_THREADS": "64", "NCCL_SOCKET_IFNAME": "ib0", "CUDA_LAUNCH_BLOCKING": "1"})
+    root = pathlib.Path(machine.env["BERTH_ROOT"])
+    put(root / "proc/self/limits", "Max open files            256                 4096              files\n")
+    put(root / "proc/meminfo", "MemTotal: 64000000 kB\nMemAvailable: 1000000 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n")
+    _, answer = doctor(machine, "--no-import")
+    wanted = {"threads_over_cores", "nccl_interface_missing", "launch_blocking", "open_files_low", "memory_low"}
+    assert wanted <= set(rules(answer))
+
+
+def test_debians_torch_is_cpu_only_with_a_gpu_and_no_finding_without(host, machine_of):
+    if not os.path.exists("/usr/lib/python3/dist-packages/torch/version.py"):
+        pytest.skip("python3-torch is not installed")
+    code, answer = doctor(host(), "--python", "/usr/bin/python3", "--no-import")
+    assert "torch_cpu_only" in rules(answer)
+    step = next(one for one in answer["findings"] if one["rule"] == "torch_cpu_only")["steps"][0]
+    assert step["command"].startswith("/usr/bin/python3 -m venv ")
+    without = host()
+    without.env["BERTH_NVML"] = "/nonexistent/libnvidia-ml.so.1"
+    without.env["BERTH_ROOT"] = str(pathlib.Path(without.env["BERTH_ROOT"]).parent / "empty")
+    code, answer = doctor(without, "--python", "/usr/bin/python3")
+    assert "torch_cpu_only" not in rules(answer)
+    assert answer["python"]["import"] == "answered", answer["python"]
+    [framework] = [one for one in answer["python"]["frameworks"] if one["name"] == "torch"]
+    assert framework["built_without_cuda"] is True and framework["sees_gpu"] is False
+
+
+@pytest.mark.parametrize("name", ["server-8xh100", "lab-4", "no-history", "h100-mig"])
+def test_a_well_simulated_server_has_no_error_or_warning(machine_of, name):
+    code, answer = doctor(machine_of(name))
+    assert answer["simulated"]
+    assert [f["rule"] for f in answer["findings"] if f["severity"] != "hint"] == []
+    assert code == 0
+    assert "SIMULATED" in machine_of(name).run("doctor").stdout
+
+
+def test_a_simulated_server_with_faults_tells_them(machine_of):
+    code, answer = doctor(machine_of("faults"))
+    assert code == 2
+    assert {"health_lost", "health_ecc_uncorrected"} <= {f["rule"] for f in answer["findings"]}
+    code, answer = doctor(machine_of("driver-mismatch"))
+    assert code == 2 and rules(answer)[0] == "driver_versions_differ"
+
+
+def test_wrong_options_and_a_python_that_is_none_are_3(host, tmp_path):
+    machine = host()
+    assert machine.run("doctor", "now").returncode == 3
+    assert machine.run("doctor", "--no-such").returncode == 3
+    done = machine.run("doctor", "--python", tmp_path / "nowhere")
+    assert done.returncode == 3 and "nowhere" in done.stderr
+
+
+def test_colours_on_a_terminal_and_none_in_a_pipe(host):
+    machine = host(cuda="error:999")
+    _, shown = machine.on_terminal(80, "doctor", "--no-import", timeout=60)
+    assert "\x1b[31m" in shown
+    assert "\x1b" not in machine.run("doctor", "--no-import").stdout
