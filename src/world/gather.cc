@@ -287,15 +287,21 @@ std::optional<PythonFacts> gather_python(const std::vector<std::string>& command
                     : info ? Reading<std::string>(*info)
                            : Absent::unsupported;
   } else {
-    facts.version = version.empty() ? Reading<std::string>(Absent::unsupported) : version;
+    // "python3" alone is a shim's name, which starts who knows which.
+    const bool is_told = version.find('.') != std::string::npos;
+    facts.version = is_told ? Reading<std::string>(version) : Absent::unsupported;
   }
   std::error_code unknown;
   if (fs::exists(prefix / "conda-meta", unknown)) facts.environment = prefix;
   const std::string library = prefix.string() + "/lib/python" + version;
   add_packages(library + "/site-packages", facts);
+  // Debian's folders are Debian's interpreter's, and of environments that were made to see through
+  // to it.
   const bool sees_system =
-      !config ||
-      value_in_lines(*config, "include-system-site-packages", '=').value_or("") == "true";
+      config
+          ? value_in_lines(*config, "include-system-site-packages", '=').value_or("") == "true" &&
+                value_in_lines(*config, "home", '=').value_or("") == "/usr/bin"
+          : prefix == "/usr";
   if (sees_system) {
     add_packages("/usr/local/lib/python" + version + "/dist-packages", facts);
     add_packages("/usr/lib/python3/dist-packages", facts);

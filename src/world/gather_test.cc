@@ -160,6 +160,14 @@ TEST_F(Gather, ScriptsInterpreterLineLeadsToItsEnvironment) {
   EXPECT_FALSE(gather_python({"missing"}, at("venv/bin")));
 }
 
+TEST_F(Gather, AShimHasNeitherAVersionNorTheSystemsPackages) {
+  put("shims/python3", "#!/usr/bin/env bash\nexec pyenv exec python3 \"$@\"\n", 0755);
+  const auto facts = gather_python({at("shims/python3"), "x.py"}, "");
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(facts->version, Reading<std::string>(Absent::unsupported));
+  EXPECT_THAT(facts->packages, IsEmpty()) << "Debian's are Debian's interpreter's";
+}
+
 TEST(NotableVariables, AreThoseThatChangeResultsOrSpeed) {
   using ::testing::SizeIs;
   const std::vector<std::string> kept = {
