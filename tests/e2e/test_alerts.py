@@ -1,9 +1,11 @@
 """Alerts as those who are told hear of them: webhooks, commands, the API, `berth alert`."""
 
+import contextlib
 import http.server
 import json
 import pathlib
 import signal
+import socket
 import ssl
 import threading
 
@@ -187,6 +189,66 @@ def test_what_is_refused_is_tried_again_and_said_once(tmp_path, serve_on, receiv
     assert len(said) == 2 and "it answered 500" in said[0], said
     everything = "\n".join(server.said) + server.get("/api/v1/alerts", over="unix").body.decode()
     assert "top-secret" not in everything
+
+
+class Curt:
+    """Answers each request with bytes as they are, and does not close before it is told to."""
+
+    def __init__(self, *pieces):
+        self.pieces = pieces
+        self.asked = 0
+        self.released = threading.Event()
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self.listener.accept()
+                threading.Thread(target=self.answer, args=(connection,), daemon=True).start()
+
+    def answer(self, connection):
+        with connection, contextlib.suppress(OSError):
+            heard = b""
+            while b"\r\n\r\n" not in heard or not heard.endswith(b"}\n"):
+                heard += connection.recv(65536)
+            self.asked += 1
+            for piece in self.pieces:
+                connection.sendall(piece)
+            self.released.wait(60)
+
+    def url(self, scheme="http"):
+        return f"{scheme}://127.0.0.1:{self.listener.getsockname()[1]}/hook"
+
+    def close(self):
+        self.released.set()
+        self.listener.close()
+
+
+def test_a_status_from_200_on_is_delivery_whatever_comes_behind_it(tmp_path, serve_on):  # noqa: F811
+    ok = b"HTTP/1.1 200 OK\r\n"
+    curt = {"large": Curt(ok + b"content-length: 70000\r\n\r\n" + b"x" * 70000),
+            "strange": Curt(ok + b"content-encoding: br\r\ncontent-length: 2\r\n\r\nok"),
+            "damaged": Curt(ok + b"content-encoding: gzip\r\ncontent-length: 2\r\n\r\nok"),
+            "endless": Curt(ok + b"content-length: 100\r\n\r\nx"),
+            "interim": Curt(b"HTTP/1.1 100 Continue\r\n\r\n", ok + b"content-length: 2\r\n\r\nok")}
+    hooks = "".join(webhook(one, f'name = "{name}"\ntimeout = "3s"') for name, one in curt.items())
+    machine = Watched(tmp_path, QUICK + hooks)
+    tested = machine.run("alert", "test", "--config", machine.config)
+    assert tested.returncode == 0, tested.stdout
+    server = serve_on(machine, *machine.words)
+    machine.lose(1)
+    wait_until(lambda: all(one.asked == 2 for one in curt.values()), "all are told")
+
+    def figures():
+        return {one["receiver"]: one for one in server.get("/api/v1/alerts", over="unix").json["deliveries"]}
+
+    wait_until(lambda: all(one["delivered"] == 1 for one in figures().values()), f"it counts: {figures()}")
+    pause(3)
+    assert {name: one.asked for name, one in curt.items()} == dict.fromkeys(curt, 2), "told again"
+    assert all(one["failed"] == 0 for one in figures().values())
+    for one in curt.values():
+        one.close()
 
 
 def test_https_asks_for_a_certificate_that_is_trusted(tmp_path, serve_on, receiver_of):  # noqa: F811
