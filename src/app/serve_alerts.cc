@@ -133,8 +133,8 @@ void ServeAlerts::deliver() {
     const serve::AlertReceiver* receiver = post_.find(parcel.receiver);
     if (receiver == nullptr) continue;
     courier_.send(*receiver, parcel.message,
-                  [this, name = parcel.receiver](const Result<void>& how) {
-                    const auto note = post_.done(name, how, context_.clock().moment());
+                  [this, name = parcel.receiver, number = parcel.number](const Result<void>& how) {
+                    const auto note = post_.done(number, how, context_.clock().moment());
                     // Both are to be read, however soon the second follows.
                     if (note) told_.note((how ? "alerts again to " : "alerts to ") + name, *note);
                     deliver();

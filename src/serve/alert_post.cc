@@ -41,7 +41,7 @@ void AlertPost::put_in(Line& line, const AlertMessage& message) {
   ++change_;
   if (line.messages.size() >= most_waiting) {
     // The oldest goes, but never one that somebody is being told at this moment.
-    line.messages.erase(line.messages.begin() + (line.is_under_way ? 1 : 0));
+    line.messages.erase(line.messages.begin() + (line.under_way ? 1 : 0));
     ++line.figures.dropped;
   }
   line.messages.push_back(message);
@@ -68,18 +68,22 @@ void AlertPost::put_for(const std::string& receiver, const AlertMessage& message
 std::vector<AlertPost::Parcel> AlertPost::due(Instant now) {
   std::vector<Parcel> parcels;
   for (Line& line : lines_) {
-    if (line.is_under_way || line.messages.empty() || now < line.not_before) continue;
-    line.is_under_way = true;
-    parcels.push_back({.receiver = line.receiver.name, .message = line.messages.front()});
+    if (line.under_way || line.messages.empty() || now < line.not_before) continue;
+    line.under_way = ++parcels_;
+    parcels.push_back({.receiver = line.receiver.name,
+                       .message = line.messages.front(),
+                       .number = *line.under_way});
   }
   return parcels;
 }
 
-std::optional<std::string> AlertPost::done(const std::string& receiver, const Result<void>& how,
+std::optional<std::string> AlertPost::done(std::uint64_t parcel, const Result<void>& how,
                                            Moment now) {
-  Line* line = line_of(receiver);
-  if (line == nullptr || !line->is_under_way) return std::nullopt;  // no longer configured
-  line->is_under_way = false;
+  const auto line =
+      std::ranges::find_if(lines_, [&](const Line& one) { return one.under_way == parcel; });
+  if (line == lines_.end()) return std::nullopt;  // its receiver is, or was, no longer configured
+  line->under_way.reset();
+  const std::string& receiver = line->receiver.name;
   DeliveryFigures& figures = line->figures;
   if (how) {
     ++change_;

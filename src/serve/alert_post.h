@@ -48,11 +48,13 @@ class AlertPost {
   };
   /// What is to be sent now; each counts as on its way until done() is told of it.
   [[nodiscard]] std::vector<Parcel> due(Instant now);
-  /// How it went. A sentence for the log where that is new: it fails, or works again.
-  std::optional<std::string> done(const std::string& receiver, const Result<void>& how, Moment now);
+  /// How it went with the parcel of that number. A sentence for the log where that is new: it
+  /// fails, or works again. Of a parcel that nobody waits for any more it is passed over.
+  std::optional<std::string> done(std::uint64_t parcel, const Result<void>& how, Moment now);
 
   [[nodiscard]] std::vector<DeliveryFigures> figures() const;
   [[nodiscard]] std::vector<Undelivered> undelivered() const;
+    std::uint64_t number = 0;  // no other has it
   /// Counts whatever changes undelivered().
   [[nodiscard]] std::uint64_t change() const { return change_; }
 
@@ -63,8 +65,8 @@ class AlertPost {
  private:
   struct Line {
     AlertReceiver receiver;
-    std::deque<AlertMessage> messages;  // the first is the one on its way
-    bool is_under_way = false;
+    std::deque<AlertMessage> messages;       // the first is the one on its way
+    std::optional<std::uint64_t> under_way;  // the number of its parcel
     Instant not_before{};
     Duration pause = first_pause;
     DeliveryFigures figures;
@@ -77,3 +79,4 @@ class AlertPost {
 };
 
 }  // namespace berth::serve
+  std::uint64_t parcels_ = 0;

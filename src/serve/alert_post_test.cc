@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "base/text.h"
 
 namespace berth::serve {
@@ -38,17 +40,19 @@ class Post : public testing::Test {
     std::vector<std::string> all;
     for (const AlertPost::Parcel& one : post.due(clock.now())) {
       all.push_back(one.receiver + ":" + one.message.alert.id);
+      numbers[one.receiver] = one.number;
     }
     return all;
   }
   std::optional<std::string> went_well(const std::string& name) {
-    return post.done(name, {}, clock.moment());
+    return post.done(numbers[name], {}, clock.moment());
   }
   std::optional<std::string> failed(const std::string& name) {
-    return post.done(name, fail(ErrorCode::io, "it answered 500"), clock.moment());
+    return post.done(numbers[name], fail(ErrorCode::io, "it answered 500"), clock.moment());
   }
   FakeClock clock;
   AlertPost post;
+  std::map<std::string, std::uint64_t> numbers;  // of the last parcel to each
 };
 
 TEST_F(Post, TellsEachReceiverOneAfterTheOther) {
@@ -141,6 +145,23 @@ TEST_F(Post, KeepsWhatWaitsWhenTheConfigurationIsReadAgain) {
   EXPECT_THAT(sent(), ElementsAre("a:1")) << "at once: it may have been the configuration";
   EXPECT_EQ(went_well("b"), std::nullopt) << "of one who is gone nothing is heard";
   EXPECT_THAT(post.figures(), SizeIs(2));
+}
+
+TEST_F(Post, TakesNoAnswerToAnotherMessageForOneToThis) {
+  post.put(message("1"), clock.now());
+  sent();
+  const std::uint64_t first = numbers["a"];
+  post.set_receivers({receiver("b")}, clock.now());
+  post.set_receivers({receiver("a"), receiver("b")}, clock.now());
+  post.put(message("2"), clock.now());
+  EXPECT_THAT(sent(), ElementsAre("a:2"));
+  EXPECT_EQ(post.done(first, {}, clock.moment()), std::nullopt);
+  EXPECT_EQ(post.figures()[0].delivered, 0U) << "it was the first that arrived";
+  EXPECT_THAT(failed("a").value_or(""), HasSubstr("it answered 500"));
+  clock.advance(2s);
+  EXPECT_THAT(sent(), ElementsAre("a:2")) << "it is told again";
+  went_well("a");
+  EXPECT_EQ(post.figures()[0].delivered, 1U);
 }
 
 TEST_F(Post, LeavesWhatDidNotArriveToTheNextServer) {
