@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "app/verb.h"
 #include "base/process.h"
+#include "base/text.h"
 #include "base/tr.h"
 
 namespace berth {
@@ -26,6 +28,13 @@ serve::AlertMessage message_of(const AlertChange& change, const std::string& hos
                                                            : serve::AlertMessage::Event::resolved,
           .alert = change.alert,
           .host = host};
+}
+
+void say(const std::vector<serve::AlertPost::Dropped>& dropped) {
+  for (const serve::AlertPost::Dropped& one : dropped) {
+    complain(trf("{} is no longer told of alerts: messages dropped that had not arrived there: {}",
+                 printable(one.receiver), one.messages));
+  }
 }
 
 }  // namespace
@@ -62,21 +71,24 @@ void ServeAlerts::open(const std::string& state_directory) {
 void ServeAlerts::configure(const serve::AlertPlan& plan) {
   rules_ = plan.rules;
   courier_.forget_certificates();
-  post_.set_receivers(plan.receivers, context_.clock().now());
+  say(post_.set_receivers(plan.receivers, context_.clock().now()));
 }
 
 void ServeAlerts::put_restored(Instant now) {
   const std::vector<Alert> active = book_.active();
+  std::map<std::string, std::size_t> nobodys;
   for (const Undelivered& one : std::exchange(restored_, {})) {
     const auto of_id = [&](const Alert& alert) { return alert.id == one.alert; };
     const auto going_on = std::ranges::find_if(active, of_id);
     const auto ended = std::ranges::find_if(book_.ended(), of_id);
-    if (going_on != active.end()) {
-      post_.put_for(one.receiver, message_of({one.what, *going_on}, host_), now);
-    } else if (ended != book_.ended().end()) {
-      post_.put_for(one.receiver, message_of({one.what, *ended}, host_), now);
-    }
+    const bool is_active = going_on != active.end();
+    if (!is_active && ended == book_.ended().end()) continue;
+    const AlertChange change{one.what, is_active ? *going_on : *ended};
+    if (!post_.put_for(one.receiver, message_of(change, host_), now)) ++nobodys[one.receiver];
   }
+  std::vector<serve::AlertPost::Dropped> dropped;
+  for (const auto& [receiver, messages] : nobodys) dropped.push_back({receiver, messages});
+  say(dropped);
 }
 
 void ServeAlerts::evaluate(const Snapshot& snapshot, Freshness freshness,

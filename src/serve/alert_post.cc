@@ -7,7 +7,16 @@
 
 namespace berth::serve {
 
-void AlertPost::set_receivers(std::vector<AlertReceiver> receivers, Instant now) {
+std::vector<AlertPost::Dropped> AlertPost::set_receivers(std::vector<AlertReceiver> receivers,
+                                                         Instant now) {
+  std::vector<Dropped> dropped;
+  for (const Line& line : lines_) {
+    const bool stays = std::ranges::any_of(receivers, [&](const AlertReceiver& one) {
+      return one.name == line.receiver.name && one.kind == line.receiver.kind;
+    });
+    if (stays || line.messages.empty()) continue;
+    dropped.push_back({.receiver = line.receiver.name, .messages = line.messages.size()});
+  }
   std::vector<Line> lines;
   for (AlertReceiver& receiver : receivers) {
     Line* had = line_of(receiver.name);
@@ -23,6 +32,7 @@ void AlertPost::set_receivers(std::vector<AlertReceiver> receivers, Instant now)
   }
   lines_ = std::move(lines);
   ++change_;
+  return dropped;
 }
 
 AlertPost::Line* AlertPost::line_of(const std::string& receiver) {
@@ -58,11 +68,12 @@ void AlertPost::put(const AlertMessage& message, Instant now) {
   }
 }
 
-void AlertPost::put_for(const std::string& receiver, const AlertMessage& message, Instant now) {
+bool AlertPost::put_for(const std::string& receiver, const AlertMessage& message, Instant now) {
   Line* line = line_of(receiver);
-  if (line == nullptr) return;
+  if (line == nullptr) return false;
   line->not_before = now;
   put_in(*line, message);
+  return true;
 }
 
 std::vector<AlertPost::Parcel> AlertPost::due(Instant now) {

@@ -33,18 +33,27 @@ struct DeliveryFigures {
 
 class AlertPost {
  public:
-  /// Queues of those that stay stay; what waits for them is tried again at once.
-  void set_receivers(std::vector<AlertReceiver> receivers, Instant now);
+  /// Messages that had not arrived when their receiver went.
+  struct Dropped {
+    std::string receiver;
+    std::size_t messages = 0;
+    friend bool operator==(const Dropped&, const Dropped&) = default;
+  };
+  /// Queues of those that stay stay; what waits for them is tried again at once. What is dropped
+  /// with those that go is said.
+  std::vector<Dropped> set_receivers(std::vector<AlertReceiver> receivers, Instant now);
   [[nodiscard]] const AlertReceiver* find(const std::string& name) const;
 
   /// For everybody who wants to hear of it.
   void put(const AlertMessage& message, Instant now);
-  /// For one alone, whatever he wants to hear: what an earlier daemon could not deliver.
-  void put_for(const std::string& receiver, const AlertMessage& message, Instant now);
+  /// For one alone, whatever he wants to hear: what an earlier daemon could not deliver. False:
+  /// nobody is called so.
+  bool put_for(const std::string& receiver, const AlertMessage& message, Instant now);
 
   struct Parcel {
     std::string receiver;
     AlertMessage message;
+    std::uint64_t number = 0;  // no other has it
   };
   /// What is to be sent now; each counts as on its way until done() is told of it.
   [[nodiscard]] std::vector<Parcel> due(Instant now);
@@ -54,7 +63,6 @@ class AlertPost {
 
   [[nodiscard]] std::vector<DeliveryFigures> figures() const;
   [[nodiscard]] std::vector<Undelivered> undelivered() const;
-    std::uint64_t number = 0;  // no other has it
   /// Counts whatever changes undelivered().
   [[nodiscard]] std::uint64_t change() const { return change_; }
 
@@ -75,8 +83,8 @@ class AlertPost {
   void put_in(Line& line, const AlertMessage& message);
 
   std::vector<Line> lines_;
+  std::uint64_t parcels_ = 0;
   std::uint64_t change_ = 0;
 };
 
 }  // namespace berth::serve
-  std::uint64_t parcels_ = 0;

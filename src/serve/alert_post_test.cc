@@ -164,6 +164,17 @@ TEST_F(Post, TakesNoAnswerToAnotherMessageForOneToThis) {
   EXPECT_EQ(post.figures()[0].delivered, 1U);
 }
 
+TEST_F(Post, SaysWhatIsDroppedWithAReceiver) {
+  for (const char* id : {"1", "2", "3"}) post.put(message(id), clock.now());
+  sent();
+  went_well("b");
+  AlertReceiver other_kind = receiver("b");
+  other_kind.kind = AlertReceiver::Kind::command;
+  EXPECT_THAT(post.set_receivers({other_kind}, clock.now()),
+              ElementsAre(AlertPost::Dropped{"a", 3}, AlertPost::Dropped{"b", 2}));
+  EXPECT_THAT(post.set_receivers({}, clock.now()), IsEmpty()) << "nothing waited for it";
+}
+
 TEST_F(Post, LeavesWhatDidNotArriveToTheNextServer) {
   post.put(message("1"), clock.now());
   sent();
@@ -171,8 +182,8 @@ TEST_F(Post, LeavesWhatDidNotArriveToTheNextServer) {
   EXPECT_THAT(post.undelivered(), ElementsAre(Undelivered{"b", AlertChange::What::began, "1"}));
   AlertPost next;
   next.set_receivers({receiver("b")}, clock.now());
-  next.put_for("b", message("1"), clock.now());
-  next.put_for("nobody", message("1"), clock.now());
+  EXPECT_TRUE(next.put_for("b", message("1"), clock.now()));
+  EXPECT_FALSE(next.put_for("nobody", message("1"), clock.now()));
   EXPECT_THAT(next.due(clock.now()), SizeIs(1));
 }
 

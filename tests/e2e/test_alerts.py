@@ -168,12 +168,12 @@ def test_one_who_hangs_keeps_nobody_waiting(tmp_path, serve_on, receiver_of):  #
 
     def failing():
         figures = {one["receiver"]: one for one in server.get("/api/v1/alerts", over="unix").json["deliveries"]}
-        heard = figures["webhook-2"]["delivered"] == 2
+        heard = figures["webhook-1"]["delivered"] == 2
         return heard and figures["deaf"]["is_failing"] and figures["deaf"]["waiting"] == 2 and figures
 
     figures = wait_until(failing, "that one is not reached is shown")
     assert "does not answer within" in figures["deaf"]["trouble"]
-    assert not figures["webhook-2"]["is_failing"]
+    assert not figures["webhook-1"]["is_failing"]
     public = server.get("/api/v1/alerts").json["deliveries"][0]
     assert public["is_failing"] and public["trouble"] is None
 
@@ -310,12 +310,13 @@ def test_a_command_that_takes_too_long_is_ended_with_all_it_started(tmp_path, se
 
 
 def test_a_command_that_fails_says_how(tmp_path, serve_on):  # noqa: F811
-    config = '[[alerts.command]]\nrun = ["sh", "-c", "exit 3"]\n[[alerts.command]]\nrun = "/nonexistent/page"\n'
+    config = ('[[alerts.command]]\nrun = ["sh", "-c", "exit 3"]\n'
+              '[[alerts.command]]\nname = "page"\nrun = "/nonexistent/page"\n')
     machine = Watched(tmp_path, QUICK + config)
     server = serve_on(machine, *machine.words)
     machine.lose(1)
     wait_until(lambda: server.says("command-1: sh exited with 3"), "its code is said")
-    wait_until(lambda: server.says("command-2: /nonexistent/page cannot be found"), "that there is none")
+    wait_until(lambda: server.says("page: /nonexistent/page cannot be found"), "that there is none")
     wait_until(lambda: len(children(server.process.pid)) <= 1, "no child is left but the probe process")
 
 
@@ -410,6 +411,25 @@ def test_hup_reads_rules_and_receivers_again(tmp_path, serve_on, receiver_of):  
     assert active(server) == ["gpu_lost"]
 
 
+def test_a_receiver_that_stays_keeps_what_waits_for_it(tmp_path, serve_on, receiver_of):  # noqa: F811
+    gone, slow = receiver_of(answers=[500] * 100), receiver_of(answers=[500])
+    stays = webhook(slow)
+    machine = Watched(tmp_path, QUICK + webhook(gone, 'name = "gone"') + stays)
+    server = serve_on(machine, *machine.words)
+    machine.lose(1)
+    wait_until(lambda: server.says("told to gone: it answered 500")
+               and server.says("told to webhook-1: it answered 500"), "both fail")
+    machine.config.write_text(QUICK + stays, encoding="utf-8")
+    server.process.send_signal(signal.SIGHUP)
+    slow.hears("began")
+    wait_until(lambda: server.says("gone is no longer told of alerts"), "what is dropped is said")
+    said = [line for line in server.said if "no longer told" in line]
+    assert len(said) == 1 and said[0].endswith("had not arrived there: 1"), said
+    machine.config.write_text(QUICK + stays + webhook(gone), encoding="utf-8")
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: server.says("two [[alerts.webhook]] have no name"), "who is who is not guessed")
+
+
 def test_a_url_may_stand_in_a_file_of_its_own(tmp_path, serve_on, receiver_of):  # noqa: F811
     team = receiver_of()
     (tmp_path / "hook").write_text(team.url() + "\n", encoding="utf-8")
@@ -470,7 +490,7 @@ def test_berth_alert_test_tells_every_receiver_and_says_how_it_went(machine, rec
     config.write_text(webhook(team, 'name = "team"') + webhook(broken) +
                       '[[alerts.command]]\nrun = "true"\n', encoding="utf-8")
     done = machine.run("alert", "test", "--config", config)
-    assert done.returncode == 1 and "webhook-2: it did not arrive: it answered 404" in done.stdout
+    assert done.returncode == 1 and "webhook-1: it did not arrive: it answered 404" in done.stdout
     assert "team: it arrived\n" in done.stdout and "command-1: it arrived\n" in done.stdout
     lines = machine.run("alert", "test", "--json", "--config", config).stdout.splitlines()
     assert [json.loads(line)["arrived"] for line in lines] == [True, True, True]
