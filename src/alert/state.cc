@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "alert/json.h"
 #include "base/text.h"
 
 namespace berth {
@@ -26,28 +27,11 @@ std::string_view word_of(AlertChange::What what) {
   return what == AlertChange::What::began ? "began" : "ended";
 }
 
-Json json_of(const Alert& alert) {
-  Json users = Json::array();
-  for (const AlertUser& user : alert.users) {
-    users.push_back({{"uid", json_or_null(user.uid)}, {"name", user.name}});
-  }
-  return {{"id", alert.id},
-          {"rule", name_of(alert.rule)},
-          {"subject", alert.subject},
-          {"severity", name_of(alert.severity)},
-          {"device", alert.device ? Json(alert.device->text()) : Json(nullptr)},
-          {"index", json_or_null(alert.index)},
-          {"since_unix_ms", alert.since.unix_ms},
-          {"last_seen_unix_ms", alert.last_seen.unix_ms},
-          {"resolved_unix_ms", alert.resolved ? Json(alert.resolved->unix_ms) : Json(nullptr)},
-          {"summary", alert.summary},
-          {"advice", alert.advice},
-          {"users", std::move(users)}};
-}
-
 Json json_of(const std::vector<Alert>& alerts) {
   Json list = Json::array();
-  for (const Alert& alert : alerts) list.push_back(json_of(alert));
+  for (const Alert& alert : alerts) {
+    list.push_back(json_of(alert, AlertFields::kept, alert.summary));
+  }
   return list;
 }
 
