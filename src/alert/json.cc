@@ -25,6 +25,7 @@ Json json_of(const Alert& alert, AlertFields fields, std::string_view summary) {
   json["since_unix_ms"] = alert.since.unix_ms;
   json["last_seen_unix_ms"] = alert.last_seen.unix_ms;
   json["resolved_unix_ms"] = alert.resolved ? Json(alert.resolved->unix_ms) : Json(nullptr);
+  json["ending"] = alert.resolved ? Json(name_of(alert.ending)) : Json(nullptr);
   json["summary"] = summary;
   json["advice"] = alert.advice;
   if (!is_kept) {

@@ -130,6 +130,9 @@ std::optional<Alert> alert_from(const Json& object) {
   alert.since = fields.time("since_unix_ms");
   alert.last_seen = fields.time("last_seen_unix_ms");
   if (!fields.is_null("resolved_unix_ms")) alert.resolved = fields.time("resolved_unix_ms");
+  // The first berths that wrote this knew of one ending alone.
+  const bool has_ending = alert.resolved && !fields.is_null("ending");
+  if (has_ending) alert.ending = fields.word<Ending>("ending", ending_from_name);
   alert.summary = fields.text("summary");
   alert.advice = fields.text("advice");
   for (const Json& one : fields.list("users", most_users)) {

@@ -23,13 +23,6 @@ constexpr seconds look_around_interval{10};
 /// Without a look for so long, what was seen last is not what is.
 constexpr seconds look_is_old{5};
 
-serve::AlertMessage message_of(const AlertChange& change, const std::string& host) {
-  return {.event = change.what == AlertChange::What::began ? serve::AlertMessage::Event::began
-                                                           : serve::AlertMessage::Event::resolved,
-          .alert = change.alert,
-          .host = host};
-}
-
 void say(const std::vector<serve::AlertPost::Dropped>& dropped) {
   for (const serve::AlertPost::Dropped& one : dropped) {
     complain(trf("{} is no longer told of alerts: messages dropped that had not arrived there: {}",
@@ -84,7 +77,8 @@ void ServeAlerts::put_restored(Instant now) {
     const bool is_active = going_on != active.end();
     if (!is_active && ended == book_.ended().end()) continue;
     const AlertChange change{one.what, is_active ? *going_on : *ended};
-    if (!post_.put_for(one.receiver, message_of(change, host_), now)) ++nobodys[one.receiver];
+    const auto message = serve::message_of(change, host_);
+    if (message && !post_.put_for(one.receiver, *message, now)) ++nobodys[one.receiver];
   }
   std::vector<serve::AlertPost::Dropped> dropped;
   for (const auto& [receiver, messages] : nobodys) dropped.push_back({receiver, messages});
@@ -108,7 +102,7 @@ void ServeAlerts::evaluate(const Snapshot& snapshot, Freshness freshness,
                        .cards = environment_.cards()};
   for (const AlertChange& change : book_.see(sightings(look, rules_), rules_, now)) {
     told_.announce(change.alert);
-    post_.put(message_of(change, host_), now.steady);
+    if (const auto message = serve::message_of(change, host_)) post_.put(*message, now.steady);
     wants_save_ = true;
   }
   if (book_.left_out() != std::exchange(left_out_, book_.left_out())) {

@@ -61,7 +61,7 @@ void AlertPost::put(const AlertMessage& message, Instant now) {
   for (Line& line : lines_) {
     const bool is_wanted =
         message.alert.severity >= line.receiver.least &&
-        (message.event != AlertMessage::Event::resolved || line.receiver.is_told_of_ends);
+        (message.event == AlertMessage::Event::began || line.receiver.is_told_of_ends);
     if (!is_wanted) continue;
     if (line.messages.empty() && line.figures.trouble.empty()) line.not_before = now;
     put_in(line, message);
@@ -131,9 +131,8 @@ std::vector<Undelivered> AlertPost::undelivered() const {
   for (const Line& line : lines_) {
     for (const AlertMessage& message : line.messages) {
       all.push_back({.receiver = line.receiver.name,
-                     .what = message.event == AlertMessage::Event::resolved
-                                 ? AlertChange::What::ended
-                                 : AlertChange::What::began,
+                     .what = message.event == AlertMessage::Event::began ? AlertChange::What::began
+                                                                         : AlertChange::What::ended,
                      .alert = message.alert.id});
     }
   }

@@ -196,6 +196,34 @@ TEST(Sentence, SaysWhereWhatAndWhatToDo) {
             "resolved on gpu1, GPU 3 (gpu_lost), lasted 1m30s: it fell off the bus");
 }
 
+AlertChange end_of(Ending ending) {
+  Alert alert = message("1").alert;
+  alert.resolved = WallTime{1000};
+  alert.ending = ending;
+  return {.what = AlertChange::What::ended, .alert = alert};
+}
+
+TEST(Message, CallsNothingResolvedThatNobodySawMended) {
+  EXPECT_EQ(message_of(end_of(Ending::resolved), "gpu1")->event, Event::resolved);
+  EXPECT_EQ(message_of(end_of(Ending::unwatched), "gpu1"), std::nullopt);
+  const auto unknown = message_of(end_of(Ending::unknown), "gpu1");
+  ASSERT_TRUE(unknown);
+  EXPECT_EQ(sentence_of(*unknown),
+            "no longer known on gpu1, GPU 3 (gpu_lost), nothing of it could be read for 1d00h: "
+            "it fell off the bus");
+  EXPECT_THAT(to_json(*unknown), HasSubstr("\"event\":\"unknown\""));
+  EXPECT_THAT(to_json(*unknown), HasSubstr("\"ending\":\"unknown\""));
+}
+
+TEST_F(Post, TellsThatOneIsNoLongerKnownLikeAnEnd) {
+  AlertReceiver deaf = receiver("a");
+  deaf.is_told_of_ends = false;
+  post.set_receivers({deaf, receiver("b")}, clock.now());
+  post.put(*message_of(end_of(Ending::unknown), "gpu1"), clock.now());
+  EXPECT_THAT(sent(), ElementsAre("b:1"));
+  EXPECT_THAT(post.undelivered(), ElementsAre(Undelivered{"b", AlertChange::What::ended, "1"}));
+}
+
 TEST(Sentence, IsMarkedWhereItIsSimulated) {
   AlertMessage simulated = message("1");
   simulated.alert.simulated = "lab-4";

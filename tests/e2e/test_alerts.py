@@ -411,6 +411,22 @@ def test_hup_reads_rules_and_receivers_again(tmp_path, serve_on, receiver_of):  
     assert active(server) == ["gpu_lost"]
 
 
+def test_a_rule_that_is_switched_off_resolves_nothing(tmp_path, serve_on, receiver_of):  # noqa: F811
+    team = receiver_of()
+    machine = Watched(tmp_path, QUICK + webhook(team))
+    server = serve_on(machine, *machine.words)
+    machine.lose(1)
+    team.hears("began")
+    machine.config.write_text("[alerts.gpu_lost]\noff = true\n" + webhook(team), encoding="utf-8")
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: active(server) == [], "it is not watched")
+    assert [one["ending"] for one in alerts(server)] == ["unwatched"]
+    shown = machine.run("alert", "--socket", server.socket_path).stdout
+    assert "no longer watched  GPU 1" in shown and "resolved" not in shown, shown
+    pause(1)
+    assert team.events() == ["began"], "nothing was mended"
+
+
 def test_a_receiver_that_stays_keeps_what_waits_for_it(tmp_path, serve_on, receiver_of):  # noqa: F811
     gone, slow = receiver_of(answers=[500] * 100), receiver_of(answers=[500])
     stays = webhook(slow)
