@@ -35,6 +35,13 @@ inline constexpr std::size_t alert_rule_count = 9;
 [[nodiscard]] std::string_view name_of(AlertRule rule);
 [[nodiscard]] std::optional<AlertRule> alert_rule_from_name(std::string_view name);
 
+/// How an alert came to its end. `resolved`: looked at, and nothing of it was seen any more.
+/// `unknown`: nothing of it could be read for so long that nobody can say. `unwatched`: its rule
+/// was switched off.
+enum class Ending { resolved, unknown, unwatched };
+[[nodiscard]] std::string_view name_of(Ending ending);
+[[nodiscard]] std::optional<Ending> ending_from_name(std::string_view name);
+
 /// Somebody whom an alert is about. His name is shown only to who may see it.
 struct AlertUser {
   std::optional<uid_t> uid;  // nothing: not known
@@ -53,9 +60,10 @@ struct Alert {
   std::optional<int> index;
   WallTime since;      // when it was first seen, which may be before it began to be an alert
   WallTime last_seen;  // of an event: when it happened last
-  std::optional<WallTime> resolved;
-  std::string summary;  // in English (translated where it is shown); names nobody
-  std::string advice;   // what to do next; may be empty
+  std::optional<WallTime> resolved;  // when it was over; `ending` says whether it is mended
+  Ending ending = Ending::resolved;  // of one that is over
+  std::string summary;               // in English (translated where it is shown); names nobody
+  std::string advice;                // what to do next; may be empty
   std::vector<AlertUser> users;
   /// The simulated server it is of. Shown on every surface.
   std::optional<std::string> simulated;

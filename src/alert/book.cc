@@ -105,8 +105,9 @@ bool AlertBook::is_unknown(const Watched& watched, const Sightings& sightings) {
   });
 }
 
-void AlertBook::finish(Alert alert, WallTime at, std::vector<AlertChange>& changes) {
+void AlertBook::finish(Alert alert, Ending ending, WallTime at, std::vector<AlertChange>& changes) {
   alert.resolved = at;
+  alert.ending = ending;
   ended_.push_front(alert);
   if (ended_.size() > most_ended) ended_.pop_back();
   changes.push_back({.what = AlertChange::What::ended, .alert = std::move(alert)});
@@ -116,14 +117,32 @@ AlertBook::Step AlertBook::step_of(const Watched& watched, Told told,
                                    const AlertRuleSettings& settings, Moment now) {
   const AlertRuleFacts& facts = facts_of(watched.alert.rule);
   const bool given_up = told == Told::unknown && now.steady - watched.told_of >= longest_unknown;
-  if (!settings.is_on || given_up) return watched.has_begun ? Step::ends : Step::is_forgotten;
+  if ((!settings.is_on || given_up) && !watched.has_begun) return Step::is_forgotten;
+  if (!settings.is_on) return Step::is_unwatched;
+  if (given_up) return Step::is_given_up;
   const Duration unseen = now.steady - watched.seen;
   if (watched.has_begun) {
-    return told == Told::clear && unseen >= settings.hold ? Step::ends : Step::stays;
+    return told == Told::clear && unseen >= settings.hold ? Step::is_resolved : Step::stays;
   }
   if (told == Told::clear && unseen > facts.gap) return Step::is_forgotten;
   const bool lasts = facts.is_event || now.steady - watched.first >= settings.lasting;
   return told == Told::seen && lasts ? Step::begins : Step::stays;
+}
+
+std::optional<Ending> AlertBook::ending_of(Step step) {
+  switch (step) {
+    case Step::is_resolved:
+      return Ending::resolved;
+    case Step::is_given_up:
+      return Ending::unknown;
+    case Step::is_unwatched:
+      return Ending::unwatched;
+    case Step::stays:
+    case Step::begins:
+    case Step::is_forgotten:
+      break;
+  }
+  return std::nullopt;
 }
 
 void AlertBook::forget_old(WallTime now) {
@@ -163,8 +182,9 @@ std::vector<AlertChange> AlertBook::see(const Sightings& sightings, const AlertS
       watched.alert.id = id_of(watched.alert);
       changes.push_back({.what = AlertChange::What::began, .alert = watched.alert});
     }
-    if (step == Step::ends) finish(std::move(watched.alert), now.wall, changes);
-    const bool goes = step == Step::ends || step == Step::is_forgotten;
+    const auto ending = ending_of(step);
+    if (ending) finish(std::move(watched.alert), *ending, now.wall, changes);
+    const bool goes = ending || step == Step::is_forgotten;
     it = goes ? watched_.erase(it) : std::next(it);
   }
   forget_old(now.wall);

@@ -45,7 +45,7 @@ class AlertBook {
   static constexpr std::size_t most_waiting = 1024;
   static constexpr std::size_t most_ended = 256;
   static constexpr Duration ended_kept = std::chrono::hours(24 * 7);
-  /// What cannot be told for so long is over: the card has gone for good.
+  /// What cannot be told for so long is watched no longer: the card may have gone for good.
   static constexpr Duration longest_unknown = std::chrono::hours(24);
 
  private:
@@ -58,13 +58,15 @@ class AlertBook {
     bool has_begun = false;
   };
   enum class Told { seen, unknown, clear };
-  enum class Step { stays, begins, ends, is_forgotten };
+  enum class Step { stays, begins, is_resolved, is_given_up, is_unwatched, is_forgotten };
   void note(const Sighting& sighting, Moment now);
   [[nodiscard]] static Step step_of(const Watched& watched, Told told,
                                     const AlertRuleSettings& settings, Moment now);
+  /// Nothing: it does not end with that.
+  [[nodiscard]] static std::optional<Ending> ending_of(Step step);
   void forget_old(WallTime now);
   [[nodiscard]] static bool is_unknown(const Watched& watched, const Sightings& sightings);
-  void finish(Alert alert, WallTime at, std::vector<AlertChange>& changes);
+  void finish(Alert alert, Ending ending, WallTime at, std::vector<AlertChange>& changes);
   [[nodiscard]] std::size_t active_count() const;
 
   std::optional<std::string> simulated_;

@@ -70,6 +70,7 @@ TEST_F(Book, EndsOnceWhatIsNotSeenForItsHold) {
   EXPECT_THAT(looks(9, {}), IsEmpty());
   EXPECT_THAT(looks(1, {}), ElementsAre("-gpu_lost"));
   EXPECT_EQ(last[0].alert.resolved, clock.wall_now());
+  EXPECT_EQ(last[0].alert.ending, Ending::resolved);
   EXPECT_THAT(book.active(), IsEmpty());
   EXPECT_THAT(book.ended(), SizeIs(1));
 }
@@ -120,6 +121,7 @@ TEST_F(Book, GivesUpAfterADayOfNotKnowing) {
   clock.advance(25h);
   EXPECT_THAT(look({}, {{.rule = AlertRule::gpu_lost, .subject = "GPU-A"}}),
               ElementsAre("-gpu_lost"));
+  EXPECT_EQ(last[0].alert.ending, Ending::unknown) << "nobody saw it mended";
 }
 
 TEST_F(Book, KeepsALostCardLostWhileItIsNotThere) {
@@ -168,6 +170,8 @@ TEST_F(Book, EndsWhatARuleSaidThatIsSwitchedOff) {
   looks(6, {lost});
   settings.of(AlertRule::gpu_lost).is_on = false;
   EXPECT_THAT(look({lost}), ElementsAre("-gpu_lost"));
+  EXPECT_EQ(last[0].alert.ending, Ending::unwatched) << "it is as lost as before";
+  EXPECT_EQ(book.ended()[0].ending, Ending::unwatched);
   EXPECT_THAT(looks(20, {lost}), IsEmpty());
 }
 

@@ -86,6 +86,25 @@ std::optional<AlertSeverity> severity_from_name(std::string_view name) {
   return std::nullopt;
 }
 
+std::string_view name_of(Ending ending) {
+  switch (ending) {
+    case Ending::resolved:
+      return "resolved";
+    case Ending::unknown:
+      return "unknown";
+    case Ending::unwatched:
+      return "unwatched";
+  }
+  return "unknown";
+}
+
+std::optional<Ending> ending_from_name(std::string_view name) {
+  for (const Ending one : {Ending::resolved, Ending::unknown, Ending::unwatched}) {
+    if (name_of(one) == name) return one;
+  }
+  return std::nullopt;
+}
+
 AlertSettings::AlertSettings() {
   for (const AlertRuleFacts& facts : table) {
     of(facts.rule) = {

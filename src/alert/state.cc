@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "alert/json.h"
 #include "base/text.h"
 
 namespace berth {
@@ -26,28 +27,11 @@ std::string_view word_of(AlertChange::What what) {
   return what == AlertChange::What::began ? "began" : "ended";
 }
 
-Json json_of(const Alert& alert) {
-  Json users = Json::array();
-  for (const AlertUser& user : alert.users) {
-    users.push_back({{"uid", json_or_null(user.uid)}, {"name", user.name}});
-  }
-  return {{"id", alert.id},
-          {"rule", name_of(alert.rule)},
-          {"subject", alert.subject},
-          {"severity", name_of(alert.severity)},
-          {"device", alert.device ? Json(alert.device->text()) : Json(nullptr)},
-          {"index", json_or_null(alert.index)},
-          {"since_unix_ms", alert.since.unix_ms},
-          {"last_seen_unix_ms", alert.last_seen.unix_ms},
-          {"resolved_unix_ms", alert.resolved ? Json(alert.resolved->unix_ms) : Json(nullptr)},
-          {"summary", alert.summary},
-          {"advice", alert.advice},
-          {"users", std::move(users)}};
-}
-
 Json json_of(const std::vector<Alert>& alerts) {
   Json list = Json::array();
-  for (const Alert& alert : alerts) list.push_back(json_of(alert));
+  for (const Alert& alert : alerts) {
+    list.push_back(json_of(alert, AlertFields::kept, alert.summary));
+  }
   return list;
 }
 
@@ -146,6 +130,9 @@ std::optional<Alert> alert_from(const Json& object) {
   alert.since = fields.time("since_unix_ms");
   alert.last_seen = fields.time("last_seen_unix_ms");
   if (!fields.is_null("resolved_unix_ms")) alert.resolved = fields.time("resolved_unix_ms");
+  // The first berths that wrote this knew of one ending alone.
+  const bool has_ending = alert.resolved && !fields.is_null("ending");
+  if (has_ending) alert.ending = fields.word<Ending>("ending", ending_from_name);
   alert.summary = fields.text("summary");
   alert.advice = fields.text("advice");
   for (const Json& one : fields.list("users", most_users)) {

@@ -21,6 +21,7 @@ AlertState example() {
   idle.id = "idle_holder-1";
   idle.rule = AlertRule::idle_holder;
   idle.resolved = WallTime{3000};
+  idle.ending = Ending::unwatched;
   idle.users = {{.uid = uid_t{1001}, .name = "alice"}, {.uid = std::nullopt, .name = "?"}};
   idle.index.reset();
   return {.active = {lost},
@@ -46,6 +47,26 @@ TEST(AlertState, ReadsTheFirstVersion) {
   EXPECT_EQ(read->facts.at("driver"), "570.1");
 }
 
+TEST(AlertState, ReadsAnEndOfWhenThereWasOneKindAlone) {
+  std::string text = to_json(example());
+  const std::string_view ending = "\"ending\": \"unwatched\",";
+  const std::size_t at = text.find(ending);
+  ASSERT_NE(at, std::string::npos) << text;
+  text.erase(at, ending.size());
+  const auto read = alert_state_from_json(text);
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(read->ended[0].ending, Ending::resolved);
+}
+
+TEST(AlertState, ReadsNoEndingOfWhatGoesOn) {
+  std::string text = to_json(example());
+  const std::string_view none = "\"ending\": null";
+  const std::size_t at = text.find(none);
+  ASSERT_NE(at, std::string::npos) << text;
+  text.replace(at, none.size(), "\"ending\": \"unknown\"");
+  EXPECT_EQ(alert_state_from_json(text).value_or(AlertState{}), example());
+}
+
 TEST(AlertState, RefusesANewerVersionByName) {
   const auto read = alert_state_from_json(R"({"berth_alerts": 2})");
   ASSERT_FALSE(read);
@@ -63,15 +84,14 @@ TEST_P(DamagedAlertState, IsRefused) {
   ASSERT_FALSE(read) << to;
   EXPECT_EQ(read.error().code(), ErrorCode::invalid);
 }
-INSTANTIATE_TEST_SUITE_P(Each, DamagedAlertState,
-                         testing::Values(std::pair{"gpu_lost\"", "cpu_lost\""},
-                                         std::pair{"\"critical\"", "\"very\""},
-                                         std::pair{"1000", "-1000"},
-                                         std::pair{"1001", "99999999999"},
-                                         std::pair{"\"index\": 3", "\"index\": \"3\""},
-                                         std::pair{"\"ended\": [", "\"ended\": {} , \"x\": ["},
-                                         std::pair{"3000", "null"},
-                                         std::pair{"\"ended\"", "\"end\""}, std::pair{"{", "[["}));
+INSTANTIATE_TEST_SUITE_P(
+    Each, DamagedAlertState,
+    testing::Values(std::pair{"gpu_lost\"", "cpu_lost\""}, std::pair{"\"critical\"", "\"very\""},
+                    std::pair{"1000", "-1000"}, std::pair{"1001", "99999999999"},
+                    std::pair{"\"index\": 3", "\"index\": \"3\""},
+                    std::pair{"\"ended\": [", "\"ended\": {} , \"x\": ["},
+                    std::pair{"3000", "null"}, std::pair{"\"unwatched\"", "\"mended\""},
+                    std::pair{"\"ended\"", "\"end\""}, std::pair{"{", "[["}));
 
 }  // namespace
 }  // namespace berth

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "app/verb.h"
 #include "base/process.h"
+#include "base/text.h"
 #include "base/tr.h"
 
 namespace berth {
@@ -21,11 +23,11 @@ constexpr seconds look_around_interval{10};
 /// Without a look for so long, what was seen last is not what is.
 constexpr seconds look_is_old{5};
 
-serve::AlertMessage message_of(const AlertChange& change, const std::string& host) {
-  return {.event = change.what == AlertChange::What::began ? serve::AlertMessage::Event::began
-                                                           : serve::AlertMessage::Event::resolved,
-          .alert = change.alert,
-          .host = host};
+void say(const std::vector<serve::AlertPost::Dropped>& dropped) {
+  for (const serve::AlertPost::Dropped& one : dropped) {
+    complain(trf("{} is no longer told of alerts: messages dropped that had not arrived there: {}",
+                 printable(one.receiver), one.messages));
+  }
 }
 
 }  // namespace
@@ -62,21 +64,25 @@ void ServeAlerts::open(const std::string& state_directory) {
 void ServeAlerts::configure(const serve::AlertPlan& plan) {
   rules_ = plan.rules;
   courier_.forget_certificates();
-  post_.set_receivers(plan.receivers, context_.clock().now());
+  say(post_.set_receivers(plan.receivers, context_.clock().now()));
 }
 
 void ServeAlerts::put_restored(Instant now) {
   const std::vector<Alert> active = book_.active();
+  std::map<std::string, std::size_t> nobodys;
   for (const Undelivered& one : std::exchange(restored_, {})) {
     const auto of_id = [&](const Alert& alert) { return alert.id == one.alert; };
     const auto going_on = std::ranges::find_if(active, of_id);
     const auto ended = std::ranges::find_if(book_.ended(), of_id);
-    if (going_on != active.end()) {
-      post_.put_for(one.receiver, message_of({one.what, *going_on}, host_), now);
-    } else if (ended != book_.ended().end()) {
-      post_.put_for(one.receiver, message_of({one.what, *ended}, host_), now);
-    }
+    const bool is_active = going_on != active.end();
+    if (!is_active && ended == book_.ended().end()) continue;
+    const AlertChange change{one.what, is_active ? *going_on : *ended};
+    const auto message = serve::message_of(change, host_);
+    if (message && !post_.put_for(one.receiver, *message, now)) ++nobodys[one.receiver];
   }
+  std::vector<serve::AlertPost::Dropped> dropped;
+  for (const auto& [receiver, messages] : nobodys) dropped.push_back({receiver, messages});
+  say(dropped);
 }
 
 void ServeAlerts::evaluate(const Snapshot& snapshot, Freshness freshness,
@@ -96,7 +102,7 @@ void ServeAlerts::evaluate(const Snapshot& snapshot, Freshness freshness,
                        .cards = environment_.cards()};
   for (const AlertChange& change : book_.see(sightings(look, rules_), rules_, now)) {
     told_.announce(change.alert);
-    post_.put(message_of(change, host_), now.steady);
+    if (const auto message = serve::message_of(change, host_)) post_.put(*message, now.steady);
     wants_save_ = true;
   }
   if (book_.left_out() != std::exchange(left_out_, book_.left_out())) {
@@ -133,8 +139,8 @@ void ServeAlerts::deliver() {
     const serve::AlertReceiver* receiver = post_.find(parcel.receiver);
     if (receiver == nullptr) continue;
     courier_.send(*receiver, parcel.message,
-                  [this, name = parcel.receiver](const Result<void>& how) {
-                    const auto note = post_.done(name, how, context_.clock().moment());
+                  [this, name = parcel.receiver, number = parcel.number](const Result<void>& how) {
+                    const auto note = post_.done(number, how, context_.clock().moment());
                     // Both are to be read, however soon the second follows.
                     if (note) told_.note((how ? "alerts again to " : "alerts to ") + name, *note);
                     deliver();

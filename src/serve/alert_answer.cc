@@ -37,6 +37,8 @@ std::optional<Alert> alert_from_answer(const Answer& object) {
   if (const auto resolved = number_at(object, "resolved_unix_ms")) {
     alert.resolved = WallTime{*resolved};
   }
+  alert.ending =
+      ending_from_name(text_at(object, "ending").value_or("")).value_or(Ending::resolved);
   alert.summary = text_at(object, "summary").value_or("");
   alert.advice = text_at(object, "advice").value_or("");
   alert.simulated = text_at(object, "simulated");

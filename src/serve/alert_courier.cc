@@ -10,7 +10,7 @@ namespace berth::serve {
 
 namespace {
 
-constexpr std::size_t most_answer_bytes = 64 << 10;  // nobody reads it
+constexpr std::size_t most_answer_bytes = 64 << 10;  // its headers, and what comes before them
 
 Result<void> verdict_on(const Result<HttpReply>& reply) {
   if (!reply) return std::unexpected(reply.error());
@@ -46,7 +46,9 @@ void AlertCourier::post(const AlertReceiver& receiver, std::string body, Done do
        .tls = {.authority = receiver.authority, .certificate = {}, .key = {}},
        .patience_to_connect = receiver.patience,
        .patience = receiver.patience,
-       .most_bytes = most_answer_bytes},
+       .most_bytes = most_answer_bytes,
+       // Who says 200 has taken it: told again for what he says behind that, he is told for ever.
+       .wanted = WantedOfReply::status},
       [done = std::move(done)](const Result<HttpReply>& reply) { done(verdict_on(reply)); });
 }
 

@@ -55,10 +55,22 @@ std::string_view name_of(AlertMessage::Event event) {
       return "began";
     case AlertMessage::Event::resolved:
       return "resolved";
+    case AlertMessage::Event::unknown:
+      return "unknown";
     case AlertMessage::Event::test:
       return "test";
   }
   return "test";
+}
+
+std::optional<AlertMessage> message_of(const AlertChange& change, std::string host) {
+  AlertMessage message{
+      .event = AlertMessage::Event::began, .alert = change.alert, .host = std::move(host)};
+  if (change.what == AlertChange::What::began) return message;
+  if (change.alert.ending == Ending::unwatched) return std::nullopt;
+  message.event = change.alert.ending == Ending::unknown ? AlertMessage::Event::unknown
+                                                         : AlertMessage::Event::resolved;
+  return message;
 }
 
 AlertMessage test_message(std::string host, std::optional<std::string> simulated, WallTime now) {
@@ -97,6 +109,13 @@ std::string sentence_of(const AlertMessage& message) {
                          name_of(alert.rule), short_duration(lasted), summary);
       break;
     }
+    case AlertMessage::Event::unknown:
+      text = fmt::format("no longer known on {} ({}), nothing of it could be read for {}: {}",
+                         place_of(message), name_of(alert.rule),
+                         short_duration(std::chrono::duration_cast<std::chrono::milliseconds>(
+                             AlertBook::longest_unknown)),
+                         summary);
+      break;
     case AlertMessage::Event::test:
       text = fmt::format("berth on {}: {}", message.host, alert.summary);
       break;

@@ -6,18 +6,23 @@
 #include <string>
 #include <vector>
 
-#include "alert/alert.h"
+#include "alert/book.h"
 #include "serve/alert_receiver.h"
 
 namespace berth::serve {
 
 struct AlertMessage {
-  enum class Event { began, resolved, test } event = Event::began;
+  /// `unknown`: it is over in that nobody can say any more whether it goes on.
+  enum class Event { began, resolved, unknown, test } event = Event::began;
   Alert alert;
   std::string host;
   friend bool operator==(const AlertMessage&, const AlertMessage&) = default;
 };
 [[nodiscard]] std::string_view name_of(AlertMessage::Event event);
+
+/// What receivers are told of a change. Nothing: of the end of an alert whose rule was switched
+/// off, as that says nothing of the machine.
+[[nodiscard]] std::optional<AlertMessage> message_of(const AlertChange& change, std::string host);
 
 /// What `berth alert test` sends: nothing of it is true but where it comes from.
 [[nodiscard]] AlertMessage test_message(std::string host, std::optional<std::string> simulated,

@@ -7,7 +7,16 @@
 
 namespace berth::serve {
 
-void AlertPost::set_receivers(std::vector<AlertReceiver> receivers, Instant now) {
+std::vector<AlertPost::Dropped> AlertPost::set_receivers(std::vector<AlertReceiver> receivers,
+                                                         Instant now) {
+  std::vector<Dropped> dropped;
+  for (const Line& line : lines_) {
+    const bool stays = std::ranges::any_of(receivers, [&](const AlertReceiver& one) {
+      return one.name == line.receiver.name && one.kind == line.receiver.kind;
+    });
+    if (stays || line.messages.empty()) continue;
+    dropped.push_back({.receiver = line.receiver.name, .messages = line.messages.size()});
+  }
   std::vector<Line> lines;
   for (AlertReceiver& receiver : receivers) {
     Line* had = line_of(receiver.name);
@@ -23,6 +32,7 @@ void AlertPost::set_receivers(std::vector<AlertReceiver> receivers, Instant now)
   }
   lines_ = std::move(lines);
   ++change_;
+  return dropped;
 }
 
 AlertPost::Line* AlertPost::line_of(const std::string& receiver) {
@@ -41,7 +51,7 @@ void AlertPost::put_in(Line& line, const AlertMessage& message) {
   ++change_;
   if (line.messages.size() >= most_waiting) {
     // The oldest goes, but never one that somebody is being told at this moment.
-    line.messages.erase(line.messages.begin() + (line.is_under_way ? 1 : 0));
+    line.messages.erase(line.messages.begin() + (line.under_way ? 1 : 0));
     ++line.figures.dropped;
   }
   line.messages.push_back(message);
@@ -51,35 +61,40 @@ void AlertPost::put(const AlertMessage& message, Instant now) {
   for (Line& line : lines_) {
     const bool is_wanted =
         message.alert.severity >= line.receiver.least &&
-        (message.event != AlertMessage::Event::resolved || line.receiver.is_told_of_ends);
+        (message.event == AlertMessage::Event::began || line.receiver.is_told_of_ends);
     if (!is_wanted) continue;
     if (line.messages.empty() && line.figures.trouble.empty()) line.not_before = now;
     put_in(line, message);
   }
 }
 
-void AlertPost::put_for(const std::string& receiver, const AlertMessage& message, Instant now) {
+bool AlertPost::put_for(const std::string& receiver, const AlertMessage& message, Instant now) {
   Line* line = line_of(receiver);
-  if (line == nullptr) return;
+  if (line == nullptr) return false;
   line->not_before = now;
   put_in(*line, message);
+  return true;
 }
 
 std::vector<AlertPost::Parcel> AlertPost::due(Instant now) {
   std::vector<Parcel> parcels;
   for (Line& line : lines_) {
-    if (line.is_under_way || line.messages.empty() || now < line.not_before) continue;
-    line.is_under_way = true;
-    parcels.push_back({.receiver = line.receiver.name, .message = line.messages.front()});
+    if (line.under_way || line.messages.empty() || now < line.not_before) continue;
+    line.under_way = ++parcels_;
+    parcels.push_back({.receiver = line.receiver.name,
+                       .message = line.messages.front(),
+                       .number = *line.under_way});
   }
   return parcels;
 }
 
-std::optional<std::string> AlertPost::done(const std::string& receiver, const Result<void>& how,
+std::optional<std::string> AlertPost::done(std::uint64_t parcel, const Result<void>& how,
                                            Moment now) {
-  Line* line = line_of(receiver);
-  if (line == nullptr || !line->is_under_way) return std::nullopt;  // no longer configured
-  line->is_under_way = false;
+  const auto line =
+      std::ranges::find_if(lines_, [&](const Line& one) { return one.under_way == parcel; });
+  if (line == lines_.end()) return std::nullopt;  // its receiver is, or was, no longer configured
+  line->under_way.reset();
+  const std::string& receiver = line->receiver.name;
   DeliveryFigures& figures = line->figures;
   if (how) {
     ++change_;
@@ -116,9 +131,8 @@ std::vector<Undelivered> AlertPost::undelivered() const {
   for (const Line& line : lines_) {
     for (const AlertMessage& message : line.messages) {
       all.push_back({.receiver = line.receiver.name,
-                     .what = message.event == AlertMessage::Event::resolved
-                                 ? AlertChange::What::ended
-                                 : AlertChange::What::began,
+                     .what = message.event == AlertMessage::Event::began ? AlertChange::What::began
+                                                                         : AlertChange::What::ended,
                      .alert = message.alert.id});
     }
   }

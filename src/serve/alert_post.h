@@ -33,23 +33,33 @@ struct DeliveryFigures {
 
 class AlertPost {
  public:
-  /// Queues of those that stay stay; what waits for them is tried again at once.
-  void set_receivers(std::vector<AlertReceiver> receivers, Instant now);
+  /// Messages that had not arrived when their receiver went.
+  struct Dropped {
+    std::string receiver;
+    std::size_t messages = 0;
+    friend bool operator==(const Dropped&, const Dropped&) = default;
+  };
+  /// Queues of those that stay stay; what waits for them is tried again at once. What is dropped
+  /// with those that go is said.
+  std::vector<Dropped> set_receivers(std::vector<AlertReceiver> receivers, Instant now);
   [[nodiscard]] const AlertReceiver* find(const std::string& name) const;
 
   /// For everybody who wants to hear of it.
   void put(const AlertMessage& message, Instant now);
-  /// For one alone, whatever he wants to hear: what an earlier daemon could not deliver.
-  void put_for(const std::string& receiver, const AlertMessage& message, Instant now);
+  /// For one alone, whatever he wants to hear: what an earlier daemon could not deliver. False:
+  /// nobody is called so.
+  bool put_for(const std::string& receiver, const AlertMessage& message, Instant now);
 
   struct Parcel {
     std::string receiver;
     AlertMessage message;
+    std::uint64_t number = 0;  // no other has it
   };
   /// What is to be sent now; each counts as on its way until done() is told of it.
   [[nodiscard]] std::vector<Parcel> due(Instant now);
-  /// How it went. A sentence for the log where that is new: it fails, or works again.
-  std::optional<std::string> done(const std::string& receiver, const Result<void>& how, Moment now);
+  /// How it went with the parcel of that number. A sentence for the log where that is new: it
+  /// fails, or works again. Of a parcel that nobody waits for any more it is passed over.
+  std::optional<std::string> done(std::uint64_t parcel, const Result<void>& how, Moment now);
 
   [[nodiscard]] std::vector<DeliveryFigures> figures() const;
   [[nodiscard]] std::vector<Undelivered> undelivered() const;
@@ -63,8 +73,8 @@ class AlertPost {
  private:
   struct Line {
     AlertReceiver receiver;
-    std::deque<AlertMessage> messages;  // the first is the one on its way
-    bool is_under_way = false;
+    std::deque<AlertMessage> messages;       // the first is the one on its way
+    std::optional<std::uint64_t> under_way;  // the number of its parcel
     Instant not_before{};
     Duration pause = first_pause;
     DeliveryFigures figures;
@@ -73,6 +83,7 @@ class AlertPost {
   void put_in(Line& line, const AlertMessage& message);
 
   std::vector<Line> lines_;
+  std::uint64_t parcels_ = 0;
   std::uint64_t change_ = 0;
 };
 

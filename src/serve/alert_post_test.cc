@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "base/text.h"
 
 namespace berth::serve {
@@ -40,17 +42,19 @@ class Post : public testing::Test {
     std::vector<std::string> all;
     for (const AlertPost::Parcel& one : post.due(clock.now())) {
       all.push_back(one.receiver + ":" + one.message.alert.id);
+      numbers[one.receiver] = one.number;
     }
     return all;
   }
   std::optional<std::string> went_well(const std::string& name) {
-    return post.done(name, {}, clock.moment());
+    return post.done(numbers[name], {}, clock.moment());
   }
   std::optional<std::string> failed(const std::string& name) {
-    return post.done(name, fail(ErrorCode::io, "it answered 500"), clock.moment());
+    return post.done(numbers[name], fail(ErrorCode::io, "it answered 500"), clock.moment());
   }
   FakeClock clock;
   AlertPost post;
+  std::map<std::string, std::uint64_t> numbers;  // of the last parcel to each
 };
 
 TEST_F(Post, TellsEachReceiverOneAfterTheOther) {
@@ -145,6 +149,34 @@ TEST_F(Post, KeepsWhatWaitsWhenTheConfigurationIsReadAgain) {
   EXPECT_THAT(post.figures(), SizeIs(2));
 }
 
+TEST_F(Post, TakesNoAnswerToAnotherMessageForOneToThis) {
+  post.put(message("1"), clock.now());
+  sent();
+  const std::uint64_t first = numbers["a"];
+  post.set_receivers({receiver("b")}, clock.now());
+  post.set_receivers({receiver("a"), receiver("b")}, clock.now());
+  post.put(message("2"), clock.now());
+  EXPECT_THAT(sent(), ElementsAre("a:2"));
+  EXPECT_EQ(post.done(first, {}, clock.moment()), std::nullopt);
+  EXPECT_EQ(post.figures()[0].delivered, 0U) << "it was the first that arrived";
+  EXPECT_THAT(failed("a").value_or(""), HasSubstr("it answered 500"));
+  clock.advance(2s);
+  EXPECT_THAT(sent(), ElementsAre("a:2")) << "it is told again";
+  went_well("a");
+  EXPECT_EQ(post.figures()[0].delivered, 1U);
+}
+
+TEST_F(Post, SaysWhatIsDroppedWithAReceiver) {
+  for (const char* id : {"1", "2", "3"}) post.put(message(id), clock.now());
+  sent();
+  went_well("b");
+  AlertReceiver other_kind = receiver("b");
+  other_kind.kind = AlertReceiver::Kind::command;
+  EXPECT_THAT(post.set_receivers({other_kind}, clock.now()),
+              ElementsAre(AlertPost::Dropped{"a", 3}, AlertPost::Dropped{"b", 2}));
+  EXPECT_THAT(post.set_receivers({}, clock.now()), IsEmpty()) << "nothing waited for it";
+}
+
 TEST_F(Post, LeavesWhatDidNotArriveToTheNextServer) {
   post.put(message("1"), clock.now());
   sent();
@@ -152,8 +184,8 @@ TEST_F(Post, LeavesWhatDidNotArriveToTheNextServer) {
   EXPECT_THAT(post.undelivered(), ElementsAre(Undelivered{"b", AlertChange::What::began, "1"}));
   AlertPost next;
   next.set_receivers({receiver("b")}, clock.now());
-  next.put_for("b", message("1"), clock.now());
-  next.put_for("nobody", message("1"), clock.now());
+  EXPECT_TRUE(next.put_for("b", message("1"), clock.now()));
+  EXPECT_FALSE(next.put_for("nobody", message("1"), clock.now()));
   EXPECT_THAT(next.due(clock.now()), SizeIs(1));
 }
 
@@ -164,6 +196,34 @@ TEST(Sentence, SaysWhereWhatAndWhatToDo) {
   over.alert.last_seen = {90'000};
   EXPECT_EQ(sentence_of(over),
             "resolved on gpu1, GPU 3 (gpu_lost), lasted 1m30s: it fell off the bus");
+}
+
+AlertChange end_of(Ending ending) {
+  Alert alert = message("1").alert;
+  alert.resolved = WallTime{1000};
+  alert.ending = ending;
+  return {.what = AlertChange::What::ended, .alert = alert};
+}
+
+TEST(Message, CallsNothingResolvedThatNobodySawMended) {
+  EXPECT_EQ(message_of(end_of(Ending::resolved), "gpu1")->event, Event::resolved);
+  EXPECT_EQ(message_of(end_of(Ending::unwatched), "gpu1"), std::nullopt);
+  const auto unknown = message_of(end_of(Ending::unknown), "gpu1");
+  ASSERT_TRUE(unknown);
+  EXPECT_EQ(sentence_of(*unknown),
+            "no longer known on gpu1, GPU 3 (gpu_lost), nothing of it could be read for 1d00h: "
+            "it fell off the bus");
+  EXPECT_THAT(to_json(*unknown), HasSubstr("\"event\":\"unknown\""));
+  EXPECT_THAT(to_json(*unknown), HasSubstr("\"ending\":\"unknown\""));
+}
+
+TEST_F(Post, TellsThatOneIsNoLongerKnownLikeAnEnd) {
+  AlertReceiver deaf = receiver("a");
+  deaf.is_told_of_ends = false;
+  post.set_receivers({deaf, receiver("b")}, clock.now());
+  post.put(*message_of(end_of(Ending::unknown), "gpu1"), clock.now());
+  EXPECT_THAT(sent(), ElementsAre("b:1"));
+  EXPECT_THAT(post.undelivered(), ElementsAre(Undelivered{"b", AlertChange::What::ended, "1"}));
 }
 
 TEST(Sentence, IsMarkedWhereItIsSimulated) {

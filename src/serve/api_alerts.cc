@@ -1,5 +1,6 @@
 // Alerts: what goes on, what was lately resolved, and whether those who are to be told are reached.
 
+#include "alert/json.h"
 #include "serve/alert_message.h"
 #include "serve/api_json.h"
 
@@ -36,17 +37,7 @@ Json delivery_json(const DeliveryFigures& figures, const Asker& asker) {
 }  // namespace
 
 Json alert_json(const Alert& alert, const std::vector<std::string>& names) {
-  return {{"id", alert.id},
-          {"rule", name_of(alert.rule)},
-          {"severity", name_of(alert.severity)},
-          {"device", alert.device ? Json(alert.device->text()) : Json(nullptr)},
-          {"index", json_or_null(alert.index)},
-          {"since_unix_ms", alert.since.unix_ms},
-          {"last_seen_unix_ms", alert.last_seen.unix_ms},
-          {"resolved_unix_ms", time_or_null(alert.resolved)},
-          {"summary", summary_with(alert.summary, names)},
-          {"advice", alert.advice},
-          {"simulated", json_or_null(alert.simulated)}};
+  return json_of(alert, AlertFields::shown, summary_with(alert.summary, names));
 }
 
 std::string alert_line(const Alert& alert, const Asker& asker, const World& world) {

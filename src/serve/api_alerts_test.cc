@@ -34,6 +34,7 @@ World alarmed_world(Others others = Others::open) {
   lost.rule = AlertRule::gpu_lost;
   lost.severity = AlertSeverity::critical;
   lost.resolved = WallTime{3000};
+  lost.ending = Ending::unknown;
   lost.users.clear();
   DeliveryFigures team{.receiver = "team", .failed = 3, .trouble = "gpu-hooks:443 is away"};
   world.alerts = std::make_shared<const AlertBoard>(
@@ -59,7 +60,9 @@ TEST(Alerts, AreListedWithThoseThatEnded) {
   EXPECT_EQ(idle["summary"], "it is leased and nothing is computed: alice");
   EXPECT_EQ(idle["advice"], "ask whose it is");
   EXPECT_TRUE(idle["simulated"].is_null());
+  EXPECT_TRUE(idle["ending"].is_null());
   EXPECT_EQ(root["alerts"][1]["resolved_unix_ms"], 3000);
+  EXPECT_EQ(root["alerts"][1]["ending"], "unknown");
 }
 
 TEST(Alerts, NameNobodyToWhoMayNotSeeHim) {
@@ -107,6 +110,7 @@ TEST(Deliveries, AndAlertsAreReadBackByTheVerb) {
   EXPECT_EQ(list->alerts[0].rule, AlertRule::idle_holder);
   EXPECT_EQ(list->alerts[0].since, WallTime{1000});
   EXPECT_EQ(list->alerts[1].resolved, WallTime{3000});
+  EXPECT_EQ(list->alerts[1].ending, Ending::unknown);
   ASSERT_EQ(list->failing.size(), 1U);
   EXPECT_EQ(list->failing[0].trouble, "gpu-hooks:443 is away");
   EXPECT_FALSE(alert_list_from_json("{}"));

@@ -129,7 +129,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
         socket_(parts.loop.parts().context),
         whole_(parts.loop.parts().context),
         step_(parts.loop.parts().context),
-        reader_(call_.method, call_.most_bytes) {
+        reader_(call_.method, call_.most_bytes, call_.wanted) {
     parts_.all.insert(this);
   }
 

@@ -38,6 +38,7 @@ struct HttpCall {
   Duration patience_to_connect = std::chrono::seconds(2);
   Duration patience = std::chrono::seconds(5);  // for all of it
   std::size_t most_bytes = 4 << 20;             // of the body, also when it is unpacked
+  WantedOfReply wanted = WantedOfReply::all;
 };
 
 class HttpClient {

@@ -21,10 +21,15 @@ struct HttpReply {
 [[nodiscard]] std::optional<std::string_view> header_of(const HttpReply& reply,
                                                         std::string_view name);
 
+/// `status`: the answer is whole with its headers; what stands behind them is neither read nor
+/// judged, and need not be there.
+enum class WantedOfReply { all, status };
+
+/// Skips answers that only say that the real one is still to come (1xx).
 class ReplyReader {
  public:
   /// `most_body_bytes`: as it comes, and again when it is unpacked.
-  ReplyReader(Method asked, std::size_t most_body_bytes);
+  ReplyReader(Method asked, std::size_t most_body_bytes, WantedOfReply wanted = WantedOfReply::all);
   ~ReplyReader();
   ReplyReader(const ReplyReader&) = delete;
   ReplyReader& operator=(const ReplyReader&) = delete;

@@ -166,5 +166,52 @@ TEST(ReplyReader, TakesNoInterimAnswerForAnAnswer) {
   EXPECT_FALSE(read("HTTP/1.1 100 Continue\r\n\r\n"));
 }
 
+TEST(ReplyReader, SkipsInterimAnswers) {
+  const std::string before =
+      "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n";
+  for (const std::size_t step : {std::size_t{1}, std::size_t{9}, std::size_t{1000}}) {
+    const auto reply = read(before + with_length("ok"), step);
+    ASSERT_TRUE(reply) << reply.error().message();
+    EXPECT_EQ(reply->status, 200);
+    EXPECT_EQ(header_of(*reply, "link"), std::nullopt);
+    EXPECT_EQ(reply->body, "ok");
+  }
+  EXPECT_FALSE(read("HTTP/1.1 101 Switching Protocols\r\n\r\n" + with_length("ok")));
+  ReplyReader endless(Method::get, 1000);
+  bool goes_on = true;
+  for (int i = 0; i < 10'000 && goes_on; ++i) goes_on = endless.feed(before).has_value();
+  EXPECT_FALSE(goes_on);
+}
+
+/// Who wants the status alone.
+Result<HttpReply> status_of(std::string_view text, std::size_t step = 1 << 14) {
+  ReplyReader reader(Method::post, 1000, WantedOfReply::status);
+  for (; !text.empty(); text.remove_prefix(std::min(step, text.size()))) {
+    const auto whole = reader.feed(text.substr(0, step));
+    if (!whole) return std::unexpected(whole.error());
+    if (*whole) return reader.take();
+  }
+  return fail(ErrorCode::timeout, "it waits for more");
+}
+
+TEST(StatusOfReply, IsThereWithTheHeadersWhateverStandsBehindThem) {
+  const std::string large = "<html>" + std::string(70'000, 'x');
+  for (const std::string& text :
+       {with_length(large), "HTTP/1.1 200 OK\r\n\r\n" + large,
+        with_length("ok", "content-encoding: br\r\n"),
+        with_length("no gzip", "content-encoding: gzip\r\n"),
+        std::string("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nx"),
+        std::string("HTTP/1.1 200 OK\r\ncontent-length: 999999999999999\r\n\r\n"),
+        std::string("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nno chunk"),
+        std::string("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n")}) {
+    for (const std::size_t step : {std::size_t{1}, std::size_t{1} << 14}) {
+      const auto reply = status_of(text, step);
+      ASSERT_TRUE(reply) << reply.error().message() << ": " << text.substr(0, 80);
+      EXPECT_EQ(reply->status, 200);
+    }
+  }
+  EXPECT_FALSE(status_of("HTTP/1.1 200 OK\r\ncontent-le")) << "the headers have an end";
+}
+
 }  // namespace
 }  // namespace berth::serve

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "serve/settings_table.h"
 #include "serve/url.h"
@@ -133,13 +134,21 @@ std::optional<Error> read_receivers(TableReader& reader, AlertReceiver::Kind kin
                                     ReadReceiver read, Settings& settings) {
   constexpr std::size_t most = 16;
   std::optional<Error> mistake;
-  int number = 0;
+  bool had_nameless = false;
   std::vector<AlertReceiver>& all = settings.alerts.receivers;
   reader.tables(name_of(kind), [&](const toml::table& table) {
     if (mistake) return;
-    AlertReceiver receiver{.kind = kind, .name = fmt::format("{}-{}", name_of(kind), ++number)};
+    AlertReceiver receiver{.kind = kind, .name = fmt::format("{}-1", name_of(kind))};
     mistake = read(table, receiver, settings);
     if (mistake) return;
+    // By its place among others it would get their messages when one of them goes.
+    if (!table.contains("name") && std::exchange(had_nameless, true)) {
+      mistake = Error(
+          ErrorCode::invalid,
+          fmt::format("two [[alerts.{}]] have no name: only one may be without (name = \"team\")",
+                      name_of(kind)));
+      return;
+    }
     const bool taken = std::ranges::find(all, receiver.name, &AlertReceiver::name) != all.end();
     if (taken || all.size() >= most) {
       mistake = Error(ErrorCode::invalid,

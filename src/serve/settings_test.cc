@@ -1,5 +1,7 @@
 #include "serve/settings.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -173,6 +175,19 @@ run = ["/usr/local/bin/page", "--gpu"]
   EXPECT_THAT(all[2].command, ElementsAre("/usr/local/bin/page", "--gpu"));
 }
 
+TEST(Settings, OfAlertsKnowNobodyByHisPlace) {
+  const std::string named = "[[alerts.webhook]]\nname = \"team\"\nurl = \"http://a/\"\n";
+  const std::string nameless = "[[alerts.webhook]]\nurl = \"http://b/\"\n";
+  for (const std::string& text : {nameless, named + nameless, nameless + named}) {
+    const auto settings = parse_settings(text);
+    ASSERT_TRUE(settings) << settings.error().message();
+    const auto& all = settings->alerts.receivers;
+    const auto one = std::ranges::find(all, "http://b/", &AlertReceiver::url);
+    ASSERT_NE(one, all.end());
+    EXPECT_EQ(one->name, "webhook-1") << text;
+  }
+}
+
 TEST(Settings, OfAlertsDoNotRepeatASecret) {
   const auto settings =
       parse_settings("[[alerts.webhook]]\nurl = \"ftp://hooks.example/secret\"\n");
@@ -199,7 +214,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{"[[alerts.command]]\nrun = \"x\"\ntimeout = \"1h\"", "100ms to 10m"},
                     Wrong{"[[alerts.command]]\nrun = \"x\"\nname = \"a\"\n[[alerts.command]]\n"
                           "run = \"x\"\nname = \"a\"",
-                          "two receivers"}));
+                          "two receivers"},
+                    Wrong{"[[alerts.command]]\nrun = \"x\"\n[[alerts.command]]\nrun = \"y\"",
+                          "two [[alerts.command]] have no name"}));
 
 }  // namespace
 }  // namespace berth::serve

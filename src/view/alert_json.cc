@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "alert/json.h"
 #include "view/alert_text.h"
 
 namespace berth {
@@ -36,18 +37,7 @@ std::string_view word_of(ThresholdUnit unit) {
 std::string alerts_json(const AlertList& list) {
   Json alerts = Json::array();
   for (const Alert& alert : list.alerts) {
-    alerts.push_back(
-        {{"id", alert.id},
-         {"rule", name_of(alert.rule)},
-         {"severity", name_of(alert.severity)},
-         {"device", alert.device ? Json(alert.device->text()) : Json(nullptr)},
-         {"index", json_or_null(alert.index)},
-         {"since_unix_ms", alert.since.unix_ms},
-         {"last_seen_unix_ms", alert.last_seen.unix_ms},
-         {"resolved_unix_ms", alert.resolved ? Json(alert.resolved->unix_ms) : Json(nullptr)},
-         {"summary", alert.summary},
-         {"advice", alert.advice},
-         {"simulated", json_or_null(alert.simulated)}});
+    alerts.push_back(json_of(alert, AlertFields::shown, alert.summary));
   }
   Json failing = Json::array();
   for (const AlertList::Failing& one : list.failing) failing.push_back(one.receiver);

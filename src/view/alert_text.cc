@@ -18,12 +18,26 @@ std::string where_text(const Alert& alert, const Style& style) {
   return own(tr("the machine"), style);
 }
 
+std::string_view ending_word(Ending ending) {
+  switch (ending) {
+    case Ending::resolved:
+      return tr("resolved");
+    case Ending::unknown:
+      return tr("no longer known");
+    case Ending::unwatched:
+      return tr("no longer watched");
+  }
+  return tr("no longer known");
+}
+
 /// "since 10:02", or from when to when it was.
 std::string when_text(const Alert& alert, const AlertList& list, const Style& style) {
   if (!list.is_of_server) return {};
   const std::string since = since_text(alert.since, list.now, style);
   if (alert.resolved) {
-    return own(trf("from {}, resolved {}", since, since_text(*alert.resolved, list.now, style)),
+    const std::string over = since_text(*alert.resolved, list.now, style);
+    return own(alert.ending == Ending::resolved ? trf("from {}, resolved {}", since, over)
+                                                : trf("from {}, watched until {}", since, over),
                style);
   }
   return own(trf("since {}", since), style);
@@ -32,7 +46,7 @@ std::string when_text(const Alert& alert, const AlertList& list, const Style& st
 std::string alert_lines(const Alert& alert, const AlertList& list, const Style& style) {
   const bool is_over = alert.resolved.has_value();
   Line line(style);
-  line.add(own(is_over ? tr("resolved") : severity_word(alert.severity), style),
+  line.add(own(is_over ? ending_word(alert.ending) : severity_word(alert.severity), style),
            is_over ? Paint::dim : severity_paint(alert.severity))
       .add("  ")
       .add(where_text(alert, style))

@@ -40,6 +40,19 @@ TEST(AlertText, SaysWhereSinceWhenAndWhatToDo) {
             "! team is not reached: it answered 500\n");
 }
 
+TEST(AlertText, CallsNothingResolvedThatNobodySawMended) {
+  AlertList list = alarming();
+  for (const auto& [ending, word] : {std::pair{Ending::unwatched, "no longer watched"},
+                                     std::pair{Ending::unknown, "no longer known"}}) {
+    list.alerts[1].ending = ending;
+    const std::string text = render_alerts(list, Style{});
+    EXPECT_THAT(text, HasSubstr(std::string(word) + "  the machine  disk_nearly_full  from 08:53, "
+                                                    "watched until 08:53\n"));
+    EXPECT_THAT(text, Not(HasSubstr("resolved")));
+  }
+  EXPECT_THAT(alerts_json(list), HasSubstr("\"ending\": \"unknown\""));
+}
+
 TEST(AlertText, IsAsciiWhereThatIsWanted) {
   for (const char c : render_alerts(alarming(), Style{.utf8 = false})) {
     EXPECT_LT(static_cast<unsigned char>(c), 0x80);

@@ -1,10 +1,12 @@
 """Alerts as those who are told hear of them: webhooks, commands, the API, `berth alert`."""
 
+import contextlib
 import http.server
 import json
 import os
 import pathlib
 import signal
+import socket
 import ssl
 import threading
 
@@ -179,12 +181,12 @@ def test_one_who_hangs_keeps_nobody_waiting(tmp_path, serve_on, receiver_of):  #
 
     def failing():
         figures = {one["receiver"]: one for one in server.get("/api/v1/alerts", over="unix").json["deliveries"]}
-        heard = figures["webhook-2"]["delivered"] == 2
+        heard = figures["webhook-1"]["delivered"] == 2
         return heard and figures["deaf"]["is_failing"] and figures["deaf"]["waiting"] == 2 and figures
 
     figures = wait_until(failing, "that one is not reached is shown")
     assert "does not answer within" in figures["deaf"]["trouble"]
-    assert not figures["webhook-2"]["is_failing"]
+    assert not figures["webhook-1"]["is_failing"]
     public = server.get("/api/v1/alerts").json["deliveries"][0]
     assert public["is_failing"] and public["trouble"] is None
 
@@ -200,6 +202,66 @@ def test_what_is_refused_is_tried_again_and_said_once(tmp_path, serve_on, receiv
     assert len(said) == 2 and "it answered 500" in said[0], said
     everything = "\n".join(server.said) + server.get("/api/v1/alerts", over="unix").body.decode()
     assert "top-secret" not in everything
+
+
+class Curt:
+    """Answers each request with bytes as they are, and does not close before it is told to."""
+
+    def __init__(self, *pieces):
+        self.pieces = pieces
+        self.asked = 0
+        self.released = threading.Event()
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self.listener.accept()
+                threading.Thread(target=self.answer, args=(connection,), daemon=True).start()
+
+    def answer(self, connection):
+        with connection, contextlib.suppress(OSError):
+            heard = b""
+            while b"\r\n\r\n" not in heard or not heard.endswith(b"}\n"):
+                heard += connection.recv(65536)
+            self.asked += 1
+            for piece in self.pieces:
+                connection.sendall(piece)
+            self.released.wait(60)
+
+    def url(self, scheme="http"):
+        return f"{scheme}://127.0.0.1:{self.listener.getsockname()[1]}/hook"
+
+    def close(self):
+        self.released.set()
+        self.listener.close()
+
+
+def test_a_status_from_200_on_is_delivery_whatever_comes_behind_it(tmp_path, serve_on):  # noqa: F811
+    ok = b"HTTP/1.1 200 OK\r\n"
+    curt = {"large": Curt(ok + b"content-length: 70000\r\n\r\n" + b"x" * 70000),
+            "strange": Curt(ok + b"content-encoding: br\r\ncontent-length: 2\r\n\r\nok"),
+            "damaged": Curt(ok + b"content-encoding: gzip\r\ncontent-length: 2\r\n\r\nok"),
+            "endless": Curt(ok + b"content-length: 100\r\n\r\nx"),
+            "interim": Curt(b"HTTP/1.1 100 Continue\r\n\r\n", ok + b"content-length: 2\r\n\r\nok")}
+    hooks = "".join(webhook(one, f'name = "{name}"\ntimeout = "3s"') for name, one in curt.items())
+    machine = Watched(tmp_path, QUICK + hooks)
+    tested = machine.run("alert", "test", "--config", machine.config)
+    assert tested.returncode == 0, tested.stdout
+    server = serve_on(machine, *machine.words)
+    machine.lose(1)
+    wait_until(lambda: all(one.asked == 2 for one in curt.values()), "all are told")
+
+    def figures():
+        return {one["receiver"]: one for one in server.get("/api/v1/alerts", over="unix").json["deliveries"]}
+
+    wait_until(lambda: all(one["delivered"] == 1 for one in figures().values()), f"it counts: {figures()}")
+    pause(3)
+    assert {name: one.asked for name, one in curt.items()} == dict.fromkeys(curt, 2), "told again"
+    assert all(one["failed"] == 0 for one in figures().values())
+    for one in curt.values():
+        one.close()
 
 
 def test_https_asks_for_a_certificate_that_is_trusted(tmp_path, serve_on, receiver_of):  # noqa: F811
@@ -268,12 +330,13 @@ def test_a_server_that_stops_leaves_its_command_the_time_it_was_given(tmp_path, 
 
 
 def test_a_command_that_fails_says_how(tmp_path, serve_on):  # noqa: F811
-    config = '[[alerts.command]]\nrun = ["sh", "-c", "exit 3"]\n[[alerts.command]]\nrun = "/nonexistent/page"\n'
+    config = ('[[alerts.command]]\nrun = ["sh", "-c", "exit 3"]\n'
+              '[[alerts.command]]\nname = "page"\nrun = "/nonexistent/page"\n')
     machine = Watched(tmp_path, QUICK + config)
     server = serve_on(machine, *machine.words)
     machine.lose(1)
     wait_until(lambda: server.says("command-1: sh exited with 3"), "its code is said")
-    wait_until(lambda: server.says("command-2: /nonexistent/page cannot be found"), "that there is none")
+    wait_until(lambda: server.says("page: /nonexistent/page cannot be found"), "that there is none")
     wait_until(lambda: len(children(server.process.pid)) <= 1, "no child is left but the probe process")
 
 
@@ -372,6 +435,41 @@ def test_hup_reads_rules_and_receivers_again(tmp_path, serve_on, receiver_of):  
     assert len(server.get("/api/v1/alerts").json["deliveries"]) == 1, "its receivers stay"
 
 
+def test_a_rule_that_is_switched_off_resolves_nothing(tmp_path, serve_on, receiver_of):  # noqa: F811
+    team = receiver_of()
+    machine = Watched(tmp_path, QUICK + webhook(team))
+    server = serve_on(machine, *machine.words)
+    machine.lose(1)
+    team.hears("began")
+    machine.config.write_text("[alerts.gpu_lost]\noff = true\n" + webhook(team), encoding="utf-8")
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: active(server) == [], "it is not watched")
+    assert [one["ending"] for one in alerts(server)] == ["unwatched"]
+    shown = machine.run("alert", "--socket", server.socket_path).stdout
+    assert "no longer watched  GPU 1" in shown and "resolved" not in shown, shown
+    pause(1)
+    assert team.events() == ["began"], "nothing was mended"
+
+
+def test_a_receiver_that_stays_keeps_what_waits_for_it(tmp_path, serve_on, receiver_of):  # noqa: F811
+    gone, slow = receiver_of(answers=[500] * 100), receiver_of(answers=[500])
+    stays = webhook(slow)
+    machine = Watched(tmp_path, QUICK + webhook(gone, 'name = "gone"') + stays)
+    server = serve_on(machine, *machine.words)
+    machine.lose(1)
+    wait_until(lambda: server.says("told to gone: it answered 500")
+               and server.says("told to webhook-1: it answered 500"), "both fail")
+    machine.config.write_text(QUICK + stays, encoding="utf-8")
+    server.process.send_signal(signal.SIGHUP)
+    slow.hears("began")
+    wait_until(lambda: server.says("gone is no longer told of alerts"), "what is dropped is said")
+    said = [line for line in server.said if "no longer told" in line]
+    assert len(said) == 1 and said[0].endswith("had not arrived there: 1"), said
+    machine.config.write_text(QUICK + stays + webhook(gone), encoding="utf-8")
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: server.says("two [[alerts.webhook]] have no name"), "who is who is not guessed")
+
+
 def test_a_url_may_stand_in_a_file_of_its_own(tmp_path, serve_on, receiver_of):  # noqa: F811
     team = receiver_of()
     (tmp_path / "hook").write_text(team.url() + "\n", encoding="utf-8")
@@ -432,7 +530,7 @@ def test_berth_alert_test_tells_every_receiver_and_says_how_it_went(machine, rec
     config.write_text(webhook(team, 'name = "team"') + webhook(broken) +
                       '[[alerts.command]]\nrun = "true"\n', encoding="utf-8")
     done = machine.run("alert", "test", "--config", config)
-    assert done.returncode == 1 and "webhook-2: it did not arrive: it answered 404" in done.stdout
+    assert done.returncode == 1 and "webhook-1: it did not arrive: it answered 404" in done.stdout
     assert "team: it arrived\n" in done.stdout and "command-1: it arrived\n" in done.stdout
     lines = machine.run("alert", "test", "--json", "--config", config).stdout.splitlines()
     assert [json.loads(line)["arrived"] for line in lines] == [True, True, True]

@@ -66,7 +66,8 @@ async function first_look(): Promise<Overview | null> {
 }
 
 function alert_words(alert: Alert): string {
-  return is_firing(alert) ? alert.summary : `${t("alerts.resolved")}: ${alert.summary}`;
+  if (is_firing(alert)) return alert.summary;
+  return `${t(`alerts.${alert.ending ?? "resolved"}`)}: ${alert.summary}`;
 }
 
 function announce_changes(before: State["overview"]): void {

@@ -103,6 +103,11 @@ export function is_firing(alert: Alert): boolean {
   return alert.resolved_unix_ms === null;
 }
 
+/// That it is over alone does not say so: see `ending`.
+export function is_mended(alert: Alert): boolean {
+  return !is_firing(alert) && (alert.ending ?? "resolved") === "resolved";
+}
+
 /// What fires, the gravest first, then what is over, the latest first.
 const gravity = { critical: 0, warning: 1, notice: 2 };
 export function sorted_alerts(alerts: Alert[]): Alert[] {

@@ -137,6 +137,8 @@ export interface Alert {
   last_seen_unix_ms: number;
   /// Null: it fires.
   resolved_unix_ms: number | null;
+  /// Missing: a server that knows of one ending alone.
+  ending?: "resolved" | "unknown" | "unwatched" | null;
   summary: string;
   advice: string;
   simulated: boolean;

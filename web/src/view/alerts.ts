@@ -3,7 +3,7 @@
 import { el, Parts, set_attribute, set_hidden, set_text, type Part } from "../dom/element";
 import { dash, moment } from "../model/format";
 import { address_of } from "../model/route";
-import { find_device, is_firing, label_of, sorted_alerts } from "../model/state";
+import { find_device, is_firing, is_mended, label_of, sorted_alerts } from "../model/state";
 import type { Alert, HealthEvent, HealthWord, Problem } from "../model/wire";
 import { advice_text, finding_title } from "../words/findings";
 import { t } from "../words/translate";
@@ -69,8 +69,8 @@ function alert_item(world: World): Part<Alert> {
       const firing = is_firing(alert);
       const simulated = alert.simulated ? `${t("alerts.simulated")}: ` : "";
       own.set({
-        state: firing ? state_of[alert.severity] : "ok",
-        badge: firing ? t(`severity.${alert.severity}`) : t("alerts.resolved"),
+        state: firing ? state_of[alert.severity] : is_mended(alert) ? "ok" : "notice",
+        badge: firing ? t(`severity.${alert.severity}`) : t(`alerts.${alert.ending ?? "resolved"}`),
         time: alert.since_unix_ms,
         device: alert.device,
         text: simulated + alert.summary,

@@ -49,6 +49,8 @@ export const words = {
   "alerts.title": ["Alerts", "告警"],
   "alerts.none": ["No alert.", "没有告警。"],
   "alerts.resolved": ["resolved", "已解除"],
+  "alerts.unknown": ["no longer known", "情况不再可知"],
+  "alerts.unwatched": ["no longer watched", "不再监视"],
   "alerts.simulated": ["SIMULATED", "SIMULATED（模拟）"],
   "severity.notice": ["notice", "注意"],
   "severity.warning": ["warning", "警告"],

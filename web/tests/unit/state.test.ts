@@ -9,6 +9,7 @@ import {
   empty_state,
   freshness_of,
   is_firing,
+  is_mended,
   label_of,
   may_act_for,
   room_counts,
@@ -169,6 +170,14 @@ function alert(part: Partial<Alert> = {}): Alert {
     ...part,
   };
 }
+
+test("what is over is mended only where somebody saw it so", () => {
+  assert.equal(is_mended(alert()), false);
+  assert.equal(is_mended(alert({ resolved_unix_ms: 5 })), true);
+  assert.equal(is_mended(alert({ resolved_unix_ms: 5, ending: "resolved" })), true);
+  assert.equal(is_mended(alert({ resolved_unix_ms: 5, ending: "unknown" })), false);
+  assert.equal(is_mended(alert({ resolved_unix_ms: 5, ending: "unwatched" })), false);
+});
 
 test("a resolved alert takes the place of the firing one", () => {
   const alerts = with_alert([alert(), alert({ id: "2" })], alert({ resolved_unix_ms: 5 }));
