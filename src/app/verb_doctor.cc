@@ -100,6 +100,13 @@ class DoctorVerb final : public Verb {
     }
     host.visible = visible_list(context, host.snapshot);
     const Findings findings = examine(host);
+    // What is not this machine is marked as such.
+    for (const char* door : {"BERTH_ROOT", "BERTH_CUDA"}) {
+      const auto value = context.variable(door);
+      if (value && !host.snapshot.simulated) {
+        host.snapshot.simulated = std::string(door) + "=" + *value;
+      }
+    }
     print(json_  ? doctor_json(host, findings)
           : fix_ ? render_fixes(findings, context.out())
                  : render_doctor(host, findings, context.out()));

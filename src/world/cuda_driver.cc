@@ -84,7 +84,10 @@ CudaAnswer parse_cuda_answer(std::string_view text) {
     if (parts[0] == "device" && answer.devices.size() < 1024) {
       answer.devices.push_back({std::string(parts[1]), std::string(parts[2])});
     }
-    if (parts[0] == "absent") answer.problem = std::string(parts[1]);
+    if (parts[0] == "absent") {
+      answer.problem = std::string(parts[1]);
+      answer.is_absent = true;
+    }
     if (parts[0] != "error") continue;
     answer.code =
         static_cast<int>(std::min<std::uint64_t>(parse_unsigned(parts[2]).value_or(0), 99'999));
@@ -98,7 +101,10 @@ CudaAnswer ask_cuda(const std::string& library, Clock& clock, Duration patience)
       ask_child([&] { return write_all(1, numbering(library)) ? 0 : 1; }, clock, patience);
   if (!child) return {.problem = child.error().message()};
   CudaAnswer answer = parse_cuda_answer(child->out);
-  if (!child->exit) answer.problem = "libcuda did not answer in time";
+  if (!child->exit) {
+    answer.problem = "libcuda did not answer in time";
+    answer.took_too_long = true;
+  }
   if (child->exit && child->exit->signal != 0) {
     answer.problem = fmt::format("libcuda crashed (signal {})", child->exit->signal);
   }

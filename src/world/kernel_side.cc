@@ -32,7 +32,11 @@ Reading<bool> module_installed(const std::string& root, const Reading<std::strin
   if (!release.get()) return Absent::unsupported;
   const auto index = read_file(root + "/lib/modules/" + *release.get() + "/modules.dep", 16 << 20);
   if (!index) return Absent::unsupported;
-  return index->find("/nvidia.ko") != std::string::npos;
+  // Debian's are nvidia-current.ko, nvidia-tesla-470.ko, nvidia-legacy-390xx.ko.
+  for (const char* name : {"/nvidia.ko", "/nvidia-current.ko", "/nvidia-tesla", "/nvidia-legacy"}) {
+    if (index->find(name) != std::string::npos) return true;
+  }
+  return false;
 }
 
 std::string mode_text(const std::string& path) {

@@ -75,6 +75,21 @@ void read_quota(const std::string& root, Limits& limits) {
   }
 }
 
+/// Of a control group: what of its memory is files' that nobody has looked at lately.
+std::optional<std::uint64_t> inactive_file(const std::string& folder) {
+  const auto text = read_file(folder + "/memory.stat", 1 << 16);
+  if (!text) return std::nullopt;
+  std::optional<std::uint64_t> found;
+  for (const std::string_view line : split(*text, '\n')) {
+    const auto words = split(line, ' ');
+    if (words.size() != 2) continue;
+    // The first version of control groups tells the whole tree's as total_….
+    if (words[0] == "total_inactive_file") return parse_unsigned(words[1]);
+    if (words[0] == "inactive_file") found = parse_unsigned(words[1]);
+  }
+  return found;
+}
+
 void read_memory_limit(const std::string& root, Limits& limits) {
   limits.memory_limit = limits.memory_charged = Absent::unsupported;
   const auto tighten = [&](const std::string& limit, const std::string& charged) {
@@ -83,8 +98,13 @@ void read_memory_limit(const std::string& root, Limits& limits) {
     if (!bytes.get() || *bytes.get() >= (std::uint64_t{1} << 60)) return;
     if (limits.memory_limit.get() && limits.memory_limit.get()->count() <= *bytes.get()) return;
     limits.memory_limit = Bytes(*bytes.get());
+    // Files that were read are charged as well and given back when memory is wanted.
     const auto now = number_in(charged);
-    limits.memory_charged = now.get() ? Reading<Bytes>(Bytes(*now.get())) : now.why();
+    const auto cached = inactive_file(limit.substr(0, limit.rfind('/')));
+    const bool known = now.get() && cached && *cached <= *now.get();
+    limits.memory_charged =
+        known ? Reading<Bytes>(Bytes(*now.get() - *cached))
+              : (now.get() ? Reading<Bytes>(Absent::unsupported) : Reading<Bytes>(now.why()));
   };
   for (const std::string& folder : group_folders(root, "")) {
     tighten(folder + "/memory.max", folder + "/memory.current");
@@ -226,23 +246,22 @@ WorkingDirectory gather_directory(const std::string& path, const std::string& ro
 std::vector<std::string> silent_folders(const std::vector<std::string>& folders, Clock& clock,
                                         Duration patience) {
   std::vector<std::string> silent;
-  // Each child looks until one folder does not answer; four such servers are enough to say so.
-  for (std::size_t next = 0; next < folders.size() && silent.size() < 4;) {
+  std::vector<std::string> asked;
+  // A child and its patience for each: many that are slow are not one that is dead. Four dead ones
+  // are enough to say so.
+  for (const std::string& folder : folders) {
+    if (silent.size() == 4) return silent;
+    if (std::find(asked.begin(), asked.end(), folder) != asked.end()) continue;
+    asked.push_back(folder);
     const auto answer = ask_child(
         [&] {
-          for (std::size_t i = next; i < folders.size(); ++i) {
-            struct stat facts{};
-            (void)::stat(folders[i].c_str(), &facts);
-            (void)list_directory(folders[i]);
-            if (!write_all(1, ".")) return 1;
-          }
+          struct stat facts{};
+          (void)::stat(folder.c_str(), &facts);
           return 0;
         },
         clock, patience);
     if (!answer) return silent;
-    next += answer->out.size();
-    if (answer->exit || next >= folders.size()) return silent;
-    silent.push_back(folders[next++]);
+    if (!answer->exit) silent.push_back(folder);
   }
   return silent;
 }

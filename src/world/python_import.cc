@@ -62,6 +62,7 @@ void note(FrameworkSaid& said, std::string_view key, std::string_view value) {
   if (key == "error") said.error = std::string(value);
   if (key != "architectures") return;
   for (const std::string_view word : split(value, ' ')) {
+    if (word.starts_with("compute_")) said.has_ptx = true;
     if (const auto one = parse_architecture(word)) said.architectures.push_back(*one);
   }
 }

@@ -57,6 +57,7 @@ struct FrameworkSaid {
   std::optional<bool> sees_gpu;
   std::optional<int> devices;
   std::vector<ComputeCapability> architectures;
+  bool has_ptx = false;  // and code that a newer card's driver compiles when it is loaded
   std::optional<bool> has_mkl;
   std::optional<int> threads;
   std::string error;    // what importing or asking raised; empty: nothing
@@ -174,6 +175,8 @@ struct CudaAnswer {
   std::vector<CudaDevice> devices;  // cuda:0, cuda:1, …
   std::string problem;              // why it could not be asked, or what it answered; empty: none
   int code = 0;                     // its error (CUresult); 0: none
+  bool is_absent = false;           // the library cannot be loaded
+  bool took_too_long = false;
   friend bool operator==(const CudaAnswer&, const CudaAnswer&) = default;
 };
 

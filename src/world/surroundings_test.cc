@@ -99,12 +99,14 @@ TEST_F(World, LimitsAreReadFromTheKernelsFiles) {
   put("sys/fs/cgroup/job/cpu.max", "150000 100000\n");
   put("sys/fs/cgroup/job/step/cpu.max", "max 100000\n");
   put("sys/fs/cgroup/job/memory.max", "1073741824\n");
-  put("sys/fs/cgroup/job/memory.current", "1000\n");
+  put("sys/fs/cgroup/job/memory.current", "1500\n");
+  put("sys/fs/cgroup/job/memory.stat", "anon 700\ninactive_file 500\nactive_file 300\n");
   const Limits limits = gather_limits(root_);
   EXPECT_EQ(limits.cpus_allowed, Reading<std::uint64_t>(5));
   EXPECT_EQ(limits.cpu_quota, Reading<double>(1.5));
   EXPECT_EQ(limits.open_files, Reading<std::uint64_t>(1024));
   EXPECT_EQ(limits.memory_limit, Reading<Bytes>(Bytes{1 << 30}));
+  EXPECT_EQ(limits.memory_charged, Reading<Bytes>(Bytes{1000})) << "without what can be given back";
   EXPECT_EQ(limits.governor, Reading<std::string>(Absent::unsupported));
 }
 

@@ -26,7 +26,9 @@ inline constexpr auto memory_entries = std::to_array<LogEntry>({
      LogWhere::raised,
      "CUDA error: out of memory\ncuda runtime error (2) : out of memory\n"
      "cudaErrorMemoryAllocation: out of memory\nCUDA Error: out of memory\n"
-     "cupy.cuda.memory.OutOfMemoryError: Out of memory allocating *",
+     "cupy.cuda.memory.OutOfMemoryError: Out of memory allocating *\n"
+     "OutOfMemoryError: Allocation on device*\nout_of_memory: CUDA error*\n"
+     "cudaErrorMemoryAllocation out of memory*",
      as_key("the GPU's memory was used up"),
      as_key("The CUDA runtime itself could not get memory: often another process holds nearly all "
             "of it already, so that not even this one's context fits."),
@@ -102,7 +104,7 @@ inline constexpr auto memory_entries = std::to_array<LogEntry>({
      LogPart::cause,
      LogWhere::raised,
      "DefaultCPUAllocator: can't allocate memory*\nDefaultCPUAllocator: not enough memory*\n"
-     "MemoryError*\n[Errno 12] Cannot allocate memory*",
+     "^MemoryError*\nArrayMemoryError: *\n[Errno 12] Cannot allocate memory*",
      as_key("the main memory was used up"),
      as_key("The program asked for more main memory than it may have. It is not the GPU's memory."),
      {less_main_memory}},

@@ -92,6 +92,12 @@ TEST(DeathByDevice, AnEventOfTheRunIsEvidenceAndTheKernelLogStandsIn) {
                                xid(48, "00000000:3b:00.0", {start.unix_ms - 60'000})}}),
       ElementsAre("xid_79"))
       << "another device's errors and those of before are not the run's";
+  XidEvent neighbours = xid(31, "00000000:3b:00.0", over);
+  EXPECT_THAT(rules_of({.run = run, .xids = std::vector{neighbours}}), ElementsAre("xid_31"));
+  neighbours.pid = 815;
+  EXPECT_THAT(rules_of({.run = run, .xids = std::vector{neighbours}}),
+              testing::Not(testing::Contains("xid_31")))
+      << "a neighbour's own error on a shared card";
 }
 
 TEST(DeathByOomKiller, TheControlGroupsCounterAndTheKernelLogAreSure) {

@@ -18,6 +18,8 @@ namespace {
 constexpr std::size_t longest_shown = 400;
 
 std::string shown(std::string_view line) {
+  const std::string masked = masked_text(line);
+  line = masked;
   if (line.size() <= longest_shown) return printable(line);
   // Cut inside a character, printable() would show its bytes.
   std::size_t end = longest_shown;

@@ -70,6 +70,17 @@ Finding of_events(const Kind& kind, const DeathEvidence& evidence) {
   return finding;
 }
 
+/// An error of a job's own, of a process that was none of the run's.
+bool is_of_neighbour(const XidEvent& xid, const DeathEvidence& evidence) {
+  const bool is_jobs_own = xid_facts(xid.code).action == XidAction::restart_app;
+  const auto& pid = xid.pid.get();
+  if (!is_jobs_own || !pid) return false;
+  const auto number = static_cast<pid_t>(*pid);
+  const auto& job = evidence.run.manifest.job;
+  return !(job && job->pid == number) &&
+         std::ranges::find(evidence.processes, number) == evidence.processes.end();
+}
+
 bool is_of_run(const XidEvent& xid, const RunRecord& run) {
   // The kernel log's clock is a second off at most; the job may outlive the error a little.
   constexpr std::int64_t slack_ms = 2000;
@@ -86,7 +97,7 @@ Findings of_kernel_log(const DeathEvidence& evidence) {
   if (!evidence.xids.get() || !evidence.run.end) return {};
   Findings findings;
   for (const XidEvent& xid : *evidence.xids.get()) {
-    if (!is_of_run(xid, evidence.run)) continue;
+    if (!is_of_run(xid, evidence.run) || is_of_neighbour(xid, evidence)) continue;
     const XidFacts facts = xid_facts(xid.code);
     Finding finding{.rule = fmt::format("xid_{}", xid.code),
                     .severity = Severity::error,

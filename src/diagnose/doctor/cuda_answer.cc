@@ -68,12 +68,22 @@ Findings cuda_refuses(const Examined& host) {
     finding.steps.push_back({Sentence(at->step, {}), std::string(at->command)});
     return {finding};
   }
-  if (cuda->code == 0) {
+  if (cuda->took_too_long) {
+    // Starting all of a large server's cards may take long; nothing is known to be broken.
+    finding.severity = Severity::warning;
+    finding.title = sentence("CUDA's own library had not answered after some seconds");
+    finding.meaning = sentence("Programs wait as long when they start.");
+    finding.doubt = sentence("the machine may only be busy: ask again");
+    finding.steps.push_back(
+        {sentence("without persistence mode each start wakes all cards"), "berth health"});
+    return {finding};
+  }
+  if (cuda->is_absent) {
     finding.rule = "libcuda_missing";
     finding.title = sentence("CUDA's own library cannot be asked");
     finding.meaning = sentence(
-        "The driver's monitoring library is there and libcuda.so.1 is not, or "
-        "does not answer: programs then find no GPU.");
+        "The driver's monitoring library is there and libcuda.so.1 is not: programs then find no "
+        "GPU.");
     finding.steps.push_back(
         {sentence("see where the loader finds it; it comes with the driver (package libcuda1, "
                   "libnvidia-compute-… or nvidia-driver-cuda-libs)"),

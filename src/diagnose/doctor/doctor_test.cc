@@ -118,7 +118,8 @@ TEST(Doctor, FindsNothingOnAMachineWithoutACard) {
   host.snapshot.host = {};
   host.world.kernel = KernelSide{.module_version = Absent::unsupported};
   host.world.device_files.clear();
-  host.world.cuda = CudaAnswer{.problem = "libcuda.so.1: cannot open shared object file"};
+  host.world.cuda =
+      CudaAnswer{.problem = "libcuda.so.1: cannot open shared object file", .is_absent = true};
   host.world.python->frameworks = {torch_for("1.13.0", std::nullopt)};
   host.world.python->said.frameworks[0].sees_gpu = false;
   EXPECT_THAT(rules_of(host), IsEmpty());
@@ -214,8 +215,9 @@ TEST(DoctorCuda, RefusesWithACodeThatIsExplained) {
   const Finding found = only(host);
   EXPECT_EQ(found.rule, "cuda_refuses");
   EXPECT_THAT(found.evidence.at(1).english(), HasSubstr("NVSwitch"));
-  host.world.cuda = CudaAnswer{.problem = "libcuda did not answer in time"};
-  EXPECT_EQ(only(host).rule, "libcuda_missing");
+  host.world.cuda = CudaAnswer{.problem = "libcuda did not answer in time", .took_too_long = true};
+  EXPECT_EQ(only(host).rule, "cuda_refuses");
+  EXPECT_EQ(only(host).severity, Severity::warning) << "slow is not broken";
 }
 
 TEST(DoctorCuda, NumbersInAnotherOrder) {
@@ -324,6 +326,26 @@ TEST(DoctorTorch, CardThatTheBuildHasNoCodeFor) {
   EXPECT_THAT(rules_of(host), IsEmpty()) << "code for 8.0 runs on 8.9";
 }
 
+TEST(DoctorTorch, AnOldCardBesideAGoodOneStopsNothing) {
+  Examined host = healthy();
+  host.snapshot.devices[0].compute_capability = ComputeCapability{6, 1};
+  host.snapshot.devices[1].compute_capability = ComputeCapability{12, 0};
+  host.world.python->frameworks = {torch_for("2.9.1+cu128", TwoPart{12, 8})};
+  EXPECT_EQ(only(host).severity, Severity::hint);
+  host.world.python->frameworks = {torch_for("2.9.1+cpu", std::optional<TwoPart>())};
+  host.world.python->said.frameworks[0].sees_gpu = false;
+  EXPECT_THAT(commands_of(only(host)), HasSubstr("download.pytorch.org/whl/cu1"));
+}
+
+TEST(DoctorTorch, PtxRunsOnCardsNewerThanTheBuild) {
+  Examined host = healthy();
+  for (Device& device : host.snapshot.devices) device.compute_capability = ComputeCapability{12, 0};
+  host.world.python->said.frameworks[0].architectures = {{9, 0}};
+  EXPECT_THAT(rules_of(host), Contains("architecture_missing"));
+  host.world.python->said.frameworks[0].has_ptx = true;
+  EXPECT_THAT(rules_of(host), IsEmpty());
+}
+
 TEST(DoctorTorch, BuildOfSomebodysOwnIsNotJudgedByTheTable) {
   Examined host = healthy();
   host.world.python->frameworks = {torch_for("2.9.0a0+nv25.10", TwoPart{13, 0})};
@@ -424,12 +446,16 @@ TEST(DoctorLibraries, StubsDoublesAndWhatIsNotThere) {
   Examined host = healthy();
   host.world.libraries->found = {
       {"libcuda", "/opt/cuda/lib64/stubs/libcuda.so", "", "LD_LIBRARY_PATH"},
-      {"libcudnn", "/a/libcudnn.so.8.9.2", "8.9.2", "LD_LIBRARY_PATH"},
+      {"libcudnn", "/c/libcudnn.so.8.9.2", "8.9.2", "LD_LIBRARY_PATH"},
+      {"libcudnn", "/a/libcudnn.so.9.0.0", "9.0.0", "LD_LIBRARY_PATH"},
       {"libcudnn", "/b/libcudnn.so.9.1.0", "9.1.0", "LD_LIBRARY_PATH"}};
   host.world.libraries->preload_missing = {"/gone.so"};
   EXPECT_THAT(rules_of(host),
               ElementsAre("library_path_stubs", "library_twice", "preload_missing"));
   host.world.libraries->preload_missing.clear();
+  host.world.libraries->found.erase(host.world.libraries->found.begin() + 2);
+  EXPECT_THAT(rules_of(host), ElementsAre("library_path_stubs"))
+      << "8 and 9 have names of their own for the loader";
   for (FoundLibrary& one : host.world.libraries->found) one.via = "loader";
   EXPECT_THAT(rules_of(host), IsEmpty());
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "diagnose/doctor/rules.h"
 #include "diagnose/doctor/torch_choice.h"
 
@@ -52,7 +53,7 @@ Findings framework_cpu_only(const Examined& host) {
         .meaning = sentence("{} finds nothing although nvidia-smi works; everything runs on the "
                             "CPU.",
                             question_of(build.name)),
-        .steps = steps_to_replace(host, build)};
+        .steps = steps_to_replace(host, build, Wanted::cuda)};
     if (build.is_rocm) {
       finding.title = sentence("this {} cannot use the GPU: it was built for AMD's", build.name);
     }
@@ -88,11 +89,12 @@ Findings framework_blind(const Examined& host) {
         .evidence = {sentence("{} says there is none (version {}, asked in a process of its own)",
                               question_of(said.name), said.version)},
         .meaning = sentence("What it wrote meanwhile is the best trace there is."),
-        .steps = {{sentence("read all that it says"),
-                   host.world.python->interpreter + " -c 'import torch; torch.cuda.init()'"}}};
+        .steps = {
+            {sentence("read all that it says"), shell_quoted(host.world.python->interpreter) +
+                                                    " -c 'import torch; torch.cuda.init()'"}}};
     if (said.name != "torch") {
       finding.steps[0].command =
-          host.world.python->interpreter +
+          shell_quoted(host.world.python->interpreter) +
           " -c 'import tensorflow as tf; print(tf.config.list_physical_devices())'";
     }
     if (!said.warning.empty()) finding.evidence.push_back(sentence("it wrote: {}", said.warning));
@@ -106,17 +108,17 @@ Findings import_failed(const Examined& host) {
   const ImportAnswer& said = host.world.python->said;
   Findings findings;
   const auto add = [&](Severity severity, Sentence title, Sentence evidence, Sentence meaning) {
-    findings.push_back(
-        {.rule = "import_failed",
-         .severity = severity,
-         .title = std::move(title),
-         .evidence = {std::move(evidence)},
-         .meaning = std::move(meaning),
-         .steps = {
-             {sentence("see where it stops"),
-              host.world.python->interpreter + " -X faulthandler -X importtime -c 'import " +
-                  (said.frameworks.empty() ? std::string("torch") : said.frameworks.back().name) +
-                  "'"}}});
+    findings.push_back({.rule = "import_failed",
+                        .severity = severity,
+                        .title = std::move(title),
+                        .evidence = {std::move(evidence)},
+                        .meaning = std::move(meaning),
+                        .steps = {{sentence("see where it stops"),
+                                   shell_quoted(host.world.python->interpreter) +
+                                       " -X faulthandler -X importtime -c 'import " +
+                                       (said.frameworks.empty() ? std::string("torch")
+                                                                : said.frameworks.back().name) +
+                                       "'"}}});
   };
   const std::string last = said.frameworks.empty() ? "" : said.frameworks.back().name;
   if (said.end == ImportEnd::took_too_long) {
@@ -158,7 +160,7 @@ Findings tensorflow_libraries_missing(const Examined& host) {
                                  "nvidia-cudnn-cu12", "libcudnn.so")},
            .meaning =
                sentence("It says \"Cannot dlopen some GPU libraries\" and goes on with the CPU."),
-           .steps = steps_to_replace(host, *build)}};
+           .steps = steps_to_replace(host, *build, Wanted::cuda)}};
 }
 
 Findings shadowed_module(const Examined& host) {

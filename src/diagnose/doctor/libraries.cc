@@ -6,6 +6,15 @@
 
 namespace berth::doctor {
 
+/// Whether the loader takes one for the other: it goes by the soname, which for these is the name
+/// and the first number (of CUDA 11's runtime the first two).
+bool is_same_soname(const FoundLibrary& one, const FoundLibrary& other) {
+  const auto first = two_part(one.version);
+  const auto second = two_part(other.version);
+  if (!first || !second || first->major != second->major) return false;
+  return one.name != "libcudart" || first->major > 11 || first->minor == second->minor;
+}
+
 Findings library_path(const Examined& host) {
   if (!host.world.libraries) return {};
   Findings findings;
@@ -29,7 +38,7 @@ Findings library_path(const Examined& host) {
       const bool behind = &other > &library && other.via == "LD_LIBRARY_PATH";
       if (!behind || is_driver || other.name != library.name || other.version == library.version)
         continue;
-      if (other.version.empty() || library.version.empty()) continue;
+      if (!is_same_soname(library, other)) continue;
       findings.push_back(
           {.rule = "library_twice",
            .severity = Severity::hint,
@@ -48,9 +57,10 @@ Findings wheels_of_two_majors(const Examined& host) {
   const auto& packages = host.world.python->packages;
   std::vector<Sentence> evidence;
   for (const auto& [name, version] : packages) {
-    // nvidia_cudnn_cu11 and nvidia_cudnn_cu12 both write to nvidia/cudnn.
-    if (!name.starts_with("nvidia_") || !name.ends_with("_cu11")) continue;
-    const std::string other = name.substr(0, name.size() - 2) + "12";
+    // nvidia_cudnn_cu12 and nvidia_cudnn_cu13 both write to nvidia/cudnn.
+    const bool is_older = name.ends_with("_cu11") || name.ends_with("_cu12");
+    if (!name.starts_with("nvidia_") || !is_older) continue;
+    const std::string other = name.substr(0, name.size() - 1) + (name.back() == '1' ? "2" : "3");
     for (const auto& [second, second_version] : packages) {
       if (second != other) continue;
       evidence.push_back(sentence("{} {} and {} {} lie in the same folder", name, version, second,

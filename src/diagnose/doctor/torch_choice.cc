@@ -10,14 +10,16 @@ namespace berth::doctor {
 
 namespace {
 
-bool fits_cards(const TorchBuild& build, const Examined& host) {
+/// How many of the cards it has code for.
+int cards_fitted(const TorchBuild& build, const Examined& host) {
   const auto architectures = torch_architectures(build.torch, build.cuda);
+  int fitted = 0;
   for (const Device* device : working_gpus(host)) {
     const auto& capability = device->compute_capability.get();
     // From 13 on the builds carry PTX of their newest architecture (RELEASE.md).
-    if (!capability || !runs_on(*capability, architectures, build.cuda.major >= 13)) return false;
+    fitted += capability && runs_on(*capability, architectures, build.cuda.major >= 13) ? 1 : 0;
   }
-  return true;
+  return fitted;
 }
 
 bool fits_driver(const TorchBuild& build, const Examined& host) {
@@ -121,8 +123,11 @@ std::optional<TorchBuild> fitting_torch(const Examined& host, const FrameworkBui
   int best_score = -1;
   for (const TorchBuild& build : torch_builds()) {
     if (*python.version < build.python_least || build.python_most < *python.version) continue;
-    if (!fits_driver(build, host) || !fits_cards(build, host)) continue;
-    const int score = (has_mirror(python) && build.is_default ? 2 : 0) +
+    const int fitted = cards_fitted(build, host);
+    if (fitted == 0 || !fits_driver(build, host)) continue;
+    // The most cards before all else: an old display's card must not keep a good one from its
+    // build.
+    const int score = 4 * fitted + (has_mirror(python) && build.is_default ? 2 : 0) +
                       (release && *release == build.torch ? 1 : 0);
     if (score > best_score) {
       best = build;
@@ -132,7 +137,11 @@ std::optional<TorchBuild> fitting_torch(const Examined& host, const FrameworkBui
   return best;
 }
 
-std::vector<Finding::Step> steps_to_replace(const Examined& host, const FrameworkBuild& installed) {
+std::vector<Finding::Step> steps_to_replace(const Examined& host, const FrameworkBuild& installed,
+                                            Wanted wanted) {
+  // Which older CUDA a conda channel, jax or tensorflow has is in no table here.
+  const bool by_table = installed.name == "torch" && installed.installer != "conda";
+  if (wanted == Wanted::other_cuda && !by_table) return {};
   if (installed.name == "torch") return torch_steps(host, installed);
   if (installed.name == "jax") return jax_steps(host, installed);
   const Pip pip = pip_of(*host.world.python, installed);

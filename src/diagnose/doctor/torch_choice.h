@@ -15,8 +15,12 @@ namespace berth::doctor {
 [[nodiscard]] std::optional<TorchBuild> fitting_torch(const Examined& host,
                                                       const FrameworkBuild& installed);
 
-/// The surest first. Empty: nothing fits.
+/// What is wrong with the installed build: it has no CUDA, or one that does not go with this driver
+/// or card.
+enum class Wanted { cuda, other_cuda };
+/// The surest first. Empty: nothing fits, or which build would is not known here.
 [[nodiscard]] std::vector<Finding::Step> steps_to_replace(const Examined& host,
-                                                          const FrameworkBuild& installed);
+                                                          const FrameworkBuild& installed,
+                                                          Wanted wanted);
 
 }  // namespace berth::doctor

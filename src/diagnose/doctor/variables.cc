@@ -138,6 +138,10 @@ Findings nccl_variables(const Examined& host) {
   const bool several = working_gpus(host).size() > 1;
   for (const char* name : {"NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE", "NCCL_IB_DISABLE"}) {
     const auto value = host.world.variable(name);
+    // Without InfiniBand nothing is lost by doing without.
+    const bool has_ib = std::ranges::any_of(
+        host.world.interfaces, [](const std::string& one) { return one.starts_with("ib"); });
+    if (std::string_view(name) == "NCCL_IB_DISABLE" && !has_ib) continue;
     if (value && *value == "1" && several) slow.push_back(sentence("{}={}", name, *value));
   }
   if (!slow.empty()) {

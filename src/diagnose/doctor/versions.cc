@@ -32,7 +32,7 @@ Known architectures_of(const FrameworkBuild& build, const PythonWorld& python) {
   if (!build.architectures.empty()) return {build.architectures, build.has_ptx, false};
   for (const FrameworkSaid& said : python.said.frameworks) {
     if (said.name == build.name && !said.architectures.empty()) {
-      return {said.architectures, false, false};
+      return {said.architectures, said.has_ptx, false};
     }
   }
   const auto cuda = cuda_of(build);
@@ -76,7 +76,7 @@ Findings driver_too_old(const Examined& host) {
         .meaning =
             sentence("It reports \"driver is insufficient\" or finds no GPU. A driver runs every "
                      "CUDA of its own generation and all older ones."),
-        .steps = steps_to_replace(host, build)};
+        .steps = steps_to_replace(host, build, Wanted::other_cuda)};
     finding.steps.push_back(
         {sentence("or have the driver updated to {} or newer", needs->runs), ""});
     if (has_compat(host))
@@ -117,17 +117,25 @@ Findings architecture_missing(const Examined& host) {
       if (capability && !runs_on(*capability, known.list, known.has_ptx)) without.push_back(device);
     }
     if (without.empty()) continue;
+    // An old card beside a good one, a display's as often as not, stops nothing.
+    const bool all = without.size() == working_gpus(host).size();
     const ComputeCapability capability = *without.front()->compute_capability.get();
     Finding finding{
         .rule = "architecture_missing",
-        .severity = Severity::error,
+        .severity = all ? Severity::error : Severity::hint,
         .title = sentence("this {} has no code for GPU {}", build.name, names_of(without)),
         .evidence = {sentence("its compute capability is {}", capability_text(capability)),
                      sentence("{} {} has code for {}", build.name, build.version,
                               list_text(known.list))},
         .meaning = sentence("It fails with \"no kernel image is available for execution on the "
                             "device\". CUDA 13 has nothing for cards before Turing (7.5).")};
-    finding.steps = steps_to_replace(host, build);
+    if (all) finding.steps = steps_to_replace(host, build, Wanted::other_cuda);
+    if (finding.steps.empty()) {
+      finding.steps.push_back(
+          {sentence(
+               "work on a card that it has code for, or take a build that has it for this one"),
+           ""});
+    }
     if (known.by_table)
       finding.doubt = sentence("by the table of official builds; this one was not asked");
     findings.push_back(std::move(finding));
