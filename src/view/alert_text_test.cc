@@ -45,7 +45,7 @@ TEST(AlertText, CallsNothingResolvedThatNobodySawMended) {
   for (const auto& [ending, word] : {std::pair{Ending::unwatched, "no longer watched"},
                                      std::pair{Ending::unknown, "no longer known"}}) {
     list.alerts[1].ending = ending;
-    const std::string text = render_alerts(list, Style{});
+    const std::string text = render_alerts(list, Style{.width = 100});
     EXPECT_THAT(text, HasSubstr(std::string(word) + "  the machine  disk_nearly_full  from 08:53, "
                                                     "watched until 08:53\n"));
     EXPECT_THAT(text, Not(HasSubstr("resolved")));
