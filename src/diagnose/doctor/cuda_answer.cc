@@ -78,6 +78,10 @@ Findings cuda_refuses(const Examined& host) {
         {sentence("without persistence mode each start wakes all cards"), "berth health"});
     return {finding};
   }
+  if (!cuda->is_absent && cuda->code == 0) {
+    finding.steps.push_back(
+        {sentence("see what the kernel says of it"), "sudo dmesg | grep -i -e nvrm -e segfault"});
+  }
   if (cuda->is_absent) {
     finding.rule = "libcuda_missing";
     finding.title = sentence("CUDA's own library cannot be asked");
