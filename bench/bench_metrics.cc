@@ -6,9 +6,13 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <fstream>
+#include <optional>
 
+#include "base/fd.h"
 #include "serve/metrics.h"
+#include "smi/dump.h"
 #include "snapshot/builder.h"
 
 namespace berth::serve {
@@ -59,12 +63,29 @@ Snapshot server() {
   return snapshot;
 }
 
-/// The server, and all that a daemon would hold beside it.
-struct Served {
+/// The same people on eight real H100s, of which `nvidia-smi -q -x` was kept: fewer readings than
+/// there are. Nothing: no such capture is at hand (BERTH_CAPTURES names the folder).
+std::optional<Snapshot> real_server() {
+  const char* folder = std::getenv("BERTH_CAPTURES");
+  const std::string path = std::string(folder == nullptr ? "../shared/captures" : folder);
+  const auto text = read_file(path + "/qx-h100.xml");
+  if (!text) return std::nullopt;
+  auto dump = smi::snapshot_from_dump(*text, "");
+  if (!dump || dump->devices.size() != 8) return std::nullopt;
   Snapshot snapshot = server();
+  for (std::size_t i = 0; i < 8; ++i) {
+    dump->devices[i].id = snapshot.devices[i].id;
+    snapshot.devices[i] = std::move(dump->devices[i]);
+  }
+  return snapshot;
+}
+
+/// A server, and all that a daemon would hold beside it.
+struct Served {
+  Snapshot snapshot;
   WindowKeeper window;
   std::vector<XidCount> xids = {{"00000000:10:00.0", 31, 4, WallTime{1'760'000'000'000}}};
-  Served() {
+  explicit Served(Snapshot looked_at = server()) : snapshot(std::move(looked_at)) {
     for (int i = 0; i < 60; ++i) window.add(snapshot, Instant(std::chrono::seconds(i)));
   }
   [[nodiscard]] Scrape scrape() const {
@@ -78,9 +99,8 @@ struct Served {
   }
 };
 
-void page(benchmark::State& state, const std::vector<MetricsProfile>& profiles,
-          MetricsFormat format) {
-  const Served served;
+void pages_of(const Served& served, benchmark::State& state,
+              const std::vector<MetricsProfile>& profiles, MetricsFormat format) {
   const MetricsOptions options{.profiles = profiles};
   std::size_t size = 0;
   for (auto _ : state) {
@@ -92,6 +112,35 @@ void page(benchmark::State& state, const std::vector<MetricsProfile>& profiles,
   state.counters["limit"] = 100;  // microseconds
   state.counters["of_cpu"] = 1;
 }
+
+void page(benchmark::State& state, const std::vector<MetricsProfile>& profiles,
+          MetricsFormat format) {
+  pages_of(Served(), state, profiles, format);
+}
+
+void page_of_8xh100(benchmark::State& state, const std::vector<MetricsProfile>& profiles) {
+  auto real = real_server();
+  if (!real) return state.SkipWithError("no capture qx-h100.xml: set BERTH_CAPTURES");
+  pages_of(Served(std::move(*real)), state, profiles, MetricsFormat::text_0_0_4);
+}
+
+/// What is written anew for a second scrape of the same look.
+void page_again(benchmark::State& state) {
+  const Served served;
+  const MetricsOptions options{.profiles = {MetricsProfile::berth}};
+  constexpr auto format = MetricsFormat::text_0_0_4;
+  std::string page = metrics_of_look(served.scrape(), options, format);
+  const std::size_t of_look = page.size();
+  for (auto _ : state) {
+    page.resize(of_look);
+    page = with_metrics_of_now(std::move(page), served.scrape(), options, format);
+    benchmark::DoNotOptimize(page.data());
+  }
+  state.counters["limit"] = 100;  // microseconds
+  state.counters["of_cpu"] = 1;
+}
+BENCHMARK(page_again)->Unit(benchmark::kMicrosecond);
+
 using enum MetricsProfile;
 BENCHMARK_CAPTURE(page, berth, {berth}, MetricsFormat::text_0_0_4)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(page, berth_openmetrics, {berth}, MetricsFormat::openmetrics_1_0)
@@ -99,6 +148,8 @@ BENCHMARK_CAPTURE(page, berth_openmetrics, {berth}, MetricsFormat::openmetrics_1
 BENCHMARK_CAPTURE(page, dcgm, {dcgm}, MetricsFormat::text_0_0_4)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(page, nvidia_smi, {nvidia_smi}, MetricsFormat::text_0_0_4)
     ->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(page_of_8xh100, berth, {berth})->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(page_of_8xh100, nvidia_smi, {nvidia_smi})->Unit(benchmark::kMicrosecond);
 
 void window_look(benchmark::State& state) {
   Served served;

@@ -56,6 +56,8 @@ endif()
 #
 # These stay alone: tables that declare their columns under the same names, fakes of the same thing.
 set_source_files_properties(
+  ${CMAKE_SOURCE_DIR}/src/cards/table_datacenter.cc ${CMAKE_SOURCE_DIR}/src/cards/table_geforce.cc
+  ${CMAKE_SOURCE_DIR}/src/cards/table_workstation.cc
   ${CMAKE_SOURCE_DIR}/src/smi/gpustat_arguments.cc ${CMAKE_SOURCE_DIR}/src/smi/monitor.cc
   ${CMAKE_SOURCE_DIR}/src/smi/table.cc ${CMAKE_SOURCE_DIR}/src/view/process_list.cc ${CMAKE_SOURCE_DIR}/src/view/runs_text.cc
   ${CMAKE_SOURCE_DIR}/src/view/status_devices.cc
@@ -76,7 +78,7 @@ endfunction()
 #
 # What prints, wires and answers is compiled for size: with OpenSSL and SQLite in it the program would
 # not stay below its 12 MiB otherwise.
-set(berth_small_folders alert app diagnose health lease record run serve smi world)
+set(berth_small_folders alert app cards diagnose fit health lease record run serve smi view world)
 function(berth_folder name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPS")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc

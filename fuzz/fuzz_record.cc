@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "record/record_lines.h"
 #include "record/record_writer.h"
+#include "view/report/model.h"
 #include "view/runs_text.h"
 
 namespace fuzz_record {
@@ -92,6 +93,25 @@ void check_shown(const std::string& text) {
   }
 }
 
+/// Nothing in a record becomes markup of the report.
+void check_report(const berth::RunRecord& run, const std::vector<berth::Sample>& samples,
+                  const berth::RunDetails& details) {
+  berth::ReportSource source{
+      .record = run,
+      .curves = berth::RunCurves(run.manifest.started, run.manifest.given.devices.size()),
+      .marks = details.marks,
+      .events = details.events};
+  for (const berth::Sample& sample : samples) source.curves.add(sample);
+  const berth::Moment now{.wall = {1'763'690'000'000}};
+  std::vector<berth::ReportSource> sources = {source, source};
+  const auto report = berth::make_report(std::move(sources), {.per_kwh = 0.3}, now);
+  const std::string html = berth::report_html(report, {});
+  BERTH_CHECK(html.find("<script") == std::string::npos, "a report holds no script");
+  check_shown(html);
+  check_shown(berth::report_markdown(report, {}));
+  BERTH_CHECK(!berth::report_json(report).empty(), "it can be written as JSON");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -111,6 +131,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const berth::Moment now{.wall = {1'763'690'000'000}};
   check_shown(berth::render_run(run, details, now, {.width = 60}));
   check_shown(berth::render_end_line(run, {}));
+  check_report(run, samples, details);
   berth::RunList list;
   list.runs.push_back(std::move(run));
   check_shown(berth::render_runs(list, now, {.width = 60, .utf8 = false}));

@@ -216,24 +216,37 @@ def generated_findings(root: Path, berth: Path) -> list[str]:
 
 
 EXPLAIN = Path("doc/EXPLAIN.md")
-DOCTOR = Path("src/diagnose/doctor/doctor.cc")
+RULES = (Path("src/diagnose/doctor/doctor.cc"), Path("src/diagnose/pace/pace.cc"))
 
 
 def explain_findings(root: Path) -> list[str]:
-    """Each rule of doctor stands in the page that explains them."""
-    if not (root / DOCTOR).is_file():
-        return []
-    names = re.search(r"rule_names = .*?\{(.*?)\}\);", (root / DOCTOR).read_text(encoding="utf-8"), re.S)
+    """Each rule of doctor and of explain stands in the page that explains them."""
     text = (root / EXPLAIN).read_text(encoding="utf-8") if (root / EXPLAIN).is_file() else ""
-    rules = re.findall(r'"(\w+)"', names[1]) if names else []
-    if not rules:
-        return [f"{DOCTOR}: no rule_names found"]
-    return [f"{EXPLAIN}: {rule}: not there" for rule in rules if f"`{rule}`" not in text]
+    found = []
+    for source in RULES:
+        if not (root / source).is_file():
+            continue
+        code = (root / source).read_text(encoding="utf-8")
+        names = re.search(r"rule_names = .*?\{(.*?)\}\);", code, re.S)
+        rules = re.findall(r'"(\w+)"', names[1]) if names else []
+        if not rules:
+            found.append(f"{source}: no rule_names found")
+        found += [f"{EXPLAIN}: {rule}: not there" for rule in rules if f"`{rule}`" not in text]
+    return found
+
+
+def unmerged_findings(root: Path, name: Path) -> list[str]:
+    """What a merge leaves behind where nobody decided."""
+    lines = (root / name).read_text(encoding="utf-8").splitlines()
+    left = [number for number, line in enumerate(lines, 1) if line.startswith(("<<<<<<< ", ">>>>>>> "))]
+    return [f"{name}:{number}: a conflict of a merge" for number in left]
 
 
 def findings(root: Path, berth: Path | None) -> list[str]:
     found = forbidden_findings(root) + explain_findings(root)
     for name in repository.files(root):
+        if name.suffix in (".md", ".py", ".cc", ".h", ".ts", ".po"):
+            found += unmerged_findings(root, name)
         if name.suffix == ".md" and name.parts[:2] != ("tests", "data"):
             found += link_findings(root, name)
     if berth:

@@ -1,4 +1,5 @@
-"""clang-tidy over every source of a build folder, as many at once as there are processors."""
+"""clang-tidy over every source of a build folder, as many at once as there are processors. The folder need
+not be built. Several sources compiled together are read together, and their headers once."""
 
 import json
 import os
@@ -40,7 +41,7 @@ def complaints(root: Path, build: Path, source: str) -> str:
 
 def findings(root: Path, build: Path) -> list[str]:
     commands = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
-    ours = sorted({c["file"] for c in commands if c["file"].endswith(".cc")})
+    ours = sorted({c["file"] for c in commands if c["file"].endswith((".cc", ".cxx"))})
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         texts = pool.map(lambda source: complaints(root, build, source), ours)
     found = sorted({line for text in texts for line in text.splitlines()})

@@ -143,7 +143,19 @@ def replay_corpora(report: Report, folder: Path) -> None:
     print(f"fuzz: {len(targets)} parsers replayed", flush=True)
 
 
-IN_A_BROWSER = ROOT / "tests" / "e2e" / "test_page.py"
+E2E = ROOT / "tests" / "e2e"
+IN_A_BROWSER = E2E / "test_page.py"
+# What asks why: it waits for children, imports and watched seconds and looks at no clock, so that it
+# can go on beside the others.
+BESIDE_THE_OTHERS = [
+    E2E / f"test_{name}.py"
+    for name in ("gpu_test", "explain_pace", "report", "doctor", "support", "fit", "spec", "recipes")
+]
+
+
+def end_to_end_beside(report: Report) -> None:
+    for tests in BESIDE_THE_OTHERS:
+        test_programs.run_pytest(report, tests, ROOT)
 
 
 def end_to_end(report: Report) -> None:
@@ -152,7 +164,9 @@ def end_to_end(report: Report) -> None:
     for folder in ("tools", "e2e", "habits", "parity"):
         tests = ROOT / "tests" / folder
         if any(tests.glob("test_*.py")):
-            test_programs.run_pytest(report, tests, ROOT, without=[IN_A_BROWSER])
+            test_programs.run_pytest(
+                report, tests, ROOT, without=[IN_A_BROWSER, *BESIDE_THE_OTHERS]
+            )
         else:
             report.add_failed(f"tests/{folder}", "there is no test in it")
 
@@ -186,13 +200,15 @@ def everything(report: Report) -> None:
     # End-to-end tests need the release alone and wait most of the time (382 s on the clock, 83 of them
     # processor time on 2 cores): the sanitized build and its tests go on beside them.
     os.environ.update({"BERTH": str(BERTH), "BERTH_BUILD": str(RELEASE)})
-    with ThreadPoolExecutor(1) as beside:
-        others = beside.submit(sanitized, report)
+    with ThreadPoolExecutor(2) as beside:
+        others = [beside.submit(sanitized, report)]
         if released:
+            others.append(beside.submit(end_to_end_beside, report))
             end_to_end(report)
         else:
             report.add_skipped("tests/e2e, tests/habits, tests/parity and tests/tools", "not built")
-    others.result()  # a mistake of this program's own must not pass as silence
+    for other in others:
+        other.result()  # a mistake of this program's own must not pass as silence
     report.add_skipped("tests/gpu", "needs a GPU: ./dev test --gpu")
 
 

@@ -14,7 +14,7 @@ namespace {
 /// FNV-1a: an id is short, and the same for the same subject in every run of the program.
 std::uint32_t digest_of(const std::string& text) {
   std::uint32_t hash = 2166136261;
-  for (const unsigned char byte : text) hash = (hash ^ byte) * 16777619;
+  for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 16777619;
   return hash;
 }
 
@@ -101,7 +101,9 @@ bool AlertBook::is_unknown(const Watched& watched, const Sightings& sightings) {
     return true;
   }
   return std::ranges::any_of(sightings.unknown, [&](const Unknown& one) {
-    return one.rule == alert.rule && (!one.subject || *one.subject == alert.subject);
+    const bool of_its_device = one.subject && alert.device && *one.subject == alert.device->text();
+    return one.rule == alert.rule &&
+           (!one.subject || *one.subject == alert.subject || of_its_device);
   });
 }
 

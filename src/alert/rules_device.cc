@@ -1,9 +1,11 @@
 // What is wrong with a device, and who holds one without using it.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <initializer_list>
+#include <set>
 
 #include "alert/rules_parts.h"
 #include "base/text.h"
@@ -131,18 +133,38 @@ void add_user(std::vector<AlertUser>& users, AlertUser user) {
   users.push_back(std::move(user));
 }
 
-/// What processes hold on it, as far as the driver says; and whose they are.
-Bytes held_by_processes(const Device& device, const Snapshot& snapshot,
-                        std::vector<AlertUser>& users) {
-  Bytes held{0};
+/// What processes hold on a device, as far as the driver says.
+struct HeldByProcesses {
+  Bytes at_least{0};
+  bool is_all = true;  // false: what one of them holds is hidden
+  std::vector<AlertUser> users;
+};
+
+HeldByProcesses held_by_processes(const Device& device, const Snapshot& snapshot) {
+  HeldByProcesses held;
   for (const GpuProcess* use : processes_on(device.id, snapshot)) {
     if (only_draws(*use)) continue;
-    held += use->memory.get().value_or(Bytes{0});
+    held.at_least += use->memory.get().value_or(Bytes{0});
+    held.is_all = held.is_all && !is_hidden(use->memory);
     const HostProcess* process = find_process(use->pid, snapshot);
     if (process == nullptr || !process->user.get()) continue;
-    add_user(users, {.uid = process->uid.get(), .name = *process->user.get()});
+    add_user(held.users, {.uid = process->uid.get(), .name = *process->user.get()});
   }
   return held;
+}
+
+/// The device and who holds it: whoever takes it over begins anew, and is not charged with the
+/// hours of the one before.
+std::string subject_of_holders(const Device& device, const std::vector<const Claim*>& claims,
+                               const std::vector<AlertUser>& users) {
+  std::set<std::string> holders;
+  for (const Claim* claim : claims) holders.insert(claim->id);
+  if (claims.empty()) {
+    for (const AlertUser& user : users) {
+      holders.insert(user.uid ? fmt::format("uid {}", *user.uid) : user.name);
+    }
+  }
+  return fmt::format("{} {}", device.id.text(), fmt::join(holders, " "));
 }
 
 void see_idle_holder(const Round& round, const Device& device) {
@@ -153,15 +175,21 @@ void see_idle_holder(const Round& round, const Device& device) {
     return not_known(round, rule, device);
   }
   if (!load.get() || *load.get() > most_load_of_idle) return;
-  Sighting sighting = of_device(rule, device, round.look.now);
   const Snapshot& snapshot = round.look.snapshot;
-  const Bytes held = held_by_processes(device, snapshot, sighting.users);
+  const HeldByProcesses processes = held_by_processes(device, snapshot);
+  const Bytes held = processes.at_least;
   const std::vector<const Claim*> claims = claims_on(device.id, snapshot);
+  const bool is_held = held >= Bytes(round.threshold(rule)) && held > Bytes{0};
+  if (!is_held && claims.empty()) {
+    if (!processes.is_all) not_known(round, rule, device);
+    return;
+  }
+  Sighting sighting = of_device(rule, device, round.look.now);
+  sighting.users = processes.users;
   for (const Claim* claim : claims) {
     add_user(sighting.users, {.uid = claim->uid, .name = claim->user});
   }
-  const bool is_held = held >= Bytes(round.threshold(rule)) && held > Bytes{0};
-  if (!is_held && claims.empty()) return;
+  sighting.subject = subject_of_holders(device, claims, sighting.users);
   sighting.summary =
       claims.empty() ? fmt::format("{} are held and nothing is computed", short_size(held))
       : is_held ? fmt::format("{} are held under a lease and nothing is computed", short_size(held))

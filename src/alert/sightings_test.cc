@@ -148,6 +148,33 @@ TEST(Sightings, SeeALeaseThatNothingRunsUnder) {
   EXPECT_THAT(idle_holders(host), ElementsAre("it is leased and nothing is computed"));
 }
 
+TEST(Sightings, OfIdleHoldersAreOfThoseWhoHoldAndNotOfTheDevice) {
+  const auto subject = [](const Snapshot& host) { return seen_in(host).seen.back().subject; };
+  const Snapshot alice = held(0_percent, 10_GiB);
+  Snapshot bob = alice;
+  bob.processes[0].uid = uid_t{1002};
+  bob.processes[0].user = std::string("bob");
+  EXPECT_EQ(subject(alice), subject(held(0_percent, 20_GiB)));
+  EXPECT_NE(subject(alice), subject(bob)) << "who takes it over begins anew";
+  const auto leased = [](const char* id) {
+    Snapshot host = SnapshotBuilder()
+                        .gpu("GPU-A", 80_GiB)
+                        .with([](Device& device) { device.process_count = std::uint64_t{0}; })
+                        .claim("alice")
+                        .build();
+    host.claims[0].id = id;
+    return host;
+  };
+  EXPECT_NE(subject(leased("lease-1")), subject(leased("lease-2")));
+}
+
+TEST(Sightings, DoNotKnowWhoIsIdleWhereMemoryIsHidden) {
+  Snapshot host = held(0_percent, 10_GiB);
+  host.gpu_processes[0].memory = Absent::no_permission;
+  EXPECT_THAT(idle_holders(host), IsEmpty());
+  EXPECT_TRUE(is_unknown(seen_in(host), AlertRule::idle_holder));
+}
+
 TEST(Sightings, DoNotCallAnUnreadLoadIdle) {
   Snapshot host = held(0_percent, 10_GiB);
   host.devices[0].utilization_gpu = Absent::failed;

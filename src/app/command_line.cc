@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/help_format.h"
+#include "app/words.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "serve/metrics.h"
@@ -15,32 +16,6 @@
 namespace berth {
 
 namespace {
-
-const VerbEntry* find_verb(std::string_view name) {
-  for (const VerbEntry& entry : verbs()) {
-    if (entry.name == name) return &entry;
-  }
-  return nullptr;
-}
-
-/// "--sim NAME" takes a word of its own; "--sim=NAME" does not.
-bool is_global_with_value(std::string_view word) {
-  return word == "--sim" || word == "--replay" || word == "--lang";
-}
-
-/// Index of the verb's name: the first word that is not a global option. Nothing: `berth -w`,
-/// `berth --json`: the status.
-std::optional<std::size_t> verb_position(const std::vector<std::string>& words) {
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (is_global_with_value(words[i])) {
-      ++i;
-    } else if (!words[i].starts_with("--sim=") && !words[i].starts_with("--replay=") &&
-               !words[i].starts_with("--lang=")) {
-      return words[i].starts_with('-') ? std::nullopt : std::optional(i);
-    }
-  }
-  return std::nullopt;
-}
 
 std::string overview() {
   std::string text = trf(
@@ -79,48 +54,10 @@ SplitWords split_at_dashes(const std::vector<std::string>& words) {
   return split;
 }
 
-/// Gives every option that stands without its optional value the value that this means.
-std::vector<std::string> with_optional_values(std::vector<std::string> words, const Verb& verb) {
-  std::vector<std::string> complete;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const OptionalValue* optional = nullptr;
-    const std::vector<OptionalValue> all = verb.optional_values();
-    for (const OptionalValue& candidate : all) {
-      if (candidate.option == words[i]) optional = &candidate;
-    }
-    complete.push_back(words[i]);
-    if (optional == nullptr) continue;
-    const bool value_follows = i + 1 < words.size() && parse_duration(words[i + 1]).has_value();
-    complete.emplace_back(value_follows ? words[++i] : std::string(optional->value_if_alone));
-  }
-  return complete;
-}
-
 int refuse(const VerbEntry& entry, const Verb& verb, std::string_view mistake) {
   complain(trf("{}: {} (berth {} --help shows what it takes)", entry.name,
                tr_composed(printable(mistake)), entry.name));
   return verb.usage_code();
-}
-
-/// Takes --sim, --replay and --lang out of somebody else's words, none of which is called so.
-GlobalOptions taken_globals(std::vector<std::string>& words) {
-  GlobalOptions globals;
-  std::vector<std::string> others;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::size_t equals = words[i].find('=');
-    const std::string name = words[i].substr(0, equals);
-    const bool value_follows = equals == std::string::npos;
-    if (!is_global_with_value(name) || (value_follows && i + 1 == words.size())) {
-      others.push_back(words[i]);
-      continue;
-    }
-    std::string value = value_follows ? words[++i] : words[i].substr(equals + 1);
-    if (name == "--sim") globals.sim = std::move(value);
-    if (name == "--replay") globals.replay = std::move(value);
-    if (name == "--lang") globals.lang = std::move(value);
-  }
-  words = std::move(others);
-  return globals;
 }
 
 int run_verb(Context& context, const VerbEntry& entry, std::vector<std::string> words) {
@@ -133,7 +70,7 @@ int run_verb(Context& context, const VerbEntry& entry, std::vector<std::string> 
   const std::unique_ptr<CLI::App> app = declare_options(entry, *verb, globals);
   SplitWords split = verb->takes_command() ? split_at_dashes(words)
                                            : SplitWords{.options = std::move(words), .command = {}};
-  split.options = with_optional_values(std::move(split.options), *verb);
+  split.options = with_optional_values(split.options, *app, *verb);
   try {
     std::reverse(split.options.begin(), split.options.end());  // as CLI11's vector parser wants it
     app->parse(split.options);
@@ -189,8 +126,10 @@ std::unique_ptr<CLI::App> declare_options(const VerbEntry& entry, Verb& verb,
   Options options(*app);
   verb.declare(options);
   const std::string group(tr("Everywhere"));
-  app->add_option("--sim", globals.sim,
-                  std::string(tr("a simulated server: a built-in name or a file (BERTH_SIM)")))
+  app->add_option(
+         "--sim", globals.sim,
+         std::string(
+             tr("a simulated server: a built-in name or a file; alone: server-8xh100 (BERTH_SIM)")))
       ->type_name("NAME")
       ->group(group);
   app->add_option("--replay", globals.replay,
@@ -207,7 +146,7 @@ int run_command_line(Context& context, const std::vector<std::string>& arguments
   GlobalOptions by_environment;
   context.apply(by_environment);
   std::vector<std::string> words = arguments;
-  const auto position = verb_position(words);
+  const auto position = find_verb_position(words);
   if (position) {
     const std::string name = words[*position];
     words.erase(words.begin() + static_cast<std::ptrdiff_t>(*position));

@@ -106,6 +106,8 @@ void Context::apply(const GlobalOptions& options) {
   // What was typed counts for more than the environment.
   if (sim.empty() && options.replay.empty()) sim = variable("BERTH_SIM").value_or("");
   sources_.simulated = sim.empty() ? std::nullopt : std::optional(sim);
+  const auto work = variable("BERTH_SIM_WORK");
+  if (sources_.simulated && work && !work->empty()) sources_.simulated_work = *work;
   if (!options.replay.empty()) sources_.replay = options.replay;
 }
 

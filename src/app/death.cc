@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/fd.h"
+#include "base/text.h"
 #include "base/tr.h"
 #include "probe/procfs/procfs_probe.h"
 
@@ -84,7 +85,14 @@ void add_kernel_log(const Context& context, WallTime now, DeathEvidence& evidenc
 
 Result<LogTail> read_log_tail(const std::string& path) {
   if (path == "-") return read_to_end(STDIN_FILENO, "stdin");
-  const auto fd = open_fd(path, O_RDONLY | O_NOCTTY);
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0) return fail_system("open " + path, errno);
+  // A device has no end, and the kernel's log looks like a file. A pipe has one: `<(command)`.
+  if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode)) {
+    return fail(ErrorCode::invalid, trf("{} is no file that a log could be in", printable(path)));
+  }
+  const int waits = S_ISFIFO(status.st_mode) ? 0 : O_NONBLOCK;
+  const auto fd = open_fd(path, O_RDONLY | O_NOCTTY | waits);
   if (!fd) return std::unexpected(fd.error());
   return read_end_of(fd->get(), path);
 }

@@ -17,18 +17,17 @@ namespace {
 // Where a berth serve of root keeps its state.
 constexpr auto machine_state = "/var/lib/berth";
 
-/// Scenarios of which a simulated server has kept a history.
-std::vector<std::string> simulated_histories(const std::string& directory) {
+/// A scenario of which a simulated server has kept a history; nothing: there is none.
+std::optional<std::string> a_simulated_history(const std::string& directory) {
   constexpr std::string_view begin = "history-sim-";
   constexpr std::string_view end = ".sqlite";
-  std::vector<std::string> scenarios;
   const auto names = list_directory(directory);
-  if (!names) return scenarios;
+  if (!names) return std::nullopt;
   for (const std::string_view name : *names) {
     if (!name.starts_with(begin) || !name.ends_with(end)) continue;
-    scenarios.emplace_back(name.substr(begin.size(), name.size() - begin.size() - end.size()));
+    return std::string(name.substr(begin.size(), name.size() - begin.size() - end.size()));
   }
-  return scenarios;
+  return std::nullopt;
 }
 
 std::optional<std::tm> local_date(std::string_view text) {
@@ -121,11 +120,11 @@ Result<HistoryReader> HistoryOptionWords::open(const Context& context) const {
                     machine_state));
   }
   if (const auto state = context.state_directory(); state && !simulated) {
-    for (const std::string& scenario : simulated_histories(*state)) {
+    if (const auto scenario = a_simulated_history(*state)) {
       return fail(ErrorCode::not_found,
                   trf("there is no history of this machine yet, only of a simulated one: add --sim "
                       "{} to see it",
-                      scenario));
+                      *scenario));
     }
   }
   return fail(ErrorCode::not_found,

@@ -59,6 +59,10 @@ void Options::word(const char* name, std::string& into, std::string_view what) {
   added(app_, name, into, what, "", group_);
 }
 
+void Options::words(const char* name, std::vector<std::string>& into, std::string_view what) {
+  added(app_, name, into, what, "", group_);
+}
+
 void Options::required_word(const char* name, std::string& into, std::string_view what,
                             const char* form) {
   added(app_, name, into, what, form, group_)->required();

@@ -37,6 +37,8 @@ class Options {
 
   /// A word that may be left out.
   void word(const char* name, std::string& into, std::string_view what);
+  /// Words that may be left out, any number of them.
+  void words(const char* name, std::vector<std::string>& into, std::string_view what);
   void required_word(const char* name, std::string& into, std::string_view what, const char* form);
   void required_words(const char* name, std::vector<std::string>& into, std::string_view what);
 

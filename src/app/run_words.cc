@@ -100,6 +100,7 @@ RunCallbacks words_of_a_run(const Context& context, WaitingTeller& teller, Talk 
   RunCallbacks words;
   if (!quiet) {
     words.on_waiting = [&teller](const WaitingNews& news) { teller(news); };
+    words.on_waiting_tells_time = context.stderr_is_terminal();
   }
   words.on_cpu_fallback = [&context, &teller, quiet](const NotAcquired& refusal) {
     teller.finish();

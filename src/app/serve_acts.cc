@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 #include <grp.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/process.h"
@@ -44,6 +47,40 @@ Result<std::string> stop_in(const std::string& state_directory, const std::strin
   const auto stopped = stop_run(*record, grace, clock);
   if (!stopped) return std::unexpected(stopped.error());
   return std::string(word_for(*stopped));
+}
+
+/// What a process of this user began with, NAME=value each; nothing: there is no such process, or
+/// it is another user's. A lease may name any process as its keeper.
+std::vector<std::string> environment_of(ProcessId process, uid_t uid) {
+  const std::string folder = "/proc/" + std::to_string(process.pid);
+  struct stat facts{};
+  if (::stat(folder.c_str(), &facts) != 0 || facts.st_uid != uid) return {};
+  const auto text = read_file(folder + "/environ");
+  // Its number may have become another's meanwhile.
+  const auto still = identify_process(process.pid);
+  if (!text || !still || *still != process) return {};
+  std::vector<std::string> all;
+  for (const std::string_view one : split(*text, '\0')) all.emplace_back(one);
+  return all;
+}
+
+/// Where the run of somebody else's lease is recorded: where its keeper was told to, or in the
+/// user's home. Nothing: it is not known.
+std::optional<std::string> state_directory_of(const Claim& claim) {
+  std::optional<std::string> state;
+  std::optional<std::string> home;
+  for (const std::string& variable : environment_of(claim.keeper, claim.uid)) {
+    constexpr std::string_view state_name = "XDG_STATE_HOME=/";
+    constexpr std::string_view home_name = "HOME=/";
+    if (variable.starts_with(state_name)) state = variable.substr(state_name.size() - 1);
+    if (variable.starts_with(home_name)) home = variable.substr(home_name.size() - 1);
+  }
+  if (state) return *state + "/berth";
+  if (!home) {
+    const auto passwd = read_file("/etc/passwd");
+    if (passwd) home = home_in_passwd(*passwd, claim.uid);
+  }
+  return home ? std::optional(*home + "/.local/state/berth") : std::nullopt;
 }
 
 /// Gives up every right but this user's, groups included: none is needed here.
@@ -95,12 +132,7 @@ Result<std::string> ServeActs::release(const Claim& claim, std::optional<uid_t>)
   if (claim.run.empty()) {
     return fail(ErrorCode::not_found, "this lease does not say which run holds it");
   }
-  std::optional<std::string> state = state_directory_;
-  if (claim.uid != ::geteuid()) {
-    const auto passwd = read_file("/etc/passwd");
-    const auto home = passwd ? home_in_passwd(*passwd, claim.uid) : std::nullopt;
-    state = home ? std::optional(*home + "/.local/state/berth") : std::nullopt;
-  }
+  const auto state = claim.uid == ::geteuid() ? state_directory_ : state_directory_of(claim);
   if (!state) return fail(ErrorCode::not_found, "where its runs are recorded is not known");
   // Also for an administrator as the owner: the record is the owner's and may name any process.
   return as_user(claim.uid, [&] { return stop_in(*state, claim.run); });

@@ -8,10 +8,10 @@
 #include <optional>
 #include <utility>
 
+#include "app/kept_history.h"
 #include "app/live.h"
 #include "app/serve_acts.h"
 #include "app/serve_alerts.h"
-#include "app/serve_history.h"
 #include "app/serve_metrics.h"
 #include "app/serve_places.h"
 #include "app/token_watch.h"
@@ -95,7 +95,10 @@ class Daemon {
         metrics_(context.clock()),
         alerts_(context, loop_, how_to_tell_alerts()),
         room_(loop_, context.clock()),
-        tokens_(token_path(context)) {}
+        tokens_(token_path(context)),
+        history_(context.clock(), [this](const std::string& kind, const std::string& text) {
+          desk_.note(kind, text, context_.clock().now());
+        }) {}
 
   int run();
 
@@ -115,6 +118,7 @@ class Daemon {
   void apply(const serve::Settings& settings);
   [[nodiscard]] Result<void> join(const serve::JoinSettings& settings);
   void drain();
+  void end_history();
   void tell_systemd(std::string_view state);
   void say_where() const;
   [[nodiscard]] serve::TokenStore tokens();
@@ -131,9 +135,7 @@ class Daemon {
   ServeAlerts alerts_;
   serve::Room room_;
   TokenWatch tokens_;
-  std::unique_ptr<HistoryWriter> history_;  // null: none is kept
-  Bytes history_limit_;
-  std::optional<StoredHistory> stored_;
+  KeptHistory history_;
   std::shared_ptr<const serve::GroupBook> book_;
   std::unique_ptr<serve::HttpServer> server_;
   std::shared_ptr<const Snapshot> newest_;
@@ -145,6 +147,7 @@ class Daemon {
   Instant look_began_{};
   Instant next_details_{};
   Instant published_{};
+  Instant drained_{};  // when patience with what still goes on is over
   bool drains_ = false;
 };
 
@@ -188,7 +191,7 @@ void Daemon::seen(Snapshot snapshot) {
   if (depth_ == Depth::details) newest_with_details_ = shared;
   tell_health(*shared);
   alerts_.seen(*shared, live_.unanswered_since());
-  if (history_) history_->offer(shared);
+  history_.offer(shared);
   newest_ = std::move(shared);
   if (++sequence_ == 1) tell_systemd("READY=1");
   publish();
@@ -201,13 +204,14 @@ void Daemon::tell_health(const Snapshot& snapshot) {
   for (const serve::HealthNews& news : serve::health_news(health_, health, snapshot.taken)) {
     desk_.announce("health", to_json(news));
     // An error of the driver is kept as such.
-    if (!history_ || news.finding.code.starts_with("xid_")) continue;
+    if (news.finding.code.starts_with("xid_")) continue;
     const bool is_over = news.finding.state == HealthState::ok;
-    history_->offer(HistoryEvent{.at = news.at,
-                                 .kind = is_over ? "health_over" : "health",
-                                 .device = news.device,
-                                 .code = news.finding.code,
-                                 .text = news.finding.evidence});
+    history_.offer(HistoryEvent{.at = news.at,
+                                .kind = is_over ? "health_over" : "health",
+                                .device = news.device,
+                                .code = news.finding.code,
+                                .text = news.finding.evidence,
+                                .uid = std::nullopt});
   }
   health_ = std::move(health);
 }
@@ -232,28 +236,12 @@ void Daemon::open_history() {
   if (context_.sources().replay) return complain(tr("no history is kept of a recording"));
   const auto directory = server_state_directory(context_);
   if (!directory) return complain(tr("no history is kept: there is no home to keep it in"));
-  const std::string path = history_path(*directory, context_.sources().simulated);
-  auto writer = HistoryWriter::start(path, plan_.settings.history, context_.clock());
-  if (!writer) {
-    complain(trf("no history is kept: {}", tr_composed(writer.error().message())));
-    return;
-  }
-  history_ = std::move(*writer);
-  history_limit_ = plan_.settings.history.at_most;
-  stored_.emplace(path);
+  history_.open(history_path(*directory, context_.sources().simulated), plan_.settings.history);
+  check_history();
 }
 
 void Daemon::check_history() {
-  if (!history_) return;
-  for (const std::string& note : history_->take_notes()) {
-    desk_.note("history", note, context_.clock().now());
-  }
-  const HistoryStatus status = history_->status();
-  metrics_.set_history(serve::HistoryFigures{.used = status.disk_used,
-                                             .limit = history_limit_,
-                                             .disk_free = status.disk_free,
-                                             .is_writing = status.trouble.empty()},
-                       status.dropped + status.lost);
+  if (const auto state = history_.check()) metrics_.set_history(state->figures, state->lost);
 }
 
 void Daemon::publish() {
@@ -271,7 +259,8 @@ void Daemon::publish() {
   world.acts = context_.sources().replay ? nullptr : &acts_;
   world.simulated = context_.sources().simulated;
   world.metrics = &metrics_;
-  if (stored_) world.history = &*stored_;
+  world.history = history_.readable();
+  world.is_opening_history = history_.is_opening();
   metrics_.set_requests(server_->requests());
   world.room = room_.view();
   metrics_.set_room(world.room);
@@ -393,8 +382,20 @@ void Daemon::read_signals() {
 void Daemon::drain() {
   if (std::exchange(drains_, true)) return;
   tell_systemd("STOPPING=1");
+  drained_ = context_.clock().now() + drain_patience;
+  history_.end();
   loop_.after(drain_patience, [this] { loop_.stop(); });
   server_->drain([this] { loop_.stop(); });
+}
+
+/// What is queued is written by now or has the rest of the patience. After that the process ends
+/// as it is, for the history's thread is in the midst of it; its journal keeps the store whole.
+void Daemon::end_history() {
+  if (history_.stop(std::max(drained_ - context_.clock().now(), Duration{0}))) return;
+  complain(
+      tr("the last seconds of the history could not be written: its disk does not answer. What "
+         "was written before is whole"));
+  end_process_now(exit_code::ok);
 }
 
 void Daemon::say_where() const {
@@ -440,7 +441,7 @@ int Daemon::run() {
   read_signals();
   loop_.run();
   server_.reset();
-  if (history_) history_->stop();
+  end_history();
   return exit_code::ok;
 }
 

@@ -3,6 +3,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/fd.h"
 #include "base/text.h"
 
@@ -49,14 +51,37 @@ void ServeMetrics::seen(const Snapshot& snapshot, Duration took, bool failed) {
   if (failed) ++daemon_.looks_failed;
   window_.add(snapshot, looked_);
   xids_.add(snapshot.xids);
+  for (KeptPage& page : kept_) page.seen.reset();
 }
 
 void ServeMetrics::set_history(std::optional<serve::HistoryFigures> history, std::uint64_t lost) {
-  history_ = std::move(history);
+  history_ = history;
   daemon_.samples_lost = lost;
 }
 
-std::optional<serve::MetricsText> ServeMetrics::page(const Snapshot& seen,
+ServeMetrics::KeptPage& ServeMetrics::page_of_look(const std::shared_ptr<const Snapshot>& seen,
+                                                   const serve::Scrape& scrape,
+                                                   const serve::MetricsOptions& options,
+                                                   serve::MetricsFormat format) {
+  const auto had = std::ranges::find_if(kept_, [&](const KeptPage& page) {
+    return page.seen == seen && page.profiles == options.profiles && page.format == format;
+  });
+  if (had != kept_.end()) return *had;
+  auto place = std::ranges::find(kept_, nullptr, &KeptPage::seen);
+  if (place == kept_.end() && kept_.size() == most_kept) place = kept_.begin();
+  if (place == kept_.end()) place = kept_.insert(place, KeptPage{});
+  std::string room = place->text.use_count() == 1 ? std::move(*place->text) : std::string();
+  std::string text = metrics_of_look(scrape, options, format, std::move(room));
+  const std::size_t size = text.size();
+  *place = {.seen = seen,
+            .profiles = options.profiles,
+            .format = format,
+            .text = std::make_shared<std::string>(std::move(text)),
+            .of_look = size};
+  return *place;
+}
+
+std::optional<serve::MetricsText> ServeMetrics::page(const std::shared_ptr<const Snapshot>& seen,
                                                      const serve::MetricsQuestion& question) {
   serve::MetricsOptions options = options_;
   if (!question.profiles.empty()) {
@@ -69,7 +94,7 @@ std::optional<serve::MetricsText> ServeMetrics::page(const Snapshot& seen,
   daemon.resident = resident();
   daemon.started = started_;
   const auto joined = join_figures(room_.get(), clock_.now());
-  const serve::Scrape scrape{.snapshot = seen,
+  const serve::Scrape scrape{.snapshot = *seen,
                              .age = clock_.now() - looked_,
                              .interval = interval_,
                              .look_duration = look_took_,
@@ -81,10 +106,17 @@ std::optional<serve::MetricsText> ServeMetrics::page(const Snapshot& seen,
                              .joined = joined,
                              .version = BERTH_VERSION};
   const auto format = serve::negotiated(question.accept);
-  // The last page's memory, once that page has been sent.
-  if (last_page_.use_count() != 1) last_page_ = std::make_shared<std::string>();
-  *last_page_ = metrics_page(scrape, options, format, std::move(*last_page_));
-  return serve::MetricsText{.type = std::string(content_type(format)), .body = last_page_};
+  KeptPage& kept = page_of_look(seen, scrape, options, format);
+  // Where the last is still being sent, the next is another text.
+  std::string text = kept.text.use_count() == 1 ? std::move(*kept.text) : *kept.text;
+  text.resize(kept.of_look);
+  text = serve::with_metrics_of_now(std::move(text), scrape, options, format);
+  if (kept.text.use_count() == 1) {
+    *kept.text = std::move(text);
+  } else {
+    kept.text = std::make_shared<std::string>(std::move(text));
+  }
+  return serve::MetricsText{.type = std::string(content_type(format)), .body = kept.text};
 }
 
 }  // namespace berth

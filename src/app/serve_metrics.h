@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "serve/metrics.h"
@@ -24,6 +25,7 @@ class ServeMetrics final : public serve::MetricsSource {
   void configure(serve::MetricsOptions options, Duration interval) {
     options_ = std::move(options);
     interval_ = interval;
+    kept_.clear();
   }
 
   /// A further look, which took so long. `failed`: it asked the driver and got nothing.
@@ -36,9 +38,23 @@ class ServeMetrics final : public serve::MetricsSource {
   void set_room(std::shared_ptr<const serve::RoomView> room) { room_ = std::move(room); }
 
   [[nodiscard]] std::optional<serve::MetricsText> page(
-      const Snapshot& seen, const serve::MetricsQuestion& question) override;
+      const std::shared_ptr<const Snapshot>& seen, const serve::MetricsQuestion& question) override;
 
  private:
+  /// What many ask for until the next look.
+  struct KeptPage {
+    std::shared_ptr<const Snapshot> seen;  // null: of an earlier look, kept for its memory alone
+    std::vector<serve::MetricsProfile> profiles;
+    serve::MetricsFormat format{};
+    std::shared_ptr<std::string> text;  // as last sent
+    std::size_t of_look = 0;            // its bytes that are of the look
+  };
+  static constexpr std::size_t most_kept = 8;
+  [[nodiscard]] KeptPage& page_of_look(const std::shared_ptr<const Snapshot>& seen,
+                                       const serve::Scrape& scrape,
+                                       const serve::MetricsOptions& options,
+                                       serve::MetricsFormat format);
+
   Clock& clock_;
   serve::MetricsOptions options_;
   WallTime started_;
@@ -51,7 +67,7 @@ class ServeMetrics final : public serve::MetricsSource {
   Duration interval_ = std::chrono::seconds(1);
   Duration look_took_{};
   Instant looked_{};
-  std::shared_ptr<std::string> last_page_;
+  std::vector<KeptPage> kept_;
 };
 
 }  // namespace berth

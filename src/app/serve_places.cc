@@ -12,7 +12,15 @@ namespace berth {
 namespace {
 
 constexpr const char* settings_of_all = "/etc/berth/serve.toml";
-constexpr const char* socket_of_all = "/run/berth-serve/serve.sock";
+constexpr const char* sockets_of_all = "/run/berth-serve/";
+
+/// What is not this machine never answers in its place.
+std::string socket_name(const Context& context) {
+  if (context.sources().simulated) return "serve-simulated.sock";
+  return context.sources().replay ? "serve-replayed.sock" : "serve.sock";
+}
+
+std::string socket_of_all(const Context& context) { return sockets_of_all + socket_name(context); }
 
 /// A directory that the environment names with a whole path.
 std::optional<std::string> directory_in(const Context& context, const char* name) {
@@ -56,18 +64,19 @@ std::string token_file(const std::string& state_directory) {
 }
 
 std::string server_socket(const Context& context) {
-  if (::geteuid() == 0) return socket_of_all;
+  if (::geteuid() == 0) return socket_of_all(context);
   if (const auto runtime = directory_in(context, "XDG_RUNTIME_DIR")) {
-    return *runtime + "/berth/serve.sock";
+    return *runtime + "/berth/" + socket_name(context);
   }
   const auto state = context.state_directory();
-  return state ? *state + "/serve.sock" : std::string();
+  return state ? *state + "/" + socket_name(context) : std::string();
 }
 
 std::vector<std::string> server_sockets(const Context& context) {
   std::vector<std::string> sockets;
   if (std::string own = server_socket(context); !own.empty()) sockets.push_back(std::move(own));
-  if (sockets.empty() || sockets.front() != socket_of_all) sockets.emplace_back(socket_of_all);
+  const std::string of_all = socket_of_all(context);
+  if (sockets.empty() || sockets.front() != of_all) sockets.push_back(of_all);
   return sockets;
 }
 

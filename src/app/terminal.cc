@@ -10,6 +10,7 @@
 #include <csignal>
 #include <utility>
 
+#include "base/fd.h"
 #include "base/tr.h"
 #include "top/screen_writer.h"
 
@@ -114,7 +115,7 @@ top::Size Terminal::size() const {
 bool Terminal::is_ours() const { return ::tcgetpgrp(STDIN_FILENO) == ::getpgrp(); }
 
 Result<std::string> Terminal::read() const {
-  std::array<char, 4096> block;
+  ReadBlock<4096> block;
   const ssize_t got = ::read(STDIN_FILENO, block.data(), block.size());
   if (got > 0) return std::string(block.data(), static_cast<std::size_t>(got));
   if (got < 0 && (errno == EINTR || errno == EAGAIN)) return std::string();

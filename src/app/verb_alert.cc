@@ -72,7 +72,8 @@ class AlertVerb final : public Verb {
     if (socket_.empty() && !is_this_machine) return std::nullopt;
     std::vector<std::string> sockets = {socket_};
     if (socket_.empty()) {
-      sockets = {settings.socket.value_or(server_socket(context)), "/run/berth-serve/serve.sock"};
+      sockets = server_sockets(context);
+      if (settings.socket) sockets.insert(sockets.begin(), *settings.socket);
     }
     for (const std::string& socket : sockets) {
       if (socket.empty() || (socket_.empty() && ::access(socket.c_str(), F_OK) != 0)) continue;

@@ -14,6 +14,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "probe/sim/builtin.h"
 
 namespace berth {
 
@@ -125,7 +126,8 @@ class DemoVerb final : public Verb {
   }
 
   static int simulated_tour(Context& context) {
-    const std::string scenario = context.sources().simulated.value_or("server-8xh100");
+    const std::string scenario =
+        context.sources().simulated.value_or(std::string(sim::default_scenario));
     const auto scratch = ScratchDirectory::make(context.variable("TMPDIR").value_or("/tmp"));
     if (!scratch) return report(scratch.error());
     const Steps steps(context,

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "app/gpu_proof.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -79,6 +80,11 @@ class DoctorVerb final : public Verb {
                          "look at this interpreter or environment instead of the one in use",
                          "PATH");
     options.flag("--no-import", no_import_, "run nothing of the environment: read its files only");
+    options.flag("--gpu-test", gpu_test_,
+                 "let each device compute and copy for some seconds and check every result");
+    options.filled_value("-i,--id", devices_, "with --gpu-test: these alone (index, UUID, PCI)",
+                         "LIST");
+    options.flag("--force", force_, "with --gpu-test: also beside whoever is on the device");
   }
   [[nodiscard]] int usage_code() const override { return could_not_look; }
   [[nodiscard]] std::optional<int> unwritten_code() const override { return could_not_look; }
@@ -86,6 +92,10 @@ class DoctorVerb final : public Verb {
   int run(Context& context, const std::vector<std::string>& rest) override {
     if (!rest.empty()) {
       complain(trf("doctor takes no word \"{}\"", printable(rest.front())));
+      return could_not_look;
+    }
+    if (!gpu_test_ && (force_ || !devices_.empty())) {
+      complain(tr("doctor: -i and --force belong to --gpu-test"));
       return could_not_look;
     }
     // JSON is for programs: its sentences are the same in every language.
@@ -99,6 +109,11 @@ class DoctorVerb final : public Verb {
       return could_not_look;
     }
     host.visible = visible_list(context, host.snapshot);
+    if (gpu_test_) {
+      auto tests = prove_gpus(context, host.snapshot, {.devices = devices_, .force = force_});
+      if (!tests) return report(tests.error(), could_not_look);
+      host.gpu_proofs = std::move(*tests);
+    }
     const Findings findings = examine(host);
     // What is not this machine is marked as such.
     for (const char* door : {"BERTH_ROOT", "BERTH_CUDA"}) {
@@ -131,6 +146,9 @@ class DoctorVerb final : public Verb {
   bool json_ = false;
   bool fix_ = false;
   bool no_import_ = false;
+  bool gpu_test_ = false;
+  bool force_ = false;
+  std::string devices_;
   std::string python_;
 };
 

@@ -1,6 +1,7 @@
-// `berth explain`: why a run died, or what a log says.
+// `berth explain`: why a GPU is not busy, why a run died, or what a log says.
 
 #include "app/death.h"
+#include "app/explain_pace.h"
 #include "app/records.h"
 #include "app/verb.h"
 #include "base/text.h"
@@ -15,22 +16,49 @@ namespace {
 class ExplainVerb final : public Verb {
  public:
   void declare(Options& options) override {
-    options.word("run", name_, "a finished run's id, the beginning or end of one, or last");
+    options.word("what", name_,
+                 "a GPU (index, UUID, PCI address), a process id, a run's id (the beginning or end "
+                 "of one, or last); nothing: every GPU that is busy or held");
+    options.value("--seconds", seconds_, "how long to look at what runs now (10)", "N");
+    options.filled_value("--save", save_, "write what was seen, step by step, to this file",
+                         "FILE");
+    options.filled_value("--series", series_, "explain what --save wrote (- reads stdin)", "FILE");
     options.filled_value("--log", log_, "explain this log instead (- reads stdin)", "FILE");
+    options.flag("--pace", pace_,
+                 "of a run that has ended: how it used its GPUs, not how it ended");
     options.flag("--json", json_, "as JSON");
   }
 
   int run(Context& context, const std::vector<std::string>&) override {
     // JSON is for programs: its sentences are the same in every language.
     if (json_) set_language(Language::english);
-    if (!log_.empty() && !name_.empty()) {
-      complain(tr("explain: a run or a log, not both"));
+    if (const auto mistake = mistake_in_words()) {
+      complain(*mistake);
       return exit_code::usage;
     }
-    return log_.empty() ? explain_run(context) : explain_one_log(context);
+    const auto seconds = parse_decimal(seconds_);
+    constexpr double longest = 86'400;
+    if (!seconds || *seconds < 1 || *seconds > longest) {
+      complain(trf("--seconds takes a number from 1 to 86400, not \"{}\"", printable(seconds_)));
+      return exit_code::usage;
+    }
+    wish_ = {.length = std::chrono::milliseconds(static_cast<std::int64_t>(*seconds * 1000)),
+             .save = save_,
+             .json = json_};
+    if (!series_.empty()) return explain_series(context, series_, wish_);
+    return log_.empty() ? explain_what(context) : explain_one_log(context);
   }
 
  private:
+  [[nodiscard]] std::optional<std::string> mistake_in_words() const {
+    if (!log_.empty() && !name_.empty())
+      return std::string(tr("explain: a run or a log, not both"));
+    if (!series_.empty() && (!name_.empty() || !log_.empty() || !save_.empty())) {
+      return std::string(tr("explain: --series stands alone"));
+    }
+    return std::nullopt;
+  }
+
   int explain_one_log(Context& context) const {
     const auto tail = read_log_tail(log_);
     if (!tail) return report(tail.error());
@@ -38,40 +66,75 @@ class ExplainVerb final : public Verb {
     return answer(context, {.log = log_, .log_cut = tail->cut}, explain_log(log));
   }
 
-  int explain_run(Context& context) const {
-    if (is_pid_or_device()) return refuse();
+  int explain_what(Context& context) {
+    if (name_.empty()) return explain_all(context);
+    if (!is_pid_or_device()) return explain_run(context);
+    const auto snapshot = context.look(Depth::everything);
+    if (!snapshot) return report(snapshot.error(), pace_could_not_look);
+    auto targets = device_targets(name_, *snapshot);
+    if (targets.empty()) {
+      const auto pid = parse_unsigned(name_);
+      if (!pid || !std::in_range<pid_t>(*pid)) {
+        complain(trf("there is no GPU \"{}\" here; `berth status` lists them", printable(name_)));
+        return pace_could_not_look;
+      }
+      auto target = process_target(static_cast<pid_t>(*pid), *snapshot, context.sources().proc);
+      if (!target) return report(target.error(), pace_could_not_look);
+      targets.push_back(std::move(*target));
+    }
+    return explain_targets(context, targets, wish_);
+  }
+
+  int explain_all(Context& context) {
+    const auto snapshot = context.look(Depth::everything);
+    if (!snapshot) return report(snapshot.error(), pace_could_not_look);
+    const auto targets = busy_targets(*snapshot);
+    if (!targets.empty()) return explain_targets(context, targets, wish_);
+    // Nothing is there to be slow: who asks then asks for the run that he just had.
+    if (find_run(context, "")) return explain_run(context);
+    print(json_ ? "{\"berth_pace\": 1, \"answers\": []}\n"
+                : std::string(tr("No GPU here is busy or held.")) + "\n");
+    return exit_code::ok;
+  }
+
+  int explain_run(Context& context) {
     const auto found = find_run(context, name_);
     if (!found) return report(found.error());
-    if (found->state == RunState::running || found->state == RunState::elsewhere) return refuse();
+    if (found->state == RunState::elsewhere) {
+      complain(tr("that run is on another machine: ask there"));
+      return pace_could_not_look;
+    }
+    if (found->state == RunState::running) {
+      return explain_targets(context, {run_target(*found)}, wish_);
+    }
+    if (pace_) return explain_run_pace(context, *found, wish_);
     const WallTime now = context.clock().wall_now();
     const GatheredDeath gathered = gather_death(context, *found, Gather::all, now);
-    return answer(context,
-                  {.run = &*found,
-                   .log = gathered.log ? *found->manifest.log : "",
-                   .log_cut = gathered.log && gathered.log->is_cut(),
-                   .why_no_log = gathered.why_no_log},
-                  explain_death(gathered.evidence));
+    const int code = answer(context,
+                            {.run = &*found,
+                             .log = gathered.log ? *found->manifest.log : "",
+                             .log_cut = gathered.log && gathered.log->is_cut(),
+                             .why_no_log = gathered.why_no_log},
+                            explain_death(gathered.evidence));
+    if (json_ || !ended_well(*found) || found->manifest.given.devices.empty()) return code;
+    print("\n");
+    // The code stays that of the end: the run is over, nothing is lost any more.
+    static_cast<void>(explain_run_pace(context, *found, wish_));
+    return code;
   }
 
-  /// A bare number is a process or a device: ids of runs are longer and have dashes in them.
+  /// A bare number is a process or a device, and so is what only devices are called: ids of runs
+  /// are longer and have dashes in them.
   [[nodiscard]] bool is_pid_or_device() const {
     return parse_unsigned(name_).has_value() || name_.starts_with("GPU-") ||
-           name_.starts_with("MIG-");
-  }
-
-  static int refuse() {
-    complain(
-        tr("only runs that have finished and logs are explained so far, not what runs now: "
-           "`berth explain RUN`, `berth explain --log FILE`"));
-    return exit_code::usage;
+           name_.starts_with("MIG-") || name_.find(':') != std::string::npos;
   }
 
   int answer(Context& context, const Explained& what, const Findings& findings) const {
     print(json_
               ? explanation_json(what, findings)
               : render_explanation(what, findings, context.clock().moment(), context.out_uncut()));
-    const bool well =
-        what.run != nullptr && what.run->end && what.run->end->known && !has_failed(*what.run);
+    const bool well = what.run != nullptr && ended_well(*what.run);
     return well || is_explained(findings) ? exit_code::ok : exit_code::failed;
   }
 
@@ -85,7 +148,12 @@ class ExplainVerb final : public Verb {
 
   std::string name_;
   std::string log_;
+  std::string save_;
+  std::string series_;
+  std::string seconds_ = "10";
   bool json_ = false;
+  bool pace_ = false;
+  ExplainPaceWish wish_;
 };
 
 }  // namespace

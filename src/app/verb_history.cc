@@ -41,6 +41,7 @@ class HistoryVerb final : public Verb {
     auto reader = words_.open(context);
     if (!reader) return report(reader.error());
     HistoryView view{.since = window->since, .until = window->until, .now = now};
+    view.user = user_;
     const auto filled = fill(view, *reader);
     if (!filled) {
       const bool is_usage = filled.error().code() == ErrorCode::invalid;

@@ -86,7 +86,8 @@ class ServeVerb final : public Verb {
     if (!settings) return settings;
     if (!listen_.empty()) {
       settings->listen.clear();
-      for (const std::string_view one : split(listen_ == "none" ? "" : listen_, ',')) {
+      const std::string_view list = listen_ == "none" ? std::string_view() : listen_;
+      for (const std::string_view one : split(list, ',')) {
         if (one.empty()) continue;
         auto address = serve::parse_address(trimmed(one));
         if (!address) return std::unexpected(std::move(address).error().because("--listen"));

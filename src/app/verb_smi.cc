@@ -64,7 +64,7 @@ class SmiVerb final : public Verb {
     bool arrived = true;
     const auto once = [&](std::uint64_t tick) {
       const smi::Output output = smi::answer(request, source, clockface_of(context), tick);
-      arrived = answers.write(printable_lines(output.text));
+      arrived = answers.write(smi::printable_answer(output.text));
       code = output.code;
       return arrived;
     };

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <climits>
 #include <memory>
@@ -40,7 +39,7 @@ enum class Ends { with_an_empty_read, with_a_short_one };
 Result<std::string> read_bounded(int fd, std::size_t limit, const std::string& what,
                                  Ends ends = Ends::with_an_empty_read) {
   std::string bytes;
-  std::array<char, 16384> block;
+  ReadBlock<16384> block;
   while (true) {
     const ssize_t got = ::read(fd, block.data(), block.size());
     if (got < 0 && errno == EINTR) continue;
@@ -144,7 +143,7 @@ Result<std::vector<std::string>> list_directory(const std::string& path) {
 }
 
 Result<std::string> read_link(const std::string& path) {
-  std::array<char, PATH_MAX> target;
+  ReadBlock<PATH_MAX> target;
   const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
   if (length < 0) return fail_system("read link " + path, errno);
   return std::string(target.data(), static_cast<std::size_t>(length));

@@ -39,6 +39,18 @@ class Fd {
 /// open(2) with O_CLOEXEC added.
 [[nodiscard]] Result<Fd> open_fd(const std::string& path, int flags, mode_t mode = 0);
 
+/// Memory that is read into. Nothing is written there before: zeros cost as much as reading does.
+template <std::size_t Size>
+class ReadBlock {
+ public:
+  ReadBlock() {}
+  [[nodiscard]] char* data() { return bytes_; }
+  [[nodiscard]] static constexpr std::size_t size() { return Size; }
+
+ private:
+  char bytes_[Size];
+};
+
 /// The whole of a file, at most `limit` bytes (more is an error: a "small file" that is not).
 /// For files of the kernel and our own; /proc files of strangers may block, see probe/process.
 [[nodiscard]] Result<std::string> read_file(const std::string& path, std::size_t limit = 1 << 20);

@@ -31,6 +31,10 @@ struct Exit {
 /// The process with this pid as of now. not_found: there is none.
 [[nodiscard]] Result<ProcessId> identify_process(pid_t pid, const std::string& proc = "/proc");
 
+/// Ends this process without destructors, once what is buffered has been written: for when another
+/// thread is in the midst of what they would wait for.
+[[noreturn]] void end_process_now(int code);
+
 /// Forks; the child runs `body`, then _exit()s with what it returns (no atexit handlers, no
 /// buffers flushed). For single-threaded callers.
 [[nodiscard]] Result<pid_t> fork_process(const std::function<int()>& body);
@@ -100,19 +104,21 @@ struct Pipe {
 /// What a child said and how it ended.
 struct ChildAnswer {
   std::optional<Exit> exit;  // nothing: it was killed, with all it started, when its time was over
-  std::string out;           // at most 1 MiB
+  std::string out;           // at most `most_out` bytes
   std::string err;           // at most 64 KiB
+  bool is_cut = false;       // it said more on one of them
 };
+inline constexpr std::size_t usual_answer = 1 << 20;
 /// Forks; the child runs `body` in a session of its own, its descriptors 1 and 2 read by us, 0
 /// empty. For what may hang or crash: code of others, a driver, a network file system. One that
 /// cannot even be killed (stuck in the kernel) is left behind, not waited for.
 [[nodiscard]] Result<ChildAnswer> ask_child(const std::function<int()>& body, Clock& clock,
-                                            Duration patience);
+                                            Duration patience, std::size_t most_out = usual_answer);
 /// The same of a command; one that cannot be executed ends with 127 and says why on its stderr.
 [[nodiscard]] Result<ChildAnswer> answer_of(const std::vector<std::string>& command,
                                             const std::vector<std::string>& environment,
                                             const std::string& search_path, Clock& clock,
-                                            Duration patience);
+                                            Duration patience, std::size_t most_out = usual_answer);
 
 /// Replaces this process. Only returns on failure; `environment` holds NAME=value strings.
 /// The error's code is not_found (exit 127 by convention) or no_permission (126) or io.

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <initializer_list>
@@ -56,6 +57,11 @@ Result<ProcessId> identify_process(pid_t pid, const std::string& proc) {
   const auto parsed = parse_process_stat(*stat);
   if (!parsed) return fail(ErrorCode::invalid, "unreadable line in /proc/PID/stat");
   return ProcessId{.pid = pid, .start_ticks = parsed->id.start_ticks};
+}
+
+void end_process_now(int code) {
+  std::fflush(nullptr);
+  ::_exit(code);
 }
 
 Result<pid_t> fork_process(const std::function<int()>& body) {
@@ -276,13 +282,15 @@ Result<std::string> output_of(const std::vector<std::string>& command,
 }
 
 namespace {
-/// Appends what is there to read; false: its end.
-bool read_piece(int fd, std::string& into, std::size_t limit) {
+/// Appends what is there to read, and says where that was more than there is room for; false: its
+/// end.
+bool read_piece(int fd, std::string& into, std::size_t limit, bool& is_cut) {
   char piece[4096];
   const ssize_t got = ::read(fd, piece, sizeof piece);
   if (got < 0) return errno == EINTR || errno == EAGAIN;
   const std::size_t room = limit - std::min(limit, into.size());
   into.append(piece, std::min(static_cast<std::size_t>(got), room));
+  is_cut = is_cut || static_cast<std::size_t>(got) > room;
   return got > 0;
 }
 
@@ -304,7 +312,8 @@ bool become_watched(pid_t parent, int out, int err) {
 }
 }  // namespace
 
-Result<ChildAnswer> ask_child(const std::function<int()>& body, Clock& clock, Duration patience) {
+Result<ChildAnswer> ask_child(const std::function<int()>& body, Clock& clock, Duration patience,
+                              std::size_t most_out) {
   auto out = make_pipe();
   auto err = make_pipe();
   if (!out) return std::unexpected(std::move(out).error());
@@ -324,8 +333,8 @@ Result<ChildAnswer> ask_child(const std::function<int()>& body, Clock& clock, Du
     if (left <= Duration(0)) break;
     const auto ready =
         wait_readable({out_open ? out->read.get() : -1, err_open ? err->read.get() : -1}, left);
-    if (ready[0]) out_open = read_piece(out->read.get(), answer.out, 1 << 20);
-    if (ready[1]) err_open = read_piece(err->read.get(), answer.err, 1 << 16);
+    if (ready[0]) out_open = read_piece(out->read.get(), answer.out, most_out, answer.is_cut);
+    if (ready[1]) err_open = read_piece(err->read.get(), answer.err, 1 << 16, answer.is_cut);
   }
   // Both ends closed and still running is a child that closed them: it has its time, too.
   while (clock.now() < deadline) {
@@ -343,14 +352,15 @@ Result<ChildAnswer> ask_child(const std::function<int()>& body, Clock& clock, Du
 
 Result<ChildAnswer> answer_of(const std::vector<std::string>& command,
                               const std::vector<std::string>& environment,
-                              const std::string& search_path, Clock& clock, Duration patience) {
+                              const std::string& search_path, Clock& clock, Duration patience,
+                              std::size_t most_out) {
   return ask_child(
       [&] {
         const Error error = execute(command, environment, search_path);
         (void)write_all(2, error.message());
         return 127;
       },
-      clock, patience);
+      clock, patience, most_out);
 }
 
 Error execute(const std::vector<std::string>& command, const std::vector<std::string>& environment,

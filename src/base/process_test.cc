@@ -76,6 +76,20 @@ TEST_F(Processes, AnswerOfAChildIsItsWordsAndItsEnd) {
   EXPECT_EQ(said->exit, (std::optional<Exit>{Exit{.code = 3}}));
 }
 
+TEST_F(Processes, AnswerOfAChildSaysWhereItIsCut) {
+  SystemClock clock;
+  const auto ask = [&](std::size_t most) {
+    return answer_of({"sh", "-c", "printf 12345"}, {}, "/usr/bin:/bin", clock,
+                     std::chrono::seconds(30), most);
+  };
+  const auto whole = ask(5);
+  const auto cut = ask(4);
+  ASSERT_TRUE(whole && cut);
+  EXPECT_FALSE(whole->is_cut);
+  EXPECT_EQ(cut->out, "1234");
+  EXPECT_TRUE(cut->is_cut);
+}
+
 TEST_F(Processes, AnswerOfAChildThatHangsEndsWithAllItStarted) {
   SystemClock clock;
   const auto said = answer_of({"sh", "-c", "sleep 300 & echo $!; wait"}, {}, "/usr/bin:/bin", clock,

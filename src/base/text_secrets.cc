@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <array>
 
+#include "base/secret_values.h"
 #include "base/text.h"
 
 namespace berth {
 
 namespace {
 
-constexpr std::string_view mask = "***";
+/// Of a command, where the program is whose options tell: sshpass, curl, docker login.
+constexpr std::size_t longest_before = 4096;
 
 std::string lower_case(std::string_view text) {
   std::string lower(text);
@@ -20,42 +22,27 @@ std::string lower_case(std::string_view text) {
   return lower;
 }
 
-/// Values that are secrets by their own look, whatever they are called.
-bool looks_like_a_token(std::string_view word) {
-  constexpr std::array<std::string_view, 9> prefixes = {
-      "hf_", "sk-", "ghp_", "gho_", "github_pat_", "glpat-", "xoxb-", "AKIA", "eyJhbGciOi"};
-  return word.size() >= 16 && std::any_of(prefixes.begin(), prefixes.end(), [&](auto prefix) {
-           return word.substr(0, prefix.size()) == prefix;
-         });
-}
-
-/// "https://user:password@host/…" → "https://user:***@host/…".
-std::string without_url_password(std::string_view text) {
-  const std::size_t scheme = text.find("://");
-  if (scheme == std::string_view::npos) return std::string(text);
-  const std::size_t begin = scheme + 3;
-  const std::size_t end = std::min(text.find_first_of("/?# ", begin), text.size());
-  const std::size_t at = text.substr(0, end).rfind('@');
-  if (at == std::string_view::npos || at < begin) return std::string(text);
-  const std::size_t colon = text.find(':', begin);
-  if (colon == std::string_view::npos || colon > at) {
-    if (!looks_like_a_token(text.substr(begin, at - begin))) return std::string(text);
-    return std::string(text.substr(0, begin)) + std::string(mask) + std::string(text.substr(at));
+/// "https://user:password@host/…" → "https://user:***@host/…", every URL of the text.
+std::string without_url_passwords(std::string_view text) {
+  std::vector<TextSpan> passwords;
+  for (std::size_t at = text.find("://"); at != text.npos; at = text.find("://", at + 3)) {
+    auto password = url_credentials(text, at);
+    if (!password) continue;
+    const std::string_view found = text.substr(password->begin, password->end - password->begin);
+    // A user alone is no secret; a token in its place would have been seen.
+    const std::size_t colon = found.find(':');
+    if (colon == found.npos) continue;
+    password->begin += colon + 1;
+    at = std::max(at, password->end) - 3;
+    passwords.push_back(*password);
   }
-  return std::string(text.substr(0, colon + 1)) + std::string(mask) + std::string(text.substr(at));
+  return masked_spans(text, passwords);
 }
 
-bool is_header_name(std::string_view text) {
-  return !text.empty() && text.find_first_of(" =/\"'") == std::string_view::npos;
-}
-
-std::string masked_words(std::string_view text) {
-  std::vector<std::string> words;
-  for (const std::string_view word : split(text, ' ')) words.emplace_back(word);
-  std::string joined;
-  for (const std::string& word : masked_command(words)) joined += word + ' ';
-  joined.pop_back();
-  return joined;
+std::string without_private_key(std::string_view text) {
+  const std::size_t begin = text.find("-----BEGIN ");
+  if (begin == text.npos || text.find("PRIVATE KEY", begin) == text.npos) return std::string(text);
+  return std::string(text.substr(0, begin)) + std::string(secret_mask);
 }
 
 }  // namespace
@@ -68,6 +55,8 @@ bool is_secret_name(std::string_view name) {
   constexpr std::array<std::string_view, 9> harmless = {"tokeniz",    "tokens",    "max_token",
                                                         "num_token",  "token_id",  "token_len",
                                                         "token_type", "per_token", "author"};
+  // ACCOUNT_KEY, as variables are called; "sort_key" is a setting.
+  if (name.ends_with("_KEY")) return true;
   std::string lower = lower_case(name);
   if (lower.find("authoriz") != std::string::npos) return true;
   if (lower.ends_with("_pass") || lower == "pass") return true;
@@ -81,38 +70,32 @@ bool is_secret_name(std::string_view name) {
 }
 
 std::string masked_text(std::string_view text) {
-  if (looks_like_a_token(text)) return std::string(mask);
-  const std::size_t equals = text.find('=');
-  if (equals != std::string_view::npos && equals > 0) {
-    const std::string_view value = text.substr(equals + 1);
-    if (!value.empty() && (is_secret_name(text.substr(0, equals)) || looks_like_a_token(value))) {
-      return std::string(text.substr(0, equals + 1)) + std::string(mask);
-    }
-  }
-  const std::size_t colon = text.find(": ");  // "Authorization: Bearer …", "X-Api-Key: …"
-  if (colon != std::string_view::npos && is_header_name(text.substr(0, colon)) &&
-      is_secret_name(text.substr(0, colon))) {
-    return std::string(text.substr(0, colon + 2)) + std::string(mask);
-  }
-  // A command within a word: sh -c "cd x && TOKEN=… python y".
-  if (text.find(' ') != std::string_view::npos) return masked_words(text);
-  return without_url_password(text);
+  std::string masked = without_private_key(text);
+  masked = masked_spans(masked, named_secrets(masked));
+  masked = masked_spans(masked, known_tokens(masked));
+  return without_url_passwords(masked);
 }
 
 std::vector<std::string> masked_command(const std::vector<std::string>& words) {
   std::vector<std::string> masked;
   masked.reserve(words.size());
-  bool value_of_secret_option = false;
+  std::string before;
+  NextWord next = NextWord::no;
   for (const std::string& word : words) {
     const bool is_option = word.size() > 1 && word[0] == '-';
-    if (value_of_secret_option && !is_option) {
-      masked.emplace_back(mask);
-      value_of_secret_option = false;
-      continue;
+    const NextWord here = is_option ? NextWord::no : next;
+    if (here == NextWord::whole) {
+      masked.emplace_back(secret_mask);
+    } else if (here == NextWord::behind_colon && is_name_and_password(word)) {
+      masked.push_back(word.substr(0, word.find(':') + 1).append(secret_mask));
+    } else if (const auto password = attached_password(word, before)) {
+      masked.push_back(word.substr(0, *password).append(secret_mask));
+    } else {
+      masked.push_back(masked_text(word));
     }
-    masked.push_back(masked_text(word));
-    value_of_secret_option =
-        is_option && word.find('=') == std::string::npos && is_secret_name(word);
+    // A word of prose ("token") tells of a secret in a line of text, not between arguments.
+    next = is_option ? secret_behind(word, before) : NextWord::no;
+    if (before.size() < longest_before) before += word + ' ';
   }
   return masked;
 }

@@ -130,6 +130,27 @@ TEST(MaskedCommand, HidesSecretsAndNothingElse) {
                                       "lr=1"}));
   EXPECT_EQ(masked_text("https://bob:pw@host/x"), "https://bob:***@host/x");
 }
+TEST(MaskedText, LooksBehindEverySign) {
+  EXPECT_EQ(masked_text("--env=HF_TOKEN=hunter2 x"), "--env=HF_TOKEN=***");
+  EXPECT_EQ(masked_text("--env=X=hf_abcdefghijklmnop"), "--env=X=***");
+  EXPECT_EQ(masked_text("a:api_key=hunter2"), "a:api_key=***");
+  for (const char* text :
+       {"--header=Authorization: Bearer hunter2", "--config={\"api_key\":\"a hunter2\"}",
+        "CUDA_ACCOUNT_KEY=hunter2", "cd x && export API_KEY='a hunter2' && y",
+        "curl -u me:hunter2 url", "http://h:80,http://b:hunter2@h2", "https://u:a/hunter2@host/x",
+        "https://u:p@h https://u:hunter2@h", "Cookie: id=1; sid=hunter2",
+        "-----BEGIN RSA PRIVATE KEY-----\nhunter2\n"}) {
+    EXPECT_THAT(masked_text(text), ::testing::Not(HasSubstr("hunter2"))) << text;
+  }
+}
+TEST(MaskedCommand, HidesPasswordsOfCurlAndLogins) {
+  EXPECT_EQ(masked_command({"/usr/bin/curl", "-u", "me:hunter2", "-s"}),
+            (std::vector<std::string>{"/usr/bin/curl", "-u", "me:***", "-s"}));
+  EXPECT_EQ(masked_command({"docker", "login", "-p", "hunter2"}).back(), "***");
+  EXPECT_EQ(masked_command({"sshpass", "-phunter2", "ssh"})[1], "-p***");
+  EXPECT_EQ(masked_command({"docker", "run", "-e", "HF_TOKEN=hunter2", "-p", "80:80"}),
+            (std::vector<std::string>{"docker", "run", "-e", "HF_TOKEN=***", "-p", "80:80"}));
+}
 
 }  // namespace
 }  // namespace berth

@@ -93,7 +93,7 @@ struct Lookout::Parts {
   struct Hung {
     WallTime since;
     Instant retry_at;
-    Duration wait;
+    Duration wait{};
     GivenUp why;
   };
 

@@ -15,7 +15,9 @@
 #include "probe/roll_call.h"
 #include "probe/sim/motion.h"
 #include "probe/sim/scenario.h"
+#include "probe/sim/work.h"
 #include "probe/xid_memory.h"
+#include "snapshot/questions.h"
 
 namespace berth {
 
@@ -48,10 +50,42 @@ void add_real_processes(Snapshot& snapshot, const std::vector<Claim>& claims,
   }
 }
 
+/// Who works on simulated devices is a real process: what /proc says of it without blocking.
+void add_workers(Snapshot& snapshot, const std::vector<sim::WorkFile>& files,
+                 const Sources& sources) {
+  ProcfsProbe procfs({.proc = sources.proc, .passwd = sources.passwd});
+  for (const sim::WorkFile& file : files) {
+    if (!file.process) continue;
+    const pid_t pid = file.process->pid;
+    if (find_process(pid, snapshot) != nullptr) continue;
+    HostProcess process = procfs.look_at(pid);
+    process.command = procfs.command_of(pid);
+    const auto user = process.uid.get() ? procfs.local_user(*process.uid.get()) : std::nullopt;
+    if (user) process.user = *user;
+    snapshot.processes.push_back(std::move(process));
+  }
+  std::ranges::sort(snapshot.processes,
+                    [](const auto& a, const auto& b) { return a.id.pid < b.id.pid; });
+}
+
+/// The folder that simulated devices follow, and when it was looked at last.
+struct Followed {
+  explicit Followed(std::string folder) : work(std::move(folder)) {}
+  sim::WorkFolder work;
+  std::optional<WallTime> last;
+};
+
 Snapshot simulate(const sim::Scenario& scenario, const Sources& sources,
-                  const std::vector<Claim>& claims, WallTime now) {
+                  const std::vector<Claim>& claims, WallTime now, Followed* followed) {
   const std::vector<Claim> running = with_living_jobs(claims, sources.proc);
   Snapshot snapshot = sim::scenario_at(scenario, now);
+  if (followed != nullptr) {
+    const auto files = followed->work.read(now, sources.proc);
+    sim::put_work(snapshot, files, now, followed->last);
+    followed->last = now;
+    add_workers(snapshot, files, sources);
+    return snapshot;
+  }
   sim::add_jobs(snapshot, running, scenario.seed);
   add_real_processes(snapshot, running, sources);
   return snapshot;
@@ -64,7 +98,10 @@ Result<Snapshot> observe(const Sources& sources, const ObserveOptions& options, 
   if (sources.simulated) {
     const auto scenario = sim::load_scenario(*sources.simulated);
     if (!scenario) return std::unexpected(scenario.error());
-    return simulate(*scenario, sources, options.claims, clock.wall_now());
+    std::optional<Followed> followed;
+    if (sources.simulated_work) followed.emplace(*sources.simulated_work);
+    return simulate(*scenario, sources, options.claims, clock.wall_now(),
+                    followed ? &*followed : nullptr);
   }
   if (sources.replay) {
     const auto recording = Recording::open(*sources.replay);
@@ -97,6 +134,7 @@ struct Observer::Parts {
 
   Sources sources;
   std::optional<sim::Scenario> scenario;
+  std::optional<Followed> followed;
   std::optional<Player> player;
   NvmlProbe nvml;
   PciProbe pci;
@@ -117,6 +155,7 @@ Result<Observer> Observer::start(const Sources& sources) {
     auto scenario = sim::load_scenario(*sources.simulated);
     if (!scenario) return std::unexpected(std::move(scenario).error());
     parts->scenario.emplace(std::move(*scenario));
+    if (sources.simulated_work) parts->followed.emplace(*sources.simulated_work);
   } else if (sources.replay) {
     auto recording = Recording::open(*sources.replay);
     if (!recording) return std::unexpected(std::move(recording).error());
@@ -126,7 +165,10 @@ Result<Observer> Observer::start(const Sources& sources) {
 }
 
 Snapshot Observer::look(Depth depth, const std::vector<Claim>& claims, WallTime now) {
-  if (parts_->scenario) return simulate(*parts_->scenario, parts_->sources, claims, now);
+  if (parts_->scenario) {
+    return simulate(*parts_->scenario, parts_->sources, claims, now,
+                    parts_->followed ? &*parts_->followed : nullptr);
+  }
   if (parts_->player) return parts_->player->look(now);
   Progress progress;
   progress.snapshot.taken = now;

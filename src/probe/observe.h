@@ -29,6 +29,9 @@ struct Sources {
   std::string root;  // before the paths of container runtimes and home directories
   /// A built-in scenario's name or a scenario file: then nothing else is asked.
   std::optional<std::string> simulated;
+  /// A folder in which processes tell what they do on the simulated devices (probe/sim/work.h);
+  /// nothing: those look busy that a lease names.
+  std::optional<std::string> simulated_work;
   /// A snapshot or a recording (one snapshot per line): then nothing else is asked.
   std::optional<std::string> replay;
 };

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <set>
@@ -137,7 +136,7 @@ ProcessId ProcessFilesLook::process() const { return parts_->process; }
 
 std::optional<ProcessFiles> ProcessFilesLook::advance(Clock& clock) {
   const ProcessFiles nothing{.environment_names = Absent::failed, .device_files = Absent::failed};
-  std::array<char, 16384> block;
+  ReadBlock<16384> block;
   while (wait_readable({descriptor()}, Duration{0}).front()) {
     const ssize_t got = ::read(descriptor(), block.data(), block.size());
     if (got < 0 && errno == EINTR) continue;

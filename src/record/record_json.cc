@@ -120,8 +120,19 @@ Json json_of_gathered(const Manifest& manifest) {
     put(python, "version", manifest.python->version);
     python["environment"] = manifest.python->environment;
     python["packages"] = json_of_pairs(manifest.python->packages);
+    python["frameworks"] = Json::array();
+    for (const FrameworkFacts& framework : manifest.python->frameworks) {
+      Json one = {{"name", framework.name}, {"version", framework.version}};
+      put(one, "cuda", framework.cuda);
+      python["frameworks"].push_back(std::move(one));
+    }
   }
   gathered["variables"] = json_of_pairs(manifest.variables);
+  if (manifest.toolkit) {
+    Json& toolkit = gathered["toolkit"];
+    put(toolkit, "nvcc_version", manifest.toolkit->nvcc_version);
+    toolkit["libraries"] = json_of_pairs(manifest.toolkit->libraries);
+  }
   return gathered;
 }
 
@@ -146,8 +157,19 @@ void read_gathered(const Json& json, Manifest& manifest) {
                                   .version = take<std::string>(python, "version"),
                                   .environment = python.value("environment", std::string()),
                                   .packages = pairs_from(python.at("packages"))};
+    // Records of an older berth lack them.
+    for (const Json& one : python.value("frameworks", Json::array())) {
+      manifest.python->frameworks.push_back({.name = one.at("name").get<std::string>(),
+                                             .version = one.at("version").get<std::string>(),
+                                             .cuda = take<std::string>(one, "cuda")});
+    }
   }
   manifest.variables = pairs_from(json.at("variables"));
+  if (json.contains("toolkit")) {
+    const Json& toolkit = json.at("toolkit");
+    manifest.toolkit = ToolkitFacts{.nvcc_version = take<std::string>(toolkit, "nvcc_version"),
+                                    .libraries = pairs_from(toolkit.at("libraries"))};
+  }
 }
 
 Json json_of_manifest(const Manifest& manifest) {

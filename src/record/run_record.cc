@@ -321,10 +321,11 @@ std::vector<RunEvent> events_of(const RunRecord& run) {
   return parse_events(*text);
 }
 
-Result<void> for_each_sample(const RunRecord& run, const std::function<void(const Sample&)>& each) {
+Result<SamplesRead> for_each_sample(const RunRecord& run,
+                                    const std::function<void(const Sample&)>& each) {
   const auto fd = open_fd(path_in(run, record_file::samples), O_RDONLY | O_NOFOLLOW);
   if (!fd) {
-    if (fd.error().code() == ErrorCode::not_found) return {};  // none was taken
+    if (fd.error().code() == ErrorCode::not_found) return SamplesRead{};  // none was taken
     return std::unexpected(fd.error());
   }
   SampleReader reader;
@@ -332,7 +333,7 @@ Result<void> for_each_sample(const RunRecord& run, const std::function<void(cons
   for (;;) {
     const ssize_t got = ::read(fd->get(), piece.data(), piece.size());
     if (got < 0) return fail_system("read the samples of " + run.directory, errno);
-    if (got == 0) return {};
+    if (got == 0) return SamplesRead{.torn_lines = reader.torn_lines()};
     reader.feed({piece.data(), static_cast<std::size_t>(got)}, each);
   }
 }

@@ -43,12 +43,27 @@ struct GitFacts {
   Reading<bool> dirty;          // tracked files differ from the commit
 };
 
+/// What a framework was built for, as its own files say.
+struct FrameworkFacts {
+  std::string name;     // "torch", "tensorflow", "jax"
+  std::string version;  // "2.3.1+cu121"
+  /// "12.1"; empty text: built without CUDA. unsupported: its files do not say.
+  Reading<std::string> cuda;
+};
+
 /// The interpreter and the frameworks, read from their files without importing anything.
 struct PythonFacts {
   std::string interpreter;
   Reading<std::string> version;
   std::string environment;  // the virtual or conda environment's directory; empty: none
   std::vector<std::pair<std::string, std::string>> packages;  // name, version; those that matter
+  std::vector<FrameworkFacts> frameworks;
+};
+
+/// CUDA as it is installed beside what Python's packages bring along.
+struct ToolkitFacts {
+  Reading<std::string> nvcc_version;                           // unsupported: there is no toolkit
+  std::vector<std::pair<std::string, std::string>> libraries;  // "libcudnn", the file's version
 };
 
 struct Manifest {
@@ -87,6 +102,7 @@ struct Manifest {
   std::optional<PythonFacts> python;
   /// Variables that matter for GPU work, secrets masked.
   std::vector<std::pair<std::string, std::string>> variables;
+  std::optional<ToolkitFacts> toolkit;  // looked for only where no run is (manifest_here.h)
 };
 
 /// The job's own progress: "epoch=3 loss=0.12".
@@ -178,9 +194,12 @@ struct RunList {
 /// Everything else of a record, read when asked for. A torn last line is left out.
 [[nodiscard]] std::vector<Mark> marks_of(const RunRecord& run);
 [[nodiscard]] std::vector<RunEvent> events_of(const RunRecord& run);
+struct SamplesRead {
+  std::uint64_t torn_lines = 0;  // left out; the last one of a run that goes on is being written
+};
 /// Calls `each` for every sample, oldest first, without holding them all.
-[[nodiscard]] Result<void> for_each_sample(const RunRecord& run,
-                                           const std::function<void(const Sample&)>& each);
+[[nodiscard]] Result<SamplesRead> for_each_sample(const RunRecord& run,
+                                                  const std::function<void(const Sample&)>& each);
 /// The summary so far (running) or at the end, from the samples.
 [[nodiscard]] Summary summary_of(const RunRecord& run);
 

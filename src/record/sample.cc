@@ -211,4 +211,25 @@ void SampleReader::read_line(std::string_view line,
   }
 }
 
+void ThinnedSamples::add(const Sample& sample) {
+  const bool is_kept = seen_++ % stride_ == 0;
+  newest_.reset();
+  if (!is_kept) {
+    newest_ = sample;
+    return;
+  }
+  kept_.push_back(sample);
+  if (kept_.size() < most) return;
+  // The last one, where it is not among those that stay, is still the newest.
+  if (kept_.size() % 2 == 0) newest_ = kept_.back();
+  for (std::size_t i = 1; 2 * i < kept_.size(); ++i) kept_[i] = std::move(kept_[2 * i]);
+  kept_.resize((kept_.size() + 1) / 2);
+  stride_ *= 2;
+}
+
+std::vector<Sample> ThinnedSamples::take() && {
+  if (newest_) kept_.push_back(std::move(*newest_));
+  return std::move(kept_);
+}
+
 }  // namespace berth

@@ -86,4 +86,20 @@ class SampleReader {
   std::uint64_t torn_ = 0;
 };
 
+/// At most 100,000 samples of however many, evenly apart: of a long run every second one, every
+/// fourth, …, the newest always. What is asked of all samples at once stays bounded.
+class ThinnedSamples {
+ public:
+  static constexpr std::size_t most = 100'000;
+  void add(const Sample& sample);
+  /// Oldest first; nothing can be added afterwards.
+  [[nodiscard]] std::vector<Sample> take() &&;
+
+ private:
+  std::vector<Sample> kept_;
+  std::optional<Sample> newest_;  // where it is not among them
+  std::uint64_t seen_ = 0;
+  std::uint64_t stride_ = 1;
+};
+
 }  // namespace berth

@@ -295,7 +295,7 @@ class Acquisition {
     if (!options_.on_news || (last_news_ && now - *last_news_ < news_interval)) return;
     const int position = static_cast<int>(ahead_.size()) + 1;
     NewsKey key = key_of(position, now_.placement);
-    if (last_news_ && key == told_) return;
+    if (last_news_ && key == told_ && !options_.tells_time) return;
     told_ = std::move(key);
     last_news_ = now;
     options_.on_news({.position = position,

@@ -37,6 +37,8 @@ struct AcquireOptions {
   /// 0: answer at once. Nothing: wait as long as it takes.
   std::optional<std::chrono::milliseconds> wait;
   std::function<void(const WaitingNews&)> on_news;
+  /// Also where nothing but the time has changed, at each beat: for a line that is rewritten.
+  bool tells_time = false;
   /// Asked often while waiting: true ends it (Ctrl-C). Null: never.
   std::function<bool()> interrupted;
 };

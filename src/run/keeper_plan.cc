@@ -38,7 +38,7 @@ std::optional<NoteEvent> date_change(WallTime is, WallTime expected) {
   return std::nullopt;
 }
 
-KeeperPlan::KeeperPlan(KeeperTerms terms, Instant started) : terms_(std::move(terms)) {
+KeeperPlan::KeeperPlan(KeeperTerms terms, Instant started) : terms_(terms) {
   if (!terms_.time_limit) return;
   term_at_ = started + *terms_.time_limit;
   // A short limit leaves no minute for a warning: a tenth of it then.

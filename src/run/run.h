@@ -118,6 +118,8 @@ struct RunFinished {
 /// All of these are called in the launcher. Any may be null.
 struct RunCallbacks {
   std::function<void(const WaitingNews&)> on_waiting;
+  /// Whether it wants to hear of the time alone, too.
+  bool on_waiting_tells_time = false;
   /// The GPU did not come: the job runs on the CPU.
   std::function<void(const NotAcquired&)> on_cpu_fallback;
   std::function<void(const RunStarted&)> on_started;

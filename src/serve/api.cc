@@ -200,8 +200,8 @@ Response answer(const Request& request, const Asker& asker, const World& world) 
 }
 
 Response answer_health(const Question& question) {
-  const Snapshot seen = seen_by(question.asker, question.world);
-  return json_response(health_json(health_of(seen), seen));
+  const auto seen = seen_by(question.asker, question.world);
+  return json_response(health_json(health_of(*seen), *seen));
 }
 
 Response answer_healthz(const Question& question) {

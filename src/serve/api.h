@@ -18,6 +18,7 @@
 #include "serve/metrics_hook.h"
 #include "serve/policy.h"
 #include "serve/run_source.h"
+#include "serve/sights.h"
 #include "snapshot/snapshot.h"
 
 namespace berth::serve {
@@ -48,11 +49,13 @@ struct World {
   Policy policy;
   EnergyPrice price;
   std::shared_ptr<const GroupBook> book = std::make_shared<const GroupBook>();
+  std::shared_ptr<Sights> sights;            // of the snapshot; null: they are not kept
   std::shared_ptr<const RoomView> room;      // the servers beside this one; null: none
   std::shared_ptr<const AlertBoard> alerts;  // null: nobody watches for any
   // Null: there is none. They outlive every request.
   const RunSource* runs = nullptr;
   const History* history = nullptr;
+  bool is_opening_history = false;  // there will be one
   const Acts* acts = nullptr;
   MetricsSource* metrics = nullptr;
 };

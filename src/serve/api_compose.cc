@@ -127,12 +127,12 @@ Response answer_compose(const Question& question) {
   const auto command = command_at(body);
   if (!command) return error_response(command.error());
   // What the asker may not see stands in his way all the same, without a name.
-  const Snapshot seen = seen_by(question.asker, question.world);
+  const auto seen = seen_by(question.asker, question.world);
   PlaceLimits limits;
-  limits.reserved = reserved_before(seen, seen.waiters.size(), *request, limits);
-  const Placement placement = place(seen, *request, limits);
+  limits.reserved = reserved_before(*seen, seen->waiters.size(), *request, limits);
+  const Placement placement = place(*seen, *request, limits);
   Json root = {{"command", command_line(*request, *command)}};
-  const Json reasoning = Json::parse(placement_json(placement, *request, seen), nullptr, false);
+  const Json reasoning = Json::parse(placement_json(placement, *request, *seen), nullptr, false);
   for (const auto& [key, value] : reasoning.items()) root[key] = value;
   return json_response(dumped(root) + "\n");
 }

@@ -8,7 +8,11 @@ namespace berth::serve {
 
 namespace {
 
-Response no_history() {
+Response no_history(const World& world) {
+  if (world.is_opening_history) {
+    return error_response(503, "history_opening", "the history is still being opened",
+                          "ask again later; a disk that is slow makes it last");
+  }
   return error_response(503, "no_history", "this server keeps no history",
                         "berth serve keeps one where it can write its state directory");
 }
@@ -85,7 +89,7 @@ Json moment_json(const HistoryEvent& event) {
           {"kind", "health"},
           {"id", event.code},
           {"user", nullptr},
-          {"title", event.text},
+          {"title", words_of(event)},
           {"from_unix_ms", event.at.unix_ms},
           {"to_unix_ms", event.at.unix_ms},
           {"state", event.kind}};
@@ -96,13 +100,13 @@ Json event_json(const HistoryEvent& event) {
           {"kind", event.kind},
           {"device", event.device.text()},
           {"code", event.code},
-          {"text", event.text}};
+          {"text", words_of(event)}};
 }
 
 }  // namespace
 
 Response answer_history(const Question& question) {
-  if (question.world.history == nullptr) return no_history();
+  if (question.world.history == nullptr) return no_history(question.world);
   const auto span = span_of(question);
   if (!span) return span.error();
   constexpr std::uint64_t most = 10'000;
@@ -124,7 +128,7 @@ Response answer_history(const Question& question) {
 }
 
 Response answer_usage(const Question& question) {
-  if (question.world.history == nullptr) return no_history();
+  if (question.world.history == nullptr) return no_history(question.world);
   const auto span = span_of(question);
   if (!span) return span.error();
   const std::string_view name = parameter_of(question.request, "by").value_or("user");
@@ -142,7 +146,7 @@ Response answer_usage(const Question& question) {
 }
 
 Response answer_timeline(const Question& question) {
-  if (question.world.history == nullptr) return no_history();
+  if (question.world.history == nullptr) return no_history(question.world);
   const auto span = span_of(question);
   if (!span) return span.error();
   constexpr std::uint64_t most = 10'000;
@@ -158,15 +162,15 @@ Response answer_timeline(const Question& question) {
     root["devices"].push_back(
         {{"id", device.id.text()}, {"index", json_or_null(device.index)}, {"name", device.name}});
   }
-  for (const history::Span& span : timeline->spans) {
-    root["spans"].push_back(span_json(question, span));
+  for (const history::Span& kept : timeline->spans) {
+    root["spans"].push_back(span_json(question, kept));
   }
   for (const HistoryEvent& event : timeline->events) root["spans"].push_back(moment_json(event));
   return json_response(dumped(root) + "\n");
 }
 
 Response answer_events_log(const Question& question) {
-  if (question.world.history == nullptr) return no_history();
+  if (question.world.history == nullptr) return no_history(question.world);
   const auto span = span_of(question);
   if (!span) return span.error();
   constexpr std::uint64_t most = 10'000;

@@ -1,5 +1,7 @@
 #include "serve/api_json.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace berth::serve {
@@ -43,7 +45,9 @@ std::expected<std::uint64_t, Response> number_parameter(const Request& request, 
 }
 
 Response error_response(const Error& error) {
-  return error_response(status_of(error.code()), name_of(error.code()), error.message(), "");
+  std::string code(name_of(error.code()));
+  std::ranges::replace(code, ' ', '_');
+  return error_response(status_of(error.code()), code, error.message(), "");
 }
 
 Response no_such(std::string_view what, std::string_view name) {
@@ -87,8 +91,9 @@ Response page_of(const Question& question, const char* name, Json items, const c
   return json_response(dumped(root) + "\n");
 }
 
-Snapshot seen_by(const Asker& asker, const World& world) {
-  return visible_part(*world.snapshot, asker, world.policy, *world.book);
+std::shared_ptr<const Snapshot> seen_by(const Asker& asker, const World& world) {
+  if (world.sights) return world.sights->of(asker);
+  return Sights(world.snapshot, world.policy, world.book).of(asker);
 }
 
 }  // namespace berth::serve

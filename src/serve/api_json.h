@@ -100,6 +100,6 @@ struct Question {
 [[nodiscard]] Response answer_compose(const Question& question);
 
 /// The part of the newest snapshot that the asker may see.
-[[nodiscard]] Snapshot seen_by(const Asker& asker, const World& world);
+[[nodiscard]] std::shared_ptr<const Snapshot> seen_by(const Asker& asker, const World& world);
 
 }  // namespace berth::serve

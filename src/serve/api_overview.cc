@@ -223,7 +223,7 @@ Json overview(const Asker& asker, const World& world, const Snapshot& seen) {
 
 std::string overview_json(const Asker& asker, const World& world) {
   if (!world.snapshot) return {};
-  return dumped(overview(asker, world, seen_by(asker, world)));
+  return dumped(overview(asker, world, *seen_by(asker, world)));
 }
 
 Response answer_overview(const Question& question) {
@@ -231,39 +231,39 @@ Response answer_overview(const Question& question) {
 }
 
 Response answer_gpu_status(const Question& question) {
-  const Snapshot seen = seen_by(question.asker, question.world);
+  const auto seen = seen_by(question.asker, question.world);
   const bool hides_names = question.world.policy.others == Policy::Others::owner;
-  std::string text = to_json(seen, JsonLayout::compact);
+  std::string text = to_json(*seen, JsonLayout::compact);
   if (!hides_names) return json_response(std::move(text) + "\n");
   Json whole = Json::parse(text, nullptr, false);
-  whole["leases"] = leases_json(seen);
-  whole["queue"] = queue_json(seen);
+  whole["leases"] = leases_json(*seen);
+  whole["queue"] = queue_json(*seen);
   return json_response(dumped(whole) + "\n");
 }
 
 Response answer_devices(const Question& question) {
-  return page_of(question, "devices", devices_json(seen_by(question.asker, question.world)), "id");
+  return page_of(question, "devices", devices_json(*seen_by(question.asker, question.world)), "id");
 }
 
 Response answer_device(const Question& question) {
-  const Snapshot seen = seen_by(question.asker, question.world);
-  for (Json& device : devices_json(seen)) {
+  const auto seen = seen_by(question.asker, question.world);
+  for (Json& device : devices_json(*seen)) {
     const bool is_named =
         device["id"] == question.id || (device["parent"].is_null() && device["index"].is_number() &&
                                         std::to_string(device["index"].get<int>()) == question.id);
     if (!is_named) continue;
-    device["simulated"] = json_or_null(seen.simulated);
+    device["simulated"] = json_or_null(seen->simulated);
     return json_response(dumped(device) + "\n");
   }
   return no_such("device", question.id);
 }
 
 Response answer_processes(const Question& question) {
-  const Snapshot seen = seen_by(question.asker, question.world);
+  const auto seen = seen_by(question.asker, question.world);
   const auto user = parameter_of(question.request, "user");
   const auto device = parameter_of(question.request, "device");
   Json wanted = Json::array();
-  for (Json& process : processes_json(seen)) {
+  for (Json& process : processes_json(*seen)) {
     if (user && process["user"] != Json(*user)) continue;
     if (device && process["device"] != Json(*device)) continue;
     wanted.push_back(std::move(process));
@@ -272,11 +272,11 @@ Response answer_processes(const Question& question) {
 }
 
 Response answer_leases(const Question& question) {
-  return page_of(question, "leases", leases_json(seen_by(question.asker, question.world)), "id");
+  return page_of(question, "leases", leases_json(*seen_by(question.asker, question.world)), "id");
 }
 
 Response answer_queue(const Question& question) {
-  return page_of(question, "queue", queue_json(seen_by(question.asker, question.world)), "id");
+  return page_of(question, "queue", queue_json(*seen_by(question.asker, question.world)), "id");
 }
 
 }  // namespace berth::serve

@@ -136,6 +136,17 @@ TEST(Api, HistoryThatIsNotKeptIsSaid) {
   EXPECT_EQ(body(refused)["error"]["code"], "no_history");
 }
 
+TEST(Api, HistoryThatIsStillBeingOpenedIsSaid) {
+  World world = example_world();
+  world.is_opening_history = true;
+  for (const char* path : {"/api/v1/usage", "/api/v1/timeline", "/api/v1/events-log",
+                           "/api/v1/history?device=GPU-A&metric=utilization_gpu_percent"}) {
+    const Response refused = answer(get(path), nobody(), world);
+    EXPECT_EQ(refused.status, 503);
+    EXPECT_EQ(body(refused)["error"]["code"], "history_opening") << path;
+  }
+}
+
 class SomeHistory final : public History {
  public:
   Result<HistorySeries> series(const SeriesQuery& query) const override {

@@ -20,7 +20,8 @@ struct Asker {
   std::optional<uid_t> uid;
   std::string user;  // the name; empty where there is no uid
   bool admin = false;
-  std::string token;  // the name of the token that was shown; empty: none
+  std::string token;         // the name of the token that was shown; empty: none
+  std::string token_sha256;  // which of that name it was: names are given again
 
   [[nodiscard]] bool is_known() const { return uid.has_value() || admin; }
   [[nodiscard]] bool is(uid_t other) const { return uid == other; }

@@ -43,6 +43,7 @@ void Desk::publish(World world) {
   if (world.sequence != world_.sequence || stale != was_stale_ || change_ == 0) ++change_;
   was_stale_ = stale;
   world_ = std::move(world);
+  world_.sights = std::make_shared<Sights>(world_.snapshot, world_.policy, world_.book);
   kept_.clear();
   kept_bytes_ = 0;
   overviews_.clear();
@@ -85,10 +86,14 @@ Desk::Identified Desk::identify(const Request& request, const Peer& peer, WallTi
   }
   found.asker.uid = token->uid;
   found.asker.user = token->uid ? world_.book->name_of(*token->uid) : std::string();
-  found.asker.admin =
-      token->admin || token->uid == uid_t{0} || (token->uid && *token->uid == rules_.own_uid);
+  found.asker.admin = makes_admin(*token);
   found.asker.token = token->name;
+  found.asker.token_sha256 = token->sha256;
   return found;
+}
+
+bool Desk::makes_admin(const Token& token) const {
+  return token.admin || token.uid == uid_t{0} || (token.uid && *token.uid == rules_.own_uid);
 }
 
 Response Desk::answer_kept(const Request& request, const Asker& asker) {
@@ -139,8 +144,9 @@ Subscriber Desk::subscribe(Asker asker, const Request& request) const {
 bool Desk::may_stay(const Subscriber& subscriber, WallTime now) const {
   if (subscriber.asker.token.empty()) return true;
   for (const Token& token : rules_.tokens.tokens()) {
-    if (token.name != subscriber.asker.token) continue;
-    return token.uid == subscriber.asker.uid && (!token.expires || now < *token.expires);
+    if (token.sha256 != subscriber.asker.token_sha256) continue;
+    return token.uid == subscriber.asker.uid && makes_admin(token) == subscriber.asker.admin &&
+           (!token.expires || now < *token.expires);
   }
   return false;
 }

@@ -102,6 +102,7 @@ class Desk {
   [[nodiscard]] Identified identify(const Request& request, const Peer& peer, WallTime now,
                                     Instant steady_now);
   void announce(Event event);
+  [[nodiscard]] bool makes_admin(const Token& token) const;
   [[nodiscard]] Response answer_kept(const Request& request, const Asker& asker);
 
   static constexpr std::size_t most_events = 64;

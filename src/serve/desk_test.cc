@@ -65,7 +65,8 @@ TEST_F(AtTheDesk, PeerOfTheSocketIsKnownByItsUid) {
 
 class CountingMetrics final : public MetricsSource {
  public:
-  std::optional<MetricsText> page(const Snapshot&, const MetricsQuestion&) override {
+  std::optional<MetricsText> page(const std::shared_ptr<const Snapshot>&,
+                                  const MetricsQuestion&) override {
     const std::string line = "scrapes " + std::to_string(++scrapes_) + "\n";
     std::string text;
     while (text.size() < 4096) text += line;
@@ -118,13 +119,21 @@ TEST_F(AtTheDesk, TokenForNobodyOpensTheDoorAndShowsNoMore) {
 }
 
 TEST_F(AtTheDesk, ReaderOfEventsGoesWithHisToken) {
-  Asker asker = known(alice);
-  asker.token = "alice";
-  const Subscriber subscriber = desk_.subscribe(asker, get("/api/v1/events"));
+  const Request question = with_token("/api/v1/events", "secret of boss");
+  const auto got = desk_.receive(question, loopback_, {}, {});
+  ASSERT_TRUE(std::holds_alternative<Streaming>(got));
+  const Subscriber subscriber = desk_.subscribe(std::get<Streaming>(got).asker, question);
   EXPECT_TRUE(desk_.may_stay(subscriber, WallTime{1}));
-  DeskRules without = desk_.rules();
-  ASSERT_TRUE(without.tokens.revoke("alice"));
-  desk_.set_rules(std::move(without));
+  DeskRules rules = desk_.rules();
+  const Token boss = *rules.tokens.find("secret of boss", WallTime{1});
+  ASSERT_TRUE(rules.tokens.revoke(boss.name));
+  desk_.set_rules(rules);
+  EXPECT_FALSE(desk_.may_stay(subscriber, WallTime{1}));
+  // Who replaces a token that has leaked gives the new one the old one's name.
+  Token another = boss;
+  another.sha256 = std::string(64, 'a');
+  ASSERT_TRUE(rules.tokens.add(another));
+  desk_.set_rules(rules);
   EXPECT_FALSE(desk_.may_stay(subscriber, WallTime{1}));
 }
 

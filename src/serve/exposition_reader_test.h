@@ -132,7 +132,8 @@ class ExpositionReader {
     std::size_t i = 1;
     for (; i < rest.size() && rest[i] != '"'; ++i) {
       if (rest[i] != '\\') continue;
-      if (++i == rest.size() || (rest[i] != '\\' && rest[i] != '"' && rest[i] != 'n')) return false;
+      ++i;
+      if (i == rest.size() || (rest[i] != '\\' && rest[i] != '"' && rest[i] != 'n')) return false;
     }
     if (i >= rest.size()) return false;
     const std::string_view text = rest.substr(1, i - 1);

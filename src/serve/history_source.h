@@ -37,7 +37,8 @@ struct Timeline {
 class History {
  public:
   virtual ~History() = default;
-  /// invalid: no such metric. A device that was never seen has no points.
+  /// invalid: no such metric. Any other error, here and below: why the store has no answer now, as
+  /// anybody may hear it. A device that was never seen has no points.
   [[nodiscard]] virtual Result<HistorySeries> series(const SeriesQuery& query) const = 0;
   /// Days begin as local time has them.
   [[nodiscard]] virtual Result<UsageReport> usage(UsageQuery query) const = 0;

@@ -14,6 +14,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/fd.h"
 #include "base/text.h"
 #include "serve/http_names.h"
 
@@ -285,10 +286,11 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
 
   void read() {
     on_stream([this](auto& stream) {
-      stream.async_read_some(asio::buffer(buffer_), [self = shared_from_this()](
-                                                        const ErrorOfAsio& error, std::size_t got) {
-        if (self->done_) self->received(error, got);
-      });
+      stream.async_read_some(
+          asio::buffer(buffer_.data(), buffer_.size()),
+          [self = shared_from_this()](const ErrorOfAsio& error, std::size_t got) {
+            if (self->done_) self->received(error, got);
+          });
     });
   }
 
@@ -323,7 +325,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   std::size_t tried_ = 0;
   bool is_connecting_ = false;
   bool is_greeting_ = false;
-  std::array<char, piece> buffer_;
+  ReadBlock<piece> buffer_;
   ReplyReader reader_;
 };
 

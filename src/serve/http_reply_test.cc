@@ -74,7 +74,7 @@ TEST(ReplyReader, UnpacksGzip) {
 }
 
 TEST(ReplyReader, StopsUnpackingAtTheLimit) {
-  const std::string bomb = gzipped(std::string(50'000'000, '\0'));
+  const std::string bomb = gzipped(std::string(std::size_t{50'000'000}, '\0'));
   ASSERT_LT(bomb.size(), std::size_t{100'000});
   const auto reply = read(with_length(bomb, "Content-Encoding: gzip\r\n"), 1 << 14, 1 << 20);
   ASSERT_FALSE(reply);

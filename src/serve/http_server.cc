@@ -6,8 +6,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <optional>
 #include <utility>
 
 #include "serve/http_session.h"
@@ -16,9 +18,22 @@ namespace berth::serve {
 
 namespace {
 
+/// Which file a path leads to, whatever it is called.
+using FileIdentity = std::pair<dev_t, ino_t>;
+
+std::optional<FileIdentity> file_at(const std::string& path) {
+  struct stat facts{};
+  if (::lstat(path.c_str(), &facts) != 0) return std::nullopt;
+  return FileIdentity(facts.st_dev, facts.st_ino);
+}
+
 using asio::ip::tcp;
 using Local = asio::local::stream_protocol;
 constexpr int most_unaccepted = 4096;
+/// The Unix socket has one place of so many.
+constexpr std::size_t part_of_socket = 8;
+/// Whoever has more of the places than this is a crowd.
+constexpr std::size_t part_of_crowd = 4;
 
 Error failed_to(std::string_view attempted, const ErrorOfAsio& error) {
   return system_error(attempted, error.value());
@@ -80,17 +95,18 @@ struct HttpServer::Parts {
   std::shared_ptr<Hall> hall;
   std::optional<Local::acceptor> local;
   std::string socket_path;
+  std::optional<FileIdentity> socket_made;
   std::vector<std::shared_ptr<TcpDoor>> doors;
   std::vector<Address> addresses;
   std::shared_ptr<asio::ssl::context> tls;
-  std::size_t most_connections = 0;
-  std::shared_ptr<bool> alive = std::make_shared<bool>(true);
+  std::shared_ptr<bool> still_here = std::make_shared<bool>(true);
 
   asio::io_context& context() { return hall->loop.parts().context; }
   Result<void> open_socket(const std::string& path);
   Result<void> open_address(const Address& address);
   void accept_local();
   void accept_tcp(const std::shared_ptr<TcpDoor>& door);
+  bool make_room(Places& places);
   void welcome(Socket socket, Peer peer, bool with_tls);
   void wake_readers();
   void wake_some(std::shared_ptr<std::vector<std::weak_ptr<Session>>> waiting);
@@ -125,6 +141,7 @@ Result<void> HttpServer::Parts::open_socket(const std::string& path) {
   if (!error) local->listen(most_unaccepted, error);
   if (error) return std::unexpected(failed_to(what, error));
   socket_path = path;
+  socket_made = file_at(path);
   return {};
 }
 
@@ -151,20 +168,39 @@ Result<void> HttpServer::Parts::open_address(const Address& address) {
   return {};
 }
 
-void HttpServer::Parts::welcome(Socket socket, Peer peer, bool with_tls) {
-  if (hall->all.size() >= most_connections) {
-    hall->desk.note(
-        "crowded",
-        fmt::format("{} connections at once: the idle ones are closed", hall->all.size()),
-        hall->clock.now());
-    if (hall->idle.empty()) return;  // all are busy: the newest is the one to go
-    hall->idle.front()->drop();
+/// Whether there is a place now. Who keeps many waiting for a request makes room, then whoever has
+/// idled longest: who asks in earnest has done so in a moment, and from few connections.
+bool HttpServer::Parts::make_room(Places& places) {
+  const auto tell = [&](std::string_view kind, const std::string& what) {
+    hall->desk.note(kind, fmt::format("{} connections at once: {}", places.taken, what),
+                    hall->clock.now());
+  };
+  const auto crowd = std::ranges::max_element(
+      places.unfinished, {}, [](const auto& requests) { return requests.second.size(); });
+  const std::size_t most = crowd == places.unfinished.end() ? 0 : crowd->second.size();
+  if (!places.idle.empty() && most < places.most / part_of_crowd) {
+    tell("crowded", "those that have idled longest are closed");
+    places.idle.front()->make_room();
+    return true;
   }
+  if (most == 0) {
+    tell("full", "all are being answered, and the newest are turned away");
+    return false;
+  }
+  tell("unfinished", fmt::format("{} of {} have sent no whole request, and the oldest are closed",
+                                 most, crowd->first));
+  crowd->second.front()->make_room();
+  return true;
+}
+
+void HttpServer::Parts::welcome(Socket socket, Peer peer, bool with_tls) {
+  Places& places = hall->places_at(peer.door);
+  if (places.taken >= places.most && !make_room(places)) return;
   make_session(hall, std::move(socket), std::move(peer), with_tls ? tls : nullptr)->start();
 }
 
 void HttpServer::Parts::accept_local() {
-  local->async_accept([this, alive = alive](const ErrorOfAsio& error, Local::socket socket) {
+  local->async_accept([this, alive = still_here](const ErrorOfAsio& error, Local::socket socket) {
     if (!*alive || error == asio::error::operation_aborted) return;
     if (error) {  // no descriptor left: it comes back by itself
       return hall->loop.after(std::chrono::milliseconds(100), [this, alive] {
@@ -183,7 +219,7 @@ void HttpServer::Parts::accept_local() {
 
 void HttpServer::Parts::accept_tcp(const std::shared_ptr<TcpDoor>& door) {
   door->acceptor.async_accept(
-      [this, door, alive = alive](const ErrorOfAsio& error, tcp::socket socket) {
+      [this, door, alive = still_here](const ErrorOfAsio& error, tcp::socket socket) {
         if (!*alive || error == asio::error::operation_aborted) return;
         if (error) {
           return hall->loop.after(std::chrono::milliseconds(100), [this, door, alive] {
@@ -207,7 +243,7 @@ void HttpServer::Parts::wake_some(std::shared_ptr<std::vector<std::weak_ptr<Sess
     waiting->pop_back();
   }
   if (waiting->empty()) return;
-  hall->loop.post([this, alive = alive, waiting = std::move(waiting)]() mutable {
+  hall->loop.post([this, alive = still_here, waiting = std::move(waiting)]() mutable {
     if (*alive) wake_some(std::move(waiting));
   });
 }
@@ -220,7 +256,7 @@ void HttpServer::Parts::wake_readers() {
 
 /// Comments keep proxies from taking a quiet stream for a dead one.
 void HttpServer::Parts::tick() {
-  hall->loop.after(std::chrono::seconds(1), [this, alive = alive] {
+  hall->loop.after(std::chrono::seconds(1), [this, alive = still_here] {
     if (!*alive) return;
     wake_readers();
     tick();
@@ -230,14 +266,18 @@ void HttpServer::Parts::tick() {
 void HttpServer::Parts::close_doors() {
   ErrorOfAsio ignored;
   if (local) local->close(ignored);
-  if (!socket_path.empty()) ::unlink(std::exchange(socket_path, {}).c_str());
+  // Another server may have made one of that name since.
+  if (!socket_path.empty() && socket_made && file_at(socket_path) == socket_made) {
+    ::unlink(socket_path.c_str());
+  }
+  socket_path.clear();
   for (const auto& door : doors) door->acceptor.close(ignored);
 }
 
 void HttpServer::Parts::wait_until_empty(std::function<void()> done) {
   if (hall->all.empty()) return done();
   hall->loop.after(std::chrono::milliseconds(20),
-                   [this, alive = alive, done = std::move(done)]() mutable {
+                   [this, alive = still_here, done = std::move(done)]() mutable {
                      if (*alive) wait_until_empty(std::move(done));
                    });
 }
@@ -245,7 +285,7 @@ void HttpServer::Parts::wait_until_empty(std::function<void()> done) {
 HttpServer::HttpServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 HttpServer::~HttpServer() {
-  *parts_->alive = false;
+  *parts_->still_here = false;
   parts_->close_doors();
   for (Session* session : parts_->hall->all) session->drop();
 }
@@ -253,7 +293,8 @@ HttpServer::~HttpServer() {
 Result<std::unique_ptr<HttpServer>> HttpServer::open(Loop& loop, Desk& desk, Clock& clock,
                                                      const DoorPlan& plan) {
   auto parts = std::make_unique<Parts>(loop, desk, clock);
-  parts->most_connections = plan.most_connections;
+  parts->hall->at_socket.most = std::max<std::size_t>(plan.most_connections / part_of_socket, 1);
+  parts->hall->at_addresses.most = plan.most_connections - parts->hall->at_socket.most;
   std::unique_ptr<HttpServer> server(new HttpServer(std::move(parts)));
   Parts& own = *server->parts_;
   if (plan.tls) {

@@ -20,6 +20,7 @@ struct DoorPlan {
   std::vector<Address> listen;
   /// Of the addresses that others can reach.
   std::optional<TlsFiles> tls;
+  /// One of eight is for the Unix socket alone.
   std::size_t most_connections = 4096;
 };
 

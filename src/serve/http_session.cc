@@ -78,16 +78,17 @@ class HttpSession final : public Session {
  public:
   HttpSession(std::shared_ptr<Hall> hall, Stream stream, Peer peer,
               std::shared_ptr<asio::ssl::context> tls)
-      : Session(std::move(hall)),
+      : Session(std::move(hall), std::move(peer)),
         tls_(std::move(tls)),
-        stream_(std::move(stream)),
-        peer_(std::move(peer)) {}
+        stream_(std::move(stream)) {}
 
   void start() override {
     if constexpr (std::is_same_v<Stream, Tls>) {
+      become_unfinished();
       lowest().expires_after(patience_for_request);
       stream_.async_handshake(asio::ssl::stream_base::server,
                               [self = self()](const ErrorOfAsio& error) {
+                                self->become_busy();
                                 if (error) return self->note("TLS", "no TLS from ");
                                 self->await_request();
                               });
@@ -110,7 +111,7 @@ class HttpSession final : public Session {
   }
 
   void finish_soon() override {
-    if (is_idle() || (subscriber_ && !writing_)) return drop();
+    if (waits_ || (subscriber_ && !writing_)) return drop();
     closes_ = true;
   }
 
@@ -133,11 +134,12 @@ class HttpSession final : public Session {
     if (buffer_.size() > 0) return read_request();
     // What a large request needed is not kept for small ones.
     buffer_.shrink_to_fit();
-    become_idle();
+    waits_ = true;
+    has_asked_ ? become_idle() : become_unfinished();
     lowest().expires_after(patience_for_next_request);
     stream_.async_read_some(buffer_.prepare(first_piece),
                             [self = self()](const ErrorOfAsio& error, std::size_t got) {
-                              self->become_busy();
+                              self->waits_ = false;
                               if (error) return;
                               self->buffer_.commit(got);
                               self->read_request();
@@ -145,6 +147,7 @@ class HttpSession final : public Session {
   }
 
   void read_request() {
+    become_unfinished();
     parser_.emplace();
     parser_->header_limit(most_header_bytes);
     parser_->body_limit(most_body_bytes);
@@ -152,6 +155,7 @@ class HttpSession final : public Session {
     lowest().expires_after(patience_for_request);
     http::async_read(stream_, buffer_, *parser_,
                      [self = self()](const ErrorOfAsio& error, std::size_t) {
+                       self->become_busy();
                        error ? self->refuse(error) : self->received();
                      });
   }
@@ -167,6 +171,7 @@ class HttpSession final : public Session {
 
   void received() {
     ++hall_->requests;
+    has_asked_ = true;
     closes_ = closes_ || !parser_->keep_alive();
     // What follows such a head may be a body: taken for the next request, it would be somebody's
     // way around a proxy.
@@ -289,13 +294,14 @@ class HttpSession final : public Session {
 
   std::shared_ptr<asio::ssl::context> tls_;  // outlives the stream
   Stream stream_;
-  Peer peer_;
   beast::flat_buffer buffer_{most_buffered};
   std::optional<http::request_parser<http::string_body>> parser_;
   std::string head_;
   std::shared_ptr<const std::string> body_;
   std::optional<Subscriber> subscriber_;
   Instant last_sent_{};
+  bool waits_ = false;      // for the first byte of a request
+  bool has_asked_ = false;  // something, ever
   bool writing_ = false;
   bool closes_ = false;
   bool is_head_ = false;
@@ -303,22 +309,51 @@ class HttpSession final : public Session {
 
 }  // namespace
 
-Session::Session(std::shared_ptr<Hall> hall) : hall_(std::move(hall)) { hall_->all.insert(this); }
+Session::Session(std::shared_ptr<Hall> hall, Peer peer)
+    : hall_(std::move(hall)), peer_(std::move(peer)), places_(hall_->places_at(peer_.door)) {
+  hall_->all.insert(this);
+  ++places_.taken;
+}
 
 Session::~Session() {
   become_busy();
+  if (has_place_) --places_.taken;
   hall_->readers.erase(this);
   hall_->all.erase(this);
 }
 
+void Session::make_room() {
+  become_busy();
+  if (std::exchange(has_place_, false)) --places_.taken;
+  drop();
+}
+
+void Session::enter(std::list<Session*>& list) {
+  position_ = list.insert(list.end(), this);
+  list_ = &list;
+}
+
 void Session::become_idle() {
-  if (std::exchange(is_idle_, true)) return;
-  place_among_idle_ = hall_->idle.insert(hall_->idle.end(), this);
+  if (is_idle()) return;
+  become_busy();
+  enter(places_.idle);
+}
+
+void Session::become_unfinished() {
+  if (list_ != nullptr && !is_idle()) return;
+  become_busy();
+  enter(places_.unfinished[peer_.address]);
 }
 
 void Session::become_busy() {
-  if (!std::exchange(is_idle_, false)) return;
-  hall_->idle.erase(place_among_idle_);
+  if (list_ == nullptr) return;
+  const bool is_last = list_->size() == 1;
+  if (is_last && !is_idle()) {
+    places_.unfinished.erase(peer_.address);
+  } else {
+    list_->erase(position_);
+  }
+  list_ = nullptr;
 }
 
 std::shared_ptr<Session> make_session(std::shared_ptr<Hall> hall, Socket socket, Peer peer,

@@ -3,7 +3,9 @@
 
 #include <boost/asio/ssl/context.hpp>
 #include <list>
+#include <map>
 #include <memory>
+#include <string>
 #include <unordered_set>
 
 #include "serve/desk.h"
@@ -14,10 +16,21 @@ namespace berth::serve {
 
 class Session;
 
+/// So many connections at once, and those of them that would make room for a newcomer.
+struct Places {
+  std::size_t most = 0;
+  std::size_t taken = 0;
+  /// Those that wait for a further request, the one that has waited longest first.
+  std::list<Session*> idle;
+  /// Those whose request, or first word, is not here yet, by whose they are; the oldest is first.
+  std::map<std::string, std::list<Session*>> unfinished;
+};
+
 /// What all connections of a server share.
 struct Hall {
   Hall(Loop& the_loop, Desk& the_desk, Clock& the_clock)
       : loop(the_loop), desk(the_desk), clock(the_clock) {}
+  Places& places_at(Door door) { return door == Door::unix_socket ? at_socket : at_addresses; }
   Loop& loop;
   Desk& desk;
   Clock& clock;
@@ -25,15 +38,16 @@ struct Hall {
   Workers acts{2};
   std::unordered_set<Session*> all;
   std::unordered_set<Session*> readers;  // of events
-  /// Those that wait for a request, the one that has waited longest first.
-  std::list<Session*> idle;
+  /// Apart: whoever fills all places at the addresses keeps nobody from the socket.
+  Places at_socket;
+  Places at_addresses;
   bool draining = false;
   std::uint64_t requests = 0;
 };
 
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  explicit Session(std::shared_ptr<Hall> hall);
+  Session(std::shared_ptr<Hall> hall, Peer peer);
   virtual ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -45,17 +59,26 @@ class Session : public std::enable_shared_from_this<Session> {
   virtual void finish_soon() = 0;
   /// Ends now.
   virtual void drop() = 0;
+  /// Ends now, and its place is another's at once.
+  void make_room();
 
  protected:
+  /// Waits for a further request.
   void become_idle();
+  /// Owes one: its first, or the rest of one.
+  void become_unfinished();
   void become_busy();
-  [[nodiscard]] bool is_idle() const { return is_idle_; }
   /// Shared: what still waits in the loop when the server has gone holds sessions.
   std::shared_ptr<Hall> hall_;
+  Peer peer_;
 
  private:
-  bool is_idle_ = false;
-  std::list<Session*>::iterator place_among_idle_;
+  [[nodiscard]] bool is_idle() const { return list_ == &places_.idle; }
+  void enter(std::list<Session*>& list);
+  Places& places_;
+  bool has_place_ = true;
+  std::list<Session*>* list_ = nullptr;  // one of the places', or null: it is busy
+  std::list<Session*>::iterator position_;
 };
 
 /// A session over the connection; with `tls`, one that begins with a handshake.

@@ -50,7 +50,6 @@ void write_berth(const Scrape& scrape, const MetricsOptions& options, Exposition
                   .index = index,
                   .devices = page_devices(scrape.snapshot),
                   .out = out};
-  write_daemon(page);
   write_devices(page);
   write_people(page);
 }
@@ -122,8 +121,14 @@ MetricsFormat negotiated(std::string_view accept) {
                                                 : MetricsFormat::text_0_0_4;
 }
 
-std::string metrics_page(const Scrape& scrape, const MetricsOptions& options, MetricsFormat format,
-                         std::string room) {
+std::string metrics_page(const Scrape& scrape, const MetricsOptions& options,
+                         MetricsFormat format) {
+  return with_metrics_of_now(metrics_of_look(scrape, options, format), scrape, options, format);
+}
+
+std::string metrics_of_look(const Scrape& scrape, const MetricsOptions& options,
+                            MetricsFormat format, std::string room) {
+  room.clear();
   Exposition out(format, expected_size(scrape, options), std::move(room));
   write_simulated(scrape, out);
   // Each profile once, however often it is asked for.
@@ -141,6 +146,17 @@ std::string metrics_page(const Scrape& scrape, const MetricsOptions& options, Me
         break;
     }
   }
+  return out.take();
+}
+
+std::string with_metrics_of_now(std::string of_look, const Scrape& scrape,
+                                const MetricsOptions& options, MetricsFormat format) {
+  constexpr std::size_t a_few_lines = 8192;
+  const std::size_t expected = of_look.size() + a_few_lines;
+  Exposition out(format, expected, std::move(of_look));
+  const bool says_so =
+      std::ranges::find(options.profiles, MetricsProfile::berth) != options.profiles.end();
+  if (says_so) write_daemon(scrape, out);
   return out.finish();
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // The Prometheus page as a pure function: what was looked at goes in, text comes out, and nothing
 // here knows a socket, a clock or a scraper. What a page says is of the newest look and never
-// older: nothing is kept between two pages. A reading that is absent has no line.
+// older: nothing is kept from one look to the next. A reading that is absent has no line.
 //
 //   const Scrape scrape{.snapshot = *published, .age = now - published_at, …};
 //   const MetricsFormat format = negotiated(accept_header);
@@ -66,7 +66,7 @@ struct DaemonFigures {
 
 /// The store of samples, where there is one.
 struct HistoryFigures {
-  Bytes used;
+  std::optional<Bytes> used;  // nothing: it is not open yet
   Bytes limit;
   Reading<Bytes> disk_free;
   bool is_writing = true;
@@ -93,9 +93,16 @@ struct Scrape {
   std::string_view version;  // of the program
 };
 
-/// `room`: an earlier page that nobody reads any more; its memory is used again.
 [[nodiscard]] std::string metrics_page(const Scrape& scrape, const MetricsOptions& options,
-                                       MetricsFormat format, std::string room = {});
+                                       MetricsFormat format);
+
+/// The two parts it is made of, for whoever is asked several times between two looks. First what it
+/// says of the newest look. `room`: a text that nobody reads any more, whose memory is used again.
+[[nodiscard]] std::string metrics_of_look(const Scrape& scrape, const MetricsOptions& options,
+                                          MetricsFormat format, std::string room = {});
+/// Then how old that is, what the program itself does and costs, and the page's end.
+[[nodiscard]] std::string with_metrics_of_now(std::string of_look, const Scrape& scrape,
+                                              const MetricsOptions& options, MetricsFormat format);
 
 /// The second part of doc/METRICS.md: the berth profile's families that are not in the field table.
 [[nodiscard]] std::string metrics_markdown();

@@ -19,13 +19,12 @@ void add_reading_label(std::string& labels, std::string_view name,
   if (reading.get()) add_label(labels, name, *reading.get());
 }
 
-void write_program_and_host(const Page& page) {
-  Exposition& out = page.out;
+void write_program_and_host(const Scrape& scrape, Exposition& out) {
   std::string version;
-  add_label(version, "version", page.scrape.version);
+  add_label(version, "version", scrape.version);
   out.begin(families::build_info);
   out.add(version, decimal(1));
-  const Host& host = page.scrape.snapshot.host;
+  const Host& host = scrape.snapshot.host;
   std::string labels;
   add_reading_label(labels, "host", host.name);
   add_reading_label(labels, "kernel", host.kernel);
@@ -35,10 +34,9 @@ void write_program_and_host(const Page& page) {
   out.add(labels, decimal(1));
 }
 
-void write_sources(const Page& page) {
-  Exposition& out = page.out;
+void write_sources(const Scrape& scrape, Exposition& out) {
   std::map<std::string, bool> succeeded;  // several reports of one source: the worst counts
-  for (const SourceReport& report : page.scrape.snapshot.sources) {
+  for (const SourceReport& report : scrape.snapshot.sources) {
     const auto [at, is_new] = succeeded.emplace(label_value(report.source), report.succeeded);
     if (!is_new) at->second = at->second && report.succeeded;
   }
@@ -47,7 +45,7 @@ void write_sources(const Page& page) {
     out.add(fmt::format("probe=\"{}\"", source), decimal(worked ? 1 : 0));
   }
   std::map<std::pair<std::string, std::string>, std::uint64_t> problems;
-  for (const Problem& problem : page.scrape.snapshot.problems) {
+  for (const Problem& problem : scrape.snapshot.problems) {
     ++problems[{label_value(problem.source), label_value(problem.code)}];
   }
   out.begin(families::problems);
@@ -58,28 +56,26 @@ void write_sources(const Page& page) {
 
 /// Each rule has a sample of its own severity, so that a series does not begin with its first
 /// alert.
-void write_alerts(const Page& page) {
-  if (page.scrape.alerts == nullptr) return;
+void write_alerts(const Scrape& scrape, Exposition& out) {
+  if (scrape.alerts == nullptr) return;
   std::map<std::pair<AlertRule, AlertSeverity>, std::uint64_t> counts;
   for (const AlertRuleFacts& facts : alert_rules()) counts[{facts.rule, facts.severity}] = 0;
-  for (const Alert& alert : *page.scrape.alerts) ++counts[{alert.rule, alert.severity}];
-  page.out.begin(families::alerts);
+  for (const Alert& alert : *scrape.alerts) ++counts[{alert.rule, alert.severity}];
+  out.begin(families::alerts);
   for (const auto& [key, count] : counts) {
-    page.out.add(
-        fmt::format("rule=\"{}\",severity=\"{}\"", name_of(key.first), name_of(key.second)),
-        decimal(count));
+    out.add(fmt::format("rule=\"{}\",severity=\"{}\"", name_of(key.first), name_of(key.second)),
+            decimal(count));
   }
 }
 
-void write_history_figures(const Page& page) {
-  if (!page.scrape.history) return;
-  const HistoryFigures& history = *page.scrape.history;
-  Exposition& out = page.out;
+void write_history_figures(const Scrape& scrape, Exposition& out) {
+  if (!scrape.history) return;
+  const HistoryFigures& history = *scrape.history;
   const auto one = [&](const Family& family, Decimal value) {
     out.begin(family);
     out.add(value);
   };
-  one(families::history_used, decimal(history.used.count()));
+  if (history.used) one(families::history_used, decimal(history.used->count()));
   one(families::history_limit, decimal(history.limit.count()));
   if (history.disk_free.get()) {
     one(families::history_disk_free, decimal(history.disk_free.get()->count()));
@@ -87,19 +83,18 @@ void write_history_figures(const Page& page) {
   one(families::history_writing, decimal(history.is_writing ? 1 : 0));
 }
 
-void write_joined(const Page& page) {
-  Exposition& out = page.out;
+void write_joined(const Scrape& scrape, Exposition& out) {
   const auto labels = [](const JoinFigures& host) {
     std::string text;
     add_label(text, "host", host.host);
     return text;
   };
   out.begin(families::join_up);
-  for (const JoinFigures& host : page.scrape.joined) {
+  for (const JoinFigures& host : scrape.joined) {
     out.add(labels(host), decimal(host.is_up ? 1 : 0));
   }
   out.begin(families::join_age);
-  for (const JoinFigures& host : page.scrape.joined) {
+  for (const JoinFigures& host : scrape.joined) {
     if (host.age) out.add(labels(host), seconds(*host.age));
   }
 }
@@ -116,11 +111,9 @@ void write_simulated(const Scrape& scrape, Exposition& out) {
   out.add(labels, decimal(1));
 }
 
-void write_daemon(const Page& page) {
-  const Scrape& scrape = page.scrape;
+void write_daemon(const Scrape& scrape, Exposition& out) {
   const DaemonFigures& daemon = scrape.daemon;
-  Exposition& out = page.out;
-  write_program_and_host(page);
+  write_program_and_host(scrape, out);
   const auto one = [&](const Family& family, Decimal value) {
     out.begin(family);
     out.add(value);
@@ -131,15 +124,15 @@ void write_daemon(const Page& page) {
   one(families::look_duration, seconds(scrape.look_duration));
   one(families::looks, decimal(daemon.looks));
   one(families::looks_failed, decimal(daemon.looks_failed));
-  write_sources(page);
-  write_alerts(page);
+  write_sources(scrape, out);
+  write_alerts(scrape, out);
   one(families::samples_lost, decimal(daemon.samples_lost));
   one(families::requests, decimal(daemon.requests));
   if (daemon.cpu_time) one(families::daemon_cpu, seconds(*daemon.cpu_time));
   if (daemon.resident) one(families::daemon_resident, decimal(daemon.resident->count()));
   one(families::daemon_start, unix_seconds(daemon.started));
-  write_history_figures(page);
-  write_joined(page);
+  write_history_figures(scrape, out);
+  write_joined(scrape, out);
 }
 
 }  // namespace berth::serve

@@ -32,27 +32,27 @@ char* write_decimal(char* at, Decimal value) {
     *at = static_cast<char>('0' + value.count);
     return at + 1;
   }
-  while (value.exponent < 0 && value.count % 10 == 0) {
-    value.count /= 10;
-    ++value.exponent;
-  }
   constexpr std::ptrdiff_t longest = 20;  // of a 64-bit number
   if (value.exponent >= 0) {
     at = std::to_chars(at, at + longest, value.count).ptr;
     return std::fill_n(at, value.exponent, '0');
   }
-  std::array<char, longest> digits;
-  const char* const end = std::to_chars(digits.begin(), digits.end(), value.count).ptr;
-  const std::ptrdiff_t before_point = end - digits.data() + value.exponent;
+  char digits[longest];
+  const char* end = std::to_chars(digits, digits + longest, value.count).ptr;
+  const std::ptrdiff_t before_point = end - digits + value.exponent;
+  // Zeros behind the point say nothing; the number is none, so they come to an end.
+  const char* const point = digits + std::max<std::ptrdiff_t>(before_point, 0);
+  while (end > point && end[-1] == '0') --end;
   if (before_point <= 0) {
     *at++ = '0';
     *at++ = '.';
     at = std::fill_n(at, -before_point, '0');
-    return std::copy<const char*>(digits.data(), end, at);
+    return std::copy<const char*>(digits, end, at);
   }
-  at = std::copy_n(digits.data(), before_point, at);
+  at = std::copy_n(digits, before_point, at);
+  if (end == point) return at;
   *at++ = '.';
-  return std::copy<const char*>(digits.data() + before_point, end, at);
+  return std::copy<const char*>(digits + before_point, end, at);
 }
 
 int base_unit_exponent(Unit unit) {
@@ -195,10 +195,15 @@ void Exposition::add(std::string_view labels, std::string_view more, Decimal val
   used_ = static_cast<std::size_t>(at - begin);
 }
 
-std::string Exposition::finish() {
+std::string Exposition::take() {
   text_.resize(used_);
-  if (format_ == MetricsFormat::openmetrics_1_0) text_ += "# EOF\n";
   return std::move(text_);
+}
+
+std::string Exposition::finish() {
+  std::string page = take();
+  if (format_ == MetricsFormat::openmetrics_1_0) page += "# EOF\n";
+  return page;
 }
 
 }  // namespace berth::serve

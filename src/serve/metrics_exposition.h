@@ -61,11 +61,11 @@ void add_label(std::string& labels, std::string_view name, std::string_view valu
 
 class Exposition {
  public:
-  /// `room`: a text whose memory may be used, so that a page after another needs none of its own.
-  /// `expected`: bytes, so that one page is one allocation; growing costs as much as writing.
-  Exposition(MetricsFormat format, std::size_t expected, std::string room = {})
-      : format_(format), text_(std::move(room)) {
-    grow(std::max(expected, text_.capacity()) - text_.size());
+  /// Writes behind `text`. `expected`: bytes in all, so that one page is one allocation; growing
+  /// costs as much as writing.
+  Exposition(MetricsFormat format, std::size_t expected, std::string text = {})
+      : format_(format), text_(std::move(text)), used_(text_.size()) {
+    grow(std::max(expected, text_.capacity()) - used_);
   }
 
   void begin(const Family& family);
@@ -78,7 +78,8 @@ class Exposition {
     if (value) add(labels, more, *value);
   }
 
-  /// Only once.
+  /// What is written; only once. `finish`: with the end that a whole page has.
+  [[nodiscard]] std::string take();
   [[nodiscard]] std::string finish();
 
  private:

@@ -47,14 +47,15 @@ inline constexpr Family daemon_resident{"berth_daemon_resident_memory_bytes", ga
                                         "Main memory of the daemon.", ""};
 inline constexpr Family daemon_start{"berth_daemon_start_timestamp_seconds", gauge,
                                      "When the daemon started, since 1970.", ""};
-inline constexpr Family history_used{"berth_history_size_bytes", gauge, "Size of the history.", ""};
+inline constexpr Family history_used{"berth_history_size_bytes", gauge,
+                                     "Size of the history, with what was set aside of it.", ""};
 inline constexpr Family history_limit{"berth_history_limit_bytes", gauge,
                                       "Most that the history may take.", ""};
 inline constexpr Family history_disk_free{"berth_history_disk_free_bytes", gauge,
                                           "Room left on the disk that the history is on.", ""};
 inline constexpr Family history_writing{
     "berth_history_writing", gauge,
-    "Whether the history is written; 0: its disk is full or the store was set aside.", ""};
+    "Whether the history is written; 0: its disk is full, or does not let it be opened.", ""};
 inline constexpr Family join_up{"berth_join_up", gauge,
                                 "Whether a server shown beside this one answered when it was last "
                                 "asked.",

@@ -26,7 +26,7 @@ class MetricsSource {
  public:
   virtual ~MetricsSource() = default;
   /// Nothing: there is no such profile.
-  [[nodiscard]] virtual std::optional<MetricsText> page(const Snapshot& seen,
+  [[nodiscard]] virtual std::optional<MetricsText> page(const std::shared_ptr<const Snapshot>& seen,
                                                         const MetricsQuestion& question) = 0;
 };
 

@@ -55,7 +55,7 @@ void write_devices(const Page& page);
 void write_people(const Page& page);
 // metrics_daemon.cc
 void write_simulated(const Scrape& scrape, Exposition& out);
-void write_daemon(const Page& page);
+void write_daemon(const Scrape& scrape, Exposition& out);
 // metrics_dcgm.cc, metrics_nvidia_smi.cc
 void write_dcgm(const Scrape& scrape, const MetricsOptions& options, Exposition& out);
 void write_nvidia_smi(const Scrape& scrape, const MetricsOptions& options, Exposition& out);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,17 +13,29 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "base/user_name.h"
 
 namespace berth::serve {
 
 namespace {
 
-/// Files are opened with this user's rights as long as it lives. The kernel keeps these per thread
+/// Of this thread alone: glibc's setgroups() changes every thread of the process.
+bool set_thread_groups(const std::vector<gid_t>& groups) {
+  return ::syscall(SYS_setgroups, groups.size(), groups.data()) == 0;
+}
+
+/// Files are opened with this user's rights as long as it lives, and with nothing of our own: the
+/// groups that root is in would open what the user may not read. The kernel keeps these per thread
 /// and takes root's power over files away with them.
 class BorrowedRights {
  public:
-  explicit BorrowedRights(const StateDirectory& directory) : borrowed_(directory.as.has_value()) {
-    if (!borrowed_) return;
+  explicit BorrowedRights(const StateDirectory& directory) {
+    if (!directory.as) return;
+    const int count = ::getgroups(0, nullptr);
+    groups_.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+    are_there_ = ::getgroups(count, groups_.data()) == count && set_thread_groups({});
+    if (!are_there_) return;
+    borrowed_ = true;
     gid_ = ::setfsgid(directory.gid);
     uid_ = ::setfsuid(*directory.as);
   }
@@ -30,12 +43,17 @@ class BorrowedRights {
     if (!borrowed_) return;
     ::setfsuid(static_cast<uid_t>(uid_));
     ::setfsgid(static_cast<gid_t>(gid_));
+    (void)set_thread_groups(groups_);
   }
+  /// False: our own rights could not be laid down, and nothing may be opened.
+  [[nodiscard]] bool are_there() const { return are_there_; }
   BorrowedRights(const BorrowedRights&) = delete;
   BorrowedRights& operator=(const BorrowedRights&) = delete;
 
  private:
-  bool borrowed_;
+  std::vector<gid_t> groups_;  // our own
+  bool are_there_ = true;
+  bool borrowed_ = false;
   int uid_ = 0;
   int gid_ = 0;
 };
@@ -49,11 +67,17 @@ std::optional<uid_t> owner_of_folder(const std::string& path) {
 
 std::optional<FoundRun> read_found(const StateDirectory& directory, const std::string& name) {
   const BorrowedRights rights(directory);
+  if (!rights.are_there()) return std::nullopt;
   const std::string path = runs_directory(directory.path) + "/" + name;
   const auto owner = owner_of_folder(path);
   if (!owner || (directory.as && *owner != *directory.as)) return std::nullopt;
   auto record = read_run(path);
   if (!record) return std::nullopt;
+  // Whose it is, its folder says. What the record says is whatever its writer wrote.
+  if (record->manifest.uid != *owner) {
+    record->manifest.uid = *owner;
+    record->manifest.user = local_user_name(*owner);
+  }
   std::string json = to_json(*record);
   return FoundRun{.record = std::move(*record), .owner = *owner, .json = std::move(json)};
 }
@@ -139,6 +163,7 @@ std::vector<FoundRun> RunSource::list(std::size_t limit, std::string_view after)
   std::multimap<std::string, const StateDirectory*, std::greater<>> names;
   for (const StateDirectory& directory : directories_) {
     const BorrowedRights rights(directory);
+    if (!rights.are_there()) continue;
     const auto found = list_directory(runs_directory(directory.path));
     if (!found) continue;
     for (const std::string& name : *found) {
@@ -175,6 +200,7 @@ Result<SampleTable> RunSource::samples(const FoundRun& run, std::size_t points,
     if (directory.as && *directory.as != run.owner) continue;
     if (!run.record.directory.starts_with(directory.path + "/")) continue;
     const BorrowedRights rights(directory);
+    if (!rights.are_there()) continue;
     const auto read = for_each_sample(run.record, [&](const Sample& sample) {
       const std::int64_t number = (sample.at.unix_ms - begin) / step;
       for (std::size_t i = 0; i < sample.devices.size(); ++i) {

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "base/text.h"
 #include "smi/facts.h"
 #include "smi/smi.h"
@@ -112,6 +115,19 @@ Output answer(const Request& request, Source& source, Clockface clockface, std::
 
 Output run(const std::vector<std::string>& argv, Source& source, Clockface clockface) {
   return answer(parse(argv), source, clockface);
+}
+
+std::string printable_answer(std::string_view text) {
+  constexpr std::array<std::string_view, 2> kept = {"\x1b[4m", "\x1b[0m"};
+  std::string shown;
+  while (true) {
+    std::size_t at = std::string_view::npos;
+    for (const std::string_view sequence : kept) at = std::min(at, text.find(sequence));
+    shown += printable_lines(text.substr(0, at));
+    if (at == std::string_view::npos) return shown;
+    shown += text.substr(at, kept[0].size());
+    text.remove_prefix(at + kept[0].size());
+  }
 }
 
 }  // namespace berth::smi

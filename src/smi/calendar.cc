@@ -20,9 +20,9 @@ constexpr std::array<std::string_view, 7> weekdays = {"Sun", "Mon", "Tue", "Wed"
                                                       "Thu", "Fri", "Sat"};
 
 struct Moment {
-  year_month_day date;
+  year_month_day date{};
   hh_mm_ss<milliseconds> time;
-  unsigned day_of_week;
+  unsigned day_of_week = 0;
 };
 
 Moment moment_of(std::int64_t unix_ms, seconds utc_offset) {

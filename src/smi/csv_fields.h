@@ -50,7 +50,7 @@ namespace csv_rows {
 
 using enum Format;
 
-constexpr auto gpu_fields = std::to_array<CsvField>({
+inline constexpr auto gpu_fields = std::to_array<CsvField>({
     field("timestamp", date),
     field("driver_version", text),
     field("kmd_version", text).since(595),

@@ -199,7 +199,7 @@ void read_accounted(const Node& list, Device& device) {
     process.run_time = reading_in<Milliseconds>(child_of(one, "time"), Format::milliseconds);
     const auto running = reading_in<std::uint64_t>(child_of(one, "isrunning"), Format::number);
     if (running.get()) process.running = *running.get() != 0;
-    all.push_back(std::move(process));
+    all.push_back(process);
   }
   device.lists.accounted_processes = std::move(all);
 }

@@ -130,4 +130,8 @@ void add_rates(Snapshot& now, const Snapshot& before);
 /// --help-query-WHAT: "gpu", "compute-apps", …
 [[nodiscard]] Output help_query(std::string_view what);
 
+/// An answer as a terminal may have it: control characters made visible, but for the underline that
+/// is part of a format and can do no harm.
+[[nodiscard]] std::string printable_answer(std::string_view text);
+
 }  // namespace berth::smi

@@ -10,6 +10,8 @@
 namespace berth::smi {
 namespace {
 
+using namespace literals;
+
 std::string drawn_by(const std::string& driver, const std::string& cuda) {
   Snapshot host = example::divided_card();
   host.host.driver_version = driver;

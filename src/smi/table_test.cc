@@ -8,6 +8,8 @@
 namespace berth::smi {
 namespace {
 
+using namespace literals;
+
 using ::testing::HasSubstr;
 using ::testing::Not;
 

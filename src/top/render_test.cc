@@ -210,7 +210,7 @@ Snapshot random_snapshot(Random& random, std::int64_t time) {
     device.utilization_gpu =
         maybe(random, Percent(pick(random, 2) == 0 ? 1e300 : pick(random, 120)));
     device.power_draw = maybe(random, Milliwatts(random()));
-    device.power_limit = maybe(random, Milliwatts(pick(random, 3)));
+    device.power_limit = maybe(random, Milliwatts(static_cast<std::uint64_t>(pick(random, 3))));
     device.temperature = maybe(random, Celsius(pick(random, 300) - 100));
     snapshot.devices.push_back(std::move(device));
   }

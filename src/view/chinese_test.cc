@@ -12,8 +12,8 @@ namespace {
 /// Simplified Chinese for one test.
 class Chinese : public ::testing::Test {
  protected:
-  Chinese() { set_language(Language::simplified_chinese); }
-  ~Chinese() override { set_language(Language::english); }
+  void SetUp() override { set_language(Language::simplified_chinese); }
+  void TearDown() override { set_language(Language::english); }
 };
 
 TEST_F(Chinese, StatusLooksAsItDidAndKeepsWithinTheTerminal) {

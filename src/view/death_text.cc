@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
+#include "diagnose/death/death.h"
 #include "view/findings_json.h"
 #include "view/findings_text.h"
 #include "view/paint.h"
@@ -12,10 +13,6 @@
 namespace berth {
 
 namespace {
-
-bool ended_well(const RunRecord& run) {
-  return run.end && run.end->known && run.end->exit.signal == 0 && run.end->exit.code == 0;
-}
 
 std::string heading(const Explained& what, const Moment& now, const Style& style) {
   Line line(style);

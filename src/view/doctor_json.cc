@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "diagnose/doctor/gpu_speed.h"
 #include "snapshot/questions.h"
 #include "view/doctor_text.h"
 #include "view/findings_json.h"
@@ -34,12 +35,8 @@ Json cuda_json(const Examined& host) {
   if (!host.world.cuda) return nullptr;
   Json order = Json::array();
   for (const CudaDevice& device : host.world.cuda->devices) {
-    Json index = nullptr;
-    for (const Device& known : host.snapshot.devices) {
-      const bool same =
-          known.uuid.get() && !device.uuid.empty() && known.uuid.get()->ends_with(device.uuid);
-      if (same && known.index) index = *known.index;
-    }
+    const Device* known = doctor::device_of(device, host.snapshot);
+    Json index = known != nullptr && known->index ? Json(*known->index) : Json(nullptr);
     order.push_back({{"uuid", device.uuid}, {"name", device.name}, {"index", std::move(index)}});
   }
   return {{"devices", std::move(order)},
@@ -122,6 +119,28 @@ Json libraries_json(const Examined& host) {
           {"toolkit", or_null(host.world.libraries->toolkit)}};
 }
 
+Json gpu_tests_json(const Examined& host) {
+  Json tests = Json::array();
+  for (const GpuProof& test : host.gpu_proofs) {
+    Json steps = Json::array();
+    for (const compute::ProofStep& step : test.steps) {
+      const Device* device = find_device(test.device, host.snapshot);
+      const auto best = device == nullptr ? std::nullopt : doctor::best_rate(step.what, *device);
+      steps.push_back({{"what", name_of(step.what)},
+                       {"end", name_of(step.end)},
+                       {"per_second", step.per_second ? Json(*step.per_second) : Json(nullptr)},
+                       {"best_per_second", best ? Json(*best) : Json(nullptr)},
+                       {"peer", or_null(step.peer)},
+                       {"detail", or_null(step.detail)}});
+    }
+    tests.push_back({{"device", test.device.text()},
+                     {"left_out", or_null(test.left_out)},
+                     {"cpu_threads", test.cpu_threads},
+                     {"steps", std::move(steps)}});
+  }
+  return tests;
+}
+
 }  // namespace
 
 std::string doctor_json(const Examined& host, const Findings& findings) {
@@ -139,6 +158,7 @@ std::string doctor_json(const Examined& host, const Findings& findings) {
   root["python"] = python_json(host);
   root["python_problem"] = or_null(host.world.python_problem);
   root["libraries"] = libraries_json(host);
+  root["gpu_tests"] = gpu_tests_json(host);
   root["findings"] = findings_json(findings);
   Json problems = Json::array();
   for (const Problem& problem : host.snapshot.problems) problems.push_back(problem.message);

@@ -6,6 +6,7 @@
 #include "base/tr.h"
 #include "snapshot/questions.h"
 #include "view/findings_text.h"
+#include "view/gpu_proof_text.h"
 #include "view/paint.h"
 
 namespace berth {
@@ -32,6 +33,9 @@ std::string driver_line(const Examined& host) {
     return device.kind == DeviceKind::nvidia_gpu;
   });
   if (has_card) return std::string(tr("An NVIDIA card is there and its driver does not answer."));
+  if (doctor::unseen_because(host) != nullptr) {
+    return std::string(tr("Whether there is an NVIDIA card could not be looked at."));
+  }
   return std::string(tr("No NVIDIA card: programs here compute on the CPU."));
 }
 
@@ -76,12 +80,8 @@ std::string framework_line(const Examined& host) {
 
 /// The number nvidia-smi shows a device under; nothing: it shows none.
 std::optional<int> index_of(const CudaDevice& cuda, const Snapshot& snapshot) {
-  for (const Device& device : snapshot.devices) {
-    if (device.uuid.get() && !cuda.uuid.empty() && device.uuid.get()->ends_with(cuda.uuid)) {
-      return device.index;
-    }
-  }
-  return std::nullopt;
+  const Device* device = doctor::device_of(cuda, snapshot);
+  return device == nullptr ? std::nullopt : device->index;
 }
 
 std::string numbers_line(const Examined& host) {
@@ -120,6 +120,9 @@ std::string free_line(const Examined& host) {
     if (!counts || !device.index || state == DeviceState::divided) continue;
     ++all;
     if (state == DeviceState::free) free.push_back(&device);
+  }
+  if (all == 0 && doctor::unseen_because(host) != nullptr) {
+    return std::string(tr("What is free could not be looked at."));
   }
   if (all == 0) return std::string(tr("There is no GPU that could be free."));
   if (free.empty()) return trf("Free now: none of {}; `berth status` shows who has them.", all);
@@ -160,7 +163,7 @@ std::string render_doctor(const Examined& host, const Findings& findings, const 
                     style),
                 2, style, Paint::dim);
   }
-  text += "\n";
+  text += "\n" + render_gpu_proofs(host, style);
   if (findings.empty()) return text + own(tr("Nothing found to be wrong."), style) + "\n";
   return text + render_findings(findings, style);
 }

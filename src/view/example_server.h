@@ -30,8 +30,7 @@ inline void add_h100(SnapshotBuilder& builder, const std::string& id, Percent bu
 inline void add_process(Snapshot& snapshot, const std::string& device, pid_t pid,
                         const std::string& user, std::vector<std::string> command,
                         Reading<Bytes> memory, std::int64_t age_s) {
-  snapshot.gpu_processes.push_back(
-      {.device = DeviceId(device), .pid = pid, .memory = std::move(memory)});
+  snapshot.gpu_processes.push_back({.device = DeviceId(device), .pid = pid, .memory = memory});
   HostProcess process;
   process.id = {.pid = pid, .start_ticks = 1};
   process.user = user;

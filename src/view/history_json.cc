@@ -77,7 +77,7 @@ Json events_value(const std::vector<HistoryEvent>& events) {
                    {"kind", event.kind},
                    {"device", device.empty() ? Json(nullptr) : Json(device)},
                    {"code", event.code},
-                   {"text", event.text},
+                   {"text", words_of(event)},
                    {"uid", or_null(event.uid)}});
   }
   return all;

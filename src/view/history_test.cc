@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -75,6 +76,29 @@ TEST(HistoryText, NamesWhoHadItAndWhatHappened) {
   EXPECT_THAT(text, HasSubstr("is `berth serve` running?"));
 }
 
+TEST(HistoryText, SaysInTheCataloguesWordsWhatTheDriverToldAsANumber) {
+  HistoryView view = a_day();
+  view.events[0].text.clear();
+  EXPECT_THAT(render_history(view, {.width = 120}), HasSubstr("xid 79: it has fallen off the bus"));
+  const auto json = nlohmann::json::parse(history_json(view));
+  EXPECT_EQ(json["events"][0]["text"], "it has fallen off the bus");
+  view.events[0].kind = "health";
+  EXPECT_EQ(words_of(view.events[0]), "") << "numbers of other kinds are not NVIDIA's";
+}
+
+TEST(HistoryText, IsOfAUserWithoutTheDevicesOfAll) {
+  HistoryView view = a_day();
+  view.user = "alice";
+  view.series.clear();
+  view.facts.devices.push_back({.id = DeviceId("GPU-b"), .index = 1, .name = "NVIDIA Test GPU"});
+  view.devices = view.facts.devices;
+  const std::string text = render_history(view, {.width = 120});
+  EXPECT_THAT(text, HasSubstr("run-1"));
+  EXPECT_THAT(text, Not(HasSubstr("NVIDIA Test GPU")));
+  view.spans.clear();
+  EXPECT_THAT(render_history(view, {.width = 120}), HasSubstr("alice had no device"));
+}
+
 TEST(HistoryText, FitsEveryWidth) {
   for (const int width : {40, 80, 200}) {
     expect_within(render_history(a_day(), {.width = width}), width);
@@ -138,6 +162,18 @@ TEST(UsageText, SaysWhatItDoesNotKnow) {
   for (const int width : {40, 80}) {
     expect_within(render_usage(two_users(), {}, "EUR", {start}, {.width = width}), width);
   }
+}
+
+TEST(UsageText, DrawsWhatEachHadBesideWhoHadMost) {
+  UsageReport report = two_users();
+  report.rows[1].gpu_hours = 5;
+  const std::string text = render_usage(report, {}, "", {start}, {.width = 120, .utf8 = false});
+  std::vector<std::size_t> marks;
+  for (const std::string_view line : split(text, '\n')) {
+    const auto count = static_cast<std::size_t>(std::count(line.begin(), line.end(), '#'));
+    if (count > 0) marks.push_back(count);
+  }
+  EXPECT_EQ(marks, (std::vector<std::size_t>{10, 5})) << text;
 }
 
 TEST(UsageText, SaysNothingOfMoneyWithoutAPrice) {

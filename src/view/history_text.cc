@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
+#include "health/xid.h"
 #include "view/history_words.h"
 #include "view/paint.h"
 #include "view/values.h"
@@ -293,19 +294,36 @@ std::string events_text(const HistoryView& view, const Style& style) {
         fmt::format("! {} GPU {} {} {}: ", since_text(event.at, view.now, style),
                     device_word(view.facts, event.device, style), outside(event.kind, style),
                     outside(event.code, style));
-    text += wrapped("", head + outside(tr_composed(event.text), style), 2, style, Paint::yellow);
+    text +=
+        wrapped("", head + outside(tr_composed(words_of(event)), style), 2, style, Paint::yellow);
   }
   return text.empty() ? text : "\n" + text;
 }
 
 }  // namespace
 
+std::string words_of(const HistoryEvent& event) {
+  if (event.kind != "xid" || !event.text.empty()) return event.text;
+  const auto code = parse_unsigned(event.code);
+  return code ? std::string(xid_facts(*code).meaning) : event.text;
+}
+
 std::string render_history(const HistoryView& view, const Style& style) {
   std::string text = heading(view, style);
   std::set<std::string> metrics;
   for (const HistorySeries& series : view.series) metrics.insert(series.metric);
   const bool is_overview = view.devices.size() > 1 && metrics.size() != 1;
-  if (is_overview) {
+  // The devices' readings are everybody's: of one user there are none to be shown.
+  const bool is_of_user = !view.user.empty() && view.series.empty();
+  if (is_of_user) {
+    if (view.spans.empty()) {
+      text += wrapped("",
+                      own(trf("{} had no device and waited for none, as far as is known.",
+                              outside(view.user, style)),
+                          style),
+                      2, style);
+    }
+  } else if (is_overview) {
     text += overview(view, style);
   } else {
     for (const HistoryDevice& device : view.devices) {

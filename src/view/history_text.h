@@ -21,7 +21,11 @@ struct HistoryView {
   std::vector<HistorySeries> series;
   std::vector<history::Span> spans;  // leases, users and waits; of states none
   std::vector<HistoryEvent> events;
+  std::string user;  // whose alone it is; empty: everybody's
 };
+
+/// What an event says; of an error that the driver told by its number alone, NVIDIA's words for it.
+[[nodiscard]] std::string words_of(const HistoryEvent& event);
 
 [[nodiscard]] std::string render_history(const HistoryView& view, const Style& style);
 [[nodiscard]] std::string history_json(const HistoryView& view);

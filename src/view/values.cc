@@ -42,7 +42,7 @@ std::string digits(const Scaled& value) {
 }
 
 struct Calendar {
-  std::chrono::year_month_day date;
+  std::chrono::year_month_day date{};
   std::chrono::hh_mm_ss<std::chrono::seconds> time;
 };
 

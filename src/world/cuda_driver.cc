@@ -1,43 +1,17 @@
 #include "world/cuda_driver.h"
 
-#include <dlfcn.h>
-
-#include <array>
-#include <cstring>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "compute/cuda_api.h"
 
 namespace berth {
 
 namespace {
-
-// cuda.h of CUDA 12 (CUresult is an int, CUdevice an int, CUuuid 16 bytes). _v2 names a MIG
-// instance where the first version names its card.
-using Uuid = std::array<unsigned char, 16>;
-static_assert(sizeof(Uuid) == 16);
-using Init = int (*)(unsigned);
-using GetCount = int (*)(int*);
-using Get = int (*)(int*, int);
-using GetUuid = int (*)(Uuid*, int);
-using GetName = int (*)(char*, int, int);
-
-template <class Function>
-Function symbol(void* library, const char* name) {
-  return reinterpret_cast<Function>(::dlsym(library, name));
-}
-
-std::string uuid_text(const Uuid& uuid) {
-  std::string text;
-  for (std::size_t i = 0; i < uuid.size(); ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    text += fmt::format("{:02x}", uuid[i]);
-  }
-  return text;
-}
 
 std::string refusal(const char* call, int code) {
   return fmt::format("error\t{}\t{}\n", call, code);
@@ -45,31 +19,25 @@ std::string refusal(const char* call, int code) {
 
 /// In the child.
 std::string numbering(const std::string& name) {
-  void* library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return fmt::format("absent\t{}\t\n", printable(::dlerror()));
-  const auto init = symbol<Init>(library, "cuInit");
-  const auto get_count = symbol<GetCount>(library, "cuDeviceGetCount");
-  const auto get = symbol<Get>(library, "cuDeviceGet");
-  auto get_uuid = symbol<GetUuid>(library, "cuDeviceGetUuid_v2");
-  if (get_uuid == nullptr) get_uuid = symbol<GetUuid>(library, "cuDeviceGetUuid");
-  const auto get_name = symbol<GetName>(library, "cuDeviceGetName");
-  if (init == nullptr || get_count == nullptr || get == nullptr || get_uuid == nullptr) {
-    return fmt::format("absent\t{} lacks a function that every driver since 2018 has\t\n", name);
-  }
-  if (const int code = init(0); code != 0) return refusal("cuInit", code);
+  const auto api = compute::load_cuda(name);
+  if (!api) return fmt::format("absent\t{}\t\n", printable(api.error().message()));
+  if (const int code = api->init(0); code != 0) return refusal("cuInit", code);
   int count = 0;
-  if (const int code = get_count(&count); code != 0) return refusal("cuDeviceGetCount", code);
+  if (const int code = api->device_get_count(&count); code != 0)
+    return refusal("cuDeviceGetCount", code);
   std::string said;
   for (int i = 0; i < count && i < 1024; ++i) {
     int device = 0;
-    Uuid uuid{};
+    compute::CudaUuid uuid{};
     char model[256] = "";
-    if (const int code = get(&device, i); code != 0) return said + refusal("cuDeviceGet", code);
-    if (const int code = get_uuid(&uuid, device); code != 0) {
+    if (const int code = api->device_get(&device, i); code != 0)
+      return said + refusal("cuDeviceGet", code);
+    if (const int code = api->device_get_uuid(&uuid, device); code != 0) {
       return said + refusal("cuDeviceGetUuid", code);
     }
-    if (get_name != nullptr) (void)get_name(model, sizeof model - 1, device);
-    said += fmt::format("device\t{}\t{}\n", uuid_text(uuid), printable(model));
+    if (api->device_get_name != nullptr)
+      (void)api->device_get_name(model, sizeof model - 1, device);
+    said += fmt::format("device\t{}\t{}\n", compute::text_of(uuid), printable(model));
   }
   return said;
 }

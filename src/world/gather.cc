@@ -8,6 +8,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "world/environment.h"
+#include "world/python_world.h"
 
 namespace berth {
 
@@ -164,7 +165,9 @@ std::string version_in_name(const std::string& interpreter) {
   return name.starts_with("python") ? name.substr(6) : std::string();
 }
 
-void add_packages(const std::string& directory, PythonFacts& facts) {
+void add_packages(const std::string& directory, PythonFacts& facts,
+                  std::vector<std::string>& folders) {
+  folders.push_back(directory);
   const auto names = list_directory(directory);
   if (!names) return;
   for (const std::string& name : *names) {
@@ -175,6 +178,17 @@ void add_packages(const std::string& directory, PythonFacts& facts) {
                                    [&](const auto& one) { return one.first == package->first; });
     if (!known) facts.packages.push_back(*package);
   }
+}
+
+std::vector<FrameworkFacts> framework_facts(const std::vector<std::string>& folders) {
+  std::vector<FrameworkFacts> facts;
+  std::vector<std::pair<std::string, std::string>> packages;
+  for (const FrameworkBuild& build : frameworks_in(folders, packages)) {
+    FrameworkFacts one{.name = build.name, .version = build.version, .cuda = build.cuda.why()};
+    if (const auto& cuda = build.cuda.get()) one.cuda = *cuda ? (*cuda)->text() : std::string();
+    facts.push_back(std::move(one));
+  }
+  return facts;
 }
 
 }  // namespace
@@ -294,7 +308,8 @@ std::optional<PythonFacts> gather_python(const std::vector<std::string>& command
   std::error_code unknown;
   if (fs::exists(prefix / "conda-meta", unknown)) facts.environment = prefix;
   const std::string library = prefix.string() + "/lib/python" + version;
-  add_packages(library + "/site-packages", facts);
+  std::vector<std::string> folders;
+  add_packages(library + "/site-packages", facts, folders);
   // Debian's folders are Debian's interpreter's, and of environments that were made to see through
   // to it.
   const bool sees_system =
@@ -303,9 +318,10 @@ std::optional<PythonFacts> gather_python(const std::vector<std::string>& command
                 value_in_lines(*config, "home", '=').value_or("") == "/usr/bin"
           : prefix == "/usr";
   if (sees_system) {
-    add_packages("/usr/local/lib/python" + version + "/dist-packages", facts);
-    add_packages("/usr/lib/python3/dist-packages", facts);
+    add_packages("/usr/local/lib/python" + version + "/dist-packages", facts, folders);
+    add_packages("/usr/lib/python3/dist-packages", facts, folders);
   }
+  facts.frameworks = framework_facts(folders);
   std::sort(facts.packages.begin(), facts.packages.end());
   return facts;
 }

@@ -180,3 +180,9 @@ def openssl(*words, cwd):
 
 def pause(seconds):
     time.sleep(seconds)
+
+
+def metric(server, name):
+    """The value of a metric without labels; None: it is not on the page."""
+    found = re.search(rf"^{name} (\S+)$", server.get("/metrics").body.decode(), re.MULTILINE)
+    return float(found[1]) if found else None

@@ -124,6 +124,14 @@ def test_many_hanging_devices_do_not_add_up(driver_of):
     assert "no answer" in " ".join(done.stdout.split())
 
 
+def test_cards_that_all_hang_at_once_are_rows_with_the_reason(driver_of):
+    """The last of them are given up before a probe process could open the library at all."""
+    done = run_within(driver_of(scenario("server-8xh100"), faults="nvmlDeviceGetName@*=hang"), "status", "--json")
+    snapshot = json.loads(done.stdout)
+    assert len(snapshot["devices"]) == 8
+    assert not [one for one in snapshot["problems"] if one["code"] == "crashed"], snapshot["problems"]
+
+
 def test_a_library_that_hangs_while_it_starts_is_given_up(driver_of):
     done = run_within(driver_of(many_devices(1), faults="nvmlInit_v2=hang"), "status")
     assert_explained(done, "no answer", code=1)

@@ -3,9 +3,10 @@
 import json
 import os
 import pathlib
+import subprocess
 
 import pytest
-from conftest import BUILD, scenario
+from conftest import BERTH, BUILD, scenario
 
 CUDA = BUILD / "fakes/cuda/libcuda.so.1"
 
@@ -322,3 +323,14 @@ def test_colours_on_a_terminal_and_none_in_a_pipe(host):
     _, shown = machine.on_terminal(80, "doctor", "--no-import", timeout=60)
     assert "\x1b[31m" in shown
     assert "\x1b" not in machine.run("doctor", "--no-import").stdout
+
+
+def test_a_machine_that_could_not_be_looked_at_is_not_called_well(host):
+    machine = host()
+    done = subprocess.run(
+        ["sh", "-c", f"ulimit -n 8; exec {BERTH} doctor --no-import"],
+        env=machine.environment({}), capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode != 0, done.stdout
+    assert "Nothing found to be wrong" not in done.stdout
+    assert "No NVIDIA card" not in done.stdout

@@ -41,7 +41,7 @@ def test_a_job_that_ends_well_is_told_nothing_new(machine):
     code, answer = explained(machine, "last")
     assert (code, answer["ended_well"], answer["findings"]) == (0, True, [])
     assert answer["simulated"] == "server-8xh100"
-    assert "ended well" in machine.run("explain").stdout
+    assert "ended well" in machine.run("explain", "last").stdout
 
 
 def test_a_segmentation_fault_is_told_in_a_line_and_explained(machine):
@@ -62,23 +62,21 @@ def test_quiet_says_nothing_of_it(machine):
 def test_an_exit_code_alone_is_no_cause(machine):
     done = machine.run("run", "-n", "1", "--", "sh", "-c", "exit 3")
     assert done.returncode == 3 and "why:" not in done.stderr
-    code, answer = explained(machine)
+    code, answer = explained(machine, "last")
     assert (code, answer["findings"]) == (1, [])
-    assert "berth explain --log FILE" in machine.run("explain").stdout
+    assert "berth explain --log FILE" in machine.run("explain", "last").stdout
 
 
 def test_a_time_limit_is_named_and_not_said_twice(machine):
     done = machine.run("run", "-n", "1", "--time", "300ms", "--", "sleep", "30")
     assert "time limit" in done.stderr and "why:" not in done.stderr
-    code, answer = explained(machine)
+    code, answer = explained(machine, "last")
     assert (code, rules(answer)) == (0, ["time_limit"])
 
 
 def test_berth_stop_is_named(machine):
     started = machine.run("run", "-d", "-n", "1", "--", "sleep", "30")
     run = started.stdout.strip()
-    refused = machine.run("explain", run)
-    assert refused.returncode == 2 and "finished" in refused.stderr
     assert machine.run("stop", run).returncode == 0
     machine.run("wait", run)
     code, answer = explained(machine, run)
@@ -133,19 +131,31 @@ def test_of_a_large_log_the_end_is_read_soon(machine, tmp_path):
 def test_mistakes_are_told_apart(machine, tmp_path):
     assert machine.run("explain", "--log", tmp_path / "none").returncode == 1
     assert machine.run("explain", "--log", "-", "last", input="").returncode == 2
-    for what in ("4711", "GPU-1a2b"):
+    for what in ("2147483646", "GPU-1a2b"):
         refused = machine.run("explain", what)
-        assert refused.returncode == 2 and "so far" in refused.stderr
+        assert refused.returncode == 3 and "there is no" in refused.stderr
     assert machine.run("explain", "nosuchrun").returncode == 1
+
+
+@pytest.mark.parametrize("endless", ["/dev/zero", "/dev/full", "/"])
+def test_what_has_no_end_is_no_log(machine, endless):
+    done = machine.run("explain", "--log", endless)
+    assert done.returncode == 1 and "is no file that a log could be in" in done.stderr
+
+
+def test_a_log_comes_from_a_command_too(machine):
+    line = "RuntimeError: CUDA error: no kernel image is available for execution on the device"
+    done = machine.run("explain", "--json", "--log", "/dev/stdin", input=line + "\n")
+    assert "no_kernel_image" in done.stdout, done.stdout + done.stderr
 
 
 def test_on_a_terminal_in_colour_and_in_chinese(machine):
     machine.run("run", "-n", "1", "--", *SEGMENTATION)
-    code, text = machine.on_terminal(72, "explain")
+    code, text = machine.on_terminal(72, "explain", "last")
     assert code == 0 and "\x1b[31m" in text and "segmentation fault" in text
-    code, text = machine.on_terminal(72, "explain", env={"BERTH_LANG": "zh_CN"})
+    code, text = machine.on_terminal(72, "explain", "last", env={"BERTH_LANG": "zh_CN"})
     assert "段错误" in text and "PYTHONFAULTHANDLER=1" in text
-    assert "\x1b" not in machine.run("explain").stdout
+    assert "\x1b" not in machine.run("explain", "last").stdout
 
 
 def test_in_chinese_the_line_at_the_end_is_too(machine):

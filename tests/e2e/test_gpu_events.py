@@ -1,5 +1,6 @@
 """Errors that the driver tells by events: heard by an ordinary user, who cannot read the kernel log."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -9,6 +10,7 @@ import tempfile
 import pytest
 from aftermath import runs, show
 from conftest import BERTH, FakeDriver, fake_library, many_devices, wait_until
+from serving import Server
 from test_gpu_fault import events, said, started, waits_for
 from test_two_users import IS_ROOT, VIEWER, words_as
 
@@ -87,6 +89,28 @@ def test_the_job_is_started_again_on_another_device(user):
     assert first["end"]["exit_code"] == 7 and second["retry_of"] == first["id"]
     assert first["given"]["devices"][0]["index"] == 1
     assert second["given"]["devices"][0]["index"] != 1
+
+
+def test_an_error_told_by_its_number_has_its_words_in_the_history(user):
+    server = Server(user)
+    try:
+        wait_until(lambda: server.get("/api/v1/events-log").status == 200, "there is a history")
+        user.tell(1, 79)
+
+        def kept():
+            events = server.get("/api/v1/events-log").json["events"]
+            return [event for event in events if event["kind"] == "xid"]
+
+        [event] = wait_until(kept, "the error is in the history", 20)
+        assert (event["code"], event["text"]) == ("79", "it has fallen off the bus")
+        titles = [one["title"] for one in server.get("/api/v1/timeline").json["spans"] if one["state"] == "xid"]
+        assert titles == ["it has fallen off the bus"]
+        said = user.run("history", "--since", "1h")
+        assert "GPU 1 xid 79: it has fallen off the bus" in said.stdout, said.stdout + said.stderr
+        told = json.loads(user.run("history", "--since", "1h", "--json").stdout)["events"]
+        assert [one["text"] for one in told if one["kind"] == "xid"] == ["it has fallen off the bus"]
+    finally:
+        server.close()
 
 
 def test_an_error_of_the_jobs_own_making_is_recorded_as_that(user):

@@ -63,3 +63,35 @@ def test_records_are_whole_in_a_pipe_and_the_end_is_whole_everywhere(machine):
     _, shown = machine.on_terminal(80, "show")
     told = " ".join(without_escapes(shown).split())
     assert "killed by SIGUSR1 (10) by berth: time limit after" in told, shown
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--sim"],
+        ["--sim", "status"],
+        ["status", "--sim"],
+        ["status", "--sim", "-i", "7"],
+        ["--sim", "ps"],
+        ["smi", "--sim"],
+        ["--sim", "smi", "-L"],
+        ["smi", "--sim", "-L"],
+        ["pick", "--sim", "-n", "2", "--dry-run"],
+    ],
+)
+def test_a_simulated_server_without_a_name_is_the_one_with_eight_cards(machine, words):
+    done = machine.run(*words)
+    assert done.returncode == 0, done.stderr
+    assert "H100" in done.stdout or "server-8xh100" in done.stdout + done.stderr
+    assert "SIMULATED" in done.stdout + done.stderr, done.stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--wait"], ["--or-cpu", "10m"], ["--sim"], ["x", "--wait", "--sim", "-n"], ["--replay"]],
+)
+@pytest.mark.parametrize("before", [[], ["-n", "1"], ["--wait"], ["--wait", "5m"], ["-n1", "--"]])
+def test_what_belongs_to_the_command_of_a_job_reaches_it_as_it_was_written(machine, before, words):
+    done = machine.run("run", "--sim", "lab-4", *before, "printf", r"%s\n", *words)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == words

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import resource
 import signal
 import subprocess
@@ -120,6 +121,19 @@ def test_history_of_one_gpu_has_its_readings(machine, kept):
         assert title in said.stdout, said.stdout
 
 
+def test_history_of_one_user_is_what_he_had_and_no_table_of_all(machine, kept):
+    said = machine.run("history", "--store", str(kept), "--since", "1h", "--user", "alice")
+    assert said.returncode == 0, said.stderr
+    assert "20251121-014946-k3f9q2" in said.stdout
+    assert "NVIDIA H100" not in said.stdout and "without a lease" not in said.stdout, said.stdout
+    nobody = machine.run("history", "--store", str(kept), "--since", "1h", "--user", "nobody-known")
+    assert nobody.returncode == 0 and "nobody-known had no device" in nobody.stdout, nobody.stdout
+    # His readings of one kind are a device's: they come with it.
+    chart = machine.run("history", "--store", str(kept), "--since", "1h", "--user", "alice", "--gpu", "0",
+                        "--metric", "power_draw_milliwatts")
+    assert "NVIDIA H100" in chart.stdout and "Power" in chart.stdout, chart.stdout
+
+
 def test_history_json_has_points_with_least_mean_p95_most(machine, kept):
     said = machine.run("history", "--store", str(kept), "--since", "40m", "--json", "--gpu", "0",
                        "--metric", "power_draw_milliwatts")
@@ -154,6 +168,17 @@ def test_usage_adds_up(machine, kept):
     by_gpu = json.loads(machine.run("usage", "--store", str(kept), "--since", "1h", "--by", "gpu",
                                     "--json").stdout)
     assert sum(row["gpu_hours"] for row in by_gpu["rows"]) == pytest.approx(8 * 2400 / 3600, rel=0.01)
+
+
+def test_usage_draws_each_share_of_the_most(machine, kept):
+    words = ["usage", "--store", str(kept), "--since", "1h"]
+    rows = json.loads(machine.run(*words, "--json").stdout)["rows"]
+    most = max(row["gpu_hours"] for row in rows)
+    assert most > 0 and len(rows) > 1
+    said = machine.run(*words, env={"LANG": "C", "LC_ALL": "C"}).stdout
+    drawn = [line.count("#") for line in said.splitlines() if re.search("[#.]{10}", line)]
+    assert drawn == pytest.approx([10 * row["gpu_hours"] / most for row in rows], abs=0.51), said
+    assert max(drawn) == 10
 
 
 def test_usage_table_names_the_currency(machine, kept):

@@ -184,6 +184,16 @@ def test_ctrl_c_while_waiting_leaves_the_queue(machine, terminal):  # noqa: F811
     holder.wait(timeout=10)
 
 
+def test_on_a_terminal_the_line_of_who_waits_counts_the_seconds(machine, terminal):  # noqa: F811
+    holder = holding(machine, 30)
+    terminal.type(" ".join(machine.command("run", "--wait=1h", "--only", "3", "--", "true")) + "\n")
+    terminal.until(r"waiting 0s")
+    terminal.until(r"waiting [2-9]s")  # nothing else has changed meanwhile
+    terminal.type("\x03")
+    holder.send_signal(signal.SIGTERM)
+    holder.wait(timeout=10)
+
+
 # --- its place in the queue ----------------------------------------------------------------------------
 
 

@@ -5,14 +5,17 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import ssl
 import subprocess
+import tempfile
+import urllib.request
 
 import pytest
 from conftest import BERTH, ROOT, scenario, wait_until
-from serving import Events, Server, openssl, pause
+from serving import Events, Server, UnixConnection, metric, openssl, pause
 from serving import serve_on  # noqa: F401  pylint: disable=unused-import
 from test_two_users import words_as
 
@@ -417,6 +420,33 @@ def test_term_drains_and_takes_the_socket_away(server):
     assert not os.path.exists(server.socket_path)
 
 
+def test_term_lets_the_answer_on_its_way_arrive_whole(server):
+    """To one who asked for many at once and reads late."""
+    path = "/api/v1/openapi.json"
+    whole = server.get(path).body
+    with socket.socket() as late:
+        late.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 32768)
+        late.settimeout(20)
+        late.connect(("127.0.0.1", server.port))
+        late.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode() * 200)
+        assert late.recv(1, socket.MSG_PEEK) == b"H"
+        pause(0.3)  # until it is in the midst of one that does not fit between the two any more
+        server.process.send_signal(signal.SIGTERM)
+        wait_until(lambda: not os.path.exists(server.socket_path), "it is ending")
+        got = b""
+        while piece := late.recv(65536):
+            got += piece
+    assert server.process.wait(10) == 0
+    answers = 0
+    while got:
+        head, _, rest = got.partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 200"), head
+        assert rest.startswith(whole), f"answer {answers + 1} came in part: {len(rest)} of {len(whole)} bytes"
+        got = rest[len(whole):]
+        answers += 1
+    assert 0 < answers < 200, "it was in the midst of them"
+
+
 def test_a_second_server_is_told_who_serves(server, machine_of):
     done = machine_of("server-8xh100").run("serve", "--listen", "none", "--socket", server.socket_path)
     assert done.returncode == 1 and "another berth serve" in done.stderr
@@ -440,12 +470,6 @@ def test_hup_reads_the_configuration_again(machine_of, serve_on):  # noqa: F811
     server.process.send_signal(signal.SIGHUP)
     wait_until(lambda: server.says("stays as it was"), "the mistake is said")
     assert server.get("/healthz").status == 200
-
-
-def metric(server, name):
-    """The value of a metric without labels; None: it is not on the page."""
-    found = re.search(rf"^{name} (\S+)$", server.get("/metrics").body.decode(), re.MULTILINE)
-    return float(found[1]) if found else None
 
 
 def test_the_configuration_rules_history_and_pace(machine_of, serve_on):  # noqa: F811
@@ -474,11 +498,107 @@ def test_no_history_is_kept_where_none_is_wanted(machine_of, serve_on):  # noqa:
     assert not list(machine.directory.rglob("history*.sqlite"))
 
 
-def test_the_age_of_metrics_grows_between_two_looks(machine_of, serve_on):  # noqa: F811
-    server = serve_on(machine_of("lab-4"), "--interval", "10s")
-    first = metric(server, "berth_snapshot_age_seconds")
-    pause(0.3)
-    assert metric(server, "berth_snapshot_age_seconds") >= first + 0.25
+def test_a_server_that_ends_takes_no_other_servers_socket_away(machine_of, serve_on):  # noqa: F811
+    machine = machine_of("lab-4")
+    first = serve_on(machine)
+    os.unlink(first.socket_path)
+    second = serve_on(machine, env={"XDG_STATE_HOME": str(machine.directory / "another")})
+    assert second.socket_path == first.socket_path
+    first.stop()
+    assert second.get("/healthz", over="unix").status == 200
+    second.stop()
+    assert not os.path.exists(second.socket_path)
+
+
+@pytest.mark.parametrize("addresses", ["127.0.0.1:0,[::1]:0", "127.0.0.1:0, localhost:0"])
+def test_it_listens_at_each_address_it_is_given(machine_of, serve_on, addresses):  # noqa: F811
+    server = serve_on(machine_of("lab-4"), listen=addresses, wait=False)
+    wait_until(lambda: server.says("serving at /"), "it has said all its addresses")
+    ports = [line.rpartition(":")[2] for line in server.said if "serving at http" in line]
+    assert len(ports) == 2 and len(set(ports)) == 2, server.said
+    for port, host in zip(ports, ("127.0.0.1", "[::1]" if "::1" in addresses else "localhost")):
+        with urllib.request.urlopen(f"http://{host}:{port}/healthz", timeout=10) as answer:
+            assert answer.status in (200, 503)
+
+
+def test_root_reads_a_log_with_its_owners_rights_alone(machine_of, serve_on):  # noqa: F811
+    """Root's groups open what the user may not read, and what the record says of its owner is not believed."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root, which reads for others")
+    alice, folder = 2001, pathlib.Path(tempfile.mkdtemp(prefix="berth-groups-"))
+    folder.chmod(0o755)
+    home, secret = folder / "home", folder / "secret"
+    secret.write_text("secret of root's group\n")
+    secret.chmod(0o640)
+    machine = machine_of("lab-4")
+    machine.run("run", "--quiet", "--", "true")
+    [made] = (machine.directory / "state" / "berth" / "runs").iterdir()
+    keeper = json.loads((made / "manifest.json").read_text())["keeper"]["pid"]
+    wait_until(lambda: not os.path.exists(f"/proc/{keeper}"), "its keeper has written all of it")
+    hers = home / ".local" / "state" / "berth" / "runs" / made.name
+    shutil.copytree(made, hers)
+    manifest = json.loads((hers / "manifest.json").read_text())
+    manifest |= {"log": str(secret), "uid": 2002, "user": "bob"}
+    (hers / "manifest.json").write_text(json.dumps(manifest))
+    for path in (home, *home.rglob("*")):
+        os.chown(path, alice, alice)
+    passwd = folder / "passwd"
+    passwd.write_text(f"root:x:0:0::/root:/bin/sh\nalice:x:{alice}:{alice}::{home}:/bin/sh\n")
+    bound = ["unshare", "--mount", "sh", "-c", f'mount --bind {passwd} /etc/passwd && exec "$@"', "sh"]
+    in_root_group = ["setpriv", "--groups", "0"]
+    server = subprocess.Popen(
+        [*bound, *in_root_group, BERTH, "serve", "--listen", "127.0.0.1:0", "--socket", str(folder / "s")],
+        env=machine.environment({"XDG_STATE_HOME": str(folder / "roots")}), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        [server.stderr.readline() for _ in range(2)]
+
+        def ask(path):
+            connection = UnixConnection(str(folder / "s"))
+            connection.request("GET", path, headers={"Host": "localhost"})
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+
+        wait_until(lambda: ask("/healthz")[0] == 200, "it looks")
+        status, text = ask(f"/api/v1/runs/{made.name}/log")
+        assert "secret of root" not in text, text
+        assert status != 200, text
+        [run] = json.loads(ask("/api/v1/runs")[1])["runs"]
+        assert (run["uid"], run["user"]) == (alice, "alice")
+    finally:
+        server.terminate()
+        server.communicate(timeout=10)
+        shutil.rmtree(folder)
+
+
+def test_a_simulated_server_never_answers_in_the_place_of_the_real_one():
+    """Each at its usual socket, all for one ordinary user; root's would be this machine's own."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="berth-sockets-"))
+    berth = shutil.copy(BERTH, folder / "program")
+    recording = folder / "recording.json"
+    env = {"PATH": os.environ["PATH"], "HOME": str(folder), "XDG_RUNTIME_DIR": str(folder), "LANG": "C.UTF-8",
+           "BERTH_LEDGER": str(folder / "ledger")}
+    somebody = [] if os.geteuid() else words_as(65534)
+    for path in (folder, berth):
+        os.chmod(path, 0o777)
+    told = subprocess.run([*somebody, berth, "--sim", "lab-4", "status", "--json"], env=env, capture_output=True,
+                          check=True)
+    recording.write_bytes(told.stdout)
+    recording.chmod(0o644)
+    processes = []
+    try:
+        for words, name in (([], "serve"), (["--sim"], "serve-simulated"),
+                            (["--replay", str(recording)], "serve-replayed")):
+            process = subprocess.Popen([*somebody, berth, "serve", "--listen", "127.0.0.1:0", *words], env=env,
+                                       stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            processes.append(process)
+            said = [process.stderr.readline() for _ in range(2)]
+            assert said[1] == f"berth: serving at {folder}/berth/{name}.sock\n"
+        assert all(process.poll() is None for process in processes)
+    finally:
+        for process in processes:
+            process.terminate()
+            process.communicate(timeout=10)
+        shutil.rmtree(folder)
 
 
 def test_a_recording_is_served_as_one_and_kept_nowhere(machine_of, serve_on):  # noqa: F811
@@ -555,6 +675,34 @@ def test_the_unit_is_one_that_systemd_takes(machine, tmp_path):
     assert not mistakes, checked.stderr
     machine.run("service", "uninstall", "--root", tmp_path / "image")
     assert not unit.exists()
+
+
+@pytest.mark.parametrize("config", [None, "xdg"])
+def test_a_users_own_service_is_in_his_own_files(machine, config):
+    env = {"XDG_CONFIG_HOME": config and str(machine.directory / config)}
+    unit = machine.directory / (config or ".config") / "systemd/user/berth-serve.service"
+    shown = machine.run("service", "install", "--user", "--dry-run", env=env)
+    assert shown.returncode == 0, shown.stderr
+    title, _, rest = shown.stdout.partition("\n")
+    text, _, commands = rest.partition("$ ")
+    assert title == f"+ {unit} would be:" and "[Service]" in text and "User=" not in text
+    assert commands.splitlines()[:3] == [
+        "systemctl --user daemon-reload", "$ systemctl --user enable --now berth-serve.service", "= not run: --dry-run"]
+    assert not unit.exists() and not list(machine.directory.rglob("*.service"))
+    missing = machine.run("service", "status", "--user", env=env)
+    assert missing.returncode == 1 and missing.stdout == f"= {unit} is not there\n"
+    unit.parent.mkdir(parents=True)
+    unit.write_text(text, encoding="utf-8")
+    there = machine.run("service", "status", "--user", "--dry-run", env=env)
+    assert there.returncode == 0 and there.stdout.startswith(f"= {unit}\n$ systemctl --user show "), there.stdout
+
+
+def test_the_machines_service_is_in_the_machines_files(machine, tmp_path):
+    unit = tmp_path / "etc/systemd/system/berth-serve.service"
+    assert machine.run("service", "status", "--root", tmp_path).stdout == f"= {unit} is not there\n"
+    shown = machine.run("service", "install", "--dry-run", "--root", tmp_path)
+    assert shown.returncode == 0 and shown.stdout.startswith(f"+ {unit} would be:\n")
+    assert "$ systemctl daemon-reload\n" in shown.stdout and not unit.exists()
 
 
 def test_another_units_file_is_left_alone(machine, tmp_path):

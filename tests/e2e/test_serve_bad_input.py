@@ -1,6 +1,8 @@
 """What strangers do to `berth serve`: malformed requests, huge ones, slow ones, thousands at once."""
 
+import contextlib
 import os
+import re
 import resource
 import socket
 import time
@@ -9,6 +11,12 @@ import pytest
 from conftest import wait_until
 from serving import Events, resident_bytes
 from serving import serve_on  # noqa: F401  pylint: disable=unused-import
+
+def unix_connection(server):
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(server.socket_path)
+    return connection
+
 
 GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
 
@@ -106,6 +114,74 @@ def test_a_thousand_idle_connections_keep_nobody_waiting(server):
         for connection in idle:
             connection.close()
     assert server.get("/healthz").status == 200
+
+
+def few_descriptors():
+    # 256 are the server's own: 64 connections are left, 8 of them the socket's.
+    resource.setrlimit(resource.RLIMIT_NOFILE, (320, 320))
+
+
+@pytest.mark.parametrize("sent", [b"GET /hea", b""], ids=["half a request", "nothing"])
+def test_who_fills_every_place_keeps_nobody_out(machine_of, serve_on, sent):  # noqa: F811
+    server = serve_on(machine_of("lab-4"), preexec_fn=few_descriptors)
+    polite = server.raw()
+    crowd = []
+    try:
+        polite.sendall(GET + b"\r\n")
+        assert polite.recv(4096).startswith(b"HTTP/1.1 200")
+        for over in (server.raw, lambda: unix_connection(server)):
+            for _ in range(90):
+                crowd.append(over())
+                crowd[-1].sendall(sent)
+        for over in ("tcp", "unix"):
+            for _ in range(10):
+                assert server.get("/healthz", over=over).status == 200, over
+        # Who came before the crowd, and kept few waiting, has kept his place.
+        polite.sendall(GET + b"\r\n")
+        assert polite.recv(4096).startswith(b"HTTP/1.1 200")
+        wait_until(lambda: server.says("connections at once"), "the log says so")
+        [line] = [line for line in server.said if "connections at once" in line]
+        # Of the door whose crowd was met first; one or two that asked before may not have gone yet.
+        full = r"(56 connections at once: 5[345] of 127\.0\.0\.1|8 connections at once: [678] of uid \d+)"
+        assert re.search(full + " have sent no whole request", line), line
+        assert server.process.poll() is None
+    finally:
+        for connection in (polite, *crowd):
+            connection.close()
+    assert server.get("/healthz").status == 200
+
+
+def test_the_socket_has_places_of_its_own(machine_of, serve_on):  # noqa: F811
+    server = serve_on(machine_of("lab-4"), preexec_fn=few_descriptors)
+    readers = [Events(server) for _ in range(56)]
+    try:
+        with server.raw() as late:  # all are being answered
+            late.sendall(GET + b"\r\n")
+            with contextlib.suppress(ConnectionResetError):
+                assert late.recv(100) == b""
+        wait_until(lambda: server.says("56 connections at once: all are being answered"), "the log says so")
+        assert server.get("/healthz", over="unix").status == 200
+    finally:
+        for reader in readers:
+            reader.close()
+
+
+def test_the_longest_idle_makes_room(machine_of, serve_on):  # noqa: F811
+    server = serve_on(machine_of("lab-4"), preexec_fn=few_descriptors)
+    idle = []
+    try:
+        for _ in range(60):
+            idle.append(server.raw())
+            idle[-1].sendall(GET + b"\r\n")
+            assert idle[-1].recv(4096).startswith(b"HTTP/1.1 200")
+        assert idle[0].recv(100) == b"" and idle[3].recv(100) == b""
+        idle[-1].sendall(GET + b"\r\n")
+        assert idle[-1].recv(4096).startswith(b"HTTP/1.1 200")
+        closed = "56 connections at once: those that have idled longest are closed"
+        wait_until(lambda: server.says(closed), "the log says so")
+    finally:
+        for connection in idle:
+            connection.close()
 
 
 def test_a_reader_of_events_who_reads_nothing_costs_nothing(server):

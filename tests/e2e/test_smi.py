@@ -65,7 +65,8 @@ def test_berths_own_options_stand_anywhere(machine_of):
         ["smi", "-L", "--sim=desktop", "-i", "0"],
     ):
         assert machine.run(*words).stdout == done.stdout, words
-    assert machine.run("smi", "-L", "--sim").returncode == 2
+    assert "H100" in machine.run("smi", "-L", "--sim").stdout
+    assert machine.run("smi", "-L", "--replay").returncode == 2
     listed = machine.run("gpustat", "--no-header", "--sim", "desktop").stdout
     assert listed.startswith("[0] NVIDIA GeForce RTX 3070")
 
@@ -209,3 +210,9 @@ def test_gpustats_json_is_json(machine):
     answer = json.loads(machine.run("gpustat", "--json").stdout)
     assert len(answer["gpus"]) == 8
     assert answer["gpus"][0]["memory.total"] == 81559
+
+
+def test_the_heading_of_topo_is_underlined_and_nothing_else_passes(machine):
+    text = machine.run("smi", "topo", "-m").stdout
+    assert text.startswith("\t\x1b[4mGPU0\t") and "NUMA ID\x1b[0m\n" in text
+    assert text.count("\x1b") == 2 and "\\x1b" not in text.lower()

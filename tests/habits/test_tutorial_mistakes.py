@@ -143,3 +143,81 @@ def test_every_row_of_the_table_has_its_file_and_its_cure():
         for cells in rows:
             assert (PASTED / cells[0].strip("`")).is_file(), cells[0]
             assert all(one.strip() for one in cells), cells
+
+
+def answers_of(name):
+    """What the second table says of a file: its last cell's code span, the same in both documents."""
+    found = []
+    for page in PAGES:
+        lines = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith(f"| `{name}`") and line.count(" | ") == 2]
+        found.append([re.findall(r"`([^`]+)`", cells[2]) for cells in lines])
+    assert found[0] and found[0] == found[1], f"{name}: {found}"
+    return [spans[0] for spans in found[0] if spans]
+
+
+def explained(desk, printed):
+    done = desk.driver.run("explain", "--log", "-", cwd=desk.directory, input=printed)
+    return done.stdout
+
+
+@needs_torch
+def test_explain_knows_what_the_cpu_as_a_cuda_device_comes_to(desk):
+    done = subprocess.run([PYTHON, PASTED / "set_device_cpu.py"], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert answers_of("set_device_cpu.py")[0] in explained(desk, done.stdout + done.stderr)
+
+
+@needs_torch
+def test_explain_sees_no_error_where_there_is_none(desk):
+    done = subprocess.run([PYTHON, PASTED / "cudnn_off.py"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert answers_of("cudnn_off.py")[0] in explained(desk, done.stdout + done.stderr)
+
+
+def test_explain_knows_calls_of_tensorflow_1(desk):
+    (desk.directory / "tensorflow.py").write_text(TENSORFLOW_2, encoding="utf-8")
+    env = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(desk.directory)}
+    done = subprocess.run([PYTHON, PASTED / "tf1.py"], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert answers_of("tf1.py")[0] in explained(desk, done.stdout + done.stderr)
+
+
+def test_explain_knows_that_nvprof_is_gone(desk):
+    env = {"PATH": "/usr/bin:/bin"}
+    done = subprocess.run(["bash", PASTED / "nvprof.sh"], env=env, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        pytest.skip("nvprof is installed here")
+    assert answers_of("nvprof.sh")[0] in explained(desk, done.stdout + done.stderr)
+
+
+def doctor(desk, **variables):
+    env = {"PATH": "/usr/bin:/bin"} | variables
+    return " ".join(desk.driver.run("doctor", "--no-import", cwd=desk.directory, env=env, timeout=60).stdout.split())
+
+
+def test_doctor_says_what_curly_quotes_come_to(desk):
+    value = subprocess.run(
+        ["bash", "-c", f". {PASTED / 'curly_quotes.sh'}; printf %s $CUDA_VISIBLE_DEVICES"],
+        capture_output=True, text=True, check=True,
+    ).stdout
+    assert answers_of("curly_quotes.sh")[0] in doctor(desk, CUDA_VISIBLE_DEVICES=value)
+    assert answers_of("curly_quotes.sh")[0] not in doctor(desk)
+
+
+def test_doctor_says_what_a_line_in_a_dockerfile_comes_to(desk):
+    line = re.search(r"^ENV (\w+)=(.*)$", (PASTED / "Dockerfile").read_text(encoding="utf-8"), re.M)
+    one, quoted = answers_of("Dockerfile")[0], answers_of("Dockerfile`, `--env-file")[0]
+    inside = doctor(desk, CUDA_DEVICE_ORDER="PCI_BUS_ID", **{line[1]: line[2].strip('"')})
+    assert one in inside and "cuda:1" not in inside
+    assert quoted in doctor(desk, **{line[1]: line[2]})
+
+
+def test_doctor_in_a_notebook_shows_that_the_export_did_nothing(desk):
+    assert answers_of("notebook_export.ipynb") == []
+    notebook = json.loads((PASTED / "notebook_export.ipynb").read_text(encoding="utf-8"))
+    line = notebook["cells"][0]["source"][0]
+    command = f"{line[1:].strip()}; {E2E.BERTH} doctor --no-import"
+    in_its_shell = subprocess.run(["bash", "-c", command], env=desk.env, cwd=desk.directory, capture_output=True, text=True, check=False)
+    assert "CUDA_VISIBLE_DEVICES=" in in_its_shell.stdout
+    # The next line has a shell of its own.
+    assert "CUDA_VISIBLE_DEVICES=" not in doctor(desk)

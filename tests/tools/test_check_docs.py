@@ -54,7 +54,7 @@ def test_nothing_speaks_of_an_issue_by_its_number(tmp_path: Path) -> None:
 
 def test_a_rule_of_doctor_that_is_explained_nowhere_is_found(tmp_path: Path) -> None:
     house(tmp_path, "")
-    source = tmp_path / check_docs.DOCTOR
+    source = tmp_path / check_docs.RULES[0]
     source.parent.mkdir(parents=True)
     source.write_text('constexpr auto rule_names = to_array({\n "too_old",\n "told",\n});\n')
     (tmp_path / check_docs.EXPLAIN).write_text("| `told` | error |\n")

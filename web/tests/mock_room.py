@@ -3,13 +3,13 @@ log, alerts and other servers, in the shapes of the page's API."""
 
 import copy
 import math
-import threading
 import time
 
 READINGS = (
     "id index kind parent mig name state utilization_gpu_percent memory_used_bytes memory_total_bytes"
     " temperature_celsius power_draw_milliwatts power_limit_milliwatts"
 ).split()
+STATES = "free leased busy held unknown divided lost unusable".split()
 HOUR, DAY = 3_600_000, 86_400_000
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -24,7 +24,8 @@ class Room:
     def __init__(self, snapshot, health=None, devices=None, interval_ms=1000, hostile=HOSTILE):
         self.snapshot = copy.deepcopy(snapshot)
         self.interval_ms = interval_ms
-        self.health = health or {"state": None, "devices": [], "problems": []}
+        self.health = health or {"berth_health": 1, "taken_unix_ms": snapshot["taken_unix_ms"], "state": None, "devices": [],
+                                 "problems": []}
         if devices:
             self.multiply(devices)
         self.hostile = hostile
@@ -32,12 +33,12 @@ class Room:
         self.alert_news = []  # each change of one: said once to everybody who listens then
         self.hosts = []  # other servers
         self.frozen = False  # and nothing moves there
+        self.deliveries = [{"receiver": "team", "kind": "webhook", "min_severity": "warning", "waiting": 0, "delivered": 2,
+                            "failed": 0, "dropped": 0, "last_delivered_unix_ms": now_ms(), "last_failed_unix_ms": None,
+                            "is_failing": False, "trouble": None}]
         self.acts = []  # what was released and signalled, by whom
         self.read_only = False
-        self.gives_log = threading.Event()
-        self.gives_log.set()
         self.stale = False
-        self.blind = False  # nobody has looked yet
         self.no_history = False
         self.changed = {}  # device position: state, as a test asks for it
         self.sequence = 0
@@ -67,15 +68,21 @@ class Room:
             for i in range(7)
         ]
 
+    def simulated(self):
+        return self.snapshot.get("simulated")
+
     def alert(self, **part):
         """One that begins; with resolved_unix_ms, one that is over."""
         device = self.snapshot["devices"][0]
         now = now_ms()
         one = {"id": "1", "rule": "idle_holder", "severity": "warning", "device": device["id"], "index": device["index"],
-               "since_unix_ms": now - 7_200_000, "last_seen_unix_ms": now, "resolved_unix_ms": None, "summary": "",
-               "advice": "", "simulated": bool(self.snapshot.get("simulated"))} | part
+               "since_unix_ms": now - 7_200_000, "last_seen_unix_ms": now, "resolved_unix_ms": None, "ending": None,
+               "summary": "", "advice": "", "simulated": self.simulated()} | part
+        if one["resolved_unix_ms"] is not None:
+            one["ending"] = "resolved"
         self.alerts[one["id"]] = one
         self.alert_news.append(one)
+        return one
 
     def join(self, count):
         """Other servers of eight cards each: most answer, some do not, and each in its way."""
@@ -101,7 +108,7 @@ class Room:
             host["asked_unix_ms"] = now_ms()
             host["devices"] = [] if host["state"] in ("refused", "incompatible") else [
                 {"id": f"GPU-{number:04x}{i:04x}-0000-4000-8000-000000000000", "index": i, "name": "NVIDIA H100 80GB HBM3",
-                 "state": (state := states[(i * 3 + number) % 8]), "health": "failed" if (number, i) == (20, 2) else "ok",
+                 "kind": "nvidia-gpu", "parent": None, "state": (state := states[(i * 3 + number) % 8]), "health": "failed" if (number, i) == (20, 2) else "ok",
                  "utilization_gpu_percent": 0 if state in ("free", "held") else (number * 13 + i * 29 + now_ms() // 5000 * 7) % 101,
                  "memory_used_bytes": 2**30, "memory_total_bytes": 80 * 2**30,
                  "users": [] if state == "free" else [["wei", "mara", "alice", "bob", "lin"][(number + i) % 5]]}
@@ -119,17 +126,23 @@ class Room:
             {
                 "id": "9f8e47e3-cd17934ce0ea9fb0",
                 "run": self.runs[0]["id"],
+                "uid": 1000,
                 "user": "wei",
+                "keeper": {"pid": 40700, "start_ticks": 811},
+                "job": {"pid": 40711, "start_ticks": 815},
                 "command": None,
                 "since_unix_ms": self.started - 95 * 60_000,
+                "understood": True,
                 "devices": [{"device": device["id"], "exclusive": True, "promised_bytes": None}],
             }
         ]
 
     def queue(self):
+        tickets = [("t1", 1001, "mara", "-n 8", 40 * 60_000), ("t2", 1002, self.hostile, "-n 2 --memory 20G", 70_000)]
         return [
-            {"id": "t1", "user": "mara", "wants": "-n 8", "since_unix_ms": self.started - 40 * 60_000},
-            {"id": "t2", "user": self.hostile, "wants": "-n 2 --memory 20G", "since_unix_ms": self.started - 70_000},
+            {"id": name, "uid": uid, "user": user, "process": {"pid": 41_000 + uid, "start_ticks": 900}, "command": None,
+             "wants": wants, "request": wants, "since_unix_ms": self.started - waited_ms, "gathered": []}
+            for name, uid, user, wants, waited_ms in tickets
         ]
 
     def overview(self, user=None):
@@ -159,8 +172,9 @@ class Room:
             "berth_overview": 1,
             "taken_unix_ms": now,
             "sequence": self.sequence,
-            "simulated": self.snapshot.get("simulated"),
+            "simulated": self.simulated(),
             "stale": self.stale,
+            "unanswered_since_unix_ms": None,
             "interval_ms": self.interval_ms,
             "version": "0.1.0",
             "host": {
@@ -168,7 +182,8 @@ class Room:
                 for key in ("name", "driver_version", "cuda_version_supported")
             },
             "asker": {"user": user, "admin": user == "root", "sees": "owner" if user else "public"},
-            "counts": {},
+            "counts": {state: sum(device["state"] == state for device in devices) for state in STATES}
+            | {"failed": sum(device["health"] == "failed" for device in devices)},
             "devices": devices,
             "processes": self.processes(),
             "leases": self.leases(),
@@ -197,6 +212,7 @@ class Room:
                     "container": process.get("container") or None,
                     "run": None,
                     "lease": None,
+                    "why": {},
                 }
             )
         if not self.leases():
@@ -208,7 +224,7 @@ class Room:
                 "key": f"{device}/40711", "device": device, "pid": 40711, "start_ticks": 815, "type": "C",
                 "user": lease["user"], "command": "python train.py", "memory_used_bytes": 51_270_000_000,
                 "utilization_sm_percent": 71, "started_unix_ms": lease["since_unix_ms"] + 2000,
-                "container": "docker llm-train", "run": lease["run"], "lease": lease["id"],
+                "container": "docker llm-train", "run": lease["run"], "lease": lease["id"], "why": {},
             }
         )
         return rows
@@ -229,8 +245,8 @@ class Room:
         ]
         stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(begin / 1000))
         return {
-            "id": f"{stamp}-ab12c{number}", "user": ["wei", "mara", "alice"][number % 3],
-            "command": ["python", "train.py", "--lr", "3e-4"], "working_directory": "/home/wei/exp",
+            "id": f"{stamp}-ab12c{number}", "uid": 1000 + number % 3, "user": ["wei", "mara", "alice"][number % 3],
+            "cpu_only": False, "command": ["python", "train.py", "--lr", "3e-4"], "working_directory": "/home/wei/exp",
             "started_unix_ms": begin, "waited_ms": 42_000, "wanted": "-n 1", "lease": "",
             "retry_of": None, "log": "/home/wei/exp/train.log", "state": "ended" if ended else "running",
             "time_limit_ms": None, "given": {"host": self.snapshot["host"], "devices": [device]},
@@ -292,8 +308,8 @@ class Room:
                 continue  # the server was down
             mean = middle + spread * 0.6 * math.sin(at / 2.1e6) * math.cos(at / 3.3e7)
             points.append([at, mean - spread * 0.3, mean, mean + spread * 0.25, mean + spread * 0.35])
-        return {"device": query["device"], "metric": query["metric"], "unit": unit, "step_ms": step,
-                "knows_since_unix_ms": self.started - 40 * DAY, "points": points}
+        return {"simulated": self.simulated(), "device": query["device"], "metric": query["metric"], "unit": unit,
+                "step_ms": step, "damaged_blocks": 0, "knows_since_unix_ms": self.started - 40 * DAY, "points": points}
 
     def timeline(self, query):
         since, until = int(query["since"]), int(query["until"])
@@ -302,14 +318,14 @@ class Room:
             for k in range(60):
                 begin = self.started - (k * 5 + place % 4) * HOUR
                 kind = "lease" if k % 3 == 0 else "health" if (k + place) % 23 == 0 else "user" if k % 7 == 5 else "run"
+                user = ["wei", "mara", "alice", "bob"][(k + place) % 4]
                 end = None if k == 0 else begin + (2 + (k * 7 + place) % 3) * HOUR
                 if begin < until and (end or until) > since:
-                    spans.append({"device": device["id"], "kind": kind, "id": None if kind == "user" else self.runs[k % 7]["id"],
-                                  "user": ["wei", "mara", "alice", "bob"][(k + place) % 4],
-                                  "title": "python train.py" if kind != "health" else "ecc_uncorrected",
+                    spans.append({"device": device["id"], "kind": kind, "id": user if kind == "user" else self.runs[k % 7]["id"],
+                                  "user": user, "title": "python train.py" if kind != "health" else "ecc_uncorrected",
                                   "from_unix_ms": begin, "to_unix_ms": end, "state": "ended"})
         devices = [{key: device[key] for key in ("id", "index", "name")} for device in self.snapshot["devices"]]
-        return {"devices": devices, "spans": spans}
+        return {"simulated": self.simulated(), "devices": devices, "left_out": 0, "spans": spans}
 
     def usage(self, query):
         names = {"user": ["alice", "wei", "mara", "bob"], "gpu": [d["id"] for d in self.snapshot["devices"]],
@@ -320,17 +336,17 @@ class Room:
              "cost": 43.3 / (i + 1.3), "waits": 3 * i, "waited_hours": 2.5 * i, "runs": 40 - i}
             for i, name in enumerate(names)
         ]
-        return {"by": query["by"], "since_unix_ms": int(query["since"]), "until_unix_ms": int(query["until"]),
+        return {"by": query["by"], "simulated": self.simulated(), "unwatched_hours": 0, "since_unix_ms": int(query["since"]), "until_unix_ms": int(query["until"]),
                 "knows_since_unix_ms": self.started - 5 * DAY, "price_per_kwh": 0.3, "currency": "EUR", "rows": rows}
 
     def events_log(self):
         devices = self.snapshot["devices"]
-        return {"events": [
+        return {"simulated": self.simulated(), "left_out": 0, "events": [
             {"at_unix_ms": self.started - 3 * HOUR, "kind": "xid", "device": devices[0]["id"], "code": "79",
              "text": "GPU has fallen off the bus."},
             {"at_unix_ms": self.started - 26 * HOUR, "kind": "health", "device": devices[1]["id"],
              "state": "degraded", "code": "ecc_uncorrected", "text": "12 memory errors were not corrected"},
-        ], "next": None}
+        ]}
 
     def compose(self, request):
         wanted = request.get("devices", 1)
@@ -338,7 +354,8 @@ class Room:
         others = [d for d in self.overview()["devices"] if d["state"] != "free"]
         share = f" --memory {request['memory']}" if "memory" in request else ""
         placed = [{"id": d["id"], "index": d["index"], "name": d["name"], "reason": "free, 79.6 GiB"} for d in free]
-        return {"command": f"berth run -n {wanted}{share} -- COMMAND", "satisfied": wanted <= len(free),
+        return {"berth_placement": 1, "simulated": self.simulated(), "asked_for": f"-n {wanted}{share}", "claimed": False,
+                "available": placed[wanted:], "command": f"berth run -n {wanted}{share} -- COMMAND", "satisfied": wanted <= len(free),
                 "possible": wanted <= len(free) + len(others), "chosen": placed[:wanted] if wanted <= len(free) else [],
                 "refused": [{"id": d["id"], "index": d["index"], "name": d["name"], "rule": "in_use",
                              "text": "in use by a process without a lease", "may_change": True} for d in others]}

@@ -95,18 +95,17 @@ class MockServer:
             if room.no_history:
                 return error(503, "no_history", "no history is kept", "start berth serve with --history")
             return 200, with_history[path](query) if path in with_history else room.events_log()
-        if path == "/api/v1/overview" and room.blind:
-            return error(503, "no_snapshot", "the first look is still under way", "ask again in a second")
         if path == "/api/v1/overview":
             return 200, room.overview(user_of(handler))
         if path == "/api/v1/alerts":
-            return 200, {"alerts": list(room.alerts.values()), "next": None}
+            return 200, {"simulated": room.simulated(), "alerts": list(room.alerts.values()), "next": None,
+                         "deliveries": room.deliveries}
         if path == "/api/v1/hosts":
             return 200, room.hosts_now()
         if body is not None and path.endswith(("/release", "/signal")):
             return self.act(path.split("/")[3:], user_of(handler), handler, body)
         if path == "/api/v1/health":
-            return 200, room.health
+            return 200, room.health | {"simulated": room.simulated()}
         if path == "/api/v1/runs":
             return 200, {"runs": room.runs, "next": None}
         if path.startswith("/api/v1/runs/"):
@@ -132,7 +131,9 @@ class MockServer:
         if user not in ("root", one["user"]):
             return error(403, "not_yours", f"{name} is another user's", "only they and administrators may do that")
         room.acts.append({"what": what, "name": name, "user": user, "body": json.loads(body)})
-        return 200, {"sent": True}
+        if what == "signal":
+            return 200, {"pid": one["pid"], "sent": True}
+        return 200, {"lease": one["id"], "run": one["run"], "end": "ended"}
 
     def run_part(self, words, query):
         run = next((run for run in self.room.runs if run["id"] == words[0]), None)
@@ -146,7 +147,6 @@ class MockServer:
             return 200, self.room.samples(run, int(query.get("points", 300)))
         if run["user"] == "mara":
             return error(403, "no_permission", "only its owner may read it", "")
-        self.room.gives_log.wait()
         text = self.room.log(run)
         offset, limit = int(query.get("offset", 0)), int(query.get("limit", 65536))
         piece = text[offset : offset + limit]
@@ -163,11 +163,6 @@ class MockServer:
         last, told, user = None, len(self.room.alert_news), user_of(handler)
         try:
             while server and server.going:
-                if self.room.blind:
-                    handler.wfile.write(b": nothing yet\n\n")
-                    handler.wfile.flush()
-                    time.sleep(0.1)
-                    continue
                 if not self.room.stale or last is None:
                     last = self.room.overview(user)
                 else:

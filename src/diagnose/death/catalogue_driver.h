@@ -170,6 +170,36 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
      as_key("this PyTorch was not built for this card"),
      as_key("It warns only; the first kernel will fail."),
      {build_for_card}},
+    {"tensorflow_1_call",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::raised,
+     "module 'tensorflow' has no attribute 'ConfigProto'\n"
+     "module 'tensorflow' has no attribute 'GPUOptions'\n"
+     "module 'tensorflow' has no attribute 'Session'\n"
+     "module 'tensorflow' has no attribute 'placeholder'\n"
+     "module 'tensorflow' has no attribute 'get_default_graph'\n"
+     "module 'tensorflow' has no attribute 'global_variables_initializer'\n"
+     "No module named 'tensorflow.contrib'",
+     as_key("the program calls TensorFlow 1 and TensorFlow 2 is installed"),
+     as_key("Sessions, placeholders and ConfigProto are gone since 2.0; most of the rest lives on "
+            "in tf.compat.v1. What ConfigProto said about GPU memory is "
+            "tf.config.experimental.set_memory_growth now."),
+     {{as_key("let TensorFlow's own script rewrite the calls"),
+       "tf_upgrade_v2 --infile train.py --outfile train_v2.py"},
+      {as_key("or take the old names: import tensorflow.compat.v1 as tf; tf.disable_v2_behavior()"),
+       ""}}},
+    {"nvprof_gone",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::anywhere,
+     "nvprof is not supported on devices with compute capability *\n"
+     "nvprof: command not found\nnvprof: not found\ncannot run nvprof: *",
+     as_key("nvprof does not work with this card or is not there any more"),
+     as_key("From compute capability 8.0 on (A100, RTX 30) it refuses, and CUDA 13 comes without "
+            "it: Nsight Systems and Nsight Compute are in its place."),
+     {{as_key("profile the whole program"), "nsys profile python train.py"},
+      {as_key("or single kernels"), "ncu python train.py"}}},
 });
 
 }  // namespace berth

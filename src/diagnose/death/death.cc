@@ -28,6 +28,20 @@ bool has_failed(const RunRecord& run) {
   return run.end && run.end->known && (run.end->exit.signal != 0 || run.end->exit.code != 0);
 }
 
+bool ended_well(const RunRecord& run) { return run.end && run.end->known && !has_failed(run); }
+
+bool was_while_it_ran(WallTime at, const RunRecord& run) {
+  constexpr std::int64_t slack_ms = 2000;
+  return at.unix_ms >= run.manifest.started.unix_ms - slack_ms &&
+         at.unix_ms <= run.end->at.unix_ms + slack_ms;
+}
+
+bool is_process_of_run(pid_t pid, const DeathEvidence& evidence) {
+  const auto& job = evidence.run.manifest.job;
+  return (job && job->pid == pid) ||
+         std::ranges::find(evidence.processes, pid) != evidence.processes.end();
+}
+
 int signal_of(const RunRecord& run) {
   if (!run.end || !run.end->known) return 0;
   if (run.end->exit.signal != 0) return run.end->exit.signal;
@@ -42,7 +56,7 @@ std::string signal_name(int signal) {
 
 Findings explain_death(const DeathEvidence& evidence) {
   Findings findings;
-  if (evidence.run.end && evidence.run.end->known && !has_failed(evidence.run)) return findings;
+  if (ended_well(evidence.run)) return findings;
   using Rule = Findings (*)(const DeathEvidence&);
   constexpr std::array<Rule, 5> rules = {death_by_berth, death_by_device, death_by_oom_killer,
                                          death_by_log, death_by_signal};

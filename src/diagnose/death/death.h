@@ -33,6 +33,8 @@ struct DeathEvidence {
 
 /// It has ended, and not with 0.
 [[nodiscard]] bool has_failed(const RunRecord& run);
+/// It has ended with 0. Of a run whose end is not known neither is true.
+[[nodiscard]] bool ended_well(const RunRecord& run);
 
 /// The one that is worth a line when the job has just ended: a cause that the line about its end
 /// does not tell already. Nothing: there is none.
@@ -46,6 +48,11 @@ struct DeathEvidence {
 [[nodiscard]] Findings death_by_signal(const DeathEvidence& evidence);
 [[nodiscard]] Findings death_without_cause(const DeathEvidence& evidence);
 
+/// Whether the kernel's log speaks of the time of the run, which has ended: its clock is a second
+/// off at most, and the job may outlive an error a little.
+[[nodiscard]] bool was_while_it_ran(WallTime at, const RunRecord& run);
+/// The job itself, or a process of it that the driver named.
+[[nodiscard]] bool is_process_of_run(pid_t pid, const DeathEvidence& evidence);
 /// The signal that ended it, also where a shell in between made 128 + n of it; 0: none.
 [[nodiscard]] int signal_of(const RunRecord& run);
 /// "SIGKILL (9)".

@@ -74,20 +74,11 @@ Finding of_events(const Kind& kind, const DeathEvidence& evidence) {
 bool is_of_neighbour(const XidEvent& xid, const DeathEvidence& evidence) {
   const bool is_jobs_own = xid_facts(xid.code).action == XidAction::restart_app;
   const auto& pid = xid.pid.get();
-  if (!is_jobs_own || !pid) return false;
-  const auto number = static_cast<pid_t>(*pid);
-  const auto& job = evidence.run.manifest.job;
-  return !(job && job->pid == number) &&
-         std::ranges::find(evidence.processes, number) == evidence.processes.end();
+  return is_jobs_own && pid && !is_process_of_run(static_cast<pid_t>(*pid), evidence);
 }
 
 bool is_of_run(const XidEvent& xid, const RunRecord& run) {
-  // The kernel log's clock is a second off at most; the job may outlive the error a little.
-  constexpr std::int64_t slack_ms = 2000;
-  if (xid.at.unix_ms < run.manifest.started.unix_ms - slack_ms ||
-      xid.at.unix_ms > run.end->at.unix_ms + slack_ms) {
-    return false;
-  }
+  if (!was_while_it_ran(xid.at, run)) return false;
   return std::ranges::any_of(run.manifest.given.devices, [&](const Device& device) {
     return device.pci_address.get() && *device.pci_address.get() == xid.pci_address;
   });

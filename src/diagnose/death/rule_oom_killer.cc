@@ -28,14 +28,7 @@ Finding killed_by_kernel() {
 }
 
 bool is_of_run(const OomKill& kill, const DeathEvidence& evidence) {
-  constexpr std::int64_t slack_ms = 2000;
-  const RunRecord& run = evidence.run;
-  if (kill.at.unix_ms < run.manifest.started.unix_ms - slack_ms ||
-      kill.at.unix_ms > run.end->at.unix_ms + slack_ms) {
-    return false;
-  }
-  return (run.manifest.job && run.manifest.job->pid == kill.pid) ||
-         std::ranges::find(evidence.processes, kill.pid) != evidence.processes.end();
+  return was_while_it_ran(kill.at, evidence.run) && is_process_of_run(kill.pid, evidence);
 }
 
 void add_kernel_log(const DeathEvidence& evidence, Finding& finding) {

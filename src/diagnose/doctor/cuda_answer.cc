@@ -38,15 +38,6 @@ constexpr auto codes = std::to_array<Code>({
      "sudo rmmod nvidia_uvm; sudo modprobe nvidia_uvm && sudo nvidia-modprobe -c 0 -u"},
 });
 
-/// "GPU-ab…" and "ab…" are the same device.
-const Device* device_of(const CudaDevice& cuda, const Snapshot& snapshot) {
-  for (const Device& device : snapshot.devices) {
-    const auto& uuid = device.uuid.get();
-    if (uuid && !cuda.uuid.empty() && uuid->ends_with(cuda.uuid)) return &device;
-  }
-  return nullptr;
-}
-
 bool hides_all(const Examined& host) {
   return host.visible && host.visible->devices.empty() && host.visible->unclear.empty();
 }

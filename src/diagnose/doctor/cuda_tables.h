@@ -33,7 +33,7 @@ struct TorchBuild {
   TwoPart cuda;
   TwoPart python_least;
   TwoPart python_most;
-  bool is_default;  // what a package mirror gives without an index of its own
+  bool is_default = false;  // what a package mirror gives without an index of its own
 };
 /// Newest torch first, of one torch the newest CUDA first. PyTorch's RELEASE.md, 2026-09.
 [[nodiscard]] std::span<const TorchBuild> torch_builds();

@@ -11,13 +11,18 @@ namespace {
 
 using Rule = Findings (*)(const Examined& host);
 
-constexpr Rule rules[] = {doctor::no_driver,
+constexpr Rule rules[] = {doctor::devices_not_seen,
+                          doctor::no_driver,
                           doctor::driver_versions_differ,
                           doctor::driver_silent,
                           doctor::device_files,
                           doctor::container_without_devices,
                           doctor::container_variables,
                           doctor::cuda_refuses,
+                          doctor::gpu_wrong,
+                          doctor::gpu_test_failed,
+                          doctor::gpu_slow,
+                          doctor::gpu_not_tested,
                           doctor::health_findings,
                           doctor::driver_too_old,
                           doctor::framework_cpu_only,
@@ -46,6 +51,7 @@ constexpr Rule rules[] = {doctor::no_driver,
 
 // tools/check_docs.py holds doc/EXPLAIN.md against this list.
 constexpr auto rule_names = std::to_array<std::string_view>({
+    "devices_not_seen",
     "no_driver",
     "nouveau_driver",
     "secure_boot",
@@ -59,6 +65,13 @@ constexpr auto rule_names = std::to_array<std::string_view>({
     "container_without_compute",
     "cuda_refuses",
     "libcuda_missing",
+    "gpu_computes_wrong",
+    "gpu_copies_wrong",
+    "cpu_computes_wrong",
+    "gpu_test_failed",
+    "gpu_test_unfinished",
+    "gpu_slow",
+    "gpu_not_tested",
     "driver_too_old",
     "torch_cpu_only",
     "tensorflow_cpu_only",

@@ -12,6 +12,15 @@ std::vector<const Device*> working_gpus(const Examined& host) {
   return gpus;
 }
 
+const Problem* unseen_because(const Examined& host) {
+  for (const Problem& problem : host.snapshot.problems) {
+    if (problem.source == "probe" && !problem.device && host.snapshot.devices.empty()) {
+      return &problem;
+    }
+  }
+  return nullptr;
+}
+
 bool driver_works(const Examined& host) { return !working_gpus(host).empty(); }
 
 bool is_container(const Examined& host) {
@@ -38,6 +47,15 @@ std::string index_list(const std::vector<const Device*>& devices) {
     text += std::to_string(*device->index);
   }
   return text;
+}
+
+// "GPU-ab…" and "ab…" are the same device.
+const Device* device_of(const CudaDevice& cuda, const Snapshot& snapshot) {
+  for (const Device& device : snapshot.devices) {
+    const auto& uuid = device.uuid.get();
+    if (uuid && !cuda.uuid.empty() && uuid->ends_with(cuda.uuid)) return &device;
+  }
+  return nullptr;
 }
 
 std::string capability_text(ComputeCapability capability) {

@@ -7,6 +7,7 @@
 
 #include "diagnose/finding.h"
 #include "snapshot/snapshot.h"
+#include "world/gpu_proof.h"
 #include "world/surroundings.h"
 
 namespace berth {
@@ -30,18 +31,24 @@ struct Examined {
   Snapshot snapshot;
   Surroundings world;
   std::optional<VisibleList> visible;  // nothing: CUDA_VISIBLE_DEVICES is not set
+  std::vector<GpuProof> gpu_proofs;    // empty: nobody asked for it
 };
 
 namespace doctor {
 
 /// NVIDIA's cards that the driver answers for.
 [[nodiscard]] std::vector<const Device*> working_gpus(const Examined& host);
+/// Why no source at all could be asked (the process that asks them died or never came back); null:
+/// they were.
+[[nodiscard]] const Problem* unseen_because(const Examined& host);
 [[nodiscard]] bool driver_works(const Examined& host);
 [[nodiscard]] bool is_container(const Examined& host);
 /// "0, 1 and 3": the cards' indices (their addresses where they have none).
 [[nodiscard]] std::string names_of(const std::vector<const Device*>& devices);
 /// As an argument of -i: "0,1,3".
 [[nodiscard]] std::string index_list(const std::vector<const Device*>& devices);
+/// The device that libcuda means; null: the driver's list has none of that UUID.
+[[nodiscard]] const Device* device_of(const CudaDevice& cuda, const Snapshot& snapshot);
 [[nodiscard]] std::string capability_text(ComputeCapability capability);
 
 }  // namespace doctor

@@ -10,6 +10,7 @@ namespace berth::doctor {
 Findings no_driver(const Examined& host);
 Findings driver_versions_differ(const Examined& host);
 Findings driver_silent(const Examined& host);
+Findings devices_not_seen(const Examined& host);
 // device_files.cc
 Findings device_files(const Examined& host);
 Findings container_without_devices(const Examined& host);
@@ -46,6 +47,11 @@ Findings memory(const Examined& host);
 Findings shared_memory(const Examined& host);
 Findings open_files(const Examined& host);
 Findings governor(const Examined& host);
+// proofs.cc: what a test of the devices found, where somebody asked for one
+Findings gpu_wrong(const Examined& host);
+Findings gpu_test_failed(const Examined& host);
+Findings gpu_slow(const Examined& host);
+Findings gpu_not_tested(const Examined& host);
 // folders.cc
 Findings folders(const Examined& host);
 

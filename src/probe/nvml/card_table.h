@@ -1,6 +1,6 @@
 #pragma once
-// What a card is made of, where the driver does not say: cores per multiprocessor by compute
-// capability, products by name, the names of architectures.
+// What a card is made of, where the driver does not say: asked of the table of cards; and the
+// driver's numbers for architectures and brands.
 
 #include <cstdint>
 #include <optional>
@@ -11,8 +11,7 @@
 
 namespace berth::nvml {
 
-/// FP32 lanes per streaming multiprocessor. Source: CUDA C++ Programming Guide, "Compute
-/// Capabilities", throughput of 32-bit floating-point add per SM and clock.
+/// FP32 lanes per streaming multiprocessor (cards/capability.h).
 [[nodiscard]] std::optional<std::uint64_t> cores_per_multiprocessor(ComputeCapability capability);
 
 /// The architecture's name by compute capability, as nvidia-smi -q prints it.

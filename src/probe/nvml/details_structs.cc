@@ -14,8 +14,8 @@ namespace {
 
 /// The details that one answer holds: value and meaning each, or all absent for one reason.
 struct Part {
-  Detail detail;
-  As as;
+  Detail detail{};
+  As as{};
   std::int64_t number = 0;
 };
 

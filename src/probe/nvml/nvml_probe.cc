@@ -292,7 +292,9 @@ DeviceId NvmlProbe::Parts::unused_id(int index, const Device& device) const {
 }
 
 Device NvmlProbe::Parts::row_without_handle(int index) const {
-  Device device = devices[static_cast<std::size_t>(index)].facts;
+  // A probe process that was given no time to open the library remembers nobody.
+  const auto at = static_cast<std::size_t>(index);
+  Device device = at < devices.size() ? devices[at].facts : Device{};
   device.kind = DeviceKind::nvidia_gpu;
   device.index = index;
   if (!device.pci_address.get()) {

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <optional>
@@ -52,10 +51,12 @@ bool wait_for_bytes(int fd, Clock& clock, Instant until) {
 
 /// Waits until the other end of the pipe is closed, or some bytes have lain in it for a moment;
 /// false: none came in time. Being woken for each of a look's fifty messages would cost more than
-/// the look: the child fills the pipe, and meanwhile what has come is taken in.
-bool wait_for_news(int pipe, Instant now, Instant until) {
+/// the look: the child fills the pipe, and meanwhile what has come is taken in. A slice takes
+/// longer than it says, twice as long on a loaded machine, so the clock is asked; a fake one stands
+/// still, so the slices are counted too.
+bool wait_for_news(int pipe, Clock& clock, Instant until) {
   constexpr milliseconds moment{1};
-  Duration left = std::max(until - now, Duration{0});
+  Duration left = std::max(until - clock.now(), Duration{0});
   while (true) {
     const auto slice = std::min(std::chrono::ceil<milliseconds>(left), moment);
     pollfd end{.fd = pipe, .events = 0, .revents = 0};
@@ -63,7 +64,8 @@ bool wait_for_news(int pipe, Instant now, Instant until) {
     if (ended > 0 || (ended < 0 && errno != EINTR)) return true;
     pollfd bytes{.fd = pipe, .events = POLLIN, .revents = 0};
     if (::poll(&bytes, 1, 0) != 0) return true;
-    left -= slice;
+    if (ended == 0) left -= slice;
+    left = std::min<Duration>(left, until - clock.now());
     if (left <= Duration{0}) return false;
   }
 }
@@ -134,10 +136,10 @@ class Watcher {
 
   Heard listen(const ProbeChild& child) {
     wire::Unpacker unpacker;
-    std::array<char, 16384> block;  // each page of it that is written to costs a fault
+    ReadBlock<16384> block;  // each page of it that is written to costs a fault
     while (true) {
       heard_last_ = clock_.now();
-      if (!wait_for_news(child.answers.get(), heard_last_, limit())) return Heard::silence;
+      if (!wait_for_news(child.answers.get(), clock_, limit())) return Heard::silence;
       const ssize_t got = ::read(child.answers.get(), block.data(), block.size());
       if (got < 0 && errno == EINTR) continue;
       if (got <= 0) return Heard::end;

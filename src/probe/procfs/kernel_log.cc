@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <utility>
 
@@ -164,7 +163,7 @@ bool ProcfsProbe::for_each_message(
       uptime_text ? parse_unsigned(uptime_text->substr(0, uptime_text->find('.'))) : std::nullopt;
   if (!uptime) return false;
   const std::int64_t boot_ms = now.unix_ms - static_cast<std::int64_t>(*uptime) * 1000;
-  std::array<char, 16384> record;
+  ReadBlock<16384> record;
   // One read brings one record; EPIPE: it was overwritten while we read, the next is there.
   constexpr int most_records = 1 << 17;
   for (int i = 0; i < most_records; ++i) {

@@ -25,8 +25,8 @@ namespace {
 
 struct Builtin {
   ScenarioName listed;
-  const char* begin;
-  const char* end;
+  const char* begin = nullptr;
+  const char* end = nullptr;
 };
 
 // The first is the default of `berth demo`.

@@ -7,6 +7,9 @@
 
 namespace berth::sim {
 
+/// Of the built-in ones, what is shown where none is named.
+inline constexpr std::string_view default_scenario = "server-8xh100";
+
 /// The JSON of a built-in scenario; nothing: there is none of that name.
 [[nodiscard]] std::optional<std::string_view> builtin_scenario(std::string_view name);
 

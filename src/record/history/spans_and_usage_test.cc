@@ -207,6 +207,27 @@ TEST(UsageMeter, DividesTheEnergyOfASharedDeviceWithoutLosingAny) {
   EXPECT_EQ(device_sum(meter).held_ms, 1000) << "the device is had once";
 }
 
+TEST(UsageMeter, ThreeJobsOfOneUserHoldTheirDeviceOnce) {
+  UsageMeter meter;
+  for (int second = 0; second < 2; ++second) {
+    Snapshot shared = SnapshotBuilder().gpu("A", 24_GiB).claim("bob", 1_GiB).build();
+    for (const char* run : {"one", "two", "three"}) {
+      Claim claim = shared.claims.front();
+      claim.id = claim.run = run;
+      claim.user = "alice";
+      claim.uid = 1001;
+      shared.claims.push_back(std::move(claim));
+    }
+    feed(meter, at(shared, second));
+  }
+  EXPECT_EQ(meter.holders().size(), 4U);
+  EXPECT_EQ(sum(meter, "alice").held_ms, 1000);
+  EXPECT_EQ(sum(meter, "bob").held_ms, 1000);
+  for (const auto& [place, use] : meter.holders()) {
+    if (place.user == "alice") EXPECT_NEAR(static_cast<double>(use.held_ms), 333.5, 0.5);
+  }
+}
+
 TEST(UsageMeter, KeepsQuartersOfAnHourApart) {
   UsageMeter meter;
   const std::int64_t to_border = (usage_bucket_ms - start % usage_bucket_ms) / 1000;

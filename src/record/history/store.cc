@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -39,6 +40,27 @@ std::string date_in_name(WallTime now) {
 std::uint64_t size_of(const std::string& path) {
   struct stat about{};
   return ::stat(path.c_str(), &about) == 0 ? static_cast<std::uint64_t>(about.st_size) : 0;
+}
+
+/// What was set aside of a history, the oldest first: PATH.broken-DATE.
+std::vector<std::string> set_aside_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const std::string begins = path.substr(slash + 1) + ".broken-";
+  const auto is_date = [](std::string_view text) {
+    return text.size() == std::string_view("20251009-000000").size() &&
+           text.find_first_not_of("0123456789-") == std::string_view::npos;
+  };
+  std::vector<std::string> found;
+  const auto names = list_directory(directory);
+  if (!names) return found;
+  for (const std::string& name : *names) {
+    if (!name.starts_with(begins) || !is_date(std::string_view(name).substr(begins.size())))
+      continue;
+    found.push_back(path + name.substr(begins.size() - std::string_view(".broken-").size()));
+  }
+  std::ranges::sort(found);
+  return found;
 }
 
 /// Neither waiting nor another berth would cure it: the file is no use as it is.
@@ -77,6 +99,7 @@ Result<HistoryStore> HistoryStore::open(const std::string& path, const HistoryOp
   store.options_.at_most = std::max(options.at_most, HistoryOptions::least_disk);
   auto attached = store.attach_or_set_aside();
   if (!attached) return std::unexpected(std::move(attached).error());
+  store.keep_one_aside();
   return store;
 }
 
@@ -155,6 +178,7 @@ Result<void> HistoryStore::set_aside(const Error& because) {
   }
   notes_.push_back(fmt::format("{}; it was set aside as {}, and a new history begins",
                                because.message(), aside));
+  keep_one_aside();
   for (const EndedChunk& ended : ended_) lost_samples_ += ended.chunk.times().size();
   lost_samples_ += chunk_.times().size();
   registry_ = {};
@@ -165,6 +189,15 @@ Result<void> HistoryStore::set_aside(const Error& because) {
   next_tail_id_ = 1;
   simulated_.reset();
   return {};
+}
+
+/// A disk that damages one file after the other must not be filled with them.
+void HistoryStore::keep_one_aside() {
+  aside_ = set_aside_of(path_);
+  while (aside_.size() > 1) {
+    for (const char* part : {"", "-wal", "-shm"}) ::unlink((aside_.front() + part).c_str());
+    aside_.erase(aside_.begin());
+  }
 }
 
 Result<void> HistoryStore::recovered(Result<void> done) {
@@ -304,16 +337,24 @@ Result<void> HistoryStore::flush() {
 
 Result<void> HistoryStore::verify() {
   if (!database_) return {};
+  // As it is on the disk: what is overwritten there this connection may still have in its cache.
+  auto reading = Database::open(path_, Database::Access::read);
+  if (!reading) return std::unexpected(std::move(reading).error());
   std::string said;
-  const auto checked = database_->each("PRAGMA quick_check(1)", {},
-                                       [&](const history::Row& row) { said = row.text(0); });
-  if (!checked) return recovered(checked);
+  const auto checked = reading->each("PRAGMA quick_check(1)", {},
+                                     [&](const history::Row& row) { said = row.text(0); });
+  if (!checked) return checked.error().code() == ErrorCode::invalid ? recovered(checked) : checked;
   if (said == "ok") return {};
   return recovered(fail(ErrorCode::invalid, "the history " + path_ + " is damaged: " + said));
 }
 
 Bytes HistoryStore::disk_used() const {
-  return Bytes(size_of(path_) + size_of(path_ + "-wal") + size_of(path_ + "-shm"));
+  std::uint64_t size = 0;
+  for (const char* part : {"", "-wal", "-shm"}) {
+    size += size_of(path_ + part);
+    for (const std::string& aside : aside_) size += size_of(aside + part);
+  }
+  return Bytes(size);
 }
 
 Reading<Bytes> HistoryStore::disk_free() const {

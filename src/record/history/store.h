@@ -41,7 +41,7 @@ namespace berth {
 class HistoryStore {
  public:
   /// Makes what is missing, the directory too. A damaged or unwritable file is renamed
-  /// FILE.broken-DATE and said in take_notes().
+  /// FILE.broken-DATE and said in take_notes(); of those the newest is kept.
   /// busy: another process writes it. unsupported: a newer berth's. io, no_permission: no file can
   /// be there at all.
   [[nodiscard]] static Result<HistoryStore> open(const std::string& path,
@@ -62,9 +62,12 @@ class HistoryStore {
   /// Reads the whole file and sets it aside if it is damaged: for when a reader met damage.
   [[nodiscard]] Result<void> verify();
 
+  /// How often samples have got to the disk: more than before says that it takes them.
+  [[nodiscard]] std::uint64_t commits() const { return commits_; }
   /// Samples that were never written, because the disk did not take them.
   [[nodiscard]] std::uint64_t lost_samples() const { return lost_samples_; }
-  /// The file and what SQLite keeps beside it.
+  /// The file and what SQLite keeps beside it, and what was set aside: that comes on top of the
+  /// limit.
   [[nodiscard]] Bytes disk_used() const;
   /// What its file system still has for this user.
   [[nodiscard]] Reading<Bytes> disk_free() const;
@@ -92,6 +95,7 @@ class HistoryStore {
   Result<void> load_tail();
   Result<void> load_spans();
   Result<void> set_aside(const Error& because);
+  void keep_one_aside();
   Result<void> check_kind(const Snapshot& snapshot);
   Result<history::SampleRow> row_of(const SnapshotIndex& index);
   void note_xids(const Snapshot& snapshot);
@@ -138,9 +142,11 @@ class HistoryStore {
   std::optional<std::int64_t> flushed_ms_;
   std::optional<std::string> simulated_;      // as the file says; empty text: a real machine's
   std::map<std::string, std::int64_t> xids_;  // when each was, by what is said of it
+  std::uint64_t commits_ = 0;
   std::uint64_t lost_samples_ = 0;
   std::vector<std::string> notes_;
   std::string last_trouble_;
+  std::vector<std::string> aside_;  // what was set aside and is still there
 };
 
 }  // namespace berth

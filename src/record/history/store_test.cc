@@ -402,9 +402,27 @@ TEST_F(History, SetsAFileAsideThatTurnsOutToBeDamaged) {
   }
   ASSERT_TRUE(store.verify().has_value());
   EXPECT_THAT(store.take_notes(), ElementsAre(HasSubstr("set aside as")));
+  ASSERT_TRUE(store.verify().has_value());
+  EXPECT_THAT(store.take_notes(), IsEmpty()) << "the new one is whole";
   EXPECT_TRUE(store.append(look_at(3000)).has_value());
   EXPECT_TRUE(store.flush().has_value());
   EXPECT_THAT(series("power_draw_milliwatts", 2999, 3100, 101).points, SizeIs(1));
+}
+
+TEST_F(History, KeepsOneOfThoseSetAsideAndCountsIt) {
+  const std::string strangers = path + ".broken-by-me";
+  ASSERT_TRUE(write_file_atomically(strangers, "mine").has_value());
+  for (int day = 0; day < 3; ++day) {
+    ASSERT_TRUE(write_file_atomically(path, std::string(1'000'000, 'x')).has_value());
+    HistoryStore store = opened();
+    EXPECT_THAT(store.take_notes(), ElementsAre(HasSubstr("set aside as")));
+    EXPECT_THAT(names_in(directory, ".broken-20251"), SizeIs(1)) << "day " << day;
+    EXPECT_GT(store.disk_used().count(), 1'000'000U);
+    clock.advance(std::chrono::hours(24));
+  }
+  EXPECT_GT(opened().disk_used().count(), 1'000'000U) << "as well after a restart";
+  EXPECT_THAT(names_in(directory, ".broken-20251011"), SizeIs(1)) << "the newest";
+  EXPECT_TRUE(read_file(strangers).has_value()) << "what has another name is not berth's";
 }
 
 TEST_F(History, LeavesOutADamagedBlockAndSaysSo) {
@@ -509,32 +527,42 @@ TEST_F(History, TakesAtMostTwoBytesPerReading) {
   EXPECT_LT(static_cast<double>(blocks->value_or(0) + times->value_or(0)) / readings, 2.0);
 }
 
+// For what takes no time: who waits so long has found a mistake.
+constexpr std::chrono::seconds patience{60};
+
 TEST_F(History, AWriterKeepsWhatItIsOffered) {
   {
     auto writer = HistoryWriter::start(path, {}, clock, 1000);
-    ASSERT_TRUE(writer.has_value()) << writer.error().message();
     for (std::int64_t second = 0; second < 100; ++second) {
-      EXPECT_TRUE((*writer)->offer(std::make_shared<Snapshot>(look_at(second))));
+      EXPECT_TRUE(writer->offer(std::make_shared<Snapshot>(look_at(second))));
     }
-    (*writer)->stop();
-    EXPECT_EQ((*writer)->status().taken, 100U);
-    EXPECT_EQ((*writer)->status().dropped, 0U);
-    EXPECT_FALSE((*writer)->offer(std::make_shared<Snapshot>(look_at(100))));
-    EXPECT_EQ((*writer)->status().dropped, 1U);
+    EXPECT_TRUE(writer->stop(patience));
+    EXPECT_EQ(writer->status().taken, 100U);
+    EXPECT_EQ(writer->status().dropped, 0U);
+    EXPECT_FALSE(writer->offer(std::make_shared<Snapshot>(look_at(100))));
+    EXPECT_EQ(writer->status().dropped, 1U);
   }
   EXPECT_THAT(series("power_draw_milliwatts", 0, 100, 100).points, SizeIs(100));
 }
 
 TEST_F(History, AWriterDropsRatherThanWait) {
   auto writer = HistoryWriter::start(path, {}, clock, 2);
-  ASSERT_TRUE(writer.has_value());
   std::uint64_t taken = 0;
   for (std::int64_t second = 0; second < 2000; ++second) {
-    if ((*writer)->offer(std::make_shared<Snapshot>(look_at(second)))) ++taken;
+    if (writer->offer(std::make_shared<Snapshot>(look_at(second)))) ++taken;
   }
-  (*writer)->stop();
-  EXPECT_EQ((*writer)->status().taken, taken);
-  EXPECT_EQ((*writer)->status().dropped, 2000 - taken);
+  EXPECT_TRUE(writer->stop(patience));
+  EXPECT_EQ(writer->status().taken, taken);
+  EXPECT_EQ(writer->status().dropped, 2000 - taken);
+}
+
+TEST_F(History, AWriterSaysWhyItCouldNotOpenItsFile) {
+  const HistoryStore first = opened();
+  const auto writer = HistoryWriter::start(path, {}, clock);
+  writer->wait_until_open(patience);
+  EXPECT_EQ(writer->status().stage, HistoryStage::failed);
+  EXPECT_THAT(writer->status().trouble, HasSubstr("already writes"));
+  EXPECT_FALSE(writer->status().disk_used.has_value()) << "what is not open has no size";
 }
 
 }  // namespace

@@ -94,6 +94,8 @@ Result<void> HistoryStore::write_batch() {
   next_tail_id_ += tail_rows_;
   registry_.written();
   usage_.clear();
+  // A full disk takes what has nothing in it.
+  if (!pending_.samples.empty()) ++commits_;
   pending_ = {};
   return {};
 }

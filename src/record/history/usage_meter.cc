@@ -91,17 +91,26 @@ void UsageMeter::add_device(const Device& device, const SnapshotIndex& index, st
     }
   }
   devices_[{bucket, device.id}] += use;
-  // Who shares a device has it for all of that time, and an equal part of its energy.
+  // Users who share a device have it for all of that time each, and their jobs equal parts of it: a
+  // user with three jobs on one GPU holds one GPU. Its energy is divided among all jobs.
+  std::map<std::string_view, std::int64_t> jobs_of;
+  for (const auto& [user, job] : holders) ++jobs_of[user];
+  std::map<std::string_view, std::int64_t> jobs_before;
   const auto sharers = static_cast<std::int64_t>(holders.size());
   std::int64_t place = 0;
   for (const auto& [user, job] : holders) {
-    const auto part = [&](std::int64_t whole) {
-      return whole / sharers + (place < whole % sharers ? 1 : 0);
+    const auto part = [](std::int64_t whole, std::int64_t parts, std::int64_t which) {
+      return whole / parts + (which < whole % parts ? 1 : 0);
     };
+    const std::int64_t own = jobs_before[user]++;
     Use share = use;
     share.watched_ms = 0;
-    share.counted_mj = part(use.counted_mj);
-    share.integrated_mj = part(use.integrated_mj);
+    for (std::int64_t Use::* time :
+         {&Use::held_ms, &Use::busy_ms, &Use::idle_ms, &Use::energy_ms}) {
+      share.*time = part(use.*time, jobs_of[user], own);
+    }
+    share.counted_mj = part(use.counted_mj, sharers, place);
+    share.integrated_mj = part(use.integrated_mj, sharers, place);
     holders_[{bucket, device.id, user, job}] += share;
     ++place;
   }

@@ -4,6 +4,7 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -17,39 +18,59 @@ constexpr std::chrono::seconds patience{2};
 }  // namespace
 
 struct HistoryWriter::Shared {
-  Shared(HistoryStore opened, std::size_t most) : queue_length(most), store(std::move(opened)) {}
+  Shared(std::string file, const HistoryOptions& wanted, Clock& time, std::size_t most)
+      : path(std::move(file)), options(wanted), clock(time), queue_length(most) {}
 
   void run();
+  [[nodiscard]] bool open();
+  void write_until_end();
   void take(Job job);
+  void settle(const Result<void>& done);
   void tell();
 
+  const std::string path;
+  const HistoryOptions options;
+  Clock& clock;
   const std::size_t queue_length;
   mutable std::mutex mutex;
   std::condition_variable changed;
-  std::deque<Job> queue;  // guarded by mutex, as the three below
+  std::deque<Job> queue;  // guarded by mutex, as the five below
+  bool wants_check = false;
   bool is_ending = false;
+  bool has_ended = false;
   HistoryStatus status;
   std::vector<std::string> notes;
-  HistoryStore store;  // the thread's alone once it runs
+  std::optional<HistoryStore> store;  // the thread's alone, as the two below
   std::string trouble;
+  std::uint64_t commits = 0;
   std::thread thread;
 };
 
 void HistoryWriter::Shared::take(Job job) {
   Result<void> done;
   if (const auto* snapshot = std::get_if<std::shared_ptr<const Snapshot>>(&job)) {
-    done = store.append(**snapshot);
+    done = store->append(**snapshot);
   } else if (const auto* event = std::get_if<HistoryEvent>(&job)) {
-    done = store.add(*event);
+    done = store->add(*event);
   }
-  trouble = done ? std::string() : done.error().message();
+  settle(done);
+}
+
+/// Most samples go to memory alone: that it took one says nothing about the disk.
+void HistoryWriter::Shared::settle(const Result<void>& done) {
+  const bool has_written = store->commits() != std::exchange(commits, store->commits());
+  if (!done) {
+    trouble = done.error().message();
+  } else if (has_written) {
+    trouble.clear();
+  }
 }
 
 void HistoryWriter::Shared::tell() {
-  std::vector<std::string> fresh = store.take_notes();
-  const std::uint64_t lost = store.lost_samples();
-  const Bytes used = store.disk_used();
-  const Reading<Bytes> free = store.disk_free();
+  std::vector<std::string> fresh = store->take_notes();
+  const std::uint64_t lost = store->lost_samples();
+  const Bytes used = store->disk_used();
+  const Reading<Bytes> free = store->disk_free();
   const std::lock_guard lock(mutex);
   status.lost = lost;
   status.disk_used = used;
@@ -58,49 +79,65 @@ void HistoryWriter::Shared::tell() {
   for (std::string& note : fresh) notes.push_back(std::move(note));
 }
 
-void HistoryWriter::Shared::run() {
-  for (;;) {
+bool HistoryWriter::Shared::open() {
+  auto opened = HistoryStore::open(path, options, clock);
+  if (opened) store.emplace(*std::move(opened));
+  if (store) tell();
+  const std::lock_guard lock(mutex);
+  status.stage = store ? HistoryStage::open : HistoryStage::failed;
+  if (!store) status.trouble = opened.error().message();
+  changed.notify_all();
+  return store.has_value();
+}
+
+void HistoryWriter::Shared::write_until_end() {
+  for (bool was_ending = false; !was_ending;) {
     std::deque<Job> jobs;
-    bool was_ending = false;
+    bool is_checking = false;
     {
       std::unique_lock lock(mutex);
-      changed.wait_for(lock, patience, [&] { return is_ending || !queue.empty(); });
+      changed.wait_for(lock, patience, [&] { return is_ending || wants_check || !queue.empty(); });
       jobs.swap(queue);
       was_ending = is_ending;
+      is_checking = std::exchange(wants_check, false) && !is_ending;
       for (const Job& job : jobs) {
         if (std::holds_alternative<std::shared_ptr<const Snapshot>>(job)) ++status.taken;
       }
     }
-    // A throw is a bug of a library; the history ends, the server goes on.
-    try {
-      const bool is_idle = jobs.empty();
-      for (Job& job : jobs) take(std::move(job));
-      if (is_idle || was_ending) {
-        const auto done = store.flush();
-        trouble = done ? std::string() : done.error().message();
-      }
-      tell();
-    } catch (const std::exception& error) {
-      const std::lock_guard lock(mutex);
-      is_ending = was_ending = true;
-      status.trouble = std::string("the history has stopped: ") + error.what();
-      notes.push_back(status.trouble);
-    }
-    if (was_ending) return;
+    const bool is_idle = jobs.empty();
+    for (Job& job : jobs) take(std::move(job));
+    if (is_checking) settle(store->verify());
+    if (is_idle || was_ending) settle(store->flush());
+    tell();
   }
 }
 
-HistoryWriter::HistoryWriter(std::unique_ptr<Shared> shared) : shared_(std::move(shared)) {}
-HistoryWriter::~HistoryWriter() { stop(); }
+void HistoryWriter::Shared::run() {
+  // A throw is a bug of a library; the history ends, the server goes on.
+  try {
+    if (open()) write_until_end();
+    // Closing writes as well.
+    store.reset();
+  } catch (const std::exception& error) {
+    const std::lock_guard lock(mutex);
+    status.trouble = std::string("the history has stopped: ") + error.what();
+    notes.push_back(status.trouble);
+  }
+  const std::lock_guard lock(mutex);
+  is_ending = has_ended = true;
+  changed.notify_all();
+}
 
-Result<std::unique_ptr<HistoryWriter>> HistoryWriter::start(const std::string& path,
-                                                            const HistoryOptions& options,
-                                                            Clock& clock,
-                                                            std::size_t queue_length) {
-  auto store = HistoryStore::open(path, options, clock);
-  if (!store) return std::unexpected(std::move(store).error());
-  auto shared = std::make_unique<Shared>(*std::move(store), queue_length);
-  shared->tell();
+HistoryWriter::HistoryWriter(std::unique_ptr<Shared> shared) : shared_(std::move(shared)) {}
+HistoryWriter::~HistoryWriter() {
+  end();
+  if (shared_->thread.joinable()) shared_->thread.join();
+}
+
+std::unique_ptr<HistoryWriter> HistoryWriter::start(const std::string& path,
+                                                    const HistoryOptions& options, Clock& clock,
+                                                    std::size_t queue_length) {
+  auto shared = std::make_unique<Shared>(path, options, clock, queue_length);
   Shared* const running = shared.get();
   shared->thread = std::thread([running] { running->run(); });
   return std::unique_ptr<HistoryWriter>(new HistoryWriter(std::move(shared)));
@@ -113,7 +150,7 @@ bool HistoryWriter::offer(std::shared_ptr<const Snapshot> snapshot) {
     return false;
   }
   shared_->queue.emplace_back(std::move(snapshot));
-  shared_->changed.notify_one();
+  shared_->changed.notify_all();
   return true;
 }
 
@@ -124,8 +161,14 @@ bool HistoryWriter::offer(HistoryEvent event) {
     return false;
   }
   shared_->queue.emplace_back(std::move(event));
-  shared_->changed.notify_one();
+  shared_->changed.notify_all();
   return true;
+}
+
+void HistoryWriter::verify() {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->wants_check = true;
+  shared_->changed.notify_all();
 }
 
 HistoryStatus HistoryWriter::status() const {
@@ -138,13 +181,22 @@ std::vector<std::string> HistoryWriter::take_notes() {
   return std::exchange(shared_->notes, {});
 }
 
-void HistoryWriter::stop() {
-  {
-    const std::lock_guard lock(shared_->mutex);
-    shared_->is_ending = true;
-    shared_->changed.notify_one();
-  }
-  if (shared_->thread.joinable()) shared_->thread.join();
+void HistoryWriter::wait_until_open(Duration patience) const {
+  std::unique_lock lock(shared_->mutex);
+  shared_->changed.wait_for(lock, patience,
+                            [this] { return shared_->status.stage != HistoryStage::opening; });
+}
+
+void HistoryWriter::end() {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->is_ending = true;
+  shared_->changed.notify_all();
+}
+
+bool HistoryWriter::stop(Duration patience) {
+  end();
+  std::unique_lock lock(shared_->mutex);
+  return shared_->changed.wait_for(lock, patience, [this] { return shared_->has_ended; });
 }
 
 }  // namespace berth

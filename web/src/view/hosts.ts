@@ -39,7 +39,7 @@ export function hosts_view(world: World): View {
   roving(list, "a.host-link", () => getComputedStyle(list).gridTemplateColumns.split(" ").length);
   const parts = new Parts<OtherHost>(
     list,
-    (host) => host.address,
+    (host) => host.name,
     () => new HostBlock(world),
   );
   const place = el("div", {}, waiting());

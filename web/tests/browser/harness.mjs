@@ -120,7 +120,6 @@ export function test(name, { needs = [], own = false, told = [], how = {}, noisy
 
 async function run_one(browser, shared, { name, own, told, how, noisy, body }) {
   const server = own ? await Server.open() : await shared;
-  for (const [what, query] of told) await server.tell(what, query);
   const context = await browser.newContext({
     viewport: { width: 1280, height: 900 },
     locale: "en-US",
@@ -142,6 +141,7 @@ async function run_one(browser, shared, { name, own, told, how, noisy, body }) {
       said.push(`asked elsewhere: ${request.url()}`);
   });
   try {
+    for (const [what, query] of told) await server.tell(what, query);
     await page.goto(server.base);
     await page.waitForSelector("a.tile");
     await body(page, server, context);
@@ -152,7 +152,7 @@ async function run_one(browser, shared, { name, own, told, how, noisy, body }) {
     return { name, outcome: "failed", message };
   } finally {
     await context.close();
-    if (own) await server.tell("stop");
+    if (own) await server.tell("close");
   }
 }
 
@@ -162,7 +162,7 @@ export async function run_all() {
   const waiting = [];
   for (const one of tests) {
     const missing = one.needs.filter((need) => !able.has(need));
-    const message = `this server cannot be told: ${missing.join(", ")}`;
+    const message = missing.join(", "); // why not: `cannot` of who started this
     if (only && !new RegExp(only).test(one.name)) continue;
     if (missing.length) report({ name: one.name, outcome: "skipped", message });
     else waiting.push(one);

@@ -1,7 +1,7 @@
 // What has been: charts of months, the timeline, usage, runs with their logs.
 
 import { check, test, until } from "./harness.mjs";
-import { a_run, first_gpu, text } from "./steps.mjs";
+import { a_run, first_gpu, log_in, text } from "./steps.mjs";
 
 test(
   "the range of the charts goes from minutes to months",
@@ -55,6 +55,7 @@ test(
     await changes("ArrowLeft moves", () => page.keyboard.press("ArrowLeft"));
     await changes("minus zooms", () => page.keyboard.press("-"));
     await changes("the button zooms", () => page.getByRole("button", { name: "Closer" }).click());
+    await changes("a length goes to now", () => page.getByRole("button", { name: "24 h" }).click());
     await page.locator("summary", { hasText: "As a table" }).click();
     await page.getByRole("cell", { name: "run" }).first().waitFor();
     await page.getByRole("cell", { name: "without a lease" }).first().waitFor();
@@ -65,6 +66,8 @@ test(
 );
 
 test("usage is shown by user, job, GPU and day", { needs: ["history"] }, async (page, server) => {
+  // What somebody else's jobs are is not for everybody.
+  await log_in(page, await server.tell("who"));
   await server.go(page, "#/usage", ".usage-bar");
   for (const by of ["Job", "GPU", "Day"]) {
     await page.getByRole("button", { name: by, exact: true }).click();
@@ -108,8 +111,16 @@ test("over a dip of a chart stand the lines of that moment", { needs: ["runs"] }
 
 test(
   "a log that comes late comes to where the cursor is",
-  { needs: ["hold-log"], told: [["hold-log"]] },
+  { needs: ["runs"] },
   async (page, server) => {
+    let give_log;
+    const given = new Promise((done) => {
+      give_log = done;
+    });
+    await page.route(/\/log(\?|$)/, async (route) => {
+      await given;
+      await route.continue();
+    });
     await a_run(page, server);
     const box = await page.locator(".u-over").first().boundingBox();
     await page.mouse.move(box.x + box.width * 0.63, box.y + 30);
@@ -117,7 +128,7 @@ test(
       /^\d/.test(await text(page, ".marks [aria-current]")),
     );
     check((await page.locator(".log li").count()) === 0, "the log is there already");
-    await server.tell("give-log");
+    give_log();
     await until("the log follows", async () =>
       /waiting for the data loader/.test(await text(page, ".log [aria-current]")),
     );
@@ -126,7 +137,8 @@ test(
 
 test("what of a run one may not see is said to be that", { needs: ["runs"] }, async (page, server) => {
   await server.go(page, "#/runs", "main td a");
-  await page.locator("main tr", { hasText: "mara" }).locator("td a").first().click();
+  const { foreign } = await server.tell("who");
+  await page.getByRole("link", { name: foreign, exact: true }).click();
   await page.getByText("Its charts, marks and log are its owner's.").waitFor();
   check((await page.locator("canvas").count()) === 0, "a chart of nothing");
 });

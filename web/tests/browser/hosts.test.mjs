@@ -6,19 +6,29 @@ import { text } from "./steps.mjs";
 test(
   "the instances of a card stand with it",
   { needs: ["mig"], told: [["mig", { device: 2 }]] },
-  async (page) => {
+  async (page, server) => {
+    const { devices } = await server.ask("api/v1/overview");
+    const [divided] = devices.filter(({ state }) => state === "divided");
+    const instances = devices.filter(({ parent }) => parent === divided.id);
+    const used = instances.findIndex(({ users }) => users.length > 0);
+    const { mig, users } = instances[used];
+    const label = `${divided.index}:${mig.gpu_instance}`;
     const card = page.locator(".tiles > li.divided");
     check((await card.count()) === 1, "one card is divided");
-    check((await card.locator(".instances a").count()) === 7, "seven instances in it");
-    check(/2:7.*busy.*lin/s.test(await card.locator(".instances a").first().innerText()), "whose");
+    check((await card.locator(".instances a").count()) === instances.length, "its instances in it");
+    const said = await card.locator(".instances a").nth(used).innerText();
+    for (const part of [label, "busy", users[0]]) check(said.includes(part), `${part}: ${said}`);
     await page.locator('.count[data-standing="divided"]').waitFor();
-    await card.locator(".instances a").first().click();
-    await page.getByRole("heading", { name: "GPU 2:7" }).waitFor();
+    await card.locator(".instances a").nth(used).click();
+    await page.getByRole("heading", { name: `GPU ${label}` }).waitFor();
     check(/–/.test(await text(page, ".gauge-value")), "a load that nobody can read");
     check((await page.locator("[role=meter]").count()) === 1, "a meter of what is not known");
-    await page.getByRole("link", { name: "GPU 2", exact: true }).click();
-    await page.getByRole("heading", { name: "GPU 2", exact: true }).waitFor();
-    check((await page.locator(".instances a").count()) === 7, "the card names its instances");
+    await page.getByRole("link", { name: `GPU ${divided.index}`, exact: true }).click();
+    await page.getByRole("heading", { name: `GPU ${divided.index}`, exact: true }).waitFor();
+    check(
+      (await page.locator(".instances a").count()) === instances.length,
+      "the card names its instances",
+    );
   },
 );
 
@@ -34,25 +44,33 @@ test("other servers are seen at a glance", joined(9), async (page, server) => {
   check((await page.locator(".host-block").count()) === 9, "a block each");
   check(/^gpu4/.test(await text(page, ".host-block")), "what does not answer is the first");
   await page.getByText("7 of 9 servers answer").waitFor();
+  const { hosts } = await server.ask("api/v1/hosts");
+  const [down, answers] = ["gpu4", "gpu2"].map((name) => hosts.find((host) => host.name === name));
   const gone = page.locator(".host-block", { hasText: "gpu4" });
-  for (const part of ["unreachable", "connection refused", "start berth serve there", "last seen"])
+  const seen = down.taken_unix_ms === null ? [] : ["last seen"];
+  for (const part of ["unreachable", down.why, down.remedy, ...seen])
     check((await gone.innerText()).includes(part), part);
   const well = page.locator(".host-block", { hasText: "gpu2" });
   check(/\d of 8 free/.test(await well.innerText()), "how many are free");
   check((await well.locator(".cell").count()) === 8, "a cell per GPU");
   const link = well.getByRole("link", { name: "gpu2" });
-  check((await link.getAttribute("href")) === "http://gpu2.example:9700/", "the way to its page");
-  check(
-    (await page.locator(".host-link", { hasText: "gpu6" }).getAttribute("href")) === null,
-    "a link that is a script",
-  );
-  const { hosts } = await server.ask("api/v1/hosts");
+  check((await link.getAttribute("href")) === answers.page, "the way to its page");
   const free = hosts
     .filter(({ state }) => state === "ok")
     .flatMap(({ devices }) => devices)
     .filter(({ state }) => state === "free").length;
   check((await text(page, ".count-number")) === String(free), `${free} are free in all`);
 });
+
+test(
+  "a link to another server is never a script",
+  { needs: ["script-link"], told: [["hosts", { count: 9 }]] },
+  async (page) => {
+    await page.getByRole("link", { name: "Servers" }).click();
+    const link = page.locator(".host-link", { hasText: "gpu6" });
+    check((await link.getAttribute("href")) === null, "a link that is a script");
+  },
+);
 
 test("servers are found by state, name and user", joined(30), async (page) => {
   await page.getByRole("link", { name: "Servers" }).click();

@@ -3,14 +3,25 @@
 import { check, test, until } from "./harness.mjs";
 import { first_gpu, room, text, views, visit } from "./steps.mjs";
 
-test("before the first look nothing is claimed", { own: true, needs: ["blind"], noisy: true }, async (page, server) => {
-  await server.tell("blind");
+test("before the first look nothing is claimed", { noisy: true }, async (page) => {
+  let look;
+  const looked = new Promise((done) => {
+    look = done;
+  });
+  await page.route("**/api/v1/events", async (route) => {
+    await looked;
+    await route.continue();
+  });
+  const error = { code: "no_snapshot", message: "the first look is still under way", remedy: "" };
+  const answer = { status: 503, json: { error } };
+  await page.route("**/api/v1/overview", (route) => route.fulfill(answer));
   await page.reload();
   await page.getByText("Asking the server…").first().waitFor();
   for (const claim of ["No process.", "Nobody waits.", "No GPU is to be seen"]) {
     check(!(await page.getByText(claim).first().isVisible()), claim);
   }
-  await server.tell("sighted");
+  await page.unroute("**/api/v1/overview");
+  look();
   await page.waitForSelector("a.tile");
   check(await page.getByText("Asking the server…").first().isHidden(), "it still asks");
 });

@@ -1,7 +1,7 @@
 // The room, a GPU's panel and the form: what a person sees first.
 
 import { check, test, until } from "./harness.mjs";
-import { first_gpu, text } from "./steps.mjs";
+import { first_gpu, log_in, rows, says_duration, text } from "./steps.mjs";
 
 test(
   "the room shows a tile per GPU with its state in words, and how many of each",
@@ -20,8 +20,8 @@ test(
   },
 );
 
-test("what somebody calls himself is text, never markup", { needs: ["hostile"] }, async (page) => {
-  await page.getByText("<img src=x onerror=alert(1)>").waitFor();
+test("what somebody calls himself is text, never markup", { needs: ["hostile"], told: [["hostile"]] }, async (page) => {
+  await page.getByText("<img src=x onerror=alert(1)>").first().waitFor();
   check((await page.locator("main img").count()) === 0, "an element was made of a name");
 });
 
@@ -45,15 +45,14 @@ test("clicking a count shows only those, and clicking again all", {}, async (pag
 });
 
 test("a card that changes its state is seen and spoken of", { own: true, needs: ["change"] }, async (page, server) => {
-  await server.tell("change", { device: 5, state: "busy" });
+  const { state } = await server.tell("change", { device: 5, state: "busy" });
   await until(
-    "the tile says busy",
-    async () => (await text(page, "li:nth-child(6) .tile-word")) === "busy",
+    `the tile says ${state}`,
+    async () => (await text(page, "li:nth-child(6) .tile-word")) === state,
   );
   await until("it is announced", async () =>
-    /GPU 5 is now busy/.test(await page.locator("[aria-live=polite]").innerText()),
+    (await page.locator("[aria-live=polite]").innerText()).includes(`GPU 5 is now ${state}`),
   );
-  await server.tell("change", { device: 5, state: "free" });
 });
 
 test("a GPU's panel has gauges, charts and who computes on it", {}, async (page, server) => {
@@ -68,6 +67,46 @@ test("a GPU's panel has gauges, charts and who computes on it", {}, async (page,
   if (mine.length) await page.getByRole("cell", { name: String(mine[0].pid) }).waitFor();
   await page.goBack();
   await page.waitForSelector("a.tile");
+});
+
+test(
+  "a process is told with its container and how long it has run",
+  { told: [["containers"]] },
+  async (page, server) => {
+    const { processes, taken_unix_ms } = await server.ask("api/v1/overview");
+    const { container } = await server.tell("who");
+    check(processes.length > 0 && container, "nobody computes in a container");
+    await log_in(page, await server.tell("who"));
+    await until("a container", async () =>
+      (await rows(page, "Processes")).some((row) => row.Container === container),
+    );
+    const shown = await rows(page, "Processes");
+    check(shown.some((row) => row.Container === "–"), "who is in none");
+    for (const { pid, user, started_unix_ms } of processes) {
+      const row = shown.find((one) => one.PID === String(pid) && one.User === (user ?? "–"));
+      const age =
+        started_unix_ms === null
+          ? row?.Age === "–"
+          : says_duration(row?.Age ?? "", taken_unix_ms - started_unix_ms);
+      check(age, `${pid} since ${started_unix_ms}: ${JSON.stringify(row)}`);
+    }
+  },
+);
+
+test("who waits is told, for what and how long", {}, async (page, server) => {
+  const queue = await until("somebody waits", async () => {
+    const { queue } = await server.ask("api/v1/overview");
+    return queue.length > 0 && queue;
+  });
+  await until("all of them", async () => (await rows(page, "Who waits")).length === queue.length);
+  const shown = await rows(page, "Who waits");
+  queue.forEach(({ user, wants, since_unix_ms }, i) => {
+    const row = shown[i];
+    check(row.User === user && row.Wants === wants, `${user} ${wants}: ${JSON.stringify(row)}`);
+    check(says_duration(row.For, Date.now() - since_unix_ms), `${since_unix_ms}: ${row.For}`);
+  });
+  await first_gpu(page);
+  check((await rows(page, "Who waits")).length === queue.length, "the panel of a GPU too");
 });
 
 test("the form composes a command and copies it", {}, async (page, server, context) => {

@@ -22,15 +22,36 @@ export const first_gpu = async (page) => {
   await page.locator("a.tile").first().click();
   await page.waitForSelector(".gpu .chart canvas");
 };
+/// To one that has ended, as its owner.
 export const a_run = async (page, server) => {
+  const who = await server.tell("who");
+  await log_in(page, who);
   await server.go(page, "#/runs", "main td a");
-  await page.locator("main tr", { hasText: "alice" }).locator("td a").first().click();
+  await page.getByRole("link", { name: who.run, exact: true }).click();
   await page.waitForSelector(".run .chart canvas");
 };
-/// To be known as the user of that name: the mock takes it for a token.
-export const log_in = async (page, user) => {
+/// The rows of the first table of that name, each as its cells by their headings.
+export const rows = (page, name) =>
+  page
+    .locator(`main .scrolls[aria-label="${name}"]`)
+    .first()
+    .evaluate((table) => {
+      const told = (row) => [...row.children].map((cell) => cell.textContent);
+      const [heads, ...items] = [...table.querySelectorAll("tr")].map(told);
+      return items.map((cells) => Object.fromEntries(cells.map((text, i) => [heads[i], text])));
+    });
+/// Does this text say so long a time, but for what passes while one looks?
+export const says_duration = (said, ms) => {
+  const units = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 };
+  const parts = [...said.matchAll(/(\d+)([dhms])/g)];
+  const told = parts.reduce((sum, [, number, unit]) => sum + Number(number) * units[unit], 0);
+  const least = parts.length ? units[parts.at(-1)[2]] : 0;
+  return parts.length > 0 && Math.abs(told - ms) <= least + 60_000;
+};
+/// To be known as somebody.
+export const log_in = async (page, { user, token }) => {
   await page.getByRole("button", { name: /·/ }).click();
-  await page.getByLabel("Token", { exact: true }).fill(user);
+  await page.getByLabel("Token", { exact: true }).fill(token);
   await page.getByRole("button", { name: "Use it" }).click();
   await page.getByRole("button", { name: `${user} ·` }).waitFor();
   check((await page.locator("dialog[open]").count()) === 0, "the question is still there");

@@ -1,0 +1,101 @@
+#include "app/explain_pace.h"
+
+#include "app/output_file.h"
+#include "app/pace_watch.h"
+#include "app/verb.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "base/tr.h"
+#include "diagnose/pace/activity_json.h"
+#include "diagnose/pace/pace.h"
+#include "diagnose/pace/run_activity.h"
+#include "view/pace_text.h"
+
+namespace berth {
+
+namespace {
+
+int answer(Context& context, const std::vector<PaceAnswer>& answers, const ExplainPaceWish& wish) {
+  std::optional<Severity> worst;
+  std::string text;
+  bool saw_anything = false;
+  for (const PaceAnswer& one : answers) {
+    const auto found = worst_of(one.pace.findings);
+    if (found && (!worst || *found > *worst)) worst = found;
+    saw_anything = saw_anything || one.pace.features.busy;
+    if (!text.empty()) text += "\n";
+    text += render_pace(one, context.out_uncut());
+  }
+  print(wish.json ? pace_json(answers) : text);
+  if (!saw_anything && !worst) return pace_could_not_look;
+  return worst ? static_cast<int>(*worst) : exit_code::ok;
+}
+
+PaceAnswer judged(pace::Activity activity, std::vector<std::string> remarks = {}) {
+  pace::Pace pace = pace::explain_pace(activity);
+  return {.activity = std::move(activity), .pace = std::move(pace), .remarks = std::move(remarks)};
+}
+
+/// A series per answer; of several the first has the name, the others a number more.
+Result<void> save(const std::vector<PaceAnswer>& answers, const std::string& path) {
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const std::string name = i == 0 ? path : path + "." + std::to_string(i + 1);
+    const auto written = write_output(name, to_lines(answers[i].activity), Existing::keep);
+    if (!written) return written;
+  }
+  return {};
+}
+
+Result<std::string> series_text(const std::string& path) {
+  constexpr std::size_t longest = 256 << 20;
+  if (path == "-") return read_all(0, longest);
+  return read_file(path, longest);
+}
+
+/// The answer first: what was watched is not lost where it cannot be saved.
+int answer_and_save(Context& context, const std::vector<PaceAnswer>& answers,
+                    const ExplainPaceWish& wish) {
+  const int code = answer(context, answers, wish);
+  if (wish.save.empty()) return code;
+  const auto saved = save(answers, wish.save);
+  return saved ? code : report(saved.error(), pace_could_not_look);
+}
+
+}  // namespace
+
+int explain_targets(Context& context, const std::vector<PaceTarget>& targets,
+                    const ExplainPaceWish& wish) {
+  auto watched = watch_pace(context, targets, {.length = wish.length});
+  if (!watched) return report(watched.error(), pace_could_not_look);
+  std::vector<PaceAnswer> answers;
+  for (WatchedTarget& one : *watched) {
+    answers.push_back(judged(std::move(one.activity), std::move(one.remarks)));
+  }
+  return answer_and_save(context, answers, wish);
+}
+
+int explain_series(Context& context, const std::string& path, const ExplainPaceWish& wish) {
+  const auto text = series_text(path);
+  if (!text) return report(text.error(), pace_could_not_look);
+  if (text->starts_with("\x1f\x8b")) {
+    complain(trf("{} is compressed: zcat {} | berth explain --series -", printable(path),
+                 shell_quoted(printable(path))));
+    return pace_could_not_look;
+  }
+  auto activity = pace::activity_from_lines(*text);
+  if (!activity) return report(activity.error(), pace_could_not_look);
+  std::vector<PaceAnswer> answers;
+  answers.push_back(judged(std::move(*activity)));
+  return answer(context, answers, wish);
+}
+
+int explain_run_pace(Context& context, const RunRecord& run, const ExplainPaceWish& wish) {
+  ThinnedSamples samples;
+  const auto read = for_each_sample(run, [&](const Sample& one) { samples.add(one); });
+  if (!read) return report(read.error(), pace_could_not_look);
+  std::vector<PaceAnswer> answers;
+  answers.push_back(judged(pace::activity_of(run.manifest, std::move(samples).take())));
+  return answer_and_save(context, answers, wish);
+}
+
+}  // namespace berth

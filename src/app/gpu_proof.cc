@@ -1,0 +1,214 @@
+#include "app/gpu_proof.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <variant>
+
+#include "app/request_options.h"
+#include "app/verb.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "base/tr.h"
+#include "run/acquire.h"
+#include "snapshot/questions.h"
+#include "world/machine_side.h"
+
+namespace berth {
+
+namespace {
+
+std::string shown(const Device& device) {
+  return device.index ? std::to_string(*device.index) : device.id.text();
+}
+
+bool can_be_tested(const Device& device, const Snapshot& snapshot) {
+  const bool is_cuda =
+      device.kind == DeviceKind::nvidia_gpu || device.kind == DeviceKind::nvidia_mig;
+  return is_cuda && device.index && device.uuid.get() &&
+         state_of(device, snapshot) != DeviceState::divided;
+}
+
+Result<std::vector<const Device*>> wanted_devices(const Snapshot& snapshot,
+                                                  const std::string& list) {
+  std::vector<DevicePattern> patterns;
+  if (!list.empty()) {
+    auto parsed = parse_patterns(list);
+    if (!parsed) return std::unexpected(std::move(parsed).error().because("-i"));
+    patterns = std::move(*parsed);
+  }
+  std::vector<const Device*> devices;
+  std::vector<bool> found(patterns.size(), false);
+  for (const Device& device : snapshot.devices) {
+    if (!can_be_tested(device, snapshot)) continue;
+    bool is_named = patterns.empty();
+    for (std::size_t i = 0; i < patterns.size(); ++i) {
+      if (!matches(patterns[i], device)) continue;
+      found[i] = is_named = true;
+    }
+    if (is_named) devices.push_back(&device);
+  }
+  for (std::size_t i = 0; i < patterns.size(); ++i) {
+    if (found[i]) continue;
+    return fail(ErrorCode::invalid, trf("-i {}: there is no such device that CUDA could compute on",
+                                        printable(patterns[i].text)));
+  }
+  return devices;
+}
+
+/// The device's next one in the list, round about: every way is tried once. Null: there is none.
+const Device* peer_of(const Device& device, const std::vector<const Device*>& devices) {
+  // A program sees one MIG instance.
+  if (devices.size() < 2 || device.kind == DeviceKind::nvidia_mig) return nullptr;
+  const auto at = std::ranges::find(devices, &device);
+  const Device* next = at + 1 == devices.end() ? devices.front() : *(at + 1);
+  return next->kind == DeviceKind::nvidia_mig ? nullptr : next;
+}
+
+/// What the test's CUDA is shown, for as long as this lives: the device and its peer, whatever the
+/// caller's own list says (which has been respected before).
+class ShownToCuda {
+ public:
+  ShownToCuda(const std::string& uuids, const Context& context) : was_(context.variable(name)) {
+    ::setenv(name, uuids.c_str(), 1);
+  }
+  ~ShownToCuda() {
+    if (was_) {
+      ::setenv(name, was_->c_str(), 1);
+    } else {
+      ::unsetenv(name);
+    }
+  }
+  ShownToCuda(const ShownToCuda&) = delete;
+  ShownToCuda& operator=(const ShownToCuda&) = delete;
+
+ private:
+  static constexpr auto name = "CUDA_VISIBLE_DEVICES";
+  std::optional<std::string> was_;
+};
+
+/// Somebody is on it: `--force` tests beside him. Anything else (not ours to use, not readable)
+/// stays.
+bool is_somebody(Rule rule) {
+  return rule == Rule::leased || rule == Rule::in_use || rule == Rule::reserved ||
+         rule == Rule::utilization || rule == Rule::not_idle;
+}
+
+class Tester {
+ public:
+  Tester(Context& context, bool force)
+      : context_(context), force_(force), threads_(own_threads()) {}
+
+  Result<void> open() {
+    auto ledger = context_.open_ledger();
+    if (!ledger) return std::unexpected(std::move(ledger).error().because("--gpu-test"));
+    ledger_.emplace(std::move(*ledger));
+    return {};
+  }
+
+  /// `next`: to copy to, if it is to be had as well; null: there is none.
+  Result<GpuProof> test(const Device& device, const Device* next) {
+    auto got = take(device);
+    if (!got) return std::unexpected(std::move(got).error());
+    if (const auto* why = std::get_if<Refusal>(&*got)) {
+      const bool is_taken = is_somebody(why->rule);
+      if (!force_ || !is_taken) {
+        return GpuProof{.device = device.id, .left_out = why->text, .is_taken = is_taken};
+      }
+    }
+    GpuProofQuestion question{.device = device.id, .uuid = *device.uuid.get()};
+    std::string shown_to_cuda = question.uuid;
+    // Nobody's card is touched for another one's sake, by --force neither.
+    std::optional<Taken> peer;
+    if (next != nullptr) {
+      auto taken = take(*next);
+      if (!taken) return std::unexpected(std::move(taken).error());
+      if (std::holds_alternative<Lease>(*taken)) {
+        peer.emplace(std::move(*taken));
+        question.peers = {{*next->uuid.get(), shown(*next)}};
+        shown_to_cuda += "," + *next->uuid.get();
+      }
+    }
+    question.cpu_threads = threads_;
+    // For tests: another libcuda.
+    if (const auto library = context_.variable("BERTH_CUDA")) question.library = *library;
+    const ShownToCuda visible(shown_to_cuda, context_);
+    GpuProof test = prove_gpu(question, context_.clock());
+    give_back(*got);
+    if (peer) give_back(*peer);
+    return test;
+  }
+
+ private:
+  static unsigned own_threads() {
+    const auto allowed = gather_limits("").cpus_allowed.get();
+    return static_cast<unsigned>(std::clamp<std::uint64_t>(allowed.value_or(1), 1, 64));
+  }
+
+  /// The device for ourselves alone, or why not.
+  using Taken = std::variant<Lease, Refusal>;
+  Result<Taken> take(const Device& device) {
+    const auto look = [this] { return context_.look_without_claims(Depth::state); };
+    auto snapshot = look();
+    if (!snapshot) return std::unexpected(std::move(snapshot).error());
+    auto limits = inherited_limits(context_, *snapshot);
+    if (!limits) return std::unexpected(std::move(limits).error());
+    AcquireOptions wish{.limits = std::move(*limits)};
+    wish.request.only = {{*device.uuid.get()}};
+    // One that is not well is what a test is for.
+    wish.request.allow_failed = true;
+    wish.run = "gpu-test";
+    wish.command = "berth doctor --gpu-test";
+    wish.wait = std::chrono::milliseconds(0);
+    auto answer = acquire(*ledger_, look, context_.clock(), wish);
+    if (!answer) return std::unexpected(std::move(answer).error());
+    if (auto* got = std::get_if<Acquired>(&*answer)) {
+      (void)got->lease.describe(own_process_id(), own_process_id());
+      return std::move(got->lease);
+    }
+    for (const Refusal& refusal : std::get<NotAcquired>(*answer).placement.refused) {
+      if (refusal.device == device.id) return refusal;
+    }
+    return Refusal{.device = device.id, .text = std::string(tr("it is not to be had now"))};
+  }
+
+  void give_back(Taken& taken) {
+    if (auto* lease = std::get_if<Lease>(&taken)) (void)lease->end(*ledger_);
+  }
+
+  Context& context_;
+  bool force_;
+  unsigned threads_;
+  std::optional<Ledger> ledger_;
+};
+
+}  // namespace
+
+Result<std::vector<GpuProof>> prove_gpus(Context& context, const Snapshot& snapshot,
+                                         const GpuProofWish& wish) {
+  const auto devices = wanted_devices(snapshot, wish.devices);
+  if (!devices) return std::unexpected(devices.error());
+  std::vector<GpuProof> tests;
+  if (context.sources().simulated || context.sources().replay) {
+    for (const Device* device : *devices) {
+      tests.push_back({.device = device->id,
+                       .left_out = "it is not of this machine: there is nothing to compute on"});
+    }
+    return tests;
+  }
+  Tester tester(context, wish.force);
+  if (auto opened = tester.open(); !opened) return std::unexpected(std::move(opened).error());
+  for (const Device* device : *devices) {
+    if (context.stderr_is_terminal()) {
+      complain(trf("testing GPU {} …", shown(*device)));
+    }
+    auto test = tester.test(*device, peer_of(*device, *devices));
+    if (!test) return std::unexpected(std::move(test).error());
+    tests.push_back(std::move(*test));
+  }
+  return tests;
+}
+
+}  // namespace berth

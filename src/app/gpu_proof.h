@@ -1,0 +1,25 @@
+#pragma once
+// `berth doctor --gpu-test`: which devices are tested, and each of them leased meanwhile, so that
+// no job is put onto it and none is disturbed.
+
+#include <string>
+#include <vector>
+
+#include "app/context.h"
+#include "base/result.h"
+#include "snapshot/snapshot.h"
+#include "world/gpu_proof.h"
+
+namespace berth {
+
+struct GpuProofWish {
+  std::string devices;  // as -i takes them; empty: all
+  bool force = false;   // also beside somebody who is on it
+};
+
+/// Tests one after the other: two at once would share the host's memory and bus. invalid: -i names
+/// no device; busy, io: the ledger.
+[[nodiscard]] Result<std::vector<GpuProof>> prove_gpus(Context& context, const Snapshot& snapshot,
+                                                       const GpuProofWish& wish);
+
+}  // namespace berth

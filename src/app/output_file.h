@@ -1,0 +1,24 @@
+#pragma once
+// A file that the user asked for by name: whole or not at all, and nothing of his is replaced
+// unasked.
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "view/style.h"
+
+namespace berth {
+
+/// `keep_unless_forced` keeps it as well; the verb has --force, and what is said names it.
+enum class Existing { keep, keep_unless_forced, replace };
+
+/// busy: there is such a file already and it is to be kept; what to do about it is said. The file
+/// appears when it is whole: a full disk leaves none behind.
+[[nodiscard]] Result<void> write_output(const std::string& path, std::string_view bytes,
+                                        Existing existing);
+
+/// How to draw what is kept in a file: without colour, and as wide as it is.
+[[nodiscard]] Style for_a_file(Style style);
+
+}  // namespace berth

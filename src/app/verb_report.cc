@@ -1,0 +1,142 @@
+// `berth report`: one file about a run, or about several side by side.
+
+#include <algorithm>
+
+#include "app/death.h"
+#include "app/output_file.h"
+#include "app/records.h"
+#include "app/verb.h"
+#include "base/text.h"
+#include "base/tr.h"
+#include "diagnose/pace/pace.h"
+#include "diagnose/pace/phases.h"
+#include "diagnose/pace/run_activity.h"
+#include "view/report/model.h"
+
+namespace berth {
+
+namespace {
+
+// Letters for that many; beyond it no chart can be read.
+constexpr std::size_t most_runs = 8;
+
+class ReportVerb final : public Verb {
+ public:
+  void declare(Options& options) override {
+    options.required_words("runs", names_,
+                           "runs: ids, the beginning or end of one, or last; several are compared");
+    options.filled_value("-o,--output", output_,
+                         "the file to write; - is stdout (report-RUN.html here)", "FILE");
+    options.flag("--force", force_, "replace the file if there is one");
+    options.flag("--md", markdown_, "as Markdown, on stdout unless -o says where");
+    options.flag("--json", json_, "as JSON, on stdout unless -o says where");
+    options.filled_value("--price", price_, "of a kilowatt-hour: what the energy cost", "PRICE");
+    options.filled_value("--currency", currency_, "in which the price is", "WORD");
+  }
+
+  int run(Context& context, const std::vector<std::string>& rest) override {
+    if (json_) set_language(Language::english);
+    names_.insert(names_.end(), rest.begin(), rest.end());
+    if (json_ && markdown_) {
+      complain(tr("report: as JSON or as Markdown, not both"));
+      return exit_code::usage;
+    }
+    if (names_.size() > most_runs) {
+      complain(trf("report: at most {} runs at once", most_runs));
+      return exit_code::usage;
+    }
+    ReportPrice price{.currency = currency_};
+    if (!price_.empty()) {
+      price.per_kwh = parse_decimal(price_);
+      if (!price.per_kwh) {
+        complain(trf("\"{}\" is no price: write for example --price 0.30", printable(price_)));
+        return exit_code::usage;
+      }
+    }
+    std::vector<ReportSource> sources;
+    for (const std::string& name : names_) {
+      auto source = gathered(context, name);
+      if (!source) return report(source.error());
+      sources.push_back(std::move(*source));
+    }
+    return answer(context, make_report(std::move(sources), price, context.clock().moment()));
+  }
+
+ private:
+  static Result<ReportSource> gathered(Context& context, const std::string& name) {
+    auto record = find_run(context, name);
+    if (!record) return std::unexpected(record.error());
+    const Manifest& manifest = record->manifest;
+    ReportSource source{.record = *record,
+                        .curves = RunCurves(manifest.started, manifest.given.devices.size())};
+    ThinnedSamples samples;
+    const auto read = for_each_sample(source.record, [&](const Sample& sample) {
+      source.curves.add(sample);
+      samples.add(sample);
+    });
+    if (read) {
+      source.torn_lines = read->torn_lines;
+    } else {
+      source.samples_unreadable = read.error().message();
+    }
+    source.marks = marks_of(source.record);
+    source.events = events_of(source.record);
+    const std::vector<Sample> all = std::move(samples).take();
+    source.phases = report_phases(phases_of(load_points(all)), all, manifest.started);
+    add_findings(context, source, all);
+    return source;
+  }
+
+  /// Of a run that failed: why. Of any other: what kept its GPUs from being busy.
+  static void add_findings(Context& context, ReportSource& source,
+                           const std::vector<Sample>& samples) {
+    if (!has_failed(source.record)) {
+      source.findings =
+          pace::explain_pace(pace::activity_of(source.record.manifest, samples)).findings;
+      return;
+    }
+    const GatheredDeath death =
+        gather_death(context, source.record, Gather::all, context.clock().wall_now());
+    source.findings = explain_death(death.evidence);
+    source.why_no_log = death.why_no_log;
+  }
+
+  int answer(const Context& context, const Report& report_) const {
+    const Style style = for_a_file(context.out());
+    const std::string text = json_       ? report_json(report_)
+                             : markdown_ ? report_markdown(report_, style)
+                                         : report_html(report_, style);
+    const bool to_stdout = output_ == "-" || (output_.empty() && (json_ || markdown_));
+    if (to_stdout) {
+      print(text);
+      return exit_code::ok;
+    }
+    const std::string path = output_.empty() ? default_name(report_) : output_;
+    const auto written =
+        write_output(path, text, force_ ? Existing::replace : Existing::keep_unless_forced);
+    if (!written) return report(written.error());
+    print(printable(path) + "\n");
+    return exit_code::ok;
+  }
+
+  /// "report-RUN.html", of several "report-RUN-RUN.html".
+  static std::string default_name(const Report& report_) {
+    std::string name = "report";
+    for (const ReportRun& run : report_.runs) name += "-" + run.record.manifest.id;
+    return name + ".html";
+  }
+
+  std::vector<std::string> names_;
+  std::string output_;
+  std::string price_;
+  std::string currency_;
+  bool force_ = false;
+  bool markdown_ = false;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_report() { return std::make_unique<ReportVerb>(); }
+
+}  // namespace berth

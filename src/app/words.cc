@@ -1,0 +1,108 @@
+#include "app/words.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "probe/sim/builtin.h"
+
+namespace berth {
+
+namespace {
+
+/// "--sim NAME" takes a word of its own; "--sim=NAME" does not.
+bool is_global_with_value(std::string_view word) {
+  return word == "--sim" || word == "--replay" || word == "--lang";
+}
+
+bool is_global(std::string_view word) {
+  return is_global_with_value(word.substr(0, word.find('=')));
+}
+
+/// A "--sim" with no word behind it that could be a server's name.
+bool names_no_server(const std::vector<std::string>& words, std::size_t at) {
+  if (words[at] != "--sim") return false;
+  return at + 1 == words.size() || words[at + 1].starts_with('-');
+}
+
+std::string server_for_nobody() { return "--sim=" + std::string(sim::default_scenario); }
+
+/// Whether the word behind it is its value.
+bool takes_next_word(const CLI::App& app, const std::string& word) {
+  const CLI::Option* option = app.get_option_no_throw(word);
+  return option != nullptr && option->get_items_expected_max() > 0;
+}
+
+}  // namespace
+
+const VerbEntry* find_verb(std::string_view name) {
+  for (const VerbEntry& entry : verbs()) {
+    if (entry.name == name) return &entry;
+  }
+  return nullptr;
+}
+
+std::optional<std::size_t> find_verb_position(std::vector<std::string>& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool before_verb =
+        words[i] == "--sim" && i + 1 < words.size() && find_verb(words[i + 1]) != nullptr;
+    if (before_verb || names_no_server(words, i)) {
+      words[i] = server_for_nobody();
+    } else if (is_global_with_value(words[i])) {
+      ++i;
+    } else if (!is_global(words[i])) {
+      return words[i].starts_with('-') ? std::nullopt : std::optional(i);
+    }
+  }
+  return std::nullopt;
+}
+
+GlobalOptions taken_globals(std::vector<std::string>& words) {
+  GlobalOptions globals;
+  std::vector<std::string> others;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (names_no_server(words, i)) words[i] = server_for_nobody();
+    const std::size_t equals = words[i].find('=');
+    const std::string name = words[i].substr(0, equals);
+    const bool value_follows = equals == std::string::npos;
+    if (!is_global_with_value(name) || (value_follows && i + 1 == words.size())) {
+      others.push_back(words[i]);
+      continue;
+    }
+    std::string& into = name == "--sim"      ? globals.sim
+                        : name == "--replay" ? globals.replay
+                                             : globals.lang;
+    into = value_follows ? words[++i] : words[i].substr(equals + 1);
+  }
+  words = std::move(others);
+  return globals;
+}
+
+std::vector<std::string> with_optional_values(const std::vector<std::string>& words,
+                                              const CLI::App& app, const Verb& verb) {
+  const std::vector<OptionalValue> optional_values = verb.optional_values();
+  std::vector<std::string> complete;
+  std::size_t i = 0;
+  for (; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (verb.takes_command() && !word.starts_with('-')) break;
+    if (names_no_server(words, i)) {
+      complete.push_back(server_for_nobody());
+      continue;
+    }
+    complete.push_back(word);
+    const auto optional = std::ranges::find(optional_values, word, &OptionalValue::option);
+    if (optional != optional_values.end()) {
+      const bool value_follows = i + 1 < words.size() && parse_duration(words[i + 1]).has_value();
+      complete.emplace_back(value_follows ? words[++i] : std::string(optional->value_if_alone));
+    } else if (takes_next_word(app, word) && i + 1 < words.size()) {
+      complete.push_back(words[++i]);
+    }
+  }
+  complete.insert(complete.end(), words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
+  return complete;
+}
+
+}  // namespace berth

@@ -1,0 +1,28 @@
+#pragma once
+// The words of a command line before an option is parsed: where the verb stands, where a job's
+// command begins, and which optional values are left out.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/context.h"
+#include "app/verb.h"
+
+namespace berth {
+
+[[nodiscard]] const VerbEntry* find_verb(std::string_view name);
+
+/// Index of the verb's name: the first word that is not a global option. Nothing: `berth -w`,
+/// `berth --json`: the status. A "--sim" before it that names no server is given one.
+[[nodiscard]] std::optional<std::size_t> find_verb_position(std::vector<std::string>& words);
+
+/// Takes --sim, --replay and --lang out of somebody else's words, none of which is called so.
+[[nodiscard]] GlobalOptions taken_globals(std::vector<std::string>& words);
+
+/// Gives every option that stands without its optional value the value that this means, up to where
+/// the verb's own options end: a job's words are its own. `app` knows the options.
+[[nodiscard]] std::vector<std::string> with_optional_values(const std::vector<std::string>& words,
+                                                            const CLI::App& app, const Verb& verb);
+
+}  // namespace berth

@@ -1,0 +1,72 @@
+#pragma once
+// Card: what a product is, present in this machine or not. The table in cards/table.h is the
+// vendor's own figures, each row with where it stands; what follows from the compute capability
+// (tensor rates, what a card lacks) is computed in cards/rates.h. What a driver says of
+// the card in front of it always wins over this.
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/units.h"
+#include "snapshot/device.h"
+
+namespace berth {
+
+enum class MemoryKind { gddr5, gddr5x, gddr6, gddr6x, gddr7, hbm2, hbm2e, hbm3, hbm3e, lpddr5 };
+[[nodiscard]] std::string_view name_of(MemoryKind kind);
+
+/// Peak rates, dense: what sparsity would double is not counted. Products of 8 and 16 bits are
+/// those added up in FP32, as frameworks do, which on GeForce is half of what is advertised.
+///
+/// Unit    10^12 operations per second; a multiplication with its addition is two.
+/// Absent  the type has no unit of its own there, or no figure is known for certain.
+struct PeakRates {
+  std::optional<double> fp64, fp64_tensor, fp32, tf32, fp16, bf16, fp8, int8, fp4;
+};
+
+/// What sets a product apart from others of its compute capability.
+enum Trait : unsigned {
+  plain = 0,
+  ecc_memory = 1,       // error correction that can be switched on
+  instances = 2,        // MIG
+  half_accumulate = 4,  // tensor products added up in FP32 go at half the rate
+  no_tensor_cores = 8,  // although its compute capability has them (GeForce GTX 16)
+  limited_fp64 = 16,    // the FP64 units are switched off but for a few (H20, H800)
+  ecc_delivered = 32,   // error correction is switched on as the card comes
+  nvlink_bridges = 64,  // NVLink, of a bandwidth that is not known for certain
+};
+
+struct Card {
+  std::string_view name;         // as the driver reports it, without "NVIDIA "
+  std::string_view also;         // further names of it, with "|" between them
+  std::string_view pci_devices;  // PCI device ids, with " " between them; empty: not known
+  ComputeCapability capability;
+  int multiprocessors = 0;
+  int memory_gib = 0;  // as it is sold; see usable_memory()
+  MemoryKind memory = MemoryKind::gddr6;
+  int bus_bits = 0;
+  double bandwidth = 0;          // GB/s (10^9), as published
+  std::optional<int> boost_mhz;  // of the reference card; board makers' differ
+  std::optional<double> fp32;    // teraflops as published
+  std::optional<int> watts;      // power limit by default
+  std::string_view form;         // "PCIe 4.0 x16", "SXM5"
+  std::optional<double> nvlink;  // GB/s, both directions together, of all links; has_nvlink()
+  unsigned traits = plain;
+  std::string_view source;               // the document that the figures stand in
+  const PeakRates* published = nullptr;  // where the vendor's differ from what clocks would give
+
+  [[nodiscard]] bool has(Trait trait) const { return (traits & trait) != 0; }
+};
+
+[[nodiscard]] std::optional<std::uint64_t> cuda_cores(const Card& card);
+
+[[nodiscard]] bool has_nvlink(const Card& card);
+
+/// What the driver shows of the memory as the card is delivered: error correction that is switched
+/// on takes a sixteenth of memory up to GDDR6X (L40S 48 GB: 46068 MiB; Tesla T4 16 GB: 15360 MiB).
+/// HBM and GDDR7 have bits of their own for it (RTX PRO 6000 Server 96 GB, on: 97887 MiB), and
+/// workstation cards come with it switched off (RTX A6000 48 GB: 49140 MiB).
+[[nodiscard]] Bytes usable_memory(const Card& card);
+
+}  // namespace berth

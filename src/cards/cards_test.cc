@@ -1,0 +1,292 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "cards/capability.h"
+#include "cards/find.h"
+#include "cards/rates.h"
+#include "cards/table.h"
+
+namespace berth {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+std::vector<std::string> names(const std::vector<const Card*>& cards) {
+  std::vector<std::string> list;
+  for (const Card* card : cards) list.emplace_back(card->name);
+  return list;
+}
+
+const Card& one(std::string_view name) {
+  const auto found = cards_called(name);
+  EXPECT_FALSE(found.empty()) << name;
+  return found.empty() ? all_cards().front() : *found.front();
+}
+
+/// Bits per second and line that memory of a kind is made for, in 10^9.
+const std::map<MemoryKind, std::vector<double>> data_rates = {
+    {MemoryKind::gddr5, {5, 6, 7, 7.2, 7.6, 8}},
+    {MemoryKind::gddr5x, {9, 10, 11, 11.4}},
+    {MemoryKind::gddr6, {10, 12, 12.5, 13, 14, 14.5, 15, 15.5, 16, 17, 18, 20}},
+    {MemoryKind::gddr6x, {19, 19.5, 21, 22.4, 23}},
+    {MemoryKind::gddr7, {25, 28, 30}},
+    {MemoryKind::hbm2, {1.4, 1.43, 1.7, 1.75, 2.2, 2.43}},
+    {MemoryKind::hbm2e, {3.02, 3.19}},
+    {MemoryKind::hbm3, {5.24}},
+    {MemoryKind::hbm3e, {6.25, 7.8}},
+    {MemoryKind::lpddr5, {6.4}},
+};
+
+TEST(Cards, EachHasASourceAndWhatEveryCardHas) {
+  EXPECT_GE(all_cards().size(), 100U);
+  for (const Card& card : all_cards()) {
+    EXPECT_GT(card.source.size(), 20U) << card.name;
+    EXPECT_GT(card.multiprocessors, 0) << card.name;
+    EXPECT_GT(card.memory_gib, 0) << card.name;
+    EXPECT_FALSE(card.form.empty()) << card.name;
+    EXPECT_TRUE(facts_of(card.capability)) << card.name;
+  }
+}
+
+TEST(Cards, TheBandwidthIsTheBusTimesARateThatSuchMemoryHas) {
+  for (const Card& card : all_cards()) {
+    const double rate = card.bandwidth * 8 / card.bus_bits;
+    const bool known = std::ranges::any_of(data_rates.at(card.memory), [&](double known_rate) {
+      return std::abs(rate / known_rate - 1) < 0.02;
+    });
+    EXPECT_TRUE(known) << card.name << ": " << rate << " Gb/s on each line of "
+                       << name_of(card.memory);
+  }
+}
+
+TEST(Cards, Fp32IsTwicePerCoreAndBoostClock) {
+  int held = 0;
+  for (const Card& card : all_cards()) {
+    if (!card.boost_mhz || !card.fp32) continue;
+    ++held;
+    const double computed = 2.0 * static_cast<double>(*cuda_cores(card)) * *card.boost_mhz * 1e-6;
+    EXPECT_NEAR(computed / *card.fp32, 1, 0.03) << card.name;
+  }
+  EXPECT_GE(held, 60);
+}
+
+TEST(Cards, NoTwoHaveTheSameNameMemoryAndId) {
+  std::map<std::string, std::string_view> seen;
+  for (const Card& card : all_cards()) {
+    const std::string key = std::string(card.name) + "/" + std::to_string(card.memory_gib);
+    EXPECT_TRUE(seen.emplace(key, card.name).second) << key;
+  }
+}
+
+TEST(Cards, CoresAreThoseThatTheVendorCounts) {
+  // From the products' pages and data sheets, which count cores and not multiprocessors.
+  const std::map<std::string_view, std::uint64_t> counted = {
+      {"GeForce GTX 970", 1664},
+      {"GeForce GTX 1080 Ti", 3584},
+      {"GeForce RTX 2080 Ti", 4352},
+      {"GeForce RTX 3060 Ti", 4864},
+      {"GeForce RTX 3090", 10496},
+      {"GeForce RTX 4060", 3072},
+      {"GeForce RTX 4070 Ti", 7680},
+      {"GeForce RTX 4090", 16384},
+      {"GeForce RTX 5070 Ti", 8960},
+      {"GeForce RTX 5090", 21760},
+      {"Quadro P6000", 3840},
+      {"Quadro RTX 5000", 3072},
+      {"RTX A4000", 6144},
+      {"RTX A6000", 10752},
+      {"RTX 4500 Ada Generation", 7680},
+      {"RTX 6000 Ada Generation", 18176},
+      {"RTX PRO 4500 Blackwell", 10496},
+      {"RTX PRO 6000 Blackwell Server Edition", 24064},
+      {"Tesla K80", 2496},
+      {"Tesla M60", 2048},
+      {"Tesla P4", 2560},
+      {"Tesla P100-PCIE-16GB", 3584},
+      {"Tesla V100-SXM2-16GB", 5120},
+      {"Tesla T4", 2560},
+      {"A2", 1280},
+      {"A10", 9216},
+      {"A30", 3584},
+      {"A100-SXM4-40GB", 6912},
+      {"L4", 7424},
+      {"L40S", 18176},
+      {"L20", 11776},
+      {"H100 PCIe", 14592},
+      {"H100 80GB HBM3", 16896},
+      {"Orin", 2048},
+  };
+  for (const auto& [name, cores] : counted) {
+    EXPECT_EQ(cuda_cores(one(name)), cores) << name;
+    EXPECT_EQ(one(name).name, name);
+  }
+}
+
+TEST(Cards, TensorRatesAreThePublishedDenseOnes) {
+  // FP16 with FP32 accumulation in teraflops: data sheets and whitepapers, half of the sparse ones.
+  const std::map<std::string_view, double> published = {
+      {"Tesla V100-SXM2-16GB", 125},
+      {"Tesla V100-PCIE-16GB", 112},
+      {"Tesla V100S-PCIE-32GB", 130},
+      {"Tesla T4", 65},
+      {"GeForce RTX 2080 Ti", 53.8},
+      {"TITAN RTX", 130.5},
+      {"Quadro RTX 5000", 89.2},
+      {"Quadro RTX 4000", 57},
+      {"GeForce RTX 3090", 71},
+      {"GeForce RTX 3080 Ti", 68},
+      {"RTX A6000", 154.8},
+      {"RTX A5000", 111.1},
+      {"A2", 18},
+      {"A10", 125},
+      {"A10G", 70},
+      {"A30", 165},
+      {"A40", 149.7},
+      {"A100-SXM4-80GB", 312},
+      {"GeForce RTX 4090", 165.2},
+      {"GeForce RTX 4080", 97.5},
+      {"RTX 6000 Ada Generation", 364.2},
+      {"L4", 121},
+      {"L40", 181},
+      {"L40S", 366},
+      {"L20", 119.5},
+      {"H100 80GB HBM3", 989.4},
+      {"GeForce RTX 5090", 209.5},
+      {"GeForce RTX 5080", 112.6},
+      {"RTX PRO 6000 Blackwell Workstation Edition", 500},
+  };
+  for (const auto& [name, teraflops] : published) {
+    const auto rate = peak_rates(one(name)).fp16;
+    ASSERT_TRUE(rate) << name;
+    EXPECT_NEAR(*rate / teraflops, 1, 0.02) << name;
+  }
+}
+
+TEST(Cards, OtherRatesAreThePublishedOnes) {
+  EXPECT_NEAR(*peak_rates(one("Tesla P4")).int8, 22, 0.4);
+  EXPECT_NEAR(*peak_rates(one("Tesla P40")).int8, 47, 0.9);
+  EXPECT_NEAR(*peak_rates(one("P100 SXM2")).fp16, 21.2, 0.3);
+  EXPECT_NEAR(*peak_rates(one("P100 SXM2")).fp64, 5.3, 0.1);
+  EXPECT_NEAR(*peak_rates(one("Tesla K80")).fp64, 1.455, 0.02);
+  EXPECT_NEAR(*peak_rates(one("Tesla T4")).int8, 130, 1.3);
+  EXPECT_NEAR(*peak_rates(one("A100-SXM4-40GB")).tf32, 156, 1.5);
+  EXPECT_NEAR(*peak_rates(one("A100-SXM4-40GB")).int8, 624, 6);
+  EXPECT_NEAR(*peak_rates(one("A100-SXM4-40GB")).fp64, 9.7, 0.1);
+  EXPECT_NEAR(*peak_rates(one("A100-SXM4-40GB")).fp64_tensor, 19.5, 0.2);
+  EXPECT_NEAR(*peak_rates(one("L4")).fp8, 242, 3);
+  EXPECT_NEAR(*peak_rates(one("4090")).fp8, 330.3, 3);
+  EXPECT_NEAR(*peak_rates(one("4090")).int8, 660.6, 7);
+  EXPECT_NEAR(*peak_rates(one("5090")).fp4, 1676, 17);
+  EXPECT_NEAR(*peak_rates(one("Orin")).int8, 85, 1);
+  EXPECT_EQ(peak_rates(one("RTX PRO 4000 Blackwell")).fp16, std::nullopt);
+  // Where products of integers go at half the rate as well.
+  EXPECT_NEAR(*peak_rates(one("L40")).int8, 362, 1);
+  EXPECT_NEAR(*peak_rates(one("L40")).tf32, 90.5, 1);
+  EXPECT_NEAR(*peak_rates(one("L20")).int8, 239, 1);
+  EXPECT_NEAR(*peak_rates(one("A10G")).int8, 140, 1);
+  EXPECT_NEAR(*peak_rates(one("L40S")).int8, 733, 2);
+}
+
+TEST(Cards, KnowWhatTheyLack) {
+  EXPECT_THAT(
+      lacks_of(one("1080 ti")),
+      ElementsAre(Lack::tensor_cores, Lack::fast_fp16, Lack::bf16, Lack::tf32, Lack::fp8, Lack::fp4,
+                  Lack::fast_fp64, Lack::ecc, Lack::instances, Lack::nvlink, Lack::cuda_13));
+  EXPECT_THAT(lacks_of(one("T4")), Contains(Lack::bf16));
+  EXPECT_THAT(lacks_of(one("T4")), Not(Contains(Lack::tensor_cores)));
+  EXPECT_THAT(lacks_of(one("T4")), Not(Contains(Lack::cuda_13)));
+  EXPECT_THAT(lacks_of(one("1660 ti")), Contains(Lack::tensor_cores));
+  EXPECT_THAT(lacks_of(one("V100-SXM2-16GB")), Contains(Lack::cuda_13));
+  EXPECT_THAT(lacks_of(one("H100 SXM")), ElementsAre(Lack::fp4));
+  EXPECT_THAT(lacks_of(one("H800")), Contains(Lack::fast_fp64));
+  EXPECT_THAT(lacks_of(one("B200")), IsEmpty());
+  for (const char* switchable : {"4090", "3090 Ti", "RTX A6000", "L40S"}) {
+    EXPECT_THAT(lacks_of(one(switchable)), Not(Contains(Lack::ecc))) << switchable;
+  }
+  EXPECT_THAT(lacks_of(one("3090")), Contains(Lack::ecc));
+  for (const char* bridged : {"Quadro GP100", "Quadro GV100"}) {
+    EXPECT_THAT(lacks_of(one(bridged)), Not(Contains(Lack::nvlink))) << bridged;
+    EXPECT_EQ(one(bridged).nvlink, std::nullopt);
+  }
+}
+
+TEST(Cards, AreFoundByWhatPeopleCallThem) {
+  for (const char* name :
+       {"3090", "rtx 3090", "RTX3090", "NVIDIA GeForce RTX 3090", "geforce 3090"}) {
+    EXPECT_THAT(names(cards_called(name)), ElementsAre("GeForce RTX 3090")) << name;
+  }
+  EXPECT_THAT(names(cards_called("3090ti")), ElementsAre("GeForce RTX 3090 Ti"));
+  EXPECT_THAT(names(cards_called("4070 ti super")), ElementsAre("GeForce RTX 4070 Ti SUPER"));
+  EXPECT_THAT(names(cards_called("h100 sxm")), ElementsAre("H100 80GB HBM3"));
+  EXPECT_THAT(names(cards_called("H100")), ElementsAre("H100 PCIe", "H100 80GB HBM3", "H100 NVL"));
+  EXPECT_THAT(names(cards_called("a100 80g")), ElementsAre("A100 80GB PCIe", "A100-SXM4-80GB"));
+  EXPECT_THAT(names(cards_called("a100 40 gb pcie")), ElementsAre("A100-PCIE-40GB"));
+  EXPECT_THAT(names(cards_called("A10")), ElementsAre("A10"));
+  EXPECT_THAT(names(cards_called("rtx 6000 ada")), ElementsAre("RTX 6000 Ada Generation"));
+  EXPECT_THAT(names(cards_called("p100 sxm2")), ElementsAre("Tesla P100-SXM2-16GB"));
+  EXPECT_THAT(names(cards_called("4060 ti 16gb")), ElementsAre("GeForce RTX 4060 Ti"));
+  EXPECT_EQ(cards_called("4060 ti 16gb").front()->memory_gib, 16);
+}
+
+TEST(Cards, NonsenseIsNoCard) {
+  for (const char* name : {"", " ", "nvidia", "rtx", "9999", "h100 h100x", "\xff\xfe", "3090\n1"}) {
+    EXPECT_THAT(cards_called(name), IsEmpty()) << name;
+  }
+  EXPECT_THAT(cards_called(std::string(1 << 20, '3')), IsEmpty());
+  EXPECT_EQ(similar_names("rtx 3091", 3).front(), "GeForce RTX 3090");
+  EXPECT_EQ(similar_names("h10", 2).front(), "H100 PCIe");
+  EXPECT_EQ(similar_names(std::string(1 << 20, '3'), 3).size(), 3U);
+}
+
+Device device(std::string name, std::string pci_id, std::uint64_t mib) {
+  Device gpu;
+  gpu.kind = DeviceKind::nvidia_gpu;
+  gpu.name = std::move(name);
+  gpu.pci_id = std::move(pci_id);
+  gpu.memory_total = Bytes(mib << 20);
+  return gpu;
+}
+
+TEST(Cards, AreFoundByWhatADriverReports) {
+  // As real machines reported them.
+  struct Reported {
+    const char* name;
+    const char* id;
+    std::uint64_t mib;
+  };
+  for (const Reported& real :
+       std::vector<Reported>{{"NVIDIA GeForce RTX 2080 SUPER", "10de:1e81", 8192},
+                             {"NVIDIA L40S", "10de:26b9", 46068},
+                             {"NVIDIA H100 80GB HBM3", "10de:2330", 81559},
+                             {"NVIDIA A100-SXM4-40GB", "10de:20b0", 40960},
+                             {"NVIDIA GB200", "10de:2941", 189471},
+                             {"NVIDIA RTX A6000", "10de:2230", 49140},
+                             {"NVIDIA RTX 6000 Ada Generation", "10de:26b1", 49140},
+                             {"NVIDIA RTX PRO 6000 Blackwell Server Edition", "10de:2bb5", 97887},
+                             {"NVIDIA GeForce RTX 4090", "10de:2684", 24564},
+                             {"Tesla T4", "10de:1eb8", 15360}}) {
+    const Card* card = card_of(device(real.name, real.id, real.mib));
+    ASSERT_NE(card, nullptr) << real.name;
+    EXPECT_TRUE(std::string(real.name).ends_with(card->name)) << real.name;
+    const double mib = static_cast<double>(usable_memory(*card).count()) / (1 << 20);
+    EXPECT_NEAR(mib / static_cast<double>(real.mib), 1, 0.01) << real.name;
+  }
+  EXPECT_EQ(card_of(device("NVIDIA GeForce RTX 3080", "10de:220a", 12288))->memory_gib, 12);
+  EXPECT_EQ(card_of(device("NVIDIA GeForce RTX 4060 Ti", "10de:0000", 16380))->memory_gib, 16);
+  EXPECT_EQ(card_of(device("GA100 [A100 SXM4 80GB]", "10de:20b2", 81920))->name, "A100-SXM4-80GB");
+  EXPECT_EQ(card_of(device("NVIDIA GeForce RTX 3080 Laptop GPU", "10de:24dc", 8192)), nullptr);
+  Device instance = device("NVIDIA H100 80GB HBM3", "10de:2330", 9984);
+  instance.kind = DeviceKind::nvidia_mig;
+  EXPECT_EQ(card_of(instance), nullptr);
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,242 @@
+#include "cards/find.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdlib>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/text.h"
+#include "cards/table.h"
+
+namespace berth {
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+std::vector<std::string_view> names_of(const Card& card) {
+  std::vector<std::string_view> names = {card.name};
+  if (!card.also.empty()) {
+    for (const std::string_view name : split(card.also, '|')) names.push_back(name);
+  }
+  return names;
+}
+
+bool is_digits(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// "rtx3090ti" into "rtx", "3090", "ti": the words that people write together.
+void add_word(std::string word, Words& words) {
+  for (const std::string_view start : {"geforce", "quadro", "tesla", "rtx", "gtx"}) {
+    if (word.size() > start.size() && word.starts_with(start)) {
+      words.emplace_back(start);
+      add_word(word.substr(start.size()), words);
+      return;
+    }
+  }
+  for (const std::string_view end : {"super", "ti"}) {
+    if (!word.ends_with(end)) continue;
+    const std::string front = word.substr(0, word.size() - end.size());
+    if (is_digits(front)) {
+      words.push_back(front);
+      word = end;
+    }
+  }
+  const bool is_size = word.size() > 1 && word.back() == 'g' &&
+                       is_digits(std::string_view(word).substr(0, word.size() - 1));
+  if (is_size) word += "b";
+  if (word == "gb" && !words.empty() && is_digits(words.back())) {
+    words.back() += "gb";
+    return;
+  }
+  words.push_back(std::move(word));
+}
+
+Words words_of(std::string_view name) {
+  Words words;
+  std::string word;
+  for (const char c : small_letters(name) + " ") {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      word += c;
+    } else if (!word.empty()) {
+      add_word(std::exchange(word, ""), words);
+    }
+  }
+  return words;
+}
+
+/// What says nothing about which card it is, or about its size and form alone.
+bool is_family(const std::string& word) {
+  static constexpr auto families =
+      std::to_array<std::string_view>({"nvidia", "geforce", "quadro", "tesla", "rtx", "gtx"});
+  return std::ranges::find(families, word) != families.end();
+}
+bool is_form(const std::string& word) {
+  const bool is_size =
+      word.size() > 2 && word.ends_with("gb") && is_digits(word.substr(0, word.size() - 2));
+  return is_size || word.starts_with("sxm") || word.starts_with("hbm") || word == "pcie" ||
+         word == "nvl" || word == "ac";
+}
+
+/// How far a card is from what was asked for: words of one of its names that were not.
+std::optional<int> distance(const Words& asked, const Card& card) {
+  std::set<std::string> all = {std::to_string(card.memory_gib) + "gb"};
+  std::optional<int> best;
+  for (const std::string_view name : names_of(card)) {
+    const Words words = words_of(name);
+    all.insert(words.begin(), words.end());
+    int extra = 0;
+    for (const std::string& word : words) {
+      if (is_family(word) || is_form(word)) continue;
+      if (std::ranges::find(asked, word) == asked.end()) ++extra;
+    }
+    best = best ? std::min(*best, extra) : extra;
+  }
+  const bool has_all = std::ranges::all_of(asked, [&](const std::string& word) {
+    return word == "nvidia" || all.contains(word) ||
+           (word == "sxm" && std::ranges::any_of(all, [](const std::string& own) {
+              return own.starts_with("sxm");
+            }));
+  });
+  return has_all ? best : std::nullopt;
+}
+
+std::size_t edits(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row.back();
+}
+
+/// The words that tell cards apart, run together.
+std::string essence(std::string_view name) {
+  std::string text;
+  for (const std::string& word : words_of(name)) {
+    if (!is_family(word)) text += word;
+  }
+  return text;
+}
+
+std::string_view without_maker(std::string_view name) {
+  constexpr std::string_view maker = "NVIDIA ";
+  if (name.size() > maker.size() && equals_ignoring_case(name.substr(0, maker.size()), maker)) {
+    name.remove_prefix(maker.size());
+  }
+  return name;
+}
+
+bool has_pci_id(const Card& card, const Device& device) {
+  const auto& id = device.pci_id.get();
+  if (!id || !id->starts_with("10de:") || card.pci_devices.empty()) return false;
+  const auto known = split(card.pci_devices, ' ');
+  return std::ranges::find(known, std::string_view(*id).substr(5)) != known.end();
+}
+
+std::uint64_t memory_gap(const Card& card, const Device& device) {
+  const auto& total = device.memory_total.get();
+  if (!total) return 0;
+  const std::uint64_t own = usable_memory(card).count();
+  return own > total->count() ? own - total->count() : total->count() - own;
+}
+
+/// The one of several that fits the device best.
+const Card* nearest(const std::vector<const Card*>& cards, const Device& device) {
+  const auto found = std::ranges::min_element(cards, {}, [&](const Card* card) {
+    return std::pair(has_pci_id(*card, device) ? 0 : 1, memory_gap(*card, device));
+  });
+  return found == cards.end() ? nullptr : *found;
+}
+
+}  // namespace
+
+std::vector<const Card*> cards_called(std::string_view name) {
+  // Names are a few words; what is longer is none.
+  if (name.size() > 100) return {};
+  const Words asked = words_of(name);
+  const bool says_something =
+      std::ranges::any_of(asked, [](const std::string& word) { return !is_family(word); });
+  if (!says_something) return {};
+  std::vector<const Card*> found;
+  std::optional<int> best;
+  for (const Card& card : all_cards()) {
+    const auto far = distance(asked, card);
+    if (!far || (best && *far > *best)) continue;
+    if (best && *far < *best) found.clear();
+    best = far;
+    found.push_back(&card);
+  }
+  return found;
+}
+
+std::vector<std::string_view> similar_names(std::string_view name, std::size_t most) {
+  const std::string asked = essence(name.substr(0, 100));
+  std::vector<std::pair<std::size_t, std::string_view>> ranked;
+  for (const Card& card : all_cards()) {
+    std::size_t least = edits(asked, essence(card.name));
+    // Part of a name ("4060 mobile", "h10") is nearer than as many edits.
+    if (!asked.empty() && essence(card.name).starts_with(asked)) least = 0;
+    ranked.emplace_back(least, card.name);
+  }
+  std::ranges::stable_sort(ranked, {}, &std::pair<std::size_t, std::string_view>::first);
+  std::vector<std::string_view> names;
+  for (const auto& [far, card] : ranked) {
+    if (names.size() == most) break;
+    if (std::ranges::find(names, card) == names.end()) names.push_back(card);
+  }
+  return names;
+}
+
+const Card* card_of(const Device& device) {
+  if (device.kind != DeviceKind::nvidia_gpu) return nullptr;
+  std::vector<const Card*> found;
+  if (const auto& name = device.name.get()) {
+    for (const Card& card : all_cards()) {
+      const auto names = names_of(card);
+      const bool same = std::ranges::any_of(names, [&](std::string_view own) {
+        return equals_ignoring_case(own, without_maker(*name));
+      });
+      if (same) found.push_back(&card);
+    }
+  }
+  if (!found.empty()) return nearest(found, device);
+  for (const Card& card : all_cards()) {
+    if (has_pci_id(card, device)) found.push_back(&card);
+  }
+  return nearest(found, device);
+}
+
+const Card* card_of_product(std::string_view name) {
+  name = without_maker(name);
+  const Card* found = nullptr;
+  std::size_t longest = 0;
+  for (const Card& card : all_cards()) {
+    for (const std::string_view own : names_of(card)) {
+      if (own.size() <= longest || name.size() < own.size()) continue;
+      if (!equals_ignoring_case(own, name.substr(0, own.size()))) continue;
+      // "A10" is not the beginning of "A100".
+      const std::string_view rest = name.substr(own.size());
+      if (!rest.empty() && rest.front() != ' ' && rest.front() != '-') continue;
+      // Nor is the "RTX 4000" of a laptop the card: nothing is said of what has a name of its own.
+      if (rest.starts_with(" Laptop") || rest.starts_with(" with Max-Q") ||
+          rest.starts_with(" Ti") || rest.starts_with(" SUPER") || rest.starts_with(" D")) {
+        continue;
+      }
+      found = &card;
+      longest = own.size();
+    }
+  }
+  return found;
+}
+
+}  // namespace berth

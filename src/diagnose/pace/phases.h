@@ -1,0 +1,74 @@
+#pragma once
+// Phases: what a job's GPU time looks like from afar. Start-up, until the GPU first works; steady
+// work; pauses that repeat (checkpoints, evaluation); the tail, in which it works no more. A pure
+// function of how busy the GPUs were and when, so that it says the same of a series that was
+// watched for ten seconds and of the record of a run that took two days.
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/units.h"
+#include "record/sample.h"
+
+namespace berth {
+
+/// How busy a job's devices were between `from` and `to`, counted from the series' beginning.
+struct LoadPoint {
+  Milliseconds from;
+  Milliseconds to;
+  double busy = 0;  // share of the time in which a kernel ran, mean of the devices; 0 to 1
+};
+
+/// One point per sample, each from the sample before to its own: the mean of what the devices said.
+/// Samples without a reading of any device's utilisation are left out, and so is a time of more
+/// than a minute between two samples (the machine slept).
+[[nodiscard]] std::vector<LoadPoint> load_points(std::span<const Sample> samples);
+
+/// When a point in such a series was, in which the times left out do not count.
+[[nodiscard]] WallTime wall_time(Milliseconds at, std::span<const Sample> samples);
+
+struct PhaseLimits {
+  /// Below this share of how busy the GPUs are when they work, they stand still.
+  double still_share = 0.4;
+  /// A shorter stretch of stillness is a gap and no pause.
+  Milliseconds shortest_pause{1000};
+  /// How far the distances between pauses may differ from their middle one.
+  double period_scatter = 0.35;
+  /// Idle for at most this share between pauses: else nothing says that they are what costs.
+  double idle_between = 0.25;
+};
+
+struct Stretch {
+  Milliseconds from;
+  Milliseconds to;
+  [[nodiscard]] Milliseconds length() const { return Milliseconds(to.count() - from.count()); }
+};
+
+/// Whether this time lies in one of such stretches, which are in order and apart.
+[[nodiscard]] bool is_within_one(Milliseconds from, Milliseconds to,
+                                 const std::vector<Stretch>& stretches);
+
+/// Pauses that come again and again at about the same distance.
+struct RepeatingPauses {
+  std::size_t count = 0;
+  Milliseconds period;  // from beginning to beginning, the middle one
+  Milliseconds length;  // the middle one
+  double share = 0;     // of the time from the first work to the last
+};
+
+struct Phases {
+  Milliseconds whole{0};
+  std::optional<Stretch> startup;  // before the first work
+  std::optional<Stretch> working;  // from the first work to the last; nothing: there was none
+  std::optional<Stretch> tail;     // after the last
+  std::vector<Stretch> pauses;     // within `working`, in their order
+  /// Nothing: fewer than two, at irregular distances, or the GPUs stand still between them too.
+  std::optional<RepeatingPauses> repeating;
+  double busy_working = 0;  // mean over `working`
+  double busy_between = 0;  // mean over `working` without its pauses
+};
+
+[[nodiscard]] Phases phases_of(std::span<const LoadPoint> points, const PhaseLimits& limits = {});
+
+}  // namespace berth

@@ -1,0 +1,54 @@
+#pragma once
+// Model: what of a neural network its memory depends on. Read from what a person writes ("7B"),
+// from a Hugging Face config.json, or from the headers of safetensors files. All of these are
+// hostile until they are in here: counts are bounded, so that sums of products of them fit.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "fit/precision.h"
+
+namespace berth {
+
+/// A transformer's dimensions.
+struct ModelShape {
+  std::uint64_t layers = 0;
+  std::uint64_t hidden = 0;
+  std::uint64_t heads = 0;
+  std::uint64_t kv_heads = 0;  // fewer than heads where several share one
+  std::uint64_t head_size = 0;
+  std::uint64_t vocabulary = 0;
+  friend bool operator==(const ModelShape&, const ModelShape&) = default;
+};
+
+struct Model {
+  std::string name;
+  std::optional<std::uint64_t> parameters;  // nothing: several are packed into a stored word
+  std::optional<ModelShape> shape;          // nothing: not known
+  /// The known model that the shape is borrowed from; empty: it is the model's own.
+  std::string shape_like;
+  /// The weights as they are stored; nothing: not stored anywhere that was looked at.
+  std::optional<std::uint64_t> stored_bytes = std::nullopt;
+  /// What most of the stored weights that are not packed are kept in, or what the config says where
+  /// no weights were looked at; nothing: it is not said, or is no type that is computed with.
+  std::optional<Precision> stored_as = std::nullopt;
+  /// It reads all of its tokens at once and keeps no keys and values of earlier ones (BERT).
+  bool encoder = false;
+};
+
+inline constexpr std::uint64_t most_parameters = 1'000'000'000'000'000;
+
+/// "7B", "350M", "1.1e9", "1.5T", "6738415616". invalid: says what a count looks like.
+[[nodiscard]] Result<std::uint64_t> parse_parameter_count(std::string_view text);
+
+/// By the count alone, with the shape of the known model that is nearest in size.
+[[nodiscard]] Model model_of_size(std::uint64_t parameters);
+
+/// From the text of a config.json. unsupported: a family whose parameters cannot be computed here,
+/// which it names; invalid: not JSON, a key missing, or a dimension beyond what exists.
+[[nodiscard]] Result<Model> parse_model_config(std::string_view text);
+
+}  // namespace berth

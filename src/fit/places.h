@@ -1,0 +1,46 @@
+#pragma once
+// Where an estimate fits: on the devices here with what is free of them now, and on any card of the
+// table.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/reading.h"
+#include "cards/card.h"
+#include "fit/estimate.h"
+
+namespace berth {
+
+/// A device here with room for a newcomer.
+struct Room {
+  std::optional<int> index;
+  std::string name;
+  Reading<Bytes> free;  // what could be promised to somebody now
+  Reading<Bytes> total;
+};
+struct RoomVerdict {
+  Room room;
+  std::optional<Verdict> now;       // nothing: what is free cannot be told
+  std::optional<Verdict> if_empty;  // with all of its memory
+};
+[[nodiscard]] std::vector<RoomVerdict> judged(const std::vector<Room>& rooms,
+                                              const ByteRange& need);
+/// How many of them have this verdict now.
+[[nodiscard]] std::size_t count_of(const std::vector<RoomVerdict>& rooms, Verdict verdict);
+
+struct CardVerdict {
+  const Card* card = nullptr;
+  Verdict verdict = Verdict::too_small;
+  bool lacks_precision =
+      false;  // it has no arithmetic of this precision: far slower, or not at all
+};
+/// Every card of the table, the smallest memory first, of equals the slowest memory first.
+[[nodiscard]] std::vector<CardVerdict> judged_cards(const ByteRange& need, Precision precision);
+
+/// The fewest GPUs (2, 4, 8 … 1024) of this memory over which it would surely fit, sharded as
+/// `with`; tensor parallel no more of them than the model has heads. Nothing: not even so.
+[[nodiscard]] std::optional<std::uint64_t> fewest_gpus(const Model& model, const Workload& workload,
+                                                       Sharding with, Bytes room);
+
+}  // namespace berth

@@ -1,0 +1,176 @@
+// The words of a workload, and which of them go together.
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "fit/estimate.h"
+
+namespace berth {
+
+namespace {
+
+template <class T>
+using WordList = std::pair<std::string_view, T>;
+
+constexpr auto precisions = std::to_array<WordList<Precision>>({{"fp32", Precision::fp32},
+                                                                {"tf32", Precision::tf32},
+                                                                {"fp16", Precision::fp16},
+                                                                {"bf16", Precision::bf16},
+                                                                {"fp8", Precision::fp8},
+                                                                {"int8", Precision::int8},
+                                                                {"int4", Precision::int4}});
+constexpr auto shardings = std::to_array<WordList<Sharding>>({{"none", Sharding::none},
+                                                              {"zero1", Sharding::zero1},
+                                                              {"zero2", Sharding::zero2},
+                                                              {"zero3", Sharding::zero3},
+                                                              {"fsdp", Sharding::zero3},
+                                                              {"tp", Sharding::tensor_parallel}});
+constexpr auto optimizers =
+    std::to_array<WordList<Optimizer>>({{"adam", Optimizer::adam},
+                                        {"adamw", Optimizer::adam},
+                                        {"adam8bit", Optimizer::adam8bit},
+                                        {"sgd", Optimizer::sgd},
+                                        {"sgd-momentum", Optimizer::sgd_momentum},
+                                        {"adafactor", Optimizer::adafactor}});
+
+template <class T, std::size_t Size>
+std::optional<T> found(const std::array<WordList<T>, Size>& list, std::string_view name) {
+  for (const auto& [word, value] : list) {
+    if (word == name) return value;
+  }
+  return std::nullopt;
+}
+
+template <class T, std::size_t Size>
+std::string_view word_for(const std::array<WordList<T>, Size>& list, T wanted) {
+  for (const auto& [word, value] : list) {
+    if (value == wanted) return word;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::optional<Precision> precision_from_name(std::string_view name) {
+  return found(precisions, name);
+}
+std::string_view name_of(Precision precision) { return word_for(precisions, precision); }
+std::optional<Sharding> sharding_from_name(std::string_view name) { return found(shardings, name); }
+std::string_view name_of(Sharding sharding) { return word_for(shardings, sharding); }
+
+std::string_view name_of(Part part) {
+  switch (part) {
+    case Part::weights:
+      return "weights";
+    case Part::master_weights:
+      return "master_weights";
+    case Part::adapters:
+      return "adapters";
+    case Part::gradients:
+      return "gradients";
+    case Part::optimizer:
+      return "optimizer";
+    case Part::activations:
+      return "activations";
+    case Part::kv_cache:
+      return "kv_cache";
+    case Part::buckets:
+      return "buckets";
+    case Part::context:
+      return "context";
+    case Part::allocator:
+      return "allocator";
+  }
+  return "";
+}
+
+std::string_view name_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::fits:
+      return "fits";
+    case Verdict::tight:
+      return "tight";
+    case Verdict::too_small:
+      return "too_small";
+  }
+  return "";
+}
+
+Result<void> set_training(std::string_view text, Workload& workload) {
+  workload.trains = true;
+  const auto optimizer = found(optimizers, text);
+  if (optimizer) {
+    workload.optimizer = *optimizer;
+    return {};
+  }
+  const std::size_t colon = text.find(':');
+  const std::string_view name = text.substr(0, colon);
+  const auto rank = colon == std::string_view::npos ? std::optional<std::uint64_t>(16)
+                                                    : parse_unsigned(text.substr(colon + 1));
+  if ((name != "lora" && name != "qlora") || !rank || *rank == 0 || *rank > 4096) {
+    return fail(
+        ErrorCode::invalid,
+        trf("--train \"{}\": there are adam, adamw, adam8bit, sgd, sgd-momentum, adafactor, "
+            "lora, lora:RANK, qlora and qlora:RANK",
+            cut_to_width(printable(text), 40, true)));
+  }
+  workload.adapter = name == "lora" ? Adapter::lora : Adapter::qlora;
+  workload.rank = *rank;
+  return {};
+}
+
+std::optional<Error> mistake_in(const Workload& workload) {
+  const auto mistake = [](std::string_view text) {
+    return Error(ErrorCode::invalid, std::string(text));
+  };
+  const bool small = workload.precision && *workload.precision >= Precision::fp8;
+  if (workload.trains && small) {
+    return mistake(
+        tr("--dtype: nothing is trained with weights of 8 or 4 bits alone; write bf16, or --train "
+           "qlora for frozen 4-bit weights"));
+  }
+  if (workload.mixed && !workload.trains) return mistake(tr("--mixed goes with --train"));
+  if (workload.mixed && workload.adapter != Adapter::none) {
+    return mistake(tr("--mixed: adapters are trained in FP32 already; leave it away"));
+  }
+  const bool wide = workload.precision && (*workload.precision == Precision::fp32 ||
+                                           *workload.precision == Precision::tf32);
+  if (workload.mixed && wide) {
+    return mistake(tr("--mixed goes with --dtype bf16 or fp16"));
+  }
+  if (workload.checkpointing && !workload.trains) {
+    return mistake(tr("--checkpointing goes with --train"));
+  }
+  if (workload.sharding != Sharding::none && workload.gpus < 2) {
+    return mistake(tr("--shard goes with --gpus 2 or more"));
+  }
+  const bool optimizer_only =
+      workload.sharding == Sharding::zero1 || workload.sharding == Sharding::zero2;
+  if (optimizer_only && !workload.trains) {
+    return mistake(tr("--shard zero1 and zero2 divide what training alone has; write zero3 or tp"));
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> mistake_in(const Model& model, const Workload& workload) {
+  const bool own_shape = model.shape && model.shape_like.empty();
+  if (workload.sharding == Sharding::tensor_parallel && own_shape &&
+      model.shape->heads % workload.gpus != 0) {
+    return Error(ErrorCode::invalid,
+                 trf("--shard tp: {} attention heads cannot be divided among {} GPUs: --gpus must "
+                     "divide their number",
+                     model.shape->heads, workload.gpus));
+  }
+  const bool as_stored = model.stored_bytes && !workload.precision && !workload.trains;
+  if (model.parameters || as_stored) return std::nullopt;
+  return Error(
+      ErrorCode::invalid,
+      std::string(tr("how many parameters these files hold is not known, as several are packed "
+                     "into a word: put the model's config.json beside them, or give the number "
+                     "(7B)")));
+}
+
+}  // namespace berth

@@ -1,0 +1,294 @@
+#include "probe/procfs/job_probe.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "base/fd.h"
+#include "base/process_stat.h"
+#include "base/text.h"
+#include "probe/procfs/parse.h"
+
+namespace berth {
+
+namespace {
+
+constexpr std::size_t most_processes = 512;
+constexpr std::size_t most_threads = 1024;
+
+std::vector<pid_t> numbers_in(const std::string& directory) {
+  std::vector<pid_t> numbers;
+  for (const std::string& name : list_directory(directory).value_or(std::vector<std::string>{})) {
+    const auto number = parse_unsigned(name);
+    if (number && std::in_range<pid_t>(*number)) numbers.push_back(static_cast<pid_t>(*number));
+  }
+  return numbers;
+}
+
+Reading<Bytes> bytes_in(std::string_view text, std::string_view name) {
+  const auto value = procfs::value_of_line(text, name);
+  return value ? Reading<Bytes>(Bytes(*value)) : Reading<Bytes>(Absent::unsupported);
+}
+
+Reading<std::uint64_t> count_in(std::string_view text, std::string_view name) {
+  const auto value = procfs::value_of_line(text, name);
+  return value ? Reading<std::uint64_t>(*value) : Reading<std::uint64_t>(Absent::unsupported);
+}
+
+void read_io(const std::string& path, ProcessCounters& counters) {
+  const auto io = read_proc_file(path);
+  if (!io) {
+    const Absent why = procfs::why_absent(io.error());
+    counters.storage_read = counters.read = counters.written = why;
+    return;
+  }
+  counters.storage_read = bytes_in(*io, "read_bytes");
+  counters.read = bytes_in(*io, "rchar");
+  counters.written = bytes_in(*io, "wchar");
+}
+
+void read_status(const std::string& path, ProcessCounters& counters) {
+  const auto status = read_proc_file(path);
+  if (!status) {
+    const Absent why = procfs::why_absent(status.error());
+    counters.swapped = why;
+    counters.voluntary_switches = counters.involuntary_switches = why;
+    return;
+  }
+  // Of its first thread alone, which is who waits for the GPU.
+  counters.voluntary_switches = count_in(*status, "voluntary_ctxt_switches");
+  counters.involuntary_switches = count_in(*status, "nonvoluntary_ctxt_switches");
+  const auto swapped = procfs::value_of_line(*status, "VmSwap");
+  counters.swapped = swapped ? Reading<Bytes>(Bytes(*swapped * 1024)) : Absent::unsupported;
+}
+
+}  // namespace
+
+std::string JobProbe::path_of(pid_t pid, std::string_view file) const {
+  return source_.proc + "/" + std::to_string(pid) + "/" + std::string(file);
+}
+
+void JobProbe::read_threads(pid_t pid, ProcessCounters& counters) const {
+  std::vector<ThreadCounters> threads;
+  counters.knows_delays = true;
+  for (const pid_t tid : numbers_in(path_of(pid, "task"))) {
+    if (threads.size() >= most_threads) break;
+    const std::string folder = path_of(pid, "task/") + std::to_string(tid);
+    const auto text = read_proc_file(folder + "/stat");
+    const auto stat = text ? parse_process_stat(*text) : std::nullopt;
+    if (!stat) continue;  // it ended meanwhile
+    ThreadCounters thread{.tid = tid, .state = stat->state};
+    thread.cpu_ns =
+        stat->cpu_ticks * (1'000'000'000U / static_cast<std::uint64_t>(source_.ticks_per_second));
+    const auto counted = read_proc_file(folder + "/schedstat");
+    const auto words = counted ? split(trimmed(*counted), ' ') : std::vector<std::string_view>();
+    const auto ran = words.size() >= 3 ? parse_unsigned(words[0]) : std::nullopt;
+    const auto waited = words.size() >= 3 ? parse_unsigned(words[1]) : std::nullopt;
+    if (ran && waited) {
+      thread.cpu_ns = *ran;
+      thread.delay_ns = *waited;
+    } else {
+      counters.knows_delays = false;
+    }
+    threads.push_back(thread);
+  }
+  if (threads.empty()) {
+    counters.threads = Absent::failed;
+    counters.knows_delays = false;
+  } else {
+    counters.threads = std::move(threads);
+  }
+}
+
+std::optional<ProcessCounters> JobProbe::counters_of(pid_t pid) const {
+  const auto text = read_proc_file(path_of(pid, "stat"));
+  const auto stat = text ? parse_process_stat(*text) : std::nullopt;
+  if (!stat || stat->state == 'Z' || stat->state == 'X') return std::nullopt;
+  ProcessCounters counters{.id = stat->id,
+                           .parent = stat->parent,
+                           .name = stat->comm,
+                           .state = stat->state,
+                           .cpu = Milliseconds(static_cast<std::int64_t>(stat->cpu_ticks) * 1000 /
+                                               source_.ticks_per_second)};
+  const auto faults = procfs::parse_major_faults(*text);
+  counters.major_faults = faults ? Reading<std::uint64_t>(*faults) : Absent::failed;
+  read_threads(pid, counters);
+  read_io(path_of(pid, "io"), counters);
+  read_status(path_of(pid, "status"), counters);
+  return counters;
+}
+
+std::vector<ProcessCounters> JobProbe::processes(const std::vector<pid_t>& roots,
+                                                 std::optional<pid_t> except_session) const {
+  std::multimap<pid_t, ProcessStat> children;
+  std::set<pid_t> wanted;
+  for (const pid_t pid : numbers_in(source_.proc)) {
+    auto stat = read_process_stat(pid, source_.proc);
+    if (!stat) continue;
+    if (std::ranges::find(roots, pid) != roots.end()) wanted.insert(pid);
+    const pid_t parent = stat->parent;
+    children.emplace(parent, *std::move(stat));
+  }
+  std::vector<pid_t> parents = roots;
+  while (!parents.empty()) {
+    const auto [from, to] = children.equal_range(parents.back());
+    parents.pop_back();
+    for (auto child = from; child != to; ++child) {
+      const ProcessStat& stat = child->second;
+      if (except_session && stat.session == *except_session) continue;
+      if (!wanted.insert(stat.id.pid).second &&
+          std::ranges::find(roots, stat.id.pid) == roots.end()) {
+        continue;
+      }
+      parents.push_back(stat.id.pid);
+    }
+  }
+  if (except_session) wanted.erase(*except_session);
+  std::vector<ProcessCounters> processes;
+  for (const pid_t pid : wanted) {
+    if (processes.size() >= most_processes) break;
+    if (auto counters = counters_of(pid)) processes.push_back(*std::move(counters));
+  }
+  return processes;
+}
+
+HostCounters JobProbe::host() const {
+  HostCounters host;
+  constexpr std::size_t longest = 16 << 20;  // one line per CPU and per interrupt
+  if (const auto stat = read_file(source_.proc + "/stat", longest)) {
+    procfs::parse_cpu_line(*stat, host);
+  }
+  const auto pressure = read_file(source_.proc + "/pressure/io");
+  host.io_pressure = pressure ? Absent::failed : procfs::why_absent(pressure.error());
+  if (pressure) {
+    const std::string_view first = std::string_view(*pressure).substr(0, pressure->find('\n'));
+    const std::size_t at = first.rfind("total=");
+    const auto total =
+        at == std::string_view::npos ? std::nullopt : parse_unsigned(first.substr(at + 6));
+    if (total) host.io_pressure = Microseconds(*total);
+  }
+  if (const auto pages = read_file(source_.proc + "/vmstat")) {
+    for (const std::string_view line : split(*pages, '\n')) {
+      if (!line.starts_with("pswpin ")) continue;
+      const auto count = parse_unsigned(line.substr(7));
+      if (count) host.swap_in = Bytes(*count * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
+    }
+  }
+  return host;
+}
+
+Reading<std::uint64_t> JobProbe::cpus() const {
+  const auto stat = read_file(source_.proc + "/stat", 16 << 20);
+  if (!stat) return procfs::why_absent(stat.error());
+  std::uint64_t count = 0;
+  for (const std::string_view line : split(*stat, '\n')) {
+    if (line.starts_with("cpu") && line.size() > 3 && line[3] >= '0' && line[3] <= '9') ++count;
+  }
+  return count > 0 ? Reading<std::uint64_t>(count) : Absent::failed;
+}
+
+std::optional<double> JobProbe::quota_of(pid_t pid) const {
+  const auto text = read_proc_file(path_of(pid, "cgroup"));
+  if (!text) return std::nullopt;
+  std::optional<double> least;
+  for (const std::string_view line : split(*text, '\n')) {
+    if (!line.starts_with("0::/")) continue;  // version 2
+    std::string path(line.substr(3));
+    constexpr int deepest = 64;
+    for (int depth = 0; depth < deepest; ++depth) {
+      const auto limit = read_file(source_.cgroup + path + "/cpu.max");
+      const auto quota = limit ? procfs::parse_cpu_max(*limit) : std::nullopt;
+      if (quota) least = std::min(least.value_or(*quota), *quota);
+      const std::size_t slash = path.rfind('/');
+      if (path.size() <= 1 || slash == std::string::npos) break;
+      path.resize(slash);
+    }
+  }
+  return least;
+}
+
+Reading<double> JobProbe::cpus_allowed(pid_t pid) const {
+  const auto status = read_proc_file(path_of(pid, "status"));
+  if (!status) return procfs::why_absent(status.error());
+  for (const std::string_view line : split(*status, '\n')) {
+    constexpr std::string_view name = "Cpus_allowed_list:";
+    if (!line.starts_with(name)) continue;
+    const auto count = procfs::count_in_list(trimmed(line.substr(name.size())));
+    if (!count) return Absent::failed;
+    const double allowed = static_cast<double>(*count);
+    return std::min(allowed, quota_of(pid).value_or(allowed));
+  }
+  return Absent::unsupported;
+}
+
+namespace procfs {
+
+std::optional<std::uint64_t> value_of_line(std::string_view text, std::string_view name) {
+  for (const std::string_view line : split(text, '\n')) {
+    if (!line.starts_with(name) || line.size() <= name.size() || line[name.size()] != ':') continue;
+    std::string_view value = trimmed(line.substr(name.size() + 1));
+    if (value.ends_with(" kB")) value.remove_suffix(3);
+    return parse_unsigned(trimmed(value));
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> count_in_list(std::string_view list) {
+  std::uint64_t count = 0;
+  constexpr std::uint64_t most = 1 << 16;
+  for (const std::string_view part : split(list, ',')) {
+    const std::size_t dash = part.find('-');
+    const auto first = parse_unsigned(part.substr(0, dash));
+    const auto last =
+        dash == std::string_view::npos ? first : parse_unsigned(part.substr(dash + 1));
+    if (!first || !last || *last < *first || *last > most) return std::nullopt;
+    count += *last - *first + 1;
+  }
+  return count;
+}
+
+std::optional<double> parse_cpu_max(std::string_view text) {
+  const auto words = split(trimmed(text), ' ');
+  if (words.size() != 2) return std::nullopt;
+  const auto quota = parse_unsigned(words[0]);
+  const auto period = parse_unsigned(words[1]);
+  if (!quota || !period || *period == 0) return std::nullopt;
+  return static_cast<double>(*quota) / static_cast<double>(*period);
+}
+
+void parse_cpu_line(std::string_view stat, HostCounters& host) {
+  host.cpu_all_ticks = host.cpu_idle_ticks = host.cpu_iowait_ticks = Absent::failed;
+  const std::string_view line = stat.substr(0, stat.find('\n'));
+  if (!line.starts_with("cpu ")) return;
+  std::uint64_t all = 0;
+  std::vector<std::uint64_t> values;
+  for (const std::string_view word : split(line.substr(4), ' ')) {
+    if (word.empty()) continue;
+    const auto value = parse_unsigned(word);
+    if (!value) return;
+    values.push_back(*value);
+    // user nice system idle iowait irq softirq steal; guests' time is in user already
+    if (values.size() <= 8) all += *value;
+  }
+  if (values.size() < 5) return;
+  host.cpu_all_ticks = all;
+  host.cpu_idle_ticks = values[3];
+  host.cpu_iowait_ticks = values[4];
+}
+
+std::optional<std::uint64_t> parse_major_faults(std::string_view stat) {
+  const std::size_t end = stat.rfind(')');
+  if (end == std::string_view::npos) return std::nullopt;
+  // After the name: state(3) ppid pgrp session tty tpgid flags minflt cminflt majflt(12)
+  const auto words = split(trimmed(stat.substr(end + 1)), ' ');
+  if (words.size() < 10) return std::nullopt;
+  return parse_unsigned(words[9]);
+}
+
+}  // namespace procfs
+
+}  // namespace berth

@@ -1,0 +1,61 @@
+#pragma once
+// JobProbe: what the kernel counts of a job's processes and their threads, from /proc. Reads only
+// files that never block (stat, schedstat, status, io of a process and of its threads), so it runs
+// where it is asked. Other users' processes show all but what they read from files.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "snapshot/job_counters.h"
+
+namespace berth {
+
+struct JobProbeSource {
+  std::string proc = "/proc";
+  std::string cgroup = "/sys/fs/cgroup";
+  std::int64_t ticks_per_second = 100;
+};
+
+class JobProbe {
+ public:
+  explicit JobProbe(JobProbeSource source = {}) : source_(std::move(source)) {}
+
+  /// The processes `roots` and all that descend from them, zombies left out; what descends from
+  /// `except` is not theirs (a keeper's sampler is in its session: pass it as a session). Empty:
+  /// they have ended.
+  [[nodiscard]] std::vector<ProcessCounters> processes(const std::vector<pid_t>& roots,
+                                                       std::optional<pid_t> except_session) const;
+  [[nodiscard]] HostCounters host() const;
+
+  /// CPUs that are online.
+  [[nodiscard]] Reading<std::uint64_t> cpus() const;
+  /// How many of them a process may use: its affinity, and the quota of its control group.
+  [[nodiscard]] Reading<double> cpus_allowed(pid_t pid) const;
+
+ private:
+  [[nodiscard]] std::optional<ProcessCounters> counters_of(pid_t pid) const;
+  void read_threads(pid_t pid, ProcessCounters& counters) const;
+  [[nodiscard]] std::optional<double> quota_of(pid_t pid) const;
+  [[nodiscard]] std::string path_of(pid_t pid, std::string_view file) const;
+  JobProbeSource source_;
+};
+
+namespace procfs {
+
+/// Values of "Name:   123 kB" lines of /proc/PID/status and of "name: 123" lines of /proc/PID/io.
+[[nodiscard]] std::optional<std::uint64_t> value_of_line(std::string_view text,
+                                                         std::string_view name);
+/// "0-3,8": how many numbers that names; nothing: not such a list.
+[[nodiscard]] std::optional<std::uint64_t> count_in_list(std::string_view list);
+/// The quota in cpu.max ("50000 100000" is half a CPU); nothing: none.
+[[nodiscard]] std::optional<double> parse_cpu_max(std::string_view text);
+/// The first line of /proc/stat.
+void parse_cpu_line(std::string_view stat, HostCounters& host);
+/// Major faults in a line of /proc/PID/stat.
+[[nodiscard]] std::optional<std::uint64_t> parse_major_faults(std::string_view stat);
+
+}  // namespace procfs
+
+}  // namespace berth

@@ -1,0 +1,171 @@
+#include "probe/procfs/job_probe.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <fstream>
+#include <thread>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/process.h"
+#include "base/temporary_directory.h"
+
+namespace berth {
+namespace {
+
+/// A /proc of a few processes, as the kernel writes it.
+class ProcFolder {
+ public:
+  ProcFolder() {
+    write("stat",
+          "cpu  100 5 50 800 40 1 2 3 0 0\ncpu0 50 5 25 400 20 1 2 3 0 0\ncpu1 50 0 25 400 20 0 0 "
+          "0 0 0\n");
+    write("vmstat", "nr_free_pages 5\npswpin 10\npswpout 3\n");
+    write("pressure/io",
+          "some avg10=0.00 avg60=0.00 avg300=0.00 total=123456\nfull avg10=0.00 avg60=0.00 "
+          "avg300=0.00 total=99\n");
+  }
+  void write(const std::string& name, const std::string& text) {
+    const std::string path = folder_.path() + "/" + name;
+    ASSERT_TRUE(make_directories(path.substr(0, path.rfind('/'))));
+    std::ofstream(path) << text;
+  }
+  void thread(int pid, int tid, int parent, char state, int ticks, const std::string& schedstat) {
+    const std::string line = std::to_string(tid) + " (py) " + state + " " + std::to_string(parent) +
+                             " 1 77 0 -1 0 11 0 42 0 " + std::to_string(ticks) +
+                             " 0 0 0 20 0 2 0 500 0 10 0\n";
+    const std::string task = std::to_string(pid) + "/task/" + std::to_string(tid);
+    write(task + "/stat", line);
+    if (!schedstat.empty()) write(task + "/schedstat", schedstat);
+    if (pid == tid) write(std::to_string(pid) + "/stat", line);
+  }
+  [[nodiscard]] JobProbe probe() const {
+    return JobProbe({.proc = folder_.path(), .cgroup = folder_.path() + "/cgroup"});
+  }
+
+ private:
+  TemporaryDirectory folder_;
+};
+
+TEST(JobProbe, ReadsThreadsCountersAndDescendants) {
+  ProcFolder proc;
+  proc.thread(10, 10, 1, 'R', 300, "3000000000 250000000 9\n");
+  proc.thread(10, 11, 1, 'D', 20, "210000000 0 4\n");
+  proc.write("10/io",
+             "rchar: 900\nwchar: 80\nsyscr: 1\nsyscw: 1\nread_bytes: 400\nwrite_bytes: 0\n");
+  proc.write("10/status",
+             "Name:\tpy\nVmSwap:\t     12 kB\nCpus_allowed_list:\t0-3,8\n"
+             "voluntary_ctxt_switches:\t7\nnonvoluntary_ctxt_switches:\t8\n");
+  proc.thread(20, 20, 10, 'S', 5, "50000000 0 1\n");
+  proc.thread(30, 30, 20, 'Z', 5, "0 0 0\n");
+  proc.thread(40, 40, 1, 'S', 5, "0 0 0\n");
+  const auto got = proc.probe().processes({10}, std::nullopt);
+  ASSERT_EQ(got.size(), 2U) << "10 and its child 20; 30 is a zombie, 40 somebody else's";
+  EXPECT_EQ(got[0].id.pid, 10);
+  EXPECT_EQ(got[0].cpu, Milliseconds(3000));
+  EXPECT_TRUE(got[0].knows_delays);
+  const std::vector<ThreadCounters> threads = {{10, 'R', 3'000'000'000, 250'000'000},
+                                               {11, 'D', 210'000'000, 0}};
+  EXPECT_EQ(got[0].threads, threads);
+  EXPECT_EQ(got[0].storage_read, Bytes(400));
+  EXPECT_EQ(got[0].read, Bytes(900));
+  EXPECT_EQ(got[0].written, Bytes(80));
+  EXPECT_EQ(got[0].major_faults, std::uint64_t{42});
+  EXPECT_EQ(got[0].swapped, Bytes(12 * 1024));
+  EXPECT_EQ(got[0].voluntary_switches, std::uint64_t{7});
+  EXPECT_EQ(got[0].involuntary_switches, std::uint64_t{8});
+  EXPECT_FALSE(got[1].read.get()) << "no io file could be read";
+  EXPECT_EQ(proc.probe().cpus_allowed(10), 5.0);
+}
+
+TEST(JobProbe, WithoutSchedstatsTheTicksCountAndNoDelayIsTold) {
+  ProcFolder proc;
+  proc.thread(10, 10, 1, 'R', 300, "");
+  const auto got = proc.probe().processes({10}, std::nullopt);
+  ASSERT_EQ(got.size(), 1U);
+  EXPECT_FALSE(got[0].knows_delays);
+  EXPECT_EQ(got[0].threads.get()->at(0).cpu_ns, 3'000'000'000U);
+}
+
+TEST(JobProbe, AKeepersOwnSessionIsNotTheJobs) {
+  ProcFolder proc;
+  proc.thread(77, 77, 1, 'S', 1, "0 0 0\n");  // the keeper; all here are in session 77
+  proc.thread(78, 78, 77, 'S', 1, "0 0 0\n");
+  EXPECT_TRUE(proc.probe().processes({77}, 77).empty());
+  EXPECT_EQ(proc.probe().processes({77}, std::nullopt).size(), 2U);
+}
+
+TEST(JobProbe, TheHostsCountersAndCpus) {
+  ProcFolder proc;
+  const HostCounters host = proc.probe().host();
+  EXPECT_EQ(host.cpu_all_ticks, std::uint64_t{1001});
+  EXPECT_EQ(host.cpu_idle_ticks, std::uint64_t{800});
+  EXPECT_EQ(host.cpu_iowait_ticks, std::uint64_t{40});
+  EXPECT_EQ(host.io_pressure, Microseconds(123456));
+  EXPECT_EQ(host.swap_in, Bytes(10 * 4096));
+  EXPECT_EQ(proc.probe().cpus(), std::uint64_t{2});
+}
+
+TEST(JobProbe, TheTightestQuotaAboveAProcessCounts) {
+  ProcFolder proc;
+  proc.thread(10, 10, 1, 'R', 1, "");
+  proc.write("10/status", "Cpus_allowed_list:\t0-63\n");
+  proc.write("10/cgroup", "0::/slurm/job_7/step_0\n");
+  proc.write("cgroup/slurm/job_7/step_0/cpu.max", "max 100000\n");
+  proc.write("cgroup/slurm/job_7/cpu.max", "250000 100000\n");
+  EXPECT_EQ(proc.probe().cpus_allowed(10), 2.5);
+}
+
+TEST(JobProbe, TextsThatAreNoneAreAbsent) {
+  EXPECT_FALSE(procfs::count_in_list("0-"));
+  EXPECT_FALSE(procfs::count_in_list("9-3"));
+  EXPECT_FALSE(procfs::count_in_list("0-99999999999"));
+  EXPECT_FALSE(procfs::parse_cpu_max("max 100000"));
+  EXPECT_FALSE(procfs::parse_cpu_max("100 0"));
+  EXPECT_FALSE(procfs::parse_major_faults("7 (no end"));
+  EXPECT_FALSE(procfs::value_of_line("VmSwapX:\t3 kB\n", "VmSwap"));
+  HostCounters host;
+  procfs::parse_cpu_line("intr 1 2 3", host);
+  EXPECT_FALSE(host.cpu_all_ticks.get());
+}
+
+TEST(JobProbe, SeesTheThreadsOfARealProcess) {
+  const auto child = fork_process([] {
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> sleepers;
+    for (int i = 0; i < 3; ++i) sleepers.emplace_back([] { ::pause(); });
+    std::thread burner([&] {
+      while (!stop) {
+      }
+    });
+    burner.join();
+    return 0;
+  });
+  ASSERT_TRUE(child);
+  const JobProbe probe;
+  std::vector<ProcessCounters> got;
+  const auto burnt = [&]() -> std::uint64_t {
+    if (got.empty() || !got[0].threads.get()) return 0;
+    std::uint64_t most = 0;
+    for (const ThreadCounters& one : *got[0].threads.get()) {
+      if (one.tid != *child) most = std::max(most, one.cpu_ns);
+    }
+    return most;
+  };
+  for (int i = 0; i < 200'000 && burnt() < 50'000'000; ++i) got = probe.processes({*child}, {});
+  ASSERT_FALSE(got.empty());
+  EXPECT_EQ(got[0].threads.get()->size(), 5U) << "the first, three that sleep, one that computes";
+  EXPECT_GE(burnt(), 50'000'000U);
+  EXPECT_TRUE(got[0].read.get()) << "our own child's files may be read";
+  EXPECT_TRUE(probe.cpus_allowed(*child).get());
+  static_cast<void>(send_signal({.pid = *child}, SIGKILL));
+  static_cast<void>(reap(*child));
+  EXPECT_TRUE(probe.processes({*child}, {}).empty());
+}
+
+}  // namespace
+}  // namespace berth

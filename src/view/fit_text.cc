@@ -1,0 +1,233 @@
+#include "view/fit_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "view/paint.h"
+#include "view/values.h"
+
+namespace berth {
+
+namespace {
+
+constexpr std::size_t cards_shown = 6;
+
+std::string_view part_words(Part part) {
+  switch (part) {
+    case Part::weights:
+      return tr("weights");
+    case Part::master_weights:
+      return tr("FP32 master weights");
+    case Part::adapters:
+      return tr("adapters");
+    case Part::gradients:
+      return tr("gradients");
+    case Part::optimizer:
+      return tr("optimiser state");
+    case Part::activations:
+      return tr("activations");
+    case Part::kv_cache:
+      return tr("KV cache");
+    case Part::buckets:
+      return tr("gradient buckets");
+    case Part::context:
+      return tr("CUDA context");
+    case Part::allocator:
+      return tr("allocator");
+  }
+  return "";
+}
+
+std::string range_text(const ByteRange& range, const Style& style) {
+  const std::string low = bytes_text(range.low);
+  const std::string high = bytes_text(range.high);
+  return low == high ? low : low + (style.utf8 ? " – " : " - ") + high;
+}
+
+std::string count_text(std::uint64_t parameters) {
+  const double count = static_cast<double>(parameters);
+  if (count >= 1e12) return fmt::format("{:.3g}T", count / 1e12);
+  if (count >= 1e9) return fmt::format("{:.3g}B", count / 1e9);
+  if (count >= 1e6) return fmt::format("{:.3g}M", count / 1e6);
+  return std::to_string(parameters);
+}
+
+std::string heading_text(const FitAnswer& answer, const Style& style) {
+  const Model& model = answer.model;
+  const Workload& workload = answer.workload;
+  std::string text = model.name.empty() ? "" : outside(model.name, style) + ": ";
+  text += own(model.parameters ? trf("{} parameters", count_text(*model.parameters))
+                               : tr("quantised weights (how many is not known)"),
+              style);
+  if (model.parameters.value_or(0) >= 1000 && model.shape_like.empty()) {
+    text += fmt::format(" ({})", *model.parameters);
+  }
+  text += ", ";
+  text += own(workload.trains ? tr("training") : tr("inference"), style);
+  if (workload.gpus > 1) {
+    text += ", " + own(trf("on each of {} GPUs", workload.gpus), style);
+    if (workload.sharding != Sharding::none) {
+      text += fmt::format(" ({})", name_of(workload.sharding));
+    }
+  }
+  return text;
+}
+
+std::string row_text(std::string_view label, const ByteRange& size, Paint paint,
+                     const Style& style) {
+  Line line(style);
+  line.add("  ").cell(own(label, style), 22, Align::left, paint);
+  line.add(range_text(size, style), paint);
+  return line.text();
+}
+
+struct Judgement {
+  std::string_view words;
+  Paint paint;
+};
+Judgement judgement(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::fits:
+      return {tr("fits"), Paint::green};
+    case Verdict::tight:
+      return {tr("tight"), Paint::yellow};
+    case Verdict::too_small:
+      return {tr("too small"), Paint::red};
+  }
+  return {"", Paint::plain};
+}
+
+std::string room_line(const RoomVerdict& row, const Style& style) {
+  Line line(style);
+  const Room& room = row.room;
+  const std::string number = room.index ? fmt::format("GPU {}", *room.index) : "GPU ?";
+  const Judgement now = row.now ? judgement(*row.now) : Judgement{tr("not known"), Paint::dim};
+  line.add("  ").cell(number, 8, Align::left);
+  line.cell(own(now.words, style), 11, Align::left, now.paint);
+  const std::string free = reading_text(room.free, style, bytes_text);
+  const std::string total = reading_text(room.total, style, bytes_text);
+  line.add(own(trf("{} free, of {}", free, total), style)).add("  ");
+  std::string name = outside(room.name, style);
+  if (name.starts_with("NVIDIA ")) name.erase(0, 7);
+  line.add(name, Paint::dim);
+  const bool waits = row.now == Verdict::too_small && row.if_empty == Verdict::fits;
+  if (waits) line.add("  " + own(tr("(would, were it free)"), style), Paint::dim);
+  return line.text();
+}
+
+std::string here_text(const FitAnswer& answer, const Style& style) {
+  std::string text = own(tr("Here, now:"), style) + "\n";
+  if (!answer.here_problem.empty()) {
+    return text + wrapped("  ", outside(answer.here_problem, style), 2, style);
+  }
+  if (answer.here.empty()) return text + "  " + own(tr("no GPU"), style) + "\n";
+  for (const RoomVerdict& row : answer.here) text += room_line(row, style);
+  const std::size_t fits = count_of(answer.here, Verdict::fits);
+  const std::size_t tight = count_of(answer.here, Verdict::tight);
+  if (answer.workload.gpus > 1) {
+    text += wrapped(
+        "  ",
+        own(fits >= answer.workload.gpus
+                ? trf("{} of {} fit, {} are wanted", fits, answer.here.size(), answer.workload.gpus)
+                : trf("only {} of {} fit, {} are wanted", fits, answer.here.size(),
+                      answer.workload.gpus),
+            style),
+        2, style);
+  }
+  const std::uint64_t wanted = std::max<std::uint64_t>(answer.workload.gpus, 1);
+  if (fits >= wanted) {
+    text += "  " + run_line(answer) + "\n";
+  } else if (fits + tight >= wanted) {
+    text += wrapped("  ", own(tr("Tight: take whole cards, and start small:"), style), 2, style);
+    text += "  " + run_line(answer) + "\n";
+  }
+  if (answer.sharded_over) {
+    text += wrapped(
+        "  ",
+        own(trf("Not on one: over {} GPUs like the largest here it would fit: --gpus {} "
+                "--shard {}",
+                *answer.sharded_over, *answer.sharded_over, answer.workload.trains ? "fsdp" : "tp"),
+            style),
+        2, style);
+  }
+  return text;
+}
+
+std::string card_line(const CardVerdict& row, const Style& style) {
+  const Judgement judged = judgement(row.verdict);
+  Line line(style);
+  line.add("  ").cell(own(judged.words, style), 11, Align::left, judged.paint);
+  line.cell(bytes_text(usable_memory(*row.card)), 10, Align::left);
+  line.add(row.card->name);
+  if (row.lacks_precision) {
+    line.add("  " + own(tr("(has no arithmetic of this type)"), style), Paint::dim);
+  }
+  return line.text();
+}
+
+std::string cards_text(const FitAnswer& answer, const Style& style) {
+  if (answer.all_cards) {
+    std::string text = own(tr("Every card:"), style) + "\n";
+    for (const CardVerdict& row : answer.cards) text += card_line(row, style);
+    return text;
+  }
+  std::string text = own(tr("Anywhere, the smallest that fit (--all: every card):"), style) + "\n";
+  std::size_t shown = 0;
+  for (const CardVerdict& row : answer.cards) {
+    if (row.verdict != Verdict::fits || row.lacks_precision || shown == cards_shown) continue;
+    text += card_line(row, style);
+    ++shown;
+  }
+  if (shown == 0) {
+    text += wrapped("  ", own(tr("no single card; --gpus N --shard fsdp or tp divides it"), style),
+                    2, style);
+  }
+  return text;
+}
+
+std::string assumptions_text(const FitAnswer& answer, const Style& style) {
+  std::string text = own(tr("This rests on:"), style) + "\n";
+  for (const Assumption& each : answer.estimate.assumptions) {
+    std::string line = each.text.shown();
+    if (!each.formula.empty()) line += ": " + each.formula;
+    if (!each.source.empty()) line += " (" + each.source + ")";
+    text += wrapped(style.utf8 ? "  · " : "  - ", own(line, style), 4, style, Paint::dim);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string run_line(const FitAnswer& answer) {
+  const std::uint64_t gib = (answer.estimate.total.high.count() + (1ULL << 30) - 1) >> 30;
+  const std::string devices =
+      answer.workload.gpus > 1 ? fmt::format("-n {} ", answer.workload.gpus) : "";
+  const std::string_view program = answer.workload.trains ? "train.py" : "serve.py";
+  // Where nobody has so much for certain, only a whole card will do.
+  const std::size_t wanted = std::max<std::size_t>(answer.workload.gpus, 1);
+  if (count_of(answer.here, Verdict::fits) < wanted) {
+    return fmt::format("berth run {}-- python {}", devices, program);
+  }
+  return fmt::format("berth run {}--memory {}G -- python {}", devices, gib, program);
+}
+
+std::string render_fit(const FitAnswer& answer, const Style& style) {
+  std::string text;
+  if (answer.simulated) {
+    text += Line(style).add("SIMULATED " + outside(*answer.simulated, style), Paint::yellow).text();
+  }
+  text += wrapped("", heading_text(answer, style), 2, style, Paint::bold);
+  for (const PartSize& part : answer.estimate.parts) {
+    text += row_text(part_words(part.part), part.size, Paint::plain, style);
+  }
+  text += row_text(tr("together"), answer.estimate.total, Paint::bold, style);
+  text += "\n" + here_text(answer, style);
+  text += "\n" + cards_text(answer, style);
+  text += "\n" + assumptions_text(answer, style);
+  return text;
+}
+
+}  // namespace berth

@@ -1,0 +1,183 @@
+#include "view/manifest_text.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "view/paint.h"
+#include "view/values.h"
+
+namespace berth {
+
+namespace {
+
+/// Most of it is of no device: a file that is not there is not "not supported" by one.
+std::string_view why_text(Absent why) {
+  return why == Absent::unsupported ? tr("there is none, or nothing tells it") : reason_text(why);
+}
+
+/// Rows of one section; a reading that is absent says why.
+class SectionRows {
+ public:
+  explicit SectionRows(std::string heading) { section_.heading = std::move(heading); }
+  void add(std::string_view label, std::string value) {
+    if (!value.empty()) section_.rows.push_back({std::string(label), std::move(value)});
+  }
+  template <class T, class Text>
+  void add(std::string_view label, const Reading<T>& reading, Text text) {
+    add(label, reading.get() ? std::string(text(*reading.get()))
+                             : fmt::format("– ({})", why_text(reading.why())));
+  }
+  void add(std::string_view label, const Reading<std::string>& reading) {
+    add(label, reading, [](const std::string& text) { return text.empty() ? "–" : text; });
+  }
+  ManifestSection take() { return std::move(section_); }
+
+ private:
+  ManifestSection section_;
+};
+
+std::string number_text(std::uint64_t number) { return std::to_string(number); }
+std::string on_off_text(bool on) { return std::string(on ? tr("on") : tr("off")); }
+
+ManifestSection device_section(const Device& device, const Style& style) {
+  SectionRows rows(device.index && !device.parent ? fmt::format("GPU {}", *device.index)
+                                                  : device.id.text());
+  rows.add(tr("Name"), device.name);
+  rows.add("UUID", device.id.text());
+  rows.add(tr("Memory"), device.memory_total, bytes_text);
+  rows.add(tr("Compute capability"), device.compute_capability,
+           [](ComputeCapability is) { return fmt::format("{}.{}", is.major, is.minor); });
+  rows.add("VBIOS", device.vbios_version);
+  rows.add("ECC", device.ecc_mode, on_off_text);
+  rows.add("MIG", device.mig_mode, on_off_text);
+  rows.add(tr("Persistence mode"), device.persistence_mode, on_off_text);
+  rows.add(tr("Power limit"), device.power_limit, power_text);
+  rows.add(tr("Highest SM clock"), device.clock_sm_max, clock_text);
+  rows.add(tr("Highest memory clock"), device.clock_memory_max, clock_text);
+  std::string link(absent_mark(style));
+  if (device.pcie_generation_max.get() && device.pcie_width.get()) {
+    link = fmt::format("{} {} ×{}", tr("generation"), *device.pcie_generation_max.get(),
+                       *device.pcie_width.get());
+  }
+  rows.add("PCIe", device.pci_address.get().value_or("") + "  " + link);
+  rows.add(tr("NUMA node"), device.numa_node, number_text);
+  return rows.take();
+}
+
+ManifestSection machine_section(const Manifest& manifest) {
+  SectionRows rows{std::string(tr("Machine"))};
+  const MachineFacts& machine = manifest.machine;
+  const Host& host = manifest.given.host;
+  rows.add(tr("Host"), host.name);
+  rows.add(tr("Type"), machine.instance_type);
+  rows.add("CPU", machine.cpu_model);
+  rows.add(tr("CPUs"), machine.cpu_count, number_text);
+  rows.add(tr("Main memory"), machine.memory_total, bytes_text);
+  rows.add(tr("Operating system"), machine.operating_system);
+  rows.add(tr("Kernel"), host.kernel);
+  rows.add(tr("Container"), machine.container,
+           [](const std::string& name) { return name.empty() ? std::string(tr("none")) : name; });
+  rows.add(tr("NVIDIA driver"), host.driver_version);
+  rows.add(tr("CUDA, up to"), host.cuda_version_supported);
+  return rows.take();
+}
+
+std::string versions_text(const std::vector<std::pair<std::string, std::string>>& versions) {
+  std::string text;
+  for (const auto& [name, version] : versions) {
+    text += (text.empty() ? "" : ", ") + name + " " + version;
+  }
+  return text;
+}
+
+ManifestSection software_section(const Manifest& manifest) {
+  SectionRows rows{std::string(tr("Software"))};
+  if (manifest.python) {
+    const PythonFacts& python = *manifest.python;
+    rows.add("Python", python.version);
+    rows.add(tr("Interpreter"), python.interpreter);
+    rows.add(tr("Environment"), python.environment);
+    for (const FrameworkFacts& one : python.frameworks) {
+      rows.add(trf("CUDA of {}", one.name), one.cuda, [](const std::string& cuda) {
+        return cuda.empty() ? std::string(tr("none: built without CUDA")) : cuda;
+      });
+    }
+    rows.add(tr("Packages"), versions_text(python.packages));
+  } else {
+    rows.add("Python", std::string(tr("none was found")));
+  }
+  if (manifest.toolkit) {
+    rows.add(tr("CUDA toolkit (nvcc)"), manifest.toolkit->nvcc_version);
+    rows.add(tr("Libraries"), versions_text(manifest.toolkit->libraries));
+  }
+  return rows.take();
+}
+
+ManifestSection code_section(const Manifest& manifest) {
+  SectionRows rows{std::string(tr("Code"))};
+  if (!manifest.command.empty()) rows.add(tr("Command"), shell_joined(manifest.command));
+  rows.add(tr("Directory"), manifest.working_directory);
+  if (manifest.git) {
+    rows.add(tr("git commit"), manifest.git->commit);
+    rows.add(tr("git branch"), manifest.git->branch);
+    rows.add(tr("git work tree"), manifest.git->dirty, [](bool dirty) {
+      return std::string(dirty ? tr("with changes not committed") : tr("nothing changed"));
+    });
+  } else {
+    rows.add("git", std::string(tr("no git work tree")));
+  }
+  return rows.take();
+}
+
+ManifestSection variables_section(const Manifest& manifest) {
+  SectionRows rows{std::string(tr("Variables"))};
+  for (const auto& [name, value] : manifest.variables) rows.add(name, value.empty() ? "''" : value);
+  return rows.take();
+}
+
+}  // namespace
+
+std::vector<ManifestSection> manifest_sections(const Manifest& manifest, const Style& style) {
+  std::vector<ManifestSection> sections;
+  for (const Device& device : manifest.given.devices) {
+    sections.push_back(device_section(device, style));
+  }
+  sections.push_back(machine_section(manifest));
+  sections.push_back(software_section(manifest));
+  sections.push_back(code_section(manifest));
+  auto variables = variables_section(manifest);
+  if (!variables.rows.empty()) sections.push_back(std::move(variables));
+  return sections;
+}
+
+std::string render_manifest(const Manifest& manifest, const Style& style) {
+  constexpr int label_columns = 22;
+  std::string text;
+  if (manifest.given.simulated) {
+    text += Line(style)
+                .add("SIMULATED " + outside(*manifest.given.simulated, style), Paint::yellow)
+                .text();
+  }
+  text += Line(style).add(date_time_text(manifest.started, style), Paint::dim).text();
+  if (manifest.given.devices.empty()) {
+    text += "\n" + wrapped("", own(tr("No device that a job could be given was seen."), style), 2,
+                           style, Paint::yellow);
+  }
+  for (const ManifestSection& section : manifest_sections(manifest, style)) {
+    text += "\n" + Line(style).add(outside(section.heading, style), Paint::bold).text();
+    for (const ManifestRow& row : section.rows) {
+      std::string start = "  " + outside(row.label, style) + "  ";
+      const int missing = label_columns + 2 - display_width(start);
+      if (missing > 0) start.append(static_cast<std::size_t>(missing), ' ');
+      text += wrapped(start, outside(row.value, style), label_columns + 2, style);
+    }
+  }
+  for (const Problem& problem : manifest.given.problems) {
+    text +=
+        "\n" + wrapped("! ", outside(tr_composed(problem.message), style), 2, style, Paint::yellow);
+  }
+  return text;
+}
+
+}  // namespace berth

@@ -1,0 +1,51 @@
+#pragma once
+// `berth manifest` and `berth manifest diff`: what a place or a run is made of, and what differs
+// between two, for people and for programs.
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "diagnose/differences/differences.h"
+#include "record/run_record.h"
+#include "view/style.h"
+
+namespace berth {
+
+/// One thing that a manifest says: its label, translated, and its value. What is absent says why.
+struct ManifestRow {
+  std::string label;
+  std::string value;  // as it is: who shows it escapes it
+};
+/// Under a heading, translated: "GPU 0", "Machine", "Software".
+struct ManifestSection {
+  std::string heading;
+  std::vector<ManifestRow> rows;
+};
+[[nodiscard]] std::vector<ManifestSection> manifest_sections(const Manifest& manifest,
+                                                             const Style& style);
+
+[[nodiscard]] std::string render_manifest(const Manifest& manifest, const Style& style);
+
+/// What the two were called on the command line.
+struct ComparedNames {
+  std::string a;
+  std::string b;
+};
+[[nodiscard]] std::string render_differences(const ComparedNames& names,
+                                             const Differences& differences, const Style& style);
+/// {"berth_differences": 1, …}. Sentences are English.
+[[nodiscard]] std::string differences_json(const ComparedNames& names,
+                                           const Differences& differences);
+/// The two lists of it alone, for who puts them into a document of its own.
+[[nodiscard]] nlohmann::ordered_json found_json(const Differences& differences);
+[[nodiscard]] nlohmann::ordered_json not_comparable_json(const Differences& differences);
+
+/// "could explain other results", …, translated.
+[[nodiscard]] std::string_view explains_heading(Explains explains);
+/// "not known in A: it was not read", translated.
+[[nodiscard]] std::string not_comparable_text(const NotComparable& one, const ComparedNames& names);
+
+}  // namespace berth

@@ -1,0 +1,284 @@
+#include "view/report/figures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "view/report/chart.h"
+#include "view/runs_text.h"
+#include "view/values.h"
+
+namespace berth {
+
+namespace {
+
+std::string duration_text(std::int64_t ms) {
+  if (ms >= 0 && ms < 10'000) return fmt::format("{:.1f}s", static_cast<double>(ms) / 1000);
+  return short_duration(std::chrono::milliseconds(ms));
+}
+
+template <class T, class Text>
+std::string or_why(const Reading<T>& reading, Text text) {
+  if (reading.get()) return std::string(text(*reading.get()));
+  return fmt::format("– ({})", reason_text(reading.why()));
+}
+
+/// Of devices: a run without one has no such reading, and nothing failed.
+template <class T, class Text>
+std::string of_devices(const ReportRun& run, const Reading<T>& reading, Text text) {
+  if (run.record.manifest.given.devices.empty()) return std::string(tr("no device"));
+  return or_why(reading, text);
+}
+
+std::string devices_text(const ReportRun& run) {
+  const auto& devices = run.record.manifest.given.devices;
+  if (devices.empty()) return std::string(tr("none: on the CPU"));
+  std::map<std::string, std::size_t> models;
+  for (const Device& device : devices) ++models[device.name.get().value_or(device.id.text())];
+  std::string text;
+  for (const auto& [model, count] : models) {
+    text += (text.empty() ? "" : ", ") + (count > 1 ? fmt::format("{} × ", count) : "") + model;
+  }
+  return text;
+}
+
+std::string memory_text(const ReportRun& run) {
+  std::string text = of_devices(run, run.figures.memory_peak, bytes_text);
+  const auto& promised = run.record.manifest.promised;
+  if (run.figures.memory_peak.get() && !promised.empty() && promised.front()) {
+    text += " " + trf("of {} promised", bytes_text(*promised.front()));
+  }
+  return text;
+}
+
+std::string energy_words(const ReportRun& run) {
+  const bool counted = run.figures.energy_source == EnergySource::counter;
+  return of_devices(run, run.figures.energy, [&](Millijoules energy) {
+    return counted ? energy_text(energy) : trf("about {}", energy_text(energy));
+  });
+}
+
+std::string cost_text(const ReportRun& run, const ReportPrice& price) {
+  if (!run.figures.cost) return "–";
+  const double cost = *run.figures.cost;
+  const std::string number =
+      cost < 0.995 ? fmt::format("{:.4f}", cost) : fmt::format("{:.2f}", cost);
+  return price.currency.empty() ? number : number + " " + price.currency;
+}
+
+std::string rate_text(double per_second) {
+  if (per_second >= 1) return trf("{} per second", three_digits(per_second));
+  if (per_second * 60 >= 1) return trf("{} per minute", three_digits(per_second * 60));
+  return trf("{} per hour", three_digits(per_second * 3600));
+}
+
+std::string state_words(const ReportRun& run) {
+  std::string text = state_text(run.record);
+  if (run.record.end && !run.record.end->because.empty()) {
+    text += " (" + tr_composed(run.record.end->because) + ")";
+  }
+  return text;
+}
+
+/// A row with one value per run.
+class Rows {
+ public:
+  explicit Rows(const Report& report) : report_(report) {}
+  template <class Text>
+  void add(std::string_view label, Text text) {
+    FigureRow row{.label = std::string(label)};
+    for (const ReportRun& run : report_.runs) row.values.push_back(text(run));
+    const bool says_something =
+        std::ranges::any_of(row.values, [](const std::string& value) { return !value.empty(); });
+    if (says_something) rows_.push_back(std::move(row));
+  }
+  std::vector<FigureRow> take() { return std::move(rows_); }
+
+ private:
+  const Report& report_;
+  std::vector<FigureRow> rows_;
+};
+
+void add_mark_rows(const Report& report, Rows& rows) {
+  std::vector<std::string> names;
+  for (const ReportRun& run : report.runs) {
+    for (const MarkCurve& curve : run.numbers) {
+      if (std::ranges::find(names, curve.name) == names.end()) names.push_back(curve.name);
+    }
+  }
+  for (const std::string& name : names) {
+    rows.add(trf("{}, marked", name), [&](const ReportRun& run) {
+      const auto found = std::ranges::find(run.numbers, name, &MarkCurve::name);
+      if (found == run.numbers.end() || !found->last) return std::string();
+      std::string text = fmt::format("{:.6g}", *found->last);
+      if (found->per_second) text += ", " + rate_text(*found->per_second);
+      return text;
+    });
+  }
+}
+
+}  // namespace
+
+std::vector<FigureRow> figure_rows(const Report& report, const Style& style) {
+  Rows rows(report);
+  rows.add(tr("State"), state_words);
+  rows.add(tr("Started"), [&](const ReportRun& run) {
+    return date_time_text(run.record.manifest.started, style);
+  });
+  rows.add(tr("Duration"), [](const ReportRun& run) {
+    if (!run.figures.lasted_ms) return std::string("–");
+    return duration_text(*run.figures.lasted_ms);
+  });
+  rows.add(tr("Waited for a device"), [](const ReportRun& run) {
+    return run.figures.waited_ms.value_or(0) >= 1000 ? duration_text(*run.figures.waited_ms) : "";
+  });
+  rows.add(tr("Devices"), devices_text);
+  rows.add(tr("GPU hours"), [](const ReportRun& run) {
+    if (!run.figures.device_hours) return std::string("–");
+    const double hours = *run.figures.device_hours;
+    return hours == 0      ? "0"
+           : hours < 0.095 ? fmt::format("{:.4f}", hours)
+                           : fmt::format("{:.2f}", hours);
+  });
+  rows.add(tr("GPU utilisation, mean"), [](const ReportRun& run) {
+    return of_devices(run, run.figures.mean_utilization, percent_text);
+  });
+  rows.add(tr("GPU utilisation, 95th percentile"), [](const ReportRun& run) {
+    return of_devices(run, run.figures.utilization_p95, percent_text);
+  });
+  rows.add(tr("GPU memory, peak"), memory_text);
+  rows.add(tr("Temperature, peak"), [&](const ReportRun& run) {
+    return of_devices(run, run.figures.temperature_peak,
+                      [&](Celsius peak) { return temperature_text(peak, style); });
+  });
+  rows.add(tr("Energy"), energy_words);
+  if (report.price.per_kwh) {
+    rows.add(trf("Cost, at {} per kWh", *report.price.per_kwh),
+             [&](const ReportRun& run) { return cost_text(run, report.price); });
+  }
+  rows.add(tr("Main memory, peak"),
+           [](const ReportRun& run) { return or_why(run.figures.main_memory_peak, bytes_text); });
+  rows.add(tr("CPU time"), [](const ReportRun& run) {
+    return or_why(run.figures.cpu_time,
+                  [](Milliseconds time) { return duration_text(time.count()); });
+  });
+  add_mark_rows(report, rows);
+  return rows.take();
+}
+
+std::vector<std::string> notes_on(const ReportRun& run, const Style& style) {
+  std::vector<std::string> notes;
+  const auto note = [&](std::string text) { notes.push_back(std::move(text)); };
+  const bool goes_on = run.record.state == RunState::running;
+  if (goes_on) {
+    note(trf("It was still running when this was written: all of this is up to {}.",
+             date_time_text(run.as_of.wall, style)));
+  }
+  if (run.record.state == RunState::elsewhere) {
+    note(std::string(tr("It is of another machine and has not ended there, as far as is known.")));
+  }
+  if (run.samples_unreadable) {
+    note(trf("Its samples could not be read: {}", tr_composed(*run.samples_unreadable)));
+  } else if (run.curves.samples() == 0) {
+    note(std::string(tr("No samples were taken: there is nothing to draw.")));
+  } else {
+    note(trf("From {} samples.", run.curves.samples()));
+  }
+  if (run.curves.unsampled_ms() > 0) {
+    note(trf("For {} of it nobody sampled: lines have gaps there.",
+             duration_text(run.curves.unsampled_ms())));
+  }
+  if (run.torn_lines > (goes_on ? 1U : 0U)) {
+    note(trf("{} lines of its samples were torn (a crash, a full disk) and are left out.",
+             run.torn_lines));
+  }
+  if (run.mark_count > run.marks.size()) {
+    note(trf("It made {} marks: {} of them, spread over the run, are listed.", run.mark_count,
+             run.marks.size()));
+  }
+  if (run.event_count > run.events.size()) {
+    note(trf("{} events were noticed: the first {} are listed.", run.event_count,
+             run.events.size()));
+  }
+  if (run.figures.energy.get()) {
+    note(std::string(run.figures.energy_source == EnergySource::counter
+                         ? tr("Energy is from the devices' own counters: of the whole device, "
+                              "whoever else was on it.")
+                         : tr("Energy is power summed over time, as a device has no counter of "
+                              "it: of the whole device, whoever else was on it.")));
+  }
+  if (!run.record.manifest.complete) {
+    note(std::string(tr("The facts of machine and code are not all in.")));
+  }
+  for (const std::string& problem : run.record.problems) note(tr_composed(problem));
+  return notes;
+}
+
+std::vector<EnvironmentTable> environment_tables(const Report& report, const Style& style) {
+  std::vector<EnvironmentTable> tables;
+  const auto named = [](auto& list, const std::string& name, auto member) {
+    return std::ranges::find(list, name, member);
+  };
+  for (std::size_t run = 0; run < report.runs.size(); ++run) {
+    for (auto& section : manifest_sections(report.runs[run].record.manifest, style)) {
+      auto table = named(tables, section.heading, &EnvironmentTable::heading);
+      if (table == tables.end()) table = tables.insert(tables.end(), {section.heading, {}});
+      for (auto& row : section.rows) {
+        auto found = named(table->rows, row.label, &FigureRow::label);
+        if (found == table->rows.end()) {
+          found = table->rows.insert(table->rows.end(), {row.label, {}});
+          found->values.resize(report.runs.size());
+        }
+        found->values[run] = std::move(row.value);
+      }
+    }
+  }
+  return tables;
+}
+
+std::string report_title(const Report& report) {
+  if (report.runs.size() == 1) return trf("Run {}", report.runs.front().record.manifest.id);
+  return trf("{} runs compared", report.runs.size());
+}
+
+std::string simulated_names(const Report& report) {
+  std::vector<std::string> names;
+  for (const ReportRun& run : report.runs) {
+    const auto& name = run.record.manifest.given.simulated;
+    if (name && std::ranges::find(names, *name) == names.end()) names.push_back(*name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string run_heading(const Report& report, std::size_t run) {
+  const std::string& id = report.runs[run].record.manifest.id;
+  return report.runs.size() == 1 ? id : run_letter(run) + ": " + id;
+}
+
+ComparedNames names_of(std::size_t run) { return {.a = run_letter(0), .b = run_letter(run)}; }
+
+std::string elapsed_text(std::int64_t at_ms, bool exact) {
+  return (exact ? "" : "~") + duration_text(at_ms);
+}
+
+std::vector<FigureRow> phase_rows(const ReportRun& run) {
+  std::map<std::string, std::int64_t> total;
+  std::int64_t all = 0;
+  for (const ReportPhase& phase : run.phases) {
+    total[phase.name.shown()] += phase.to_ms - phase.from_ms;
+    all += phase.to_ms - phase.from_ms;
+  }
+  std::vector<std::pair<std::string, std::int64_t>> sorted(total.begin(), total.end());
+  std::ranges::stable_sort(sorted, std::greater{}, &std::pair<std::string, std::int64_t>::second);
+  std::vector<FigureRow> rows;
+  for (const auto& [name, ms] : sorted) {
+    const double share = all > 0 ? 100.0 * static_cast<double>(ms) / static_cast<double>(all) : 0;
+    rows.push_back({name, {duration_text(ms), percent_text(Percent(share))}});
+  }
+  return rows;
+}
+
+}  // namespace berth

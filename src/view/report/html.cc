@@ -1,0 +1,189 @@
+// A report as one HTML file: no script, nothing from elsewhere.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "view/findings_text.h"
+#include "view/report/chart.h"
+#include "view/report/figures.h"
+#include "view/report/html_tables.h"
+#include "view/report/markup.h"
+#include "view/report/style_sheet.h"
+#include "view/values.h"
+
+namespace berth {
+
+namespace {
+
+std::string head_html(const Report& report) {
+  const bool chinese = current_language() == Language::simplified_chinese;
+  const std::string simulated = simulated_names(report);
+  const std::string title =
+      report_title(report) + (simulated.empty() ? "" : " (SIMULATED " + simulated + ")");
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"{}\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+      "'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta name=\"generator\" content=\"berth {}\">\n<title>{}</title>\n<style>{}</style>\n"
+      "</head>\n<body>\n",
+      chinese ? "zh-Hans" : "en", BERTH_VERSION, html_escaped(title), report_style_sheet);
+}
+
+std::string header_html(const Report& report) {
+  std::string html = "<header>\n";
+  const std::string simulated = simulated_names(report);
+  // Never translated: the mark on a screenshot must be understood by everybody.
+  if (!simulated.empty()) {
+    html += element("p", "SIMULATED " + simulated, "class=\"sim\"") + "\n";
+  }
+  html += element("h1", report_title(report)) + "\n";
+  for (std::size_t i = 0; i < report.runs.size(); ++i) {
+    const std::string command = shell_joined(report.runs[i].record.manifest.command);
+    const std::string label = report.runs.size() > 1 ? run_heading(report, i) : std::string();
+    if (!label.empty()) html += element("p", label, "class=\"soft\"") + "\n";
+    html += element("code", command, "class=\"command\"") + "\n";
+  }
+  return html + "</header>\n";
+}
+
+/// The figures of one run as tiles: read at a glance.
+std::string tiles_html(const std::vector<FigureRow>& rows) {
+  std::string html = "<dl class=\"tiles\">\n";
+  for (const FigureRow& row : rows) {
+    html += "<div>" + element("dt", row.label) + element("dd", row.values.front()) + "</div>\n";
+  }
+  return html + "</dl>\n";
+}
+
+std::string figures_html(const Report& report, const Style& style) {
+  const auto rows = figure_rows(report, style);
+  std::string html = "<section>\n" + element("h2", tr("Figures")) + "\n";
+  html += report.runs.size() == 1 ? tiles_html(rows)
+                                  : table_html({.label = std::string(tr("Figures")),
+                                                .columns = run_columns(report, tr("Figure")),
+                                                .rows = rows,
+                                                .look = HtmlTable::Look::even});
+  return html + "</section>\n";
+}
+
+std::string legend_html(const Chart& chart) {
+  if (chart.lines.empty() || chart.lines.front().name.empty()) return "";
+  std::string html = "<ul class=\"legend\">";
+  for (const ChartLine& line : chart.lines) {
+    html += "<li>" + line_sample_svg(line.look) + html_escaped(line.name) + "</li>";
+  }
+  return html + "</ul>\n";
+}
+
+std::string figure_html(const Chart& chart, std::size_t number) {
+  std::string caption = html_escaped(chart.title);
+  if (!chart.unit.empty()) {
+    caption += fmt::format(" <span class=\"unit\">({})</span>", html_escaped(chart.unit));
+  }
+  return fmt::format("<figure data-chart=\"{}\">\n<figcaption>{}</figcaption>\n{}{}</figure>\n",
+                     chart.name, caption, chart_svg(chart, fmt::format("chart{}", number)),
+                     legend_html(chart));
+}
+
+std::string chart_notes(const Report& report, const Charts& charts) {
+  std::string html;
+  const auto note = [&](std::string_view text) {
+    html += element("p", text, "class=\"soft\"") + "\n";
+  };
+  if (!charts.drawn.empty()) {
+    note(
+        tr("Across: time since the start. A shade spans the least and the most where one point "
+           "of a line stands for several samples; a gap is where nothing was read."));
+  }
+  const bool many = report.runs.size() > 1;
+  for (std::size_t i = 0; i < report.runs.size(); ++i) {
+    if (report.runs[i].curves.devices() > 0) continue;
+    note(many ? trf("{} was given no device: of devices there is no line of it.", run_letter(i))
+              : std::string(tr("It was given no device: there is nothing to draw of one.")));
+  }
+  const bool several = std::ranges::any_of(
+      report.runs, [](const ReportRun& run) { return run.curves.devices() > 1; });
+  if (many && several) {
+    note(
+        tr("A line is of all devices of a run: memory, power and PCIe are their sum, the rest "
+           "their mean."));
+  }
+  for (const std::string& why : charts.not_drawn) note(trf("Not drawn: {}", why));
+  return html;
+}
+
+std::string charts_html(const Report& report) {
+  const Charts charts = charts_of(report);
+  std::string html = "<section>\n" + element("h2", tr("Charts")) + "\n<div class=\"charts\">\n";
+  std::size_t number = 0;
+  for (const Chart& chart : charts.drawn) html += figure_html(chart, ++number);
+  return html + "</div>\n" + chart_notes(report, charts) + "</section>\n";
+}
+
+std::string finding_html(const Finding& finding) {
+  std::string html =
+      fmt::format("<div class=\"finding {}\">\n<h3><span class=\"word\">{}</span> {}</h3>\n<ul>\n",
+                  name_of(finding.severity), html_escaped(finding_word(finding.severity)),
+                  html_escaped(finding.title.shown()));
+  for (const Sentence& seen : finding.evidence) html += element("li", seen.shown()) + "\n";
+  html += "</ul>\n";
+  if (!finding.meaning.empty()) html += element("p", finding.meaning.shown()) + "\n";
+  for (const Finding::Step& step : finding.steps) {
+    if (!step.what.empty()) html += element("p", "→ " + step.what.shown()) + "\n";
+    if (!step.command.empty()) html += element("code", step.command, "class=\"command\"") + "\n";
+  }
+  if (!finding.doubt.empty()) {
+    html += element("p", trf("Not certain: {}", finding.doubt.shown()), "class=\"soft\"") + "\n";
+  }
+  return html + "</div>\n";
+}
+
+std::string findings_html(const Report& report) {
+  std::string html;
+  for (std::size_t i = 0; i < report.runs.size(); ++i) {
+    const ReportRun& run = report.runs[i];
+    if (run.findings.empty()) continue;
+    if (report.runs.size() > 1) html += element("p", run_heading(report, i)) + "\n";
+    for (const Finding& finding : run.findings) html += finding_html(finding);
+    if (!run.why_no_log.empty()) html += element("p", run.why_no_log, "class=\"soft\"") + "\n";
+  }
+  if (html.empty()) return "";
+  return "<section>\n" + element("h2", tr("Findings")) + "\n" + html + "</section>\n";
+}
+
+std::string notes_html(const Report& report, const Style& style) {
+  std::string html = "<section>\n" + element("h2", tr("About the data")) + "\n";
+  for (std::size_t i = 0; i < report.runs.size(); ++i) {
+    if (report.runs.size() > 1) html += element("h3", run_heading(report, i)) + "\n";
+    html += "<ul>\n";
+    for (const std::string& note : notes_on(report.runs[i], style)) {
+      html += element("li", note) + "\n";
+    }
+    html += "</ul>\n";
+  }
+  return html + "</section>\n";
+}
+
+}  // namespace
+
+std::string report_html(const Report& report, const Style& style) {
+  // A page is UTF-8 whatever the terminal is.
+  Style page = style;
+  page.utf8 = true;
+  page.colour = false;
+  std::string html = head_html(report) + header_html(report) + "<main>\n";
+  html += figures_html(report, page) + findings_html(report) + charts_html(report);
+  html += phases_html(report) + marks_html(report) + events_html(report);
+  html += differences_html(report) + notes_html(report, page) + environment_html(report, page);
+  html += "</main>\n<footer>\n";
+  html += element("p", trf("Written by berth {} on {}. It holds all that it shows: no script, "
+                           "nothing from elsewhere.",
+                           BERTH_VERSION, date_time_text(report.written, page)));
+  return html + "\n</footer>\n</body>\n</html>\n";
+}
+
+}  // namespace berth

@@ -1,0 +1,320 @@
+"""`berth serve` for the tests of its page: with a past, a job that runs, one that waits, a token, and all
+that it can be told from outside: another configuration, other devices, other servers to join."""
+
+import getpass
+import json
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+
+import pytest
+
+from conftest import BUILD, FakeDriver, Machine, end, scenario, wait_until
+from test_top import busy_machine
+
+SIM = "server-8xh100"
+HOSTILE = "<img src=x onerror=alert(1)>"
+CONTAINER = "docker llm-train"
+PATIENCE = 60  # seconds; compilers run beside
+DEAD = "127.0.0.1:1"  # nobody listens there
+
+# By its own clock, so that a machine that computes beside stretches nothing of it.
+LOADER = """
+import os, time
+begin, epochs = time.time(), [0.05, 0.25, 0.45, 0.8]
+with open(os.environ["BERTH_MARKS"], "a", buffering=1) as marks:
+    while (done := (time.time() - begin) / 6) < 1:
+        if epochs and done >= epochs[0]:
+            epochs.pop(0)
+            marks.write(f"@{int(time.time() * 1000)} epoch={3 - len(epochs)} loss=0.5\\n")
+        what = "waiting for the data loader" if 0.45 <= done < 0.8 else f"step {done:.3f}"
+        print(time.strftime("%Y-%m-%d %H:%M:%S"), f"\\x1b[32mINFO\\x1b[0m {what}", flush=True)
+        time.sleep(0.1)
+"""
+
+
+def machine_in(directory, sim=SIM):
+    machine = Machine(directory, sim)
+    machine.env["XDG_RUNTIME_DIR"] = str(directory)
+    return machine
+
+
+def run_of(machine, *words):
+    """A detached run: its id."""
+    done = machine.run("run", "--detach", "-q", *words, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()[0]
+
+
+def many_servers(count, snapshot):
+    """(the process, the ports) of servers that show this snapshot."""
+    process = subprocess.Popen([BUILD / "many_servers", str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               text=True)
+    process.stdin.write(json.dumps(snapshot) + "\n")
+    process.stdin.flush()
+    return process, [int(process.stdout.readline()) for _ in range(count)]
+
+
+def mended_and_broken():
+    """A server of which one card is lost, one holds memory that nobody explains, and one is divided."""
+    room, divided = scenario("faults"), scenario("h100-mig")
+    for device in divided["devices"]:
+        device["index"] = len(room["devices"])
+    for key in ("gpu_processes", "processes"):
+        room[key] += divided[key]
+    room["devices"] += divided["devices"]
+    return room
+
+
+class Past:
+    """What every server of these tests begins with: runs that have ended, the history that saw them."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        machine = machine_in(directory)
+        server = Served(self, directory, live=False)
+        server.start()
+        try:
+            self.run = run_of(machine, "--", sys.executable, "-c", LOADER)
+            others = [run_of(machine, "--", "true") for _ in range(3)]
+            for run in (self.run, *others):
+                wait_until(lambda run=run: server.ask(f"api/v1/runs/{run}")["end"], f"{run} has ended", PATIENCE)
+            wait_until(lambda: self.run in {span["id"] for span in server.ask("api/v1/timeline")["spans"]
+                                            if span["to_unix_ms"]}, "the history knows of it", PATIENCE)
+        finally:
+            server.close()
+
+    def copy_to(self, directory):
+        shutil.copytree(self.directory / "state", directory / "state", ignore=shutil.ignore_patterns("*.lock"))
+
+
+class Served:
+    abilities = (
+        "act alert change containers faults freeze history hostile hosts mig no-history problem read-only real restart"
+        " runs simulated"
+    )
+    cannot = {
+        "script-link": "it makes the links itself, from the addresses that it was given",
+        "stale": "its looks go on whatever a driver does",
+        "xid": "a simulated server has no kernel log",
+    }
+
+    def __init__(self, past, directory, live=True):
+        self.past, self.directory, self.live = past, directory, live
+        self.machine = machine_in(directory)
+        self.words = []
+        self.settings = {"history": "", "alerts": "[alerts.ghost_memory]\noff = true\n[alerts.gpu_lost]\noff = true\n",
+                         "join": ""}
+        self.run = self.token = None
+        self.process = None
+        self.port = 0
+        self.begun = []  # what else was started, to be ended with it
+        self.job = None  # one on a device of the driver's, and when it began
+        self.ticks = None
+
+    # ------------------------------------------------------------------------- its life
+
+    def start(self):
+        if self.live and self.run is None:
+            self.live_now()
+        (self.directory / "serve.toml").write_text("".join(self.settings.values()), encoding="utf-8")
+        log = self.directory / "serve.log"
+        with open(log, "wb") as output:
+            self.process = self.machine.start(
+                "serve", "--config", self.directory / "serve.toml", "--listen", f"127.0.0.1:{self.port}",
+                "--socket", self.directory / "serve.sock", *self.words, stdout=output, stderr=subprocess.STDOUT)
+
+        def address():
+            if self.process.poll() is not None:
+                pytest.fail(f"berth serve ended with {self.process.returncode}: {log.read_text()}")
+            return re.search(r"http://127\.0\.0\.1:(\d+)", log.read_text(encoding="utf-8"))
+
+        self.port = int(wait_until(address, "berth serve says where it listens", PATIENCE)[1])
+        return f"http://127.0.0.1:{self.port}/"
+
+    def live_now(self):
+        """The past, a run that goes on, one that waits for a card that it will not get, and a token."""
+        self.past.copy_to(self.directory)
+        self.run = run_of(self.machine, "--", "sleep", "600")
+        self.begun.append(self.machine.start("run", "-q", "--wait=1h", "--only", "0", "--", "true",
+                                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        made = self.machine.run("token", "create", "page", "--user", getpass.getuser(), timeout=PATIENCE)
+        assert made.returncode == 0, made.stderr
+        self.token = made.stdout.strip()
+
+    def stop(self):
+        process, self.process = self.process, None
+        if process:
+            process.terminate()
+            try:
+                process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                end(process)
+
+    def close(self):
+        self.stop()
+        for process in self.begun:
+            end(process)
+            for pipe in (process.stdin, process.stdout):
+                if pipe:
+                    pipe.close()
+        self.begun.clear()
+        if self.run:
+            machine_in(self.directory).run("stop", self.run, timeout=PATIENCE)
+            self.run = None
+
+    def again(self):
+        self.stop()
+        self.start()
+        self.wait_for(lambda: self.ask("api/v1/overview")["devices"], "it looks")
+
+    def ask(self, path):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/{path}", timeout=20) as answer:
+            return json.load(answer)
+
+    @staticmethod
+    def wait_for(claim, what):
+        def asked():
+            try:
+                return claim()
+            except urllib.error.HTTPError:
+                return None
+
+        return wait_until(asked, what, PATIENCE)
+
+    def play(self, snapshot):
+        """From now on a simulated server of these devices."""
+        file = self.directory / "played.json"
+        file.write_text(json.dumps(snapshot), encoding="utf-8")
+        self.machine.env["BERTH_SIM"] = str(file)
+        self.again()
+
+    # ------------------------------------------------------------------------- what it can be told
+
+    def tell(self, what, query):
+        tell = getattr(self, f"tell_{what.replace('-', '_')}", None)
+        if tell is None:
+            raise ValueError(f"berth serve cannot be told {what} {query}")
+        said = tell(**query)
+        return {} if said is None else said
+
+    def tell_who(self):
+        """Who may act here, on what; a run of the past, and one that somebody else may not see."""
+        known = {"container": CONTAINER, "user": getpass.getuser(), "token": self.token, "run": self.past.run, "foreign": self.past.run}
+        if self.job:
+            return known | {"gpu": 0, "pid": self.job.pid}
+
+        def seen():
+            overview = self.ask("api/v1/overview")
+            for process in overview["processes"]:
+                if process["run"] == self.run:
+                    ids = [device["id"] for device in overview["devices"]]
+                    return known | {"gpu": ids.index(process["device"]), "pid": process["pid"]}
+            return None
+
+        return self.wait_for(seen, f"the process of {self.run} is seen")
+
+    def tell_acts(self):
+        """What was done to that job."""
+        if self.job:
+            code = self.job.poll()
+            if code is None:
+                return []
+            body = {"signal": signal.Signals(-code).name[3:], "start_ticks": self.ticks}
+            return [{"what": "signal", "name": str(self.job.pid), "body": body}]
+        shown = json.loads(self.machine.run("show", self.run, "--json").stdout)
+        return [{"what": "release", "name": self.run}] if shown["end"] else []
+
+    def tell_containers(self):
+        snapshot = scenario(SIM)
+        snapshot["processes"][0]["container"] = CONTAINER
+        self.play(snapshot)
+
+    def tell_real(self):
+        self.job = subprocess.Popen(["sleep", "600"])
+        self.begun.append(self.job)
+        stat = pathlib.Path(f"/proc/{self.job.pid}/stat").read_text(encoding="utf-8")
+        self.ticks = int(stat.rpartition(")")[2].split()[19])
+        self.machine = FakeDriver(self.directory, busy_machine([self.job.pid]))
+        self.machine.env["XDG_RUNTIME_DIR"] = str(self.directory)
+        self.again()
+
+    def tell_read_only(self):
+        """A recording of itself."""
+        self.wait_for(lambda: self.ask("api/v1/leases")["leases"], "the lease is seen")
+        self.replay(self.machine.run("status", "--json", timeout=PATIENCE).stdout)
+
+    def tell_hostile(self):
+        snapshot = scenario(SIM)
+        for process in snapshot["processes"]:
+            process["user"] = HOSTILE
+        self.replay(json.dumps(snapshot))
+
+    def replay(self, text):
+        (self.directory / "recorded.json").write_text(text, encoding="utf-8")
+        self.machine.env.pop("BERTH_SIM", None)
+        self.words = ["--replay", str(self.directory / "recorded.json")]
+        self.again()
+
+    def tell_history_off(self):
+        self.settings["history"] = "[history]\nkeep = false\n"
+        self.again()
+
+    def tell_change(self, device, state):
+        """What a run makes of a free card."""
+        del state
+        run = run_of(self.machine, "--only", device, "--", "sleep", "600")
+        return {"state": "leased", "run": run}
+
+    def tell_faults(self):
+        self.play(mended_and_broken())
+
+    def tell_mig(self, device):
+        del device
+        self.play(mended_and_broken())
+
+    def tell_problem(self, **_):
+        self.play(mended_and_broken())
+
+    def tell_alert(self, severity="warning", over=None, **_):
+        """Memory that nobody explains is a warning; a GPU that is lost is critical."""
+        rule = {"warning": "ghost_memory", "critical": "gpu_lost"}[severity]
+        if self.machine.env.get("BERTH_SIM") == SIM:
+            self.tell_faults()
+        wanted = f'[alerts.{rule}]\nfor = "0s"\nhold = "1s"\n'
+        if over:
+            wanted += 'threshold = "80G"\n'
+        self.settings["alerts"] = re.sub(rf"\[alerts\.{rule}\]\n[^\[]*", wanted, self.settings["alerts"])
+        (self.directory / "serve.toml").write_text("".join(self.settings.values()), encoding="utf-8")
+        self.process.send_signal(signal.SIGHUP)
+        return self.wait_for(
+            lambda: next((one for one in self.ask("api/v1/alerts")["alerts"]
+                          if one["rule"] == rule and (one["resolved_unix_ms"] is not None) == bool(over)), None),
+            f"the alert {rule} {'is over' if over else 'begins'}")
+
+    def tell_hosts(self, count):
+        count = int(count)
+        process, ports = many_servers(count, scenario(SIM))
+        self.begun.append(process)
+        if count > 20:
+            broken, [ports[20]] = many_servers(1, scenario("faults"))
+            self.begun.append(broken)
+        lines = [f"gpu{number}=http://{DEAD if number in (4, 8) else f'127.0.0.1:{port}'}\n"
+                 for number, port in enumerate(ports, 1)]
+        (self.directory / "hosts").write_text("".join(lines), encoding="utf-8")
+        self.join("1s")
+
+    def tell_freeze(self):
+        """Asked once, and not again while anybody looks."""
+        self.join("10m")
+
+    def join(self, interval):
+        self.settings["join"] = f'[join]\nfile = "{self.directory}/hosts"\ninterval = "{interval}"\n'
+        self.again()
+        self.wait_for(lambda: all(host["asked_unix_ms"] for host in self.ask("api/v1/hosts")["hosts"]),
+                      "all of them have been asked")

@@ -1,0 +1,162 @@
+"""What a server that has something of everything answers, held against the document that it serves."""
+
+import signal
+import subprocess
+
+import pytest
+from conftest import FakeDriver, Machine, wait_until
+from serving import Events, Server
+from test_top import busy_machine
+
+CONFIG = """
+interval = "300ms"
+[join]
+hosts = ["other=http://127.0.0.1:{port}"]
+interval = "1s"
+[alerts.gpu_lost]
+for = "0s"
+"""
+
+# Where what is asked for lists things: none of these may be empty.
+LISTS = {
+    "/gpu-status": ["devices", "gpu_processes", "processes", "leases", "queue", "sources"],
+    "/api/v1/overview": ["devices", "processes", "leases", "queue", "alerts"],
+    "/api/v1/devices": ["devices"],
+    "/api/v1/processes": ["processes"],
+    "/api/v1/leases": ["leases"],
+    "/api/v1/alerts": ["alerts"],
+    "/api/v1/queue": ["queue"],
+    "/api/v1/health": ["devices"],
+    "/api/v1/hosts": ["hosts"],
+    "/api/v1/runs": ["runs"],
+    "/api/v1/runs/{run}/samples": ["devices", "columns", "points"],
+    "/api/v1/runs/{run}/log": ["text"],
+    "/api/v1/history": ["points"],
+    "/api/v1/usage": ["rows"],
+    "/api/v1/timeline": ["devices", "spans"],
+    "/api/v1/events-log": ["events"],
+}
+
+
+class Filled:
+    """A server with a process, a run, somebody who waits, another server, an alert and a past."""
+
+    def __init__(self, directory):
+        for name in ("here", "other"):
+            (directory / name).mkdir()
+        self.started = []
+        self.job = subprocess.Popen(["sleep", "600"])
+        self.other = Server(Machine(directory / "other", "lab-4"))
+        faults = directory / "faults"
+        faults.write_text("", encoding="utf-8")
+        self.machine = FakeDriver(directory / "here", busy_machine([self.job.pid]), faults=f"@{faults}")
+        config = directory / "serve.toml"
+        config.write_text(CONFIG.format(port=self.other.port), encoding="utf-8")
+        self.server = Server(self.machine, "--config", config)
+        self.events = Events(self.server, over="unix")
+        told = self.machine.run("run", "--detach", "--only", "1", "--", "sh", "-c", "echo a line; sleep 600")
+        assert told.returncode == 0, told.stderr
+        self.started.append(self.machine.start("run", "--wait", "--only", "1", "--", "true"))
+        faults.write_text("*@3=15", encoding="utf-8")
+
+    def get(self, path):
+        return self.server.get(path, over="unix")
+
+    def close(self):
+        self.events.close()
+        self.machine.run("stop", "--all")
+        for process in (*self.started, self.job):
+            process.kill()
+            process.communicate()
+        for server in (self.server, self.other):
+            server.close()
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    filled = Filled(tmp_path_factory.mktemp("filled"))
+    try:
+        yield filled
+    finally:
+        filled.close()
+
+
+@pytest.fixture(scope="module")
+def valid(filled):
+    """valid(schema, value, of what): fails with what is wrong."""
+    jsonschema = pytest.importorskip("jsonschema", reason="python3-jsonschema is not installed")
+    document = filled.get("/api/v1/openapi.json").json
+
+    def check(schema, value, what):
+        try:
+            jsonschema.Draft202012Validator(schema | {"components": document["components"]}).validate(value)
+        except jsonschema.ValidationError as mistake:
+            pytest.fail(f"{what}: {mistake}")
+
+    check.document = document
+    return check
+
+
+def schema_of(operation, answer):
+    told = operation["responses"][str(answer.status)]
+    return told["content"]["application/json"]["schema"]
+
+
+def test_every_list_of_a_full_server_is_as_its_document_says(filled, valid):
+    def gone():
+        return any(device["state"] == "lost" for device in filled.get("/api/v1/overview").json["devices"])
+
+    wait_until(gone, "a device is lost", 20)
+    run = wait_until(lambda: filled.get("/api/v1/runs").json["runs"], "the run is listed")[0]["id"]
+    device = next(d["id"] for d in filled.get("/api/v1/overview").json["devices"] if d["index"] == 1)
+    queries = {"/api/v1/history": f"?device={device}&metric=memory_used_bytes"}
+    for template, operations in valid.document["paths"].items():
+        if "get" not in operations or template in ("/api/v1/events", "/metrics", "/login"):
+            continue  # no JSON with an end
+        path = template.replace("{run}", run).replace("{device}", device) + queries.get(template, "")
+
+        def empty(path=path, template=template):
+            answer = filled.get(path)
+            return [key for key in LISTS.get(template, ()) if answer.status != 200 or not answer.json.get(key)]
+
+        if empty():
+            wait_until(lambda: not empty(), f"{path} has something of all, but of {empty()}", 20)
+        answer = filled.get(path)
+        assert answer.status == 200, f"{path}: {answer.body}"
+        valid(schema_of(operations["get"], answer), answer.json, path)
+        assert "{" not in path, "each thing is asked for by its name"
+
+
+def test_every_event_is_as_the_document_says(filled, valid):
+    schemas = valid.document["paths"]["/api/v1/events"]["get"]["responses"]["200"]["content"]["text/event-stream"][
+        "x-data-of-events"]
+    missing = set(schemas)
+    assert missing == {"overview", "health", "alert"}
+    full = False
+
+    def heard():
+        nonlocal full
+        name, _, data = filled.events.next()
+        valid(schemas[name], data, f"the event {name}")
+        missing.discard(name)
+        full = full or name == "overview" and all(data[key] for key in LISTS["/api/v1/overview"])
+        return full and not missing
+
+    wait_until(heard, f"an event of each kind; not heard: {missing}", 20)
+
+
+def test_what_is_done_is_answered_as_the_document_says(filled, valid):
+    paths = valid.document["paths"]
+    [process] = filled.get("/api/v1/processes").json["processes"]
+    ticks = process["start_ticks"]
+    acts = [("/api/v1/processes/{pid}/signal", str(process["pid"]), {"signal": "TERM", "start_ticks": ticks})]
+    [lease] = filled.get("/api/v1/leases").json["leases"]
+    acts.append(("/api/v1/leases/{lease}/release", lease["id"], {}))
+    acts.append(("/api/v1/compose", "", {"count": 1}))
+    for template, name, body in acts:
+        path = template.replace("{pid}", name).replace("{lease}", name)
+        answer = filled.server.post(path, body)
+        assert answer.status == 200, f"{path}: {answer.body}"
+        valid(schema_of(paths[template]["post"], answer), answer.json, path)
+    assert filled.job.wait(10) == -signal.SIGTERM
+    assert filled.started[0].wait(20) == 0, "who waited has got the device"

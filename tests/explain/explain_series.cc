@@ -1,0 +1,59 @@
+// explain_series FILE…: one line of JSON per file and setting of the thresholds: the rules that
+// find something, the answer first.
+
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "diagnose/pace/activity_json.h"
+#include "diagnose/pace/pace.h"
+
+namespace {
+
+using berth::pace::Thresholds;
+
+constexpr double steps[] = {1.3, 0.7};
+constexpr const char* step_names[] = {"+30 %", "-30 %"};
+
+std::vector<std::pair<std::string, Thresholds>> settings() {
+  std::vector<std::pair<std::string, Thresholds>> all = {{"as they are", {}}};
+  for (int i = 0; i < 2; ++i) {
+    Thresholds moved;
+    for (const auto& one : berth::pace::threshold_names) moved.*one.value *= steps[i];
+    all.emplace_back(std::string("all ") + step_names[i], moved);
+  }
+  for (const auto& one : berth::pace::threshold_names) {
+    for (int i = 0; i < 2; ++i) {
+      Thresholds moved;
+      moved.*one.value *= steps[i];
+      all.emplace_back(std::string(one.name) + " " + step_names[i], moved);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const auto all = settings();
+  for (int i = 1; i < count; ++i) {
+    std::ifstream file(words[i], std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const auto activity = berth::pace::activity_from_lines(text);
+    if (!activity) {
+      std::fprintf(stderr, "%s: %s\n", words[i], activity.error().message().c_str());
+      return 1;
+    }
+    for (const auto& [name, thresholds] : all) {
+      std::string rules;
+      for (const auto& finding : berth::pace::explain_pace(*activity, thresholds).findings) {
+        rules += (rules.empty() ? "\"" : ", \"") + finding.rule + "\"";
+      }
+      std::printf("{\"thresholds\": \"%s\", \"rules\": [%s]}\n", name.c_str(), rules.c_str());
+    }
+  }
+  return 0;
+}
