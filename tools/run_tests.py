@@ -9,7 +9,6 @@ The last line printed is "N passed, N failed, N skipped"; the exit code is 0 whe
 """
 
 import os
-import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -32,6 +31,7 @@ RELEASE = ROOT / "build" / "release"
 TEST = ROOT / "build" / "test"
 BERTH = RELEASE / "berth"
 MEMORY_PER_COMPILER = 1 << 30  # with sanitizers and JSON
+BUILD_PATIENCE_S = 3600
 
 
 def check(report: Report, name: str, findings: list[str]) -> None:
@@ -73,21 +73,17 @@ def jobs() -> int:
 def build(report: Report, folder: Path, gives_way: bool = False) -> bool:
     begin = time.monotonic()
     command = ["ninja", "--quiet", "-C", str(folder), f"-j{jobs()}"]
-    done = subprocess.run(
-        ["nice", "-n", "19", *command] if gives_way else command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
+    code, output = test_programs.run_bounded(
+        command, BUILD_PATIENCE_S, dict(os.environ), ROOT, gives_way=gives_way
     )
     name = folder.relative_to(ROOT)
-    if done.returncode != 0:
-        report.add_failed(f"build:{name}", done.stdout)
+    if code != 0:
+        ended = test_programs.how_it_ended(code, BUILD_PATIENCE_S)
+        report.add_failed(f"build:{name}", f"ninja {ended}\n{output}")
     else:
         report.add_passed()
     print(f"built {name} ({time.monotonic() - begin:.0f} s)", flush=True)
-    return done.returncode == 0
+    return code == 0
 
 
 def reason_to_distrust(program: Path) -> str:
@@ -202,11 +198,17 @@ def everything(report: Report) -> None:
     os.environ.update({"BERTH": str(BERTH), "BERTH_BUILD": str(RELEASE)})
     with ThreadPoolExecutor(2) as beside:
         others = [beside.submit(sanitized, report)]
-        if released:
-            others.append(beside.submit(end_to_end_beside, report))
-            end_to_end(report)
-        else:
-            report.add_skipped("tests/e2e, tests/habits, tests/parity and tests/tools", "not built")
+        try:
+            if released:
+                others.append(beside.submit(end_to_end_beside, report))
+                end_to_end(report)
+            else:
+                report.add_skipped(
+                    "tests/e2e, tests/habits, tests/parity and tests/tools", "not built"
+                )
+        except KeyboardInterrupt:
+            test_programs.end_all()  # in sessions of their own they did not hear of it
+            raise
     for other in others:
         other.result()  # a mistake of this program's own must not pass as silence
     report.add_skipped("tests/gpu", "needs a GPU: ./dev test --gpu")
@@ -233,4 +235,9 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        code = main(sys.argv[1:])
+    except KeyboardInterrupt:
+        print("interrupted: what was begun is ended, nothing is reported", file=sys.stderr)
+        code = 130
+    sys.exit(code)

@@ -3,6 +3,7 @@
 A program that crashes, hangs, or reports nothing has failed: its silence is never success.
 """
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -20,6 +21,9 @@ PYTEST_PATIENCE_S = 900
 # How long a driver that hangs may hold up a look.
 LOOK_AT_THE_CLOCK = {"probe_tests"}
 
+running: set[int] = set()  # process groups that are begun and not waited for
+is_ending = False
+
 
 def give_way(process: subprocess.Popen) -> None:
     """Lets everything else on the machine go before this process: a session of its own would have
@@ -31,6 +35,15 @@ def give_way(process: subprocess.Popen) -> None:
         pass  # it takes its share then; nothing depends on it
 
 
+def end_all() -> None:
+    """Ends what runs, and lets nothing more begin."""
+    global is_ending
+    is_ending = True
+    for group in list(running):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGTERM)
+
+
 def run_bounded(
     command: list[str],
     patience_s: float,
@@ -40,6 +53,8 @@ def run_bounded(
     gives_way: bool = False,
 ) -> tuple[int | None, str]:
     """Exit code (none: it did not end in time and was killed with its group) and output."""
+    if is_ending:
+        return None, "interrupted"
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
             command,
@@ -50,6 +65,7 @@ def run_bounded(
             cwd=folder,
             start_new_session=True,
         )
+        running.add(process.pid)
         if gives_way:
             give_way(process)
         try:
@@ -58,6 +74,12 @@ def run_bounded(
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             code = None
+        except KeyboardInterrupt:  # a session of its own would go on without us
+            os.killpg(process.pid, signal.SIGTERM)
+            process.wait()
+            raise
+        finally:
+            running.discard(process.pid)
         output.seek(0)
         return code, output.read().decode(errors="replace")
 

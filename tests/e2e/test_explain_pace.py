@@ -87,7 +87,7 @@ def test_a_worker_is_explained_by_the_job_it_works_for(follows):
 
 
 def test_a_gpu_that_is_well_used_has_nothing_found(follows):
-    run, _, device = started(follows, "healthy", 1)
+    run, _, device = started(follows, "queued_ahead")
     try:
         code, (answer,) = explained(follows, device)
         assert (code, answer["findings"]) == (0, []) and answer["busy_ratio"] > 0.8
