@@ -1,64 +1,108 @@
 // links: berth_serve
-// A request as strangers write it, over the desk: the first line is "METHOD TARGET", headers follow
-// up to an empty line, the rest is the body.
+// What strangers send down a connection, read as the server reads it (Beast's parser under our
+// limits, one request after another), over the desk. How the bytes are cut into pieces changes
+// nothing.
 
+#include <algorithm>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/read.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/check.h"
-#include "base/text.h"
 #include "serve/desk.h"
 #include "serve/example_world.h"
 #include "serve/gate.h"
+#include "serve/http_request.h"
 
 namespace fuzz_serve_request {
 
 namespace {
 
 using namespace berth::serve;
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+using beast::error_code;
 
-std::optional<Request> parsed(std::string_view text) {
-  const auto next_line = [&] {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    return line;
-  };
-  const std::string_view first = next_line();
-  const std::size_t space = first.find(' ');
-  if (space == std::string_view::npos) return std::nullopt;
-  auto target = parse_target(first.substr(space + 1));
-  if (!target) return std::nullopt;
-  BERTH_CHECK(target->path.find("/../") == std::string::npos, "a path does not climb");
-  Request request{.method = method_from_name(first.substr(0, space)),
-                  .path = std::move(target->path),
-                  .query = std::move(target->query)};
-  for (std::string_view line = next_line(); !line.empty(); line = next_line()) {
-    const std::size_t colon = line.find(':');
-    if (colon == std::string_view::npos) continue;
-    request.headers.emplace_back(berth::small_letters(line.substr(0, colon)),
-                                 std::string(berth::trimmed(line.substr(colon + 1))));
+/// A connection that delivers so many bytes at a time.
+class Connection {
+ public:
+  Connection(std::string_view bytes, std::size_t piece) : rest_(bytes), piece_(piece) {}
+
+  template <class Buffers>
+  std::size_t read_some(const Buffers& buffers, error_code& error) {
+    error = {};
+    if (rest_.empty()) error = asio::error::eof;
+    const std::size_t got =
+        asio::buffer_copy(buffers, asio::buffer(rest_.data(), std::min(piece_, rest_.size())));
+    rest_.remove_prefix(got);
+    return got;
   }
-  request.body = std::string(text);
-  return request;
+  template <class Buffers>
+  std::size_t read_some(const Buffers& buffers) {
+    error_code ignored;
+    return read_some(buffers, ignored);
+  }
+
+ private:
+  std::string_view rest_;
+  std::size_t piece_;
+};
+
+/// All that one connection asked, and the status of what was answered to what is no request; 0:
+/// that never came.
+struct Conversation {
+  std::vector<Request> requests;
+  int refused_with = 0;
+};
+
+Conversation conversation_of(std::string_view bytes, std::size_t piece) {
+  Connection connection(bytes, piece);
+  beast::flat_buffer buffer{most_request_bytes};
+  std::optional<RequestParser> parser;
+  Conversation heard;
+  constexpr std::size_t enough = 20;
+  while (heard.requests.size() < enough) {
+    start_parser(parser);
+    error_code error;
+    beast::http::read(connection, buffer, *parser, error);
+    if (error) {
+      if (const auto refusal = answer_to_malformed(error)) heard.refused_with = refusal->status;
+      break;
+    }
+    auto request = request_of(parser->get(), parser->chunked());
+    if (!request) {
+      heard.refused_with = request.error().status;
+      break;
+    }
+    BERTH_CHECK(request->path.find("/../") == std::string::npos, "a path does not climb");
+    BERTH_CHECK(request->body.size() <= most_body_bytes, "a body has its limit");
+    heard.requests.push_back(*std::move(request));
+    if (!parser->keep_alive()) break;
+  }
+  return heard;
 }
 
-}  // namespace
+bool same(const Request& one, const Request& other) {
+  return one.method == other.method && one.path == other.path && one.query == other.query &&
+         one.headers == other.headers && one.body == other.body;
+}
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto request = parsed({reinterpret_cast<const char*>(data), size});
-  if (!request) return 0;
-  static const World world = example_world();
+void ask(const Request& request, const World& world) {
   Desk desk([](const std::string&) {});
   desk.publish(world);
   for (const auto& peer : {Peer{.door = Door::loopback, .uid = {}, .address = "a"},
                            Peer{.door = Door::unix_socket, .uid = alice, .address = "b"}}) {
-    const Reception got = desk.receive(*request, peer, world.now, {});
+    const Reception got = desk.receive(request, peer, world.now, {});
     if (const auto* elsewhere = std::get_if<Elsewhere>(&got)) {
-      (void)finished(*request, answer(*request, elsewhere->asker, elsewhere->world));
+      (void)finished(request, answer(request, elsewhere->asker, elsewhere->world));
     } else if (const auto* streaming = std::get_if<Streaming>(&got)) {
-      Subscriber subscriber = desk.subscribe(streaming->asker, *request);
+      Subscriber subscriber = desk.subscribe(streaming->asker, request);
       (void)desk.news_for(subscriber);
     } else {
       const auto& response = std::get<Response>(got);
@@ -67,10 +111,23 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                   "no library is surprised by what a stranger writes");
       const bool hides = !peer.uid && response.body && response.status == 200;
       BERTH_CHECK(!hides || response.body->find("secret") == std::string::npos ||
-                      request->method == Method::post,
+                      request.method == Method::post,
                   "nobody in particular sees no command");
     }
   }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view bytes{reinterpret_cast<const char*>(data), size};
+  const Conversation heard = conversation_of(bytes, bytes.size() + 1);
+  const Conversation in_pieces = conversation_of(bytes, 7);
+  BERTH_CHECK(std::ranges::equal(heard.requests, in_pieces.requests, same) &&
+                  heard.refused_with == in_pieces.refused_with,
+              "how the bytes arrive changes nothing");
+  static const World world = example_world();
+  for (const Request& request : heard.requests) ask(request, world);
   return 0;
 }
 

@@ -72,14 +72,14 @@ constexpr auto routes = std::to_array<Route>({
     {Method::get, "/api/v1/health", Place::loop, Kept::until_next_look, answer_health},
     {Method::get, "/api/v1/hosts", Place::loop, Kept::until_next_look, answer_hosts},
     {Method::get, "/api/v1/alerts", Place::loop, Kept::until_next_look, answer_alerts},
-    {Method::get, "/api/v1/runs", Place::disk, Kept::no, answer_runs},
-    {Method::get, "/api/v1/runs/*", Place::disk, Kept::no, answer_run},
-    {Method::get, "/api/v1/runs/*/samples", Place::disk, Kept::no, answer_run_samples},
-    {Method::get, "/api/v1/runs/*/log", Place::disk, Kept::no, answer_run_log},
-    {Method::get, "/api/v1/history", Place::disk, Kept::no, answer_history},
-    {Method::get, "/api/v1/usage", Place::disk, Kept::no, answer_usage},
-    {Method::get, "/api/v1/timeline", Place::disk, Kept::no, answer_timeline},
-    {Method::get, "/api/v1/events-log", Place::disk, Kept::no, answer_events_log},
+    {Method::get, "/api/v1/runs", Place::homes, Kept::no, answer_runs},
+    {Method::get, "/api/v1/runs/*", Place::homes, Kept::no, answer_run},
+    {Method::get, "/api/v1/runs/*/samples", Place::homes, Kept::no, answer_run_samples},
+    {Method::get, "/api/v1/runs/*/log", Place::homes, Kept::no, answer_run_log},
+    {Method::get, "/api/v1/history", Place::history, Kept::no, answer_history},
+    {Method::get, "/api/v1/usage", Place::history, Kept::no, answer_usage},
+    {Method::get, "/api/v1/timeline", Place::history, Kept::no, answer_timeline},
+    {Method::get, "/api/v1/events-log", Place::history, Kept::no, answer_events_log},
     {Method::post, "/api/v1/leases/*/release", Place::act, Kept::no, answer_release},
     {Method::post, "/api/v1/processes/*/signal", Place::act, Kept::no, answer_signal},
     {Method::post, "/api/v1/compose", Place::loop, Kept::no, answer_compose},
@@ -154,7 +154,7 @@ Response answer_asset(const Asset& asset) {
 bool needs_snapshot(const Route& route) {
   return route.answer != answer_openapi && route.answer != answer_login &&
          route.answer != answer_healthz && route.answer != answer_hosts &&
-         route.place != Place::disk;
+         route.place != Place::history && route.place != Place::homes;
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ struct World {
 
 /// Where an answer is made. `loop`: from memory alone. `disk`: it reads files and may take as long
 /// as a disk does. `act`: it waits for processes to end. `stream`: it never ends.
-enum class Place { loop, disk, act, stream };
+enum class Place { loop, history, homes, act, stream };
 [[nodiscard]] Place place_of(const Request& request);
 
 /// Whether the same question gets the same answer until the next snapshot.

@@ -115,11 +115,11 @@ Reception Desk::receive(const Request& request, const Peer& peer, WallTime now,
   Identified who = identify(request, peer, now, steady_now);
   if (who.refused) return finished(request, std::move(*who.refused));
   world_.now = now;
-  switch (place_of(request)) {
-    case Place::disk:
-      return Elsewhere{std::move(who.asker), world_, Place::disk};
+  switch (const Place place = place_of(request)) {
+    case Place::history:
+    case Place::homes:
     case Place::act:
-      return Elsewhere{std::move(who.asker), world_, Place::act};
+      return Elsewhere{std::move(who.asker), world_, place};
     case Place::stream:
       return Streaming{std::move(who.asker)};
     case Place::loop:

@@ -37,7 +37,7 @@ struct DeskRules {
 struct Elsewhere {
   Asker asker;
   World world;
-  Place place = Place::disk;
+  Place place = Place::history;
 };
 struct Streaming {
   Asker asker;

@@ -169,7 +169,10 @@ TEST_F(AtTheDesk, SameAnswerIsMadeOncePerLook) {
 TEST_F(AtTheDesk, WhatReadsFilesIsAnsweredElsewhere) {
   const auto got = desk_.receive(get("/api/v1/runs"), loopback_, {}, {});
   ASSERT_TRUE(std::holds_alternative<Elsewhere>(got));
-  EXPECT_EQ(std::get<Elsewhere>(got).place, Place::disk);
+  EXPECT_EQ(std::get<Elsewhere>(got).place, Place::homes);
+  EXPECT_EQ(std::get<Elsewhere>(desk_.receive(get("/api/v1/usage"), loopback_, {}, {})).place,
+            Place::history)
+      << "a home that hangs keeps nobody from the history";
 }
 
 TEST_F(AtTheDesk, SubscriberHearsOfEachLookOnceAndSkipsWhatHeMissed) {

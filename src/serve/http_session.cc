@@ -1,17 +1,16 @@
 #include "serve/http_session.h"
 
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <boost/beast/ssl/ssl_stream.hpp>
 #include <optional>
 #include <utility>
 
-#include "base/text.h"
 #include "serve/http_head.h"
+#include "serve/http_request.h"
 
 namespace berth::serve {
 
@@ -23,55 +22,15 @@ using std::chrono::seconds;
 using Plain = beast::basic_stream<asio::generic::stream_protocol>;
 using Tls = beast::ssl_stream<Plain>;
 
-constexpr std::uint32_t most_header_bytes = 16 << 10;
-constexpr std::uint64_t most_body_bytes = 64 << 10;
-constexpr std::size_t most_buffered = most_header_bytes + most_body_bytes;
 constexpr seconds patience_for_request{10};
 constexpr seconds patience_for_answer{10};
+constexpr seconds patience_for_disk{15};
+constexpr seconds patience_for_act{30};
 constexpr seconds patience_for_next_request{60};
 constexpr seconds patience_for_news{20};
 constexpr seconds patience_at_the_end{1};
 constexpr seconds silence_between_comments{15};
 constexpr std::size_t first_piece = 1024;
-
-/// The request as plain values; nothing: its target is none.
-std::optional<Request> request_of(const http::request<http::string_body>& message) {
-  auto target = parse_target({message.target().data(), message.target().size()});
-  if (!target) return std::nullopt;
-  Request request;
-  const auto method = message.method_string();
-  request.method = method_from_name({method.data(), method.size()});
-  request.path = std::move(target->path);
-  request.query = std::move(target->query);
-  for (const auto& field : message) {
-    const auto name = field.name_string();
-    std::string small = small_letters({name.data(), name.size()});
-    if (small == "host" && !target->host.empty()) continue;
-    request.headers.emplace_back(std::move(small),
-                                 std::string(field.value().data(), field.value().size()));
-  }
-  // A whole URL says which host is meant, whatever the header says (RFC 9112, 3.2.2).
-  if (!target->host.empty()) request.headers.emplace_back("host", std::move(target->host));
-  request.body = message.body();
-  return request;
-}
-
-/// Nothing: there is nobody left to be answered.
-std::optional<Response> answer_to_malformed(const ErrorOfAsio& error) {
-  if (error == http::error::header_limit || error == http::error::buffer_overflow) {
-    return error_response(431, "headers_too_large", "the headers are larger than 16 KiB", "");
-  }
-  if (error == http::error::body_limit) {
-    return error_response(413, "body_too_large", "the body is larger than 64 KiB", "");
-  }
-  if (error == http::error::end_of_stream || error == http::error::partial_message) {
-    return std::nullopt;
-  }
-  if (error.category() == http::make_error_code(http::error::bad_method).category()) {
-    return error_response(400, "malformed", "this is no HTTP: " + error.message(), "");
-  }
-  return std::nullopt;
-}
 
 template <class Stream>
 class HttpSession final : public Session {
@@ -148,9 +107,7 @@ class HttpSession final : public Session {
 
   void read_request() {
     become_unfinished();
-    parser_.emplace();
-    parser_->header_limit(most_header_bytes);
-    parser_->body_limit(most_body_bytes);
+    start_parser(parser_);
     // Over all of it: who sends a byte a second is dropped all the same.
     lowest().expires_after(patience_for_request);
     http::async_read(stream_, buffer_, *parser_,
@@ -173,21 +130,11 @@ class HttpSession final : public Session {
     ++hall_->requests;
     has_asked_ = true;
     closes_ = closes_ || !parser_->keep_alive();
-    // What follows such a head may be a body: taken for the next request, it would be somebody's
-    // way around a proxy.
-    const bool is_coded = parser_->get().count(http::field::transfer_encoding) != 0;
-    if (is_coded && !parser_->chunked()) {
-      closes_ = true;
-      parser_.reset();
-      return send(finished(Request{}, error_response(501, "transfer_encoding",
-                                                     "only chunked bodies are understood", "")));
-    }
-    auto request = request_of(parser_->get());
+    auto request = request_of(parser_->get(), parser_->chunked());
     parser_.reset();
     if (!request) {
       closes_ = true;
-      return send(finished(Request{}, error_response(400, "bad_target",
-                                                     "the path or the query cannot be read", "")));
+      return send(finished(Request{}, std::move(request).error()));
     }
     is_head_ = request->method == Method::head;
     Reception reception =
@@ -201,22 +148,57 @@ class HttpSession final : public Session {
 
   void answer_elsewhere(Request request, Elsewhere how) {
     lowest().expires_never();
-    Workers& workers = how.place == Place::act ? hall_->acts : hall_->disk;
+    Workers& workers = hall_->workers_at(how.place);
+    const std::uint64_t turn = ++turn_;
+    lose_patience_with(turn, how.place);
     const auto shared =
         std::make_shared<std::pair<Request, Elsewhere>>(std::move(request), std::move(how));
     Loop& loop = hall_->loop;
-    const bool given = workers.give([&loop, shared, self = self()]() mutable {
+    const bool given = workers.give([&loop, shared, turn, self = self()]() mutable {
       const auto& [asked, place] = *shared;
       auto response =
           std::make_shared<Response>(finished(asked, answer(asked, place.asker, place.world)));
       // Moved: a session ends in the loop's thread alone.
-      loop.post([self = std::move(self), response] { self->send(std::move(*response)); });
+      loop.post([self = std::move(self), turn, response] {
+        if (self->turn_ != turn) return;
+        self->end_turn();
+        self->send(std::move(*response));
+      });
     });
     if (given) return;
-    Response busy = error_response(503, "busy", "too much is being read or done already",
-                                   "ask again in a moment");
-    busy.headers = {{"retry-after", "5"}};
-    send(finished(shared->first, std::move(busy)));
+    end_turn();
+    send(finished(shared->first, later("busy", "too much is being read or done already",
+                                       "ask again in a moment")));
+  }
+
+  /// What others read for us is not waited for without end: a file server may have gone.
+  void lose_patience_with(std::uint64_t turn, Place place) {
+    others_.expires_after(place == Place::act ? patience_for_act : patience_for_disk);
+    std::weak_ptr<Session> weak = self();
+    others_.async_wait([weak = std::move(weak), turn, place](const ErrorOfAsio& error) {
+      const auto session = error ? nullptr : std::static_pointer_cast<HttpSession>(weak.lock());
+      if (session && session->turn_ == turn) session->give_up(place);
+    });
+  }
+  void give_up(Place place) {
+    end_turn();
+    note("slow disk", "nothing has answered for seconds what was asked by ");
+    send(finished(Request{},
+                  place == Place::act
+                      ? later("no_answer", "this is still being done, or hangs",
+                              "look at the lease or the process again before asking again")
+                      : later("no_answer", "the disk that holds this has not answered for seconds",
+                              "see what hangs: ps -eo pid,stat,wchan:20,args | grep ' D'")));
+  }
+  void end_turn() {
+    ++turn_;
+    others_.cancel();
+  }
+
+  static Response later(std::string_view code, std::string_view message, std::string_view remedy) {
+    Response response = error_response(503, code, message, remedy);
+    response.headers = {{"retry-after", "5"}};
+    return response;
   }
 
   void send(Response response) {
@@ -279,7 +261,7 @@ class HttpSession final : public Session {
     ErrorOfAsio ignored;
     lowest().socket().shutdown(asio::socket_base::shutdown_send, ignored);
     lowest().expires_after(patience_at_the_end);
-    discard(most_buffered);
+    discard(most_request_bytes);
   }
   void discard(std::size_t left) {
     if (left < first_piece) return drop();
@@ -294,8 +276,10 @@ class HttpSession final : public Session {
 
   std::shared_ptr<asio::ssl::context> tls_;  // outlives the stream
   Stream stream_;
-  beast::flat_buffer buffer_{most_buffered};
-  std::optional<http::request_parser<http::string_body>> parser_;
+  asio::steady_timer others_{lowest().get_executor()};  // until they have answered for us
+  std::uint64_t turn_ = 0;                              // what was asked of others, or given up
+  beast::flat_buffer buffer_{most_request_bytes};
+  std::optional<RequestParser> parser_;
   std::string head_;
   std::shared_ptr<const std::string> body_;
   std::optional<Subscriber> subscriber_;

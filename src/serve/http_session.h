@@ -34,8 +34,13 @@ struct Hall {
   Loop& loop;
   Desk& desk;
   Clock& clock;
-  Workers disk{2};
+  /// Apart: homes that hang (all of them are often one file server's) keep nobody from the history.
+  Workers history{2};
+  Workers homes{4};
   Workers acts{2};
+  Workers& workers_at(Place place) {
+    return place == Place::act ? acts : place == Place::homes ? homes : history;
+  }
   std::unordered_set<Session*> all;
   std::unordered_set<Session*> readers;  // of events
   /// Apart: whoever fills all places at the addresses keeps nobody from the socket.

@@ -116,6 +116,35 @@ def test_a_disk_that_hangs_from_the_start_keeps_no_server_from_ending(on_disk):
     wait_until(lambda: server.says("the last seconds of the history could not be written"), "it says so")
 
 
+def test_homes_that_hang_keep_nobody_from_the_history_and_are_not_waited_for(machine_of, serve_on):  # noqa: F811
+    machine = machine_of("lab-4")
+    assert machine.run("run", "-q", "--", "true").returncode == 0
+    disk = Disk(machine)
+    homes = {"BERTH_FAKE_HUNG_DISK": "/nonexistent", "BERTH_FAKE_HUNG_HOME": str(machine.directory / "state/berth/runs")}
+    server = serve_on(machine, env=disk.env | homes)
+    wait_until(lambda: usage(server).status == 200, "there is a history")
+    assert len(server.get("/api/v1/runs").json["runs"]) == 1
+    disk.hang()
+    # More than there are threads for homes, and for the history.
+    asked = [server.raw() for _ in range(9)]
+    try:
+        for one in asked:
+            one.sendall(b"GET /api/v1/runs HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        for _ in range(3):
+            assert usage(server).status == 200 and server.get("/api/v1/overview").status == 200
+        for one in asked:
+            one.settimeout(60)
+            told = one.recv(65536)
+            assert told.startswith(b"HTTP/1.1 503 ") and b'"no_answer"' in told and b"retry-after" in told.lower(), told
+    finally:
+        for one in asked:
+            one.close()
+    wait_until(lambda: server.says("nothing has answered for seconds"), "it is said")
+    disk.answer()
+    wait_until(lambda: server.get("/api/v1/runs").status == 200, "the homes are back", 30)
+    assert server.stop() == 0
+
+
 # ------------------------------------------------------------------- a disk that gives something else
 
 

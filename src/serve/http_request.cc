@@ -1,0 +1,64 @@
+#include "serve/http_request.h"
+
+#include <string>
+#include <utility>
+
+#include "base/text.h"
+
+namespace berth::serve {
+
+namespace http = boost::beast::http;
+
+void start_parser(std::optional<RequestParser>& parser) {
+  parser.emplace();
+  parser->header_limit(most_header_bytes);
+  parser->body_limit(most_body_bytes);
+}
+
+std::expected<Request, Response> request_of(const RawRequest& raw, bool is_chunked) {
+  // What follows such a head may be a body: taken for the next request, it would be somebody's
+  // way around a proxy.
+  if (raw.count(http::field::transfer_encoding) != 0 && !is_chunked) {
+    return std::unexpected(
+        error_response(501, "transfer_encoding", "only chunked bodies are understood", ""));
+  }
+  auto target = parse_target({raw.target().data(), raw.target().size()});
+  if (!target) {
+    return std::unexpected(
+        error_response(400, "bad_target", "the path or the query cannot be read", ""));
+  }
+  Request request;
+  const auto method = raw.method_string();
+  request.method = method_from_name({method.data(), method.size()});
+  request.path = std::move(target->path);
+  request.query = std::move(target->query);
+  for (const auto& field : raw) {
+    const auto name = field.name_string();
+    std::string small = small_letters({name.data(), name.size()});
+    if (small == "host" && !target->host.empty()) continue;
+    request.headers.emplace_back(std::move(small),
+                                 std::string(field.value().data(), field.value().size()));
+  }
+  // A whole URL says which host is meant, whatever the header says (RFC 9112, 3.2.2).
+  if (!target->host.empty()) request.headers.emplace_back("host", std::move(target->host));
+  request.body = raw.body();
+  return request;
+}
+
+std::optional<Response> answer_to_malformed(const boost::beast::error_code& error) {
+  if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+    return error_response(431, "headers_too_large", "the headers are larger than 16 KiB", "");
+  }
+  if (error == http::error::body_limit) {
+    return error_response(413, "body_too_large", "the body is larger than 64 KiB", "");
+  }
+  if (error == http::error::end_of_stream || error == http::error::partial_message) {
+    return std::nullopt;
+  }
+  if (error.category() == http::make_error_code(http::error::bad_method).category()) {
+    return error_response(400, "malformed", "this is no HTTP: " + error.message(), "");
+  }
+  return std::nullopt;
+}
+
+}  // namespace berth::serve
