@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
 #include <utility>
 
 #include "base/lock.h"
@@ -78,8 +79,25 @@ std::string history_path(const std::string& state_directory,
   return state_directory + "/history-sim-" + name + ".sqlite";
 }
 
-Result<HistoryStore> HistoryStore::open(const std::string& path, const HistoryOptions& options,
+namespace {
+
+/// What a link stands for, there or not: somebody keeps his history on a larger disk.
+std::string behind_links(std::string path) {
+  constexpr int most = 8;
+  for (int i = 0; i < most; ++i) {
+    std::error_code none;
+    const auto target = std::filesystem::read_symlink(path, none);
+    if (none) return path;
+    path = (std::filesystem::path(path).parent_path() / target).string();
+  }
+  return path;
+}
+
+}  // namespace
+
+Result<HistoryStore> HistoryStore::open(const std::string& link, const HistoryOptions& options,
                                         Clock& clock) {
+  const std::string path = behind_links(link);
   const std::string directory = path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
   if (path.find('/') != std::string::npos) {
     auto made = make_directories(directory, 0700);

@@ -40,10 +40,10 @@ namespace berth {
 
 class HistoryStore {
  public:
-  /// Makes what is missing, the directory too. A damaged or unwritable file is renamed
-  /// FILE.broken-DATE and said in take_notes(); of those the newest is kept.
-  /// busy: another process writes it. unsupported: a newer berth's. io, no_permission: no file can
-  /// be there at all.
+  /// Makes what is missing, the directory too; where `path` is a link, behind it. A damaged or
+  /// unwritable file is renamed FILE.broken-DATE and said in take_notes(); of those the newest is
+  /// kept. busy: another process writes it. unsupported: a newer berth's. io, no_permission: no
+  /// file can be there at all.
   [[nodiscard]] static Result<HistoryStore> open(const std::string& path,
                                                  const HistoryOptions& options, Clock& clock);
   HistoryStore(HistoryStore&&) = default;

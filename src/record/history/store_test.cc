@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <random>
 
@@ -384,6 +385,18 @@ TEST_F(History, SetsAFileAsideThatIsNoDatabase) {
   EXPECT_TRUE(store.append(look_at(0)).has_value());
   EXPECT_THAT(store.take_notes(), ElementsAre(HasSubstr("set aside as")));
   EXPECT_THAT(names_in(directory, ".broken-20251009"), SizeIs(1));
+}
+
+TEST_F(History, MayLieOnAnotherDiskBehindALink) {
+  const std::string elsewhere = path + "-on-a-larger-disk";
+  ASSERT_EQ(::symlink(elsewhere.c_str(), path.c_str()), 0);
+  ASSERT_TRUE(opened().append(look_at(0)).has_value());
+  struct stat facts{};
+  ASSERT_EQ(::lstat(path.c_str(), &facts), 0);
+  EXPECT_TRUE(S_ISLNK(facts.st_mode)) << "a link is nothing broken";
+  ASSERT_EQ(::lstat(elsewhere.c_str(), &facts), 0);
+  EXPECT_TRUE(S_ISREG(facts.st_mode));
+  EXPECT_TRUE(opened().take_notes().empty());
 }
 
 TEST_F(History, SetsAFileAsideThatTurnsOutToBeDamaged) {
