@@ -1,6 +1,10 @@
 // Composing a `berth run` command: what a form's fields would get on the machine as it was seen
 // last. Nothing is taken.
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/text.h"
@@ -76,7 +80,22 @@ Result<Percent> parse_percent(std::string_view text) {
   return Percent(*number);
 }
 
+constexpr auto keys = std::to_array<std::string_view>(
+    {"devices", "memory", "only", "except", "min_compute", "need", "idle_for", "max_utilization",
+     "prefer", "allow_failed", "command"});
+
+/// A wish under a name that nobody knows would be passed over in silence.
+Result<void> known_keys_alone(const Json& body) {
+  for (const auto& [key, value] : body.items()) {
+    if (std::ranges::find(keys, key) != keys.end()) continue;
+    return fail(ErrorCode::invalid,
+                fmt::format("there is no {}; there are {}", printable(key), fmt::join(keys, ", ")));
+  }
+  return {};
+}
+
 Result<berth::Request> request_in(const Json& body) {
+  if (auto known = known_keys_alone(body); !known) return std::unexpected(known.error());
   berth::Request request;
   const auto devices = devices_at(body);
   if (!devices) return std::unexpected(devices.error());
@@ -101,6 +120,9 @@ Result<berth::Request> request_in(const Json& body) {
       [](int) {});
   if (!done) return std::unexpected(done.error());
   const auto allow = body.find("allow_failed");
+  if (allow != body.end() && !allow->is_boolean() && !allow->is_null()) {
+    return std::unexpected(wrong("allow_failed", "true or false is wanted"));
+  }
   request.allow_failed = allow != body.end() && allow->is_boolean() && allow->get<bool>();
   return request;
 }

@@ -321,6 +321,12 @@ TEST(Compose, SaysWhatIsWrongWithAWish) {
       answer(post("/api/v1/compose", "{\"memory\":\"ten\"}"), nobody(), example_world());
   EXPECT_EQ(refused.status, 400);
   EXPECT_THAT(*refused.body, HasSubstr("memory"));
+  EXPECT_THAT(body(answer(post("/api/v1/compose", "{\"device\":3}"), nobody(), example_world())),
+              HasSubstr("there is no device; there are devices, memory"))
+      << "a wish under another name would be passed over in silence";
+  EXPECT_EQ(answer(post("/api/v1/compose", "{\"allow_failed\":\"no\"}"), nobody(), example_world())
+                .status,
+            400);
   EXPECT_EQ(answer(post("/api/v1/compose", "[[[[[[1]]]]]]"), nobody(), example_world()).status,
             400);
 }
