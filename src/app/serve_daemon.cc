@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "app/browser.h"
 #include "app/kept_history.h"
 #include "app/live.h"
 #include "app/serve_acts.h"
@@ -84,9 +85,11 @@ std::optional<std::string> token_path(const Context& context) {
 
 class Daemon {
  public:
-  Daemon(Context& context, ServePlan plan, Live live, SignalQueue signals)
+  Daemon(Context& context, ServePlan plan, std::optional<BrowserLater> browser, Live live,
+         SignalQueue signals)
       : context_(context),
         plan_(std::move(plan)),
+        browser_(std::move(browser)),
         live_(std::move(live)),
         signals_(std::move(signals)),
         desk_([](const std::string& text) { complain(printable(text)); }),
@@ -121,10 +124,12 @@ class Daemon {
   void end_history();
   void tell_systemd(std::string_view state);
   void say_where() const;
+  void show_page();
   [[nodiscard]] serve::TokenStore tokens();
 
   Context& context_;
   ServePlan plan_;
+  std::optional<BrowserLater> browser_;
   Live live_;
   SignalQueue signals_;
   serve::Loop loop_;
@@ -418,6 +423,23 @@ void Daemon::say_where() const {
   }
 }
 
+/// At the address nearest to who sits here.
+void Daemon::show_page() {
+  if (!browser_) return;
+  const auto addresses = server_->addresses();
+  if (addresses.empty()) {
+    browser_.reset();
+    return complain(
+        tr("no page is opened: a browser needs an address, and there is none (--listen)"));
+  }
+  const auto near = std::ranges::find_if(addresses, serve::is_loopback);
+  serve::Address address = near == addresses.end() ? addresses.front() : *near;
+  const bool with_tls = plan_.settings.tls && !serve::is_loopback(address);
+  if (address.host == "0.0.0.0" || address.host == "::") address.host = "localhost";
+  browser_->show((with_tls ? "https://" : "http://") + serve::as_text(address) + "/");
+  browser_.reset();
+}
+
 int Daemon::run() {
   apply(plan_.settings);
   if (const auto joined = join(plan_.settings.join); !joined) {
@@ -431,6 +453,7 @@ int Daemon::run() {
   if (!server) return report(server.error());
   server_ = std::move(*server);
   say_where();
+  show_page();
   open_history();
   open_alerts();
   // From here on sentences are for programs: they are the same in every language.
@@ -448,11 +471,20 @@ int Daemon::run() {
 }  // namespace
 
 int run_server(Context& context, ServePlan plan) {
+  std::optional<BrowserLater> browser;
+  const bool opens = plan.open_page == OpenPage::always ||
+                     (plan.open_page == OpenPage::where_expected && expects_browser(context));
+  if (opens) {
+    auto begun = BrowserLater::begin(context);
+    if (begun) browser = std::move(*begun);
+    if (!begun) complain(trf("no page is opened: {}", tr_composed(begun.error().message())));
+  }
   auto signals = SignalQueue::open();
   if (!signals) return report(signals.error());
   auto live = Live::start(context);
   if (!live) return report(live.error());
-  return Daemon(context, std::move(plan), std::move(*live), std::move(*signals)).run();
+  return Daemon(context, std::move(plan), std::move(browser), std::move(*live), std::move(*signals))
+      .run();
 }
 
 }  // namespace berth

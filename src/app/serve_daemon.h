@@ -9,11 +9,15 @@
 
 namespace berth {
 
+/// Whether the page is opened in a browser as the server begins.
+enum class OpenPage { where_expected, always, never };
+
 struct ServePlan {
   serve::Settings settings;
   std::string socket;  // empty: none
   /// The configuration as it is now, for SIGHUP.
   std::function<Result<serve::Settings>()> read_again;
+  OpenPage open_page = OpenPage::where_expected;
 };
 
 /// Until SIGTERM or SIGINT; the exit code.

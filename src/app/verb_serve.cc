@@ -42,11 +42,18 @@ class ServeVerb final : public Verb {
     options.filled_value("--config", config_,
                          "instead of ~/.config/berth/serve.toml or /etc/berth/serve.toml", "FILE");
     options.filled_value("--interval", interval_, "how often to look (1s)", "TIME");
+    options.flag("--open", open_,
+                 "open the page in a browser; at a desktop's terminal it is by itself");
+    options.flag("--no-open", no_open_, "open no browser");
   }
 
   int run(Context& context, const std::vector<std::string>& rest) override {
     if (!rest.empty()) {
       complain(trf("serve takes no word \"{}\"", printable(rest.front())));
+      return exit_code::usage;
+    }
+    if (open_ && no_open_) {
+      complain(tr("--open and --no-open: one of them"));
       return exit_code::usage;
     }
     auto settings = read(context);
@@ -58,7 +65,10 @@ class ServeVerb final : public Verb {
     if (!socket) return report(socket.error());
     return run_server(context, {.settings = std::move(*settings),
                                 .socket = std::move(*socket),
-                                .read_again = [this, &context] { return read_again(context); }});
+                                .read_again = [this, &context] { return read_again(context); },
+                                .open_page = open_      ? OpenPage::always
+                                             : no_open_ ? OpenPage::never
+                                                        : OpenPage::where_expected});
   }
 
  private:
@@ -137,6 +147,8 @@ class ServeVerb final : public Verb {
   std::string listen_, socket_, config_, interval_, certificate_, key_, client_ca_;
   std::string join_, join_file_;
   bool tokens_ = false;
+  bool open_ = false;
+  bool no_open_ = false;
 };
 
 }  // namespace

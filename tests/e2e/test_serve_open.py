@@ -1,0 +1,171 @@
+"""`berth serve` opens its page: asked with --open, unasked at a desktop's terminal, and nowhere else."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+from conftest import BERTH, Terminal, end, wait_until
+from serving import Server
+from test_two_users import IS_ROOT, VIEWER, words_as
+
+BROWSER = """#!/bin/sh
+ls -l /proc/self/fd > "$0.descriptors"
+printf '%s\\n' "$@" > "$0.new" && mv "$0.new" "$0.opened"
+exec sleep 600
+"""
+
+
+class Desktop:
+    """Somebody who is not root, with a browser that notes what it is to show."""
+
+    def __init__(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="berth-open-"))
+        shutil.copy(BERTH, self.folder / "berth")
+        self.browser = self.folder / "browser"
+        self.browser.write_text(BROWSER, encoding="ascii")
+        for path in (self.folder, self.folder / "berth", self.browser):
+            path.chmod(0o777)
+        self.env = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LANG": "C.UTF-8", "TERM": "xterm",
+                    "BERTH_LEDGER": str(self.folder / "ledger"), "BERTH_SIM": "server-8xh100"}  # fmt: skip
+        self.started = []
+        self.terminals = []
+
+    def opened(self):
+        """The words that the browser was given; nothing: it was not begun."""
+        told = Path(f"{self.browser}.opened")
+        return told.read_text(encoding="utf-8").splitlines() if told.exists() else None
+
+    def serve(self, *words, piped=False, **env):
+        """A server at a terminal (its input in a pipe where `piped`)."""
+        terminal = Terminal(200)
+        self.terminals.append(terminal)
+        as_them = words_as(VIEWER) if IS_ROOT else []
+        command = [*as_them, str(self.folder / "berth"), "serve", "--listen", "127.0.0.1:0",
+                   "--socket", str(self.folder / "sock"), *words]  # fmt: skip
+        process = subprocess.Popen(
+            command, env=self.env | env, stdin=subprocess.DEVNULL if piped else terminal.slave,
+            stdout=terminal.slave, stderr=terminal.slave, start_new_session=True,
+        )  # fmt: skip
+        self.started.append(process)
+        wait_until(lambda: b"SIMULATED" in terminal.read() or process.poll() is not None, "it serves or ends", 20)
+        return process, terminal
+
+    def close(self):
+        for process in self.started:
+            end(process)
+        for terminal in self.terminals:
+            terminal.close()
+        for pid in self.browsers():
+            os.kill(pid, signal.SIGKILL)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def browsers(self):
+        found = []
+        for entry in Path("/proc").iterdir():
+            try:
+                if entry.name.isdigit() and str(self.folder) in (entry / "environ").read_text(errors="replace"):
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+        return [pid for pid in found if pid not in [process.pid for process in self.started]]
+
+
+@pytest.fixture
+def desktop():
+    one = Desktop()
+    yield one
+    one.close()
+
+
+def test_at_a_desktops_terminal_the_page_opens_by_itself(desktop):
+    process, _ = desktop.serve(BROWSER=str(desktop.browser))
+    (address,) = wait_until(desktop.opened, "the browser is begun", 20)
+    with urllib.request.urlopen(address, timeout=20) as answer:
+        assert b"<title>" in answer.read()
+    # Nothing of the server's is the browser's: neither its door nor its end.
+    descriptors = Path(f"{desktop.browser}.descriptors").read_text(encoding="utf-8")
+    assert "socket:" not in descriptors and "anon_inode" not in descriptors and "/dev/pts" not in descriptors, descriptors
+    process.send_signal(signal.SIGKILL)
+    process.wait(10)
+    assert desktop.browsers(), "the browser goes on"
+    port = int(address.rstrip("/").rsplit(":", 1)[1])
+    with socket.socket() as again:
+        again.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        again.bind(("127.0.0.1", port))
+        again.listen()
+
+
+@pytest.mark.parametrize(
+    ("words", "env", "piped"),
+    [
+        (["--no-open"], {"BROWSER": "{browser}"}, False),
+        ([], {}, False),
+        ([], {"DISPLAY": ":7", "SSH_CONNECTION": "a 1 b 2", "PATH": "{folder}:{path}"}, False),
+        ([], {"BROWSER": "{browser}"}, True),
+        ([], {"BROWSER": "/nonexistent/browser"}, False),
+    ],
+    ids=["not-wanted", "no-desktop", "through-ssh", "no-terminal", "no-browser"],
+)
+def test_where_nobody_sits_nothing_opens_and_nothing_is_said(desktop, words, env, piped):
+    shutil.copy(desktop.browser, desktop.folder / "xdg-open")
+    names = {"browser": desktop.browser, "folder": desktop.folder, "path": desktop.env["PATH"]}
+    _, terminal = desktop.serve(*words, piped=piped, **{name: value.format(**names) for name, value in env.items()})
+    time.sleep(0.5)
+    assert desktop.opened() is None and not Path(f"{desktop.folder}/xdg-open.opened").exists()
+    assert b"no page" not in terminal.read() and not desktop.browsers()
+
+
+def test_a_desktop_without_a_browser_of_ones_own_asks_xdg_open(desktop):
+    shutil.copy(desktop.browser, desktop.folder / "xdg-open")
+    desktop.serve(WAYLAND_DISPLAY="wayland-0", PATH=f"{desktop.folder}:{desktop.env['PATH']}")
+    told = Path(f"{desktop.folder}/xdg-open.opened")
+    assert wait_until(lambda: told.exists() and told.read_text(), "it is begun", 20).startswith("http://127.0.0.1:")
+
+
+def test_asked_for_it_opens_without_a_terminal_and_with_the_browsers_own_words(machine, tmp_path):
+    browser = tmp_path / "browser"
+    browser.write_text(BROWSER.replace("sleep 600", "true"), encoding="ascii")
+    browser.chmod(0o755)
+    machine.env["BROWSER"] = f"/nonexistent/one:{browser} --new-window=%s  -x"
+    server = Server(machine, "--open")
+    try:
+        told = Path(f"{browser}.opened")
+        wait_until(told.exists, "the browser is begun", 20)
+        assert told.read_text(encoding="utf-8").splitlines() == [f"--new-window=http://127.0.0.1:{server.port}/", "-x"]
+        assert not server.says("no page")
+    finally:
+        server.close()
+
+
+def test_what_cannot_be_opened_is_said_and_it_serves_all_the_same(machine):
+    server = Server(machine, "--open")
+    try:
+        assert server.says("no page is opened: there is no desktop here ($DISPLAY and $WAYLAND_DISPLAY are not set)")
+    finally:
+        server.close()
+    machine.env["BROWSER"] = "/nonexistent/one:/nonexistent/two"
+    server = Server(machine, "--open")
+    try:
+        assert server.says("no page is opened: none of the commands in $BROWSER can be found")
+    finally:
+        server.close()
+
+
+def test_mistakes(machine, tmp_path):
+    both = machine.run("serve", "--open", "--no-open")
+    assert both.returncode == 2 and "one of them" in both.stderr
+    browser = tmp_path / "browser"
+    browser.write_text(BROWSER, encoding="ascii")
+    browser.chmod(0o755)
+    # A server that does not begin leaves no browser behind.
+    refused = machine.run("serve", "--open", "--listen", "127.0.0.1:0", "--socket", str(tmp_path), env={"BROWSER": str(browser)})
+    assert refused.returncode != 0
+    time.sleep(0.3)
+    assert not Path(f"{browser}.opened").exists()
