@@ -96,11 +96,12 @@ class Past:
 class Served:
     abilities = (
         "act alert change containers faults freeze history hostile hosts mig no-history problem read-only real restart"
-        " runs simulated"
+        " runs simulated unanswered"
     )
     cannot = {
         "script-link": "it makes the links itself, from the addresses that it was given",
         "stale": "its looks go on whatever a driver does",
+        "still": "its looks go on whatever a driver does",
         "xid": "a simulated server has no kernel log",
     }
 
@@ -241,6 +242,12 @@ class Served:
         stat = pathlib.Path(f"/proc/{self.job.pid}/stat").read_text(encoding="utf-8")
         self.ticks = int(stat.rpartition(")")[2].split()[19])
         self.machine = FakeDriver(self.directory, busy_machine([self.job.pid]))
+        self.machine.env["XDG_RUNTIME_DIR"] = str(self.directory)
+        self.again()
+
+    def tell_unanswered(self):
+        """A driver of which one card hangs whoever asks for its load."""
+        self.machine = FakeDriver(self.directory, scenario(SIM), faults="nvmlDeviceGetUtilizationRates@1=hang")
         self.machine.env["XDG_RUNTIME_DIR"] = str(self.directory)
         self.again()
 

@@ -64,7 +64,7 @@ class Mock:
 
     abilities = (
         "act alert change containers faults freeze history hostile hosts mig no-history problem read-only real restart"
-        " runs script-link simulated stale xid"
+        " runs script-link simulated stale still unanswered xid"
     )
     cannot = {}
 
@@ -104,6 +104,10 @@ class Mock:
         room = self.server.room
         if what in ("stale", "fresh"):
             room.stale = what == "stale"
+        elif what == "still":
+            room.still = True
+        elif what == "unanswered":
+            room.unanswered_since = mock_room.now_ms() - 60_000
         elif what in ("history-off", "history-on"):
             room.no_history = what == "history-off"
         elif what == "change":

@@ -8,6 +8,7 @@ import {
   empty_state,
   is_firing,
   label_of,
+  server_time,
   type News,
   type State,
 } from "./model/state";
@@ -34,10 +35,7 @@ let announced_ms = -Infinity;
 
 const world: World = {
   state: () => state,
-  server_now: () =>
-    state.overview
-      ? state.overview.taken_unix_ms + (performance.now() - state.received_ms)
-      : Date.now(),
+  server_now: () => server_time(state, performance.now()) ?? Date.now(),
   go: (route) => {
     location.hash = address_of(route);
   },

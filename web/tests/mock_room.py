@@ -39,6 +39,8 @@ class Room:
         self.acts = []  # what was released and signalled, by whom
         self.read_only = False
         self.stale = False
+        self.still = False  # the same look again and again, and nobody calls it stale
+        self.unanswered_since = None
         self.no_history = False
         self.changed = {}  # device position: state, as a test asks for it
         self.sequence = 0
@@ -174,7 +176,7 @@ class Room:
             "sequence": self.sequence,
             "simulated": self.simulated(),
             "stale": self.stale,
-            "unanswered_since_unix_ms": None,
+            "unanswered_since_unix_ms": self.unanswered_since,
             "interval_ms": self.interval_ms,
             "version": "0.1.0",
             "host": {

@@ -163,10 +163,12 @@ class MockServer:
         last, told, user = None, len(self.room.alert_news), user_of(handler)
         try:
             while server and server.going:
-                if not self.room.stale or last is None:
-                    last = self.room.overview(user)
+                room = self.room
+                if last is None or not (room.stale or room.still):
+                    last = room.overview(user)
                 else:
-                    last = last | {"stale": True, "sequence": last["sequence"] + 1}
+                    last = last | {"stale": room.stale, "sequence": last["sequence"] + 1,
+                                   "unanswered_since_unix_ms": room.unanswered_since}
                 text = f"id: {last['sequence']}\nevent: overview\ndata: {json.dumps(last)}\n\n"
                 for alert in self.room.alert_news[told:]:
                     text += f"event: alert\ndata: {json.dumps(alert)}\n\n"

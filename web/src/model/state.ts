@@ -33,6 +33,7 @@ export type Link =
 /// Monotonic milliseconds (performance.now), never the calendar: the server's clock may differ.
 export interface State {
   overview: Overview | null;
+  /// When the newest look first came. One that is only said again is none the newer for it.
   received_ms: number;
   link: Link;
   series: Map<string, LiveSeries>;
@@ -77,10 +78,11 @@ export function after(state: State, news: News): State {
         own.add(news.overview.taken_unix_ms, device);
       }
       for (const id of series.keys()) if (!seen.has(id)) series.delete(id);
+      const is_known = state.overview?.taken_unix_ms === news.overview.taken_unix_ms;
       return {
         ...state,
         overview: news.overview,
-        received_ms: news.now_ms,
+        received_ms: is_known ? state.received_ms : news.now_ms,
         link: { kind: "live" },
         alerts: [...firing, ...over].slice(0, most_events),
       };
@@ -116,15 +118,27 @@ export function sorted_alerts(alerts: Alert[]): Alert[] {
   return [...alerts].sort((a, b) => rank(a) - rank(b) || time(b) - time(a));
 }
 
-/// How the numbers on the page are to be taken.
-export type Freshness = "none" | "live" | "stale" | "disconnected";
+/// The server's own time, as far as its looks tell; null: there was none yet.
+export function server_time(state: State, now_ms: number): number | null {
+  return state.overview && state.overview.taken_unix_ms + (now_ms - state.received_ms);
+}
+
+/// How the numbers on the page are to be taken. "unanswered": looks go on, without the driver or a
+/// part of it.
+export type Freshness = "none" | "live" | "unanswered" | "stale" | "disconnected";
+
+/// What a look may take, as the server counts it: until then a driver is slow and does not hang.
+export const longest_look_ms = 3_000;
 
 export function freshness_of(state: State, now_ms: number): Freshness {
   if (state.link.kind === "waiting") return "disconnected";
   if (!state.overview) return "none";
   const patience = Math.max(10_000, 5 * state.overview.interval_ms);
   if (state.overview.stale || now_ms - state.received_ms > patience) return "stale";
-  return state.link.kind === "live" ? "live" : "disconnected";
+  if (state.link.kind !== "live") return "disconnected";
+  const since = state.overview.unanswered_since_unix_ms ?? null;
+  const hangs = since !== null && server_time(state, now_ms)! - since > longest_look_ms;
+  return hangs ? "unanswered" : "live";
 }
 
 export function room_counts(

@@ -77,6 +77,8 @@ export interface Overview {
   sequence: number;
   simulated: string | null;
   stale: boolean;
+  /// Since when the driver, or a part of it, has not answered; null: all that was asked has.
+  unanswered_since_unix_ms?: number | null;
   interval_ms: number;
   version: string;
   host: {

@@ -3,9 +3,10 @@
 
 import { set_token, token } from "../api";
 import { el, set_attribute, set_hidden, set_text } from "../dom/element";
-import { clock_time, duration } from "../model/format";
+import { clock_time, day, duration } from "../model/format";
 import { address_of, type Route } from "../model/route";
-import { freshness_of, type State } from "../model/state";
+import { freshness_of, type Freshness, type State } from "../model/state";
+import type { Overview } from "../model/wire";
 import { language, t, type Language } from "../words/translate";
 
 export type Theme = "system" | "light" | "dark";
@@ -156,41 +157,47 @@ export class Shell {
           .join(" · "),
       );
     }
-    set_text(
-      this.fresh,
-      overview
-        ? t(`fresh.${fresh}`, { time: clock_time(overview.taken_unix_ms) })
-        : t("link.connecting"),
-    );
-    const age = overview ? duration(now_ms - state.received_ms) : "";
-    set_hidden(this.trouble, fresh !== "stale" && fresh !== "disconnected");
+    set_text(this.fresh, overview ? sign_of(overview, fresh) : t("link.connecting"));
+    const trouble = trouble_of(state, fresh, now_ms);
+    set_hidden(this.trouble, trouble === null);
     set_hidden(this.retry, state.link.kind !== "waiting");
-    if (state.link.kind === "waiting") {
-      const seconds = Math.max(0, Math.ceil((state.link.retry_at_ms - now_ms) / 1000));
-      set_text(
-        this.trouble_text,
-        overview
-          ? t("banner.disconnected", { age, seconds })
-          : t("banner.unreachable", { seconds }),
-      );
-    } else if (fresh === "stale") {
-      set_text(
-        this.trouble_text,
-        t("banner.stale", { time: overview ? clock_time(overview.taken_unix_ms) : "" }),
-      );
-    } else if (fresh === "disconnected") {
-      set_text(this.trouble_text, t("banner.again"));
-    }
-    if (this.told !== fresh && (this.told || fresh !== "live")) {
-      if (
-        fresh === "stale" ||
-        fresh === "disconnected" ||
-        (fresh === "live" && this.told !== "none")
-      )
-        this.announce(t(`spoken.${fresh}`));
-    }
-    this.told = fresh;
+    if (trouble !== null) set_text(this.trouble_text, trouble);
+    this.speak_of(fresh);
   }
+
+  /// Once, when it changes; that all is well from the beginning is no news.
+  private speak_of(fresh: Freshness): void {
+    const before = this.told;
+    this.told = fresh;
+    if (fresh === before || fresh === "none") return;
+    if (fresh === "live" && (before === "" || before === "none")) return;
+    this.announce(t(`spoken.${fresh}`));
+  }
+}
+
+/// In the head, in a word: of when the numbers are, or since when the driver is silent.
+function sign_of(overview: Overview, fresh: Freshness): string {
+  const silent = fresh === "unanswered" ? overview.unanswered_since_unix_ms : null;
+  return t(`fresh.${fresh}`, { time: clock_time(silent ?? overview.taken_unix_ms) });
+}
+
+/// Why the numbers are not to be taken as they stand; null: they are.
+function trouble_of(state: State, fresh: Freshness, now_ms: number): string | null {
+  const { overview, link } = state;
+  if (link.kind === "waiting") {
+    const seconds = Math.max(0, Math.ceil((link.retry_at_ms - now_ms) / 1000));
+    if (!overview) return t("banner.unreachable", { seconds });
+    return t("banner.disconnected", { age: duration(now_ms - state.received_ms), seconds });
+  }
+  if (fresh === "disconnected") return t("banner.again");
+  if (!overview || (fresh !== "stale" && fresh !== "unanswered")) return null;
+  const since = overview.unanswered_since_unix_ms ?? null;
+  const time = clock_time(overview.taken_unix_ms);
+  if (since === null) return t("banner.stale", { time });
+  const silent = { since: clock_time(since), day: day(since) };
+  return fresh === "stale"
+    ? t("banner.unanswered", { ...silent, time })
+    : t("banner.part_unanswered", silent);
 }
 
 function token_dialog(retry: () => void): { dialog: HTMLDialogElement; open(): void } {

@@ -58,6 +58,7 @@ export const words = {
 
   "fresh.none": ["no look yet", "尚无数据"],
   "fresh.live": ["live {time}", "实时 {time}"],
+  "fresh.unanswered": ["no answer since {time}", "自 {time} 无响应"],
   "fresh.stale": ["stale {time}", "过时 {time}"],
   "fresh.disconnected": ["not connected {time}", "未连接 {time}"],
   "link.connecting": ["connecting", "连接中"],
@@ -71,6 +72,14 @@ export const words = {
     "Stale: the last look at the GPUs was at {time}. What is shown may be wrong by now.",
     "数据已过时：上次查看 GPU 是在 {time}，所示内容可能已不准确。",
   ],
+  "banner.unanswered": [
+    "The driver has not answered since {since} ({day}). What is shown is of {time}, and may be wrong by now.",
+    "驱动自 {since}（{day}）起没有响应。所示内容截至 {time}，可能已不准确。",
+  ],
+  "banner.part_unanswered": [
+    "The driver, or a part of it, has not answered since {since} ({day}). What is shown of it is that old, or missing.",
+    "驱动或其一部分自 {since}（{day}）起没有响应。与其有关的内容停留在当时，或缺失。",
+  ],
   "banner.disconnected": [
     "Not connected. What is shown is {age} old; next try in {seconds} s.",
     "连接已断开。所示内容为 {age} 之前；{seconds} 秒后重试。",
@@ -80,9 +89,10 @@ export const words = {
     "无法连接服务器；{seconds} 秒后重试。",
   ],
   "banner.again": ["Connecting again.", "正在重新连接。"],
+  "spoken.unanswered": ["The driver does not answer.", "驱动没有响应。"],
   "spoken.stale": ["The numbers are stale.", "数据已过时。"],
   "spoken.disconnected": ["The connection is lost.", "连接已断开。"],
-  "spoken.live": ["Connected again.", "已重新连接。"],
+  "spoken.live": ["The numbers are live again.", "数据已恢复实时。"],
   "spoken.change": ["GPU {gpu} is now {standing}.", "GPU {gpu} 现为{standing}。"],
 
   "asker.nobody": ["Nobody in particular", "未登录"],

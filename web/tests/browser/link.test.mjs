@@ -101,6 +101,41 @@ test("stale numbers are called stale", { own: true, needs: ["stale"] }, async (p
 });
 
 test(
+  "a look that is only said again is stale, however often it comes",
+  { own: true, needs: ["still", "unanswered"] },
+  async (page, server) => {
+    await server.tell("still");
+    await until("the banner", async () => /^Stale: the last look/.test(await text(page, ".trouble")));
+    await server.tell("unanswered");
+    await until("whose fault it is", async () =>
+      /^The driver has not answered since \d\d:\d\d:\d\d .* What is shown is of \d\d:\d\d:\d\d/.test(
+        await text(page, ".trouble"),
+      ),
+    );
+  },
+);
+
+test(
+  "a driver that does not answer is told of on every view, and since when",
+  { own: true, needs: ["unanswered"], noisy: true },
+  async (page, server) => {
+    await server.tell("unanswered");
+    const since = await until("the server says so", async () => {
+      const { unanswered_since_unix_ms } = await server.ask("api/v1/overview");
+      return unanswered_since_unix_ms;
+    });
+    const time = new Date(since).toTimeString().slice(0, 8);
+    for (const view of [room, ...views]) {
+      await visit(page, server, view);
+      await until(`${view[0]} tells since ${time}`, async () =>
+        (await text(page, ".trouble")).includes(`has not answered since ${time} `),
+      );
+      check((await text(page, ".fresh")).includes(time), `${view[0]}: the sign in the head`);
+    }
+  },
+);
+
+test(
   "simulated numbers are called simulated on every view",
   { needs: ["simulated"] },
   async (page, server) => {

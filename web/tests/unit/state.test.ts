@@ -13,6 +13,7 @@ import {
   label_of,
   may_act_for,
   room_counts,
+  server_time,
   sorted_alerts,
   standing_of,
   sum_of,
@@ -106,6 +107,34 @@ test("numbers are stale when the server says so, and when nothing has come for t
   assert.equal(freshness_of(live, 10_001), "stale");
   const told = after(live, { kind: "overview", overview: overview({ stale: true }), now_ms: 0 });
   assert.equal(freshness_of(told, 1), "stale");
+});
+
+test("a look that is only said again is none the newer for it", () => {
+  const at = (now_ms: number, taken_unix_ms: number) =>
+    ({ kind: "overview", overview: overview({ taken_unix_ms }), now_ms }) as const;
+  let state = after(empty_state(), at(0, 1_000_000));
+  for (let now_ms = 1_000; now_ms <= 11_000; now_ms += 1_000) {
+    state = after(state, at(now_ms, 1_000_000));
+  }
+  assert.equal(freshness_of(state, 11_000), "stale");
+  assert.equal(server_time(state, 11_000), 1_011_000);
+  // A clock that was set back makes a new look, not an old one.
+  state = after(state, at(12_000, 900_000));
+  assert.equal(freshness_of(state, 12_000), "live");
+});
+
+test("a driver that does not answer is told from one that is slow", () => {
+  const silent = (part: Partial<Overview>) =>
+    after(empty_state(), {
+      kind: "overview",
+      overview: overview({ taken_unix_ms: 1_000_000, ...part }),
+      now_ms: 0,
+    });
+  const slow = silent({ unanswered_since_unix_ms: 999_000 });
+  assert.equal(freshness_of(slow, 2_000), "live");
+  assert.equal(freshness_of(slow, 2_001), "unanswered");
+  assert.equal(freshness_of(silent({ unanswered_since_unix_ms: 1, stale: true }), 0), "stale");
+  assert.equal(freshness_of(silent({ unanswered_since_unix_ms: null }), 9_000), "live");
 });
 
 test("a slow server is given five of its intervals", () => {
