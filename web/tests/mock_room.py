@@ -331,9 +331,9 @@ class Room:
 
     def usage(self, query):
         names = {"user": ["alice", "wei", "mara", "bob"], "gpu": [d["id"] for d in self.snapshot["devices"]],
-                 "job": [run["id"] for run in self.runs], "day": [f"2026-11-{15 + i}" for i in range(7)]}[query["by"]]
+                 "job": [run["id"] for run in self.runs] + ["", ""], "day": [f"2026-11-{15 + i}" for i in range(7)]}[query["by"]]
         rows = [
-            {"key": name, "gpu_hours": 410 / (i + 1.3), "busy_gpu_hours": 300 / (i + 1.3),
+            {"key": name, **({"user": ["wei", "mara", "alice"][i % 3]} if query["by"] == "job" else {}), "gpu_hours": 410 / (i + 1.3), "busy_gpu_hours": 300 / (i + 1.3),
              "idle_held_hours": 60 / (i + 1.3) if i % 3 else 12 / (i + 1), "energy_joules": 5.2e8 / (i + 1.3),
              "cost": 43.3 / (i + 1.3), "waits": 3 * i, "waited_hours": 2.5 * i, "runs": 40 - i}
             for i, name in enumerate(names)

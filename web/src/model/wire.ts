@@ -191,7 +191,10 @@ export interface History {
 }
 
 export interface UsageRow {
+  /// By job its run or lease; empty: without a lease. By user his name; empty: not known.
   key: string;
+  /// Whose job it is; missing where rows are of something else.
+  user?: string;
   gpu_hours: number | null;
   busy_gpu_hours: number | null;
   idle_held_hours: number | null;

@@ -6,6 +6,7 @@ import { Table, type TableColumn } from "../dom/table";
 import { energy, hours, money, moment } from "../model/format";
 import { address_of } from "../model/route";
 import { find_device, label_of } from "../model/state";
+import { row_key } from "../model/usage";
 import type { Usage, UsageRow } from "../model/wire";
 import { t } from "../words/translate";
 import { choice, day, failure, waiting, type View, type World } from "./view";
@@ -43,8 +44,8 @@ export function usage_view(world: World): View {
   const place = el("div", {}, waiting());
 
   function key_text(row: UsageRow): string {
-    if (row.key === "") return t("people.no_lease");
-    if (by !== "gpu") return row.key;
+    const name = row.key === "" ? t("people.no_lease") : row.key;
+    if (by !== "gpu") return [name, row.user].filter(Boolean).join(" · ");
     const device = find_device(world.state().overview, row.key);
     return device ? `GPU ${label_of(device)}` : row.key;
   }
@@ -116,7 +117,7 @@ export function usage_view(world: World): View {
       text: (row) => hours(row.waited_hours),
     },
   ];
-  const table = new Table<UsageRow>(t("nav.usage"), t("usage.nothing"), columns, (row) => row.key);
+  const table = new Table<UsageRow>(t("nav.usage"), t("usage.nothing"), columns, row_key);
   const legend = el(
     "p",
     { class: "legend", "aria-hidden": "true" },

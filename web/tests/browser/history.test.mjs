@@ -1,7 +1,7 @@
 // What has been: charts of months, the timeline, usage, runs with their logs.
 
 import { check, test, until } from "./harness.mjs";
-import { a_run, first_gpu, log_in, text } from "./steps.mjs";
+import { a_run, first_gpu, log_in, rows, text } from "./steps.mjs";
 
 test(
   "the range of the charts goes from minutes to months",
@@ -74,6 +74,46 @@ test("usage is shown by user, job, GPU and day", { needs: ["history"] }, async (
     await until(by, async () => (await page.locator(".usage-bar").count()) > 0);
   }
   await page.getByText(/Only known since/).waitFor();
+});
+
+/// A page on which usage is what the test says.
+const with_usage = async (page, server, told, parts) => {
+  const row = {
+    key: "",
+    gpu_hours: 1,
+    busy_gpu_hours: 1,
+    idle_held_hours: 0,
+    energy_joules: null,
+    cost: null,
+    waits: 0,
+    waited_hours: 0,
+    runs: 1,
+  };
+  const usage = {
+    by: "user",
+    simulated: null,
+    since_unix_ms: 0,
+    until_unix_ms: 1,
+    knows_since_unix_ms: 0,
+    unwatched_hours: 0,
+    price_per_kwh: 0.3,
+    currency: "EUR",
+    ...told,
+    rows: parts.map((one) => ({ ...row, ...one })),
+  };
+  await page.route(/\/api\/v1\/usage/, (route) => route.fulfill({ json: usage }));
+  await server.go(page, "#/usage", ".usage-bar");
+};
+
+test("jobs of one name have a row for each of their users", {}, async (page, server) => {
+  await with_usage(page, server, { by: "job" }, [
+    { key: "", user: "wei" },
+    { key: "", user: "mara", gpu_hours: 0.5 },
+  ]);
+  await page.getByRole("button", { name: "Job", exact: true }).click();
+  await until("both", async () => (await rows(page, "Usage")).length === 2);
+  const shown = (await rows(page, "Usage")).map(({ Who }) => Who);
+  check(shown.join() === "no lease · wei,no lease · mara", shown.join());
 });
 
 test("over a dip of a chart stand the lines of that moment", { needs: ["runs"] }, async (page, server) => {

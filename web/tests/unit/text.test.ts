@@ -14,6 +14,7 @@ import {
   used_of,
   watts,
 } from "../../src/model/format";
+import { row_key } from "../../src/model/usage";
 import { EventStreamParser, wait_before } from "../../src/model/event_stream";
 import { advices, titles } from "../../src/words/findings";
 import { filled, language_from } from "../../src/words/translate";
@@ -34,6 +35,17 @@ test("numbers have the unit that fits", () => {
   assert.equal(watts(640_453), "640 W");
   assert.equal(energy(7.2e6), "2.0 kWh");
   assert.equal(short_name("NVIDIA H100 80GB HBM3"), "H100 80GB HBM3");
+});
+
+test("jobs of one name are told apart by whose they are", () => {
+  const rows = [
+    { key: "train", user: "wei" },
+    { key: "train", user: "mara" },
+    { key: "", user: "wei" },
+    { key: "", user: "mara" },
+    { key: "wei" },
+  ];
+  assert.equal(new Set(rows.map(row_key)).size, rows.length);
 });
 
 test("durations read as in the program's own tables", () => {
