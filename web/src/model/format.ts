@@ -54,6 +54,11 @@ export function energy(joules: Maybe): string {
   return `${kwh < 100 ? kwh.toFixed(1) : Math.round(kwh)} kWh`;
 }
 
+/// What is a sum of known parts alone says so; what is absent is no bound of anything.
+export function at_least(text: string, is_bound: boolean): string {
+  return is_bound && text !== dash ? `≥ ${text}` : text;
+}
+
 export function hours(value: Maybe): string {
   if (value === null || value === undefined) return dash;
   if (value === 0) return "0";

@@ -129,6 +129,12 @@ export interface HealthEvent {
   advice?: string | null;
 }
 
+export interface EventsLog {
+  /// How many older ones are not among the events.
+  left_out: number;
+  events: HealthEvent[];
+}
+
 export interface Alert {
   id: string;
   rule: string;
@@ -199,6 +205,8 @@ export interface UsageRow {
   busy_gpu_hours: number | null;
   idle_held_hours: number | null;
   energy_joules: number | null;
+  /// The energy, and with it the cost, is not known for all of it.
+  energy_at_least?: boolean;
   cost: number | null;
   waits: number | null;
   waited_hours: number | null;
@@ -209,6 +217,8 @@ export interface Usage {
   since_unix_ms: number;
   until_unix_ms: number;
   knows_since_unix_ms: number | null;
+  /// Of all devices together: hours in which nobody looked.
+  unwatched_hours?: number;
   price_per_kwh: number | null;
   currency: string | null;
   rows: UsageRow[];
@@ -228,6 +238,8 @@ export interface Span {
 }
 export interface Timeline {
   devices: { id: string; index: number | null; name: string | null }[];
+  /// How many older ones are not among the spans.
+  left_out: number;
   spans: Span[];
 }
 

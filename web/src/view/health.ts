@@ -1,14 +1,16 @@
 // How well the cards are: what the rules find now with what to do, alerts, and what happened.
 
 import { get, type Answer } from "../api";
-import { el, Parts, section, set_hidden } from "../dom/element";
+import { el, Parts, section, set_hidden, set_text } from "../dom/element";
 import { find_device, is_firing, label_of, problem_text, type State } from "../model/state";
-import type { Alert, DeviceHealth, Health, HealthEvent } from "../model/wire";
+import type { Alert, DeviceHealth, EventsLog, Health, HealthEvent } from "../model/wire";
 import { address_of } from "../model/route";
 import { t } from "../words/translate";
 import { alert_list, event_item } from "./alerts";
 import { findings_list } from "./findings";
-import { day, failure, waiting, type View, type World } from "./view";
+import { day, failure, left_out_text, waiting, type View, type World } from "./view";
+
+const most_events = 200;
 
 export function health_view(world: World): View {
   let asked_ms = -Infinity;
@@ -21,7 +23,8 @@ export function health_view(world: World): View {
   const log = el("ul", { class: "events" });
   const log_parts = new Parts<HealthEvent>(log, event_key, () => event_item(world));
   const no_event = el("p", { class: "nothing" }, t("health.no_event"));
-  let earlier: HealthEvent[] = [];
+  const left_out = el("p", { class: "muted small" });
+  let earlier: EventsLog = { left_out: 0, events: [] };
   let over: Alert[] = []; // what fired lately, from before this page was opened
   let shown_health = "";
 
@@ -47,7 +50,7 @@ export function health_view(world: World): View {
     const knows_alerts = world.state().overview?.alerts !== undefined;
     const [health, events, lately] = await Promise.all([
       get<Health>("/api/v1/health", {}, stop.signal),
-      get<{ events: HealthEvent[] }>(
+      get<EventsLog>(
         "/api/v1/events-log",
         { since: Math.round(world.server_now() - 30 * day) },
         stop.signal,
@@ -56,7 +59,7 @@ export function health_view(world: World): View {
     ]);
     if (stop.signal.aborted) return;
     show_health(health);
-    earlier = events.ok ? events.value.events : [];
+    earlier = events.ok ? events.value : { left_out: 0, events: [] };
     log_place.replaceChildren(...(events.ok ? [] : [failure(events)]));
     over = lately.ok ? lately.value.alerts.filter((alert) => !is_firing(alert)) : [];
     alert_place.replaceChildren(...(lately.ok ? [] : [failure(lately)]));
@@ -90,8 +93,10 @@ export function health_view(world: World): View {
 
   function update(state: State): void {
     if (!state.overview) return;
-    const newest_first = [...state.events, ...earlier].sort((a, b) => b.at_unix_ms - a.at_unix_ms);
-    log_parts.update(newest_first.slice(0, 200));
+    const newest_first = events_of(earlier.events, state.events);
+    log_parts.update(newest_first.slice(0, most_events));
+    const more = Math.max(0, newest_first.length - most_events);
+    set_text(left_out, left_out_text(earlier.left_out + more));
     set_hidden(no_event, newest_first.length > 0 || log_place.childElementCount > 0);
     const known = new Set(state.alerts.map((alert) => alert.id));
     const all = [...state.alerts, ...over.filter((alert) => !known.has(alert.id))];
@@ -106,9 +111,15 @@ export function health_view(world: World): View {
     el("h1", {}, t("nav.health")),
     section(t("health.now"), 2, now_place),
     section(t("alerts.title"), 2, alert_place, no_alert, alerts.root),
-    section(t("health.events"), 2, log_place, no_event, log),
+    section(t("health.events"), 2, log_place, no_event, log, left_out),
   );
   return { title: t("nav.health"), root, update, close: () => stop.abort() };
+}
+
+/// Each once: what the stream told says more of it than the log.
+function events_of(logged: HealthEvent[], told: HealthEvent[]): HealthEvent[] {
+  const by_key = new Map([...logged, ...told].map((event) => [event_key(event), event]));
+  return [...by_key.values()].sort((a, b) => b.at_unix_ms - a.at_unix_ms);
 }
 
 function event_key(event: HealthEvent): string {

@@ -10,11 +10,12 @@ import { moved, place_in, stacked, time_ticks, zoomed, type Window } from "../mo
 import { label_of } from "../model/state";
 import type { Span, Timeline } from "../model/wire";
 import { t } from "../words/translate";
-import { choice, day, failure, hour, waiting, type View, type World } from "./view";
+import { choice, day, failure, hour, left_out_text, waiting, type View, type World } from "./view";
 
 const lengths = { h1: hour, h6: 6 * hour, d1: day, d7: 7 * day, d30: 30 * day } as const;
 type Length = keyof typeof lengths;
 const row_height = 22;
+const most_rows = 200;
 
 export function timeline_view(world: World): View {
   let length: Length = "d1";
@@ -83,11 +84,14 @@ export function timeline_view(world: World): View {
     ],
     key_of,
   );
+  const left_out = el("p", { class: "muted small" });
+  const not_in_table = el("p", { class: "muted small" });
   const details = el(
     "details",
     { class: "as-table", toggle: () => fill_table() },
     el("summary", {}, t("chart.table")),
     table.root,
+    not_in_table,
   );
   const legend = el(
     "p",
@@ -125,6 +129,7 @@ export function timeline_view(world: World): View {
       timeline = answer.value;
       loaded = wanted;
       notice.replaceChildren();
+      set_text(left_out, left_out_text(timeline.left_out));
     } else {
       notice.replaceChildren(failure(answer));
     }
@@ -139,10 +144,10 @@ export function timeline_view(world: World): View {
   }
 
   function fill_table(): void {
-    if (details.open)
-      table.update(
-        [...visible_spans()].sort((a, b) => b.from_unix_ms - a.from_unix_ms).slice(0, 200),
-      );
+    if (!details.open) return;
+    const spans = visible_spans().sort((a, b) => b.from_unix_ms - a.from_unix_ms);
+    table.update(spans.slice(0, most_rows));
+    set_text(not_in_table, left_out_text(spans.length - most_rows));
   }
 
   function bar_of(span: Span, row: number, now: number): HTMLElement {
@@ -312,6 +317,7 @@ export function timeline_view(world: World): View {
       el("div", { class: "bar-of-tools" }, pick.root, tools, reading, legend),
       notice,
       gantt,
+      left_out,
       el("p", { class: "muted small" }, t("timeline.hint")),
       details,
     ),

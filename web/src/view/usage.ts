@@ -3,7 +3,7 @@
 import { get } from "../api";
 import { el, section, set_hidden, set_share, set_text } from "../dom/element";
 import { Table, type TableColumn } from "../dom/table";
-import { energy, hours, money, moment } from "../model/format";
+import { at_least, energy, hours, money, moment } from "../model/format";
 import { address_of } from "../model/route";
 import { find_device, label_of } from "../model/state";
 import { row_key } from "../model/usage";
@@ -14,6 +14,9 @@ import { choice, day, failure, waiting, type View, type World } from "./view";
 const spans = { d1: day, d7: 7 * day, d30: 30 * day, d90: 90 * day } as const;
 type Length = keyof typeof spans;
 type By = "user" | "job" | "gpu" | "day";
+
+const is_bound = (row: UsageRow): boolean => row.energy_at_least ?? false;
+const energy_text = (row: UsageRow): string => at_least(energy(row.energy_joules), is_bound(row));
 
 export function usage_view(world: World): View {
   let by: By = "user";
@@ -41,6 +44,7 @@ export function usage_view(world: World): View {
     },
   );
   const note = el("p", { class: "muted small" });
+  const unwatched = el("p", { class: "muted small" });
   const place = el("div", {}, waiting());
 
   function key_text(row: UsageRow): string {
@@ -97,12 +101,12 @@ export function usage_view(world: World): View {
     { title: t("usage.gpu_hours"), kind: "number", text: (row) => hours(row.gpu_hours) },
     { title: t("usage.busy"), kind: "number", text: (row) => hours(row.busy_gpu_hours) },
     { title: t("usage.idle"), kind: "number", text: (row) => hours(row.idle_held_hours) },
-    { title: t("usage.energy"), kind: "number", text: (row) => energy(row.energy_joules) },
+    { title: t("usage.energy"), kind: "number", text: energy_text },
     {
       title: t("usage.cost"),
       kind: "number",
       minor: true,
-      text: (row) => money(row.cost, usage?.currency ?? null),
+      text: (row) => at_least(money(row.cost, usage?.currency ?? null), is_bound(row)),
     },
     {
       title: t("usage.runs"),
@@ -138,6 +142,7 @@ export function usage_view(world: World): View {
     );
     if (own.signal.aborted) return;
     set_hidden(table.root, !answer.ok);
+    set_hidden(unwatched, !answer.ok);
     if (!answer.ok) {
       place.replaceChildren(failure(answer));
       return;
@@ -152,6 +157,9 @@ export function usage_view(world: World): View {
         ? t("usage.knows_since", { when: moment(known) })
         : "",
     );
+    // As berth usage has it: less would read as 0.0.
+    const dark = usage.unwatched_hours ?? 0;
+    set_text(unwatched, dark >= 0.05 ? t("usage.unwatched", { hours: hours(dark) }) : "");
     const rows = [...usage.rows];
     if (by !== "day") rows.sort((a, b) => (b.gpu_hours ?? 0) - (a.gpu_hours ?? 0));
     table.update(rows);
@@ -168,6 +176,7 @@ export function usage_view(world: World): View {
       note,
       place,
       table.root,
+      unwatched,
     ),
   );
   void ask();

@@ -58,6 +58,11 @@ export function waiting(): HTMLElement {
   return el("p", { class: "nothing", role: "status" }, t("waiting"));
 }
 
+/// Of a list that is cut to its newest.
+export function left_out_text(count: number): string {
+  return count > 0 ? t("list.left_out", { n: count }) : "";
+}
+
 /// Buttons of which one is pressed.
 export function choice<T extends string>(
   label: string,

@@ -110,6 +110,8 @@ export const words = {
   "token.cancel": ["Cancel", "取消"],
   "token.forget": ["Forget the token", "清除令牌"],
 
+  "list.left_out": ["Older ones that are not shown: {n}", "未显示的更早条目：{n}"],
+
   waiting: ["Asking the server…", "正在查询…"],
   "failure.no_history": ["This server keeps no history.", "此服务器未保存历史。"],
   "failure.no_history_remedy": [
@@ -280,6 +282,10 @@ export const words = {
   "usage.runs": ["Runs", "任务数"],
   "usage.waited": ["Waited h", "排队小时"],
   "usage.nothing": ["Nobody used a GPU in this time.", "此时段无人使用 GPU。"],
+  "usage.unwatched": [
+    "For {hours} hours of device time nobody looked: they are in no column.",
+    "有 {hours} 设备小时没有观测：未计入任何一列。",
+  ],
   "usage.knows_since": ["Only known since {when}.", "记录仅始于 {when}。"],
 
   "runs.title": ["Newest first", "最新在前"],

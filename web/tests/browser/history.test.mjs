@@ -116,6 +116,36 @@ test("jobs of one name have a row for each of their users", {}, async (page, ser
   check(shown.join() === "no lease · wei,no lease · mara", shown.join());
 });
 
+test("usage says what is a lower bound, and how long nobody looked", {}, async (page, server) => {
+  await with_usage(page, server, { unwatched_hours: 3.2 }, [
+    { key: "wei", energy_joules: 7.2e6, cost: 0.6, energy_at_least: true },
+    { key: "mara", energy_joules: 7.2e6, cost: 0.6, energy_at_least: false },
+  ]);
+  const shown = await rows(page, "Usage");
+  const told = shown.map(({ Energy, Cost }) => `${Energy} ${Cost}`);
+  check(told.join() === "≥ 2.0 kWh ≥ 0.60 EUR,2.0 kWh 0.60 EUR", told.join());
+  await page.getByText("For 3.2 hours of device time nobody looked").waitFor();
+});
+
+test("a timeline of the newest says how many older ones there are", {}, async (page, server) => {
+  const { devices } = await server.ask("api/v1/overview");
+  const json = { simulated: null, devices, left_out: 7, spans: [] };
+  await page.route(/\/api\/v1\/timeline/, (route) => route.fulfill({ json }));
+  await server.go(page, "#/timeline", ".gantt-row");
+  await page.getByText("Older ones that are not shown: 7").waitFor();
+});
+
+test("a list of events that is cut says how many there are more", {}, async (page, server) => {
+  const events = Array.from({ length: 203 }, (_, i) => {
+    return { at_unix_ms: i, kind: "xid", device: "GPU-a", code: "31", text: `the error ${i}` };
+  });
+  const json = { simulated: null, left_out: 5, events };
+  await page.route(/\/api\/v1\/events-log/, (route) => route.fulfill({ json }));
+  await server.go(page, "#/health", ".panel");
+  await page.getByText("the error 202").waitFor();
+  await page.getByText("Older ones that are not shown: 8").waitFor();
+});
+
 test("over a dip of a chart stand the lines of that moment", { needs: ["runs"] }, async (page, server) => {
   await a_run(page, server);
   const plot = page.locator(".u-over").first();

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 
 import {
+  at_least,
   bytes,
   dash,
   duration,
@@ -26,6 +27,12 @@ test("what is absent is a dash, and zero is zero", () => {
     Array(6).fill(dash),
   );
   assert.deepEqual([percent(0), bytes(0), watts(0), hours(0)], ["0 %", "0 B", "0 W", "0"]);
+});
+
+test("a lower bound says so, and what is absent is none", () => {
+  assert.equal(at_least(energy(7.2e6), true), "≥ 2.0 kWh");
+  assert.equal(at_least(energy(7.2e6), false), "2.0 kWh");
+  assert.equal(at_least(energy(null), true), dash);
 });
 
 test("numbers have the unit that fits", () => {
