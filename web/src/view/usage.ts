@@ -48,7 +48,7 @@ export function usage_view(world: World): View {
   const place = el("div", {}, waiting());
 
   function key_text(row: UsageRow): string {
-    const name = row.key === "" ? t("people.no_lease") : row.key;
+    const name = row.key || t(by === "job" ? "people.no_lease" : "usage.unseen");
     if (by !== "gpu") return [name, row.user].filter(Boolean).join(" · ");
     const device = find_device(world.state().overview, row.key);
     return device ? `GPU ${label_of(device)}` : row.key;

@@ -282,6 +282,7 @@ export const words = {
   "usage.runs": ["Runs", "任务数"],
   "usage.waited": ["Waited h", "排队小时"],
   "usage.nothing": ["Nobody used a GPU in this time.", "此时段无人使用 GPU。"],
+  "usage.unseen": ["cannot be seen", "看不到"],
   "usage.unwatched": [
     "For {hours} hours of device time nobody looked: they are in no column.",
     "有 {hours} 设备小时没有观测：未计入任何一列。",

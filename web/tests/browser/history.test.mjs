@@ -116,6 +116,12 @@ test("jobs of one name have a row for each of their users", {}, async (page, ser
   check(shown.join() === "no lease · wei,no lease · mara", shown.join());
 });
 
+test("a user who could not be read is not told as one without a lease", {}, async (page, server) => {
+  await with_usage(page, server, {}, [{ key: "" }]);
+  const [{ Who }] = await rows(page, "Usage");
+  check(Who === "cannot be seen", Who);
+});
+
 test("usage says what is a lower bound, and how long nobody looked", {}, async (page, server) => {
   await with_usage(page, server, { unwatched_hours: 3.2 }, [
     { key: "wei", energy_joules: 7.2e6, cost: 0.6, energy_at_least: true },
