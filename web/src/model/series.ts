@@ -55,12 +55,22 @@ export interface Drawn {
   banded: boolean;
 }
 
-/// The points with a null where more than `step_ms` is missing, so that no line crosses a gap.
-export function drawn_history(history: History): Drawn {
+/// What a look may take, as the server counts it.
+export const longest_look_ms = 3_000;
+
+/// How far apart two points may be without anything between them missing. `step_ms`: how much time a
+/// point stands for; `interval_ms`: from one look to the next, which may be longer.
+export function gap_after(step_ms: number, interval_ms: number): number {
+  return Math.max(1.9 * step_ms, 1.9 * interval_ms, longest_look_ms);
+}
+
+/// The points with a null where something is missing, so that no line crosses a gap.
+export function drawn_history(history: History, interval_ms: number): Drawn {
   const drawn: Drawn = { times: [], mean: [], low: [], high: [], p95: [], banded: true };
+  const gap = gap_after(history.step_ms, interval_ms);
   let previous: number | null = null;
   for (const [time, low, mean, p95, high] of history.points) {
-    if (previous !== null && time - previous > 1.9 * history.step_ms) {
+    if (previous !== null && time - previous > gap) {
       drawn.times.push(previous + history.step_ms);
       for (const column of [drawn.mean, drawn.low, drawn.high, drawn.p95]) column.push(null);
     }
@@ -74,30 +84,33 @@ export function drawn_history(history: History): Drawn {
   return drawn;
 }
 
-/// The live minutes, drawn with what the history knew of the time before the page was opened.
+/// The live minutes, drawn with what the history knew of the time before the page was opened; its
+/// points may stand for a minute each.
 export function drawn_live(
   live: LiveSeries,
   metric: Metric,
   before: History | null,
   since_ms: number,
+  interval_ms: number,
 ): Drawn {
   const drawn: Drawn = { times: [], mean: [], low: [], high: [], p95: [], banded: false };
   const first = live.times[0] ?? Infinity;
-  const push = (time: number, value: number | null): void => {
-    const last = drawn.times.at(-1);
-    if (last !== undefined && time - last > 5_000) {
-      drawn.times.push(last + 1_000);
+  let last: { time: number; step_ms: number } | null = null;
+  const push = (time: number, value: number | null, step_ms: number): void => {
+    if (last !== null && time - last.time > gap_after(last.step_ms, interval_ms)) {
+      drawn.times.push(last.time + last.step_ms);
       drawn.mean.push(null);
     }
     drawn.times.push(time);
     drawn.mean.push(value);
+    last = { time, step_ms };
   };
   for (const [time, , mean] of before?.points ?? []) {
-    if (time >= since_ms && time < first) push(time, mean);
+    if (time >= since_ms && time < first) push(time, mean, before!.step_ms);
   }
   for (let i = 0; i < live.times.length; ++i) {
     const time = live.times[i]!;
-    if (time >= since_ms) push(time, live.columns[metric][i] ?? null);
+    if (time >= since_ms) push(time, live.columns[metric][i] ?? null, interval_ms);
   }
   return drawn;
 }

@@ -2,7 +2,7 @@
 // what time it is.
 
 import type { Alert, Device, HealthEvent, Overview, Problem } from "./wire";
-import { LiveSeries } from "./series";
+import { LiveSeries, longest_look_ms } from "./series";
 
 /// How a device stands in the room, for somebody who looks from the door. `broken` gathers what no
 /// job should be given: lost, unusable, or called failed by a health rule.
@@ -127,9 +127,6 @@ export function server_time(state: State, now_ms: number): number | null {
 /// part of it.
 export type Freshness = "none" | "live" | "unanswered" | "stale" | "disconnected";
 
-/// What a look may take, as the server counts it: until then a driver is slow and does not hang.
-export const longest_look_ms = 3_000;
-
 export function freshness_of(state: State, now_ms: number): Freshness {
   if (state.link.kind === "waiting") return "disconnected";
   if (!state.overview) return "none";
@@ -137,6 +134,7 @@ export function freshness_of(state: State, now_ms: number): Freshness {
   if (state.overview.stale || now_ms - state.received_ms > patience) return "stale";
   if (state.link.kind !== "live") return "disconnected";
   const since = state.overview.unanswered_since_unix_ms ?? null;
+  // Until then a driver is slow and does not hang.
   const hangs = since !== null && server_time(state, now_ms)! - since > longest_look_ms;
   return hangs ? "unanswered" : "live";
 }

@@ -116,8 +116,10 @@ export function gpu_view(world: World, id: string): View {
   }
 
   function draw(): void {
-    const device = find_device(world.state().overview, id);
-    const live = world.state().series.get(id);
+    const { overview, series } = world.state();
+    const device = find_device(overview, id);
+    const live = series.get(id);
+    const interval = overview?.interval_ms ?? 0;
     const to = world.server_now();
     const window = { from: to - ranges[range], to };
     metrics.forEach((metric, i) => {
@@ -125,9 +127,10 @@ export function gpu_view(world: World, id: string): View {
       if (device) chart.set_top(top_of(metric, device));
       const history = histories.get(metric);
       if (range === "live") {
-        if (live) chart.show(drawn_live(live, metric, history ?? null, window.from), window);
+        if (live)
+          chart.show(drawn_live(live, metric, history ?? null, window.from, interval), window);
       } else if (history) {
-        chart.show(drawn_history(history), window);
+        chart.show(drawn_history(history, interval), window);
       } else {
         chart.show({ times: [], mean: [], low: [], high: [], p95: [], banded: true }, window);
       }

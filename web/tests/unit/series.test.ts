@@ -20,6 +20,9 @@ const readings = {
 function history(points: History["points"], step_ms = 1_000): History {
   return { device: "a", metric: "m", unit: "percent", step_ms, knows_since_unix_ms: null, points };
 }
+function sevens_at(times: number[]): History["points"] {
+  return times.map((time) => [time, 0, 7, 0, 0]);
+}
 
 test("an absent reading stays absent in the series", () => {
   const live = new LiveSeries();
@@ -56,6 +59,7 @@ test("a gap of the history is drawn as a gap", () => {
       [1_000, 1, 2, 3, 4],
       [5_000, 1, 2, 3, 4],
     ]),
+    1_000,
   );
   assert.deepEqual(drawn.times, [0, 1_000, 2_000, 5_000]);
   assert.deepEqual(drawn.mean, [2, 2, null, 2]);
@@ -73,6 +77,7 @@ test("the live minutes begin with what the history knew and nothing twice", () =
       [3_000, 0, 8, 0, 0],
     ]),
     0,
+    1_000,
   );
   assert.deepEqual(
     [drawn.times, drawn.mean],
@@ -81,6 +86,26 @@ test("the live minutes begin with what the history knew and nothing twice", () =
       [7, 5],
     ],
   );
+});
+
+test("minutes before the live seconds are one line, and a missing minute is a gap", () => {
+  const minutes = history(sevens_at([0, 60_000, 180_000]), 60_000);
+  const live = new LiveSeries();
+  for (const time of [200_000, 201_000, 206_000]) live.add(time, readings);
+  const drawn = drawn_live(live, "utilization_gpu_percent", minutes, 0, 1_000);
+  assert.deepEqual(drawn.times, [
+    0, 60_000, 120_000, 180_000, 200_000, 201_000, 202_000, 206_000,
+  ]);
+  assert.deepEqual(drawn.mean, [7, 7, null, 7, 5, 5, null, 5]);
+});
+
+test("a server that looks each five seconds has no gap between two looks, and one where one is missing", () => {
+  const live = new LiveSeries();
+  for (const time of [0, 5_000, 10_200, 20_200]) live.add(time, readings);
+  const drawn = drawn_live(live, "utilization_gpu_percent", null, 0, 5_000);
+  assert.deepEqual(drawn.mean, [5, 5, 5, null, 5]);
+  const seconds = history(sevens_at([0, 5_000, 11_000]), 1_000);
+  assert.deepEqual(drawn_history(seconds, 5_000).mean, [7, 7, 7]);
 });
 
 test("samples of one device are told from another's", () => {
@@ -99,7 +124,7 @@ test("samples of one device are told from another's", () => {
 });
 
 test("nothing drawn has no extent", () => {
-  assert.equal(extent_of(drawn_history(history([]))), null);
+  assert.equal(extent_of(drawn_history(history([]), 1_000)), null);
 });
 
 test("the extent reaches to the least and most of the summaries", () => {
@@ -110,6 +135,7 @@ test("the extent reaches to the least and most of the summaries", () => {
           [0, 1, 5, 8, 9],
           [1_000, 2, 7, 8, 30],
         ]),
+        1_000,
       ),
     ),
     { low: 1, high: 30, last: 7, mean: 6 },
@@ -123,6 +149,7 @@ test("the table has at most as many rows as asked for, and dashes where nothing 
         (i) => [i * 1_000, i, i, i, i] as [number, number, number, number, number],
       ),
     ),
+    1_000,
   );
   const rows = table_of(drawn, 10);
   assert.equal(rows.length, 10);
