@@ -24,6 +24,7 @@ import { Shell, type Theme } from "./view/shell";
 import { timeline_view } from "./view/timeline";
 import { usage_view } from "./view/usage";
 import type { View, World } from "./view/view";
+import { alert_text } from "./words/findings";
 import { language_from, set_language, t, type Language } from "./words/translate";
 
 let state: State = empty_state();
@@ -64,8 +65,8 @@ async function first_look(): Promise<Overview | null> {
 }
 
 function alert_words(alert: Alert): string {
-  if (is_firing(alert)) return alert.summary;
-  return `${t(`alerts.${alert.ending ?? "resolved"}`)}: ${alert.summary}`;
+  if (is_firing(alert)) return alert_text(alert);
+  return `${t(`alerts.${alert.ending ?? "resolved"}`)}: ${alert_text(alert)}`;
 }
 
 function announce_changes(before: State["overview"]): void {

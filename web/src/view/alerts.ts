@@ -5,7 +5,7 @@ import { dash, moment } from "../model/format";
 import { address_of } from "../model/route";
 import { find_device, is_firing, is_mended, label_of, sorted_alerts } from "../model/state";
 import type { Alert, HealthEvent, HealthWord, Problem } from "../model/wire";
-import { advice_text, finding_title } from "../words/findings";
+import { advice_text, alert_text, finding_title } from "../words/findings";
 import { t } from "../words/translate";
 import type { World } from "./view";
 
@@ -73,7 +73,7 @@ function alert_item(world: World): Part<Alert> {
         badge: firing ? t(`severity.${alert.severity}`) : t(`alerts.${alert.ending ?? "resolved"}`),
         time: alert.since_unix_ms,
         device: alert.device,
-        text: simulated + alert.summary,
+        text: simulated + alert_text(alert),
         advice: firing ? advice_text(alert.advice) : "",
       });
     },

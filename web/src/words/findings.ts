@@ -1,7 +1,8 @@
-// What the rules of health find, by their codes, and what to do about it. The server says both in
-// English with the evidence of this machine; who reads Chinese gets the sense in Chinese and the
-// evidence as it stands.
+// What the rules of health and of alerts find, by their codes, and what to do about it. The server
+// says both in English with the evidence of this machine; who reads Chinese gets the sense in
+// Chinese and the evidence as it stands.
 
+import type { Alert } from "../model/wire";
 import { language } from "./translate";
 
 export const titles: Record<string, string> = {
@@ -39,7 +40,19 @@ export const titles: Record<string, string> = {
   nvlink_errors: "NVLink 曾出错",
 };
 
-// The sentences of src/health, as they stand there.
+export const alert_titles: Record<string, string> = {
+  gpu_lost: "GPU 已从总线掉线，或驱动不再列出它",
+  xid: "驱动报告了错误（XID）",
+  ecc_pending: "损坏的显存等待替换",
+  throttled_long: "因过热或供电而降速",
+  ghost_memory: "有显存不属于驱动列表中的任何进程",
+  idle_holder: "占用 GPU 却没有计算",
+  disk_nearly_full: "磁盘将满",
+  probe_failing: "有数据来源无法查询或没有响应",
+  environment_changed: "驱动、CUDA 工具包、内核或设备与之前不同",
+};
+
+// The sentences of src/health and src/alert, as they stand there.
 export const advices: Record<string, string> = {
   "reboot; if it comes back, look at seating, power and cooling":
     "重启机器；若再次出现，请检查插接、供电与散热",
@@ -69,6 +82,12 @@ export const advices: Record<string, string> = {
   "update driver and firmware together": "同时更新驱动与固件",
   "ask whoever keeps the machine, with the lines of the kernel log":
     "联系机器管理员，并附上内核日志中的相关行",
+  "berth ps and berth leases say by what; ask whose it is, or berth stop":
+    "berth ps 和 berth leases 会显示是谁；请询问其所有者，或使用 berth stop",
+  "jobs that counted on the old one may need another start": "依赖旧环境的任务可能需要重新启动",
+  "make room: berth counts what does not fit as lost": "请腾出空间：存不下的内容 berth 会计为丢失",
+  "berth status says what was attempted, and what to do":
+    "berth status 会说明尝试了什么、该怎么办",
 };
 
 /// A title before the evidence; nothing: the evidence says it all in the reader's language, or the
@@ -77,6 +96,12 @@ export function finding_title(code: string | null): string | null {
   if (code === null || language() !== "zh") return null;
   const xid = /^xid_(\d+)$/.exec(code);
   return xid ? `XID ${xid[1]} 错误` : (titles[code] ?? null);
+}
+
+/// What an alert says, after the sense of its rule where the reader does not read English.
+export function alert_text(alert: Pick<Alert, "rule" | "summary">): string {
+  const title = language() === "zh" ? alert_titles[alert.rule] : undefined;
+  return title === undefined ? alert.summary : `${title}: ${alert.summary}`;
 }
 
 export function advice_text(advice: string): string {

@@ -1,5 +1,5 @@
 // Every word of the page: English, 简体中文. What comes from the server (evidence, errors) stands as the
-// server wrote it; what the rules of health find is in findings.ts.
+// server wrote it; what the rules of health and of alerts find is in findings.ts.
 
 export const words = {
   "nav.label": ["Views", "视图"],

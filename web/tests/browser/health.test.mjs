@@ -28,6 +28,21 @@ test(
 );
 
 test(
+  "an alert is told in Chinese too, with the evidence as it stands",
+  { own: true, needs: ["alert"], noisy: true, how: { locale: "zh-CN" } },
+  async (page, server) => {
+    const told = await server.tell("alert", {
+      rule: "ghost_memory",
+      summary: "12 GiB are held by no process in the driver's list",
+      advice: "berth ps says who has the device open",
+    });
+    const alert = page.locator(".room .event", { hasText: told.summary });
+    await alert.getByText(`有显存不属于驱动列表中的任何进程: ${told.summary}`).waitFor();
+    await alert.getByText("用 berth ps 查看谁打开了此设备").waitFor();
+  },
+);
+
+test(
   "an alert is shown where everybody looks, until it is resolved",
   { own: true, needs: ["alert"] },
   async (page, server) => {

@@ -17,8 +17,8 @@ import {
 } from "../../src/model/format";
 import { row_key } from "../../src/model/usage";
 import { EventStreamParser, wait_before } from "../../src/model/event_stream";
-import { advices, titles } from "../../src/words/findings";
-import { filled, language_from } from "../../src/words/translate";
+import { advices, alert_text, alert_titles, titles } from "../../src/words/findings";
+import { filled, language_from, set_language } from "../../src/words/translate";
 import { words } from "../../src/words/words";
 
 test("what is absent is a dash, and zero is zero", () => {
@@ -123,18 +123,39 @@ test("every word is used somewhere", () => {
   }
 });
 
+/// All files of a folder of the server's source, with texts that go over several lines as one.
+function source_of(folder: string, names: RegExp): string {
+  const path = join(process.env["BERTH_WEB"]!, "../src", folder);
+  return readdirSync(path)
+    .filter((name) => names.test(name))
+    .map((name) => readFileSync(join(path, name), "utf8").replace(/"\s*\n\s*"/g, ""))
+    .join("\n");
+}
+
 test("every finding of a health rule, and what to do about it, has its Chinese", () => {
-  const folder = join(process.env["BERTH_WEB"]!, "../src/health");
-  const read = (names: string[]): string =>
-    names
-      .map((name) => readFileSync(join(folder, name), "utf8").replace(/"\s*\n\s*"/g, ""))
-      .join("\n");
-  const names = readdirSync(folder).filter((name) => /^(rules_|xid).*\.cc$/.test(name));
-  const rules = read(names.filter((name) => name.startsWith("rules_")));
+  const rules = source_of("health", /^rules_.*\.cc$/);
   const codes = [...rules.matchAll(/"((?:lost|unusable|[a-z]+(?:_[a-z]+)+))"/g)].map((one) => one[1]!);
   assert.deepEqual([...new Set(codes)].sort(), Object.keys(titles).sort());
-  const all = read(names);
+  const all = rules + source_of("health", /^xid.*\.cc$/) + source_of("alert", /^rules_.*\.cc$/);
   for (const advice of Object.keys(advices)) assert.ok(all.includes(`"${advice}"`), advice);
+});
+
+test("every rule of alerts, and what to do about it, has its Chinese", () => {
+  const rules = source_of("alert", /^rules.*\.cc$/);
+  const names = [...rules.matchAll(/\{AlertRule::\w+, "(\w+)"/g)].map((one) => one[1]!);
+  assert.deepEqual(names.sort(), Object.keys(alert_titles).sort());
+  const told = [...rules.matchAll(/\.advice = "([^"]+)"/g)].map((one) => one[1]!);
+  assert.ok(told.length > 0, "no advice is found in src/alert");
+  for (const advice of told) assert.ok(advice in advices, advice);
+});
+
+test("an alert is told with its sense in the reader's language, and its evidence as it stands", () => {
+  const alert = { rule: "idle_holder", summary: "20 GiB are held and nothing is computed: bob" };
+  assert.equal(alert_text(alert), alert.summary);
+  set_language("zh");
+  assert.equal(alert_text(alert), `占用 GPU 却没有计算: ${alert.summary}`);
+  assert.equal(alert_text({ ...alert, rule: "of a newer server" }), alert.summary);
+  set_language("en");
 });
 
 test("the language is what was chosen, else the first one that we have", () => {
