@@ -152,7 +152,7 @@ def test_what_is_done_is_answered_as_the_document_says(filled, valid):
     acts = [("/api/v1/processes/{pid}/signal", str(process["pid"]), {"signal": "TERM", "start_ticks": ticks})]
     [lease] = filled.get("/api/v1/leases").json["leases"]
     acts.append(("/api/v1/leases/{lease}/release", lease["id"], {}))
-    acts.append(("/api/v1/compose", "", {"count": 1}))
+    acts.append(("/api/v1/compose", "", {"devices": 1}))
     for template, name, body in acts:
         path = template.replace("{pid}", name).replace("{lease}", name)
         answer = filled.server.post(path, body)
