@@ -513,3 +513,14 @@ def test_a_process_is_signalled_by_its_owner_and_by_root(house, askers, who):
     after = closed(house, record)
     assert after["end"]["signal"] == signal.SIGKILL
     wait_until(lambda: record["lease"] not in leases_of(house), "the lease has gone", 20)
+
+
+@pytest.mark.parametrize(("others", "who", "level"), SIGHTS)
+def test_why_a_card_is_not_to_be_had_names_nobody_who_is_hidden(house, askers, others, who, level):
+    house.policy(others)
+    asked = {"devices": 1, "only": str(BOB_GPU), "command": ["true"]}
+    answer = askers[who].post("/api/v1/compose", asked)
+    assert answer.status == 200, answer.body
+    text = answer.body.decode()
+    assert (BOB in text) == (level != "numbers"), text
+    assert (f"{WORD}-" in text) == (level in ("commands", "whole")), text
