@@ -524,3 +524,55 @@ def test_why_a_card_is_not_to_be_had_names_nobody_who_is_hidden(house, askers, o
     text = answer.body.decode()
     assert (BOB in text) == (level != "numbers"), text
     assert (f"{WORD}-" in text) == (level in ("commands", "whole")), text
+
+
+# ----------------------------------------------------------------------- a server without root's rights
+
+
+class Private(House):
+    """The same machine, asked by a server that alice runs for herself."""
+
+    def __init__(self, house):  # pylint: disable=super-init-not-called
+        self.__dict__.update(house.__dict__)
+        self.house = house
+        self.directory = house.directory / "alices-server"
+        self.directory.mkdir()
+        os.chown(self.directory, UIDS["alice"], UIDS["alice"])
+        self.directory.chmod(0o755)
+        self.env = house.env_of("alice")
+        self.server = Server(self)
+
+    def command(self, *words):
+        return self.house.words_of("alice", *words)
+
+    def close(self):
+        self.server.close()
+
+
+@pytest.fixture(scope="module")
+def private(house):
+    made = Private(house)
+    yield made
+    made.close()
+
+
+def test_a_server_without_rights_acts_for_its_user_alone_and_says_so(house, private):
+    alice, bob = Asker(private, uid=UIDS["alice"]), Asker(private, uid=UIDS[BOB])
+    assert alice.get("/api/v1/overview").json["asker"]["admin"] is True
+    assert bob.get("/api/v1/overview").json["asker"] == {"user": BOB, "admin": False, "sees": "owner"}
+    lease, pid = house.bobs["lease"], house.bobs["job"]["pid"]
+    ticks = with_pid(private.processes(), pid)["start_ticks"]
+    for asker in (alice, bob):
+        refused = asker.post(f"/api/v1/leases/{lease}/release", {})
+        assert refused.status == 403 and refused.json["error"]["code"] == "no_permission", refused.body
+        assert "berth serve runs as alice and cannot act for" in refused.json["error"]["message"]
+        refused = asker.post(f"/api/v1/processes/{pid}/signal", {"signal": "KILL", "start_ticks": ticks})
+        assert refused.status == 403 and refused.json["error"]["code"] == "no_permission", refused.body
+    assert lease in leases_of(private) and is_running(pid)
+    runs = {run["id"] for run in alice.get("/api/v1/runs").json["runs"]}
+    assert runs == {house.alices["id"]}, "records of others lie where only root and they can read"
+    record = house.starts("alice", SPARE_GPU)
+    wait_until(lambda: record["lease"] in leases_of(private), "her lease is seen", 20)
+    done = alice.post(f"/api/v1/leases/{record['lease']}/release", {})
+    assert done.status == 200 and done.json["end"] == "ended", done.body
+    wait_until(lambda: record["lease"] not in leases_of(private), "it has gone", 20)
