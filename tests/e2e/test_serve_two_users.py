@@ -526,6 +526,22 @@ def test_why_a_card_is_not_to_be_had_names_nobody_who_is_hidden(house, askers, o
     assert (f"{WORD}-" in text) == (level in ("commands", "whole")), text
 
 
+@pytest.mark.parametrize("who", ["alice", "carol", "nobody"])
+def test_pages_of_runs_do_not_tell_of_hidden_ones(house, askers, who):
+    house.policy("owner")
+    record = house.starts(BOB, SPARE_GPU)  # the newest of all
+    try:
+        after, told = "", []
+        while after is not None:
+            page = askers[who].get(f"/api/v1/runs?limit=1&after={after}").json
+            after = page["next"]
+            told += [run["id"] for run in page["runs"]] + ([after] if after else [])
+        assert set(told) == ({house.alices["id"]} if who == "alice" else set())
+    finally:
+        house.does(BOB, "stop", record["id"])
+        wait_until(lambda: record["lease"] not in leases_of(house), "it has ended", 20)
+
+
 # ----------------------------------------------------------------------- a server without root's rights
 
 
