@@ -213,3 +213,13 @@ def test_a_card_that_is_taken_out(tmp_path, serve_on, receiver_of):  # noqa: F81
     assert gone["alert"]["summary"].startswith("a device is gone: GPU 1: ")
     assert gone["alert"]["device"] == lost["alert"]["device"]
     assert_active(machine, again, gone, "notice")
+
+
+def test_another_driver_is_no_news_after_its_hold(tmp_path, serve_on, receiver_of):  # noqa: F811
+    team = receiver_of()
+    machine = Watched(tmp_path, ["environment_changed"], team, hold="2s")
+    server = serve_on(machine, *machine.words)
+    looks_on(server)
+    machine.change(driver_version="599.99")
+    hears(team, "environment_changed", "began", "resolved")
+    assert_over(server, team, "environment_changed", told_of(team, "environment_changed")[0])
