@@ -360,6 +360,26 @@ def test_ones_own_jobs_are_seen_whole(house, askers):
                    "her log is hers to read")
 
 
+def test_who_leaves_a_group_sees_its_commands_no_more(house, askers):
+    group = house.directory / "group"
+    before = group.read_text(encoding="utf-8")
+
+    def sees_commands():
+        processes = askers["alice"].get("/api/v1/processes").json["processes"]
+        return with_pid(processes, house.bobs["job"]["pid"])["command"] is not None
+
+    house.policy("group")
+    assert sees_commands()
+    try:
+        group.write_text(before.replace(f":alice,{BOB}", f":{BOB}"), encoding="utf-8")
+        house.policy("public")
+        house.policy("group")  # read again, with all that it goes by
+        assert not sees_commands()
+    finally:
+        group.write_text(before, encoding="utf-8")
+        house.policy("public")
+
+
 def numbers_in(value):
     if isinstance(value, dict):
         value = list(value.values())
