@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "health/faults.h"
+#include "snapshot/holders.h"
 
 extern char** environ;
 
@@ -192,10 +193,7 @@ Result<Snapshot> Context::look(Depth depth, Relations relations) {
   options.claims = view.claims;
   auto snapshot = judged(observe(sources_, options, clock_, &probe_));
   if (!snapshot) return snapshot;
-  snapshot->claims.insert(snapshot->claims.end(), std::make_move_iterator(view.claims.begin()),
-                          std::make_move_iterator(view.claims.end()));
-  snapshot->waiters.insert(snapshot->waiters.end(), std::make_move_iterator(view.waiters.begin()),
-                           std::make_move_iterator(view.waiters.end()));
+  add_holders(*snapshot, std::move(view.claims), std::move(view.waiters));
   snapshot->problems.insert(snapshot->problems.end(), view.problems.begin(), view.problems.end());
   return snapshot;
 }

@@ -1,10 +1,10 @@
 #include "app/live.h"
 
-#include <iterator>
 #include <utility>
 
 #include "base/signals.h"
 #include "health/faults.h"
+#include "snapshot/holders.h"
 
 namespace berth {
 
@@ -23,12 +23,8 @@ void Live::begin(Depth depth) {
 std::optional<Snapshot> Live::advance() {
   auto snapshot = lookout_.advance(context_->clock());
   if (!snapshot) return std::nullopt;
-  const auto move_to = [](auto& to, auto& from) {
-    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
-  };
-  move_to(snapshot->claims, view_.claims);
-  move_to(snapshot->waiters, view_.waiters);
-  move_to(snapshot->problems, view_.problems);
+  add_holders(*snapshot, std::exchange(view_.claims, {}), std::exchange(view_.waiters, {}));
+  snapshot->problems.insert(snapshot->problems.end(), view_.problems.begin(), view_.problems.end());
   snapshot->faults = failed_devices(*snapshot);
   return snapshot;
 }
