@@ -125,6 +125,11 @@ class DoctorVerb final : public Verb {
     print(json_  ? doctor_json(host, findings)
           : fix_ ? render_fixes(findings, context.out())
                  : render_doctor(host, findings, context.out()));
+    // Who asked for the test has not got it: that is not "nothing wrong".
+    if (gpu_test_ && host.gpu_proofs.empty()) {
+      complain(tr("no GPU was tested: there is none here"));
+      return could_not_look;
+    }
     const auto worst = worst_of(findings);
     return worst ? static_cast<int>(*worst) : exit_code::ok;
   }

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from conftest import BERTH
+from conftest import BERTH, scenario
 from test_doctor import CUDA, cuda_list, healthy_root, plain
 
 
@@ -340,3 +340,15 @@ def test_the_fake_has_what_nvidias_stub_library_exports():
     names = {word for word in (line.split()[-1] for line in ours.stdout.splitlines()) if word.startswith("cu")}
     assert len(names) > 20
     assert names <= theirs, names - theirs
+
+
+def test_a_machine_without_a_gpu_has_not_passed(machine_of, tmp_path):
+    """A node whose only card has gone must not be called well by a script that asks for the test."""
+    snapshot = scenario("server-8xh100")
+    for key in ("devices", "gpu_processes", "processes", "leases", "queue", "moves", "problems"):
+        snapshot.pop(key, None)
+    snapshot["devices"] = []
+    file = tmp_path / "none.json"
+    file.write_text(json.dumps(snapshot), encoding="utf-8")
+    done = machine_of(str(file)).run("doctor", "--no-import", "--gpu-test", timeout=60)
+    assert done.returncode == 3 and "no GPU was tested: there is none here" in done.stderr, done
