@@ -61,6 +61,11 @@ std::string change_in_words(const EnvironmentChange& change) {
                      *change.to);
 }
 
+/// What was over before anybody listened, or has been told of for as long as was wanted.
+bool is_no_news(const Round& round, AlertRule rule, WallTime at) {
+  return round.look.now.unix_ms - at.unix_ms >= round.settings.of(rule).hold.count();
+}
+
 }  // namespace
 
 void see_xids(const Round& round) {
@@ -79,9 +84,7 @@ void see_xids(const Round& round) {
   }
   for (const auto& [key, seen] : errors) {
     const auto& [address, code] = key;
-    // What was over before anybody listened is no news.
-    if (round.look.now.unix_ms - seen.last.unix_ms >= round.settings.of(rule).hold.count())
-      continue;
+    if (is_no_news(round, rule, seen.last)) continue;
     const Device* device = device_at(address, round.look.snapshot);
     const XidFacts facts = xid_facts(code);
     const std::string where = device != nullptr ? device->id.text() : address;
@@ -102,6 +105,7 @@ void see_environment(const Round& round) {
   if (!round.wants(rule)) return;
   constexpr std::string_view device_key = "device ";
   for (const EnvironmentChange& change : round.look.changes) {
+    if (is_no_news(round, rule, change.at)) continue;
     const bool is_device = change.what.starts_with(device_key);
     const DeviceId id(is_device ? change.what.substr(device_key.size()) : std::string());
     const Device* device = is_device ? find_device(id, round.look.snapshot) : nullptr;

@@ -12,8 +12,11 @@ Response no_records() {
                         "start berth serve where HOME or XDG_STATE_HOME is set");
 }
 
+Insight insight_into(uid_t owner, const Question& question) {
+  return insight(question.asker, owner, question.world.policy, *question.world.book);
+}
 Insight insight_into(const FoundRun& run, const Question& question) {
-  return insight(question.asker, run.owner, question.world.policy, *question.world.book);
+  return insight_into(run.owner, question);
 }
 
 /// What of a record somebody else may see; null: nothing at all.
@@ -55,8 +58,11 @@ Response answer_runs(const Question& question) {
   const auto limit = number_parameter(question.request, "limit", 50, 1, most);
   if (!limit) return limit.error();
   const auto after = parameter_of(question.request, "after").value_or("");
-  // One more than wanted tells whether there is a next page.
-  auto runs = question.world.runs->list(*limit + 1, after);
+  // One more than wanted tells whether there is a next page: of what may be seen, as its name is
+  // told.
+  auto runs = question.world.runs->list(*limit + 1, after, [&](uid_t owner) {
+    return insight_into(owner, question) != Insight::numbers;
+  });
   const bool is_more = runs.size() > *limit;
   if (is_more) runs.pop_back();
   Json root = {{"runs", Json::array()}, {"next", nullptr}};
@@ -64,7 +70,7 @@ Response answer_runs(const Question& question) {
     Json record = visible_record(run, question);
     if (!record.is_null()) root["runs"].push_back(std::move(record));
   }
-  if (is_more) root["next"] = runs.back().record.manifest.id;
+  if (is_more) root["next"] = runs.back().name;
   return json_response(dumped(root) + "\n");
 }
 

@@ -79,7 +79,8 @@ std::optional<FoundRun> read_found(const StateDirectory& directory, const std::s
     record->manifest.user = local_user_name(*owner);
   }
   std::string json = to_json(*record);
-  return FoundRun{.record = std::move(*record), .owner = *owner, .json = std::move(json)};
+  return FoundRun{
+      .record = std::move(*record), .owner = *owner, .name = name, .json = std::move(json)};
 }
 
 bool is_run_id(std::string_view name) {
@@ -158,10 +159,12 @@ std::vector<StateDirectory> state_directories_of_all(std::string_view passwd) {
   return all;
 }
 
-std::vector<FoundRun> RunSource::list(std::size_t limit, std::string_view after) const {
+std::vector<FoundRun> RunSource::list(std::size_t limit, std::string_view after,
+                                      const std::function<bool(uid_t)>& is_shown) const {
   // Ids begin with the date: their order is that of time.
   std::multimap<std::string, const StateDirectory*, std::greater<>> names;
   for (const StateDirectory& directory : directories_) {
+    if (directory.as && !is_shown(*directory.as)) continue;
     const BorrowedRights rights(directory);
     if (!rights.are_there()) continue;
     const auto found = list_directory(runs_directory(directory.path));
@@ -173,7 +176,8 @@ std::vector<FoundRun> RunSource::list(std::size_t limit, std::string_view after)
   std::vector<FoundRun> runs;
   for (const auto& [name, directory] : names) {
     if (runs.size() >= limit) break;
-    if (auto run = read_found(*directory, name)) runs.push_back(std::move(*run));
+    auto run = read_found(*directory, name);
+    if (run && is_shown(run->owner)) runs.push_back(std::move(*run));
   }
   return runs;
 }
@@ -243,6 +247,7 @@ Result<LogPiece> RunSource::log(const FoundRun& run, std::uint64_t offset,
     if (directory.as && *directory.as != run.owner) continue;
     if (!run.record.directory.starts_with(directory.path + "/")) continue;
     const BorrowedRights rights(directory);
+    if (!rights.are_there()) continue;
     // The path is what the user has put into his record: it may be anything.
     const auto fd = open_fd(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     if (!fd) return std::unexpected(fd.error());

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,6 +32,7 @@ struct StateDirectory {
 struct FoundRun {
   RunRecord record;
   uid_t owner = 0;   // of the directory, whatever the record says
+  std::string name;  // the directory's, likewise: by it lists go on
   std::string json;  // as `berth show --json`
 };
 
@@ -58,8 +60,10 @@ class RunSource {
   explicit RunSource(std::vector<StateDirectory> directories)
       : directories_(std::move(directories)) {}
 
-  /// At most `limit` runs that are older than the one named `after`, newest first.
-  [[nodiscard]] std::vector<FoundRun> list(std::size_t limit, std::string_view after) const;
+  /// At most `limit` runs that are older than the one named `after`, newest first; of those whose
+  /// owner `is_shown`: others are not even counted.
+  [[nodiscard]] std::vector<FoundRun> list(std::size_t limit, std::string_view after,
+                                           const std::function<bool(uid_t)>& is_shown) const;
   [[nodiscard]] Result<FoundRun> find(std::string_view id) const;
   /// At most about `points` per device: each the mean of the samples of its stretch of time.
   [[nodiscard]] Result<SampleTable> samples(const FoundRun& run, std::size_t points,
