@@ -110,7 +110,7 @@ def beside_slow_clients(port):
 
 
 def under_load(port):
-    for path in ("/gpu-status", "/metrics"):
+    for path in ("/gpu-status", "/metrics", "/api/v1/overview"):
         if not answers(port, path):
             continue
         rates, tails = [], []
@@ -124,8 +124,26 @@ def under_load(port):
                 connection.close()
         tell(f"`berth serve`: {path} beside {SLOW} slow clients, most requests per second", "1/s", rates,
              None, None)
-        tell(f"`berth serve`: {path} beside {SLOW} slow clients, 99th percentile at the most", "ms", tails,
-             None, None)
+        tell(f"`berth serve`: {path} beside {SLOW} slow clients, 99th percentile at the most (wrk)", "ms", tails,
+             None, 5)
+
+
+def processor_of_pages(server, port):
+    """Of the server alone, connection and socket included, for pages of one profile."""
+    path = "/metrics"
+    wrk(port, path, 1)
+    before = cpu_nanoseconds(server.pid)
+    asked = wrk(port, path, SECONDS)[2]
+    spent = (cpu_nanoseconds(server.pid) - before) / asked / 1000
+    tell("`berth serve`: CPU of one scrape over HTTP, many of each look", "µs", [spent, spent], None, 100)
+    before, asked = cpu_nanoseconds(server.pid), 20
+    for _ in range(asked):
+        time.sleep(1)
+        answers(port, path)
+    idle = cpu_nanoseconds(server.pid)
+    time.sleep(asked)
+    spent = (2 * idle - before - cpu_nanoseconds(server.pid)) / asked / 1000
+    tell("`berth serve`: CPU of one scrape over HTTP, one of each look", "µs", [spent, spent], None, None)
 
 
 def memory(server, port):
@@ -168,6 +186,7 @@ def main():
                 print("wrk is not installed: requests are not measured", file=sys.stderr)
                 return
             under_load(port)
+            processor_of_pages(server, port)
             memory(server, port)
         finally:
             server.send_signal(signal.SIGTERM)

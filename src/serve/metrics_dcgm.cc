@@ -40,6 +40,16 @@ std::optional<Decimal> dcgm_license(const Device& device) {
   return decimal(status.get()->starts_with("Licensed") ? 1 : 0);
 }
 
+/// DCGM's field 449, called a counter, is a rate: what the link counters (KiB, both directions)
+/// grew by in a second, divided by 1000.
+std::optional<Decimal> dcgm_nvlink(const Device& device) {
+  const auto sent = device.details.get<BytesPerSecond>(Detail::nvlink_sent_rate);
+  const auto received = device.details.get<BytesPerSecond>(Detail::nvlink_received_rate);
+  if (!sent.get() || !received.get()) return std::nullopt;
+  constexpr std::uint64_t unit = std::uint64_t{1024} * 1000;
+  return decimal((sent.get()->count() + received.get()->count()) / unit);
+}
+
 using enum MetricType;
 
 constexpr auto dcgm_rows = std::to_array<DcgmRow>({
@@ -71,6 +81,9 @@ constexpr auto dcgm_rows = std::to_array<DcgmRow>({
      dcgm_mebibytes<&Device::memory_used>},
     {{"DCGM_FI_DEV_FB_RESERVED", gauge, "Framebuffer memory reserved (in MiB)."},
      dcgm_mebibytes<&Device::memory_reserved>},
+    {{"DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL", gauge,
+      "NVLink traffic on all lanes, sent and received (in 1000 KiB/s)."},
+     dcgm_nvlink},
     {{"DCGM_FI_DEV_VGPU_LICENSE_STATUS", gauge, "vGPU License status"}, dcgm_license},
     {{"DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", counter,
       "Number of remapped rows for uncorrectable errors"},

@@ -54,7 +54,8 @@ std::string metrics_markdown() {
       "dcgm-exporter's default names, in its units. Labels: gpu, UUID, pci_bus_id, device,\n"
       "modelName, of a MIG instance GPU_I_PROFILE and GPU_I_ID, hostname (or Hostname, or none),\n"
       "DCGM_FI_DRIVER_VERSION. In OpenMetrics its counters have no type, because they are not\n"
-      "called …_total. DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL is missing.\n\n"
+      "called …_total. DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL is a rate there too, though its list\n"
+      "calls it a counter: here it has the type of what it is.\n\n"
       "| Metric | Type | Labels | What it is |\n"
       "|---|---|---|---|\n";
   for (const Family& family : dcgm_families()) text += document_row(family);

@@ -513,6 +513,47 @@ TEST_F(History, ForgetsSamplesByTheirAgeAndKeepsTheirRollups) {
   EXPECT_EQ(series("power_draw_milliwatts", 5 * 3600, 6 * 3600, 3600).step_ms, 1000);
 }
 
+TEST_F(History, ForgetsMinutesByTheirAgeAndKeepsTheirHours) {
+  HistoryStore store = opened({.raw_for = std::chrono::hours(1),
+                               .minutes_for = std::chrono::hours(2),
+                               .commit_every = rarely});
+  for (std::int64_t second = 0; second < 6 * 3600; second += 10) {
+    ASSERT_TRUE(store.append(look_at(second)).has_value());
+  }
+  ASSERT_TRUE(store.flush().has_value());
+  const HistorySeries old = series("power_draw_milliwatts", 0, 7200, 120);
+  EXPECT_EQ(old.step_ms, 3'600'000);
+  EXPECT_THAT(old.points, SizeIs(2));
+  EXPECT_EQ(series("power_draw_milliwatts", 5 * 3600, 6 * 3600, 60).step_ms, 60'000);
+}
+
+TEST_F(History, ForgetsAllByAge) {
+  HistoryStore store = opened({.raw_for = std::chrono::hours(1),
+                               .minutes_for = std::chrono::hours(1),
+                               .hours_for = std::chrono::hours(24),
+                               .commit_every = rarely});
+  const HistoryEvent event{.at = {start},
+                           .kind = "xid",
+                           .device = DeviceId("GPU-a"),
+                           .code = "79",
+                           .text = "it fell off the bus",
+                           .uid = std::nullopt};
+  ASSERT_TRUE(store.add(event).has_value());
+  for (std::int64_t second = 0; second < 72 * 3600; second += 300) {
+    ASSERT_TRUE(store.append(look_at(second)).has_value());
+  }
+  ASSERT_TRUE(store.flush().has_value());
+  EXPECT_THAT(series("power_draw_milliwatts", 0, 24 * 3600, 24).points, IsEmpty());
+  EXPECT_FALSE(series("power_draw_milliwatts", 60 * 3600, 72 * 3600, 12).points.empty());
+  EXPECT_GE(reader().facts()->knows_since->unix_ms, start + 40 * 3'600'000LL)
+      << "what nobody can know any more is not claimed";
+  const auto events = reader().events({start - 10'000}, {start + 60'000});
+  ASSERT_TRUE(events.has_value());
+  EXPECT_THAT(*events, IsEmpty());
+  const UsageReport used = usage({.until = {start + 24 * 3'600'000LL}});
+  EXPECT_THAT(used.rows, IsEmpty());
+}
+
 TEST_F(History, ForgetsNothingBecauseAClockJumpedAhead) {
   write_seconds(0, 1300);
   write_seconds(400LL * 86'400, 400LL * 86'400 + 1300, 10);
