@@ -34,18 +34,20 @@ TasksMax=64
 )";
 
 constexpr std::string_view hardened =
-    R"(# Everything is read-only to it but its state and its socket's directory, which systemd makes.
+    R"(# Everything is read-only to it but its state and its socket's directory, which systemd
+# makes, homes and temporary files.
 ProtectSystem=strict
 StateDirectory=berth
 StateDirectoryMode=0700
 RuntimeDirectory=berth-serve
 RuntimeDirectoryMode=0755
-Environment=XDG_STATE_HOME=/var/lib
-PrivateTmp=yes
-# The ledger of leases, which all users share; "-": where `sudo berth setup` was never run. Records of
-# runs lie in homes: they are read with the rights of their owners, and a child that has become the
-# owner notes there that a run was stopped.
-ReadWritePaths=-/run/berth -/home
+# Root's own runs are recorded there.
+Environment=HOME=%h
+# The ledger of leases, which all users share; "-": where `sudo berth setup` was never run root has
+# one of its own, in /var/tmp: no PrivateTmp. Records of runs lie in homes: they are read with the
+# rights of their owners, and a child that has become the owner notes there that a run was stopped.
+# Homes elsewhere: add a line ReadWritePaths=-/data/home.
+ReadWritePaths=-/run/berth -/home -/tmp -/var/tmp
 # The driver's devices and no others. PrivateDevices would hide them.
 DevicePolicy=closed
 DeviceAllow=char-nvidia rw
