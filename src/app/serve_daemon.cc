@@ -11,6 +11,7 @@
 #include "app/browser.h"
 #include "app/kept_history.h"
 #include "app/live.h"
+#include "app/people_watch.h"
 #include "app/serve_acts.h"
 #include "app/serve_alerts.h"
 #include "app/serve_metrics.h"
@@ -94,7 +95,6 @@ class Daemon {
         signals_(std::move(signals)),
         desk_([](const std::string& text) { complain(printable(text)); }),
         acts_(context.state_directory()),
-        runs_(record_directories(context)),
         metrics_(context.clock()),
         alerts_(context, loop_, how_to_tell_alerts()),
         room_(loop_, context.clock()),
@@ -118,6 +118,7 @@ class Daemon {
   void pulse();
   void read_signals();
   void reload();
+  void follow_people();
   void apply(const serve::Settings& settings);
   [[nodiscard]] Result<void> join(const serve::JoinSettings& settings);
   void drain();
@@ -141,7 +142,7 @@ class Daemon {
   serve::Room room_;
   TokenWatch tokens_;
   KeptHistory history_;
-  std::shared_ptr<const serve::GroupBook> book_;
+  PeopleWatch people_;
   std::unique_ptr<serve::HttpServer> server_;
   std::shared_ptr<const Snapshot> newest_;
   std::shared_ptr<const Snapshot> newest_with_details_;
@@ -205,7 +206,7 @@ void Daemon::seen(Snapshot snapshot) {
 /// As anybody may see it: what is announced and kept goes to all.
 void Daemon::tell_health(const Snapshot& snapshot) {
   std::vector<DeviceHealth> health =
-      health_of(visible_part(snapshot, serve::Asker(), plan_.settings.policy, *book_));
+      health_of(visible_part(snapshot, serve::Asker(), plan_.settings.policy, *people_.book()));
   for (const serve::HealthNews& news : serve::health_news(health_, health, snapshot.taken)) {
     desk_.announce("health", to_json(news));
     // An error of the driver is kept as such.
@@ -258,7 +259,7 @@ void Daemon::publish() {
   world.unanswered_since = live_.unanswered_since();
   world.policy = plan_.settings.policy;
   world.price = plan_.settings.price;
-  world.book = book_;
+  world.book = people_.book();
   world.runs = &runs_;
   // Processes of a recording are not those of this machine that have their numbers now.
   world.acts = context_.sources().replay ? nullptr : &acts_;
@@ -280,6 +281,7 @@ void Daemon::publish() {
 void Daemon::pulse() {
   if (drains_) return;
   alerts_.pulse(newest_.get(), live_.unanswered_since());
+  follow_people();
   const Duration since = context_.clock().now() - published_;
   if (since > plan_.settings.interval * 3 / 2) publish();
   serve::DeskRules rules = desk_.rules();
@@ -300,10 +302,13 @@ serve::TokenStore Daemon::tokens() {
   return tokens_.tokens();
 }
 
+/// Somebody who is added while the server runs has runs as well.
+void Daemon::follow_people() {
+  if (people_.look_again()) runs_.look_in(record_directories(context_));
+}
+
 void Daemon::apply(const serve::Settings& settings) {
-  const auto passwd = read_file("/etc/passwd");
-  const auto group = read_file("/etc/group");
-  book_ = std::make_shared<const serve::GroupBook>(passwd.value_or(""), group.value_or(""));
+  follow_people();
   serve::DeskRules rules;
   rules.hosts = settings.hosts;
   for (const serve::Address& address : settings.listen) rules.hosts.push_back(address.host);

@@ -159,11 +159,23 @@ std::vector<StateDirectory> state_directories_of_all(std::string_view passwd) {
   return all;
 }
 
+void RunSource::look_in(std::vector<StateDirectory> directories) {
+  auto made = std::make_shared<const std::vector<StateDirectory>>(std::move(directories));
+  const std::lock_guard lock(mutex_);
+  directories_ = std::move(made);
+}
+
+RunSource::Directories RunSource::directories() const {
+  const std::lock_guard lock(mutex_);
+  return directories_;
+}
+
 std::vector<FoundRun> RunSource::list(std::size_t limit, std::string_view after,
                                       const std::function<bool(uid_t)>& is_shown) const {
+  const Directories known = directories();
   // Ids begin with the date: their order is that of time.
   std::multimap<std::string, const StateDirectory*, std::greater<>> names;
-  for (const StateDirectory& directory : directories_) {
+  for (const StateDirectory& directory : *known) {
     if (directory.as && !is_shown(*directory.as)) continue;
     const BorrowedRights rights(directory);
     if (!rights.are_there()) continue;
@@ -183,7 +195,8 @@ std::vector<FoundRun> RunSource::list(std::size_t limit, std::string_view after,
 }
 
 Result<FoundRun> RunSource::find(std::string_view id) const {
-  for (const StateDirectory& directory : directories_) {
+  const Directories known = directories();
+  for (const StateDirectory& directory : *known) {
     if (!is_run_id(id)) break;
     if (auto run = read_found(directory, std::string(id))) return std::move(*run);
   }
@@ -192,6 +205,7 @@ Result<FoundRun> RunSource::find(std::string_view id) const {
 
 Result<SampleTable> RunSource::samples(const FoundRun& run, std::size_t points,
                                        WallTime now) const {
+  const Directories known = directories();
   const std::int64_t begin = run.record.manifest.started.unix_ms;
   const std::int64_t end = run.record.end ? run.record.end->at.unix_ms : now.unix_ms;
   constexpr std::int64_t shortest_ms = 1000;
@@ -200,7 +214,7 @@ Result<SampleTable> RunSource::samples(const FoundRun& run, std::size_t points,
   std::map<std::pair<std::int64_t, std::size_t>, Stretch> stretches;
   const std::size_t most =
       (points + 2) * std::max<std::size_t>(1, run.record.manifest.given.devices.size());
-  for (const StateDirectory& directory : directories_) {
+  for (const StateDirectory& directory : *known) {
     if (directory.as && *directory.as != run.owner) continue;
     if (!run.record.directory.starts_with(directory.path + "/")) continue;
     const BorrowedRights rights(directory);
@@ -242,8 +256,9 @@ Result<LogPiece> RunSource::log(const FoundRun& run, std::uint64_t offset,
                 "the output of run " + run.record.manifest.id +
                     " went to where it was started: only detached runs have a log");
   }
+  const Directories known = directories();
   const std::string& path = *run.record.manifest.log;
-  for (const StateDirectory& directory : directories_) {
+  for (const StateDirectory& directory : *known) {
     if (directory.as && *directory.as != run.owner) continue;
     if (!run.record.directory.starts_with(directory.path + "/")) continue;
     const BorrowedRights rights(directory);

@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -57,8 +59,11 @@ struct LogPiece {
 
 class RunSource {
  public:
-  explicit RunSource(std::vector<StateDirectory> directories)
-      : directories_(std::move(directories)) {}
+  /// Nowhere before look_in().
+  RunSource() { look_in({}); }
+
+  /// From now on there, from any thread; what is being read goes on where it is.
+  void look_in(std::vector<StateDirectory> directories);
 
   /// At most `limit` runs that are older than the one named `after`, newest first; of those whose
   /// owner `is_shown`: others are not even counted.
@@ -73,7 +78,11 @@ class RunSource {
                                      std::size_t limit) const;
 
  private:
-  std::vector<StateDirectory> directories_;
+  using Directories = std::shared_ptr<const std::vector<StateDirectory>>;
+  [[nodiscard]] Directories directories() const;
+
+  mutable std::mutex mutex_;  // guards what it points with: others read on threads of theirs
+  Directories directories_;
 };
 
 }  // namespace berth::serve

@@ -380,6 +380,31 @@ def test_who_leaves_a_group_sees_its_commands_no_more(house, askers):
         house.policy("public")
 
 
+def test_who_comes_while_it_runs_has_runs_as_well(house, askers):
+    """No restart and no reload: whoever makes the account knows nothing of berth."""
+    name, uid = "dora", 487219
+    home = house.directory / "homes" / name
+    home.mkdir()
+    os.chown(home, uid, uid)
+    passwd = house.directory / "passwd"
+    before = passwd.read_text(encoding="utf-8")
+    try:
+        passwd.write_text(f"{before}{name}:x:{uid}:{uid}::{home}:/bin/sh\n", encoding="utf-8")
+        command = [*NAMED, str(house.directory), *words_as(uid), house.berth, "run", "-q", "--cpu", "--", "true"]
+        env = house.environment({"HOME": str(home)})
+        env.pop("XDG_STATE_HOME", None)
+        done = subprocess.run(command, env=env, text=True, capture_output=True, timeout=60, check=False, cwd="/")
+        assert done.returncode == 0, done.stderr
+
+        def shown():
+            return [run["user"] for run in askers["root"].get("/api/v1/runs").json["runs"] if run["uid"] == uid]
+
+        assert wait_until(shown, "the run is shown", 20) == [name]
+    finally:
+        passwd.write_text(before, encoding="utf-8")
+    wait_until(lambda: not shown(), "who has gone has none", 20)
+
+
 def numbers_in(value):
     if isinstance(value, dict):
         value = list(value.values())
