@@ -1,7 +1,7 @@
 // links: berth_serve
 // What strangers send down a connection, read as the server reads it (Beast's parser under our
-// limits, one request after another), over the desk. How the bytes are cut into pieces changes
-// nothing.
+// limits, one request after another), over the desk. How the bytes are cut into pieces changes no
+// request.
 
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
@@ -123,9 +123,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view bytes{reinterpret_cast<const char*>(data), size};
   const Conversation heard = conversation_of(bytes, bytes.size() + 1);
   const Conversation in_pieces = conversation_of(bytes, 7);
-  BERTH_CHECK(std::ranges::equal(heard.requests, in_pieces.requests, same) &&
-                  heard.refused_with == in_pieces.refused_with,
-              "how the bytes arrive changes nothing");
+  BERTH_CHECK(std::ranges::equal(heard.requests, in_pieces.requests, same),
+              "how the bytes arrive changes no request");
+  // In one piece more may be known to be wrong of a head that never came to its end.
+  BERTH_CHECK(heard.refused_with == in_pieces.refused_with || in_pieces.refused_with == 0,
+              "nor what is said to no request");
   static const World world = example_world();
   for (const Request& request : heard.requests) ask(request, world);
   return 0;
