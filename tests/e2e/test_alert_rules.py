@@ -2,7 +2,9 @@
 `berth alert`, and told to a receiver once."""
 
 import json
+import subprocess
 
+import pytest
 from conftest import FakeDriver, many_devices, wait_until
 from serving import serve_on  # noqa: F401  pylint: disable=unused-import
 from test_alerts import receiver_of, webhook  # noqa: F401  pylint: disable=unused-import
@@ -223,3 +225,108 @@ def test_another_driver_is_no_news_after_its_hold(tmp_path, serve_on, receiver_o
     machine.change(driver_version="599.99")
     hears(team, "environment_changed", "began", "resolved")
     assert_over(server, team, "environment_changed", told_of(team, "environment_changed")[0])
+
+
+def test_an_error_that_the_driver_tells_by_an_event(tmp_path, serve_on, receiver_of):  # noqa: F811
+    team = receiver_of()
+    machine = Watched(tmp_path, ["xid"], team, hold="10m")
+    events = tmp_path / "events"
+    events.write_text("", encoding="utf-8")
+    machine.env["BERTH_FAKE_NVML_EVENTS"] = str(events)
+    server = serve_on(machine, *machine.words)
+    looks_on(server, 3)
+    assert team.told == [], "no error, no alert"
+
+    def tell(device, code):
+        with events.open("a", encoding="utf-8") as told:
+            told.write(f"{device} {code}\n")
+
+    tell(1, 79)
+    began = hears(team, "xid", "began")
+    assert (began["alert"]["device"], began["alert"]["index"]) == (machine.snapshot["devices"][1]["uuid"], 1)
+    assert began["alert"]["summary"] == "XID 79, 1 times: it has fallen off the bus"
+    assert_active(machine, server, began, "critical")
+    # Once more the same is the same alert; another error is another, as bad as the catalogue says.
+    tell(1, 79)
+    wait_until(lambda: [one["summary"] for one in server.get("/api/v1/overview").json["alerts"]] ==
+               ["XID 79, 2 times: it has fallen off the bus"], "both are counted", PATIENCE)
+    tell(0, 31)
+    other = hears(team, "xid", "began", "began")["alert"]
+    assert other["index"] == 0 and other["severity"] == "notice" and other["id"] != began["alert"]["id"]
+    assert "XID 31" in other["summary"]
+    page = server.get("/metrics").body.decode()
+    assert all(f'berth_alerts{{rule="xid",severity="{severity}"}} 1' in page for severity in ("critical", "notice"))
+
+
+def test_an_error_of_the_driver_is_no_news_after_its_hold(tmp_path, serve_on, receiver_of):  # noqa: F811
+    team = receiver_of()
+    machine = Watched(tmp_path, ["xid"], team, hold="2s")
+    events = tmp_path / "events"
+    events.write_text("", encoding="utf-8")
+    machine.env["BERTH_FAKE_NVML_EVENTS"] = str(events)
+    server = serve_on(machine, *machine.words)
+    looks_on(server, 3)
+    events.write_text("0 48\n", encoding="utf-8")
+    hears(team, "xid", "began", "resolved")
+    assert_over(server, team, "xid", told_of(team, "xid")[0])
+
+
+def test_heat_that_slows_a_card_down_for_long(tmp_path, serve_on, receiver_of):  # noqa: F811
+    team = receiver_of()
+    machine = Watched(tmp_path, ["throttled_long"], team, **{"for": "2s"})
+    machine.change(1, throttle_reasons_mask=0x4)
+    server = serve_on(machine, *machine.words)
+    looks_on(server, 30)
+    assert server.get("/api/v1/alerts").json["alerts"] == [], "a power limit slows every busy card down"
+    machine.change(1, throttle_reasons_mask=0x40)
+    began = hears(team, "throttled_long", "began")
+    assert began["alert"]["index"] == 1
+    assert began["alert"]["summary"] == "the hardware slows it down: too hot"
+    # Seen at once, told when it had lasted; calendar and steady clock are read one after the other.
+    assert began["alert"]["last_seen_unix_ms"] - began["alert"]["since_unix_ms"] >= 1500, began
+    assert_active(machine, server, began, "warning")
+    machine.change(1, throttle_reasons_mask=0x4)
+    assert_over(server, team, "throttled_long", began)
+
+
+class WithToolkit(Watched):
+    """Its programs find a /usr/local of its own, in which a CUDA toolkit is installed or not."""
+
+    def __init__(self, directory, receiver):
+        super().__init__(directory, ["environment_changed"], receiver, hold="10m")
+        self.local = directory / "local"
+        (self.local / "cuda").mkdir(parents=True)
+
+    def install(self, version):
+        """As installers do: the whole folder is another."""
+        new = self.local / "new"
+        new.mkdir()
+        told = {"cuda": {"name": "CUDA SDK", "version": version}}
+        (new / "version.json").write_text(json.dumps(told), encoding="utf-8")
+        (self.local / "cuda").rename(self.local / f"before-{version}")
+        new.rename(self.local / "cuda")
+
+    def command(self, *words):
+        own = 'mount --bind "$0" /usr/local && exec "$@"'
+        return ["unshare", "--mount", "sh", "-c", own, str(self.local), *super().command(*words)]
+
+
+def test_another_toolkit_while_it_runs(tmp_path, serve_on, receiver_of):  # noqa: F811
+    team = receiver_of()
+    machine = WithToolkit(tmp_path, team)
+    may = subprocess.run([*machine.command()[:-1], "true"], capture_output=True, check=False)
+    if may.returncode != 0:
+        pytest.skip("whoever runs this may not mount")
+    machine.install("12.4.1")
+    server = serve_on(machine, *machine.words)
+    kept = tmp_path / "state/berth/alerts.json"
+    wait_until(lambda: kept.exists() and
+               json.loads(kept.read_text())["environment"]["facts"].get("CUDA toolkit") == "12.4.1",
+               "the toolkit is known", PATIENCE)
+    looks_on(server)
+    assert team.told == [], "what is seen first was always there"
+    machine.install("12.8.0")
+    began = hears(team, "environment_changed", "began")
+    assert began["alert"]["summary"] == "the CUDA toolkit changed from 12.4.1 to 12.8.0"
+    assert began["alert"]["device"] is None
+    assert_active(machine, server, began, "notice")
