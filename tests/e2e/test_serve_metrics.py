@@ -1,13 +1,16 @@
 """What `/metrics` of a running `berth serve` says, and to whom."""
 
+import os
 import re
 import resource
 import signal
 import time
 
-from conftest import wait_until
-from serving import metric, pause
+import pytest
+from conftest import FakeDriver, many_devices, wait_until
+from serving import metric, pause, resident_bytes
 from serving import serve_on  # noqa: F401  pylint: disable=unused-import
+from test_top import play
 
 
 def test_a_disk_that_stays_full_is_said_once_and_steadily(machine_of, serve_on):  # noqa: F811
@@ -100,3 +103,132 @@ def test_two_who_see_different_things_scrape_different_pages_of_one_look(machine
     for _ in range(3):
         assert 'user="alice"' not in server.get("/metrics").body.decode()
         assert 'user="alice"' in server.get("/metrics", over="unix").body.decode()
+
+
+class Changing(FakeDriver):
+    """A machine of two cards that do nothing, whose driver reads what it is told while it runs."""
+
+    def __init__(self, directory):
+        self.snapshot = many_devices(2)
+        super().__init__(directory, self.snapshot)
+        self.env["BERTH_FAKE_NVML_LIVE"] = "1"
+
+    def change(self, device, **readings):
+        self.snapshot["devices"][device].update(readings)
+        play(self, self.snapshot)
+
+
+def of_card(text, name, index, statistic=None):
+    """The value of a card's metric on a page."""
+    more = f'[^}}]*statistic="{statistic}"' if statistic else ""
+    found = re.findall(rf'^{name}\{{device="{index}"[^}}]*{more}[^}}]*\}} (\S+)', text, re.MULTILINE)
+    assert len(found) == 1, f"{name} of card {index}, {statistic}: {found}"
+    return float(found[0])
+
+
+# What is played, as it is served: key, metric, the quiet and the high value, how many of the metric's units one is.
+PEAKS = [
+    ("power_draw_milliwatts", "power_watts", 60_000, 650_000, 1e-3),
+    ("temperature_celsius", "temperature_celsius", 31, 83, 1),
+    ("memory_used_bytes", "memory_used_bytes", 1 << 30, 60 << 30, 1),
+    ("clock_sm_megahertz", "sm_clock_hertz", 345, 1980, 1e6),
+]
+
+
+def test_a_peak_between_two_scrapes_is_in_the_last_minute(tmp_path, serve_on):  # noqa: F811
+    machine = Changing(tmp_path)
+    total = machine.snapshot["devices"][1]["memory_total_bytes"]
+
+    def plays(which):
+        values = {row[0]: row[which] for row in PEAKS}
+        machine.change(1, **values, memory_free_bytes=total - values["memory_used_bytes"])
+
+    plays(2)
+    server = serve_on(machine, "--interval", "200ms")
+
+    def power():
+        overview = server.get("/api/v1/overview").json
+        return overview["devices"][1]["power_draw_milliwatts"], overview["sequence"]
+
+    # Nobody scrapes while it is high.
+    wait_until(lambda: power()[0] == 60_000, "it is quiet", 30)
+    plays(3)
+    wait_until(lambda: power()[0] == 650_000, "one look sees the peak", 30)
+    plays(2)
+    quiet = wait_until(lambda: power()[0] == 60_000 and power()[1], "it is quiet again", 30)
+    wait_until(lambda: power()[1] >= quiet + 3, "and stays so", 30)
+    text = server.get("/metrics").body.decode()
+    assert float(re.search(r"^berth_window_looks (\S+)$", text, re.MULTILINE)[1]) >= 5
+    assert 0 < float(re.search(r"^berth_window_seconds (\S+)$", text, re.MULTILINE)[1]) <= 60
+    for _, name, low, high, scale in PEAKS:
+        now, of_minute = f"berth_device_{name}", f"berth_device_window_{name}"
+        assert of_card(text, now, 1) == pytest.approx(low * scale), f"{now} is of the newest look"
+        assert of_card(text, of_minute, 1, "max") == pytest.approx(high * scale), of_minute
+        assert of_card(text, of_minute, 1, "min") == pytest.approx(low * scale), of_minute
+        assert low * scale < of_card(text, of_minute, 1, "mean") < high * scale, of_minute
+        # The other card had none.
+        assert of_card(text, of_minute, 0, "max") == pytest.approx(of_card(text, now, 0)), of_minute
+
+
+def test_what_the_daemon_costs_is_what_the_kernel_says(machine_of, serve_on):  # noqa: F811
+    server = serve_on(machine_of("server-8xh100"), "--interval", "200ms")
+    pid = server.process.pid
+
+    def kernels_cpu_seconds():
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
+            fields = stat.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def cpu():
+        return metric(server, "berth_daemon_cpu_seconds_total")
+
+    first = cpu()
+    assert first > 0
+    # Grows with work, by nobody else's count than the kernel's.
+    wait_until(lambda: server.get("/api/v1/overview").status == 200 and cpu() > first + 0.05, "it has worked", 60)
+    before = kernels_cpu_seconds()
+    told = cpu()
+    after = kernels_cpu_seconds()
+    tick = 2 / os.sysconf("SC_CLK_TCK")
+    assert before - tick <= told <= after + tick
+    kernels = resident_bytes(pid)
+    assert kernels / 2 < metric(server, "berth_daemon_resident_memory_bytes") < kernels * 2
+
+
+FORMATS = {"text": "text/plain", "openmetrics": "application/openmetrics-text"}
+# A card's power in watts, and when the look was taken, in seconds; dcgm-exporter has no name for the latter.
+OF_A_LOOK = {
+    "berth": (r'berth_device_power_watts\{device="0".*\}', "berth_snapshot_timestamp_seconds"),
+    "dcgm": (r'DCGM_FI_DEV_POWER_USAGE\{gpu="0".*\}', None),
+    "nvidia_smi": (r'nvidia_smi_power_draw_watts\{uuid="00000000-.*\}',
+                   "nvidia_smi_last_collect_success_timestamp_seconds"),
+}
+
+
+def test_a_look_that_is_shown_is_on_the_next_page_of_metrics(tmp_path, serve_on):  # noqa: F811
+    """In each profile and format, with its time and its readings, whatever was scraped before it."""
+    machine = Changing(tmp_path)
+    server = serve_on(machine, "--interval", "200ms")
+
+    def overview():
+        return server.get("/api/v1/overview").json
+
+    def between_two_looks(profile, shape):
+        """A page and what was shown before and after it, which is the same look."""
+        before = overview()
+        text = server.get(f"/metrics?profile={profile}", {"Accept": FORMATS[shape]}).body.decode()
+        after = overview()
+        return before["sequence"] == after["sequence"] and (after, text)
+
+    for watts in range(101, 105):
+        machine.change(0, power_draw_milliwatts=1000 * watts)
+        wait_until(lambda watts=watts: overview()["devices"][0]["power_draw_milliwatts"] == 1000 * watts,
+                   "the change is looked at", 30)
+        for profile, (power, time_of_look) in OF_A_LOOK.items():
+            for shape in FORMATS:
+                look, text = wait_until(lambda: between_two_looks(profile, shape), f"{profile} of one look", 30)
+                assert text.endswith("# EOF\n") == (shape == "openmetrics")
+                assert [float(one) for one in re.findall(rf"^{power} (\S+)$", text, re.MULTILINE)] == [watts]
+                if time_of_look:
+                    [taken] = re.findall(rf"^{time_of_look} (\S+)$", text, re.MULTILINE)
+                    assert round(float(taken) * 1000) == look["taken_unix_ms"], (profile, shape)
