@@ -2,14 +2,16 @@
 
 import contextlib
 import os
+import random
 import re
 import resource
 import socket
+import ssl
 import time
 
 import pytest
 from conftest import wait_until
-from serving import Events, resident_bytes
+from serving import Events, openssl, resident_bytes
 from serving import serve_on  # noqa: F401  pylint: disable=unused-import
 
 def unix_connection(server):
@@ -213,3 +215,118 @@ def test_connections_cut_off_anywhere_leave_nothing_behind(server):
     folder = f"/proc/{server.process.pid}/fd"
     wait_until(lambda: len(os.listdir(folder)) < 40, f"their descriptors are closed: {len(os.listdir(folder))}")
     assert server.get("/healthz").status == 200
+
+
+# ------------------------------------------------------------------------------- hundreds of each
+
+
+def client_hello():
+    """What a client's first word in TLS is."""
+    sent = ssl.MemoryBIO()
+    client = ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), sent, server_hostname="localhost")
+    with contextlib.suppress(ssl.SSLWantReadError):
+        client.do_handshake()
+    return sent.read()
+
+
+def descriptors(server):
+    return len(os.listdir(f"/proc/{server.process.pid}/fd"))
+
+
+class Strangers:
+    """Connections of people who send something and may read nothing, and what the log says since the first."""
+
+    def __init__(self, server):
+        self.server = server
+        wait_until(lambda: server.says("SIMULATED"), "it has said all of its beginning", 20)
+        self.quiet = len(server.said)
+        self.descriptors = descriptors(server)
+        self.began = time.monotonic()
+        self.open = []
+
+    def send(self, sent):
+        connection = self.server.raw()
+        self.open.append(connection)
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            connection.sendall(sent)
+
+    def leave(self):
+        for connection in self.open:
+            connection.close()
+        self.open.clear()
+
+    def are_forgotten(self):
+        # The server's own files are opened meanwhile.
+        wait_until(lambda: descriptors(self.server) < self.descriptors + 8, "their descriptors are closed", 30)
+
+    def are_told_of_once(self, what):
+        """Once a minute, to be exact."""
+        lines = wait_until(lambda: self.server.said[self.quiet:], f"the log says: {what}", 20)
+        assert len(lines) <= 1 + (time.monotonic() - self.began) // 60, lines
+        assert all(what in line for line in lines), lines
+
+
+@pytest.fixture
+def with_tls(machine_of, serve_on, tmp_path):  # noqa: F811
+    openssl("req", "-x509", "-subj", "/CN=localhost", "-days", "2", "-nodes", "-newkey", "rsa:2048",
+            "-keyout", "k.pem", "-out", "c.pem", "-addext", "subjectAltName=IP:127.0.0.1", cwd=tmp_path)
+    server = serve_on(machine_of("lab-4"), "--tokens", "--tls-cert", tmp_path / "c.pem", "--tls-key",
+                      tmp_path / "k.pem", listen="0.0.0.0:0", wait=False)
+    found = wait_until(lambda: re.search(r"https://\S+:(\d+)", "\n".join(server.said)), "where it serves", 20)
+    server.port = int(found[1])
+    wait_until(lambda: os.path.exists(server.socket_path) and server.get("/healthz", over="unix").status == 200,
+               "the first look", 20)
+    trust = ssl.create_default_context(cafile=str(tmp_path / "c.pem"))
+
+    def ask():
+        with socket.create_connection(("127.0.0.1", server.port), timeout=20) as plain:
+            with trust.wrap_socket(plain, server_hostname="127.0.0.1") as secure:
+                secure.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+                return secure.recv(4096)
+
+    server.ask_with_tls = ask
+    return server
+
+
+def test_rubbish_where_tls_is_spoken_keeps_nobody_out_and_fills_no_log(with_tls):
+    server, chance, hello = with_tls, random.Random(20261122), client_hello()
+    assert len(hello) > 100
+    rubbish = {
+        "random bytes": [chance.randbytes(1 + n * 7) for n in range(100)],
+        "a first word that is cut off": [hello[: 1 + n * (len(hello) - 2) // 99] for n in range(100)],
+        "HTTP without TLS": [b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"] * 100,
+    }
+    for _ in range(3):
+        assert server.ask_with_tls().startswith(b"HTTP/1.1 200 ")
+    strangers = Strangers(server)
+    try:
+        for kind, pieces in rubbish.items():
+            for number, piece in enumerate(pieces, 1):
+                strangers.send(piece)
+                if number % 20 == 0:
+                    assert server.ask_with_tls().startswith(b"HTTP/1.1 200 "), f"beside {number} with {kind}"
+                    assert server.get("/healthz", over="unix").status == 200
+            strangers.leave()
+            strangers.are_forgotten()
+        strangers.are_told_of_once("no TLS from 127.0.0.1")
+    finally:
+        strangers.leave()
+
+
+def test_hundreds_of_malformed_requests_are_one_line_of_the_log(server):
+    malformed = [b"hello\r\n\r\n", b"GET / HTTP/9.9\r\nHost: localhost\r\n\r\n",
+                 b"\x16\x03\x01\x02\x00\x01" + bytes(50), GET + b"X: " + b"y" * 20000 + b"\r\n\r\n"]
+    strangers = Strangers(server)
+    try:
+        for number in range(1, 101):
+            strangers.send(malformed[number % 4])
+            if number % 20 == 0:
+                assert server.get("/healthz").status == 200
+        # Each is answered before it leaves, so each was one.
+        for connection in strangers.open:
+            assert connection.recv(12) in (b"HTTP/1.1 400", b"HTTP/1.1 431")
+        strangers.leave()
+        strangers.are_forgotten()
+        strangers.are_told_of_once("a request that is no HTTP, or too large, from 127.0.0.1")
+    finally:
+        strangers.leave()
