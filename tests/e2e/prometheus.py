@@ -69,17 +69,17 @@ class PageServer:
 
 
 class Prometheus:
-    """Scrapes every second what `jobs` say: [(job, path, profile, [addresses])]."""
+    """Scrapes every second what `jobs` say, [(job, path, profile, [addresses])]; or does what a `config` says."""
 
-    def __init__(self, directory, jobs, rules=()):
+    def __init__(self, directory, jobs=(), rules=(), config=None):
         lines = ["global: {scrape_interval: 1s, evaluation_interval: 1s}"]
         lines += ["rule_files: " + json.dumps([str(rule) for rule in rules]), "scrape_configs:"]
         for job, path, profile, addresses in jobs:
             lines += [f"- job_name: {job}", f"  metrics_path: {path}"]
             lines += [f"  params: {{profile: [{profile}]}}"]
             lines += [f"  static_configs: [{{targets: {json.dumps(addresses)}}}]"]
-        directory.mkdir()
-        (directory / "prometheus.yml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        directory.mkdir(exist_ok=True)
+        (directory / "prometheus.yml").write_text(config or "\n".join(lines) + "\n", encoding="utf-8")
         self.log = (directory / "log").open("w+", encoding="utf-8")
         # Whoever listens elsewhere in the meantime makes it fail to start: then another port is tried.
         for _ in range(5):

@@ -1,5 +1,5 @@
-"""Dashboards made for other exporters, before running servers: Prometheus scrapes them and is asked
-what each panel asks, and what it answers is what `berth status` says of the same machine.
+"""Dashboards made for other exporters, and those of deploy/, before running servers: Prometheus scrapes
+them and is asked what each panel asks, and what it answers is what `berth status` says of the same machine.
 
 12239 is of dcgm-exporter (in both its shapes: by `instance`, and by `Hostname`), 14574 and 25547 are
 of nvidia_gpu_exporter. The panels' expressions are written out here; $gpu and the like are filled in."""
@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 from conftest import FakeDriver, Machine, scenario, wait_until
-from prometheus import MISSING, PROMETHEUS, PROMTOOL, Prometheus
+from prometheus import DEPLOY, MISSING, PROMETHEUS, PROMTOOL, Prometheus, dashboards, expressions
 from serving import Server
 from test_prometheus import DETAILS, busy_server
 
@@ -44,7 +44,13 @@ class Room:
         self.open("divided", Machine, replay=divided_server(), hostname="Hostname")
         self.open("driver", FakeDriver, snapshot=full, hostname="hostname")
         addresses = list(self.addresses.values())
-        jobs = [("dcgm", "/metrics", "dcgm", addresses), ("gpu", "/metrics", "nvidia_smi", addresses)]
+        # One that cannot ask its driver.
+        folder = directory / "broken"
+        folder.mkdir()
+        self.broken = Server(Machine(folder, "driver-mismatch"))
+        everybody = [*addresses, f"127.0.0.1:{self.broken.port}"]
+        jobs = [("dcgm", "/metrics", "dcgm", addresses), ("gpu", "/metrics", "nvidia_smi", addresses),
+                ("berth", "/metrics", "berth", everybody)]
         self.prometheus = Prometheus(directory / "prometheus", jobs)
 
     def open(self, name, kind, replay=None, snapshot=None, hostname="hostname"):
@@ -79,7 +85,7 @@ class Room:
 
     def close(self):
         self.prometheus.close()
-        for server in self.servers.values():
+        for server in (*self.servers.values(), self.broken):
             server.close()
 
 
@@ -87,7 +93,7 @@ class Room:
 def room(tmp_path_factory):
     room = Room(tmp_path_factory.mktemp("room"))
     try:
-        ready = f"count(count_over_time(up[1m]) >= 3) == {2 * len(room.servers)}"
+        ready = f"count(count_over_time(up[1m]) >= 3) == {3 * len(room.servers) + 1}"
         wait_until(lambda: room.prometheus.query(ready), "three scrapes of each server", timeout=90)
         # What is made of two looks with details, which are ten seconds apart.
         for metric in ("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "nvidia_smi_pcie_throughput_rx_bytes_per_second"):
@@ -397,6 +403,71 @@ def test_processes_are_listed_by_name(room):
     found = room.prometheus.query(filled(PANELS_14574["compute_app_used_memory_bytes"], node, uuid))
     assert wanted and {pid: value for (pid,), value in once(found, "pid").items()} == wanted
     assert all(labels["process_name"] for labels, _ in found)
+
+
+# ------------------------------------------------------------------------------------------ our own
+
+FLEET, GPU, SERVER, USERS = (DEPLOY / f"grafana/berth-{name}.json" for name in ("fleet", "gpu", "server", "users"))
+
+
+def asked_of_full(room, dashboard):
+    """[(panel, expression)] as who looks at the busy server asks; of the fleet, at all of them."""
+    instance = ".*" if dashboard == FLEET else room.addresses["full"]
+    return expressions(dashboard, job="berth", instance=instance, device="0")
+
+
+# Looks go on while a driver hangs, so no server that answers has one so old: what is compared must be there.
+COMPARED = {"Looks older than 10 s": " > 10"}
+
+
+@pytest.mark.parametrize("dashboard", dashboards(), ids=lambda path: path.stem)
+def test_each_panel_of_ours_has_data(room, dashboard):
+    asked = asked_of_full(room, dashboard)
+    assert len(asked) >= 19
+    empty = []
+    for panel, text in asked:
+        if panel in COMPARED:
+            text = text.removesuffix(COMPARED[panel])
+        if not room.prometheus.query(text):
+            empty.append((panel, text))
+    assert empty == []
+
+
+def values_of(room, dashboard, panel):
+    """[{labels, value}] of each expression of a panel."""
+    return [room.prometheus.query(text) for name, text in asked_of_full(room, dashboard) if name == panel]
+
+
+def one_value(room, dashboard, panel):
+    [[(_, value)]] = values_of(room, dashboard, panel)
+    return value
+
+
+def test_the_numbers_of_our_panels_are_right(room):
+    told = room.servers["full"].get("/gpu-status", over="unix").json
+    states = [one["state"] for one in room.servers["full"].get("/api/v1/overview").json["devices"]]
+    for panel, state in {"Free": "free", "Leased": "leased", "Busy, no lease": "busy", "Held, nothing runs": "held",
+                         "Lost": "lost"}.items():
+        assert one_value(room, SERVER, panel) == states.count(state), panel
+    assert one_value(room, SERVER, "Waiting") == len(told["queue"]) == 1
+    assert one_value(room, USERS, "Leases") == len(told["leases"]) == 2
+    [used] = values_of(room, SERVER, "Memory used")
+    wanted = {str(one["index"]): one["memory_used_bytes"] / one["memory_total_bytes"] for one in told["devices"]}
+    assert {index: value for (index,), value in once(used, "device").items()} == pytest.approx(wanted)
+    first = told["devices"][0]
+    assert one_value(room, GPU, "Power") == pytest.approx(first["power_draw_milliwatts"] / 1000)
+    [state] = values_of(room, GPU, "State")
+    assert [(labels["state"], value) for labels, value in state] == [(states[0], 1)]
+    # The fleet: of the server that is broken and of it alone.
+    broken = f"127.0.0.1:{room.broken.port}"
+    assert one_value(room, FLEET, "Not answering") == 0
+    [failing] = values_of(room, FLEET, "Sources that fail")
+    assert {(labels["instance"], labels["probe"]) for labels, _ in failing} == {(broken, "nvml")}
+    [errors] = values_of(room, FLEET, "XID errors of the last hour")
+    assert [(labels["instance"], labels["device"], labels["xid"]) for labels, _ in errors] == [
+        (room.addresses["full"], "0", "31")]
+    hosts = {labels["instance"] for labels, _ in values_of(room, FLEET, "Servers")[1]}
+    assert hosts == {*room.addresses.values(), broken}
 
 
 # ----------------------------------------------------------------------------------------- promtool

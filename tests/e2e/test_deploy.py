@@ -2,11 +2,13 @@
 
 import json
 import re
+import shutil
 import subprocess
 
 import pytest
-from conftest import ROOT
-from prometheus import DEPLOY, MISSING, PROMTOOL, dashboards, expressions
+from conftest import ROOT, Machine, wait_until
+from prometheus import DEPLOY, MISSING, PROMETHEUS, PROMTOOL, Prometheus, dashboards, expressions
+from serving import serve_on  # noqa: F401  pylint: disable=unused-import
 
 needs_promtool = pytest.mark.skipif(not PROMTOOL, reason=f"needs {MISSING}")
 RULES = DEPLOY / "prometheus"
@@ -23,6 +25,53 @@ def test_configuration_and_rules_are_accepted():
     done = promtool("check", "config", "prometheus.yml")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "17 rules found" in done.stdout + done.stderr
+
+
+def without_comments_on_loopback(text):
+    """The file with those of its examples switched on that need neither a token nor TLS."""
+    [header, *examples] = re.split(r"\n(?=  # - job_name)", text)
+    lines = header.splitlines()
+    for example in examples:
+        if "localhost" in example:
+            lines += [line.replace("# ", "", 1) for line in example.splitlines() if line.startswith("  # ")]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.skipif(not PROMETHEUS, reason=f"needs {MISSING}")
+def test_a_prometheus_that_is_given_these_files_scrapes_a_server_and_follows_the_rules(tmp_path, serve_on):  # noqa: F811
+    server = serve_on(Machine(tmp_path, "server-8xh100"))
+    folder = tmp_path / "etc"
+    folder.mkdir()
+    for rules in RULES.glob("berth-*.yml"):
+        shutil.copy(rules, folder)
+    text = (RULES / "prometheus.yml").read_text(encoding="utf-8")
+    filled = without_comments_on_loopback(text)
+    for old, new in {"localhost:9700": f"127.0.0.1:{server.port}", "interval: 15s": "interval: 1s"}.items():
+        assert old in filled
+        filled = filled.replace(old, new)
+    prometheus = Prometheus(folder, config=filled)
+    try:
+        def targets():
+            return prometheus.get("targets")["data"]["activeTargets"]
+
+        jobs = {"berth", "dcgm", "nvidia_gpu"}
+        wait_until(lambda: {(one["labels"]["job"], one["health"]) for one in targets()} == {(job, "up") for job in jobs},
+                   f"all are up: {targets()}", 60)
+        assert not [one for one in targets() if one["lastError"]]
+        for job, metric in {"berth": "berth_device_power_watts", "dcgm": "DCGM_FI_DEV_POWER_USAGE",
+                            "nvidia_gpu": "nvidia_smi_power_draw_watts"}.items():
+            found = wait_until(lambda ask=f'{metric}{{job="{job}"}}': prometheus.query(ask), f"{metric} is scraped", 60)
+            assert len(found) == 8
+
+        def rules():
+            return [rule for group in prometheus.get("rules")["data"]["groups"] for rule in group["rules"]]
+
+        assert len(rules()) == 17 + 8
+        wait_until(lambda: {rule["health"] for rule in rules()} == {"ok"}, "each rule has been followed", 60)
+        recorded = wait_until(lambda: prometheus.query("sum(instance:berth_devices:sum)"), "what is recorded", 60)
+        assert recorded[0][1] == 8
+    finally:
+        prometheus.close()
 
 
 @needs_promtool
