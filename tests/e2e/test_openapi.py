@@ -1,10 +1,12 @@
 """What a server that has something of everything answers, held against the document that it serves."""
 
+import json
+import re
 import signal
 import subprocess
 
 import pytest
-from conftest import FakeDriver, Machine, wait_until
+from conftest import ROOT, FakeDriver, Machine, wait_until
 from serving import Events, Server
 from test_top import busy_machine
 
@@ -95,6 +97,41 @@ def valid(filled):
 
     check.document = document
     return check
+
+
+def documented(document):
+    """[(method, path)], with "*" for each part that has a name of its own."""
+    return [(method, re.sub(r"\{\w+\}", "*", path))
+            for path, operations in document["paths"].items() for method in operations]
+
+
+def test_what_can_be_asked_is_in_the_document_and_the_other_way_round():
+    """The table of the program, which is all that it answers besides the page's files."""
+    table = (ROOT / "src/serve/api.cc").read_text(encoding="utf-8").split("to_array<Route>({")[1].split("});")[0]
+    routes = re.findall(r'\{Method::(\w+), "([^"]+)"', table)
+    assert len(routes) == table.count("{Method::") > 20, "a row that is not understood"
+    document = json.loads((ROOT / "src/serve/openapi.json").read_text(encoding="utf-8"))
+    told = documented(document)
+    assert len(told) == len(set(told)) and len(routes) == len(set(routes))
+    assert set(routes) - set(told) == set(), "not in the document"
+    assert set(told) - set(routes) == set(), "in the document alone"
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            named = {one["name"] for one in operation.get("parameters", []) if one["in"] == "path"}
+            assert named == set(re.findall(r"\{(\w+)\}", path)), f"{method} {path}: the names in its path"
+
+
+def test_each_path_takes_what_the_document_says_and_nothing_else(filled):
+    document = filled.get("/api/v1/openapi.json").json
+    assert document == json.loads((ROOT / "src/serve/openapi.json").read_text(encoding="utf-8"))
+    methods = {}
+    for method, path in documented(document):
+        methods.setdefault(path.replace("*", "x"), []).append("GET, HEAD" if method == "get" else method.upper())
+    for path, allowed in methods.items():
+        answer = filled.server.ask("OPTIONS", path, over="unix")
+        assert (answer.status, answer.headers.get("allow")) == (405, ", ".join(allowed)), path
+        nowhere = filled.get(path + "/further/x")
+        assert nowhere.status == 404 and nowhere.json["error"]["code"] == "not_found", path
 
 
 def schema_of(operation, answer):
