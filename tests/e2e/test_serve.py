@@ -116,7 +116,7 @@ def test_head_has_the_length_and_no_body(server):
 
 # All of it: what is added or left out may open the page to something.
 POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-          "base-uri 'none'; frame-ancestors 'none'")
+          "base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 
 
 def test_every_answer_keeps_browsers_from_harm(server):

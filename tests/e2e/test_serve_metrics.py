@@ -1,13 +1,14 @@
 """What `/metrics` of a running `berth serve` says, and to whom."""
 
 import os
+import pathlib
 import re
 import resource
 import signal
 import time
 
 import pytest
-from conftest import FakeDriver, many_devices, wait_until
+from conftest import FakeDriver, children, many_devices, wait_until
 from serving import metric, pause, resident_bytes
 from serving import serve_on  # noqa: F401  pylint: disable=unused-import
 from test_top import play
@@ -232,3 +233,21 @@ def test_a_look_that_is_shown_is_on_the_next_page_of_metrics(tmp_path, serve_on)
                 if time_of_look:
                     [taken] = re.findall(rf"^{time_of_look} (\S+)$", text, re.MULTILINE)
                     assert round(float(taken) * 1000) == look["taken_unix_ms"], (profile, shape)
+
+
+def test_what_the_daemon_costs_has_its_probe_process_in_it(tmp_path, serve_on):  # noqa: F811
+    """Whatever asks the driver runs in a process of its own: without it the driver's part would be nobody's."""
+    server = serve_on(FakeDriver(tmp_path, many_devices(8)), "--interval", "100ms")
+
+    def run_time(pid):
+        """Processor time in seconds, of all its threads that live."""
+        folder = f"/proc/{pid}/task"
+        return sum(int(pathlib.Path(folder, task, "schedstat").read_text(encoding="ascii").split()[0])
+                   for task in os.listdir(folder)) / 1e9
+
+    [probe] = children(server.process.pid)
+    wait_until(lambda: run_time(probe) > 0.03, "the driver has been asked for some time", 60)
+    at_least = run_time(server.process.pid) + 0.9 * run_time(probe)
+    assert metric(server, "berth_daemon_cpu_seconds_total") >= at_least
+    both = resident_bytes(server.process.pid) + resident_bytes(probe)
+    assert metric(server, "berth_daemon_resident_memory_bytes") == pytest.approx(both, rel=0.2)
