@@ -20,6 +20,7 @@ class Live {
   [[nodiscard]] Duration patience() const { return lookout_.patience(); }
   [[nodiscard]] std::optional<Snapshot> advance();
   [[nodiscard]] std::optional<WallTime> unanswered_since() const;
+  [[nodiscard]] std::optional<pid_t> probe_process() const { return lookout_.probe_process(); }
   /// One look, waited for.
   [[nodiscard]] Snapshot look(Depth depth);
 

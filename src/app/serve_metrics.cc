@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "base/fd.h"
+#include "base/process.h"
+#include "base/process_stat.h"
 #include "base/text.h"
 
 namespace berth {
@@ -81,6 +83,24 @@ ServeMetrics::KeptPage& ServeMetrics::page_of_look(const std::shared_ptr<const S
   return *place;
 }
 
+void ServeMetrics::tell_cost(serve::DaemonFigures& daemon) {
+  daemon.cpu_time = own_cpu_time();
+  daemon.resident = resident();
+  if (!daemon.cpu_time) return;
+  *daemon.cpu_time += children_cpu_time();
+  if (const auto probe = probe_ ? read_process_stat(*probe_, "/proc") : std::nullopt) {
+    const auto ticks_per_second = static_cast<std::uint64_t>(std::max(::sysconf(_SC_CLK_TCK), 1L));
+    *daemon.cpu_time += std::chrono::duration_cast<Duration>(
+        std::chrono::milliseconds(probe->cpu_ticks * 1000 / ticks_per_second));
+    const auto page = static_cast<std::uint64_t>(std::max(::sysconf(_SC_PAGESIZE), 0L));
+    if (daemon.resident) {
+      daemon.resident = Bytes(daemon.resident->count() + probe->resident_pages * page);
+    }
+  }
+  // One that was killed counts again once it has been waited for.
+  daemon.cpu_time = most_cpu_ = std::max(most_cpu_, *daemon.cpu_time);
+}
+
 std::optional<serve::MetricsText> ServeMetrics::page(const std::shared_ptr<const Snapshot>& seen,
                                                      const serve::MetricsQuestion& question) {
   serve::MetricsOptions options = options_;
@@ -90,8 +110,7 @@ std::optional<serve::MetricsText> ServeMetrics::page(const std::shared_ptr<const
     options.profiles = std::move(*asked);
   }
   serve::DaemonFigures daemon = daemon_;
-  daemon.cpu_time = own_cpu_time();
-  daemon.resident = resident();
+  tell_cost(daemon);
   daemon.started = started_;
   const auto joined = join_figures(room_.get(), clock_.now());
   const serve::Scrape scrape{.snapshot = *seen,

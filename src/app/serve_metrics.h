@@ -30,6 +30,8 @@ class ServeMetrics final : public serve::MetricsSource {
 
   /// A further look, which took so long. `failed`: it asked the driver and got nothing.
   void seen(const Snapshot& snapshot, Duration took, bool failed);
+  /// The process that asks the driver: its cost is ours.
+  void set_probe(std::optional<pid_t> pid) { probe_ = pid; }
   /// Those that go on.
   void set_alerts(std::vector<Alert> alerts) { alerts_ = std::move(alerts); }
   void set_requests(std::uint64_t requests) { daemon_.requests = requests; }
@@ -50,6 +52,7 @@ class ServeMetrics final : public serve::MetricsSource {
     std::size_t of_look = 0;            // its bytes that are of the look
   };
   static constexpr std::size_t most_kept = 8;
+  void tell_cost(serve::DaemonFigures& daemon);
   [[nodiscard]] KeptPage& page_of_look(const std::shared_ptr<const Snapshot>& seen,
                                        const serve::Scrape& scrape,
                                        const serve::MetricsOptions& options,
@@ -64,6 +67,8 @@ class ServeMetrics final : public serve::MetricsSource {
   std::optional<serve::HistoryFigures> history_;
   std::shared_ptr<const serve::RoomView> room_;  // null: nobody is joined
   std::optional<std::vector<Alert>> alerts_;
+  std::optional<pid_t> probe_;
+  Duration most_cpu_{};  // as last told
   Duration interval_ = std::chrono::seconds(1);
   Duration look_took_{};
   Instant looked_{};

@@ -411,6 +411,10 @@ std::optional<Snapshot> Lookout::advance(Clock& clock) {
   return std::nullopt;
 }
 
+std::optional<pid_t> Lookout::probe_process() const {
+  return parts_->child ? std::optional(parts_->child->pid) : std::nullopt;
+}
+
 std::optional<WallTime> Lookout::unanswered_since(Clock& clock) const {
   std::optional<WallTime> since;
   for (const auto& [step, one] : parts_->hung) {

@@ -47,6 +47,8 @@ class Lookout {
   [[nodiscard]] std::optional<Snapshot> advance(Clock& clock);
   /// Since when something that was asked has not answered; nothing: all answers.
   [[nodiscard]] std::optional<WallTime> unanswered_since(Clock& clock) const;
+  /// The process that asks the driver now; nothing: none runs.
+  [[nodiscard]] std::optional<pid_t> probe_process() const;
 
  private:
   struct Parts;

@@ -42,9 +42,11 @@ inline constexpr Family samples_lost{
 inline constexpr Family requests{"berth_http_requests_total", counter,
                                  "Requests since the daemon started.", ""};
 inline constexpr Family daemon_cpu{"berth_daemon_cpu_seconds_total", counter,
-                                   "Processor time of the daemon.", ""};
+                                   "Processor time of the daemon, its probe process "
+                                   "and commands that it ran.",
+                                   ""};
 inline constexpr Family daemon_resident{"berth_daemon_resident_memory_bytes", gauge,
-                                        "Main memory of the daemon.", ""};
+                                        "Main memory of the daemon and its probe process.", ""};
 inline constexpr Family daemon_start{"berth_daemon_start_timestamp_seconds", gauge,
                                      "When the daemon started, since 1970.", ""};
 inline constexpr Family history_used{"berth_history_size_bytes", gauge,

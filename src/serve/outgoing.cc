@@ -26,7 +26,7 @@ void add_headers_of_all(Response& response) {
   };
   add("content-security-policy",
       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-      "connect-src 'self'; base-uri 'none'; frame-ancestors 'none'");
+      "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
   add("x-content-type-options", "nosniff");
   add("referrer-policy", "no-referrer");
   // May be kept, and must be asked about: what one sees depends on who one is.
