@@ -61,13 +61,18 @@ def many_servers(count, snapshot):
 
 
 def mended_and_broken():
-    """A server of which one card is lost, one holds memory that nobody explains, and one is divided."""
+    """A server of which one card is lost, one holds memory that nobody explains, one is divided, and one
+    does not say whether it computes."""
     room, divided = scenario("faults"), scenario("h100-mig")
     for device in divided["devices"]:
         device["index"] = len(room["devices"])
     for key in ("gpu_processes", "processes"):
         room[key] += divided[key]
     room["devices"] += divided["devices"]
+    silent = scenario(SIM)["devices"][7]
+    silent |= {"index": len(room["devices"]), "utilization_gpu_percent": None}
+    silent["why"]["utilization_gpu_percent"] = "failed"
+    room["devices"].append(silent)
     return room
 
 

@@ -120,6 +120,9 @@ class Mock:
             room.snapshot["problems"] = [{"code": "no_permission"} | query | {"device": room.snapshot["devices"][1]["id"]}]
         elif what == "mig":
             room.divide(int(query["device"]))
+        elif what == "faults":  # there are some anyway, but none of these
+            room.snapshot["devices"][7]["state"] = "unknown"
+            room.divide(6)
         elif what == "hosts":
             room.join(int(query["count"]))
         elif what == "freeze":
@@ -135,7 +138,7 @@ class Mock:
             # A token is the name of its user.
             return {"container": "docker llm-train", "user": "wei", "token": "wei", "gpu": 3, "pid": 40711, "run": room.runs[3]["id"],
                     "foreign": room.runs[1]["id"]}
-        elif what not in ("containers", "faults", "hostile"):  # it is both anyway
+        elif what not in ("containers", "hostile"):  # it is both anyway
             raise ValueError(f"the mock cannot be told {what} {query}")
         return {}
 

@@ -62,8 +62,10 @@ class Server {
   tell(what, query = {}) {
     return post(`${this.number}/${what}`, query);
   }
-  async ask(path) {
-    return (await fetch(new URL(path, this.base))).json();
+  /// With a token: as its user may see it.
+  async ask(path, token) {
+    const headers = token ? { authorization: `Bearer ${token}` } : {};
+    return (await fetch(new URL(path, this.base), { headers })).json();
   }
   async go(page, hash, sign) {
     await page.goto(`${this.base}${hash}`);

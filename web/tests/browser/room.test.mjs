@@ -20,6 +20,80 @@ test(
   },
 );
 
+/// How the cards stand by what the server says of them, told apart from how the page does it.
+const standing = ({ state, health }) => {
+  if (health === "failed" || ["failed", "lost", "unusable"].includes(state)) return "broken";
+  return state;
+};
+const words = {
+  free: "free",
+  leased: "leased",
+  busy: "busy, no lease",
+  held: "held idle",
+  broken: "broken",
+  unknown: "unknown",
+  divided: "divided",
+};
+/// Each count is the one that the overview gives, and none of `some` is 0.
+const counts_agree = async (page, server, some) => {
+  const rare = ["unknown", "divided"];
+  let wanted;
+  await until("each count is the overview's", async () => {
+    const { devices } = await server.ask("api/v1/overview");
+    wanted = Object.fromEntries(Object.keys(words).map((name) => [name, 0]));
+    for (const device of devices) wanted[standing(device)] += 1;
+    const told = await page.locator(".count[data-standing]").evaluateAll((counts) =>
+      counts.map((count) => {
+        const [number, word] = [".count-number", ".count-word"].map(
+          (part) => count.querySelector(part).innerText,
+        );
+        return [count.dataset.standing, number, word.trim(), count.checkVisibility()].join("|");
+      }),
+    );
+    const right = Object.entries(wanted).map(([name, number]) =>
+      [name, number, words[name], number > 0 || !rare.includes(name)].join("|"),
+    );
+    if (told.join("; ") === right.join("; ")) return true;
+    throw new Error(`${told.join("; ")} instead of ${right.join("; ")}`);
+  });
+  for (const name of some) check(wanted[name] > 0, `nothing is ${name}: ${JSON.stringify(wanted)}`);
+};
+
+test("the counts of a room are those of the overview", {}, async (page, server) => {
+  await counts_agree(page, server, ["free", "leased", "busy", "held"]);
+});
+
+test(
+  "the counts of a room that is not well are those of the overview",
+  { needs: ["faults"], told: [["faults"]] },
+  async (page, server) => {
+    await counts_agree(page, server, ["free", "busy", "held", "broken", "unknown", "divided"]);
+  },
+);
+
+test("a tile tells of its GPU what the overview does", {}, async (page, server) => {
+  const gib = (bytes) => (bytes / 2 ** 30).toFixed(1);
+  await until("all tiles agree", async () => {
+    const { devices } = await server.ask("api/v1/overview");
+    const told = await page.locator("a.tile").evaluateAll((tiles) =>
+      tiles.map((tile) => {
+        const parts = [".tile-index", ".tile-word", ".tile-name", ".tile-users", ".tile-row"];
+        const [index, ...rest] = parts.map((part) => tile.querySelector(part).textContent);
+        return [index.replace("GPU ", ""), ...rest].join("|");
+      }),
+    );
+    const right = devices.map((device) => {
+      const { index, name, users, memory_used_bytes: used, memory_total_bytes: total } = device;
+      const memory = `${gib(used)} / ${gib(total)} GiB`;
+      const short = name.replace(/^NVIDIA /, "");
+      const word = standing(device);
+      return [index, word, short, users.join(", ") || "–", memory].join("|");
+    });
+    if (told.join("; ") === right.join("; ")) return true;
+    throw new Error(`${told.join("; ")} instead of ${right.join("; ")}`);
+  });
+});
+
 test("what somebody calls himself is text, never markup", { needs: ["hostile"], told: [["hostile"]] }, async (page) => {
   await page.getByText("<img src=x onerror=alert(1)>").first().waitFor();
   check((await page.locator("main img").count()) === 0, "an element was made of a name");

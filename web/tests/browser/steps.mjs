@@ -40,6 +40,13 @@ export const rows = (page, name) =>
       const [heads, ...items] = [...table.querySelectorAll("tr")].map(told);
       return items.map((cells) => Object.fromEntries(cells.map((text, i) => [heads[i], text])));
     });
+/// What a list of terms says, by its terms.
+export const told_facts = (page) =>
+  page
+    .locator("main .facts > div")
+    .evaluateAll((items) =>
+      Object.fromEntries(items.map((item) => [...item.children].map((one) => one.textContent))),
+    );
 /// Does this text say so long a time, but for what passes while one looks?
 export const says_duration = (said, ms) => {
   const units = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 };
