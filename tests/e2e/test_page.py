@@ -354,6 +354,29 @@ def test_the_mock_answers_as_the_document_says(mock):
     answer("/api/v1/history", status=503)
 
 
+RULES = ("content-security-policy", "x-content-type-options", "referrer-policy")
+
+
+def rules_of(address, path):
+    """What the answer of a server tells a browser to keep to."""
+    with urllib.request.urlopen(urllib.parse.urljoin(address, path), timeout=20) as answer:
+        return {name: answer.headers[name] for name in RULES}
+
+
+def test_the_mock_gives_a_browser_the_rules_of_the_server(tmp_path):
+    if reason := reason_to_skip():
+        pytest.skip(reason)
+    mock, served = Mock(tmp_path), page_server.Served(None, tmp_path, live=False)
+    try:
+        told, wanted = mock.start(), served.start()
+        served.wait_for(lambda: served.ask("api/v1/overview")["devices"], "it looks")
+        for path in (*mock_server.FILES, "api/v1/overview", "api/v1/events"):
+            assert rules_of(told, path) == rules_of(wanted, path), path
+    finally:
+        mock.stop()
+        served.close()
+
+
 # ------------------------------------------------------------------------------------------- the page
 
 

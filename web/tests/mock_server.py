@@ -15,10 +15,15 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from mock_room import Room
 
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
+# What a browser is told to keep to, as the server tells it with every answer.
+RULES = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        "connect-src 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+}
 FILES = {
     "/": ("index.html", "text/html; charset=utf-8"),
     "/assets/page.js": ("page.js", "text/javascript; charset=utf-8"),
@@ -156,6 +161,8 @@ class MockServer:
         server = self.server
         handler.send_response(200)
         handler.send_header("content-type", "text/event-stream")
+        for name, value in RULES.items():
+            handler.send_header(name, value)
         handler.send_header("cache-control", "no-store")
         handler.send_header("connection", "close")
         handler.end_headers()
@@ -197,8 +204,8 @@ def reply(handler, status, kind, body, tag=None):
     packed = gzip.compress(body, 1) if body and takes_gzip else None
     handler.send_response(status)
     handler.send_header("content-type", kind)
-    handler.send_header("content-security-policy", POLICY)
-    handler.send_header("x-content-type-options", "nosniff")
+    for name, value in RULES.items():
+        handler.send_header(name, value)
     if tag is not None:
         handler.send_header("etag", tag)
         handler.send_header("cache-control", "no-cache")
