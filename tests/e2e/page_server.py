@@ -101,13 +101,12 @@ class Past:
 class Served:
     abilities = (
         "act alert change containers faults freeze history hostile hosts mig no-history problem read-only real restart"
-        " runs simulated unanswered"
+        " runs simulated unanswered xid"
     )
     cannot = {
         "script-link": "it makes the links itself, from the addresses that it was given",
         "stale": "its looks go on whatever a driver does",
         "still": "its looks go on whatever a driver does",
-        "xid": "a simulated server has no kernel log",
     }
 
     def __init__(self, past, directory, live=True):
@@ -255,6 +254,21 @@ class Served:
         self.machine = FakeDriver(self.directory, scenario(SIM), faults="nvmlDeviceGetUtilizationRates@1=hang")
         self.machine.env["XDG_RUNTIME_DIR"] = str(self.directory)
         self.again()
+
+    def tell_xid(self, device=None):
+        """A driver that tells of errors; with a device, that this one has fallen off the bus."""
+        events = self.directory / "events"
+        if device is not None:
+            with open(events, "a", encoding="utf-8") as told:
+                told.write(f"{device} 79\n")
+            return
+        events.touch()
+        self.machine = FakeDriver(self.directory, scenario(SIM))
+        self.machine.env |= {"XDG_RUNTIME_DIR": str(self.directory), "BERTH_FAKE_NVML_EVENTS": str(events)}
+        self.again()
+        # Whoever has not asked yet hears of nothing that was before.
+        self.wait_for(lambda: self.ask("api/v1/overview")["sequence"] > 1, "it has looked twice")
+        self.wait_for(lambda: self.ask("api/v1/events-log"), "there is a history")
 
     def tell_read_only(self):
         """A recording of itself."""

@@ -120,6 +120,9 @@ class Mock:
             room.snapshot["problems"] = [{"code": "no_permission"} | query | {"device": room.snapshot["devices"][1]["id"]}]
         elif what == "mig":
             room.divide(int(query["device"]))
+        elif what == "xid":
+            if query:
+                room.error(int(query["device"]))
         elif what == "faults":  # there are some anyway, but none of these
             room.snapshot["devices"][7]["state"] = "unknown"
             room.divide(6)

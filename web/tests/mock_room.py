@@ -31,6 +31,8 @@ class Room:
         self.hostile = hostile
         self.alerts = {}  # by id, those that are over as well
         self.alert_news = []  # each change of one: said once to everybody who listens then
+        self.health_news = []  # likewise
+        self.errors = []  # that the driver told of
         self.hosts = []  # other servers
         self.frozen = False  # and nothing moves there
         self.deliveries = [{"receiver": "team", "kind": "webhook", "min_severity": "warning", "waiting": 0, "delivered": 2,
@@ -85,6 +87,17 @@ class Room:
         self.alerts[one["id"]] = one
         self.alert_news.append(one)
         return one
+
+    def error(self, position):
+        """The driver tells that a card has fallen off the bus."""
+        device, now = self.snapshot["devices"][position], now_ms()
+        self.errors.append({"at_unix_ms": now - 400, "kind": "xid", "device": device["id"], "code": "79",
+                            "text": "it has fallen off the bus"})
+        finding = {"state": "degraded", "code": "xid_79", "evidence": "XID 79, 1 times: it has fallen off the bus",
+                   "advice": "reboot; if it comes back, look at seating, power and cooling"}
+        one = next(one for one in self.health["devices"] if one["id"] == device["id"])
+        one |= {"state": "failed" if one["state"] == "failed" else "degraded", "findings": [*one["findings"], finding]}
+        self.health_news.append({"at_unix_ms": now, "kind": "health", "device": device["id"], "index": device["index"], **finding})
 
     def join(self, count):
         """Other servers of eight cards each: most answer, some do not, and each in its way."""
@@ -344,10 +357,11 @@ class Room:
     def events_log(self):
         devices = self.snapshot["devices"]
         return {"simulated": self.simulated(), "left_out": 0, "events": [
-            {"at_unix_ms": self.started - 3 * HOUR, "kind": "xid", "device": devices[0]["id"], "code": "79",
-             "text": "GPU has fallen off the bus."},
-            {"at_unix_ms": self.started - 26 * HOUR, "kind": "health", "device": devices[1]["id"],
-             "state": "degraded", "code": "ecc_uncorrected", "text": "12 memory errors were not corrected"},
+            {"at_unix_ms": self.started - 26 * HOUR, "kind": "health", "device": devices[2]["id"],
+             "code": "ecc_uncorrected", "text": "12 memory errors were not corrected"},
+            {"at_unix_ms": self.started - 3 * HOUR, "kind": "xid", "device": devices[3]["id"], "code": "31",
+             "text": "the job touched memory that is not its own"},
+            *self.errors,
         ]}
 
     def compose(self, request):

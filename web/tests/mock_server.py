@@ -167,7 +167,8 @@ class MockServer:
         handler.send_header("connection", "close")
         handler.end_headers()
         handler.close_connection = True
-        last, told, user = None, len(self.room.alert_news), user_of(handler)
+        last, user = None, user_of(handler)
+        told = {"alert": len(self.room.alert_news), "health": len(self.room.health_news)}
         try:
             while server and server.going:
                 room = self.room
@@ -177,9 +178,9 @@ class MockServer:
                     last = last | {"stale": room.stale, "sequence": last["sequence"] + 1,
                                    "unanswered_since_unix_ms": room.unanswered_since}
                 text = f"id: {last['sequence']}\nevent: overview\ndata: {json.dumps(last)}\n\n"
-                for alert in self.room.alert_news[told:]:
-                    text += f"event: alert\ndata: {json.dumps(alert)}\n\n"
-                told = len(self.room.alert_news)
+                for name, news in (("alert", room.alert_news), ("health", room.health_news)):
+                    text += "".join(f"event: {name}\ndata: {json.dumps(one)}\n\n" for one in news[told[name]:])
+                    told[name] = len(news)
                 handler.wfile.write(text.encode())
                 handler.wfile.flush()
                 deadline = time.monotonic() + self.room.interval_ms / 1000

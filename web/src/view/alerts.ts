@@ -93,7 +93,8 @@ export function event_item(world: World): Part<HealthEvent> {
         state: event.state ?? (is_xid ? "degraded" : "notice"),
         badge: null,
         time: event.at_unix_ms,
-        device: event.device ?? null,
+        // The log has errors of cards that are not known.
+        device: event.device || null,
         text: [title, told].filter(Boolean).join(": ") || code || dash,
         advice: advice_text(event.advice ?? ""),
       });

@@ -2,6 +2,7 @@
 
 import { get, type Answer } from "../api";
 import { el, Parts, section, set_hidden, set_text } from "../dom/element";
+import { event_key, events_of } from "../model/events";
 import { find_device, is_firing, label_of, problem_text, type State } from "../model/state";
 import type { Alert, DeviceHealth, EventsLog, Health, HealthEvent } from "../model/wire";
 import { address_of } from "../model/route";
@@ -26,6 +27,7 @@ export function health_view(world: World): View {
   const left_out = el("p", { class: "muted small" });
   let earlier: EventsLog = { left_out: 0, events: [] };
   let over: Alert[] = []; // what fired lately, from before this page was opened
+  let found: DeviceHealth[] = []; // by the rules, at the last asking
   let shown_health = "";
 
   function card_of(device: DeviceHealth): HTMLElement {
@@ -59,6 +61,7 @@ export function health_view(world: World): View {
     ]);
     if (stop.signal.aborted) return;
     show_health(health);
+    found = health.ok ? health.value.devices : [];
     earlier = events.ok ? events.value : { left_out: 0, events: [] };
     log_place.replaceChildren(...(events.ok ? [] : [failure(events)]));
     over = lately.ok ? lately.value.alerts.filter((alert) => !is_firing(alert)) : [];
@@ -93,7 +96,7 @@ export function health_view(world: World): View {
 
   function update(state: State): void {
     if (!state.overview) return;
-    const newest_first = events_of(earlier.events, state.events);
+    const newest_first = events_of(earlier.events, state.events, found);
     log_parts.update(newest_first.slice(0, most_events));
     const more = Math.max(0, newest_first.length - most_events);
     set_text(left_out, left_out_text(earlier.left_out + more));
@@ -114,14 +117,4 @@ export function health_view(world: World): View {
     section(t("health.events"), 2, log_place, no_event, log, left_out),
   );
   return { title: t("nav.health"), root, update, close: () => stop.abort() };
-}
-
-/// Each once: what the stream told says more of it than the log.
-function events_of(logged: HealthEvent[], told: HealthEvent[]): HealthEvent[] {
-  const by_key = new Map([...logged, ...told].map((event) => [event_key(event), event]));
-  return [...by_key.values()].sort((a, b) => b.at_unix_ms - a.at_unix_ms);
-}
-
-function event_key(event: HealthEvent): string {
-  return `${event.at_unix_ms} ${event.device} ${event.kind} ${event.code}`;
 }

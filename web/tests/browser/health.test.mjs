@@ -11,10 +11,38 @@ test("health tells what is wrong and what to do", faults, async (page, server) =
   await page.getByText("reboot; if it comes back, look at seating, power and cooling").waitFor();
 });
 
-test("what happened is told with its number", { needs: ["xid"] }, async (page, server) => {
-  await server.go(page, "#/health", ".panel");
-  await page.getByText("XID 79: GPU has fallen off the bus.").waitFor();
-});
+test(
+  "an error of the driver is told with what to do, at once and from the log",
+  { needs: ["xid"], told: [["xid"]] },
+  async (page, server) => {
+    const log = page.locator("section", { hasText: "What happened in 30 days" });
+    const event = log.locator(".event", { hasText: "it has fallen off the bus" });
+    const tells = async (advice) => {
+      await event.getByText(advice, { exact: true }).waitFor();
+      await event.getByRole("link", { name: "GPU 1", exact: true }).waitFor();
+      check((await event.count()) === 1, `it is told ${await event.count()} times`);
+    };
+    await server.go(page, "#/health", ".panel");
+    const { devices } = await server.ask("api/v1/overview");
+    await server.tell("xid", { device: 1 });
+    await tells("reboot; if it comes back, look at seating, power and cooling");
+    await until("it is kept", async () => {
+      const { events } = await server.ask("api/v1/events-log");
+      return events.some(({ kind, device }) => kind === "xid" && device === devices[1].id);
+    });
+    await page.reload();
+    await tells("reboot; if it comes back, look at seating, power and cooling");
+    await event.getByText("XID 79: it has fallen off the bus", { exact: true }).waitFor();
+    const card = page.locator(".health-card", { hasText: "GPU 1" });
+    await card.getByText("XID 79, 1 times: it has fallen off the bus").waitFor();
+    await page.getByRole("button", { name: "中文" }).click();
+    const events = page.locator("section", { hasText: "30 天内的事件" }).locator(".event");
+    await events
+      .filter({ hasText: "XID 79: it has fallen off the bus" })
+      .getByText("重启机器；若再次出现，请检查插接、供电与散热")
+      .waitFor();
+  },
+);
 
 test(
   "what is wrong is told in Chinese too, with the evidence as it stands",

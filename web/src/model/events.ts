@@ -1,0 +1,59 @@
+// What happened to the cards: what the history kept and what the stream has told since, as one list.
+
+import type { DeviceHealth, Finding, HealthEvent } from "./wire";
+
+/// What tells one event from another. That it is over has a kind of its own in the log and none in the
+/// stream, but its moment alone is its own.
+export function event_key({ at_unix_ms, device, code }: HealthEvent): string {
+  return `${at_unix_ms} ${device} ${code}`;
+}
+
+const is_xid = (event: HealthEvent): boolean => event.kind === "xid";
+// The log has the moment of an error, the stream that of the look which saw it.
+const longest_until_told_ms = 60_000;
+
+/// An error that the stream told as a finding and the log keeps as itself.
+function is_kept(told: HealthEvent, logged: readonly HealthEvent[]): boolean {
+  const [, code] = /^xid_(\d+)$/.exec(String(told.code ?? "")) ?? [];
+  if (code === undefined) return false;
+  return logged.some(
+    (one) =>
+      is_xid(one) &&
+      one.device === told.device &&
+      String(one.code) === code &&
+      Math.abs(told.at_unix_ms - one.at_unix_ms) < longest_until_told_ms,
+  );
+}
+
+/// What the rules still find because of it; what is over, or was never a rule's, has none.
+function finding_of(event: HealthEvent, health: readonly DeviceHealth[]): Finding | undefined {
+  const code = is_xid(event) ? `xid_${event.code}` : event.kind === "health" ? event.code : null;
+  if (code === null) return undefined;
+  return health
+    .find((device) => device.id === event.device)
+    ?.findings.find((finding) => finding.code === code);
+}
+
+/// Each once, the newest first. The log keeps neither how grave an event is nor what to do about it: what
+/// the rules find now says both, as long as they find it.
+export function events_of(
+  logged: readonly HealthEvent[],
+  told: readonly HealthEvent[],
+  health: readonly DeviceHealth[],
+): HealthEvent[] {
+  const by_key = new Map<string, HealthEvent>();
+  for (const event of logged) {
+    const { state, advice } = finding_of(event, health) ?? {
+      state: event.kind === "health_over" ? "ok" : null,
+      advice: null,
+    };
+    by_key.set(event_key(event), {
+      ...event,
+      state: event.state ?? state,
+      advice: event.advice ?? advice,
+    });
+  }
+  // What the stream told says more of it than the log.
+  for (const event of told) if (!is_kept(event, logged)) by_key.set(event_key(event), event);
+  return [...by_key.values()].sort((a, b) => b.at_unix_ms - a.at_unix_ms);
+}
