@@ -1,7 +1,7 @@
 // What has been: charts of months, the timeline, usage, runs with their logs.
 
 import { check, test, until } from "./harness.mjs";
-import { a_run, first_gpu, log_in, rows, text } from "./steps.mjs";
+import { a_run, first_gpu, log_in, moment_of, rows, text, told_facts } from "./steps.mjs";
 
 test(
   "the range of the charts goes from minutes to months",
@@ -150,6 +150,43 @@ test("a list of events that is cut says how many there are more", {}, async (pag
   await server.go(page, "#/health", ".panel");
   await page.getByText("the error 202").waitFor();
   await page.getByText("Older ones that are not shown: 8").waitFor();
+});
+
+test("what a run was given is told as it was kept", { needs: ["runs"] }, async (page, server) => {
+  await a_run(page, server);
+  const who = await server.tell("who");
+  const run = await server.ask(`api/v1/runs/${who.run}`, who.token);
+  const { command, given, git, python, machine, end } = run;
+  const typed = command.map((word) =>
+    /[^\w@%+=:,./-]/.test(word) ? `'${word.replaceAll("'", "'\\''")}'` : word,
+  );
+  const pairs = (told, between) => Object.entries(told ?? {}).map((one) => one.join(between));
+  const wanted = {
+    User: run.user,
+    Command: typed.join(" "),
+    "Asked for": run.wanted,
+    GPU: given.devices.map(({ index, name }) => `${index} ${name}`).join(", "),
+    Started: moment_of(run.started_unix_ms),
+    Directory: run.working_directory,
+    Git: git && [git.branch, git.commit.slice(0, 12), ...(git.dirty ? ["(changed)"] : [])].join(" "),
+    Python: python?.version,
+    Packages: pairs(python?.packages, " ").join(", "),
+    Driver: given.host.driver_version,
+    Machine: [machine.operating_system, machine.cpu_model, machine.instance_type]
+      .filter(Boolean)
+      .join(", "),
+    Variables: pairs(run.variables, "=").join("\n"),
+    "Log file": run.log,
+  };
+  for (const name of ["Command", "Directory", "Driver", "GPU"])
+    check(wanted[name], `the server tells no ${name}: nothing is looked at`);
+  const told = await told_facts(page);
+  for (const name of new Set([...Object.keys(wanted), ...Object.keys(told)])) {
+    const right = wanted[name] || undefined;
+    check(told[name] === right, `${name}: ${told[name]} instead of ${right}`);
+  }
+  const how = end.exit_code === null ? `signal ${end.signal}` : `exit ${end.exit_code}`;
+  check((await text(page, ".run .heading .badge")) === how, `it ended with ${how}`);
 });
 
 test("over a dip of a chart stand the lines of that moment", { needs: ["runs"] }, async (page, server) => {

@@ -167,6 +167,56 @@ test(
   },
 );
 
+test(
+  "a GPU's panel tells whose it is, and who computes in which container",
+  { told: [["containers"]] },
+  async (page, server) => {
+    const who = await server.tell("who");
+    await log_in(page, who);
+    const { leases, processes, taken_unix_ms } = await until("its process is seen", async () => {
+      const seen = await server.ask("api/v1/overview", who.token);
+      return seen.processes.some(({ lease }) => lease !== null) && seen;
+    });
+    const panel_of = async (device) => {
+      await server.go(page, `#/gpu/${encodeURIComponent(device)}`, ".gpu");
+      await page.locator(".gpu .muted", { hasText: device }).waitFor();
+    };
+    const [lease] = leases;
+    await panel_of(lease.devices[0].device);
+    const [row, ...others] = await until("its lease", async () => {
+      const told = await rows(page, "Leases");
+      return told.length > 0 && told;
+    });
+    const { User, Run, Promised, Command } = row;
+    const whole = lease.devices[0].promised_bytes === null ? "whole" : "?";
+    const told = [User, Run, Promised, Command].join("|");
+    const right = [lease.user, lease.run, whole, lease.command ?? "not shown"].join("|");
+    check(told === right && others.length === 0, `${told} instead of ${right}`);
+    const age = taken_unix_ms - lease.since_unix_ms;
+    check(says_duration(row.For, age), `${row.For} instead of ${age} ms`);
+    const link = page.locator(".scrolls[aria-label=Leases] a");
+    check((await link.getAttribute("href")) === `#/run/${lease.run}`, "the way to its run");
+
+    const { device } = processes.find(({ container }) => container === who.container);
+    await panel_of(device);
+    const here = processes.filter((process) => process.device === device);
+    await until("its processes", async () => {
+      const shown = await rows(page, "Processes");
+      if (shown.length !== here.length) throw new Error(JSON.stringify(shown));
+      return here.every((process) => {
+        const row = shown.find(({ PID }) => PID === String(process.pid));
+        const container = process.container || "–";
+        const run = process.run ?? (process.lease ? "leased" : "no lease");
+        const begun = process.started_unix_ms;
+        const told = [row?.User, row?.Container, row?.Run].join("|");
+        const right = [process.user ?? "–", container, run].join("|");
+        if (told !== right) throw new Error(`${told} instead of ${right}`);
+        return begun === null ? row.Age === "–" : says_duration(row.Age, taken_unix_ms - begun);
+      });
+    });
+  },
+);
+
 test("who waits is told, for what and how long", {}, async (page, server) => {
   const queue = await until("somebody waits", async () => {
     const { queue } = await server.ask("api/v1/overview");

@@ -47,6 +47,20 @@ export const told_facts = (page) =>
     .evaluateAll((items) =>
       Object.fromEntries(items.map((item) => [...item.children].map((one) => one.textContent))),
     );
+/// A moment by the clock on the wall, as tables have it.
+export const moment_of = (unix_ms) => {
+  const at = new Date(unix_ms);
+  const [year, ...rest] = [
+    at.getFullYear(),
+    at.getMonth() + 1,
+    at.getDate(),
+    at.getHours(),
+    at.getMinutes(),
+    at.getSeconds(),
+  ];
+  const [month, day, hour, minute, second] = rest.map((part) => String(part).padStart(2, "0"));
+  return `${year}-${month}-${day} ${hour}:${minute}:${second}`;
+};
 /// Does this text say so long a time, but for what passes while one looks?
 export const says_duration = (said, ms) => {
   const units = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 };
