@@ -100,7 +100,7 @@ class Past:
 
 class Served:
     abilities = (
-        "act alert change containers faults freeze history hostile hosts mig no-history problem read-only real restart"
+        "act alert change containers faults freeze hang history hostile hosts mig no-history problem read-only real restart"
         " runs simulated unanswered xid"
     )
     cannot = {
@@ -156,6 +156,7 @@ class Served:
         process, self.process = self.process, None
         if process:
             process.terminate()
+            process.send_signal(signal.SIGCONT)  # one that was stopped hears nothing else
             try:
                 process.wait(timeout=10)
             except subprocess.TimeoutExpired:
@@ -269,6 +270,13 @@ class Served:
         # Whoever has not asked yet hears of nothing that was before.
         self.wait_for(lambda: self.ask("api/v1/overview")["sequence"] > 1, "it has looked twice")
         self.wait_for(lambda: self.ask("api/v1/events-log"), "there is a history")
+
+    def tell_hang(self):
+        """Stopped as it stands: its connections stay, and nothing comes by them."""
+        self.process.send_signal(signal.SIGSTOP)
+
+    def tell_go_on(self):
+        self.process.send_signal(signal.SIGCONT)
 
     def tell_read_only(self):
         """A recording of itself."""

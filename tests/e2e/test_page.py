@@ -63,7 +63,7 @@ class Mock:
     """The mock, with cards that are not well so that every view has something to show."""
 
     abilities = (
-        "act alert change containers faults freeze history hostile hosts mig no-history problem read-only real restart"
+        "act alert change containers faults freeze hang history hostile hosts mig no-history problem read-only real restart"
         " runs script-link simulated stale still unanswered xid"
     )
     cannot = {}
@@ -104,6 +104,8 @@ class Mock:
         room = self.server.room
         if what in ("stale", "fresh"):
             room.stale = what == "stale"
+        elif what in ("hang", "go-on"):
+            room.hangs = what == "hang"
         elif what == "still":
             room.still = True
         elif what == "unanswered":

@@ -41,6 +41,7 @@ class Room:
         self.acts = []  # what was released and signalled, by whom
         self.read_only = False
         self.stale = False
+        self.hangs = False  # nothing comes by the stream
         self.still = False  # the same look again and again, and nobody calls it stale
         self.unanswered_since = None
         self.no_history = False

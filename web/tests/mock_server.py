@@ -172,6 +172,9 @@ class MockServer:
         try:
             while server and server.going:
                 room = self.room
+                if room.hangs:
+                    time.sleep(0.02)
+                    continue
                 if last is None or not (room.stale or room.still):
                     last = room.overview(user)
                 else:

@@ -65,6 +65,106 @@ test(
   },
 );
 
+test(
+  "the bars of the timeline are its spans, and zooming parts them",
+  { needs: ["history"] },
+  async (page, server) => {
+    const who = await server.tell("who");
+    await log_in(page, who);
+    await server.go(page, "#/timeline", "a.span");
+    const now = Date.now();
+    const span = `since=${now - 86_400_000}&until=${now}`;
+    const { spans, devices } = await server.ask(`api/v1/timeline?${span}`, who.token);
+    const names = { lease: "lease", run: "run", user: "without a lease", health: "health" };
+    const bars = page.locator("a.span");
+    const places = () =>
+      bars.evaluateAll((all) =>
+        all.map((bar) => [bar.dataset.key, parseFloat(bar.style.left), bar.ariaLabel]),
+      );
+    // What ends at the window's edge as one looks may be in one of the two alone.
+    const inside = spans.filter(
+      ({ from_unix_ms: from, to_unix_ms: to }) =>
+        (to ?? now) > now - 23 * 3_600_000 && from < now - 1_000,
+    );
+    check(inside.length > 0, "no span to look at");
+    await until("each span has its bar", async () => {
+      const shown = new Map((await places()).map(([key, , label]) => [key, label]));
+      for (const span of inside) {
+        const label = shown.get(`${span.kind} ${span.id} ${span.device} ${span.from_unix_ms}`);
+        const { index } = devices.find(({ id }) => id === span.device);
+        const parts = [names[span.kind], `GPU ${index}`, moment_of(span.from_unix_ms)];
+        for (const part of [...parts, span.user ?? ""])
+          if (!label?.includes(part)) throw new Error(`${part}: ${label}`);
+      }
+      return true;
+    });
+    // Two bars that are near each other, but not so near that rounding is all there is between them.
+    const near = async () => {
+      const seen = (await places())
+        .filter(([, left]) => left > 1 && left < 99)
+        .sort(([, a], [, b]) => a - b);
+      for (let i = 1; i < seen.length; ++i)
+        if (seen[i][1] - seen[i - 1][1] > 0.03) return [seen[i - 1], seen[i]];
+      return null;
+    };
+    let pair = null;
+    for (const range of ["1 h", "6 h", "24 h"]) {
+      if (pair) break;
+      await page.getByRole("button", { name: range, exact: true }).click();
+      pair = await near();
+    }
+    check(pair, "no two bars that begin at different times");
+    const [[one, left], [other, right]] = pair;
+    const gap = async () => {
+      const at = new Map(await places());
+      return at.get(other) - at.get(one);
+    };
+    const lane = await page.locator(".lane").first().boundingBox();
+    await page.locator(".gantt").focus();
+    await page.mouse.move(lane.x + (lane.width * (left + right)) / 200, lane.y + 4);
+    for (const times of [1, 2, 3]) {
+      const wanted = (right - left) / 0.8 ** times;
+      await page.mouse.wheel(0, -240);
+      await until(`they are ${wanted} % apart and not ${right - left}`, async () => {
+        const now = await gap();
+        if (Math.abs(now - wanted) < 0.05 * wanted + 0.004) return true;
+        throw new Error(String(now));
+      });
+    }
+  },
+);
+
+test("usage by user is what the server adds up", { needs: ["history"] }, async (page, server) => {
+  const who = await server.tell("who");
+  await log_in(page, who);
+  const hours = (value) => {
+    if (value === null) return "–";
+    if (value === 0) return "0";
+    return value < 10 ? value.toFixed(1) : String(Math.round(value));
+  };
+  await until("both say the same of everybody", async () => {
+    // The sums grow: who asks again at once hears the same but where a digit turns over.
+    await server.go(page, "#/", "a.tile");
+    await server.go(page, "#/usage", ".usage-bar");
+    const shown = await rows(page, "Usage");
+    const now = Date.now();
+    const span = `since=${now - 7 * 86_400_000}&until=${now}`;
+    const { rows: summed } = await server.ask(`api/v1/usage?by=user&${span}`, who.token);
+    check(summed.length > 1, "nobody else has used anything");
+    const told = shown.map((row) =>
+      ["Who", "GPU-hours", "Busy h", "Idle h", "Runs"].map((name) => row[name]).join("|"),
+    );
+    const right = summed.map((row) => {
+      const { key, gpu_hours: all, busy_gpu_hours: busy, idle_held_hours: idle, runs } = row;
+      return [key, hours(all), hours(busy), hours(idle), runs ?? "–"].join("|");
+    });
+    if (told.sort().join("; ") === right.sort().join("; ")) return true;
+    throw new Error(`${told.join("; ")} instead of ${right.join("; ")}`);
+  });
+  const [{ Energy }] = await rows(page, "Usage");
+  check(/^\d+(\.\d)? (J|Wh|kWh)$/.test(Energy), `energy: ${Energy}`);
+});
+
 test("usage is shown by user, job, GPU and day", { needs: ["history"] }, async (page, server) => {
   // What somebody else's jobs are is not for everybody.
   await log_in(page, await server.tell("who"));

@@ -116,6 +116,34 @@ test(
 );
 
 test(
+  "what a server shows that stands still is called stale, and live when it goes on",
+  { own: true, needs: ["hang"] },
+  async (page, server) => {
+    const fresh = () => text(page, ".fresh");
+    await until("it is live", async () => /^live/.test(await fresh()));
+    await server.tell("hang");
+    await until(
+      "the banner",
+      async () => /^Stale: the last look at the GPUs was at /.test(await text(page, ".trouble")),
+      60_000,
+    );
+    const [time] = /\d\d:\d\d:\d\d/.exec(await text(page, ".trouble"));
+    check((await fresh()) === `stale ${time}`, `the sign in the head: ${await fresh()}`);
+    check(/stale/.test(await text(page, "[aria-live=polite]")), "it is not spoken of");
+    check((await page.locator("a.tile").count()) > 0, "what was known stays");
+    await server.tell("go-on");
+    await until("it goes", async () => page.locator(".trouble").isHidden());
+    await until("later numbers", async () => {
+      const said = await fresh();
+      return /^live/.test(said) && said !== `live ${time}`;
+    });
+    await until("that is spoken of", async () =>
+      /live again/.test(await page.locator("[aria-live=polite]").innerText()),
+    );
+  },
+);
+
+test(
   "a driver that does not answer is told of on every view, and since when",
   { own: true, needs: ["unanswered"], noisy: true },
   async (page, server) => {
