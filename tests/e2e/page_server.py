@@ -252,9 +252,14 @@ class Served:
 
     def tell_unanswered(self):
         """A driver of which one card hangs whoever asks for its load."""
-        self.machine = FakeDriver(self.directory, scenario(SIM), faults="nvmlDeviceGetUtilizationRates@1=hang")
+        faults = self.directory / "faults"
+        faults.write_text("nvmlDeviceGetUtilizationRates@1=hang", encoding="utf-8")
+        self.machine = FakeDriver(self.directory, scenario(SIM), faults=f"@{faults}")
         self.machine.env["XDG_RUNTIME_DIR"] = str(self.directory)
         self.again()
+
+    def tell_answered(self):
+        (self.directory / "faults").write_text("", encoding="utf-8")
 
     def tell_xid(self, device=None):
         """A driver that tells of errors; with a device, that this one has fallen off the bus."""

@@ -110,6 +110,8 @@ class Mock:
             room.still = True
         elif what == "unanswered":
             room.unanswered_since = mock_room.now_ms() - 60_000
+        elif what == "answered":
+            room.unanswered_since = None
         elif what in ("history-off", "history-on"):
             room.no_history = what == "history-off"
         elif what == "change":

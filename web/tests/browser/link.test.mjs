@@ -144,7 +144,7 @@ test(
 );
 
 test(
-  "a driver that does not answer is told of on every view, and since when",
+  "a driver that does not answer is told of on every view, since when, and until it does",
   { own: true, needs: ["unanswered"], noisy: true },
   async (page, server) => {
     await server.tell("unanswered");
@@ -160,6 +160,10 @@ test(
       );
       check((await text(page, ".fresh")).includes(time), `${view[0]}: the sign in the head`);
     }
+    await server.tell("answered");
+    // What hung is asked again after a pause that grows.
+    await until("it is no longer told of", () => page.locator(".trouble").isHidden(), 90_000);
+    check(/^live/.test(await text(page, ".fresh")), "the sign in the head");
   },
 );
 
