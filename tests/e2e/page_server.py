@@ -119,6 +119,7 @@ class Served:
         self.process = None
         self.port = 0
         self.begun = []  # what else was started, to be ended with it
+        self.changes = []  # runs that were told of later
         self.job = None  # one on a device of the driver's, and when it began
         self.ticks = None
 
@@ -170,9 +171,10 @@ class Served:
                 if pipe:
                     pipe.close()
         self.begun.clear()
-        if self.run:
-            machine_in(self.directory).run("stop", self.run, timeout=PATIENCE)
-            self.run = None
+        for run in filter(None, (self.run, *self.changes)):
+            machine_in(self.directory).run("stop", run, timeout=PATIENCE)
+        self.run = None
+        self.changes.clear()
 
     def again(self):
         self.stop()
@@ -308,6 +310,7 @@ class Served:
         """What a run makes of a free card."""
         del state
         run = run_of(self.machine, "--only", device, "--", "sleep", "600")
+        self.changes.append(run)
         return {"state": "leased", "run": run}
 
     def tell_faults(self):
