@@ -57,10 +57,11 @@ AlertState AlertStore::open(Clock& clock, std::vector<std::string>& notes) {
   }
   lock_ = std::move(*lock);
   const auto text = read_file(path_, longest_alert_state);
-  keeps_ = true;
-  if (!text && text.error().code() == ErrorCode::not_found) return {};
-  auto state =
-      text ? alert_state_from_json(*text) : Result<AlertState>(std::unexpected(text.error()));
+  keeps_ = text || text.error().code() == ErrorCode::not_found;
+  // What cannot be read now (no descriptor is left, the disk fails) may be sound: it stays.
+  if (!keeps_) return without(text.error());
+  if (!text) return {};
+  auto state = alert_state_from_json(*text);
   if (state) return std::move(*state);
   if (state.error().code() == ErrorCode::unsupported) {
     keeps_ = false;

@@ -11,7 +11,6 @@
 #include "app/browser.h"
 #include "app/kept_history.h"
 #include "app/live.h"
-#include "app/people_watch.h"
 #include "app/serve_acts.h"
 #include "app/serve_alerts.h"
 #include "app/serve_metrics.h"
@@ -26,6 +25,7 @@
 #include "serve/http_server.h"
 #include "serve/news.h"
 #include "serve/notify.h"
+#include "serve/people_watch.h"
 #include "serve/room.h"
 
 namespace berth {
@@ -49,8 +49,8 @@ std::size_t connections_with_room() {
   limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, most_connections + own_descriptors);
   static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return most_connections / 8;
-  const rlim_t left = limit.rlim_cur > own_descriptors ? limit.rlim_cur - own_descriptors : 64;
-  return std::min<std::size_t>(left, most_connections);
+  const rlim_t own = std::min<rlim_t>(own_descriptors, limit.rlim_cur / 4 * 3);
+  return std::min<std::size_t>(limit.rlim_cur - own, most_connections);
 }
 
 template <class T>
@@ -142,7 +142,7 @@ class Daemon {
   serve::Room room_;
   TokenWatch tokens_;
   KeptHistory history_;
-  PeopleWatch people_;
+  serve::PeopleWatch people_;
   std::unique_ptr<serve::HttpServer> server_;
   std::shared_ptr<const Snapshot> newest_;
   std::shared_ptr<const Snapshot> newest_with_details_;
@@ -305,7 +305,7 @@ serve::TokenStore Daemon::tokens() {
 
 /// Somebody who is added while the server runs has runs as well.
 void Daemon::follow_people() {
-  if (people_.look_again()) runs_.look_in(record_directories(context_));
+  if (people_.look_again()) runs_.look_in(record_directories(context_, people_.passwd()));
 }
 
 void Daemon::apply(const serve::Settings& settings) {

@@ -80,13 +80,12 @@ std::vector<std::string> server_sockets(const Context& context) {
   return sockets;
 }
 
-std::vector<serve::StateDirectory> record_directories(const Context& context) {
+std::vector<serve::StateDirectory> record_directories(const Context& context,
+                                                      std::string_view passwd) {
   std::vector<serve::StateDirectory> all;
   if (auto own = context.state_directory()) all.push_back({.path = *std::move(own), .as = {}});
   if (::geteuid() != 0) return all;
-  const auto passwd = read_file("/etc/passwd", 16 << 20);
-  if (!passwd) return all;
-  for (serve::StateDirectory& one : serve::state_directories_of_all(*passwd)) {
+  for (serve::StateDirectory& one : serve::state_directories_of_all(passwd)) {
     if (all.empty() || one.path != all.front().path) all.push_back(std::move(one));
   }
   return all;

@@ -20,8 +20,9 @@ namespace berth {
 [[nodiscard]] std::string server_socket(const Context& context);
 /// Where a server that this user may ask listens: his own, and the machine's.
 [[nodiscard]] std::vector<std::string> server_sockets(const Context& context);
-/// Where records of runs are: one's own; for root those of all users as well.
-[[nodiscard]] std::vector<serve::StateDirectory> record_directories(const Context& context);
+/// Where records of runs are: one's own; for root those of all whom /etc/passwd names as well.
+[[nodiscard]] std::vector<serve::StateDirectory> record_directories(const Context& context,
+                                                                    std::string_view passwd);
 
 /// A word in it that is no setting: misspelt, or of a newer berth.
 void complain_of_unknown(const serve::Settings& settings, const std::string& read_from);

@@ -98,13 +98,15 @@ std::string supervise(const AlertCommand& command, int input) {
 
 /// The process above a command, as the loop knows it.
 struct Watch {
-  Watch(Loop& the_loop, std::function<void(Result<void>)> to_tell)
-      : loop(the_loop), done(std::move(to_tell)) {}
+  Watch(Loop& the_loop, Clock& the_clock, std::function<void(Result<void>)> to_tell)
+      : loop(the_loop), clock(the_clock), done(std::move(to_tell)) {}
   Loop& loop;
+  Clock& clock;
   std::function<void(Result<void>)> done;
   Fd news;
   pid_t above = 0;
   ProcessId identity;
+  Instant end{};
 };
 
 /// A child that has said its last word, or was killed, is gone in a moment; the loop need not wait.
@@ -112,6 +114,13 @@ void bury(Loop& loop, pid_t child) {
   const auto ended = reap_if_ended(child);
   if (ended && !*ended)
     loop.after(std::chrono::milliseconds(50), [&loop, child] { bury(loop, child); });
+}
+
+void hear(const std::shared_ptr<Watch>& watch);
+
+void await_word(const std::shared_ptr<Watch>& watch) {
+  const Duration left = std::max(watch->end - watch->clock.now(), Duration{0});
+  watch->loop.when_readable(watch->news.get(), left, [watch] { hear(watch); });
 }
 
 void hear(const std::shared_ptr<Watch>& watch) {
@@ -122,6 +131,8 @@ void hear(const std::shared_ptr<Watch>& watch) {
     char piece[1024];
     const ssize_t got = ::read(watch->news.get(), piece, sizeof piece);
     if (got > 0) word.assign(piece, static_cast<std::size_t>(got));
+  } else if (watch->clock.now() < watch->end) {
+    return await_word(watch);
   } else {
     static_cast<void>(send_signal(watch->identity, SIGKILL));
   }
@@ -133,7 +144,7 @@ void hear(const std::shared_ptr<Watch>& watch) {
 
 }  // namespace
 
-void run_alert_command(Loop& loop, Clock&, AlertCommand command,
+void run_alert_command(Loop& loop, Clock& clock, AlertCommand command,
                        std::function<void(Result<void>)> done) {
   const auto refuse = [&](const Error& error) {
     loop.post([done, error] { done(std::unexpected(error)); });
@@ -151,11 +162,12 @@ void run_alert_command(Loop& loop, Clock&, AlertCommand command,
     return write_all(pipe->write.get(), word.substr(0, 1000)) ? 0 : 1;
   });
   if (!above) return refuse(above.error());
-  auto watch = std::make_shared<Watch>(loop, std::move(done));
+  auto watch = std::make_shared<Watch>(loop, clock, std::move(done));
   watch->above = *above;
   watch->identity = identify_process(*above).value_or(ProcessId{.pid = *above});
   watch->news = std::move(pipe->read);
-  loop.when_readable(watch->news.get(), command.patience + grace, [watch] { hear(watch); });
+  watch->end = clock.now() + command.patience + grace;
+  await_word(watch);
 }
 
 }  // namespace berth::serve

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -10,6 +11,12 @@
 #include "serve/http_asio.h"
 
 namespace berth::serve {
+
+namespace {
+
+constexpr std::chrono::seconds deaf_patience{1};
+
+}  // namespace
 
 Loop::Loop() : parts_(std::make_unique<Parts>()) {}
 Loop::~Loop() = default;
@@ -50,9 +57,11 @@ void Loop::when_readable(int fd, Duration patience, std::function<void()> act) {
   const int own = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
   ErrorOfAsio error;
   if (own >= 0) wait->descriptor.assign(own, error);
-  wait->timer.expires_after(patience);
+  const bool hears = own >= 0 && !error;
+  // Without a number (there is none left): whoever waits looks itself, and soon.
+  wait->timer.expires_after(hears ? patience : std::min<Duration>(patience, deaf_patience));
   wait->timer.async_wait([wait](const ErrorOfAsio&) { wait->end(); });
-  if (own < 0 || error) return;  // then the patience alone counts
+  if (!hears) return;
   wait->descriptor.async_wait(asio::posix::stream_descriptor::wait_read,
                               [wait](const ErrorOfAsio&) { wait->end(); });
 }

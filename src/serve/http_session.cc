@@ -1,5 +1,6 @@
 #include "serve/http_session.h"
 
+#include <atomic>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/basic_stream.hpp>
@@ -146,49 +147,69 @@ class HttpSession final : public Session {
     begin_stream(*request, std::move(std::get<Streaming>(reception).asker));
   }
 
+  /// Who of the two comes first: the others, to begin with it, or our patience, to end. What was
+  /// refused while it waited is never begun.
+  enum class Stage { waits, begun, refused };
+  using SharedStage = std::shared_ptr<std::atomic<Stage>>;
+  static bool move_on(const SharedStage& stage, Stage to) {
+    Stage from = Stage::waits;
+    return stage->compare_exchange_strong(from, to);
+  }
+
   void answer_elsewhere(Request request, Elsewhere how) {
     lowest().expires_never();
     Workers& workers = hall_->workers_at(how.place);
     const std::uint64_t turn = ++turn_;
-    lose_patience_with(turn, how.place);
+    const auto stage = std::make_shared<std::atomic<Stage>>(Stage::waits);
+    lose_patience_with(turn, how.place, stage);
     const auto shared =
         std::make_shared<std::pair<Request, Elsewhere>>(std::move(request), std::move(how));
     Loop& loop = hall_->loop;
-    const bool given = workers.give([&loop, shared, turn, self = self()]() mutable {
-      const auto& [asked, place] = *shared;
-      auto response =
-          std::make_shared<Response>(finished(asked, answer(asked, place.asker, place.world)));
+    const bool given = workers.give([&loop, shared, turn, stage, self = self()]() mutable {
+      std::shared_ptr<Response> response;
+      if (move_on(stage, Stage::begun)) {
+        const auto& [asked, place] = *shared;
+        response =
+            std::make_shared<Response>(finished(asked, answer(asked, place.asker, place.world)));
+      }
       // Moved: a session ends in the loop's thread alone.
       loop.post([self = std::move(self), turn, response] {
-        if (self->turn_ != turn) return;
+        if (!response || self->turn_ != turn) return;
         self->end_turn();
         self->send(std::move(*response));
       });
     });
     if (given) return;
     end_turn();
-    send(finished(shared->first, later("busy", "too much is being read or done already",
-                                       "ask again in a moment")));
+    send(finished(shared->first, too_much()));
   }
 
   /// What others read for us is not waited for without end: a file server may have gone.
-  void lose_patience_with(std::uint64_t turn, Place place) {
+  void lose_patience_with(std::uint64_t turn, Place place, SharedStage stage) {
     others_.expires_after(place == Place::act ? patience_for_act : patience_for_disk);
     std::weak_ptr<Session> weak = self();
-    others_.async_wait([weak = std::move(weak), turn, place](const ErrorOfAsio& error) {
+    others_.async_wait([weak = std::move(weak), turn, place, stage = std::move(stage)](
+                           const ErrorOfAsio& error) {
       const auto session = error ? nullptr : std::static_pointer_cast<HttpSession>(weak.lock());
-      if (session && session->turn_ == turn) session->give_up(place);
+      if (!session || session->turn_ != turn) return;
+      session->end_turn();
+      session->send(finished(Request{}, move_on(stage, Stage::refused) ? too_much()
+                                                                       : session->hangs(place)));
     });
   }
-  void give_up(Place place) {
-    end_turn();
+  Response hangs(Place place) {
+    if (place == Place::act) {
+      note("slow act", "half a minute was not enough for what was asked by ");
+      return later("no_answer", "this is still being done, or hangs: it may be done yet",
+                   "look at the lease or the process again before asking again");
+    }
     note("slow disk", "nothing has answered for seconds what was asked by ");
-    send(finished(Request{},
-                  place == Place::act
-                      ? later("no_answer", "this is still being done, or hangs",
-                              "look at the lease or the process again before asking again")
-                      : later("no_answer", "the disk that holds this has not answered for seconds",
-                              "see what hangs: ps -eo pid,stat,wchan:20,args | grep ' D'")));
+    return later("no_answer", "the disk that holds this has not answered for seconds",
+                 "see what hangs: ps -eo pid,stat,wchan:20,args | grep ' D'");
+  }
+  static Response too_much() {
+    return later("busy", "too much is being read or done already, and this was not begun",
+                 "ask again in a moment");
   }
   void end_turn() {
     ++turn_;

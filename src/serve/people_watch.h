@@ -1,0 +1,43 @@
+#pragma once
+// Who is known on this machine, as /etc/passwd and /etc/group say now: somebody may be added, or
+// join a group, while a server runs.
+
+#include <sys/stat.h>
+
+#include <array>
+#include <memory>
+#include <string>
+
+#include "serve/asker.h"
+
+namespace berth::serve {
+
+class PeopleWatch {
+ public:
+  explicit PeopleWatch(std::string passwd_file = "/etc/passwd",
+                       std::string group_file = "/etc/group");
+
+  /// True: they are not those of before, or this is the first look. Where one cannot be read, what
+  /// was read before holds, and it is tried again the next time.
+  bool look_again();
+  /// Who shares a group with whom; nobody with anybody before they could be read.
+  [[nodiscard]] const std::shared_ptr<const GroupBook>& book() const { return book_; }
+  /// The text of /etc/passwd in which they stand.
+  [[nodiscard]] const std::string& passwd() const { return files_[0].text; }
+
+ private:
+  struct File {
+    std::string path;
+    std::string text;
+    // What a file that was written, or put in place of another, has otherwise. -1: never read.
+    ino_t inode = 0;
+    std::int64_t changed_ns = -1;
+    bool look_again();
+  };
+
+  std::array<File, 2> files_;
+  bool has_looked_ = false;
+  std::shared_ptr<const GroupBook> book_ = std::make_shared<const GroupBook>();
+};
+
+}  // namespace berth::serve
