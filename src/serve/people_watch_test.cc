@@ -10,8 +10,8 @@
 namespace berth::serve {
 namespace {
 
-constexpr auto alice = "alice:x:1001:1001::/home/alice:/bin/bash\n";
-constexpr auto bob = "bob:x:1002:1002::/home/bob:/bin/bash\n";
+constexpr auto alices_line = "alice:x:1001:1001::/home/alice:/bin/bash\n";
+constexpr auto bobs_line = "bob:x:1002:1002::/home/bob:/bin/bash\n";
 
 class PeopleWatchTest : public ::testing::Test {
  protected:
@@ -25,16 +25,16 @@ class PeopleWatchTest : public ::testing::Test {
 };
 
 TEST_F(PeopleWatchTest, WhoIsAddedIsKnownAndWhatStaysTheSameIsReadOnce) {
-  write(passwd_, alice);
+  write(passwd_, alices_line);
   write(group_, "");
   EXPECT_TRUE(people_.look_again());
   EXPECT_FALSE(people_.look_again());
   EXPECT_EQ(people_.book()->name_of(1001), "alice");
   EXPECT_EQ(people_.book()->name_of(1002), "1002");
-  write(passwd_, std::string(alice) + bob);
+  write(passwd_, std::string(alices_line) + bobs_line);
   EXPECT_TRUE(people_.look_again());
   EXPECT_EQ(people_.book()->name_of(1002), "bob");
-  EXPECT_EQ(people_.passwd(), std::string(alice) + bob);
+  EXPECT_EQ(people_.passwd(), std::string(alices_line) + bobs_line);
   EXPECT_FALSE(people_.book()->share_group(1001, 1002));
   write(group_, "lab:x:500:alice,bob\n");
   EXPECT_TRUE(people_.look_again());
@@ -42,7 +42,7 @@ TEST_F(PeopleWatchTest, WhoIsAddedIsKnownAndWhatStaysTheSameIsReadOnce) {
 }
 
 TEST_F(PeopleWatchTest, AReadThatFailsLosesNobodyAndIsTriedAgain) {
-  write(passwd_, alice);
+  write(passwd_, alices_line);
   write(group_, "lab:x:500:alice\n");
   ASSERT_TRUE(people_.look_again());
   // A folder in its place is there, is another file, and cannot be read.
@@ -50,11 +50,11 @@ TEST_F(PeopleWatchTest, AReadThatFailsLosesNobodyAndIsTriedAgain) {
   ASSERT_TRUE(make_directories(passwd_, 0755));
   EXPECT_FALSE(people_.look_again());
   EXPECT_EQ(people_.book()->name_of(1001), "alice");
-  EXPECT_EQ(people_.passwd(), alice);
+  EXPECT_EQ(people_.passwd(), alices_line);
   ASSERT_EQ(std::remove(passwd_.c_str()), 0);
   EXPECT_FALSE(people_.look_again());
   EXPECT_EQ(people_.book()->name_of(1001), "alice");
-  write(passwd_, bob);
+  write(passwd_, bobs_line);
   EXPECT_TRUE(people_.look_again());
   EXPECT_EQ(people_.book()->name_of(1002), "bob");
 }

@@ -5,6 +5,7 @@ import os
 import random
 import re
 import resource
+import signal
 import socket
 import ssl
 import time
@@ -119,8 +120,20 @@ def test_a_thousand_idle_connections_keep_nobody_waiting(server):
 
 
 def few_descriptors():
-    # 256 are the server's own: 64 connections are left, 8 of them the socket's.
+    # Three quarters are the server's own: 80 connections are left, 8 of them the socket's.
     resource.setrlimit(resource.RLIMIT_NOFILE, (320, 320))
+
+
+def test_without_a_descriptor_left_it_hears_signals_all_the_same(machine_of, serve_on):  # noqa: F811
+    machine = machine_of("lab-4")
+    settings = machine.directory / "serve.toml"
+    settings.write_text("")
+    server = serve_on(machine, "--config", settings)
+    resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (1, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    # The first is still waited for with a number of before; after it there is none to wait with.
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: server.says("the configuration stays as it was"), "it cannot read it again")
+    assert server.stop(signal.SIGTERM, timeout=20) == 0, server.said
 
 
 @pytest.mark.parametrize("sent", [b"GET /hea", b""], ids=["half a request", "nothing"])
