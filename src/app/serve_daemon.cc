@@ -49,7 +49,7 @@ std::size_t connections_with_room() {
   limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, most_connections + own_descriptors);
   static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return most_connections / 8;
-  const rlim_t own = std::min<rlim_t>(own_descriptors, limit.rlim_cur / 4 * 3);
+  const rlim_t own = std::min<rlim_t>(own_descriptors, limit.rlim_cur / 5 * 4);
   return std::min<std::size_t>(limit.rlim_cur - own, most_connections);
 }
 

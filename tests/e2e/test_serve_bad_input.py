@@ -120,7 +120,7 @@ def test_a_thousand_idle_connections_keep_nobody_waiting(server):
 
 
 def few_descriptors():
-    # Three quarters are the server's own: 80 connections are left, 8 of them the socket's.
+    # 256 are the server's own: 64 connections are left, 8 of them the socket's.
     resource.setrlimit(resource.RLIMIT_NOFILE, (320, 320))
 
 
