@@ -239,6 +239,15 @@ def end(process):
     process.wait()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def nothing_is_left_of_roots_own():
+    """A server of root without a state directory of its own leaves it for every test to come."""
+    roots = pathlib.Path("/var/lib/berth")
+    was_there = roots.exists()
+    yield
+    assert was_there or not roots.exists(), f"a test has left {roots}: {sorted(roots.iterdir())}"
+
+
 @pytest.fixture
 def machine(tmp_path):
     return Machine(tmp_path)
