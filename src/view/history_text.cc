@@ -308,6 +308,11 @@ std::string words_of(const HistoryEvent& event) {
   return code ? std::string(xid_facts(*code).meaning) : event.text;
 }
 
+std::string_view advice_of(const HistoryEvent& event) {
+  const auto code = event.kind == "xid" ? parse_unsigned(event.code) : std::nullopt;
+  return code ? advice_for(xid_facts(*code).action) : std::string_view();
+}
+
 std::string render_history(const HistoryView& view, const Style& style) {
   std::string text = heading(view, style);
   std::set<std::string> metrics;

@@ -103,6 +103,7 @@ def test_an_error_told_by_its_number_has_its_words_in_the_history(user):
 
         [event] = wait_until(kept, "the error is in the history", 20)
         assert (event["code"], event["text"]) == ("79", "it has fallen off the bus")
+        assert event["advice"] == "reboot; if it comes back, look at seating, power and cooling"
         titles = [one["title"] for one in server.get("/api/v1/timeline").json["spans"] if one["state"] == "xid"]
         assert titles == ["it has fallen off the bus"]
         said = user.run("history", "--since", "1h")

@@ -93,7 +93,7 @@ class Room:
         """The driver tells that a card has fallen off the bus."""
         device, now = self.snapshot["devices"][position], now_ms()
         self.errors.append({"at_unix_ms": now - 400, "kind": "xid", "device": device["id"], "code": "79",
-                            "text": "it has fallen off the bus"})
+                            "text": "it has fallen off the bus", "advice": "reboot; if it comes back, look at seating, power and cooling"})
         finding = {"state": "degraded", "code": "xid_79", "evidence": "XID 79, 1 times: it has fallen off the bus",
                    "advice": "reboot; if it comes back, look at seating, power and cooling"}
         one = next(one for one in self.health["devices"] if one["id"] == device["id"])
@@ -359,9 +359,10 @@ class Room:
         devices = self.snapshot["devices"]
         return {"simulated": self.simulated(), "left_out": 0, "events": [
             {"at_unix_ms": self.started - 26 * HOUR, "kind": "health", "device": devices[2]["id"],
-             "code": "ecc_uncorrected", "text": "12 memory errors were not corrected"},
+             "code": "ecc_uncorrected", "text": "12 memory errors were not corrected", "advice": None},
             {"at_unix_ms": self.started - 3 * HOUR, "kind": "xid", "device": devices[3]["id"], "code": "31",
-             "text": "the job touched memory that is not its own"},
+             "text": "the job touched memory that is not its own",
+             "advice": "start the job again; if it happens with other jobs too, tell the administrator"},
             *self.errors,
         ]}
 

@@ -34,8 +34,8 @@ function finding_of(event: HealthEvent, health: readonly DeviceHealth[]): Findin
     ?.findings.find((finding) => finding.code === code);
 }
 
-/// Each once, the newest first. The log keeps neither how grave an event is nor what to do about it: what
-/// the rules find now says both, as long as they find it.
+/// Each once, the newest first. Of what the rules find the log keeps neither how grave it is nor what to
+/// do about it: they say both, as long as they find it.
 export function events_of(
   logged: readonly HealthEvent[],
   told: readonly HealthEvent[],

@@ -44,6 +44,20 @@ test(
   },
 );
 
+test("an error that no rule finds any more is told with what to do", {}, async (page, server) => {
+  const { devices, taken_unix_ms } = await server.ask("api/v1/overview");
+  const event = { kind: "xid", device: devices[0].id, code: "31", text: "it was long ago" };
+  const told = { ...event, at_unix_ms: taken_unix_ms - 3 * 3_600_000, advice: "start it again" };
+  const json = { simulated: null, left_out: 0, events: [told] };
+  await page.route(/\/api\/v1\/events-log/, (route) => route.fulfill({ json }));
+  await server.go(page, "#/health", ".panel");
+  const log = page.locator("section", { hasText: "What happened in 30 days" });
+  await log
+    .locator(".event", { hasText: "it was long ago" })
+    .getByText("start it again", { exact: true })
+    .waitFor();
+});
+
 test(
   "what is wrong is told in Chinese too, with the evidence as it stands",
   { ...faults, how: { locale: "zh-CN" } },
