@@ -79,6 +79,9 @@ struct ChildChange {
 [[nodiscard]] Result<void> close_standard_streams();
 /// The same for 0 and 1 alone: stderr stays for our own words.
 [[nodiscard]] Result<void> close_input_and_output();
+/// /dev/null at those of 0, 1, 2 that are closed: what is opened next would be given the number,
+/// and what we say on stderr would be written into it. Before anything is opened.
+[[nodiscard]] Result<void> fill_closed_streams();
 /// Closes everything from 3 up but these, close-on-exec or not: for a child that is not to hold
 /// what its parent serves others through.
 void close_descriptors(const std::vector<int>& except);
@@ -92,6 +95,7 @@ struct Pipe {
   Fd read;
   Fd write;
 };
+/// Both ends are 3 or above, so that a child whose standard streams are replaced keeps them.
 [[nodiscard]] Result<Pipe> make_pipe();
 
 /// Runs a short command with no input and its errors thrown away, and gives its output.

@@ -199,13 +199,21 @@ Result<void> replace_by_null(std::initializer_list<int> streams) {
       return fail_system("put /dev/null in place of a standard stream", errno);
     }
   }
-  if (keep) (void)null->release();
-  return {};
+  // As the others, made by dup2(), it is there for what is executed as well.
+  return keep ? keep_on_exec(null->release()) : Result<void>();
 }
 }  // namespace
 
 Result<void> close_standard_streams() { return replace_by_null({0, 1, 2}); }
 Result<void> close_input_and_output() { return replace_by_null({0, 1}); }
+
+Result<void> fill_closed_streams() {
+  for (const int stream : {0, 1, 2}) {
+    if (::fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
+    if (auto filled = replace_by_null({stream}); !filled) return filled;
+  }
+  return {};
+}
 
 void close_descriptors(const std::vector<int>& except) {
   const auto names = list_directory("/proc/self/fd");
@@ -238,10 +246,24 @@ Result<void> keep_on_exec(int fd) {
   return {};
 }
 
+namespace {
+/// The same at a number that no standard stream has: we may have been started with some closed.
+Result<Fd> beside_standard_streams(Fd fd) {
+  if (fd.get() > 2) return fd;
+  const int moved = ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 3);
+  if (moved < 0) return fail_system("make a pipe", errno);
+  return Fd(moved);
+}
+}  // namespace
+
 Result<Pipe> make_pipe() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return fail_system("make a pipe", errno);
-  return Pipe{.read = Fd(ends[0]), .write = Fd(ends[1])};
+  auto write = beside_standard_streams(Fd(ends[1]));
+  auto read = beside_standard_streams(Fd(ends[0]));
+  if (!read) return std::unexpected(std::move(read).error());
+  if (!write) return std::unexpected(std::move(write).error());
+  return Pipe{.read = std::move(*read), .write = std::move(*write)};
 }
 
 Result<std::string> output_of(const std::vector<std::string>& command,

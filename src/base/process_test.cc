@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/lock.h"
@@ -160,6 +161,71 @@ TEST(Process, PidfdBecomesReadableAtItsEnd) {
   pipe->write.close();
   EXPECT_TRUE(wait_readable({pidfd->get()}, std::chrono::seconds(30)).front());
   EXPECT_EQ(reap(*child).value(), Exit{});
+}
+
+/// How a child ends that does this with some of its standard streams closed.
+Exit end_without(const std::vector<int>& closed, const std::function<int()>& body) {
+  return end_of([&] {
+    for (const int stream : closed) ::close(stream);
+    return body();
+  });
+}
+
+bool survives_exec(int fd) {
+  const int flags = ::fcntl(fd, F_GETFD);
+  return flags >= 0 && (flags & FD_CLOEXEC) == 0;
+}
+
+bool is_null(int fd) {
+  return read_link("/proc/self/fd/" + std::to_string(fd)).value_or("") == "/dev/null";
+}
+
+TEST(Process, PipeIsNeverAStandardStream) {
+  for (const auto& closed : {std::vector{0}, std::vector{2}, std::vector{0, 1, 2}}) {
+    const Exit end = end_without(closed, [] {
+      const auto pipe = make_pipe();
+      if (!pipe) return 1;
+      if (pipe->read.get() < 3 || pipe->write.get() < 3) return 2;
+      if (survives_exec(pipe->read.get()) || survives_exec(pipe->write.get())) return 3;
+      if (!close_standard_streams() || !write_all(pipe->write.get(), "x")) return 4;
+      char got = 0;
+      return ::read(pipe->read.get(), &got, 1) == 1 && got == 'x' ? 0 : 5;
+    });
+    EXPECT_EQ(end, Exit{}) << closed.size() << " closed, ended with " << end.code;
+  }
+}
+
+TEST(Process, StreamsReplacedByNullAreThereAfterExec) {
+  for (const auto& closed : {std::vector<int>{}, std::vector{0}, std::vector{0, 1, 2}}) {
+    const Exit end = end_without(closed, [] {
+      if (!close_standard_streams()) return 10;
+      for (const int stream : {0, 1, 2}) {
+        if (!is_null(stream) || !survives_exec(stream)) return 20 + stream;
+      }
+      return 0;
+    });
+    EXPECT_EQ(end, Exit{}) << closed.size() << " closed, ended with " << end.code;
+  }
+}
+
+TEST(Process, OnlyClosedStreamsAreFilled) {
+  for (const auto& closed : {std::vector<int>{}, std::vector{0}, std::vector{1, 2}}) {
+    const Exit end = end_without({}, [&] {
+      const auto pipe = make_pipe();  // so that what was given is not /dev/null
+      if (!pipe) return 10;
+      for (const int stream : {0, 1, 2}) {
+        const bool is_closed = std::ranges::count(closed, stream) != 0;
+        if ((is_closed ? ::close(stream) : ::dup2(pipe->write.get(), stream)) < 0) return 11;
+      }
+      if (!fill_closed_streams()) return 12;
+      for (const int stream : {0, 1, 2}) {
+        const bool was_closed = std::ranges::count(closed, stream) != 0;
+        if (is_null(stream) != was_closed || !survives_exec(stream)) return 20 + stream;
+      }
+      return 0;
+    });
+    EXPECT_EQ(end, Exit{}) << closed.size() << " closed, ended with " << end.code;
+  }
 }
 
 TEST(Process, FlockNamesItsHolder) {
