@@ -9,6 +9,7 @@
 #include "app/serve_places.h"
 #include "app/verb.h"
 #include "base/fd.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "base/tr.h"
 
@@ -48,6 +49,8 @@ class ServeVerb final : public Verb {
   }
 
   int run(Context& context, const std::vector<std::string>& rest) override {
+    // Without: what is opened first, the signals or a socket, is where it says what goes wrong.
+    if (const auto filled = fill_closed_streams(); !filled) return report(filled.error());
     if (!rest.empty()) {
       complain(trf("serve takes no word \"{}\"", printable(rest.front())));
       return exit_code::usage;

@@ -1,5 +1,6 @@
 """`berth serve` opens its page: asked with --open, unasked at a desktop's terminal, and nowhere else."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from conftest import BERTH, Terminal, end, wait_until
-from serving import Server
+from serving import Server, UnixConnection
 from test_two_users import IS_ROOT, VIEWER, words_as
 
 BROWSER = """#!/bin/sh
@@ -142,6 +143,42 @@ def test_asked_for_it_opens_without_a_terminal_and_with_the_browsers_own_words(m
         assert not server.says("no page")
     finally:
         server.close()
+
+
+@contextlib.contextmanager
+def served_by_shell(machine, begin, *words, out=subprocess.DEVNULL):
+    """A server that a shell begins in this way, once it answers at its socket."""
+    path = str(machine.directory / "serve.sock")
+    command = machine.command("serve", "--listen", "127.0.0.1:0", "--socket", path, *words)
+    with subprocess.Popen(["sh", "-c", begin, "sh", *command], env=machine.env,
+                          stdin=subprocess.DEVNULL, stdout=out, stderr=out) as process:  # fmt: skip
+
+        def answers():
+            assert process.poll() is None, f"it ended with {process.returncode}"
+            connection = UnixConnection(path)
+            try:
+                connection.request("GET", "/api/v1/overview")
+                return connection.getresponse().status == 200
+            except OSError:
+                return False
+            finally:
+                connection.close()
+
+        try:
+            wait_until(answers, "it serves", 20)
+            yield process
+        finally:
+            end(process)
+
+
+@pytest.mark.parametrize("closed", [(0,), (2,), (0, 1, 2)], ids=["no-input", "no-stderr", "nothing"])
+def test_no_file_of_the_servers_is_where_a_closed_stream_was(machine, closed):
+    given = machine.directory / "given"
+    begin = 'exec "$@" <"$GIVEN" ' + " ".join(f"{stream}>&-" for stream in closed)
+    machine.env["GIVEN"] = str(given)
+    with given.open("a") as out, served_by_shell(machine, begin, out=out) as process:
+        found = [os.readlink(f"/proc/{process.pid}/fd/{stream}") for stream in (0, 1, 2)]
+        assert found == ["/dev/null" if stream in closed else str(given) for stream in (0, 1, 2)]
 
 
 def test_what_cannot_be_opened_is_said_and_it_serves_all_the_same(machine):
