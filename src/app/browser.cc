@@ -5,8 +5,10 @@
 #include <csignal>
 #include <utility>
 
+#include "app/verb.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "base/tr.h"
 
 namespace berth {
 
@@ -20,23 +22,66 @@ bool is_set(const Context& context, const char* name) {
   return !context.variable(name).value_or("").empty();
 }
 
-/// Only returns where it fails.
-int become_browser(const Context& context, std::vector<std::string> command, int addresses) {
-  const auto url = read_all(addresses);
-  if (!url || url->empty()) return 0;
+using BrowserCommand = std::vector<std::string>;
+
+/// What $BROWSER names, in its order. A "&" at the end asks for what we do anyway.
+std::vector<BrowserCommand> named_browsers(const Context& context) {
+  std::vector<BrowserCommand> commands;
+  const std::string browsers = context.variable("BROWSER").value_or("");
+  for (const std::string_view one : split(browsers, ':')) {
+    BrowserCommand words;
+    for (const std::string_view word : split(one, ' ')) {
+      if (!word.empty()) words.emplace_back(word);
+    }
+    if (!words.empty() && words.back() == "&") words.pop_back();
+    if (!words.empty()) commands.push_back(std::move(words));
+  }
+  return commands;
+}
+
+std::string clipped(const Context& context, std::string_view command) {
+  return cut_to_width(printable(command), 120, !context.err().utf8);
+}
+
+std::unexpected<Error> none_can_be_found(const Context& context,
+                                         const std::vector<BrowserCommand>& commands) {
+  std::string all;
+  for (const BrowserCommand& command : commands) all += (all.empty() ? "" : ", ") + command.front();
+  const std::string tried = clipped(context, all);
+  return fail(ErrorCode::not_found,
+              "none of the commands in $BROWSER can be found (tried without a shell: " + tried +
+                  "): set it to one that is there, or open the address yourself");
+}
+
+std::unexpected<Error> cannot_begin(const Error& error) {
+  return fail(ErrorCode::io, "cannot start a process for the browser (" + error.message() +
+                                 "): open the address yourself");
+}
+
+/// In the place of each "%s", else behind the words.
+BrowserCommand with_address(BrowserCommand command, const std::string& url) {
   bool has_place = false;
   for (std::string& word : command) {
-    const std::size_t at = word.find("%s");
-    if (at == std::string::npos) continue;
-    word.replace(at, 2, *url);
-    has_place = true;
+    for (std::size_t at = word.find("%s"); at != std::string::npos;
+         at = word.find("%s", at + url.size())) {
+      word.replace(at, 2, url);
+      has_place = true;
+    }
   }
-  if (!has_place) command.push_back(*url);
+  if (!has_place) command.push_back(url);
+  return command;
+}
+
+/// Only returns where it fails.
+int become_browser(const Context& context, const BrowserCommand& command, int addresses) {
+  const auto url = read_all(addresses);
+  if (!url || url->empty()) return 0;
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::signal(SIGPIPE, SIG_DFL);
-  static_cast<void>(execute(command, context.environment(), search_path(context)));
+  static_cast<void>(
+      execute(with_address(command, *url), context.environment(), search_path(context)));
   return 127;
 }
 
@@ -44,25 +89,22 @@ int become_browser(const Context& context, std::vector<std::string> command, int
 
 Result<std::vector<std::string>> browser_command(const Context& context) {
   const std::string path = search_path(context);
-  const std::string browsers = context.variable("BROWSER").value_or("");
-  for (const std::string_view one : split(browsers, ':')) {
-    std::vector<std::string> words;
-    for (const std::string_view word : split(one, ' ')) {
-      if (!word.empty()) words.emplace_back(word);
-    }
-    if (!words.empty() && find_executable(words.front(), path)) return words;
+  const std::vector<BrowserCommand> named = named_browsers(context);
+  for (const BrowserCommand& command : named) {
+    if (find_executable(command.front(), path)) return command;
   }
-  if (is_set(context, "BROWSER")) {
-    return fail(ErrorCode::not_found, "none of the commands in $BROWSER can be found");
-  }
+  if (!named.empty()) return none_can_be_found(context, named);
   if (!is_set(context, "DISPLAY") && !is_set(context, "WAYLAND_DISPLAY")) {
     return fail(ErrorCode::not_found,
-                "there is no desktop here ($DISPLAY and $WAYLAND_DISPLAY are not set)");
+                "there is no desktop here ($DISPLAY and $WAYLAND_DISPLAY are not set): open the "
+                "address yourself, or set $BROWSER");
   }
   if (!find_executable("xdg-open", path)) {
-    return fail(ErrorCode::not_found, "there is no xdg-open here, and $BROWSER is not set");
+    return fail(ErrorCode::not_found,
+                "there is no xdg-open here, and $BROWSER is not set: open the address yourself, or "
+                "set it");
   }
-  return std::vector<std::string>{"xdg-open"};
+  return BrowserCommand{"xdg-open"};
 }
 
 bool expects_browser(const Context& context) {
@@ -76,7 +118,7 @@ Result<BrowserLater> BrowserLater::begin(const Context& context) {
   auto command = browser_command(context);
   if (!command) return std::unexpected(std::move(command).error());
   auto pipe = make_pipe();
-  if (!pipe) return std::unexpected(std::move(pipe).error());
+  if (!pipe) return cannot_begin(pipe.error());
   // Twice: it is nobody's child here, and nobody waits for it.
   const auto child = fork_process([&] {
     if (!start_session() || !close_standard_streams()) return 1;
@@ -85,15 +127,24 @@ Result<BrowserLater> BrowserLater::begin(const Context& context) {
         fork_process([&] { return become_browser(context, *command, pipe->read.get()); });
     return browser ? 0 : 1;
   });
-  if (!child) return std::unexpected(child.error());
-  static_cast<void>(reap(*child));
-  return BrowserLater(std::move(pipe->write));
+  if (!child) return cannot_begin(child.error());
+  const auto ended = reap(*child);
+  if (!ended) return cannot_begin(ended.error());
+  if (const int code = shell_exit_code(*ended); code != 0) {
+    return cannot_begin(fail(ErrorCode::io, "the one that was to start it ended with exit code " +
+                                                std::to_string(code))
+                            .error());
+  }
+  return BrowserLater(std::move(pipe->write), clipped(context, command->front()));
 }
 
 void BrowserLater::show(const std::string& url) {
-  // That it was shut meanwhile is no matter: the address stands on the terminal as well.
-  static_cast<void>(write_all(address_.get(), url));
+  const auto told = write_all(address_.get(), url);
   address_ = Fd();
+  if (told) return complain(trf("opening it in {} …", name_));
+  complain(
+      tr("no page is opened: the process that was to do it has ended; open the address "
+         "yourself"));
 }
 
 }  // namespace berth

@@ -10,9 +10,10 @@
 
 namespace berth {
 
-/// What shows an address here, "%s" standing for it: the first of $BROWSER (commands, with colons
-/// between them) that is there, else xdg-open where there is a desktop. not_found: why there is
-/// none.
+/// What shows an address here, each "%s" standing for it: the first of $BROWSER that is there, else
+/// xdg-open where there is a desktop. $BROWSER is commands with colons between them, their words
+/// end at spaces: as for xdg-open there is no shell, and quotes are letters. not_found: why there
+/// is none, and what to do.
 [[nodiscard]] Result<std::vector<std::string>> browser_command(const Context& context);
 
 /// Whether an address may be shown unasked: at a terminal, not root's, and not through SSH unless
@@ -23,13 +24,16 @@ namespace berth {
 /// threads and holds nothing of ours; it ends with us if it is told nothing.
 class BrowserLater {
  public:
+  /// Each error says what to do instead. SIGCHLD must not be ignored.
   [[nodiscard]] static Result<BrowserLater> begin(const Context& context);
-  /// Once; what becomes of it is the browser's business.
+  /// Once, and says so; what becomes of it is the browser's business.
   void show(const std::string& url);
 
  private:
-  explicit BrowserLater(Fd address) : address_(std::move(address)) {}
+  BrowserLater(Fd address, std::string name)
+      : address_(std::move(address)), name_(std::move(name)) {}
   Fd address_;
+  std::string name_;  // the command, as people are shown it
 };
 
 }  // namespace berth

@@ -477,6 +477,9 @@ int Daemon::run() {
 }  // namespace
 
 int run_server(Context& context, ServePlan plan) {
+  // First: with SIGCHLD ignored, as some are started, nobody could tell how a child ended.
+  auto signals = SignalQueue::open();
+  if (!signals) return report(signals.error());
   std::optional<BrowserLater> browser;
   const bool opens = plan.open_page == OpenPage::always ||
                      (plan.open_page == OpenPage::where_expected && expects_browser(context));
@@ -485,8 +488,6 @@ int run_server(Context& context, ServePlan plan) {
     if (begun) browser = std::move(*begun);
     if (!begun) complain(trf("no page is opened: {}", tr_composed(begun.error().message())));
   }
-  auto signals = SignalQueue::open();
-  if (!signals) return report(signals.error());
   auto live = Live::start(context);
   if (!live) return report(live.error());
   return Daemon(context, std::move(plan), std::move(browser), std::move(*live), std::move(*signals))

@@ -86,8 +86,9 @@ def desktop():
 
 
 def test_at_a_desktops_terminal_the_page_opens_by_itself(desktop):
-    process, _ = desktop.serve(BROWSER=str(desktop.browser))
+    process, terminal = desktop.serve(BROWSER=str(desktop.browser))
     (address,) = wait_until(desktop.opened, "the browser is begun", 20)
+    wait_until(lambda: f"opening it in {desktop.browser} …" in terminal.read().decode(), "it says what it does", 20)
     with urllib.request.urlopen(address, timeout=20) as answer:
         assert b"<title>" in answer.read()
     # Nothing of the server's is the browser's: neither its door nor its end.
@@ -120,7 +121,8 @@ def test_where_nobody_sits_nothing_opens_and_nothing_is_said(desktop, words, env
     _, terminal = desktop.serve(*words, piped=piped, **{name: value.format(**names) for name, value in env.items()})
     time.sleep(0.5)
     assert desktop.opened() is None and not Path(f"{desktop.folder}/xdg-open.opened").exists()
-    assert b"no page" not in terminal.read() and not desktop.browsers()
+    said = terminal.read()
+    assert b"no page" not in said and b"opening it" not in said and not desktop.browsers()
 
 
 def test_a_desktop_without_a_browser_of_ones_own_asks_xdg_open(desktop):
@@ -130,16 +132,39 @@ def test_a_desktop_without_a_browser_of_ones_own_asks_xdg_open(desktop):
     assert wait_until(lambda: told.exists() and told.read_text(), "it is begun", 20).startswith("http://127.0.0.1:")
 
 
-def test_asked_for_it_opens_without_a_terminal_and_with_the_browsers_own_words(machine, tmp_path):
-    browser = tmp_path / "browser"
-    browser.write_text(BROWSER.replace("sleep 600", "true"), encoding="ascii")
-    browser.chmod(0o755)
-    machine.env["BROWSER"] = f"/nonexistent/one:{browser} --new-window=%s  -x"
+@pytest.fixture
+def browser(tmp_path):
+    """A browser that notes what it is to show, and ends."""
+    path = tmp_path / "browser"
+    path.write_text(BROWSER.replace("sleep 600", "true"), encoding="ascii")
+    path.chmod(0o755)
+    return path
+
+
+def opened_by(browser):
+    told = Path(f"{browser}.opened")
+    wait_until(told.exists, "the browser is begun", 20)
+    return told.read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.parametrize(
+    ("words", "given"),
+    [
+        ("--new-window=%s  -x", ["--new-window={url}", "-x"]),
+        ("--app=%s,%s -u %s &", ["--app={url},{url}", "-u", "{url}"]),
+        ("-a '%s b' &", ["-a", "'{url}", "b'"]),
+        ("-x &", ["-x", "{url}"]),
+        ("& -x", ["&", "-x", "{url}"]),
+    ],
+    ids=["one-place", "every-place", "quotes-are-letters", "no-place", "only-at-the-end"],
+)
+def test_asked_for_it_opens_without_a_terminal_and_with_the_browsers_own_words(machine, browser, words, given):
+    machine.env["BROWSER"] = f"/nonexistent/one:&:{browser} {words}"
     server = Server(machine, "--open")
     try:
-        told = Path(f"{browser}.opened")
-        wait_until(told.exists, "the browser is begun", 20)
-        assert told.read_text(encoding="utf-8").splitlines() == [f"--new-window=http://127.0.0.1:{server.port}/", "-x"]
+        url = f"http://127.0.0.1:{server.port}/"
+        assert opened_by(browser) == [word.format(url=url) for word in given]
+        wait_until(lambda: server.says(f"opening it in {browser} …"), "it says what it does", 20)
         assert not server.says("no page")
     finally:
         server.close()
@@ -171,6 +196,22 @@ def served_by_shell(machine, begin, *words, out=subprocess.DEVNULL):
             end(process)
 
 
+@pytest.mark.parametrize(
+    "begin",
+    ['exec "$@" <&-', 'exec "$@" 2>&-', 'exec "$@" <&- >&- 2>&-', "trap '' CHLD; exec \"$@\""],
+    ids=["no-input", "no-stderr", "nothing", "children-ignored"],
+)
+def test_it_opens_however_it_was_begun(machine, browser, begin):
+    machine.env["BROWSER"] = str(browser)
+    said = machine.directory / "said"
+    with said.open("w") as out, served_by_shell(machine, begin, "--open", out=out):
+        (address,) = opened_by(browser)
+        assert address.startswith("http://127.0.0.1:")
+        descriptors = Path(f"{browser}.descriptors").read_text(encoding="utf-8")
+        assert " 0 -> /dev/null\n" in descriptors and " 2 -> /dev/null\n" in descriptors, descriptors
+    assert "no page" not in said.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("closed", [(0,), (2,), (0, 1, 2)], ids=["no-input", "no-stderr", "nothing"])
 def test_no_file_of_the_servers_is_where_a_closed_stream_was(machine, closed):
     given = machine.directory / "given"
@@ -181,16 +222,23 @@ def test_no_file_of_the_servers_is_where_a_closed_stream_was(machine, closed):
         assert found == ["/dev/null" if stream in closed else str(given) for stream in (0, 1, 2)]
 
 
-def test_what_cannot_be_opened_is_said_and_it_serves_all_the_same(machine):
-    server = Server(machine, "--open")
+@pytest.mark.parametrize(
+    ("env", "why"),
+    [
+        ({}, "there is no desktop here ($DISPLAY and $WAYLAND_DISPLAY are not set): open the address yourself"),
+        ({"DISPLAY": ":7", "PATH": "/nonexistent"}, "there is no xdg-open here, and $BROWSER is not set: open the"),
+        ({"BROWSER": "/nonexistent/one %s:/nonexistent/t\033wo &"},
+         "none of the commands in $BROWSER can be found (tried without a shell: /nonexistent/one, "
+         "/nonexistent/t\\x1Bwo): set it to one that is there, or open the address yourself"),
+        ({"BROWSER": '"/nonexistent/My Browser/run" %s'}, '(tried without a shell: "/nonexistent/My): set it'),
+        ({"BROWSER": "/nonexistent/" + 500 * "x"}, "/nonexistent/" + 106 * "x" + "…): set it"),
+    ],
+    ids=["no-desktop", "no-xdg-open", "each-that-was-tried", "quotes", "long"],
+)  # fmt: skip
+def test_what_cannot_be_opened_is_said_and_it_serves_all_the_same(machine, env, why):
+    server = Server(machine, "--open", env=env)
     try:
-        assert server.says("no page is opened: there is no desktop here ($DISPLAY and $WAYLAND_DISPLAY are not set)")
-    finally:
-        server.close()
-    machine.env["BROWSER"] = "/nonexistent/one:/nonexistent/two"
-    server = Server(machine, "--open")
-    try:
-        assert server.says("no page is opened: none of the commands in $BROWSER can be found")
+        assert [line for line in server.said if "no page is opened: " in line and why in line], server.said
     finally:
         server.close()
 
