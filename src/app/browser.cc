@@ -108,9 +108,17 @@ Result<std::vector<std::string>> browser_command(const Context& context) {
 }
 
 bool expects_browser(const Context& context) {
-  if (::isatty(STDIN_FILENO) != 1 || !context.stderr_is_terminal() || ::geteuid() == 0)
+  if (::isatty(STDIN_FILENO) != 1 || !context.stderr_is_terminal() || ::geteuid() == 0) {
     return false;
-  if (is_set(context, "SSH_CONNECTION") && !is_set(context, "BROWSER")) return false;
+  }
+  for (const char* nobody_known : {"SUDO_UID", "TMUX", "STY", "CI"}) {
+    if (is_set(context, nobody_known)) return false;
+  }
+  // Through SSH $BROWSER alone may well be a browser of this machine, seen by nobody.
+  const bool through_ssh = is_set(context, "SSH_CONNECTION") || is_set(context, "SSH_TTY");
+  const bool reaches_back =
+      is_set(context, "VSCODE_IPC_HOOK_CLI") && !named_browsers(context).empty();
+  if (through_ssh && !reaches_back) return false;
   return browser_command(context).has_value();
 }
 

@@ -16,8 +16,9 @@ namespace berth {
 /// is none, and what to do.
 [[nodiscard]] Result<std::vector<std::string>> browser_command(const Context& context);
 
-/// Whether an address may be shown unasked: at a terminal, not root's, and not through SSH unless
-/// $BROWSER says what reaches back to who sits there.
+/// Whether an address may be shown unasked: at a terminal where somebody is known to sit. That is
+/// none of root's (sudo's included), none that stays when he goes (tmux, screen), none of a CI's,
+/// and one through SSH only where an editor's $BROWSER reaches back to him.
 [[nodiscard]] bool expects_browser(const Context& context);
 
 /// A process that waits for the address and then becomes the browser. It is begun before there are

@@ -104,6 +104,11 @@ def test_at_a_desktops_terminal_the_page_opens_by_itself(desktop):
         again.listen()
 
 
+OURS = {"BROWSER": "{browser}"}
+XDG = {"DISPLAY": ":7", "PATH": "{folder}:{path}"}
+HOOK = {"VSCODE_IPC_HOOK_CLI": "/run/user/1/vscode-ipc.sock"}
+
+
 @pytest.mark.parametrize(
     ("words", "env", "piped"),
     [
@@ -112,9 +117,19 @@ def test_at_a_desktops_terminal_the_page_opens_by_itself(desktop):
         ([], {"DISPLAY": ":7", "SSH_CONNECTION": "a 1 b 2", "PATH": "{folder}:{path}"}, False),
         ([], {"BROWSER": "{browser}"}, True),
         ([], {"BROWSER": "/nonexistent/browser"}, False),
+        ([], OURS | {"TMUX": "/tmp/tmux-1/default,1,0"}, False),
+        ([], OURS | {"STY": "1.pts-0.host"}, False),
+        ([], OURS | {"SUDO_UID": "1000"}, False),
+        ([], OURS | {"CI": "true"}, False),
+        ([], OURS | {"SSH_CONNECTION": "a 1 b 2"}, False),
+        ([], OURS | {"SSH_TTY": "/dev/pts/0"}, False),
+        ([], OURS | {"SSH_CONNECTION": "a 1 b 2", "VSCODE_IPC_HOOK_CLI": ""}, False),
+        ([], XDG | HOOK | {"SSH_TTY": "/dev/pts/0"}, False),
+        ([], XDG | HOOK | {"SSH_CONNECTION": "a 1 b 2", "BROWSER": " : &"}, False),
     ],
-    ids=["not-wanted", "no-desktop", "through-ssh", "no-terminal", "no-browser"],
-)
+    ids=["not-wanted", "no-desktop", "through-ssh", "no-terminal", "no-browser", "tmux", "screen", "sudo", "ci",
+         "ssh-and-browser", "ssh-tty-and-browser", "ssh-and-no-hook", "ssh-and-hook-alone", "ssh-and-no-command"],
+)  # fmt: skip
 def test_where_nobody_sits_nothing_opens_and_nothing_is_said(desktop, words, env, piped):
     shutil.copy(desktop.browser, desktop.folder / "xdg-open")
     names = {"browser": desktop.browser, "folder": desktop.folder, "path": desktop.env["PATH"]}
@@ -123,6 +138,14 @@ def test_where_nobody_sits_nothing_opens_and_nothing_is_said(desktop, words, env
     assert desktop.opened() is None and not Path(f"{desktop.folder}/xdg-open.opened").exists()
     said = terminal.read()
     assert b"no page" not in said and b"opening it" not in said and not desktop.browsers()
+
+
+def test_through_ssh_it_opens_by_itself_where_an_editor_reaches_back(desktop):
+    # What is set to nothing is not set.
+    desktop.serve(BROWSER=str(desktop.browser), SSH_CONNECTION="a 1 b 2", SSH_TTY="/dev/pts/0",
+                  TMUX="", STY="", SUDO_UID="", CI="", **HOOK)  # fmt: skip
+    (address,) = wait_until(desktop.opened, "the browser is begun", 20)
+    assert address.startswith("http://127.0.0.1:")
 
 
 def test_a_desktop_without_a_browser_of_ones_own_asks_xdg_open(desktop):
