@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "health/faults.h"
-#include "snapshot/holders.h"
 
 extern char** environ;
 
@@ -193,7 +192,7 @@ Result<Snapshot> Context::look(Depth depth, Relations relations) {
   options.claims = view.claims;
   auto snapshot = judged(observe(sources_, options, clock_, &probe_));
   if (!snapshot) return snapshot;
-  add_holders(*snapshot, std::move(view.claims), std::move(view.waiters));
+  add_holders(*snapshot, std::move(view.claims), std::move(view.waiters), names_);
   snapshot->problems.insert(snapshot->problems.end(), view.problems.begin(), view.problems.end());
   return snapshot;
 }

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "lease/ledger.h"
 #include "probe/observe.h"
+#include "snapshot/holders.h"
 #include "snapshot/snapshot.h"
 #include "view/style.h"
 
@@ -84,6 +85,7 @@ class Context {
   SystemClock clock_;
   EndingChild probe_;
   std::optional<Error> ledger_error_;
+  HolderNames names_;
   Style out_;
   Style err_;
   bool stdout_is_terminal_ = false;

@@ -4,7 +4,6 @@
 
 #include "base/signals.h"
 #include "health/faults.h"
-#include "snapshot/holders.h"
 
 namespace berth {
 
@@ -23,7 +22,7 @@ void Live::begin(Depth depth) {
 std::optional<Snapshot> Live::advance() {
   auto snapshot = lookout_.advance(context_->clock());
   if (!snapshot) return std::nullopt;
-  add_holders(*snapshot, std::exchange(view_.claims, {}), std::exchange(view_.waiters, {}));
+  add_holders(*snapshot, std::exchange(view_.claims, {}), std::exchange(view_.waiters, {}), names_);
   snapshot->problems.insert(snapshot->problems.end(), view_.problems.begin(), view_.problems.end());
   snapshot->faults = failed_devices(*snapshot);
   return snapshot;

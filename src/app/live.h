@@ -7,6 +7,7 @@
 
 #include "app/context.h"
 #include "probe/lookout.h"
+#include "snapshot/holders.h"
 
 namespace berth {
 
@@ -29,6 +30,7 @@ class Live {
   Context* context_;
   Lookout lookout_;
   LedgerView view_;
+  HolderNames names_;
 };
 
 }  // namespace berth

@@ -1,35 +1,48 @@
 #include "snapshot/holders.h"
 
+#include <algorithm>
 #include <iterator>
-#include <string>
 #include <utility>
 
 namespace berth {
 
 namespace {
 
-void give_name(const Snapshot& snapshot, uid_t uid, std::string& user) {
-  const std::string number = std::to_string(uid);
-  if (user != number) return;
-  for (const HostProcess& process : snapshot.processes) {
-    const auto& name = process.user.get();
-    if (process.uid.get() != uid || !name || *name == number) continue;
-    user = *name;
-    return;
-  }
-}
-
 template <class Holder>
-void add(const Snapshot& snapshot, std::vector<Holder>& to, std::vector<Holder> from) {
-  for (Holder& holder : from) give_name(snapshot, holder.uid, holder.user);
+void add(const HolderNames& names, std::vector<Holder>& to, std::vector<Holder> from) {
+  for (Holder& holder : from) {
+    if (holder.user != std::to_string(holder.uid)) continue;
+    if (auto name = names.name_of(holder.uid)) holder.user = *std::move(name);
+  }
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
 }  // namespace
 
-void add_holders(Snapshot& snapshot, std::vector<Claim> claims, std::vector<Waiter> waiters) {
-  add(snapshot, snapshot.claims, std::move(claims));
-  add(snapshot, snapshot.waiters, std::move(waiters));
+void HolderNames::learn(const Snapshot& snapshot) {
+  ++look_;
+  for (const HostProcess& process : snapshot.processes) {
+    const auto& uid = process.uid.get();
+    const auto& name = process.user.get();
+    if (!uid || !name || *name == std::to_string(*uid)) continue;
+    known_[*uid] = {.name = *name, .seen = look_};
+  }
+  while (known_.size() > most) {
+    known_.erase(std::ranges::min_element(known_, {},
+                                          [](const auto& person) { return person.second.seen; }));
+  }
+}
+
+std::optional<std::string> HolderNames::name_of(uid_t uid) const {
+  const auto found = known_.find(uid);
+  return found == known_.end() ? std::nullopt : std::optional(found->second.name);
+}
+
+void add_holders(Snapshot& snapshot, std::vector<Claim> claims, std::vector<Waiter> waiters,
+                 HolderNames& names) {
+  names.learn(snapshot);
+  add(names, snapshot.claims, std::move(claims));
+  add(names, snapshot.waiters, std::move(waiters));
 }
 
 }  // namespace berth

@@ -1,15 +1,44 @@
 #pragma once
 // Holders: leases and places in the queue join a look at the machine.
 
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "snapshot/snapshot.h"
 
 namespace berth {
 
+/// What people are called who have no name in /etc/passwd, as far as looks at the machine have
+/// told. Kept from look to look by whoever takes one after the other: who has no process just now
+/// keeps the name that he had.
+class HolderNames {
+ public:
+  static constexpr std::size_t most = 4096;
+
+  /// What processes tell. The newest name counts; of more than `most` people those go whose
+  /// processes were seen the longest time ago.
+  void learn(const Snapshot& snapshot);
+  /// Nothing: no process of his has been seen under a name.
+  [[nodiscard]] std::optional<std::string> name_of(uid_t uid) const;
+
+ private:
+  struct Known {
+    std::string name;
+    std::uint64_t seen = 0;  // the look that told it last
+  };
+  std::map<uid_t, Known> known_;
+  std::uint64_t look_ = 0;
+};
+
 /// Adds them to the snapshot. Whom the ledger knows by number alone, because /etc/passwd has no
-/// name for him, is called as his processes are: the probe asks a directory service (LDAP, SSSD)
-/// for those, where a service that hangs can be cut off.
-void add_holders(Snapshot& snapshot, std::vector<Claim> claims, std::vector<Waiter> waiters);
+/// name for him, is called as his processes are, or were at an earlier look: the probe asks a
+/// directory service (LDAP, SSSD) for those, where a service that hangs can be cut off.
+void add_holders(Snapshot& snapshot, std::vector<Claim> claims, std::vector<Waiter> waiters,
+                 HolderNames& names);
 
 }  // namespace berth
