@@ -63,8 +63,10 @@ struct World {
 /// How long the newest snapshot may be behind before it is called stale.
 [[nodiscard]] bool is_stale(const World& world);
 
-/// Where an answer is made. `loop`: from memory alone. `disk`: it reads files and may take as long
-/// as a disk does. `act`: it waits for processes to end. `stream`: it never ends.
+/// Where an answer is made. `loop`: from memory alone. `history`: it reads the server's own history
+/// and may take as long as a disk does. `homes`: it reads what lies in people's homes, which may
+/// hang for ever and then must keep nobody from the history. `act`: it waits for processes to end.
+/// `stream`: it never ends.
 enum class Place { loop, history, homes, act, stream };
 [[nodiscard]] Place place_of(const Request& request);
 
