@@ -88,8 +88,10 @@ constexpr auto keys = std::to_array<std::string_view>(
 Result<void> known_keys_alone(const Json& body) {
   for (const auto& [key, value] : body.items()) {
     if (std::ranges::find(keys, key) != keys.end()) continue;
+    constexpr int widest = 80;  // of a name that is as long as the whole body
     return fail(ErrorCode::invalid,
-                fmt::format("there is no {}; there are {}", printable(key), fmt::join(keys, ", ")));
+                fmt::format("there is no {}; there are {}",
+                            cut_to_width(printable(key), widest, true), fmt::join(keys, ", ")));
   }
   return {};
 }

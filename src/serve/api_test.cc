@@ -331,6 +331,13 @@ TEST(Compose, SaysWhatIsWrongWithAWish) {
             400);
 }
 
+TEST(Compose, RepeatsNoMoreOfAnUnknownKeyThanALine) {
+  const std::string body = "{\"" + std::string(60'000, 'x') + "\":1}";
+  const Response refused = answer(post("/api/v1/compose", body), nobody(), example_world());
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_THAT(*refused.body, HasSubstr("there is no " + std::string(77, 'x') + "...; there are"));
+}
+
 TEST(News, TellWhatWentWrongSinceTheLastLook) {
   const Snapshot before = example_snapshot();
   Snapshot after = before;
