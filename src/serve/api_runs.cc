@@ -35,19 +35,28 @@ Json visible_record(const FoundRun& run, const Question& question) {
   return part;
 }
 
+/// Whose runs the asker may know of. Of others he learns not even that they exist.
+RunSource::IsShown shown_in(const Question& question) {
+  return [&question](uid_t owner) { return insight_into(owner, question) != Insight::numbers; };
+}
+
+std::expected<FoundRun, Response> asked_run(const Question& question) {
+  if (question.world.runs == nullptr) return std::unexpected(no_records());
+  auto run = question.world.runs->find(question.id, question.asker.uid, shown_in(question));
+  if (!run) return std::unexpected(error_response(run.error()));
+  return std::move(*run);
+}
+
 /// The run that is asked for, where the asker may see all of it.
 std::expected<FoundRun, Response> own_run(const Question& question) {
-  if (question.world.runs == nullptr) return std::unexpected(no_records());
-  auto run = question.world.runs->find(question.id);
-  if (!run) return std::unexpected(no_such("run", question.id));
-  const Insight seen = insight_into(*run, question);
-  if (seen == Insight::numbers) return std::unexpected(no_such("run", question.id));
-  if (seen != Insight::whole) {
+  auto run = asked_run(question);
+  if (!run) return run;
+  if (insight_into(*run, question) != Insight::whole) {
     return std::unexpected(error_response(
         403, "not_yours", "run " + printable(question.id) + " is another user's",
         "only they and administrators may see this: use the Unix socket, or a token"));
   }
-  return std::move(*run);
+  return run;
 }
 
 }  // namespace
@@ -57,12 +66,12 @@ Response answer_runs(const Question& question) {
   constexpr std::uint64_t most = 500;
   const auto limit = number_parameter(question.request, "limit", 50, 1, most);
   if (!limit) return limit.error();
-  const auto after = parameter_of(question.request, "after").value_or("");
+  std::optional<RunPlace> after;
+  const auto typed = parameter_of(question.request, "after");
+  if (typed && !typed->empty()) after = run_place_in(*typed);
   // One more than wanted tells whether there is a next page: of what may be seen, as its name is
   // told.
-  auto runs = question.world.runs->list(*limit + 1, after, [&](uid_t owner) {
-    return insight_into(owner, question) != Insight::numbers;
-  });
+  auto runs = question.world.runs->list(*limit + 1, after, shown_in(question));
   const bool is_more = runs.size() > *limit;
   if (is_more) runs.pop_back();
   Json root = {{"runs", Json::array()}, {"next", nullptr}};
@@ -70,17 +79,14 @@ Response answer_runs(const Question& question) {
     Json record = visible_record(run, question);
     if (!record.is_null()) root["runs"].push_back(std::move(record));
   }
-  if (is_more) root["next"] = runs.back().name;
+  if (is_more) root["next"] = to_text(runs.back().place);
   return json_response(dumped(root) + "\n");
 }
 
 Response answer_run(const Question& question) {
-  if (question.world.runs == nullptr) return no_records();
-  const auto run = question.world.runs->find(question.id);
-  const Json record = run ? visible_record(*run, question) : Json(nullptr);
-  // Whom nothing may be shown of it learns not even that it exists.
-  if (record.is_null()) return no_such("run", question.id);
-  return json_response(dumped(record) + "\n");
+  const auto run = asked_run(question);
+  if (!run) return run.error();
+  return json_response(dumped(visible_record(*run, question)) + "\n");
 }
 
 Response answer_run_samples(const Question& question) {

@@ -65,22 +65,39 @@ std::optional<uid_t> owner_of_folder(const std::string& path) {
   return facts.st_uid;
 }
 
-std::optional<FoundRun> read_found(const StateDirectory& directory, const std::string& name) {
+uid_t whose(const StateDirectory& directory) { return directory.as.value_or(::geteuid()); }
+
+/// Nothing: there is no such folder, or nothing of it may be shown. No error names its path: who
+/// may know of a run need not know where it lies.
+Result<std::optional<FoundRun>> read_found(const StateDirectory& directory, const std::string& name,
+                                           const RunSource::IsShown& is_shown) {
   const BorrowedRights rights(directory);
   if (!rights.are_there()) return std::nullopt;
   const std::string path = runs_directory(directory.path) + "/" + name;
   const auto owner = owner_of_folder(path);
-  if (!owner || (directory.as && *owner != *directory.as)) return std::nullopt;
+  if (!owner || (directory.as && *owner != *directory.as) || !is_shown(*owner)) return std::nullopt;
   auto record = read_run(path);
-  if (!record) return std::nullopt;
+  if (!record) {
+    return fail(ErrorCode::not_found,
+                "there is no run " + printable(name) + ": what its folder holds cannot be read");
+  }
+  // Under its own id it would be two runs of one name, and what is asked about one be told of the
+  // other.
+  if (record->manifest.id != name) {
+    return fail(ErrorCode::not_found,
+                "there is no run " + printable(name) +
+                    ": its folder holds the record of another run, copied or renamed");
+  }
   // Whose it is, its folder says. What the record says is whatever its writer wrote.
   if (record->manifest.uid != *owner) {
     record->manifest.uid = *owner;
     record->manifest.user = local_user_name(*owner);
   }
   std::string json = to_json(*record);
-  return FoundRun{
-      .record = std::move(*record), .owner = *owner, .name = name, .json = std::move(json)};
+  return FoundRun{.record = std::move(*record),
+                  .owner = *owner,
+                  .place = {.name = name, .whose = whose(directory)},
+                  .json = std::move(json)};
 }
 
 bool is_run_id(std::string_view name) {
@@ -170,11 +187,11 @@ RunSource::Directories RunSource::directories() const {
   return directories_;
 }
 
-std::vector<FoundRun> RunSource::list(std::size_t limit, std::string_view after,
-                                      const std::function<bool(uid_t)>& is_shown) const {
+std::vector<FoundRun> RunSource::list(std::size_t limit, const std::optional<RunPlace>& after,
+                                      const IsShown& is_shown) const {
   const Directories known = directories();
-  // Ids begin with the date: their order is that of time.
-  std::multimap<std::string, const StateDirectory*, std::greater<>> names;
+  // Of two homes of one uid the first counts, as where a run is asked for.
+  std::map<RunPlace, const StateDirectory*, std::greater<>> places;
   for (const StateDirectory& directory : *known) {
     if (directory.as && !is_shown(*directory.as)) continue;
     const BorrowedRights rights(directory);
@@ -182,25 +199,36 @@ std::vector<FoundRun> RunSource::list(std::size_t limit, std::string_view after,
     const auto found = list_directory(runs_directory(directory.path));
     if (!found) continue;
     for (const std::string& name : *found) {
-      if (is_run_id(name) && (after.empty() || name < after)) names.emplace(name, &directory);
+      const RunPlace place{.name = name, .whose = whose(directory)};
+      if (is_run_id(name) && (!after || place < *after)) places.emplace(place, &directory);
     }
   }
   std::vector<FoundRun> runs;
-  for (const auto& [name, directory] : names) {
+  for (const auto& [place, directory] : places) {
     if (runs.size() >= limit) break;
-    auto run = read_found(*directory, name);
-    if (run && is_shown(run->owner)) runs.push_back(std::move(*run));
+    auto run = read_found(*directory, place.name, is_shown);
+    if (run && *run) runs.push_back(std::move(**run));
   }
   return runs;
 }
 
-Result<FoundRun> RunSource::find(std::string_view id) const {
+Result<FoundRun> RunSource::find(std::string_view id, std::optional<uid_t> asker,
+                                 const IsShown& is_shown) const {
   const Directories known = directories();
+  std::vector<const StateDirectory*> order;
   for (const StateDirectory& directory : *known) {
-    if (!is_run_id(id)) break;
-    if (auto run = read_found(directory, std::string(id))) return std::move(*run);
+    if (is_run_id(id) && (!directory.as || is_shown(*directory.as))) order.push_back(&directory);
   }
-  return fail(ErrorCode::not_found, "there is no record of a run " + printable(id));
+  std::ranges::stable_partition(
+      order, [&](const StateDirectory* directory) { return asker == whose(*directory); });
+  std::optional<Error> reason;
+  for (const StateDirectory* directory : order) {
+    auto run = read_found(*directory, std::string(id), is_shown);
+    if (run && *run) return std::move(**run);
+    if (!run) reason = std::move(run).error();
+  }
+  if (reason) return std::unexpected(*std::move(reason));
+  return fail(ErrorCode::not_found, "there is no run " + printable(id));
 }
 
 Result<SampleTable> RunSource::samples(const FoundRun& run, std::size_t points,

@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "record/run_record.h"
+#include "serve/run_place.h"
 
 namespace berth::serve {
 
@@ -33,8 +34,8 @@ struct StateDirectory {
 /// A run as the server shows it: its JSON is made where its files can be read.
 struct FoundRun {
   RunRecord record;
-  uid_t owner = 0;   // of the directory, whatever the record says
-  std::string name;  // the directory's, likewise: by it lists go on
+  uid_t owner = 0;  // of the directory, whatever the record says
+  RunPlace place;
   std::string json;  // as `berth show --json`
 };
 
@@ -59,17 +60,23 @@ struct LogPiece {
 
 class RunSource {
  public:
+  using IsShown = std::function<bool(uid_t owner)>;
+
   /// Nowhere before look_in().
   RunSource() { look_in({}); }
 
   /// From now on there, from any thread; what is being read goes on where it is.
   void look_in(std::vector<StateDirectory> directories);
 
-  /// At most `limit` runs that are older than the one named `after`, newest first; of those whose
-  /// owner `is_shown`: others are not even counted.
-  [[nodiscard]] std::vector<FoundRun> list(std::size_t limit, std::string_view after,
-                                           const std::function<bool(uid_t)>& is_shown) const;
-  [[nodiscard]] Result<FoundRun> find(std::string_view id) const;
+  /// At most `limit` runs, newest first, from behind `after` on (nothing: from the newest); of
+  /// those whose owner `is_shown`: others are not even counted. What cannot be read is left out.
+  [[nodiscard]] std::vector<FoundRun> list(std::size_t limit, const std::optional<RunPlace>& after,
+                                           const IsShown& is_shown) const;
+  /// The run of that id whose owner `is_shown`; of several people's that of the one who asks, if he
+  /// has one.
+  /// not_found: there is none, or its folder holds no record that could be believed, and says so.
+  [[nodiscard]] Result<FoundRun> find(std::string_view id, std::optional<uid_t> asker,
+                                      const IsShown& is_shown) const;
   /// At most about `points` per device: each the mean of the samples of its stretch of time.
   [[nodiscard]] Result<SampleTable> samples(const FoundRun& run, std::size_t points,
                                             WallTime now) const;

@@ -2,9 +2,23 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/temporary_directory.h"
+#include "record/record_writer.h"
+#include "serve/api.h"
+#include "serve/example_world.h"
 
 namespace berth::serve {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 TEST(StateDirectories, AreThoseOfPeopleWhereverTheirHomesLie) {
   const auto found = state_directories_of_all(
@@ -19,6 +33,105 @@ TEST(StateDirectories, AreThoseOfPeopleWhereverTheirHomesLie) {
   EXPECT_EQ(found[1].path, "/nfs/people/bob/.local/state/berth");
   EXPECT_EQ(found[1].as, uid_t{1002});
   EXPECT_EQ(found[1].gid, gid_t{1005});
+}
+
+bool everybody(uid_t) { return true; }
+bool no_one(uid_t) { return false; }
+
+/// Runs of our own, in a state directory of the test's.
+class Runs : public testing::Test {
+ protected:
+  Runs() { source_.look_in({{.path = state_, .as = {}}}); }
+
+  void record(const std::string& id) const {
+    Manifest manifest;
+    manifest.id = id;
+    manifest.command = {"true"};
+    const auto made = RecordWriter::create(state_, manifest);
+    ASSERT_TRUE(made) << made.error().message();
+  }
+  void copy(const std::string& id, const std::string& name) const {
+    const std::string runs = runs_directory(state_) + "/";
+    std::filesystem::copy(runs + id, runs + name, std::filesystem::copy_options::recursive);
+  }
+  std::vector<std::string> listed(std::size_t limit, const std::optional<RunPlace>& after) const {
+    std::vector<std::string> names;
+    for (const FoundRun& run : source_.list(limit, after, everybody)) {
+      names.push_back(run.place.name);
+    }
+    return names;
+  }
+  std::string refusal(const std::string& id) const {
+    const auto run = source_.find(id, std::nullopt, everybody);
+    return run ? "found" : run.error().message();
+  }
+
+  TemporaryDirectory directory_;
+  std::string state_ = directory_ / "state";
+  RunSource source_;
+};
+
+TEST_F(Runs, AreListedFromThePlaceOnWhereThePageBeforeEnded) {
+  for (const char* id : {"20260101-a", "20260102-b", "20260103-c"}) record(id);
+  const auto first = source_.list(1, std::nullopt, everybody);
+  ASSERT_EQ(first.size(), 1U);
+  EXPECT_EQ(first[0].place, (RunPlace{.name = "20260103-c", .whose = ::geteuid()}));
+  EXPECT_THAT(listed(9, first[0].place), ElementsAre("20260102-b", "20260101-a"));
+}
+
+TEST_F(Runs, GoOnBehindANameAloneAsClientsOfEarlierServersSayIt) {
+  for (const char* id : {"20260101-a", "20260102-b", "20260103-c"}) record(id);
+  EXPECT_THAT(listed(9, run_place_in("20260103-c")), ElementsAre("20260102-b", "20260101-a"));
+  EXPECT_THAT(listed(9, run_place_in("20260101-a")), IsEmpty());
+}
+
+TEST_F(Runs, UnderTheNameOfAnotherAreNone) {
+  record("20260101-a");
+  copy("20260101-a", "20260102-b");
+  EXPECT_THAT(listed(9, std::nullopt), ElementsAre("20260101-a"));
+  EXPECT_EQ(refusal("20260101-a"), "found");
+  EXPECT_EQ(refusal("20260102-b"),
+            "there is no run 20260102-b: its folder holds the record of another run, copied or "
+            "renamed");
+}
+
+TEST_F(Runs, ThatCannotBeReadSayWhyWithoutTheirPath) {
+  std::filesystem::create_directories(runs_directory(state_) + "/20260101-a");
+  EXPECT_THAT(refusal("20260101-a"), HasSubstr("cannot be read"));
+  EXPECT_THAT(refusal("20260101-a"), Not(HasSubstr(state_)));
+  EXPECT_EQ(refusal("20260102-b"), "there is no run 20260102-b");
+}
+
+TEST_F(Runs, OfWhomNothingIsShownAreAsIfTheyWereNot) {
+  record("20260101-a");
+  copy("20260101-a", "20260102-b");
+  for (const std::string id : {"20260101-a", "20260102-b"}) {
+    const auto run = source_.find(id, std::nullopt, no_one);
+    ASSERT_FALSE(run);
+    EXPECT_EQ(run.error().message(), "there is no run " + id);
+  }
+  EXPECT_THAT(source_.list(9, std::nullopt, no_one), IsEmpty());
+}
+
+TEST_F(Runs, OfTheApiComeInPagesThatGoOnByWhatTheOneBeforeSaid) {
+  for (const char* id : {"20260101-a", "20260102-b", "20260103-c"}) record(id);
+  World world = example_world();
+  world.runs = &source_;
+  for (const char* size : {"1", "2"}) {
+    std::vector<std::string> seen;
+    std::string after;
+    for (int page = 0; page < 9; ++page) {
+      const Response said =
+          answer(get("/api/v1/runs?limit=" + std::string(size) + "&after=" + after),
+                 administrator(), world);
+      ASSERT_EQ(said.status, 200) << *said.body;
+      const auto told = nlohmann::json::parse(*said.body);
+      for (const auto& run : told["runs"]) seen.push_back(run["id"]);
+      if (told["next"].is_null()) break;
+      after = told["next"];
+    }
+    EXPECT_THAT(seen, ElementsAre("20260103-c", "20260102-b", "20260101-a")) << size << " a page";
+  }
 }
 
 }  // namespace

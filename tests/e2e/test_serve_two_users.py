@@ -587,6 +587,63 @@ def test_pages_of_runs_do_not_tell_of_hidden_ones(house, askers, who):
         wait_until(lambda: record["lease"] not in leases_of(house), "it has ended", 20)
 
 
+@contextlib.contextmanager
+def copied_runs(house):
+    """The id of a run that alice has made and bob has a copy of, and the name of a folder of hers that
+    holds it once more; gone again at the end."""
+    assert house.does("alice", "run", "--quiet", "--cpu", "--", "true").returncode == 0
+    record = house.record("alice", "last")
+    wait_until(lambda: not is_running(record["keeper"]["pid"]), "its keeper has written all of it", 20)
+    made = pathlib.Path(record["directory"])
+    renamed = made.with_name(f"{record['id']}-copy")
+    bobs = pathlib.Path(house.bobs["directory"]).with_name(record["id"])
+    try:
+        for uid, copy in ((UIDS["alice"], renamed), (UIDS[BOB], bobs)):
+            shutil.copytree(made, copy)
+            for path in (copy, *copy.rglob("*")):
+                os.chown(path, uid, uid)
+        yield record["id"], renamed.name
+    finally:
+        for folder in (made, renamed, bobs):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_runs_of_one_id_of_two_people_are_each_seen_once(house, askers):
+    house.policy("public")
+    with copied_runs(house) as (run, renamed):
+        for who in ("root", "alice", "carol"):
+            whole = [(one["id"], one["uid"]) for one in askers[who].get("/api/v1/runs?limit=500").json["runs"]]
+            assert {(run, UIDS["alice"]), (run, UIDS[BOB])} <= set(whole)
+            assert len(whole) == len(set(whole)) and renamed not in dict(whole)
+            for limit in (1, 2):
+                told, after = [], ""
+                while after is not None and len(told) <= len(whole):
+                    page = askers[who].get(f"/api/v1/runs?limit={limit}&after={after}").json
+                    told += [(one["id"], one["uid"]) for one in page["runs"]]
+                    after = page["next"]
+                assert told == whole, f"{who}, {limit} a page"
+        older = [one["id"] for one in askers["root"].get(f"/api/v1/runs?after={run}").json["runs"]]
+        assert run not in older and house.bobs["id"] in older, "an id alone, as pages told it before"
+
+
+def test_of_two_peoples_runs_of_one_id_each_is_shown_his_own(house, askers):
+    with copied_runs(house) as (run, renamed):
+        for others in ("owner", "public"):
+            house.policy(others)
+            for who, uid in (("alice", UIDS["alice"]), ("alice's token", UIDS["alice"]), ("bob", UIDS[BOB]),
+                             ("bob's token", UIDS[BOB])):
+                told = askers[who].get(f"/api/v1/runs/{run}")
+                assert (told.status, told.json.get("uid")) == (200, uid), f"{who}: {told.body}"
+                assert "working_directory" in told.json, "his own, whole"
+                assert askers[who].get(f"/api/v1/runs/{run}/samples").status == 200, who
+        house.policy("owner")
+        refused = askers["alice"].get(f"/api/v1/runs/{renamed}")
+        assert refused.status == 404 and "record of another run" in refused.json["error"]["message"]
+        hidden, absent = (askers["carol"].get(f"/api/v1/runs/{name}") for name in (renamed, "20200101-000000-none"))
+        assert hidden.status == absent.status == 404
+        assert hidden.body.decode().replace(renamed, "X") == absent.body.decode().replace("20200101-000000-none", "X")
+
+
 # ----------------------------------------------------------------------- a server without root's rights
 
 

@@ -92,7 +92,8 @@ export function runs_view(world: World): View {
         text: (run) => command_text(run.command) ?? t("people.not_shown"),
       },
     ],
-    (run) => run.id,
+    // Two people's runs may bear one id.
+    (run) => `${run.id} ${run.user ?? ""}`,
   );
   const place = el("div", {}, waiting());
   set_hidden(table.root, true);
