@@ -11,6 +11,7 @@
 #include "app/browser.h"
 #include "app/kept_history.h"
 #include "app/live.h"
+#include "app/look_details.h"
 #include "app/serve_acts.h"
 #include "app/serve_alerts.h"
 #include "app/serve_metrics.h"
@@ -53,32 +54,6 @@ std::size_t connections_with_room() {
   return std::min<std::size_t>(limit.rlim_cur - own, most_connections);
 }
 
-template <class T>
-void add_missing(const Reading<T>& earlier, Reading<T>& reading) {
-  if (!reading.get() && reading.why() == Absent::not_sampled) reading = earlier;
-}
-
-/// What a look that asked for no details is given of the last that did. What it read itself stays;
-/// of a lost card nothing is known any more.
-void add_details(const Snapshot& earlier, Snapshot& snapshot) {
-  for (Device& device : snapshot.devices) {
-    const auto old = std::ranges::find(earlier.devices, device.id, &Device::id);
-    if (old == earlier.devices.end() || device.lost) continue;
-    device.details.add_missing(old->details);
-    add_missing(old->lists.retired_pages, device.lists.retired_pages);
-    add_missing(old->lists.accounted_processes, device.lists.accounted_processes);
-    add_missing(old->lists.supported_clocks, device.lists.supported_clocks);
-    add_missing(old->lists.nvlinks, device.lists.nvlinks);
-  }
-}
-
-/// Whether it asked the driver and heard nothing.
-bool has_failed(const Snapshot& snapshot) {
-  return std::ranges::any_of(snapshot.sources, [](const SourceReport& source) {
-    return source.source == "nvml" && !source.succeeded;
-  });
-}
-
 std::optional<std::string> token_path(const Context& context) {
   const auto state = server_state_directory(context);
   return state ? std::optional(token_file(*state)) : std::nullopt;
@@ -109,7 +84,8 @@ class Daemon {
   void look();
   void follow_look();
   void seen(Snapshot snapshot);
-  void tell_health(const Snapshot& snapshot);
+  void see_anew();
+  void tell_health();
   [[nodiscard]] ServeAlerts::Told how_to_tell_alerts();
   void open_alerts();
   void open_history();
@@ -145,6 +121,7 @@ class Daemon {
   serve::PeopleWatch people_;
   std::unique_ptr<serve::HttpServer> server_;
   std::shared_ptr<const Snapshot> newest_;
+  std::shared_ptr<serve::Sights> sights_;  // of the newest
   std::shared_ptr<const Snapshot> newest_with_details_;
   std::vector<DeviceHealth> health_;  // at the newest look
   std::uint64_t sequence_ = 0;
@@ -196,19 +173,25 @@ void Daemon::seen(Snapshot snapshot) {
   }
   auto shared = std::make_shared<const Snapshot>(std::move(snapshot));
   if (depth_ == Depth::details) newest_with_details_ = shared;
-  tell_health(*shared);
-  alerts_.seen(*shared, live_.unanswered_since());
-  history_.offer(shared);
   newest_ = std::move(shared);
+  see_anew();
+  tell_health();
+  alerts_.seen(*newest_, live_.unanswered_since());
+  history_.offer(newest_);
   if (++sequence_ == 1) tell_systemd("READY=1");
   publish();
 }
 
+/// What each may see is of one look, one policy and the people of now.
+void Daemon::see_anew() {
+  if (!newest_) return;
+  sights_ = std::make_shared<serve::Sights>(newest_, plan_.settings.policy, people_.book());
+}
+
 /// As anybody may see it: what is announced and kept goes to all.
-void Daemon::tell_health(const Snapshot& snapshot) {
-  std::vector<DeviceHealth> health =
-      health_of(visible_part(snapshot, serve::Asker(), plan_.settings.policy, *people_.book()));
-  for (const serve::HealthNews& news : serve::health_news(health_, health, snapshot.taken)) {
+void Daemon::tell_health() {
+  std::vector<DeviceHealth> health = health_of(*sights_->of(serve::Asker()));
+  for (const serve::HealthNews& news : serve::health_news(health_, health, newest_->taken)) {
     desk_.announce("health", to_json(news));
     // An error of the driver is kept as such.
     if (news.finding.code.starts_with("xid_")) continue;
@@ -254,6 +237,7 @@ void Daemon::check_history() {
 void Daemon::publish() {
   serve::World world;
   world.snapshot = newest_;
+  world.sights = sights_;
   world.sequence = sequence_;
   world.now = context_.clock().wall_now();
   world.interval = plan_.settings.interval;
@@ -305,7 +289,9 @@ serve::TokenStore Daemon::tokens() {
 
 /// Somebody who is added while the server runs has runs as well.
 void Daemon::follow_people() {
-  if (people_.look_again()) runs_.look_in(record_directories(context_, people_.passwd()));
+  if (!people_.look_again()) return;
+  runs_.look_in(record_directories(context_, people_.passwd()));
+  see_anew();
 }
 
 void Daemon::apply(const serve::Settings& settings) {
@@ -318,6 +304,7 @@ void Daemon::apply(const serve::Settings& settings) {
   rules.own_uid = ::geteuid();
   desk_.set_rules(std::move(rules));
   metrics_.configure(settings.metrics, settings.interval);
+  see_anew();
 }
 
 Result<void> Daemon::join(const serve::JoinSettings& settings) {

@@ -49,7 +49,8 @@ struct World {
   Policy policy;
   EnergyPrice price;
   std::shared_ptr<const GroupBook> book = std::make_shared<const GroupBook>();
-  std::shared_ptr<Sights> sights;            // of the snapshot; null: they are not kept
+  /// Of this snapshot, policy and book; null: the desk makes them.
+  std::shared_ptr<Sights> sights;
   std::shared_ptr<const RoomView> room;      // the servers beside this one; null: none
   std::shared_ptr<const AlertBoard> alerts;  // null: nobody watches for any
   // Null: there is none. They outlive every request.

@@ -43,7 +43,9 @@ void Desk::publish(World world) {
   if (world.sequence != world_.sequence || stale != was_stale_ || change_ == 0) ++change_;
   was_stale_ = stale;
   world_ = std::move(world);
-  world_.sights = std::make_shared<Sights>(world_.snapshot, world_.policy, world_.book);
+  if (!world_.sights) {
+    world_.sights = std::make_shared<Sights>(world_.snapshot, world_.policy, world_.book);
+  }
   kept_.clear();
   kept_bytes_ = 0;
   overviews_.clear();
