@@ -1,5 +1,6 @@
 #pragma once
-// Looks of different depth: what those that ask for little are given of the last that asked for all.
+// Looks of different depth: what those that ask for little are given of the last that asked for
+// all.
 
 #include "snapshot/snapshot.h"
 

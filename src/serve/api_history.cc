@@ -97,12 +97,9 @@ Json moment_json(const HistoryEvent& event) {
 
 Json event_json(const HistoryEvent& event) {
   const std::string_view advice = advice_of(event);
-  return {{"at_unix_ms", event.at.unix_ms},
-          {"kind", event.kind},
-          {"device", event.device.text()},
-          {"code", event.code},
-          {"text", words_of(event)},
-          {"advice", advice.empty() ? Json() : Json(advice)}};
+  return {{"at_unix_ms", event.at.unix_ms}, {"kind", event.kind},
+          {"device", event.device.text()},  {"code", event.code},
+          {"text", words_of(event)},        {"advice", advice.empty() ? Json() : Json(advice)}};
 }
 
 }  // namespace

@@ -188,14 +188,14 @@ class HttpSession final : public Session {
   void lose_patience_with(std::uint64_t turn, Place place, SharedStage stage) {
     others_.expires_after(place == Place::act ? patience_for_act : patience_for_disk);
     std::weak_ptr<Session> weak = self();
-    others_.async_wait([weak = std::move(weak), turn, place, stage = std::move(stage)](
-                           const ErrorOfAsio& error) {
-      const auto session = error ? nullptr : std::static_pointer_cast<HttpSession>(weak.lock());
-      if (!session || session->turn_ != turn) return;
-      session->end_turn();
-      session->send(finished(Request{}, move_on(stage, Stage::refused) ? too_much()
-                                                                       : session->hangs(place)));
-    });
+    others_.async_wait(
+        [weak = std::move(weak), turn, place, stage = std::move(stage)](const ErrorOfAsio& error) {
+          const auto session = error ? nullptr : std::static_pointer_cast<HttpSession>(weak.lock());
+          if (!session || session->turn_ != turn) return;
+          session->end_turn();
+          session->send(finished(
+              Request{}, move_on(stage, Stage::refused) ? too_much() : session->hangs(place)));
+        });
   }
   Response hangs(Place place) {
     if (place == Place::act) {
