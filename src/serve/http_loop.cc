@@ -8,6 +8,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <utility>
 
+#include "base/fd.h"
 #include "serve/http_asio.h"
 
 namespace berth::serve {
@@ -54,10 +55,11 @@ void Loop::when_readable(int fd, Duration patience, std::function<void()> act) {
   auto wait = std::make_shared<Wait>(parts_->context);
   wait->act = std::move(act);
   // A number of our own: the caller's may be closed, and given to another file, while we wait.
-  const int own = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  Fd own(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
   ErrorOfAsio error;
-  if (own >= 0) wait->descriptor.assign(own, error);
-  const bool hears = own >= 0 && !error;
+  if (own.is_open()) wait->descriptor.assign(own.get(), error);
+  const bool hears = own.is_open() && !error;
+  if (hears) static_cast<void>(own.release());  // the descriptor closes it
   // Without a number (there is none left): whoever waits looks itself, and soon.
   wait->timer.expires_after(hears ? patience : std::min<Duration>(patience, deaf_patience));
   wait->timer.async_wait([wait](const ErrorOfAsio&) { wait->end(); });

@@ -147,55 +147,75 @@ class HttpSession final : public Session {
     begin_stream(*request, std::move(std::get<Streaming>(reception).asker));
   }
 
-  /// Who of the two comes first: the others, to begin with it, or our patience, to end. What was
-  /// refused while it waited is never begun.
+  /// What others do for us. Who of the two comes first: they, to begin with it, or our patience, to
+  /// end. What was refused while it waited is never begun.
   enum class Stage { waits, begun, refused };
-  using SharedStage = std::shared_ptr<std::atomic<Stage>>;
-  static bool move_on(const SharedStage& stage, Stage to) {
-    Stage from = Stage::waits;
-    return stage->compare_exchange_strong(from, to);
-  }
+  struct Task {
+    /// True: it was for us to say.
+    bool move_on(Stage to) {
+      Stage from = Stage::waits;
+      return stage.compare_exchange_strong(from, to);
+    }
+    std::atomic<Stage> stage = Stage::waits;
+    /// Of whoever moved the stage on.
+    Request request;
+    Elsewhere how;
+    std::shared_ptr<HttpSession> session;
+    bool is_late = false;  // of the loop's thread alone
+  };
 
   void answer_elsewhere(Request request, Elsewhere how) {
     lowest().expires_never();
-    Workers& workers = hall_->workers_at(how.place);
+    const Place place = how.place;
     const std::uint64_t turn = ++turn_;
-    const auto stage = std::make_shared<std::atomic<Stage>>(Stage::waits);
-    lose_patience_with(turn, how.place, stage);
-    const auto shared =
-        std::make_shared<std::pair<Request, Elsewhere>>(std::move(request), std::move(how));
+    const auto task = std::make_shared<Task>();
+    task->request = std::move(request);
+    task->how = std::move(how);
+    task->session = self();
+    lose_patience_with(task, turn);
     Loop& loop = hall_->loop;
-    const bool given = workers.give([&loop, shared, turn, stage, self = self()]() mutable {
-      std::shared_ptr<Response> response;
-      if (move_on(stage, Stage::begun)) {
-        const auto& [asked, place] = *shared;
-        response =
-            std::make_shared<Response>(finished(asked, answer(asked, place.asker, place.world)));
-      }
-      // Moved: a session ends in the loop's thread alone.
-      loop.post([self = std::move(self), turn, response] {
-        if (!response || self->turn_ != turn) return;
-        self->end_turn();
-        self->send(std::move(*response));
+    const bool given = hall_->crew_at(place).workers.give([&loop, task, turn, place] {
+      if (!task->move_on(Stage::begun)) return;
+      auto response = std::make_shared<Response>(
+          finished(task->request, answer(task->request, task->how.asker, task->how.world)));
+      loop.post([task, turn, place, response] {
+        // Moved: a session ends in the loop's thread alone.
+        const auto session = std::move(task->session);
+        if (task->is_late) --session->hall_->crew_at(place).late;
+        if (session->turn_ != turn) return;
+        session->end_turn();
+        session->send(std::move(*response));
       });
     });
     if (given) return;
     end_turn();
-    send(finished(shared->first, too_much()));
+    task->session.reset();
+    send(finished(task->request, not_begun(place)));
   }
 
   /// What others read for us is not waited for without end: a file server may have gone.
-  void lose_patience_with(std::uint64_t turn, Place place, SharedStage stage) {
+  void lose_patience_with(const std::shared_ptr<Task>& task, std::uint64_t turn) {
+    const Place place = task->how.place;
     others_.expires_after(place == Place::act ? patience_for_act : patience_for_disk);
-    std::weak_ptr<Session> weak = self();
-    others_.async_wait(
-        [weak = std::move(weak), turn, place, stage = std::move(stage)](const ErrorOfAsio& error) {
-          const auto session = error ? nullptr : std::static_pointer_cast<HttpSession>(weak.lock());
-          if (!session || session->turn_ != turn) return;
-          session->end_turn();
-          session->send(finished(
-              Request{}, move_on(stage, Stage::refused) ? too_much() : session->hangs(place)));
-        });
+    const std::weak_ptr<Session> weak = self();
+    others_.async_wait([weak, turn, place, task](const ErrorOfAsio& error) {
+      const auto session = error ? nullptr : std::static_pointer_cast<HttpSession>(weak.lock());
+      if (!session || session->turn_ != turn) return;
+      session->end_turn();
+      session->send(finished(Request{}, session->given_up(*task, place)));
+    });
+  }
+  Response given_up(Task& task, Place place) {
+    if (task.move_on(Stage::refused)) {
+      // What stays in the queue holds nothing.
+      task.session.reset();
+      task.request = {};
+      task.how = {};
+      return not_begun(place);
+    }
+    task.is_late = true;
+    ++hall_->crew_at(place).late;
+    return hangs(place);
   }
   Response hangs(Place place) {
     if (place == Place::act) {
@@ -207,7 +227,9 @@ class HttpSession final : public Session {
     return later("no_answer", "the disk that holds this has not answered for seconds",
                  "see what hangs: ps -eo pid,stat,wchan:20,args | grep ' D'");
   }
-  static Response too_much() {
+  Response not_begun(Place place) {
+    // Who waits behind those that hang is told the same.
+    if (place != Place::act && hall_->crew_at(place).hangs()) return hangs(place);
     return later("busy", "too much is being read or done already, and this was not begun",
                  "ask again in a moment");
   }

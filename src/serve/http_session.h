@@ -26,6 +26,16 @@ struct Places {
   std::map<std::string, std::list<Session*>> unfinished;
 };
 
+/// Threads that do one kind of what is not done in the loop.
+struct Crew {
+  explicit Crew(int how_many) : workers(how_many), threads(how_many) {}
+  /// Each of them is at something that nobody waits for any more.
+  [[nodiscard]] bool hangs() const { return late >= threads; }
+  Workers workers;
+  int threads;
+  int late = 0;  // of the loop's thread alone
+};
+
 /// What all connections of a server share.
 struct Hall {
   Hall(Loop& the_loop, Desk& the_desk, Clock& the_clock)
@@ -35,10 +45,10 @@ struct Hall {
   Desk& desk;
   Clock& clock;
   /// Apart: homes that hang (all of them are often one file server's) keep nobody from the history.
-  Workers history{2};
-  Workers homes{4};
-  Workers acts{2};
-  Workers& workers_at(Place place) {
+  Crew history{2};
+  Crew homes{4};
+  Crew acts{2};
+  Crew& crew_at(Place place) {
     return place == Place::act ? acts : place == Place::homes ? homes : history;
   }
   std::unordered_set<Session*> all;

@@ -67,6 +67,15 @@ std::optional<uid_t> owner_of_folder(const std::string& path) {
 
 uid_t whose(const StateDirectory& directory) { return directory.as.value_or(::geteuid()); }
 
+Error why_not_read(const std::string& name, ErrorCode code) {
+  if (code == ErrorCode::not_found || code == ErrorCode::invalid) {
+    return {ErrorCode::not_found,
+            "there is no run " + printable(name) + ": what its folder holds is no record of one"};
+  }
+  // Not for ever: no descriptor is left, or the disk fails.
+  return {ErrorCode::io, "the record of run " + printable(name) + " cannot be read now"};
+}
+
 /// Nothing: there is no such folder, or nothing of it may be shown. No error names its path: who
 /// may know of a run need not know where it lies.
 Result<std::optional<FoundRun>> read_found(const StateDirectory& directory, const std::string& name,
@@ -77,10 +86,7 @@ Result<std::optional<FoundRun>> read_found(const StateDirectory& directory, cons
   const auto owner = owner_of_folder(path);
   if (!owner || (directory.as && *owner != *directory.as) || !is_shown(*owner)) return std::nullopt;
   auto record = read_run(path);
-  if (!record) {
-    return fail(ErrorCode::not_found,
-                "there is no run " + printable(name) + ": what its folder holds cannot be read");
-  }
+  if (!record) return std::unexpected(why_not_read(name, record.error().code()));
   // Under its own id it would be two runs of one name, and what is asked about one be told of the
   // other.
   if (record->manifest.id != name) {
@@ -88,11 +94,12 @@ Result<std::optional<FoundRun>> read_found(const StateDirectory& directory, cons
                 "there is no run " + printable(name) +
                     ": its folder holds the record of another run, copied or renamed");
   }
-  // Whose it is, its folder says. What the record says is whatever its writer wrote.
-  if (record->manifest.uid != *owner) {
-    record->manifest.uid = *owner;
-    record->manifest.user = local_user_name(*owner);
-  }
+  // Whose it is, its folder says. What the record says is whatever its writer wrote: it counts where
+  // the machine has no name for him (a directory service has), and the uid is his own.
+  const std::string known = local_user_name(*owner);
+  const bool is_known = known != std::to_string(*owner);
+  if (is_known || record->manifest.uid != *owner) record->manifest.user = known;
+  record->manifest.uid = *owner;
   std::string json = to_json(*record);
   return FoundRun{.record = std::move(*record),
                   .owner = *owner,
@@ -215,17 +222,20 @@ std::vector<FoundRun> RunSource::list(std::size_t limit, const std::optional<Run
 Result<FoundRun> RunSource::find(std::string_view id, std::optional<uid_t> asker,
                                  const IsShown& is_shown) const {
   const Directories known = directories();
+  const RunPlace asked = run_place_in(id);
+  const bool is_of_one = asked.name != id;
   std::vector<const StateDirectory*> order;
   for (const StateDirectory& directory : *known) {
-    if (is_run_id(id) && (!directory.as || is_shown(*directory.as))) order.push_back(&directory);
+    if (!is_run_id(asked.name) || (is_of_one && whose(directory) != asked.whose)) continue;
+    if (!directory.as || is_shown(*directory.as)) order.push_back(&directory);
   }
   std::ranges::stable_partition(
       order, [&](const StateDirectory* directory) { return asker == whose(*directory); });
   std::optional<Error> reason;
   for (const StateDirectory* directory : order) {
-    auto run = read_found(*directory, std::string(id), is_shown);
+    auto run = read_found(*directory, asked.name, is_shown);
     if (run && *run) return std::move(**run);
-    if (!run) reason = std::move(run).error();
+    if (!run && !reason) reason = std::move(run).error();
   }
   if (reason) return std::unexpected(*std::move(reason));
   return fail(ErrorCode::not_found, "there is no run " + printable(id));

@@ -72,9 +72,10 @@ class RunSource {
   /// those whose owner `is_shown`: others are not even counted. What cannot be read is left out.
   [[nodiscard]] std::vector<FoundRun> list(std::size_t limit, const std::optional<RunPlace>& after,
                                            const IsShown& is_shown) const;
-  /// The run of that id whose owner `is_shown`; of several people's that of the one who asks, if he
-  /// has one.
+  /// The run of that id ("ID", or "ID@UID": that person's) whose owner `is_shown`; of several
+  /// people's that of the one who asks, if he has one.
   /// not_found: there is none, or its folder holds no record that could be believed, and says so.
+  /// io: it cannot be read now.
   [[nodiscard]] Result<FoundRun> find(std::string_view id, std::optional<uid_t> asker,
                                       const IsShown& is_shown) const;
   /// At most about `points` per device: each the mean of the samples of its stretch of time.

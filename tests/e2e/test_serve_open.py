@@ -88,7 +88,7 @@ def desktop():
 def test_at_a_desktops_terminal_the_page_opens_by_itself(desktop):
     process, terminal = desktop.serve(BROWSER=str(desktop.browser))
     (address,) = wait_until(desktop.opened, "the browser is begun", 20)
-    wait_until(lambda: f"opening it in {desktop.browser} …" in terminal.read().decode(), "it says what it does", 20)
+    wait_until(lambda: f"opening it in {desktop.browser} …" in terminal.read().decode(errors="replace"), "it says what it does", 20)
     with urllib.request.urlopen(address, timeout=20) as answer:
         assert b"<title>" in answer.read()
     # Nothing of the server's is the browser's: neither its door nor its end.

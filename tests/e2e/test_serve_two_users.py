@@ -636,6 +636,13 @@ def test_of_two_peoples_runs_of_one_id_each_is_shown_his_own(house, askers):
                 assert (told.status, told.json.get("uid")) == (200, uid), f"{who}: {told.body}"
                 assert "working_directory" in told.json, "his own, whole"
                 assert askers[who].get(f"/api/v1/runs/{run}/samples").status == 200, who
+            # Whoever may see both chooses; whom the other is hidden from does not learn of it.
+            for uid in (UIDS["alice"], UIDS[BOB]):
+                told = askers["root"].get(f"/api/v1/runs/{run}@{uid}")
+                assert (told.status, told.json["uid"]) == (200, uid), told.body
+            told = askers["alice"].get(f"/api/v1/runs/{run}@{UIDS[BOB]}")
+            assert told.status == (200 if others == "public" else 404), told.body
+            assert askers["root"].get(f"/api/v1/runs/{run}@{UIDS[BOB] + 50}").status == 404
         house.policy("owner")
         refused = askers["alice"].get(f"/api/v1/runs/{renamed}")
         assert refused.status == 404 and "record of another run" in refused.json["error"]["message"]

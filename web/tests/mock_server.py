@@ -114,7 +114,8 @@ class MockServer:
         if path == "/api/v1/runs":
             return 200, {"runs": room.runs, "next": None}
         if path.startswith("/api/v1/runs/"):
-            return self.run_part(path.split("/")[4:], query)
+            name, *part = path.split("/")[4:]
+            return self.run_part([name.partition("@")[0], *part], query)
         if path == "/api/v1/compose" and body is not None:
             if handler.headers["x-berth"] != "1" or handler.headers["content-type"] != "application/json":
                 return error(403, "forbidden", "X-Berth: 1 is missing", "")

@@ -269,6 +269,7 @@ export interface RunEvent {
 }
 export interface Run {
   id: string;
+  uid: number;
   user: string | null;
   command?: string[] | string | null;
   working_directory?: string | null;

@@ -30,6 +30,9 @@ export function lasted(run: Run, now: number): string {
   return duration((run.end?.at_unix_ms ?? now) - run.started_unix_ms);
 }
 
+/// As the API tells them apart, too.
+const run_key = ({ id, uid }: Run): string => `${id}@${uid}`;
+
 export function runs_view(world: World): View {
   const stop = new AbortController();
   let runs: Run[] = [];
@@ -45,7 +48,10 @@ export function runs_view(world: World): View {
           cell.append(link);
           return (run) => {
             set_text(link, run.id);
-            set_attribute(link, "href", address_of({ view: "run", id: run.id }));
+            // Two people's runs may bear one id.
+            const is_one = runs.every((other) => other.id !== run.id || other.uid === run.uid);
+            const id = is_one ? run.id : run_key(run);
+            set_attribute(link, "href", address_of({ view: "run", id }));
           };
         },
       },
@@ -92,8 +98,7 @@ export function runs_view(world: World): View {
         text: (run) => command_text(run.command) ?? t("people.not_shown"),
       },
     ],
-    // Two people's runs may bear one id.
-    (run) => `${run.id} ${run.user ?? ""}`,
+    run_key,
   );
   const place = el("div", {}, waiting());
   set_hidden(table.root, true);
