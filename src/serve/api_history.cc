@@ -1,5 +1,7 @@
 // History, usage, the timeline and the log of events: what the store remembers.
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "serve/api_json.h"
 #include "view/history_text.h"
@@ -95,6 +97,12 @@ Json moment_json(const HistoryEvent& event) {
           {"state", event.kind}};
 }
 
+bool is_here(std::string_view device, const World& world) {
+  return world.snapshot &&
+         std::ranges::any_of(world.snapshot->devices,
+                             [&](const Device& one) { return one.id.text() == device; });
+}
+
 Json event_json(const HistoryEvent& event) {
   const std::string_view advice = advice_of(event);
   return {{"at_unix_ms", event.at.unix_ms}, {"kind", event.kind},
@@ -123,6 +131,12 @@ Response answer_history(const Question& question) {
                                                       .until = span->until,
                                                       .points = *points});
   if (!series) return error_response(series.error());
+  if (series->points.empty() && !is_here(*device, question.world)) {
+    return error_response(404, "not_found",
+                          "no device " + printable(*device) +
+                              " is here, and the history has nothing of one in this time",
+                          "GET /api/v1/devices lists the ids");
+  }
   return json_response(series_json(*series, simulated_in(question.world)));
 }
 

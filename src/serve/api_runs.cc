@@ -43,8 +43,11 @@ RunSource::IsShown shown_in(const Question& question) {
 std::expected<FoundRun, Response> asked_run(const Question& question) {
   if (question.world.runs == nullptr) return std::unexpected(no_records());
   auto run = question.world.runs->find(question.id, question.asker.uid, shown_in(question));
-  if (!run) return std::unexpected(error_response(run.error()));
-  return std::move(*run);
+  if (run) return std::move(*run);
+  const Error& error = run.error();
+  if (error.code() != ErrorCode::io) return std::unexpected(error_response(error));
+  return std::unexpected(error_response(503, "io", error.message(),
+                                        "ask again; its owner sees why: berth show ID"));
 }
 
 /// The run that is asked for, where the asker may see all of it.

@@ -54,6 +54,18 @@ def test_simulated_data_is_marked_everywhere(server):
     assert "berth_simulated 1" in server.get("/metrics").body.decode()
 
 
+def test_the_history_of_no_device_is_refused_and_not_empty(server):
+    wait_until(lambda: server.get("/api/v1/usage").status == 200, "there is a history")
+    metric = "metric=utilization_gpu_percent"
+    for unknown in ("0", "GPU-00000000-dead-beef-0000-000000000000"):
+        refused = server.get(f"/api/v1/history?device={unknown}&{metric}")
+        assert refused.status == 404 and f"no device {unknown} is here" in refused.json["error"]["message"], refused.body
+        assert "/api/v1/devices" in refused.json["error"]["remedy"]
+    device = server.get("/api/v1/devices").json["devices"][0]["id"]
+    early = server.get(f"/api/v1/history?device={device}&{metric}&since=1000&until=2000")
+    assert early.status == 200 and early.json["points"] == [], "one that is here, before anybody looked"
+
+
 def test_numbers_move(server):
     first = server.get("/api/v1/overview").json
     later = wait_until(
