@@ -139,6 +139,21 @@ std::optional<Error> read_join(const toml::table& table, Settings& settings) {
   return reader.mistake();
 }
 
+/// What a Host header could bring, with or without a port. One with anything else in it would be
+/// known to nobody, and nobody told.
+bool could_be_host(std::string_view host) {
+  constexpr std::string_view signs = "-._:[]";
+  return !host.empty() && std::ranges::all_of(host, [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           signs.contains(c);
+  });
+}
+Error no_host(std::string_view host) {
+  return {ErrorCode::invalid, "\"" + printable(host.substr(0, 80)) +
+                                  "\" is no host's name: write one as in \"gpu1.lab\", without "
+                                  "http://, paths or *"};
+}
+
 std::optional<Error> read_root(const toml::table& root, Settings& settings) {
   TableReader reader(root, "");
   std::optional<std::string> interval;
@@ -155,7 +170,10 @@ std::optional<Error> read_root(const toml::table& root, Settings& settings) {
   const toml::table* metrics = reader.table("metrics");
   const toml::table* join = reader.table("join");
   const toml::table* alerts = reader.table("alerts");
-  for (std::string& host : settings.hosts) host = host_without_port(host);
+  for (std::string& host : settings.hosts) {
+    if (!could_be_host(host)) reader.refuse("hosts", no_host(host));
+    host = host_without_port(host);
+  }
   if (root.contains("listen")) settings.listen.clear();
   for (const std::string& one : listen) {
     auto address = parse_address(one);
