@@ -13,14 +13,25 @@ namespace berth {
 
 namespace {
 
-/// "8 × NVIDIA H100 80GB HBM3, 1 × NVIDIA T4".
+/// Without the words that all cards of a maker have in front of the model.
+std::string_view model_of(std::string_view name) {
+  for (const std::string_view word : {"NVIDIA ", "GeForce "}) {
+    if (name.starts_with(word)) name.remove_prefix(word.size());
+  }
+  return name;
+}
+
+/// "8 × NVIDIA H100 80GB HBM3, T4": the first by its whole name, so that four kinds of card are
+/// still a line.
 std::string cards_text(const std::vector<const Device*>& gpus) {
   std::map<std::string, int> counts;
   for (const Device* gpu : gpus) ++counts[gpu->name.get().value_or("?")];
   std::string text;
   for (const auto& [name, count] : counts) {
-    if (!text.empty()) text += ", ";
-    text += (count > 1 ? std::to_string(count) + " × " : "") + name;
+    const bool is_first = text.empty();
+    if (!is_first) text += ", ";
+    if (count > 1) text += std::to_string(count) + " × ";
+    text += is_first ? std::string_view(name) : model_of(name);
   }
   return text;
 }
@@ -43,9 +54,8 @@ std::string cuda_line(const Examined& host) {
   const auto& cuda = host.snapshot.host.cuda_version_supported.get();
   if (!cuda) return std::string(tr("Which CUDA the driver supports cannot be told."));
   const auto parts = two_part(*cuda);
-  return trf(
-      "CUDA up to {}, and programs built with any {}.x; nothing needs to be installed for that.",
-      *cuda, parts ? std::to_string(parts->major) : *cuda);
+  return trf("CUDA up to {}, and builds of any {}.x; no toolkit needs to be installed.", *cuda,
+             parts ? std::to_string(parts->major) : *cuda);
 }
 
 std::string framework_text(const FrameworkBuild& build, const PythonWorld& python) {
@@ -64,6 +74,10 @@ std::string framework_text(const FrameworkBuild& build, const PythonWorld& pytho
 std::string framework_line(const Examined& host) {
   const auto& python = host.world.python;
   if (!python) {
+    if (!host.world.kernel && host.world.python_problem.empty()) {
+      return std::string(
+          tr("No Python, library or limit was looked at: the devices are not this machine's."));
+    }
     return host.world.python_problem.empty()
                ? std::string(tr("No Python was looked at."))
                : trf("No Python was looked at: {}", tr_composed(host.world.python_problem));
@@ -73,9 +87,12 @@ std::string framework_line(const Examined& host) {
     if (!text.empty()) text += "; ";
     text += framework_text(build, *python);
   }
-  if (text.empty()) text = tr("neither torch nor tensorflow nor jax");
-  return trf("In {} (Python {}): {}.", python->interpreter,
-             python->version ? python->version->text() : "?", text);
+  if (text.empty()) text = tr("no torch, tensorflow or jax");
+  // The folder of an environment says which interpreter it is.
+  const bool is_inside = !python->environment.empty() &&
+                         python->interpreter.starts_with(python->environment + "/bin/");
+  return trf("Python {} ({}): {}.", python->version ? python->version->text() : "?",
+             is_inside ? python->environment : python->interpreter, text);
 }
 
 /// The number nvidia-smi shows a device under; nothing: it shows none.
@@ -84,30 +101,59 @@ std::optional<int> index_of(const CudaDevice& cuda, const Snapshot& snapshot) {
   return device == nullptr ? std::nullopt : device->index;
 }
 
+/// Which of nvidia-smi's numbers cuda:0, cuda:1, … have; nothing: nvidia-smi shows no such device.
+using Numbers = std::vector<std::optional<int>>;
+
+std::string number_text(std::optional<int> index) { return index ? std::to_string(*index) : "?"; }
+
+/// One after the other, as on most machines.
+bool is_in_turn(const Numbers& numbers) {
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (!numbers[i] || *numbers[i] != *numbers[0] + static_cast<int>(i)) return false;
+  }
+  return true;
+}
+
+/// In one line also of eight devices.
+std::string numbers_text(const Numbers& numbers) {
+  const std::string first = trf("cuda:{} is nvidia-smi's {}", 0, number_text(numbers.front()));
+  if (numbers.size() == 1) return first;
+  const std::size_t last = numbers.size() - 1;
+  if (last == 1) {
+    return first + ", " + trf("cuda:{} is nvidia-smi's {}", 1, number_text(numbers.back()));
+  }
+  if (is_in_turn(numbers)) {
+    return trf("cuda:{} to cuda:{} are nvidia-smi's {} to {}", 0, last,
+               number_text(numbers.front()), number_text(numbers.back()));
+  }
+  std::string others;
+  for (std::size_t i = 1; i <= last; ++i) {
+    others += (others.empty() ? "" : ", ") + number_text(numbers[i]);
+  }
+  return first + ", " + trf("cuda:{} to cuda:{} are {}", 1, last, others);
+}
+
 std::string numbers_line(const Examined& host) {
-  std::string text;
-  const auto add = [&](std::size_t cuda, std::optional<int> index) {
-    if (!text.empty()) text += ", ";
-    text += trf("cuda:{} is nvidia-smi's {}", cuda, index ? std::to_string(*index) : "?");
-  };
+  Numbers numbers;
   if (host.world.cuda && host.world.cuda->problem.empty()) {
-    const auto& devices = host.world.cuda->devices;
-    for (std::size_t i = 0; i < devices.size(); ++i) add(i, index_of(devices[i], host.snapshot));
-    return text.empty() ? std::string(tr("CUDA shows a program started here no device."))
-                        : trf("Numbers: {}.", text);
+    for (const CudaDevice& device : host.world.cuda->devices) {
+      numbers.push_back(index_of(device, host.snapshot));
+    }
+    return numbers.empty() ? std::string(tr("CUDA shows a program started here no device."))
+                           : trf("Numbers: {}.", numbers_text(numbers));
   }
   if (host.visible && host.visible->unclear.empty()) {
-    for (std::size_t i = 0; i < host.visible->devices.size(); ++i) {
-      const Device* device = find_device(host.visible->devices[i], host.snapshot);
-      add(i, device == nullptr ? std::nullopt : device->index);
+    for (const DeviceId& id : host.visible->devices) {
+      const Device* device = find_device(id, host.snapshot);
+      numbers.push_back(device == nullptr ? std::nullopt : device->index);
     }
-    return text.empty()
+    return numbers.empty()
                ? std::string(tr("CUDA_VISIBLE_DEVICES shows a program started here no device."))
-               : trf("Numbers, by CUDA_VISIBLE_DEVICES: {}.", text);
+               : trf("Numbers, by CUDA_VISIBLE_DEVICES: {}.", numbers_text(numbers));
   }
   if (!doctor::driver_works(host)) return std::string(tr("There are no GPU numbers to compare."));
-  return std::string(tr(
-      "Numbers: CUDA's were not asked; with CUDA_DEVICE_ORDER=PCI_BUS_ID they are nvidia-smi's."));
+  return std::string(
+      tr("Numbers: not asked; CUDA_DEVICE_ORDER=PCI_BUS_ID makes CUDA's nvidia-smi's."));
 }
 
 std::string free_line(const Examined& host) {
@@ -140,6 +186,21 @@ std::string tokens_text(const Examined& host, const Style& style) {
   return text;
 }
 
+/// What stands below the five lines where there is more to say.
+std::string remarks_text(const Examined& host, const Style& style) {
+  std::string text = tokens_text(host, style);
+  // Else the line about Python says so.
+  if (!host.world.kernel && host.world.python) {
+    text +=
+        wrapped("",
+                own(tr("Of the machine itself (driver files, libraries, limits) nothing was looked "
+                       "at: the devices are not this machine's."),
+                    style),
+                2, style, Paint::dim);
+  }
+  return text.empty() ? text : "\n" + text;
+}
+
 }  // namespace
 
 std::string render_doctor(const Examined& host, const Findings& findings, const Style& style) {
@@ -154,15 +215,7 @@ std::string render_doctor(const Examined& host, const Findings& findings, const 
                                   numbers_line(host), free_line(host)}) {
     text += wrapped("", own(outside(line, style), style), 2, style);
   }
-  text += tokens_text(host, style);
-  if (!host.world.kernel) {
-    text +=
-        wrapped("",
-                own(tr("Of the machine itself (driver files, libraries, limits) nothing was looked "
-                       "at: the devices are not this machine's."),
-                    style),
-                2, style, Paint::dim);
-  }
+  text += remarks_text(host, style);
   text += "\n" + render_gpu_proofs(host, style);
   if (findings.empty()) return text + own(tr("Nothing found to be wrong."), style) + "\n";
   return text + render_findings(findings, style);

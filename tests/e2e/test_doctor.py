@@ -299,7 +299,19 @@ def test_a_well_simulated_server_has_no_error_or_warning(machine_of, name):
     assert answer["simulated"]
     assert [f["rule"] for f in answer["findings"] if f["severity"] != "hint"] == []
     assert code == 0
-    assert "SIMULATED" in machine_of(name).run("doctor").stdout
+    mark, *lines = machine_of(name).run("doctor").stdout.split("\n\n")[0].splitlines()
+    assert mark.startswith("SIMULATED")
+    assert len(lines) == 5 and max(map(len, lines)) <= 80, lines
+
+
+def test_it_opens_with_five_lines_also_where_there_is_no_gpu(machine_of):
+    machine = machine_of(None)
+    machine.env |= {"BERTH_NVML": "/nonexistent/libnvidia-ml.so.1", "BERTH_CUDA": "/nonexistent/libcuda.so.1"}
+    machine.env |= {"BERTH_ROOT": str(machine.directory / "empty"), "PATH": "/usr/bin:/bin"}
+    mark, *lines = machine.run("doctor", "--no-import").stdout.split("\n\n")[0].splitlines()
+    assert mark.startswith("SIMULATED")
+    assert len(lines) == 5, lines
+    assert lines[0].startswith("No NVIDIA card")
 
 
 def test_a_simulated_server_with_faults_tells_them(machine_of):

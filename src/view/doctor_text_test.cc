@@ -1,0 +1,113 @@
+// The five lines that doctor opens with, each at most a line of 80 columns.
+
+#include "view/doctor_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "snapshot/builder.h"
+
+namespace berth {
+namespace {
+
+using namespace literals;
+
+using ::testing::ElementsAre;
+
+/// The lines above the first empty one.
+std::vector<std::string> opening(const Examined& host) {
+  const std::string text = render_doctor(host, {}, {.width = 80});
+  std::vector<std::string> lines;
+  for (const std::string_view line : split(text, '\n')) {
+    if (line.empty()) break;
+    lines.emplace_back(line);
+  }
+  return lines;
+}
+
+Examined host_with(const std::vector<std::string>& names) {
+  SnapshotBuilder builder;
+  for (const std::string& name : names) {
+    builder.gpu("GPU-" + std::to_string(&name - names.data()), 80_GiB).with([&](Device& device) {
+      device.name = name;
+    });
+  }
+  Examined host{.snapshot = builder.build()};
+  host.snapshot.host.driver_version = std::string("580.65.06");
+  host.snapshot.host.cuda_version_supported = std::string("13.0");
+  host.world.kernel = KernelSide{};
+  host.world.python = PythonWorld{.interpreter = "/home/ada/miniconda3/envs/train/bin/python",
+                                  .environment = "/home/ada/miniconda3/envs/train",
+                                  .version = TwoPart{3, 11},
+                                  .frameworks = {{.name = "torch", .version = "2.9.1+cu128"}}};
+  host.world.python->said = {
+      .end = ImportEnd::answered,
+      .frameworks = {
+          {.name = "torch", .sees_gpu = true, .devices = static_cast<int>(names.size())}}};
+  return host;
+}
+
+/// libcuda numbers the devices in this order of nvidia-smi's numbers.
+CudaAnswer in_order(const std::vector<int>& numbers) {
+  CudaAnswer answer;
+  for (const int number : numbers) answer.devices.push_back({std::to_string(number), "X"});
+  return answer;
+}
+
+TEST(DoctorText, OpensWithFiveLinesOnEightEqualGpus) {
+  Examined host = host_with(std::vector<std::string>(8, "NVIDIA H100 80GB HBM3"));
+  host.world.cuda = in_order({0, 1, 2, 3, 4, 5, 6, 7});
+  EXPECT_THAT(opening(host),
+              ElementsAre("Driver 580.65.06: 8 × NVIDIA H100 80GB HBM3.",
+                          "CUDA up to 13.0, and builds of any 13.x; no toolkit needs to be "
+                          "installed.",
+                          "Python 3.11 (/home/ada/miniconda3/envs/train): torch 2.9.1+cu128 sees 8 "
+                          "GPUs.",
+                          "Numbers: cuda:0 to cuda:7 are nvidia-smi's 0 to 7.",
+                          "Free now: 8 of 8 (0, 1, 2, 3, 4, 5, 6, 7)."));
+  host.world.cuda = in_order({2, 0, 1, 3, 4, 5, 6, 7});
+  EXPECT_EQ(opening(host).at(3),
+            "Numbers: cuda:0 is nvidia-smi's 2, cuda:1 to cuda:7 are 0, 1, 3, 4, 5, 6, 7.");
+}
+
+TEST(DoctorText, OpensWithFiveLinesOnCardsOfFourKinds) {
+  Examined host = host_with({"NVIDIA A100-PCIE-40GB", "NVIDIA GeForce GTX 1080 Ti",
+                             "NVIDIA GeForce RTX 2080 Ti", "NVIDIA GeForce RTX 3090"});
+  host.world.cuda = in_order({0, 3, 2, 1});
+  EXPECT_THAT(
+      opening(host),
+      ElementsAre("Driver 580.65.06: NVIDIA A100-PCIE-40GB, GTX 1080 Ti, RTX 2080 Ti, RTX 3090.",
+                  ::testing::_, ::testing::_,
+                  "Numbers: cuda:0 is nvidia-smi's 0, cuda:1 to cuda:3 are 3, 2, 1.",
+                  "Free now: 4 of 4 (0, 1, 2, 3)."));
+}
+
+TEST(DoctorText, OpensWithFiveLinesWithoutAGpu) {
+  Examined host = host_with({});
+  host.snapshot.host = {};
+  host.world.python->frameworks.clear();
+  host.world.python->environment.clear();
+  host.world.python->interpreter = "/root/.pyenv/shims/python";
+  host.world.cuda = CudaAnswer{.problem = "cannot open it", .is_absent = true};
+  EXPECT_THAT(
+      opening(host),
+      ElementsAre("No NVIDIA card: programs here compute on the CPU.",
+                  "Which CUDA the driver supports cannot be told.",
+                  "Python 3.11 (/root/.pyenv/shims/python): no torch, tensorflow or jax.",
+                  "There are no GPU numbers to compare.", "There is no GPU that could be free."));
+}
+
+TEST(DoctorText, OpensWithFiveLinesWhereTheDevicesAreNotThisMachines) {
+  Examined host = host_with(std::vector<std::string>(8, "NVIDIA H100 80GB HBM3"));
+  host.world = {};
+  const auto lines = opening(host);
+  ASSERT_EQ(lines.size(), 5U);
+  EXPECT_EQ(lines[2],
+            "No Python, library or limit was looked at: the devices are not this machine's.");
+  EXPECT_EQ(lines[3],
+            "Numbers: not asked; CUDA_DEVICE_ORDER=PCI_BUS_ID makes CUDA's nvidia-smi's.");
+}
+
+}  // namespace
+}  // namespace berth
