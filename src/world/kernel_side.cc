@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include <fmt/format.h>
@@ -37,6 +38,33 @@ Reading<bool> module_installed(const std::string& root, const Reading<std::strin
     if (index->find(name) != std::string::npos) return true;
   }
   return false;
+}
+
+/// The number behind `beginning`: "gi3" is 3.
+std::optional<std::uint64_t> number_behind(std::string_view name, std::string_view beginning) {
+  return name.starts_with(beginning) ? parse_unsigned(name.substr(beginning.size())) : std::nullopt;
+}
+
+/// NVML lists GPU instances to root alone; the kernel shows everybody a folder for each
+/// (capabilities/gpu0/mig/gi1/ci0, by the card's minor number).
+std::vector<HollowInstance> hollow_instances(const std::string& root) {
+  std::vector<HollowInstance> hollow;
+  const std::string top = root + "/proc/driver/nvidia/capabilities";
+  const auto cards = list_directory(top);
+  for (const std::string& card : cards ? *cards : std::vector<std::string>()) {
+    const auto minor = number_behind(card, "gpu");
+    const std::string folder = top + "/" + card + "/mig";
+    const auto names = minor ? list_directory(folder) : std::vector<std::string>();
+    for (const std::string& name : names ? *names : std::vector<std::string>()) {
+      const auto instance = number_behind(name, "gi");
+      const auto inside = instance ? list_directory(folder + "/" + name) : names;
+      if (!instance || !inside || *instance > 1000) continue;
+      const bool computes = std::ranges::any_of(
+          *inside, [](const std::string& one) { return number_behind(one, "ci").has_value(); });
+      if (!computes) hollow.push_back({*minor, static_cast<unsigned>(*instance)});
+    }
+  }
+  return hollow;
 }
 
 std::string mode_text(const std::string& path) {
@@ -94,6 +122,7 @@ KernelSide gather_kernel_side(const std::string& root) {
   side.secure_boot = secure_boot(root);
   side.module_installed = module_installed(root, side.release);
   side.is_wsl = exists(root + "/dev/dxg");
+  side.hollow_instances = hollow_instances(root);
   return side;
 }
 

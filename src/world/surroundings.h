@@ -108,6 +108,14 @@ struct Libraries {
   friend bool operator==(const Libraries&, const Libraries&) = default;
 };
 
+/// A slice of a card that MIG divides (a GPU instance), of which the kernel lists no compute
+/// instance: what CUDA calls a device is made of those.
+struct HollowInstance {
+  std::uint64_t minor_number = 0;  // the card's
+  unsigned gpu_instance = 0;
+  friend bool operator==(const HollowInstance&, const HollowInstance&) = default;
+};
+
 /// The kernel's side of the driver.
 struct KernelSide {
   Reading<std::string> release;
@@ -121,6 +129,7 @@ struct KernelSide {
   Reading<bool> module_installed;
   /// A Windows host's devices (WSL): no kernel module of Linux's.
   bool is_wsl = false;
+  std::vector<HollowInstance> hollow_instances;
   friend bool operator==(const KernelSide&, const KernelSide&) = default;
 };
 

@@ -116,10 +116,14 @@ TEST_F(World, KernelSideAndDeviceFiles) {
   put("sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c",
       std::string("\x06\0\0\0\x01", 5));
   put("dev/nvidiactl", "");
+  put("proc/driver/nvidia/capabilities/mig/config", "");
+  put("proc/driver/nvidia/capabilities/gpu1/mig/gi1/ci0/access", "");
+  put("proc/driver/nvidia/capabilities/gpu1/mig/gi2/access", "");
   const KernelSide side = gather_kernel_side(root_);
   EXPECT_EQ(side.secure_boot, Reading<bool>(true));
   EXPECT_EQ(side.module_installed, Reading<bool>(true));
   EXPECT_FALSE(side.module_version.get());
+  EXPECT_THAT(side.hollow_instances, ElementsAre(HollowInstance{1, 2}));
   const auto files = gather_device_files(root_, OpenWhich::all, clock_);
   ASSERT_EQ(files.size(), 1U);
   EXPECT_EQ(files[0].path, "/dev/nvidiactl");

@@ -1,5 +1,7 @@
 // The state of the cards: what berth health found, and how they are set up.
 
+#include <algorithm>
+
 #include "diagnose/doctor/rules.h"
 #include "health/health.h"
 #include "snapshot/device_fault.h"
@@ -20,6 +22,23 @@ Severity severity_of(HealthState state) {
       return Severity::error;
   }
   return Severity::error;
+}
+
+/// GPU instances of a divided card that hold no compute instance, by the kernel and by NVML. In a
+/// container the kernel's folders may be shown in part.
+std::string hollow_instances_of(const Device& device, const Examined& host) {
+  const auto& minor = device.minor_number.get();
+  if (!host.world.kernel || !minor || is_container(host)) return "";
+  std::string numbers;
+  for (const HollowInstance& hollow : host.world.kernel->hollow_instances) {
+    const bool is_listed = std::ranges::any_of(host.snapshot.devices, [&](const Device& other) {
+      return other.parent == device.id && other.mig &&
+             other.mig->gpu_instance == hollow.gpu_instance;
+    });
+    if (hollow.minor_number != *minor || is_listed) continue;
+    numbers += (numbers.empty() ? "" : ",") + std::to_string(hollow.gpu_instance);
+  }
+  return numbers;
 }
 
 std::string shown(const DeviceHealth& health) {
@@ -92,7 +111,8 @@ Findings mig_without_instances(const Examined& host) {
     for (const Device& other : host.snapshot.devices) {
       has_instance = has_instance || (other.parent && *other.parent == device->id);
     }
-    if (has_instance) continue;
+    // An instance without its inner half is told by the rule below.
+    if (has_instance || !hollow_instances_of(*device, host).empty()) continue;
     const std::string index = std::to_string(*device->index);
     findings.push_back(
         {.rule = "mig_without_instances",
@@ -105,6 +125,52 @@ Findings mig_without_instances(const Examined& host) {
                     "sudo nvidia-smi mig -i " + index + " -cgi 0 -C"},
                    {sentence("or give up MIG there (with every program off it)"),
                     "sudo nvidia-smi -i " + index + " -mig 0"}}});
+  }
+  return findings;
+}
+
+Findings mig_instance_hollow(const Examined& host) {
+  Findings findings;
+  for (const Device* device : working_gpus(host)) {
+    if (division_of(*device) != Division::divided) continue;
+    const std::string numbers = hollow_instances_of(*device, host);
+    if (numbers.empty()) continue;
+    const std::string index = std::to_string(*device->index);
+    findings.push_back(
+        {.rule = "mig_instance_hollow",
+         .severity = Severity::warning,
+         .title = sentence("GPU {} has an instance that nothing can compute on", index),
+         .evidence = {sentence("GPU instance {} holds no compute instance", numbers)},
+         .meaning = sentence("CUDA's devices are compute instances: this part of the card is "
+                             "reserved and no program sees it."),
+         .steps = {{sentence("make a compute instance in it"),
+                    "sudo nvidia-smi mig -i " + index + " -gi " + numbers + " -cci"},
+                   {sentence("or give its part of the card back"),
+                    "sudo nvidia-smi mig -i " + index + " -gi " + numbers + " -dgi"}}});
+  }
+  return findings;
+}
+
+Findings mig_mode_pending(const Examined& host) {
+  Findings findings;
+  for (const Device* device : working_gpus(host)) {
+    const auto& now = device->mig_mode.get();
+    const auto later = device->details.get<bool>(Detail::mig_mode_pending);
+    if (!now || !later.get() || *now == *later.get()) continue;
+    const std::string index = std::to_string(*device->index);
+    findings.push_back(
+        {.rule = "mig_mode_pending",
+         .severity = Severity::warning,
+         .title = *now ? sentence("GPU {} is to leave MIG and has not done so", index)
+                       : sentence("GPU {} is to be divided by MIG and is not yet", index),
+         .evidence = {*now ? sentence("MIG mode is on now, and off after the next reset")
+                           : sentence("MIG mode is off now, and on after the next reset")},
+         .meaning = sentence("The mode changes when the card is reset, which waits until no "
+                             "program has it open, not even a monitor or the display."),
+         .steps = {{sentence("with every program off it, reset it; where that is refused, reboot"),
+                    "sudo nvidia-smi --gpu-reset -i " + index},
+                   {sentence("or take the change back"),
+                    "sudo nvidia-smi -i " + index + " -mig " + (*now ? "1" : "0")}}});
   }
   return findings;
 }

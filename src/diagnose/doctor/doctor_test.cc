@@ -431,6 +431,37 @@ TEST(DoctorDevices, MigOnWithoutAnInstance) {
   EXPECT_THAT(rules_of(host), IsEmpty());
 }
 
+TEST(DoctorDevices, MigInstanceWithoutAComputeInstance) {
+  Examined host = healthy();
+  host.snapshot.devices[1].mig_mode = true;
+  host.world.kernel->hollow_instances = {{.minor_number = 1, .gpu_instance = 2}};
+  EXPECT_EQ(only(host).rule, "mig_instance_hollow");
+  EXPECT_THAT(commands_of(only(host)), HasSubstr("mig -i 1 -gi 2 -cci"));
+  Device instance;
+  instance.kind = DeviceKind::nvidia_mig;
+  instance.parent = host.snapshot.devices[1].id;
+  instance.mig = MigPlace{.gpu_instance = 2};
+  host.snapshot.devices.push_back(instance);
+  EXPECT_THAT(rules_of(host), IsEmpty()) << "NVML lists a device in it";
+  host.snapshot.devices.back().mig = MigPlace{.gpu_instance = 1};
+  EXPECT_EQ(only(host).rule, "mig_instance_hollow");
+  host.world.container = std::string("docker 1a2b3c");
+  EXPECT_THAT(rules_of(host), IsEmpty()) << "a container is shown a part";
+}
+
+TEST(DoctorDevices, MigModeThatWaitsForAReset) {
+  Examined host = healthy();
+  Device& card = host.snapshot.devices[0];
+  card.mig_mode = false;
+  card.details.set(Detail::mig_mode_pending, Reading<bool>(true));
+  EXPECT_EQ(only(host).rule, "mig_mode_pending");
+  EXPECT_THAT(commands_of(only(host)), HasSubstr("--gpu-reset -i 0"));
+  card.details.set(Detail::mig_mode_pending, Reading<bool>(false));
+  EXPECT_THAT(rules_of(host), IsEmpty());
+  card.details.set(Detail::mig_mode_pending, Reading<bool>(Absent::failed));
+  EXPECT_THAT(rules_of(host), IsEmpty()) << "what is not known is no finding";
+}
+
 TEST(DoctorDevices, ComputeModes) {
   Examined host = healthy();
   host.snapshot.devices[0].compute_mode = std::string("Prohibited");

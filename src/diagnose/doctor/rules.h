@@ -21,6 +21,8 @@ Findings cuda_order_differs(const Examined& host);
 Findings health_findings(const Examined& host);
 Findings persistence_off(const Examined& host);
 Findings mig_without_instances(const Examined& host);
+Findings mig_instance_hollow(const Examined& host);
+Findings mig_mode_pending(const Examined& host);
 Findings compute_mode(const Examined& host);
 // versions.cc: driver against CUDA against card
 Findings driver_too_old(const Examined& host);
