@@ -33,7 +33,7 @@ std::vector<std::string> find_silent(const SurroundingsQuestion& question, Clock
       folders.push_back(std::move(folder));
     }
   }
-  for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX", "HOME"}) {
+  for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX", "HOME", "CUDA_HOME", "CUDA_PATH"}) {
     if (auto folder = value_of(question.environment, name)) folders.push_back(std::move(*folder));
   }
   if (!question.python.empty()) folders.push_back(question.python);
@@ -72,6 +72,18 @@ void look_at_python(const SurroundingsQuestion& question, const std::string& sea
       ask_by_import(*found.python, question.environment, clock, question.import_patience);
 }
 
+/// CUDA_HOME, else CUDA_PATH, as those who build extensions look.
+std::optional<CudaHome> look_at_cuda_home(const SurroundingsQuestion& question,
+                                          const std::vector<std::string>& silent) {
+  for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
+    const auto folder = value_of(question.environment, name);
+    if (!folder || folder->empty()) continue;
+    if (is_below(*folder, silent)) return std::nullopt;
+    return gather_cuda_home(name, *folder);
+  }
+  return std::nullopt;
+}
+
 void look_at_machine(const SurroundingsQuestion& question, const std::string& search_path,
                      Surroundings& found, Clock& clock) {
   std::vector<std::string> library_path = folders_in(question.environment, "LD_LIBRARY_PATH");
@@ -85,6 +97,7 @@ void look_at_machine(const SurroundingsQuestion& question, const std::string& se
           .container;
   found.libraries = gather_libraries(root, library_path, search_path,
                                      value_of(question.environment, "LD_PRELOAD").value_or(""));
+  found.libraries->home = look_at_cuda_home(question, found.silent_folders);
   found.limits = gather_limits(root);
   found.cuda = ask_cuda(question.cuda_library, clock, std::chrono::seconds(10));
   if (auto names = list_directory(root + "/sys/class/net")) found.interfaces = std::move(*names);

@@ -81,7 +81,11 @@ void find_toolkit(const std::string& root, const std::string& search_path, Libra
     const auto real = std::filesystem::canonical(root + "/usr/local/cuda", unknown).string();
     if (!unknown && real.starts_with(root)) libraries.toolkit = real.substr(root.size());
   }
+  if (!libraries.toolkit.empty()) {
+    libraries.toolkit_version = toolkit_version(libraries.toolkit, root);
+  }
   auto nvcc = find_executable("nvcc", search_path);
+  libraries.nvcc_in_path = nvcc.has_value();
   if (!nvcc && has_file(root + libraries.toolkit + "/bin/nvcc") && !libraries.toolkit.empty()) {
     nvcc = root + libraries.toolkit + "/bin/nvcc";
   }
@@ -95,7 +99,34 @@ void find_toolkit(const std::string& root, const std::string& search_path, Libra
   libraries.nvcc_version = toolkit_version(folder, root);
 }
 
+/// One word of LD_PRELOAD. A word without a slash is looked for like any library.
+void note_preloaded(const std::string& word, Libraries& libraries) {
+  const std::string file = word.substr(word.rfind('/') + 1);
+  if (file.size() != word.size() && !has_file(word)) {
+    libraries.preload_missing.push_back(word);
+    return;
+  }
+  std::error_code unknown;
+  const std::string real = std::filesystem::canonical(word, unknown).filename().string();
+  for (const std::string_view library : wanted) {
+    const std::string beginning = std::string(library) + ".so";
+    if (file != beginning && !file.starts_with(beginning + ".")) continue;
+    // Of the file behind its links.
+    const bool says = !unknown && real.starts_with(beginning + ".");
+    libraries.preloaded.push_back(
+        {std::string(library), word, says ? real.substr(beginning.size() + 1) : "", "LD_PRELOAD"});
+  }
+}
+
 }  // namespace
+
+CudaHome gather_cuda_home(const std::string& variable, const std::string& folder) {
+  CudaHome home{.variable = variable, .folder = folder, .is_there = has_file(folder)};
+  std::error_code unknown;
+  const std::string real = std::filesystem::canonical(folder, unknown).string();
+  if (home.is_there && !unknown) home.version = toolkit_version(real, "");
+  return home;
+}
 
 Libraries gather_libraries(const std::string& root, const std::vector<std::string>& library_path,
                            const std::string& search_path, const std::string& preload) {
@@ -113,9 +144,7 @@ Libraries gather_libraries(const std::string& root, const std::vector<std::strin
   std::string words = preload;
   std::ranges::replace(words, ' ', ':');
   for (const std::string_view word : split(words, ':')) {
-    if (word.find('/') != word.npos && !has_file(std::string(word))) {
-      libraries.preload_missing.emplace_back(word);
-    }
+    note_preloaded(std::string(word), libraries);
   }
   return libraries;
 }

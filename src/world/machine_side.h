@@ -35,6 +35,8 @@ enum class OpenWhich { control, all };
                                          const std::vector<std::string>& library_path,
                                          const std::string& search_path,
                                          const std::string& preload);
+/// What this folder, which the variable names, has of a toolkit.
+[[nodiscard]] CudaHome gather_cuda_home(const std::string& variable, const std::string& folder);
 
 /// Those of `folders` that have not answered a look into them within `patience` each.
 [[nodiscard]] std::vector<std::string> silent_folders(const std::vector<std::string>& folders,

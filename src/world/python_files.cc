@@ -79,6 +79,9 @@ TensorFlowBuildFile parse_tensorflow_build(std::string_view text) {
   if (const auto version = dict_value(text, "cuda_version")) {
     if (const auto number = two_part(literal_in(*version))) file.cuda = std::optional(*number);
   }
+  if (const auto version = dict_value(text, "cudnn_version")) {
+    if (const auto number = two_part(literal_in(*version))) file.cudnn_major = number->major;
+  }
   const auto list = dict_value(text, "cuda_compute_capabilities");
   if (!list || !list->starts_with('[')) return file;
   for (const std::string_view part : split(list->substr(1, list->find(']') - 1), ',')) {

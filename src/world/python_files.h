@@ -22,6 +22,7 @@ struct TorchVersionFile {
 /// tensorflow/python/platform/build_info.py, a dict in one line or many.
 struct TensorFlowBuildFile {
   Reading<std::optional<TwoPart>> cuda;
+  std::optional<int> cudnn_major;
   std::vector<ComputeCapability> architectures;
   bool has_ptx = false;
 };

@@ -179,6 +179,7 @@ std::optional<FrameworkBuild> tensorflow_in(
   }
   build.architectures = said.architectures;
   build.has_ptx = said.has_ptx;
+  build.cudnn_major = said.cudnn_major;
   return build;
 }
 

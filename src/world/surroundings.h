@@ -47,6 +47,7 @@ struct FrameworkBuild {
   std::vector<ComputeCapability> architectures;
   bool has_ptx = false;  // code for newer ones can be made from what is in it
   bool is_rocm = false;
+  std::optional<int> cudnn_major;  // the cuDNN it was built with; nothing: no file says
   friend bool operator==(const FrameworkBuild&, const FrameworkBuild&) = default;
 };
 
@@ -98,12 +99,24 @@ struct FoundLibrary {
   std::string via;      // "LD_LIBRARY_PATH", "loader", "/usr/local/cuda"
   friend bool operator==(const FoundLibrary&, const FoundLibrary&) = default;
 };
+/// What CUDA_HOME (else CUDA_PATH) names.
+struct CudaHome {
+  std::string variable;
+  std::string folder;
+  bool is_there = false;
+  std::optional<TwoPart> version;  // nothing: its files do not say
+  friend bool operator==(const CudaHome&, const CudaHome&) = default;
+};
 struct Libraries {
   std::vector<FoundLibrary> found;
   std::string nvcc;                     // its path; empty: not in PATH nor below /usr/local/cuda
   std::optional<TwoPart> nvcc_version;  // of its toolkit
+  bool nvcc_in_path = false;
   std::string toolkit;                  // where /usr/local/cuda leads; empty: there is none
-  /// Words of LD_PRELOAD that name no file.
+  std::optional<TwoPart> toolkit_version;
+  std::optional<CudaHome> home;  // nothing: neither variable is set
+  /// Those of them that LD_PRELOAD names, and its words that name no file.
+  std::vector<FoundLibrary> preloaded;
   std::vector<std::string> preload_missing;
   friend bool operator==(const Libraries&, const Libraries&) = default;
 };

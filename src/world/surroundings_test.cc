@@ -51,10 +51,11 @@ TEST(TensorFlowBuildFile, SaysWhichCudaAndArchitectures) {
   const auto built = parse_tensorflow_build(
       "build_info = collections.OrderedDict([('cuda_version', '12.3')])\n"
       "build_info = {\"cuda_compute_capabilities\": [\"sm_60\", \"compute_90\"], \"cuda_version\": "
-      "\"12.3\", \"is_cuda_build\": True}\n");
+      "\"12.3\", \"cudnn_version\": \"9\", \"is_cuda_build\": True}\n");
   EXPECT_EQ(built.cuda, Cuda(TwoPart{12, 3}));
   EXPECT_THAT(built.architectures, ElementsAre(ComputeCapability{6, 0}, ComputeCapability{9, 0}));
   EXPECT_TRUE(built.has_ptx);
+  EXPECT_EQ(built.cudnn_major, 9);
   EXPECT_EQ(parse_tensorflow_build("{'is_cuda_build': False}").cuda,
             Cuda(std::optional<TwoPart>()));
 }
@@ -141,7 +142,30 @@ TEST_F(World, LibrariesAndToolkit) {
   EXPECT_EQ(found.found[0].version, "9.1.0");
   EXPECT_EQ(found.toolkit, "/usr/local/cuda-12.8");
   EXPECT_EQ(found.nvcc_version, (TwoPart{12, 8}));
+  EXPECT_EQ(found.toolkit_version, (TwoPart{12, 8}));
+  EXPECT_FALSE(found.nvcc_in_path);
   EXPECT_THAT(found.preload_missing, ElementsAre("/gone.so"));
+  const std::string bin = at("usr/local/cuda-12.8/bin");
+  EXPECT_TRUE(gather_libraries(root_, {}, bin, "").nvcc_in_path);
+}
+
+TEST_F(World, PreloadedLibrariesAreThoseOfTheFilesBehindTheLinks) {
+  put("libs/libnccl.so.2.28.3", "");
+  std::filesystem::create_symlink(at("libs/libnccl.so.2.28.3"), at("libs/libnccl.so.2"));
+  const Libraries found =
+      gather_libraries(root_, {}, "", at("libs/libnccl.so.2") + ":libjemalloc.so libcuda.so.1");
+  EXPECT_THAT(found.preloaded,
+              ElementsAre(FoundLibrary{"libnccl", at("libs/libnccl.so.2"), "2.28.3", "LD_PRELOAD"},
+                          FoundLibrary{"libcuda", "libcuda.so.1", "", "LD_PRELOAD"}));
+  EXPECT_THAT(found.preload_missing, IsEmpty());
+}
+
+TEST_F(World, CudaHomeIsThereOrNot) {
+  put("cuda-12.4/version.json", R"({"cuda": {"name": "SDK", "version": "12.4.1"}})");
+  const CudaHome home = gather_cuda_home("CUDA_HOME", at("cuda-12.4"));
+  EXPECT_TRUE(home.is_there);
+  EXPECT_EQ(home.version, (TwoPart{12, 4}));
+  EXPECT_FALSE(gather_cuda_home("CUDA_HOME", at("gone")).is_there);
 }
 
 TEST_F(World, EnvironmentIsReadFromItsFilesWithoutRunningAnything) {

@@ -491,6 +491,92 @@ TEST(DoctorLibraries, StubsDoublesAndWhatIsNotThere) {
   EXPECT_THAT(rules_of(host), IsEmpty());
 }
 
+TEST(DoctorLibraries, OlderCudaInFrontOfTheFrameworks) {
+  Examined host = healthy();
+  FoundLibrary old{"libcudart", "/cuda/lib64/libcudart.so.12.2.140", "12.2.140", "LD_LIBRARY_PATH"};
+  host.world.libraries->found = {old};
+  EXPECT_EQ(only(host).rule, "library_path_old_cuda");
+  EXPECT_EQ(only(host).severity, Severity::hint);
+  EXPECT_FALSE(only(host).doubt.empty());
+  for (const char* version : {"12.8.90", "12.9.79", "11.8.89", "12", "13.0.48"}) {
+    host.world.libraries->found[0].version = version;
+    EXPECT_THAT(rules_of(host), IsEmpty()) << version;
+  }
+  host.world.libraries->found = {old};
+  host.world.libraries->found[0].via = "loader";
+  EXPECT_THAT(rules_of(host), IsEmpty());
+  host.world.libraries->found = {old};
+  host.world.python->said.frameworks[0].error = "ImportError: __nvJitLinkComplete_12_4";
+  EXPECT_THAT(rules_of(host), ElementsAre("import_failed", "library_path_old_cuda"));
+}
+
+TEST(DoctorLibraries, PreloadedInTheDriversPlace) {
+  Examined host = healthy();
+  auto& preloaded = host.world.libraries->preloaded;
+  preloaded = {{"libcuda", "/usr/lib64/libcuda.so.1", "580.65.06", "LD_PRELOAD"},
+               {"libcuda", "/usr/local/cuda/compat/libcuda.so.1", "590.48.01", "LD_PRELOAD"},
+               {"libcuda", "/usr/lib/wsl/lib/libcuda.so.1", "1.1", "LD_PRELOAD"}};
+  EXPECT_THAT(rules_of(host), IsEmpty()) << "the driver's own, or a newer one on purpose";
+  preloaded = {{"libcuda", "/usr/local/cuda/lib64/stubs/libcuda.so", "", "LD_PRELOAD"}};
+  EXPECT_EQ(only(host).rule, "preload_stands_in");
+  EXPECT_EQ(only(host).severity, Severity::error);
+  preloaded = {{"libnvidia-ml", "/home/ada/libnvidia-ml.so.1", "550.54.14", "LD_PRELOAD"}};
+  EXPECT_EQ(only(host).severity, Severity::error);
+  preloaded = {{"libnccl", "/home/ada/libnccl.so.2", "2.28.3", "LD_PRELOAD"}};
+  EXPECT_EQ(only(host).severity, Severity::hint);
+  EXPECT_FALSE(only(host).doubt.empty());
+}
+
+TEST(DoctorToolkits, AnotherMajorThanTorchsStopsExtensionsAlone) {
+  Examined host = healthy();
+  Libraries& libraries = *host.world.libraries;
+  libraries.nvcc_version = TwoPart{11, 8};
+  EXPECT_THAT(rules_of(host), IsEmpty()) << "nobody chose it: it is not in PATH";
+  libraries.nvcc_in_path = true;
+  EXPECT_EQ(only(host).rule, "toolkit_of_another_major");
+  EXPECT_EQ(only(host).severity, Severity::hint);
+  libraries.nvcc_version = TwoPart{12, 9};
+  EXPECT_THAT(rules_of(host), IsEmpty()) << "another minor version is well";
+  libraries.nvcc_version = TwoPart{11, 8};
+  libraries.home =
+      CudaHome{.variable = "CUDA_HOME", .folder = "/opt/c", .is_there = true, .version = {{12, 4}}};
+  EXPECT_THAT(rules_of(host), IsEmpty()) << "CUDA_HOME goes before PATH";
+  libraries.home->version = TwoPart{11, 8};
+  EXPECT_EQ(only(host).rule, "toolkit_of_another_major");
+}
+
+TEST(DoctorToolkits, HomeThatIsNotThereAndTwoOfDifferentMajors) {
+  Examined host = healthy();
+  Libraries& libraries = *host.world.libraries;
+  libraries.home = CudaHome{.variable = "CUDA_HOME", .folder = "/opt/gone"};
+  EXPECT_EQ(only(host).rule, "cuda_home_missing");
+  libraries.home->is_there = true;
+  EXPECT_THAT(rules_of(host), IsEmpty());
+  libraries.home.reset();
+  libraries.nvcc_in_path = true;
+  libraries.toolkit = "/usr/local/cuda-12.2";
+  libraries.toolkit_version = TwoPart{12, 2};
+  EXPECT_THAT(rules_of(host), IsEmpty()) << "another minor version is well";
+  libraries.toolkit_version = TwoPart{11, 8};
+  EXPECT_EQ(only(host).rule, "toolkits_differ");
+}
+
+TEST(DoctorTensorFlow, CudnnOfAnotherMajorThanItsBuild) {
+  Examined host = healthy();
+  host.world.python->frameworks = {{.name = "tensorflow",
+                                    .version = "2.18.0",
+                                    .cuda = std::optional(TwoPart{12, 5}),
+                                    .cudnn_major = 9}};
+  host.world.python->said = {};
+  host.world.libraries->found = {{"libcudnn", "/c/libcudnn.so.8.9.2", "8.9.2", "loader"}};
+  EXPECT_EQ(only(host).rule, "cudnn_of_another_major");
+  host.world.python->packages = {{"nvidia_cudnn_cu12", "9.3.0.75"}};
+  EXPECT_THAT(rules_of(host), IsEmpty()) << "the environment brings its own";
+  host.world.python->packages.clear();
+  host.world.libraries->found.push_back({"libcudnn", "/d/libcudnn.so.9.1.0", "9.1.0", "loader"});
+  EXPECT_THAT(rules_of(host), IsEmpty()) << "the loader takes the one of that name";
+}
+
 TEST(DoctorLibraries, WheelsOfTwoGenerations) {
   Examined host = healthy();
   host.world.python->packages = {{"nvidia_cudnn_cu11", "8.5"}, {"nvidia_cublas_cu12", "12.1"}};

@@ -52,6 +52,40 @@ Findings library_path(const Examined& host) {
   return findings;
 }
 
+Findings library_path_old_cuda(const Examined& host) {
+  if (!host.world.libraries || !host.world.python) return {};
+  for (const FoundLibrary& library : host.world.libraries->found) {
+    if (library.name != "libcudart" || library.via != "LD_LIBRARY_PATH") continue;
+    // Wheels have it as libcudart.so.12: which 12 is then not said.
+    const auto version = two_part(library.version);
+    if (!version || std::ranges::count(library.version, '.') < 2) continue;
+    for (const FrameworkBuild& build : host.world.python->frameworks) {
+      const auto cuda = build.cuda.get().value_or(std::nullopt);
+      // Of another major version it has other names, and the loader passes it over.
+      if (!cuda || cuda->major != version->major || !(*version < *cuda)) continue;
+      const auto& all = host.world.python->said.frameworks;
+      const bool fails = std::ranges::any_of(all, [&](const FrameworkSaid& said) {
+        return said.name == build.name && !said.error.empty();
+      });
+      Finding finding{
+          .rule = "library_path_old_cuda",
+          .severity = fails ? Severity::warning : Severity::hint,
+          .title =
+              sentence("LD_LIBRARY_PATH puts an older CUDA in front of that of {}", build.name),
+          .evidence = {sentence("LD_LIBRARY_PATH leads to {}", library.path),
+                       sentence("{} {} was built for CUDA {} ({})", build.name, build.version,
+                                cuda->text(), build.cuda_source)},
+          .meaning = sentence("What the framework's libraries load themselves may come from there: "
+                              "symbols are then undefined, or parts of two versions meet."),
+          .steps = {{sentence("take that folder out of it"), "echo $LD_LIBRARY_PATH"}}};
+      if (!fails)
+        finding.doubt = sentence("packages that bring their own libraries do not look there first");
+      return {std::move(finding)};
+    }
+  }
+  return {};
+}
+
 Findings wheels_of_two_majors(const Examined& host) {
   if (!host.world.python) return {};
   const auto& packages = host.world.python->packages;
@@ -77,6 +111,42 @@ Findings wheels_of_two_majors(const Examined& host) {
                         "or cuDNN does not initialise."),
            .steps = {{sentence("a fresh environment is quicker than sorting them out"),
                       "python -m venv ~/fresh"}}}};
+}
+
+/// Whether it is not the driver's own: a stub, or of another version than the driver's. Those of a
+/// compat package are newer on purpose.
+bool is_foreign(const FoundLibrary& library, const Examined& host) {
+  if (library.path.find("/stubs") != std::string::npos) return true;
+  const auto& driver = host.snapshot.host.driver_version.get();
+  // WSL's is libcuda.so.1.1: that is no driver's version.
+  const auto version = two_part(library.version);
+  const bool says = version && version->major >= 100;
+  return driver && says && library.version != *driver &&
+         library.path.find("/compat") == std::string::npos;
+}
+
+Findings preload_stands_in(const Examined& host) {
+  if (!host.world.libraries) return {};
+  Findings findings;
+  for (const FoundLibrary& library : host.world.libraries->preloaded) {
+    const bool is_driver = library.name == "libcuda" || library.name == "libnvidia-ml";
+    if (is_driver && !is_foreign(library, host)) continue;
+    Finding finding{.rule = "preload_stands_in",
+                    .severity = is_driver ? Severity::error : Severity::hint,
+                    .title = sentence("LD_PRELOAD gives every program its own {}", library.name),
+                    .evidence = {sentence("LD_PRELOAD names {}", library.path)},
+                    .meaning = sentence("Programs get the first, whichever they were built for."),
+                    .steps = {{sentence("leave it out"), "unset LD_PRELOAD"}}};
+    if (is_driver) {
+      finding.evidence.push_back(
+          sentence("the driver is {}", host.snapshot.host.driver_version.get().value_or("?")));
+      finding.meaning = sentence("It stands before the driver's own, which alone fits the driver.");
+    } else {
+      finding.doubt = sentence("it may be meant: a newer one is sometimes tried like that");
+    }
+    findings.push_back(std::move(finding));
+  }
+  return findings;
 }
 
 Findings preload(const Examined& host) {

@@ -33,11 +33,18 @@ Findings framework_cpu_only(const Examined& host);
 Findings framework_blind(const Examined& host);
 Findings import_failed(const Examined& host);
 Findings tensorflow_libraries_missing(const Examined& host);
+Findings cudnn_of_another_major(const Examined& host);
 Findings shadowed_module(const Examined& host);
 // libraries.cc
 Findings library_path(const Examined& host);
+Findings library_path_old_cuda(const Examined& host);
 Findings wheels_of_two_majors(const Examined& host);
 Findings preload(const Examined& host);
+Findings preload_stands_in(const Examined& host);
+// toolkits.cc: what is compiled with here
+Findings cuda_home_missing(const Examined& host);
+Findings toolkit_of_another_major(const Examined& host);
+Findings toolkits_differ(const Examined& host);
 // variables.cc
 Findings visible_devices(const Examined& host);
 Findings container_variables(const Examined& host);

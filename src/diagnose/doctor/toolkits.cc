@@ -1,0 +1,83 @@
+// CUDA toolkits that do not go together. Frameworks bring their own CUDA: all of this matters to
+// those alone who compile something here.
+
+#include "base/text.h"
+#include "diagnose/doctor/rules.h"
+
+namespace berth::doctor {
+
+namespace {
+
+/// What a build here would compile with: CUDA_HOME goes before PATH. The nvcc that berth found
+/// below /usr/local/cuda is nobody's choice.
+struct Compiler {
+  std::string where;
+  TwoPart version;
+};
+std::optional<Compiler> compiler_of(const Libraries& libraries) {
+  if (libraries.home && libraries.home->is_there) {
+    if (!libraries.home->version) return std::nullopt;
+    return Compiler{libraries.home->variable + "=" + libraries.home->folder,
+                    *libraries.home->version};
+  }
+  if (!libraries.nvcc_in_path || !libraries.nvcc_version) return std::nullopt;
+  return Compiler{libraries.nvcc, *libraries.nvcc_version};
+}
+
+}  // namespace
+
+Findings cuda_home_missing(const Examined& host) {
+  const auto& libraries = host.world.libraries;
+  if (!libraries || !libraries->home || libraries->home->is_there) return {};
+  const CudaHome& home = *libraries->home;
+  return {{.rule = "cuda_home_missing",
+           .severity = Severity::hint,
+           .title = sentence("{} names a folder that is not there", home.variable),
+           .evidence = {sentence("{} is {}", home.variable, home.folder)},
+           .meaning = sentence("Building an extension stops because no nvcc is found there; "
+                               "programs that are built do not mind."),
+           .steps = {
+               {sentence("unset it, or name a toolkit that is there"), "unset " + home.variable}}}};
+}
+
+Findings toolkit_of_another_major(const Examined& host) {
+  if (!host.world.libraries || !host.world.python) return {};
+  const FrameworkBuild* torch = host.world.python->framework("torch");
+  const auto cuda = torch != nullptr ? torch->cuda.get().value_or(std::nullopt) : std::nullopt;
+  const auto compiler = compiler_of(*host.world.libraries);
+  if (!cuda || !compiler || compiler->version.major == cuda->major) return {};
+  return {
+      {.rule = "toolkit_of_another_major",
+       .severity = Severity::hint,
+       .title = sentence("extensions for this torch cannot be built with the toolkit here"),
+       .evidence = {sentence("{} {} was built for CUDA {} ({})", torch->name, torch->version,
+                             cuda->text(), torch->cuda_source),
+                    sentence("{} is of CUDA {}", compiler->where, compiler->version.text())},
+       .meaning = sentence("It matters to nothing else: torch brings its own CUDA. Building one "
+                           "(flash-attn, an extension of your own) stops with \"The detected CUDA "
+                           "version (…) mismatches\"."),
+       .steps = {{sentence("before building, name a toolkit of CUDA {}.x in CUDA_HOME and first in "
+                           "PATH",
+                           cuda->major),
+                  "ls -d /usr/local/cuda*"}}}};
+}
+
+Findings toolkits_differ(const Examined& host) {
+  const auto& libraries = host.world.libraries;
+  if (!libraries || !libraries->nvcc_in_path) return {};
+  const auto& compiler = libraries->nvcc_version;
+  const auto& folder = libraries->toolkit_version;
+  if (!compiler || !folder || compiler->major == folder->major) return {};
+  return {{.rule = "toolkits_differ",
+           .severity = Severity::hint,
+           .title = sentence("nvcc and /usr/local/cuda are of different toolkits"),
+           .evidence = {sentence("{} is of CUDA {}", libraries->nvcc, compiler->text()),
+                        sentence("{} is of CUDA {}", libraries->toolkit, folder->text())},
+           .meaning = sentence("A build may take the compiler from one and headers and libraries "
+                               "from the other; programs that are built do not mind."),
+           .steps = {{sentence("put the one that is meant first in PATH and name it in CUDA_HOME"),
+                      "export CUDA_HOME=" + shell_quoted(libraries->toolkit) +
+                          " PATH=" + shell_quoted(libraries->toolkit) + "/bin:$PATH"}}}};
+}
+
+}  // namespace berth::doctor
