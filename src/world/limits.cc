@@ -178,6 +178,9 @@ Limits gather_limits(const std::string& root) {
   const auto status = read_file(root + "/proc/self/status", 1 << 16);
   limits.cpus_allowed =
       list_at(status ? value_in_lines(*status, "Cpus_allowed_list", ':') : std::nullopt);
+  const auto cpus = read_file(root + "/proc/cpuinfo", 16 << 20);
+  const auto vendor = cpus ? value_in_lines(*cpus, "vendor_id", ':') : std::nullopt;
+  limits.cpu_vendor = vendor ? Reading<std::string>(*vendor) : Absent::unsupported;
   read_quota(root, limits);
   const std::string meminfo = read_file(root + "/proc/meminfo", 1 << 16).value_or("");
   limits.memory_total = kibibytes_of(meminfo, "MemTotal");

@@ -112,7 +112,7 @@ struct Libraries {
   std::string nvcc;                     // its path; empty: not in PATH nor below /usr/local/cuda
   std::optional<TwoPart> nvcc_version;  // of its toolkit
   bool nvcc_in_path = false;
-  std::string toolkit;                  // where /usr/local/cuda leads; empty: there is none
+  std::string toolkit;  // where /usr/local/cuda leads; empty: there is none
   std::optional<TwoPart> toolkit_version;
   std::optional<CudaHome> home;  // nothing: neither variable is set
   /// Those of them that LD_PRELOAD names, and its words that name no file.
@@ -157,6 +157,7 @@ struct DeviceFile {
 };
 
 struct Limits {
+  Reading<std::string> cpu_vendor;  // "GenuineIntel", "AuthenticAMD"
   Reading<std::uint64_t> cpus_online;
   Reading<std::uint64_t> cpus_allowed;  // by affinity
   /// CPUs that the control group's quota comes to; unsupported: no quota.

@@ -102,7 +102,9 @@ TEST_F(World, LimitsAreReadFromTheKernelsFiles) {
   put("sys/fs/cgroup/job/memory.max", "1073741824\n");
   put("sys/fs/cgroup/job/memory.current", "1500\n");
   put("sys/fs/cgroup/job/memory.stat", "anon 700\ninactive_file 500\nactive_file 300\n");
+  put("proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: X\n");
   const Limits limits = gather_limits(root_);
+  EXPECT_EQ(limits.cpu_vendor, Reading<std::string>("GenuineIntel"));
   EXPECT_EQ(limits.cpus_allowed, Reading<std::uint64_t>(5));
   EXPECT_EQ(limits.cpu_quota, Reading<double>(1.5));
   EXPECT_EQ(limits.open_files, Reading<std::uint64_t>(1024));

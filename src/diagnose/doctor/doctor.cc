@@ -54,6 +54,7 @@ constexpr Rule rules[] = {doctor::devices_not_seen,
                           doctor::memory,
                           doctor::threads,
                           doctor::open_files,
+                          doctor::mkl_missing,
                           doctor::governor,
                           doctor::persistence_off};
 
@@ -123,6 +124,7 @@ constexpr auto rule_names = std::to_array<std::string_view>({
     "quota_below_cores",
     "one_cpu_of_many",
     "open_files_low",
+    "mkl_missing",
     "governor_powersave",
     "persistence_off",
 });

@@ -646,6 +646,18 @@ TEST(DoctorProcessor, MemoryAndFiles) {
   EXPECT_EQ(only(host).rule, "governor_powersave");
 }
 
+TEST(DoctorProcessor, TorchWithoutMklWhereTheCpuIsAllThereIs) {
+  Examined host = healthy();
+  host.world.limits->cpu_vendor = std::string("GenuineIntel");
+  host.world.python->said.frameworks[0].has_mkl = false;
+  EXPECT_THAT(rules_of(host), IsEmpty()) << "it computes on the GPU";
+  host.world.python->said.frameworks[0].sees_gpu.reset();
+  EXPECT_EQ(only(host).rule, "mkl_missing");
+  EXPECT_EQ(only(host).severity, Severity::hint);
+  host.world.limits->cpu_vendor = std::string("AuthenticAMD");
+  EXPECT_THAT(rules_of(host), IsEmpty());
+}
+
 TEST(DoctorFolders, SlowFullOrSilent) {
   Examined host = healthy();
   host.world.directory->open_microseconds = std::int64_t{20'000};

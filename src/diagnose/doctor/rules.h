@@ -55,6 +55,7 @@ Findings threads(const Examined& host);
 Findings memory(const Examined& host);
 Findings shared_memory(const Examined& host);
 Findings open_files(const Examined& host);
+Findings mkl_missing(const Examined& host);
 Findings governor(const Examined& host);
 // proofs.cc: what a test of the devices found, where somebody asked for one
 Findings gpu_wrong(const Examined& host);
