@@ -18,6 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     BERTH_CHECK(one.major >= 0 && one.minor >= 0, "an architecture is a number");
   }
   (void)berth::parse_pip_index(text);
+  (void)berth::names_conda_channels(text);
   for (const auto& said : berth::parse_import_answer(text)) {
     BERTH_CHECK(!said.name.empty(), "a framework has a name");
   }

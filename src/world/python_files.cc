@@ -94,6 +94,27 @@ TensorFlowBuildFile parse_tensorflow_build(std::string_view text) {
   return file;
 }
 
+// A list stands behind the key ("[a, b]") or in lines of "- a" below it.
+bool names_conda_channels(std::string_view text) {
+  bool in_list = false;
+  for (const std::string_view whole : split(text, '\n')) {
+    const std::string_view line = trimmed(whole);
+    if (line.empty() || line[0] == '#') continue;
+    if (line[0] == '-') {
+      if (in_list && !trimmed(line.substr(1)).empty()) return true;
+      continue;
+    }
+    const std::size_t colon = line.find(':');
+    const std::string_view key = line.substr(0, colon);
+    const bool is_top = whole[0] != ' ' && whole[0] != '\t';
+    in_list = is_top && (key == "channels" || key == "default_channels" || key == "channel_alias");
+    if (!in_list || colon == line.npos) continue;
+    const std::string_view value = trimmed(line.substr(colon + 1));
+    if (!value.empty() && value[0] != '#' && value != "[]") return true;
+  }
+  return false;
+}
+
 std::string parse_pip_index(std::string_view text) {
   bool wanted_section = false;
   for (const std::string_view whole : split(text, '\n')) {

@@ -34,4 +34,7 @@ struct TensorFlowBuildFile {
 /// index-url of a pip.conf's [global] or [install] section; empty: none.
 [[nodiscard]] std::string parse_pip_index(std::string_view text);
 
+/// Whether a .condarc names channels, or where those that have a name alone are (a mirror).
+[[nodiscard]] bool names_conda_channels(std::string_view text);
+
 }  // namespace berth

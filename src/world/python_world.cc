@@ -125,6 +125,25 @@ void read_pip_index(const PythonQuestion& question, PythonWorld& python) {
   }
 }
 
+/// In conda's order of precedence; which one holds what the others do not is conda's own to sort.
+void read_conda_channels(const PythonQuestion& question, PythonWorld& python) {
+  std::vector<std::string> files;
+  if (const auto named = value_of(question.environment, "CONDARC")) files.push_back(*named);
+  files.push_back(python.environment + "/.condarc");
+  if (const auto home = value_of(question.environment, "HOME")) {
+    for (const char* name : {"/.condarc", "/.conda/.condarc", "/.config/conda/.condarc"}) {
+      files.push_back(*home + name);
+    }
+  }
+  files.push_back(question.root + "/etc/conda/.condarc");
+  for (const std::string& file : files) {
+    const auto text = read_file(file, small_file);
+    if (!text || !names_conda_channels(*text)) continue;
+    python.channels_source = file;
+    return;
+  }
+}
+
 // --- frameworks ------------------------------------------------------------------------------
 
 bool matters(std::string_view package) {
@@ -248,6 +267,7 @@ Result<PythonWorld> gather_python_world(const PythonQuestion& question, Clock& c
                         python.environment == "/usr";
   }
   read_pip_index(question, python);
+  if (python.is_conda) read_conda_channels(question, python);
   if (!is_virtual && !python.is_conda) python.environment.clear();
   python.frameworks = frameworks_in(python.folders, python.packages);
   return python;

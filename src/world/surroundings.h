@@ -87,6 +87,8 @@ struct PythonWorld {
   /// Where pip takes packages from, if somebody set it, and which file or variable says so.
   std::string index_url;
   std::string index_source;
+  /// Which of conda's settings names channels of the user's own; empty: none, or it is not conda's.
+  std::string channels_source;
   ImportAnswer said;
   [[nodiscard]] const FrameworkBuild* framework(std::string_view name) const;
 };

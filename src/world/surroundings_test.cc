@@ -66,6 +66,19 @@ TEST(PipSettings, IndexIsReadFromItsSections) {
   EXPECT_EQ(parse_pip_index("[freeze]\nindex-url = https://m/simple\n"), "");
 }
 
+TEST(CondaSettings, NameChannelsOrAMirror) {
+  for (const char* text : {"channels:\n  - https://m/conda\n", "channels:\n- defaults\n",
+                           "channels: [conda-forge]\n", "channel_alias: https://m/conda # ours\n",
+                           "ssl_verify: true\ndefault_channels:\n\n  # ours\n  - https://m\n"}) {
+    EXPECT_TRUE(names_conda_channels(text)) << text;
+  }
+  for (const char* text : {"", "channels:\n", "channels: []\nssl_verify: true\n",
+                           "channels: # none\npkgs_dirs:\n  - /x\n", "x:\n  channels: y\n",
+                           "#channels: [a]\n", "channels"}) {
+    EXPECT_FALSE(names_conda_channels(text)) << text;
+  }
+}
+
 TEST(Versions, AreComparedPartByPart) {
   EXPECT_TRUE(is_older_version("525.60.9", "525.60.13"));
   EXPECT_FALSE(is_older_version("580.65.06", "580"));
@@ -187,6 +200,21 @@ TEST_F(World, EnvironmentIsReadFromItsFilesWithoutRunningAnything) {
   EXPECT_EQ(python->framework("torch")->installer, "pip");
   EXPECT_EQ(python->framework("jax")->cuda, Cuda(TwoPart{12, 0}));
   EXPECT_FALSE(gather_python_world({.given = at("none")}, clock_));
+}
+
+TEST_F(World, CondaEnvironmentHasItsChannelsWhereTheUserNamesThem) {
+  put("conda/bin/python", "not a program", 0755);
+  put("conda/conda-meta/history", "");
+  put("conda/lib/python3.11/site-packages/x", "");
+  put("home/.condarc", "channels:\n  - https://m/conda\n");
+  PythonQuestion question{
+      .given = at("conda"), .environment = {"HOME=" + at("home")}, .may_run = false, .root = root_};
+  EXPECT_EQ(gather_python_world(question, clock_)->channels_source, at("home/.condarc"));
+  put("own", "channel_alias: https://other\n");
+  question.environment.push_back("CONDARC=" + at("own"));
+  EXPECT_EQ(gather_python_world(question, clock_)->channels_source, at("own"));
+  question.environment.clear();
+  EXPECT_EQ(gather_python_world(question, clock_)->channels_source, "");
 }
 
 TEST_F(World, InterpreterThatHangsIsEndedWithAllItStarted) {

@@ -186,6 +186,34 @@ def test_the_users_own_mirror_is_kept(host, tmp_path):
     assert "download.pytorch.org/whl/cu128" in second["command"]
 
 
+def test_condas_own_channels_are_kept(host, tmp_path):
+    machine = host()
+    prefix = environment_with(tmp_path, torch("2.5.1", None) | {"torch-2.5.1.dist-info/INSTALLER": "conda\n"})
+    put(prefix / "conda-meta/history")
+    put(tmp_path / ".condarc", "channels:\n  - https://mirror.example/conda\n")
+    _, answer = doctor(machine, "--no-import", "--python", prefix)
+    [step] = answer["findings"][0]["steps"]
+    assert step["command"] == f"conda install -p {prefix} 'pytorch=*=*cuda*'"
+    assert str(tmp_path / ".condarc") in step["what"]
+
+
+def test_what_only_those_who_build_extensions_meet_is_a_hint(host, tmp_path):
+    put(tmp_path / "cuda-11.8/bin/nvcc", "#!/bin/sh\n", 0o755)
+    put(tmp_path / "cuda-11.8/version.json", '{"cuda": {"version": "11.8.0"}}')
+    prefix = environment_with(tmp_path, torch("2.9.1+cu128", "12.8"))
+    path = f"{tmp_path}/cuda-11.8/bin:/usr/bin:/bin"
+    code, answer = doctor(host(env={"PATH": path}), "--no-import", "--python", prefix)
+    assert (code, rules(answer)) == (0, ["toolkit_of_another_major"])
+    gone = {"PATH": path, "CUDA_HOME": str(tmp_path / "gone")}
+    _, answer = doctor(host(env=gone), "--no-import", "--python", prefix)
+    assert "cuda_home_missing" in rules(answer)
+
+
+def test_mig_that_waits_for_a_reset_is_told(host):
+    _, answer = doctor(host(plain(1, mig_mode=False, mig_mode_pending=True)), "--no-import")
+    assert "mig_mode_pending" in rules(answer)
+
+
 def test_an_old_driver_and_an_old_card_get_a_build_that_fits_both(host, tmp_path):
     snapshot = plain(1, compute_capability="6.1", name="NVIDIA GeForce GTX 1080")
     snapshot["host"] |= {"driver_version": "535.183.01", "cuda_version_supported": "12.2"}

@@ -302,6 +302,10 @@ TEST(DoctorTorch, CondaBuildIsReplacedByConda) {
   host.world.python->frameworks[0].installer = "conda";
   host.world.python->is_conda = true;
   EXPECT_EQ(only(host).steps.at(0).command, "conda install -p /venv 'pytorch=*=*cuda*'");
+  host.world.python->channels_source = "/home/ada/.condarc";
+  EXPECT_THAT(only(host).steps.at(0).what.english(), HasSubstr("/home/ada/.condarc"));
+  EXPECT_EQ(commands_of(only(host)), "conda install -p /venv 'pytorch=*=*cuda*'\n")
+      << "a channel of berth's choice (-c) would go before the user's own";
 }
 
 TEST(DoctorTorch, NothingFitsAPythonThatIsTooOld) {

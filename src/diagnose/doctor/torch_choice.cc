@@ -76,9 +76,13 @@ Pip pip_of(const PythonWorld& python, const FrameworkBuild& installed) {
 std::vector<Finding::Step> torch_steps(const Examined& host, const FrameworkBuild& installed) {
   const PythonWorld& python = *host.world.python;
   if (python.is_conda && installed.installer == "conda") {
-    return {
-        {sentence("take the CUDA build, from the channels you use"),
-         fmt::format("conda install -p {} 'pytorch=*=*cuda*'", shell_quoted(python.environment))}};
+    // Without -c conda keeps to the channels of its settings: that is the user's own mirror.
+    const Sentence which = python.channels_source.empty()
+                               ? sentence("take the CUDA build, from the channels you use")
+                               : sentence("take the CUDA build, from the channels that {} names",
+                                          python.channels_source);
+    return {{which, fmt::format("conda install -p {} 'pytorch=*=*cuda*'",
+                                shell_quoted(python.environment))}};
   }
   const auto build = fitting_torch(host, installed);
   if (!build) return {};
