@@ -174,7 +174,7 @@ def test_what_flaps_is_told_once(tmp_path, serve_on, receiver_of):  # noqa: F811
 
 def test_another_driver_between_two_looks(tmp_path, serve_on, receiver_of):  # noqa: F811
     team = receiver_of()
-    machine = Watched(tmp_path, ["environment_changed"], team)
+    machine = Watched(tmp_path, ["environment_changed"], team, hold="10m")
     before = machine.snapshot["host"]["driver_version"]
     server = serve_on(machine, *machine.words)
     looks_on(server)
@@ -187,7 +187,7 @@ def test_another_driver_between_two_looks(tmp_path, serve_on, receiver_of):  # n
 
 def test_a_card_that_is_put_in(tmp_path, serve_on, receiver_of):  # noqa: F811
     team = receiver_of()
-    machine = Watched(tmp_path, ["environment_changed"], team)
+    machine = Watched(tmp_path, ["environment_changed"], team, hold="10m")
     server = serve_on(machine, *machine.words)
     looks_on(server, 3)
     machine.snapshot = many_devices(3)
@@ -200,7 +200,7 @@ def test_a_card_that_is_put_in(tmp_path, serve_on, receiver_of):  # noqa: F811
 def test_a_card_that_is_taken_out(tmp_path, serve_on, receiver_of):  # noqa: F811
     """It is lost as long as a server runs that has seen it, and gone for the next one."""
     team = receiver_of()
-    machine = Watched(tmp_path, ["environment_changed", "gpu_lost"], team)
+    machine = Watched(tmp_path, ["environment_changed", "gpu_lost"], team, hold="10m")
     server = serve_on(machine, *machine.words)
     looks_on(server, 3)
     machine.snapshot = many_devices(1)

@@ -40,7 +40,7 @@ test(
       await act();
       await until(what, async () => (await shown()) !== before);
     };
-    const box = await page.locator(".gantt-rows").boundingBox();
+    const box = await until("it is drawn", () => page.locator(".gantt-rows").boundingBox());
     const [x, y] = [box.x + box.width * 0.6, box.y + 30];
     await page.locator(".gantt").focus();
     await page.mouse.move(x, y);
@@ -119,7 +119,7 @@ test(
       const at = new Map(await places());
       return at.get(other) - at.get(one);
     };
-    const lane = await page.locator(".lane").first().boundingBox();
+    const lane = await until("it is drawn", () => page.locator(".lane").first().boundingBox());
     await page.locator(".gantt").focus();
     await page.mouse.move(lane.x + (lane.width * (left + right)) / 200, lane.y + 4);
     for (const times of [1, 2, 3]) {
@@ -292,7 +292,7 @@ test("what a run was given is told as it was kept", { needs: ["runs"] }, async (
 test("over a dip of a chart stand the lines of that moment", { needs: ["runs"] }, async (page, server) => {
   await a_run(page, server);
   const plot = page.locator(".u-over").first();
-  const box = await plot.boundingBox();
+  const box = await until("it is drawn", () => plot.boundingBox());
   await page.mouse.move(box.x + box.width * 0.63, box.y + 30);
   await until("the log follows", async () =>
     /waiting for the data loader/.test(await text(page, ".log [aria-current]")),
@@ -335,7 +335,7 @@ test(
       await route.continue();
     });
     await a_run(page, server);
-    const box = await page.locator(".u-over").first().boundingBox();
+    const box = await until("it is drawn", () => page.locator(".u-over").first().boundingBox());
     await page.mouse.move(box.x + box.width * 0.63, box.y + 30);
     await until("the cursor is there", async () =>
       /^\d/.test(await text(page, ".marks [aria-current]")),
