@@ -60,15 +60,18 @@ Result<LogTail> read_output(const std::string& path) {
   return read_end_of(fd->get(), path);
 }
 
-std::vector<pid_t> processes_of(const RunRecord& run) {
+void add_samples(const RunRecord& run, DeathEvidence& evidence) {
   constexpr std::size_t most = 100'000;
   std::set<pid_t> pids;
+  NeighbourWatch neighbours;
   (void)for_each_sample(run, [&](const Sample& sample) {
+    neighbours.add(sample);
     for (const ProcessSample& one : sample.processes) {
       if (pids.size() < most) pids.insert(one.pid);
     }
   });
-  return {pids.begin(), pids.end()};
+  evidence.processes.assign(pids.begin(), pids.end());
+  evidence.neighbours = neighbours.growths();
 }
 
 /// The kernel's log speaks of this machine alone, and of a simulated one's devices not at all.
@@ -102,10 +105,12 @@ GatheredDeath gather_death(const Context& context, const RunRecord& run, Gather 
                          .why_no_log = {},
                          .evidence = {.run = run,
                                       .events = events_of(run),
-                                      .processes = processes_of(run),
+                                      .processes = {},
+                                      .neighbours = {},
                                       .log = nullptr,
                                       .xids = {},
                                       .oom_kills = {}}};
+  add_samples(run, gathered.evidence);
   add_kernel_log(context, now, gathered.evidence);
   if (how == Gather::without_log) return gathered;
   if (!run.manifest.log) {

@@ -48,6 +48,8 @@ Sample sample_at(std::int64_t ms) {
   sample.devices[0].energy = Absent::unsupported;
   sample.devices[0].power_draw = 200_watts;
   sample.processes.push_back({.device = 0, .pid = 7, .memory = 4_GiB});
+  sample.others.push_back({.device = 0, .user = "bob", .memory = 1_GiB});
+  sample.others.push_back({.device = 0, .user = "c\"\n", .memory = Absent::unsupported});
   sample.tree.read = Absent::no_permission;
   return sample;
 }
@@ -155,6 +157,20 @@ TEST_F(Record, SamplesWithNumbersThatCannotBeAreTorn) {
   ASSERT_EQ(read.size(), 1U) << "a reading that cannot be costs itself alone, the rest its line";
   EXPECT_EQ(read[0].devices.at(0).memory_used.why(), Absent::failed);
   EXPECT_EQ(reader.torn_lines(), 2U);
+}
+
+TEST_F(Record, SamplesTellOfOthersOnlyWhereSomebodyIsThere) {
+  Sample alone = sample_at(1);
+  alone.others.clear();
+  EXPECT_EQ(to_line(alone).find("\"o\""), std::string::npos);
+  SampleReader reader;
+  std::vector<Sample> read;
+  reader.feed(samples_header() + to_line(alone) +
+                  R"({"t":2,"d":[],"p":[],"o":[[0,7,1]],"tree":[1,2,3,4,5,6],"marks":0})" + "\n",
+              [&](const Sample& one) { read.push_back(one); });
+  ASSERT_EQ(read.size(), 1U);
+  EXPECT_EQ(read[0], alone);
+  EXPECT_EQ(reader.torn_lines(), 1U) << "a user is a text";
 }
 
 TEST_F(Record, EndlessLineOfSamplesIsTornAndTheNextIsRead) {

@@ -100,6 +100,35 @@ DeviceSample device_from_row(const nlohmann::json& row, const std::vector<std::s
   return device;
 }
 
+/// Of a row without them (an older record, a device that nobody else is on) there are none.
+std::vector<OthersSample> others_from_row(const nlohmann::json& row) {
+  constexpr std::size_t most = 4096;
+  constexpr std::size_t longest_user = 256;
+  std::vector<OthersSample> others;
+  if (!row.contains("o")) return others;
+  for (const nlohmann::json& one : row.at("o")) {
+    if (others.size() >= most) throw Torn{};
+    others.push_back({.device = number<std::uint64_t>(one.at(0)),
+                      .user = one.at(1).get<std::string>().substr(0, longest_user),
+                      .memory = read_reading<Bytes>(one.at(2))});
+  }
+  return others;
+}
+
+void write_others(std::string& line, const std::vector<OthersSample>& others) {
+  if (others.empty()) return;  // the usual case costs nothing
+  line += R"(,"o":[)";
+  for (const OthersSample& one : others) {
+    if (&one != others.data()) line += ',';
+    const std::string user =
+        nlohmann::json(one.user).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    fmt::format_to(std::back_inserter(line), "[{},{},", one.device, user);
+    write_reading(line, one.memory);
+    line += ']';
+  }
+  line += ']';
+}
+
 Sample sample_from_json(const nlohmann::json& row, const std::vector<std::string>& names) {
   Sample sample;
   sample.at = {number<std::int64_t>(row.at("t"))};
@@ -111,6 +140,7 @@ Sample sample_from_json(const nlohmann::json& row, const std::vector<std::string
                                 .pid = number<pid_t>(process.at(1)),
                                 .memory = read_reading<Bytes>(process.at(2))});
   }
+  sample.others = others_from_row(row);
   const nlohmann::json& tree = row.at("tree");
   sample.tree.processes = number<std::uint64_t>(tree.at(0));
   sample.tree.cpu = Milliseconds(number<std::int64_t>(tree.at(1)));
@@ -159,7 +189,9 @@ std::string to_line(const Sample& sample) {
     write_reading(line, process.memory);
     line += ']';
   }
-  fmt::format_to(out, R"(],"tree":[{},{},{},)", sample.tree.processes, sample.tree.cpu.count(),
+  line += ']';
+  write_others(line, sample.others);
+  fmt::format_to(out, R"(,"tree":[{},{},{},)", sample.tree.processes, sample.tree.cpu.count(),
                  sample.tree.memory_resident.count());
   write_reading(line, sample.tree.read);
   line += ',';

@@ -42,6 +42,14 @@ struct ProcessSample {
   friend bool operator==(const ProcessSample&, const ProcessSample&) = default;
 };
 
+/// What one user's processes that are none of the run's hold on one device.
+struct OthersSample {
+  std::uint64_t device = 0;  // position in Manifest::given.devices
+  std::string user;          // empty: cannot be seen
+  Reading<Bytes> memory;     // of all of them together
+  friend bool operator==(const OthersSample&, const OthersSample&) = default;
+};
+
 /// The run's whole process tree.
 struct TreeSample {
   std::uint64_t processes = 0;
@@ -58,6 +66,7 @@ struct Sample {
   WallTime at;
   std::vector<DeviceSample> devices;
   std::vector<ProcessSample> processes;
+  std::vector<OthersSample> others;  // by device and user
   TreeSample tree;
   std::uint64_t marks_bytes = 0;  // length of the marks file then: dates lines without a time
   friend bool operator==(const Sample&, const Sample&) = default;

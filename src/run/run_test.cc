@@ -91,6 +91,27 @@ TEST(Strays, AreProcessesOfTheTreeOnDevicesNotGiven) {
   EXPECT_THAT(strays_in(host, {7}, host.devices), testing::IsEmpty());
 }
 
+TEST(OthersBeside, AreSummedByUserAndASumWithAGapIsMissing) {
+  Snapshot host = SnapshotBuilder()
+                      .gpu("A", 24_GiB)
+                      .process(7, "ada", 1_GiB)
+                      .process(8, "bob", 2_GiB)
+                      .process(9, "bob", 3_GiB)
+                      .gpu("B", 24_GiB)
+                      .process(10, "cem", 4_GiB)
+                      .process(11, "cem", 5_GiB)
+                      .gpu("C", 24_GiB)
+                      .process(12, "dee", 6_GiB)
+                      .build();
+  host.gpu_processes[3].memory = Absent::no_permission;
+  host.processes.back().user = Absent::no_permission;
+  const auto others = others_beside(host, {7}, {host.devices[1], host.devices[0]});
+  const std::vector<OthersSample> expected = {{0, "cem", Absent::no_permission}, {1, "bob", 5_GiB}};
+  EXPECT_EQ(others, expected);
+  const std::vector<OthersSample> unseen = {{0, "", 6_GiB}};
+  EXPECT_EQ(others_beside(host, {7}, {host.devices[2]}), unseen);
+}
+
 TEST(Inside, AsksOnlyForTheLeasesDevicesAndItsShare) {
   Claim claim;
   claim.devices = {{DeviceId("A"), 10_GiB}, {DeviceId("B"), 8_GiB}};

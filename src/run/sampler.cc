@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "base/process.h"
 #include "base/signals.h"
@@ -157,6 +159,7 @@ class Sampler {
       sample.devices.push_back(current != nullptr ? sample_of(*current) : DeviceSample{});
     }
     sample.processes = own_processes(snapshot, seen.pids, given);
+    sample.others = others_beside(snapshot, seen.pids, given);
     own_.insert(seen.pids.begin(), seen.pids.end());
     report_faults(snapshot);
     report_strays(snapshot, seen.pids);
@@ -254,6 +257,30 @@ std::vector<ProcessSample> own_processes(const Snapshot& snapshot, const std::ve
     }
   }
   return own;
+}
+
+std::vector<OthersSample> others_beside(const Snapshot& snapshot, const std::vector<pid_t>& tree,
+                                        const std::vector<Device>& given) {
+  std::map<std::pair<std::size_t, std::string>, Reading<Bytes>> sums;
+  for (const GpuProcess& process : snapshot.gpu_processes) {
+    if (contains(tree, process.pid)) continue;
+    const HostProcess* known = find_process(process.pid, snapshot);
+    const std::string user =
+        known != nullptr && known->user.get() ? *known->user.get() : std::string();
+    for (std::size_t at = 0; at < given.size(); ++at) {
+      if (given[at].id != process.device) continue;
+      Reading<Bytes>& sum = sums.try_emplace({at, user}, Bytes(0)).first->second;
+      if (!sum.get()) continue;
+      sum = process.memory.get()
+                ? Reading<Bytes>(Bytes(sum.get()->count() + process.memory.get()->count()))
+                : process.memory;
+    }
+  }
+  std::vector<OthersSample> others;
+  for (const auto& [whose, memory] : sums) {
+    others.push_back({.device = whose.first, .user = whose.second, .memory = memory});
+  }
+  return others;
 }
 
 int sample_run(const SamplerTask& task, Fd from_keeper, Fd to_keeper) {

@@ -47,4 +47,10 @@ struct Stray {
                                                        const std::vector<pid_t>& tree,
                                                        const std::vector<Device>& given);
 
+/// The same of everybody else's processes, user by user. A sum with a part that is missing is
+/// missing.
+[[nodiscard]] std::vector<OthersSample> others_beside(const Snapshot& snapshot,
+                                                      const std::vector<pid_t>& tree,
+                                                      const std::vector<Device>& given);
+
 }  // namespace berth

@@ -9,6 +9,7 @@
 
 #include "base/reading.h"
 #include "diagnose/death/log_text.h"
+#include "diagnose/death/neighbour.h"
 #include "diagnose/finding.h"
 #include "record/run_record.h"
 #include "snapshot/oom_kill.h"
@@ -21,6 +22,8 @@ struct DeathEvidence {
   std::vector<RunEvent> events;
   /// Processes of the run that the driver named.
   std::vector<pid_t> processes;
+  /// By the run's samples.
+  std::vector<NeighbourGrowth> neighbours;
   /// Null: there is none, or it could not be read.
   const LogText* log = nullptr;
   /// From the kernel log as it is now. no_permission: it is root's; not_sampled: nobody asked.
@@ -45,6 +48,8 @@ struct DeathEvidence {
 [[nodiscard]] Findings death_by_device(const DeathEvidence& evidence);
 [[nodiscard]] Findings death_by_oom_killer(const DeathEvidence& evidence);
 [[nodiscard]] Findings death_by_log(const DeathEvidence& evidence);
+[[nodiscard]] Findings death_by_neighbour(const DeathEvidence& evidence);
+[[nodiscard]] Findings death_perhaps_by_neighbour(const DeathEvidence& evidence);
 [[nodiscard]] Findings death_by_signal(const DeathEvidence& evidence);
 [[nodiscard]] Findings death_without_cause(const DeathEvidence& evidence);
 

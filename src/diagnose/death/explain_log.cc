@@ -121,10 +121,14 @@ Finding finding_of(const Seen& seen, const LogText& log) {
   return finding;
 }
 
-void add_oom(const Seen& seen, const LogText& log, OomSurroundings around, Finding& finding) {
-  // The message may have been broken into lines.
+std::optional<OomMessage> message_at(const Seen& seen, const LogText& log) {
+  // It may have been broken into lines.
   constexpr std::size_t lines = 8;
-  const auto message = parse_oom_message(log.joined(seen.first, lines));
+  return parse_oom_message(log.joined(seen.first, lines));
+}
+
+void add_oom(const Seen& seen, const LogText& log, OomSurroundings around, Finding& finding) {
+  const auto message = message_at(seen, log);
   if (!message) return;
   if (!around.batch) {
     constexpr std::size_t head = 2000;
@@ -201,6 +205,18 @@ Findings explain_log(const LogText& log, const OomSurroundings& around) {
   Findings findings;
   for (auto& one : found) findings.push_back(std::move(one.second));
   return findings;
+}
+
+std::optional<GpuMemoryShortage> gpu_memory_shortage(const LogText& log) {
+  constexpr std::array codes = {"cuda_out_of_memory",       "cuda_out_of_memory_plain",
+                                "tensorflow_out_of_memory", "xla_out_of_memory",
+                                "cublas_no_memory",         "cudnn_no_memory"};
+  const Aftermath after(log);
+  for (const Seen& seen : seen_in(log, after)) {
+    if (std::ranges::find(codes, seen.entry->code) == codes.end()) continue;
+    if (!after.is_survived(seen.last)) return GpuMemoryShortage{message_at(seen, log)};
+  }
+  return std::nullopt;
 }
 
 std::vector<std::string> last_lines(const LogText& log, std::size_t count) {
