@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "diagnose/death/explain_log.h"
+#include "diagnose/death/log_encoding.h"
 #include "diagnose/death/oom_message.h"
 
 namespace {
@@ -31,6 +32,15 @@ void check_oom(std::string_view text) {
   BERTH_CHECK(!batch || (*batch >= 1 && *batch < 64), "a smaller batch, and at least one");
 }
 
+/// Of UTF-16 as much is left as its units can be.
+void check_encoding(std::string_view text) {
+  for (const std::uint64_t left_out : {0U, 1U, 2U}) {
+    const std::string said = berth::log_as_utf8(
+        std::string(text), text.substr(0, berth::byte_order_mark_length), left_out);
+    BERTH_CHECK(said.size() <= text.size() / 2 * 3 + text.size() % 2, "three bytes a unit at most");
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -49,5 +59,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     BERTH_CHECK(berth::printable(line) == line, "what is shown is escaped");
   }
   check_oom(text);
+  check_encoding(text);
   return 0;
 }

@@ -7,35 +7,45 @@
 #include <array>
 #include <cerrno>
 #include <set>
+#include <utility>
 
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "diagnose/death/log_encoding.h"
 #include "probe/procfs/procfs_probe.h"
 
 namespace berth {
 
 namespace {
 
+/// What stands in a file before the part that is read.
+struct LogHead {
+  std::string beginning;       // its first bytes, which tell the encoding
+  std::uint64_t left_out = 0;  // how much of it was skipped
+};
+
 /// Everything that comes, of which the last part is kept: a pipe cannot be read from its end.
-Result<LogTail> read_to_end(int fd, const std::string& name) {
+Result<LogTail> read_to_end(int fd, const std::string& name, LogHead head = {}) {
   LogTail tail;
   std::array<char, 65536> piece{};
+  const auto keep_the_end = [&] {
+    if (head.left_out == 0) head.beginning = tail.bytes.substr(0, byte_order_mark_length);
+    if (tail.bytes.size() <= longest_log) return;
+    head.left_out += tail.bytes.size() - longest_log;
+    tail.bytes.erase(0, tail.bytes.size() - longest_log);
+  };
   for (;;) {
     const ssize_t got = ::read(fd, piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return fail_system("read " + name, errno);
     if (got == 0) break;
     tail.bytes.append(piece.data(), static_cast<std::size_t>(got));
-    if (tail.bytes.size() > 2 * longest_log) {
-      tail.bytes.erase(0, tail.bytes.size() - longest_log);
-      tail.cut = true;
-    }
+    if (tail.bytes.size() > 2 * longest_log) keep_the_end();
   }
-  if (tail.bytes.size() > longest_log) {
-    tail.bytes.erase(0, tail.bytes.size() - longest_log);
-    tail.cut = true;
-  }
+  keep_the_end();
+  tail.cut = head.left_out > 0;
+  tail.bytes = log_as_utf8(std::move(tail.bytes), head.beginning, head.left_out);
   return tail;
 }
 
@@ -43,11 +53,14 @@ Result<LogTail> read_end_of(int fd, const std::string& path) {
   struct stat status{};
   if (::fstat(fd, &status) != 0) return fail_system("read " + path, errno);
   const auto most = static_cast<off_t>(longest_log);
-  const bool cut = S_ISREG(status.st_mode) && status.st_size > most;
-  if (cut && ::lseek(fd, -most, SEEK_END) < 0) return fail_system("read " + path, errno);
-  auto tail = read_to_end(fd, path);
-  if (tail) tail->cut = tail->cut || cut;
-  return tail;
+  if (!S_ISREG(status.st_mode) || status.st_size <= most) return read_to_end(fd, path);
+  std::array<char, byte_order_mark_length> first{};
+  const ssize_t got = ::pread(fd, first.data(), first.size(), 0);
+  const off_t from = ::lseek(fd, -most, SEEK_END);
+  if (got < 0 || from < 0) return fail_system("read " + path, errno);
+  return read_to_end(fd, path,
+                     {.beginning = {first.data(), static_cast<std::size_t>(got)},
+                      .left_out = static_cast<std::uint64_t>(from)});
 }
 
 /// What a run wrote: the user may have named a FIFO, which is nobody's to wait for.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "app/interrupt_note.h"
 #include "app/live.h"
@@ -74,6 +75,7 @@ struct Watch {
   pace::Watched watched;
   bool was_there = false;
   bool has_ended = false;
+  std::size_t left_out = 0;  // processes that were not looked at, the most of all looks
   std::vector<std::string> remarks = {};
 };
 
@@ -108,6 +110,10 @@ class PaceWatch {
   std::vector<WatchedTarget> answers() {
     std::vector<WatchedTarget> answers;
     for (Watch& watch : watches_) {
+      if (watch.left_out > 0) {
+        watch.remarks.push_back(trf("{} of its processes were not looked at: it has more than {}",
+                                    watch.left_out, JobProbe::most_processes));
+      }
       answers.push_back({std::move(watch.watched.activity()), std::move(watch.remarks)});
     }
     return answers;
@@ -120,7 +126,9 @@ class PaceWatch {
       if (watch.has_ended) continue;
       JobCounters job{.host = host};
       job.roots = watch.target->roots;
-      job.processes = processes_of(*watch.target);
+      JobProcesses found = processes_of(*watch.target);
+      job.processes = std::move(found.list);
+      watch.left_out = std::max(watch.left_out, found.left_out);
       if (watch.was_there && job.processes.empty() && watch.target->ends_with_job) {
         watch.has_ended = true;
         watch.remarks.emplace_back(tr("the job ended while it was watched"));
@@ -132,7 +140,7 @@ class PaceWatch {
   }
 
   /// A simulated server's own processes are nobody here, whoever has their numbers.
-  std::vector<ProcessCounters> processes_of(const PaceTarget& target) const {
+  JobProcesses processes_of(const PaceTarget& target) const {
     const Sources& sources = context_.sources();
     const bool is_made_up =
         sources.simulated && !sources.simulated_work && !target.keeper && !target.devices.empty();
@@ -142,7 +150,7 @@ class PaceWatch {
 
   void complete_header(Watch& watch, const Snapshot& snapshot) {
     pace::Activity& activity = watch.watched.activity();
-    const auto processes = processes_of(*watch.target);
+    const std::vector<ProcessCounters> processes = processes_of(*watch.target).list;
     std::optional<pid_t> chief;
     for (const ProcessCounters& process : processes) {
       const bool is_on = std::ranges::any_of(

@@ -43,7 +43,11 @@ std::vector<std::string> group_folders(const std::string& root, std::string_view
        groups ? split(*groups, '\n') : std::vector<std::string_view>()) {
     const auto parts = split(line, ':');
     if (parts.size() < 3) continue;
-    const bool mine = controller.empty() ? parts[1].empty() : parts[1] == controller;
+    // The first version names several controllers of one hierarchy: "cpu,cpuacct".
+    const auto controllers = split(parts[1], ',');
+    const bool mine = controller.empty()
+                          ? parts[1].empty()
+                          : std::ranges::find(controllers, controller) != controllers.end();
     if (!mine) continue;
     const std::string base =
         root + "/sys/fs/cgroup" + (controller.empty() ? "" : "/" + std::string(controller));

@@ -126,6 +126,15 @@ TEST_F(World, LimitsAreReadFromTheKernelsFiles) {
   EXPECT_EQ(limits.governor, Reading<std::string>(Absent::unsupported));
 }
 
+TEST_F(World, AQuotaOfControlGroupsOfVersion1IsRead) {
+  put("proc/self/cgroup", "4:cpu,cpuacct:/docker/a\n3:memory:/docker/a\n0::/\n");
+  put("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "250000\n");
+  put("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(gather_limits(root_).cpu_quota, Reading<double>(2.5));
+  put("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
+  EXPECT_EQ(gather_limits(root_).cpu_quota, Reading<double>(Absent::unsupported));
+}
+
 TEST_F(World, KernelSideAndDeviceFiles) {
   put("proc/sys/kernel/osrelease", "6.1.0\n");
   put("lib/modules/6.1.0/modules.dep", "updates/dkms/nvidia.ko.xz: x\n");

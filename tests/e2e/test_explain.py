@@ -112,6 +112,15 @@ def test_a_pasted_log_is_explained_from_a_file_and_from_stdin(machine, tmp_path)
     assert (code, rules(answer)) == (0, ["cuda_out_of_memory"])
 
 
+@pytest.mark.parametrize("order", ["utf-16-le", "utf-16-be"])
+def test_a_log_that_windows_wrote_is_read(machine, tmp_path, order):
+    log = tmp_path / "log"
+    text = "\ufeffstep 1\r\n" + "显存 " * 3_000_000 + "\r\nRuntimeError: No CUDA GPUs are available\r\n"
+    log.write_bytes(text.encode(order))
+    code, answer = explained(machine, "--log", log)
+    assert (code, rules(answer), answer["log_cut"]) == (0, ["no_cuda_gpus"], True)
+
+
 @pytest.mark.parametrize("log", sorted((LOGS / "healthy").iterdir()), ids=lambda log: log.stem)
 def test_healthy_logs_have_no_findings(machine, log):
     code, answer = explained(machine, "--log", log)

@@ -17,7 +17,6 @@ namespace berth {
 
 namespace {
 
-constexpr std::size_t most_processes = 512;
 constexpr std::size_t most_threads = 1024;
 
 std::vector<pid_t> numbers_in(const std::string& directory) {
@@ -122,8 +121,26 @@ std::optional<ProcessCounters> JobProbe::counters_of(pid_t pid) const {
   return counters;
 }
 
-std::vector<ProcessCounters> JobProbe::processes(const std::vector<pid_t>& roots,
-                                                 std::optional<pid_t> except_session) const {
+JobProcesses JobProbe::counters_of_all(const std::vector<pid_t>& roots,
+                                       const std::set<pid_t>& wanted) const {
+  // A root, whose GPU it is about, may have the highest pid of all.
+  std::vector<pid_t> in_turn(wanted.begin(), wanted.end());
+  const auto is_root = [&](pid_t pid) { return std::ranges::find(roots, pid) != roots.end(); };
+  std::ranges::stable_partition(in_turn, is_root);
+  JobProcesses found;
+  for (const pid_t pid : in_turn) {
+    if (found.list.size() >= most_processes) {
+      ++found.left_out;
+    } else if (auto counters = counters_of(pid)) {
+      found.list.push_back(*std::move(counters));
+    }
+  }
+  std::ranges::sort(found.list, {}, [](const ProcessCounters& one) { return one.id.pid; });
+  return found;
+}
+
+JobProcesses JobProbe::processes(const std::vector<pid_t>& roots,
+                                 std::optional<pid_t> except_session) const {
   std::multimap<pid_t, ProcessStat> children;
   std::set<pid_t> wanted;
   for (const pid_t pid : numbers_in(source_.proc)) {
@@ -148,12 +165,7 @@ std::vector<ProcessCounters> JobProbe::processes(const std::vector<pid_t>& roots
     }
   }
   if (except_session) wanted.erase(*except_session);
-  std::vector<ProcessCounters> processes;
-  for (const pid_t pid : wanted) {
-    if (processes.size() >= most_processes) break;
-    if (auto counters = counters_of(pid)) processes.push_back(*std::move(counters));
-  }
-  return processes;
+  return counters_of_all(roots, wanted);
 }
 
 HostCounters JobProbe::host() const {
@@ -191,21 +203,44 @@ Reading<std::uint64_t> JobProbe::cpus() const {
   return count > 0 ? Reading<std::uint64_t>(count) : Absent::failed;
 }
 
+/// The tightest of the group's own limit and of those above it, up to the tree's top: that is what
+/// a container sees of its own group, whatever the path says.
+std::optional<double> JobProbe::quota_above(const std::string& tree, std::string path) const {
+  std::optional<double> least;
+  constexpr int deepest = 64;
+  for (int depth = 0; depth < deepest; ++depth) {
+    const std::string folder = tree + path;
+    const auto limit = read_file(folder + "/cpu.max");
+    const auto quota = limit
+                           ? procfs::parse_cpu_max(*limit)
+                           : procfs::parse_cfs_quota(
+                                 read_file(folder + "/cpu.cfs_quota_us").value_or(std::string()),
+                                 read_file(folder + "/cpu.cfs_period_us").value_or(std::string()));
+    if (quota) least = std::min(least.value_or(*quota), *quota);
+    const std::size_t slash = path.rfind('/');
+    if (path.size() <= 1 || slash == std::string::npos) break;
+    path.resize(slash);
+  }
+  return least;
+}
+
 std::optional<double> JobProbe::quota_of(pid_t pid) const {
   const auto text = read_proc_file(path_of(pid, "cgroup"));
   if (!text) return std::nullopt;
   std::optional<double> least;
   for (const std::string_view line : split(*text, '\n')) {
-    if (!line.starts_with("0::/")) continue;  // version 2
-    std::string path(line.substr(3));
-    constexpr int deepest = 64;
-    for (int depth = 0; depth < deepest; ++depth) {
-      const auto limit = read_file(source_.cgroup + path + "/cpu.max");
-      const auto quota = limit ? procfs::parse_cpu_max(*limit) : std::nullopt;
+    const auto group = procfs::parse_group_line(line);
+    if (!group) continue;
+    const auto names = split(group->controllers, ',');
+    const bool is_v2 = group->controllers.empty();
+    if (!is_v2 && std::ranges::find(names, "cpu") == names.end()) continue;
+    // Version 1's tree bears all its controllers' names; mostly each is a link to it as well.
+    const std::string tree = source_.cgroup + (is_v2 ? "" : "/");
+    const std::string all(group->controllers);
+    for (const std::string& name :
+         is_v2 ? std::vector<std::string>{""} : std::vector<std::string>{all, "cpu"}) {
+      const auto quota = quota_above(tree + name, std::string(group->path));
       if (quota) least = std::min(least.value_or(*quota), *quota);
-      const std::size_t slash = path.rfind('/');
-      if (path.size() <= 1 || slash == std::string::npos) break;
-      path.resize(slash);
     }
   }
   return least;
@@ -258,6 +293,21 @@ std::optional<double> parse_cpu_max(std::string_view text) {
   const auto period = parse_unsigned(words[1]);
   if (!quota || !period || *period == 0) return std::nullopt;
   return static_cast<double>(*quota) / static_cast<double>(*period);
+}
+
+std::optional<double> parse_cfs_quota(std::string_view quota, std::string_view period) {
+  const auto used = parse_unsigned(trimmed(quota));  // "-1", no limit, is none
+  const auto of = parse_unsigned(trimmed(period));
+  if (!used || !of || *of == 0) return std::nullopt;
+  return static_cast<double>(*used) / static_cast<double>(*of);
+}
+
+std::optional<GroupOfLine> parse_group_line(std::string_view line) {
+  const std::size_t first = line.find(':');
+  const std::size_t second = first == line.npos ? first : line.find(':', first + 1);
+  if (second == line.npos || !line.substr(second + 1).starts_with('/')) return std::nullopt;
+  return GroupOfLine{.controllers = line.substr(first + 1, second - first - 1),
+                     .path = line.substr(second + 1)};
 }
 
 void parse_cpu_line(std::string_view stat, HostCounters& host) {

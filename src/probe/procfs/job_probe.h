@@ -3,7 +3,9 @@
 // files that never block (stat, schedstat, status, io of a process and of its threads), so it runs
 // where it is asked. Other users' processes show all but what they read from files.
 
+#include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,15 +20,24 @@ struct JobProbeSource {
   std::int64_t ticks_per_second = 100;
 };
 
+/// A job's processes, by pid.
+struct JobProcesses {
+  std::vector<ProcessCounters> list;
+  /// So many more there were, which were not looked at: a look is to stay a small part of a second.
+  std::size_t left_out = 0;
+};
+
 class JobProbe {
  public:
+  static constexpr std::size_t most_processes = 512;
+
   explicit JobProbe(JobProbeSource source = {}) : source_(std::move(source)) {}
 
   /// The processes `roots` and all that descend from them, zombies left out; what descends from
   /// `except` is not theirs (a keeper's sampler is in its session: pass it as a session). Empty:
-  /// they have ended.
-  [[nodiscard]] std::vector<ProcessCounters> processes(const std::vector<pid_t>& roots,
-                                                       std::optional<pid_t> except_session) const;
+  /// they have ended. Of more than most_processes the roots come first, then the lowest pids.
+  [[nodiscard]] JobProcesses processes(const std::vector<pid_t>& roots,
+                                       std::optional<pid_t> except_session) const;
   [[nodiscard]] HostCounters host() const;
 
   /// CPUs that are online.
@@ -35,9 +46,12 @@ class JobProbe {
   [[nodiscard]] Reading<double> cpus_allowed(pid_t pid) const;
 
  private:
+  [[nodiscard]] JobProcesses counters_of_all(const std::vector<pid_t>& roots,
+                                             const std::set<pid_t>& wanted) const;
   [[nodiscard]] std::optional<ProcessCounters> counters_of(pid_t pid) const;
   void read_threads(pid_t pid, ProcessCounters& counters) const;
   [[nodiscard]] std::optional<double> quota_of(pid_t pid) const;
+  [[nodiscard]] std::optional<double> quota_above(const std::string& tree, std::string path) const;
   [[nodiscard]] std::string path_of(pid_t pid, std::string_view file) const;
   JobProbeSource source_;
 };
@@ -51,6 +65,15 @@ namespace procfs {
 [[nodiscard]] std::optional<std::uint64_t> count_in_list(std::string_view list);
 /// The quota in cpu.max ("50000 100000" is half a CPU); nothing: none.
 [[nodiscard]] std::optional<double> parse_cpu_max(std::string_view text);
+/// The same of version 1: cpu.cfs_quota_us ("-1": none) and cpu.cfs_period_us.
+[[nodiscard]] std::optional<double> parse_cfs_quota(std::string_view quota,
+                                                    std::string_view period);
+/// A line of /proc/PID/cgroup.
+struct GroupOfLine {
+  std::string_view controllers;  // "cpu,cpuacct"; empty: version 2, which has one tree for all
+  std::string_view path;         // "/user.slice"
+};
+[[nodiscard]] std::optional<GroupOfLine> parse_group_line(std::string_view line);
 /// The first line of /proc/stat.
 void parse_cpu_line(std::string_view stat, HostCounters& host);
 /// Major faults in a line of /proc/PID/stat.

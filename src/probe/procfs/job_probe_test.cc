@@ -63,7 +63,7 @@ TEST(JobProbe, ReadsThreadsCountersAndDescendants) {
   proc.thread(20, 20, 10, 'S', 5, "50000000 0 1\n");
   proc.thread(30, 30, 20, 'Z', 5, "0 0 0\n");
   proc.thread(40, 40, 1, 'S', 5, "0 0 0\n");
-  const auto got = proc.probe().processes({10}, std::nullopt);
+  const auto got = proc.probe().processes({10}, std::nullopt).list;
   ASSERT_EQ(got.size(), 2U) << "10 and its child 20; 30 is a zombie, 40 somebody else's";
   EXPECT_EQ(got[0].id.pid, 10);
   EXPECT_EQ(got[0].cpu, Milliseconds(3000));
@@ -85,7 +85,7 @@ TEST(JobProbe, ReadsThreadsCountersAndDescendants) {
 TEST(JobProbe, WithoutSchedstatsTheTicksCountAndNoDelayIsTold) {
   ProcFolder proc;
   proc.thread(10, 10, 1, 'R', 300, "");
-  const auto got = proc.probe().processes({10}, std::nullopt);
+  const auto got = proc.probe().processes({10}, std::nullopt).list;
   ASSERT_EQ(got.size(), 1U);
   EXPECT_FALSE(got[0].knows_delays);
   EXPECT_EQ(got[0].threads.get()->at(0).cpu_ns, 3'000'000'000U);
@@ -95,8 +95,8 @@ TEST(JobProbe, AKeepersOwnSessionIsNotTheJobs) {
   ProcFolder proc;
   proc.thread(77, 77, 1, 'S', 1, "0 0 0\n");  // the keeper; all here are in session 77
   proc.thread(78, 78, 77, 'S', 1, "0 0 0\n");
-  EXPECT_TRUE(proc.probe().processes({77}, 77).empty());
-  EXPECT_EQ(proc.probe().processes({77}, std::nullopt).size(), 2U);
+  EXPECT_TRUE(proc.probe().processes({77}, 77).list.empty());
+  EXPECT_EQ(proc.probe().processes({77}, std::nullopt).list.size(), 2U);
 }
 
 TEST(JobProbe, TheHostsCountersAndCpus) {
@@ -120,7 +120,46 @@ TEST(JobProbe, TheTightestQuotaAboveAProcessCounts) {
   EXPECT_EQ(proc.probe().cpus_allowed(10), 2.5);
 }
 
+TEST(JobProbe, TheQuotaOfControlGroupsOfVersion1Counts) {
+  ProcFolder proc;
+  proc.thread(10, 10, 1, 'R', 1, "");
+  proc.write("10/status", "Cpus_allowed_list:\t0-63\n");
+  proc.write(
+      "10/cgroup",
+      "11:cpuset:/docker/a:b\n4:cpu,cpuacct:/docker/a:b\n1:name=systemd:/docker/a:b\n0::/\n");
+  proc.write("cgroup/cpu,cpuacct/docker/a:b/cpu.cfs_quota_us", "-1\n");
+  proc.write("cgroup/cpu,cpuacct/docker/a:b/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(proc.probe().cpus_allowed(10), 64.0) << "-1 is no limit";
+  proc.write("cgroup/cpuset/docker/a:b/cpu.cfs_quota_us", "1\n");
+  proc.write("cgroup/cpuset/docker/a:b/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(proc.probe().cpus_allowed(10), 64.0) << "another controller's tree";
+  proc.write("cgroup/cpu,cpuacct/docker/cpu.cfs_quota_us", "350000\n");
+  proc.write("cgroup/cpu,cpuacct/docker/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(proc.probe().cpus_allowed(10), 3.5) << "the group above";
+  // In a container the path is the host's and the tree's top is the container's own group.
+  proc.write("cgroup/cpu/cpu.cfs_quota_us", "50000\n");
+  proc.write("cgroup/cpu/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(proc.probe().cpus_allowed(10), 0.5);
+}
+
+TEST(JobProbe, OfTooManyProcessesTheRootsAreLookedAtAndTheRestIsCounted) {
+  ProcFolder proc;
+  constexpr int root = 9000;
+  proc.thread(root, root, 1, 'R', 1, "");
+  for (int pid = 1000; pid < 1515; ++pid) proc.thread(pid, pid, root, 'S', 1, "");
+  const JobProcesses got = proc.probe().processes({root}, std::nullopt);
+  EXPECT_EQ(got.list.size(), JobProbe::most_processes);
+  EXPECT_EQ(got.left_out, 4U) << "516 in all";
+  EXPECT_EQ(got.list.front().id.pid, 1000);
+  EXPECT_EQ(got.list.back().id.pid, root);
+  EXPECT_EQ(proc.probe().processes({1000}, std::nullopt).left_out, 0U);
+}
+
 TEST(JobProbe, TextsThatAreNoneAreAbsent) {
+  EXPECT_FALSE(procfs::parse_cfs_quota("-1", "100000"));
+  EXPECT_FALSE(procfs::parse_cfs_quota("5", "0"));
+  EXPECT_FALSE(procfs::parse_group_line("4:cpu"));
+  EXPECT_FALSE(procfs::parse_group_line("4:cpu:none"));
   EXPECT_FALSE(procfs::count_in_list("0-"));
   EXPECT_FALSE(procfs::count_in_list("9-3"));
   EXPECT_FALSE(procfs::count_in_list("0-99999999999"));
@@ -156,7 +195,8 @@ TEST(JobProbe, SeesTheThreadsOfARealProcess) {
     }
     return most;
   };
-  for (int i = 0; i < 200'000 && burnt() < 50'000'000; ++i) got = probe.processes({*child}, {});
+  for (int i = 0; i < 200'000 && burnt() < 50'000'000; ++i)
+    got = probe.processes({*child}, {}).list;
   ASSERT_FALSE(got.empty());
   EXPECT_EQ(got[0].threads.get()->size(), 5U) << "the first, three that sleep, one that computes";
   EXPECT_GE(burnt(), 50'000'000U);
@@ -164,7 +204,7 @@ TEST(JobProbe, SeesTheThreadsOfARealProcess) {
   EXPECT_TRUE(probe.cpus_allowed(*child).get());
   static_cast<void>(send_signal({.pid = *child}, SIGKILL));
   static_cast<void>(reap(*child));
-  EXPECT_TRUE(probe.processes({*child}, {}).empty());
+  EXPECT_TRUE(probe.processes({*child}, {}).list.empty());
 }
 
 }  // namespace
