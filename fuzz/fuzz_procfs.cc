@@ -24,6 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)berth::procfs::parse_boot_time(text);
   if (const auto message = berth::procfs::parse_kernel_message(text)) {
     (void)berth::procfs::parse_xid(message->text);
+    (void)berth::procfs::parse_driver_load(message->text);
     const auto kill = berth::procfs::parse_oom_kill(message->text);
     BERTH_CHECK(!kill || kill->pid > 0, "a process has a number");
   }

@@ -94,6 +94,7 @@ void add_kernel_log(const Context& context, WallTime now, DeathEvidence& evidenc
   evidence.oom_kills = kernel.oom_kills(now);
   if (!context.sources().simulated && !evidence.run.manifest.given.simulated) {
     evidence.xids = kernel.xids(now);
+    evidence.driver_loads = kernel.driver_loads(now);
   }
 }
 
@@ -122,7 +123,8 @@ GatheredDeath gather_death(const Context& context, const RunRecord& run, Gather 
                                       .neighbours = {},
                                       .log = nullptr,
                                       .xids = {},
-                                      .oom_kills = {}}};
+                                      .oom_kills = {},
+                                      .driver_loads = {}}};
   add_samples(run, gathered.evidence);
   add_kernel_log(context, now, gathered.evidence);
   if (how == Gather::without_log) return gathered;

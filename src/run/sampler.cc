@@ -11,6 +11,8 @@
 
 #include "base/process.h"
 #include "base/signals.h"
+#include "base/text.h"
+#include "run/driver_watch.h"
 #include "run/tree.h"
 #include "snapshot/fields.h"
 #include "snapshot/questions.h"
@@ -34,7 +36,8 @@ class Sampler {
         tree_(task.keeper, task.options->proc),
         faults_(task.manifest.given.devices, task.options->request.allow_failed
                                                  ? FaultWatch::Known::what_the_first_look_finds
-                                                 : FaultWatch::Known::nothing) {
+                                                 : FaultWatch::Known::nothing),
+        driver_(task.manifest.given) {
     if (task.manifest.job) own_.insert(task.manifest.job->pid);
   }
 
@@ -162,6 +165,9 @@ class Sampler {
     sample.others = others_beside(snapshot, seen.pids, given);
     own_.insert(seen.pids.begin(), seen.pids.end());
     report_faults(snapshot);
+    for (const DriverNews& news : driver_.news(snapshot)) {
+      tell(fmt::format("event {} {}", news.kind, printable(news.text)));
+    }
     report_strays(snapshot, seen.pids);
     write(sample);
   }
@@ -225,6 +231,7 @@ class Sampler {
   TreeWatch tree_;
   Sight sight_;
   FaultWatch faults_;
+  DriverWatch driver_;
   std::set<pid_t> own_;  // every process of the run that was ever seen
   bool facts_taken_ = false;
   std::set<Stray> reported_;

@@ -12,6 +12,7 @@
 #include "diagnose/death/neighbour.h"
 #include "diagnose/finding.h"
 #include "record/run_record.h"
+#include "snapshot/driver_load.h"
 #include "snapshot/oom_kill.h"
 
 namespace berth {
@@ -29,6 +30,7 @@ struct DeathEvidence {
   /// From the kernel log as it is now. no_permission: it is root's; not_sampled: nobody asked.
   Reading<std::vector<XidEvent>> xids;
   Reading<std::vector<OomKill>> oom_kills;
+  Reading<std::vector<DriverLoad>> driver_loads;
 };
 
 /// The surest first; empty: it ended well, or nothing is known.
@@ -46,6 +48,7 @@ struct DeathEvidence {
 // The rules, in the order in which they are asked.
 [[nodiscard]] Findings death_by_berth(const DeathEvidence& evidence);
 [[nodiscard]] Findings death_by_device(const DeathEvidence& evidence);
+[[nodiscard]] Findings death_by_driver_reset(const DeathEvidence& evidence);
 [[nodiscard]] Findings death_by_oom_killer(const DeathEvidence& evidence);
 [[nodiscard]] Findings death_by_log(const DeathEvidence& evidence);
 [[nodiscard]] Findings death_by_neighbour(const DeathEvidence& evidence);

@@ -20,9 +20,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr WallTime begin{1'763'690'000'000};
-constexpr WallTime death{1'763'690'060'000};
-constexpr std::uint64_t mib = 1 << 20;
+constexpr WallTime first_second{1'763'690'000'000};
+constexpr WallTime last_second{1'763'690'060'000};
+constexpr std::uint64_t mebibyte = 1 << 20;
 
 /// What is in use on the one device, the run's own, and whose the rest is.
 struct Second {
@@ -32,14 +32,14 @@ struct Second {
 };
 
 Sample sample_of_second(std::size_t second, const Second& one) {
-  Sample sample{.at = {begin.unix_ms + static_cast<std::int64_t>(second) * 1000}};
+  Sample sample{.at = {first_second.unix_ms + static_cast<std::int64_t>(second) * 1000}};
   sample.devices.resize(1);
-  sample.devices[0].memory_used = Bytes(one.used_mib * mib);
+  sample.devices[0].memory_used = Bytes(one.used_mib * mebibyte);
   if (one.own_mib > 0) {
-    sample.processes.push_back({.device = 0, .pid = 4711, .memory = Bytes(one.own_mib * mib)});
+    sample.processes.push_back({.device = 0, .pid = 4711, .memory = Bytes(one.own_mib * mebibyte)});
   }
   for (const auto& [user, held] : one.users_mib) {
-    sample.others.push_back({.device = 0, .user = user, .memory = Bytes(held * mib)});
+    sample.others.push_back({.device = 0, .user = user, .memory = Bytes(held * mebibyte)});
   }
   return sample;
 }
@@ -68,12 +68,12 @@ std::vector<NeighbourGrowth> growths_in(const std::vector<Sample>& samples) {
 RunRecord failed_run(Exit exit = {.code = 1}) {
   RunRecord run;
   run.manifest.user = "ada";
-  run.manifest.started = begin;
+  run.manifest.started = first_second;
   run.manifest.job = ProcessId{.pid = 4711};
   run.manifest.given = SnapshotBuilder().gpu("GPU-A", 24_GiB).build();
   run.manifest.promised = {std::nullopt};
   run.state = RunState::ended;
-  run.end = RunEnd{.at = death, .exit = exit};
+  run.end = RunEnd{.at = last_second, .exit = exit};
   return run;
 }
 
@@ -103,9 +103,9 @@ std::vector<std::string> rules_for(const RunRecord& run, const std::vector<Sampl
 TEST(NeighbourWatch, IsWhatIsInUseLessTheRunsOwn) {
   const auto growths = growths_in(grown);
   ASSERT_EQ(growths.size(), 1U);
-  EXPECT_EQ(growths[0].before, Bytes((2 * 1024 + 401) * mib))
+  EXPECT_EQ(growths[0].before, Bytes((2 * 1024 + 401) * mebibyte))
       << "the most of the first three looks";
-  EXPECT_EQ(growths[0].last, Bytes((24'371 - 12 * 1024) * mib));
+  EXPECT_EQ(growths[0].last, Bytes((24'371 - 12 * 1024) * mebibyte));
   EXPECT_THAT(growths_in(minute({.used_mib = 3072, .own_mib = 1024},
                                 {.used_mib = 22 * 1024, .own_mib = 20 * 1024})),
               IsEmpty())

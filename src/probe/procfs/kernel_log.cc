@@ -103,6 +103,19 @@ std::optional<OomKill> parse_oom_kill(std::string_view text) {
   return kill;
 }
 
+std::optional<DriverLoad> parse_driver_load(std::string_view text) {
+  constexpr std::string_view beginning = "NVRM: loading NVIDIA ";
+  if (!text.starts_with(beginning)) return std::nullopt;
+  // The version is the first word of digits and points alone: "x86_64" is none.
+  for (const std::string_view word : split(text.substr(beginning.size()), ' ')) {
+    const bool is_version = !word.empty() && word.front() >= '1' && word.front() <= '9' &&
+                            word.contains('.') &&
+                            word.find_first_not_of("0123456789.") == word.npos;
+    if (is_version) return DriverLoad{.at = {}, .version = std::string(word)};
+  }
+  return std::nullopt;
+}
+
 }  // namespace procfs
 
 namespace {
@@ -153,6 +166,20 @@ Reading<std::vector<OomKill>> ProcfsProbe::oom_kills(WallTime now) const {
   });
   if (!read) return Absent::failed;
   return kills;
+}
+
+Reading<std::vector<DriverLoad>> ProcfsProbe::driver_loads(WallTime now) const {
+  const auto log = open_fd(source_.kernel_log, O_RDONLY | O_NONBLOCK);
+  if (!log) return why_closed(log.error());
+  std::vector<DriverLoad> loads;
+  const bool read = for_each_message(log->get(), now, [&](WallTime at, const std::string& text) {
+    auto load = procfs::parse_driver_load(text);
+    if (!load) return;
+    load->at = at;
+    loads.push_back(std::move(*load));
+  });
+  if (!read) return Absent::failed;
+  return loads;
 }
 
 bool ProcfsProbe::for_each_message(

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "snapshot/driver_load.h"
 #include "snapshot/oom_kill.h"
 #include "snapshot/snapshot.h"
 
@@ -43,6 +44,10 @@ struct KernelMessage {
 /// newer; "Memory cgroup out of memory: …" for a control group; older kernels "Kill process 1234
 /// (python) score 900 or sacrifice child"). `at` is left alone.
 [[nodiscard]] std::optional<OomKill> parse_oom_kill(std::string_view text);
+
+/// "NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 …", "… Open Kernel Module
+/// for x86_64  550.54.15 …". `at` is left alone.
+[[nodiscard]] std::optional<DriverLoad> parse_driver_load(std::string_view text);
 
 /// Boot time in /proc/stat, in seconds since 1970.
 [[nodiscard]] std::optional<std::int64_t> parse_boot_time(std::string_view text);

@@ -177,6 +177,25 @@ TEST(ParseOomKill, RefusesWhatIsNone) {
     EXPECT_FALSE(parse_oom_kill(text)) << text;
   }
 }
+TEST(ParseDriverLoad, TakesTheModulesVersion) {
+  const auto closed = parse_driver_load(
+      "NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024");
+  ASSERT_TRUE(closed);
+  EXPECT_EQ(closed->version, "550.54.15");
+  const auto open = parse_driver_load(
+      "NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  575.57.08  Release Build");
+  ASSERT_TRUE(open);
+  EXPECT_EQ(open->version, "575.57.08");
+}
+TEST(ParseDriverLoad, RefusesWhatIsNone) {
+  for (const std::string_view text :
+       {"", "NVRM: loading NVIDIA ", "NVRM: loading NVIDIA UNIX x86_64 Kernel Module",
+        "python: NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.54.15",
+        "nvidia-modeset: Loading NVIDIA Kernel Mode Setting Driver for UNIX platforms  "
+        "550.54.15"}) {
+    EXPECT_FALSE(parse_driver_load(text)) << text;
+  }
+}
 TEST(ParseKernelMessage, TakesTimeAndLine) {
   const auto message = parse_kernel_message("4,1071,5678901234,-;NVRM: x\n SUBSYSTEM=pci\n");
   ASSERT_TRUE(message);

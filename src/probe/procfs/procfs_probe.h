@@ -56,6 +56,9 @@ class ProcfsProbe {
   /// Whom the kernel killed for want of memory, by its log, oldest first. As xids().
   [[nodiscard]] Reading<std::vector<OomKill>> oom_kills(WallTime now) const;
 
+  /// When the NVIDIA module was loaded, by its log, oldest first. As xids().
+  [[nodiscard]] Reading<std::vector<DriverLoad>> driver_loads(WallTime now) const;
+
   /// Forgets what was read for one look. What rarely changes (the host's name and boot time, a
   /// process's user, control group and command) stays for ten looks, a process's only as long as it
   /// does not become another program.

@@ -140,6 +140,15 @@ TEST_F(ProcTree, WhomTheKernelKilledHasTheTimeOfItsMessage) {
   EXPECT_EQ(kills.get()->front().pid, 12);
 }
 
+TEST_F(ProcTree, ALoadOfTheDriverHasTheTimeOfItsMessage) {
+  put("kmsg", "6,1,2000000,-;NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue\n");
+  put("uptime", "10.00 5.00\n");
+  const ProcfsProbe probe(
+      {.proc = root_, .passwd = root_ + "/passwd", .kernel_log = root_ + "/kmsg"});
+  const std::vector<DriverLoad> expected = {{.at = {92'000}, .version = "550.54.15"}};
+  EXPECT_EQ(probe.driver_loads({100'000}), Reading<std::vector<DriverLoad>>(expected));
+}
+
 TEST_F(ProcTree, AKernelLogThatCannotBeReadSaysWhyEachTime) {
   ProcfsProbe watching({.proc = root_, .passwd = root_ + "/passwd", .kernel_log = root_ + "/none"});
   for (int look = 0; look < 2; ++look) {
