@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "app/records.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -87,6 +88,14 @@ void add_samples(const RunRecord& run, DeathEvidence& evidence) {
   evidence.neighbours = neighbours.growths();
 }
 
+/// All records are read only where there can be a sibling among them.
+void add_siblings(const Context& context, DeathEvidence& evidence) {
+  if (!rank_place_of(evidence.run.manifest)) return;
+  const auto state = records_directory(context);
+  const auto list = state ? list_runs(*state) : Result<RunList>(std::unexpected(state.error()));
+  if (list) evidence.siblings = siblings_of(evidence.run, list->runs);
+}
+
 /// The kernel's log speaks of this machine alone, and of a simulated one's devices not at all.
 void add_kernel_log(const Context& context, WallTime now, DeathEvidence& evidence) {
   if (evidence.run.state == RunState::elsewhere) return;
@@ -121,6 +130,7 @@ GatheredDeath gather_death(const Context& context, const RunRecord& run, Gather 
                                       .events = events_of(run),
                                       .processes = {},
                                       .neighbours = {},
+                                      .siblings = {},
                                       .log = nullptr,
                                       .xids = {},
                                       .oom_kills = {},
@@ -128,6 +138,7 @@ GatheredDeath gather_death(const Context& context, const RunRecord& run, Gather 
   add_samples(run, gathered.evidence);
   add_kernel_log(context, now, gathered.evidence);
   if (how == Gather::without_log) return gathered;
+  add_siblings(context, gathered.evidence);
   if (!run.manifest.log) {
     gathered.why_no_log =
         tr("Its output went to where it was started and was not kept. With `berth run --detach` it "

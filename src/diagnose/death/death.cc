@@ -58,13 +58,21 @@ Findings explain_death(const DeathEvidence& evidence) {
   Findings findings;
   if (ended_well(evidence.run)) return findings;
   using Rule = Findings (*)(const DeathEvidence&);
-  constexpr std::array<Rule, 8> rules = {
-      death_by_berth, death_by_device,    death_by_driver_reset,      death_by_oom_killer,
-      death_by_log,   death_by_neighbour, death_perhaps_by_neighbour, death_by_signal};
+  constexpr auto rules = std::to_array<Rule>({
+      death_by_berth,
+      death_by_device,
+      death_by_driver_reset,
+      death_by_oom_killer,
+      death_by_log,
+      death_by_neighbour,
+      death_perhaps_by_neighbour,
+      death_by_signal,
+      death_by_sibling_rank,
+  });
   for (const Rule rule : rules) {
     // What only names the signal, and a guess, add nothing to a cause.
     const bool is_last_resort = rule == death_by_signal || rule == death_perhaps_by_neighbour;
-    if (is_last_resort && !std::ranges::all_of(findings, is_remark)) break;
+    if (is_last_resort && !std::ranges::all_of(findings, is_remark)) continue;
     for (Finding& finding : rule(evidence)) {
       if (!knows(findings, finding.rule)) findings.push_back(std::move(finding));
     }

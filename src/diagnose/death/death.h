@@ -10,6 +10,7 @@
 #include "base/reading.h"
 #include "diagnose/death/log_text.h"
 #include "diagnose/death/neighbour.h"
+#include "diagnose/death/sibling_ranks.h"
 #include "diagnose/finding.h"
 #include "record/run_record.h"
 #include "snapshot/driver_load.h"
@@ -25,6 +26,8 @@ struct DeathEvidence {
   std::vector<pid_t> processes;
   /// By the run's samples.
   std::vector<NeighbourGrowth> neighbours;
+  /// Other ranks of its job that were runs of their own.
+  std::vector<SiblingRank> siblings;
   /// Null: there is none, or it could not be read.
   const LogText* log = nullptr;
   /// From the kernel log as it is now. no_permission: it is root's; not_sampled: nobody asked.
@@ -53,6 +56,7 @@ struct DeathEvidence {
 [[nodiscard]] Findings death_by_log(const DeathEvidence& evidence);
 [[nodiscard]] Findings death_by_neighbour(const DeathEvidence& evidence);
 [[nodiscard]] Findings death_perhaps_by_neighbour(const DeathEvidence& evidence);
+[[nodiscard]] Findings death_by_sibling_rank(const DeathEvidence& evidence);
 [[nodiscard]] Findings death_by_signal(const DeathEvidence& evidence);
 [[nodiscard]] Findings death_without_cause(const DeathEvidence& evidence);
 
