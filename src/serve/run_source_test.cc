@@ -97,8 +97,14 @@ TEST_F(Runs, UnderTheNameOfAnotherAreNone) {
 
 TEST_F(Runs, ThatCannotBeReadSayWhyWithoutTheirPath) {
   std::filesystem::create_directories(runs_directory(state_) + "/20260101-a");
-  EXPECT_THAT(refusal("20260101-a"), HasSubstr("cannot be read"));
+  EXPECT_THAT(refusal("20260101-a"), HasSubstr("what its folder holds is no record of one"));
   EXPECT_THAT(refusal("20260101-a"), Not(HasSubstr(state_)));
+  // There, and not to be read: nothing that is so for ever.
+  std::filesystem::create_directories(runs_directory(state_) + "/20260103-c/manifest.json");
+  const auto unread = source_.find("20260103-c", std::nullopt, everybody);
+  ASSERT_FALSE(unread);
+  EXPECT_EQ(unread.error().code(), ErrorCode::io);
+  EXPECT_EQ(unread.error().message(), "the record of run 20260103-c cannot be read now");
   EXPECT_EQ(refusal("20260102-b"), "there is no run 20260102-b");
 }
 

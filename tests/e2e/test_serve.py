@@ -166,7 +166,8 @@ def test_every_path_of_the_document_answers_as_it_says(server):
     jsonschema = pytest.importorskip("jsonschema", reason="python3-jsonschema is not installed")
     document = server.get("/api/v1/openapi.json").json
     resources = {"components": document["components"]}
-    wanted = {"/api/v1/history": "?device=x&metric=utilization_gpu_percent"}
+    device = server.get("/api/v1/devices").json["devices"][0]["id"]
+    wanted = {"/api/v1/history": f"?device={device}&metric=utilization_gpu_percent"}
     wait_until(lambda: server.get("/api/v1/usage").status == 200, "there is a history")
     for template, operations in document["paths"].items():
         for method, operation in operations.items():
