@@ -98,9 +98,9 @@ Json moment_json(const HistoryEvent& event) {
 }
 
 bool is_here(std::string_view device, const World& world) {
-  return world.snapshot &&
-         std::ranges::any_of(world.snapshot->devices,
-                             [&](const Device& one) { return one.id.text() == device; });
+  return world.snapshot && std::ranges::any_of(world.snapshot->devices, [&](const Device& one) {
+           return one.id.text() == device;
+         });
 }
 
 Json event_json(const HistoryEvent& event) {

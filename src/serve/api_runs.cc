@@ -46,8 +46,8 @@ std::expected<FoundRun, Response> asked_run(const Question& question) {
   if (run) return std::move(*run);
   const Error& error = run.error();
   if (error.code() != ErrorCode::io) return std::unexpected(error_response(error));
-  return std::unexpected(error_response(503, "io", error.message(),
-                                        "ask again; its owner sees why: berth show ID"));
+  return std::unexpected(
+      error_response(503, "io", error.message(), "ask again; its owner sees why: berth show ID"));
 }
 
 /// The run that is asked for, where the asker may see all of it.

@@ -94,8 +94,8 @@ Result<std::optional<FoundRun>> read_found(const StateDirectory& directory, cons
                 "there is no run " + printable(name) +
                     ": its folder holds the record of another run, copied or renamed");
   }
-  // Whose it is, its folder says. What the record says is whatever its writer wrote: it counts where
-  // the machine has no name for him (a directory service has), and the uid is his own.
+  // Whose it is, its folder says. What the record says is whatever its writer wrote: it counts
+  // where the machine has no name for him (a directory service has), and the uid is his own.
   const std::string known = local_user_name(*owner);
   const bool is_known = known != std::to_string(*owner);
   if (is_known || record->manifest.uid != *owner) record->manifest.user = known;
