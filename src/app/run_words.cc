@@ -1,6 +1,7 @@
 #include "app/run_words.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 
 #include "app/death.h"
@@ -43,12 +44,29 @@ RunRecord record_of(const RunFinished& finished) {
   return known;
 }
 
-/// Why the job failed, where what is at hand says so. Its own output is never looked at.
-void say_cause(const Context& context, const RunRecord& record) {
-  if (!has_failed(record) || record.directory.empty()) return;
-  const GatheredDeath gathered = gather_death(context, record, Gather::without_log, record.end->at);
+/// Whether a cause was known and told.
+bool tell_cause(const Context& context, const RunRecord& record, Gather how, WallTime now) {
+  const GatheredDeath gathered = gather_death(context, record, how, now);
   const auto cause = cause_to_tell(explain_death(gathered.evidence));
   if (cause) to_stderr(render_cause_line(*cause, record, context.err()));
+  return cause.has_value();
+}
+
+/// Whether its output could tell more than its end does: it failed by itself, with a code of its
+/// own or by abort(), which says why there alone. Any other signal is what the end line names.
+bool output_could_tell(const RunFinished& finished, const RunRecord& record) {
+  const int signal = signal_of(record);
+  return !finished.end_wanted && finished.because.empty() && !record.manifest.log &&
+         (signal == 0 || signal == SIGABRT);
+}
+
+/// Why the job failed, where what is at hand says so; its own output went past us. Where nothing
+/// does, how to have it kept: for people alone, a script's stderr stays as it was.
+void say_cause(const Context& context, const RunFinished& finished, const RunRecord& record) {
+  if (!has_failed(record) || record.directory.empty()) return;
+  if (tell_cause(context, record, Gather::without_log, record.end->at)) return;
+  if (!context.stderr_is_terminal() || !output_could_tell(finished, record)) return;
+  to_stderr(render_output_not_kept(context.err()));
 }
 
 void say_what_to_do(const RunOptions& options, const NotAcquired& refusal) {
@@ -129,10 +147,18 @@ RunCallbacks words_of_a_run(const Context& context, WaitingTeller& teller, Talk 
       record.manifest.given.simulated = context.sources().simulated;
     }
     to_stderr(render_end_line(record, context.err()));
-    say_cause(context, record);
+    say_cause(context, finished, record);
   };
   words.say = [](std::string_view sentence) { complain(tr_composed(sentence)); };
   return words;
+}
+
+void say_why(Context& context, const RunRecord& record) {
+  if (!has_failed(record)) return;
+  // What its log says then follows from that mostly: ranks that miss each other, an interrupt.
+  const std::string& because = record.end->because;
+  if (because == end_cause::stopped || because == end_cause::time_limit) return;
+  (void)tell_cause(context, record, Gather::all, context.clock().wall_now());
 }
 
 void say_no_other_device(const Context& context, const RunOptions& options,

@@ -1,6 +1,6 @@
 #pragma once
-// What `berth run` says on stderr while a job waits, starts and ends. The job's own output is never
-// touched.
+// What `berth run` says on stderr while a job waits, starts and ends, and `berth wait` when it has
+// ended. The job's own output is never touched.
 
 #include <string>
 
@@ -26,6 +26,10 @@ enum class Talk { normal, quiet };
 
 /// The callbacks of run_job. References outlive the call.
 [[nodiscard]] RunCallbacks words_of_a_run(const Context& context, WaitingTeller& teller, Talk talk);
+
+/// Why a run that has ended failed, in one line, where it is known: also by its log, where that was
+/// kept. Nothing of one that berth ended.
+void say_why(Context& context, const RunRecord& record);
 
 /// Why a job whose device went wrong is not started again.
 void say_no_other_device(const Context& context, const RunOptions& options,

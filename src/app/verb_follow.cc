@@ -2,6 +2,7 @@
 
 #include "app/interrupt_note.h"
 #include "app/records.h"
+#include "app/run_words.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -42,7 +43,10 @@ class LogsVerb final : public Verb {
 
 class WaitVerb final : public Verb {
  public:
-  void declare(Options& options) override { add_run_name(options, name_); }
+  void declare(Options& options) override {
+    add_run_name(options, name_);
+    options.flag("-q,--quiet", quiet_, "do not say why it failed");
+  }
   [[nodiscard]] int usage_code() const override { return exit_code::berth_failed; }
   int run(Context& context, const std::vector<std::string>&) override {
     const auto found = find_run(context, name_);
@@ -52,11 +56,19 @@ class WaitVerb final : public Verb {
         wait_for_run(*found, context.clock(), [] { return InterruptNote::signal() != 0; });
     if (InterruptNote::signal() != 0) return 128 + InterruptNote::signal();
     if (!end) return report(end.error(), usage_code());
+    if (!quiet_) say_why_of(context, *found);
     return shell_exit_code(*end);
   }
 
  private:
+  /// As it stands now: it was found while it may still have run.
+  static void say_why_of(Context& context, const RunRecord& found) {
+    const auto ended = read_run(found.directory);
+    if (ended) say_why(context, *ended);
+  }
+
   std::string name_;
+  bool quiet_ = false;
 };
 
 class StopVerb final : public Verb {

@@ -405,6 +405,7 @@ class Run {
         .exit = *report.exit,
         .lasted = std::chrono::duration_cast<milliseconds>(services_.clock.now() - began),
         .because = report.because,
+        .end_wanted = report.end_wanted,
         .record = std::nullopt};
     auto run = record_ ? read_run(record_->directory()) : Result<RunRecord>(RunRecord());
     if (run && run->end) finished.record = *std::move(run);

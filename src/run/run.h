@@ -112,6 +112,7 @@ struct RunFinished {
   Exit exit;
   std::chrono::milliseconds lasted{0};
   std::string because;              // "time limit", "stopped"; empty: by itself
+  bool end_wanted = false;          // somebody asked for it: Ctrl-C, a signal to the launcher
   std::optional<RunRecord> record;  // with its end; nothing: it could not be written or read
 };
 

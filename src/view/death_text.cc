@@ -84,4 +84,11 @@ std::string render_cause_line(const Finding& cause, const RunRecord& run, const 
   return outside(text, style) + "\n";
 }
 
+std::string render_output_not_kept(const Style& style) {
+  return own(tr("its output was not kept: berth run -d keeps it, berth explain --log FILE reads a "
+                "copy"),
+             style) +
+         "\n";
+}
+
 }  // namespace berth

@@ -1,10 +1,12 @@
 """Why did it die: `berth explain`, and the line that `berth run` adds when a job has failed."""
 
 import json
+import signal
+import time
 
 import pytest
 from aftermath import runs
-from conftest import ROOT
+from conftest import ROOT, Terminal, end, wait_until
 
 LOGS = ROOT / "tests/data/logs"
 OOM = (
@@ -13,6 +15,7 @@ OOM = (
     "use. Of the allocated memory 76.00 GiB is allocated by PyTorch, and 1.00 GiB is reserved by PyTorch but "
     "unallocated."
 )
+NOT_KEPT = "its output was not kept: berth run -d keeps it"
 SEGMENTATION = ["sh", "-c", "kill -SEGV $$"]
 
 
@@ -170,3 +173,89 @@ def test_on_a_terminal_in_colour_and_in_chinese(machine):
 def test_in_chinese_the_line_at_the_end_is_too(machine):
     done = machine.run("run", "-n", "1", "--", *SEGMENTATION, env={"BERTH_LANG": "zh_CN"})
     assert "原因：段错误" in done.stderr
+
+
+# --- berth wait, and a foreground run at a terminal ---------------------------------------------------------
+
+
+def test_wait_ends_with_the_cause_that_stands_in_the_log(machine):
+    run = machine.run("run", "-d", "-n", "1", "--", "sh", "-c", f"echo '{OOM}' >&2; exit 7").stdout.strip()
+    waited = machine.run("wait", run)
+    assert (waited.returncode, waited.stdout) == (7, "")
+    (line,) = waited.stderr.splitlines()
+    assert line.startswith("SIMULATED why: the GPU's memory was used up") and line.endswith(f"berth explain {run})")
+    # Of a run that is over it says so again.
+    assert machine.run("wait", run).stderr == waited.stderr
+    chinese = machine.run("--lang", "zh_CN", "wait", run)
+    assert chinese.returncode == 7 and "原因：" in chinese.stderr
+
+
+def test_wait_says_nothing_if_told_so_or_where_nothing_is_known(machine):
+    run = machine.run("run", "-d", "--", "sh", "-c", f"echo '{OOM}'; exit 1").stdout.strip()
+    for quiet in ("-q", "--quiet"):
+        waited = machine.run("wait", quiet, run)
+        assert (waited.returncode, waited.stdout, waited.stderr) == (1, "", "")
+    for script, code in (("true", 0), (f"echo '{OOM}'", 0), ("echo mishap; exit 3", 3)):
+        run = machine.run("run", "-d", "--", "sh", "-c", script).stdout.strip()
+        waited = machine.run("wait", run)
+        assert (waited.returncode, waited.stdout, waited.stderr) == (code, "", ""), script
+
+
+def test_wait_says_nothing_of_a_run_that_was_stopped(machine):
+    job = f"trap \"echo '{OOM}'; exit 1\" TERM; while :; do sleep 0.05; done"
+    run = machine.run("run", "-d", "--", "sh", "-c", job).stdout.strip()
+    time.sleep(0.3)
+    assert machine.run("stop", run).returncode == 0
+    assert machine.run("wait", run).stderr == ""
+
+
+def test_at_a_terminal_one_line_says_how_the_output_would_be_kept(machine):
+    code, printed = machine.on_terminal(120, "run", "-n", "1", "--", "sh", "-c", f"echo '{OOM}' >&2; exit 1")
+    assert code == 1 and printed.count("not kept") == 1, printed
+    assert printed.strip().splitlines()[-1].startswith(NOT_KEPT) and "--log FILE" in printed
+    _, chinese = machine.on_terminal(120, "run", "--", "sh", "-c", "exit 1", env={"BERTH_LANG": "zh_CN"})
+    assert "输出未保留" in chinese
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "-q", "--", "sh", "-c", "exit 1"),
+        ("run", "--", "true"),
+        ("run", "--", *SEGMENTATION),
+        ("run", "--", "sh", "-c", "kill -9 $$"),
+        ("run", "--", "sh", "-c", "exit 130"),
+        ("run", "--time", "300ms", "--", "sleep", "30"),
+        ("run", "--", "no-such-command"),
+        ("run", "-d", "--", "sh", "-c", "exit 1"),
+    ],
+    ids=lambda words: "_".join(words[1:]).replace(" ", "_"),
+)
+def test_where_the_end_is_clear_or_silence_was_asked_for_the_output_is_not_spoken_of(machine, words):
+    _, printed = machine.on_terminal(120, *words)
+    assert "not kept" not in printed
+
+
+def test_whoever_interrupts_a_job_is_not_told_of_its_output(machine):
+    terminal = Terminal(120)
+    job = "import sys, time\ntry:\n  print('READY', flush=True); time.sleep(60)\nexcept KeyboardInterrupt:\n  sys.exit(1)"
+    run = machine.start_on(terminal, "run", "--", "/usr/bin/python3", "-c", job)
+    try:
+        wait_until(lambda: b"READY" in terminal.read(), "the job has started")
+        terminal.type(b"\x03")
+        wait_until(lambda: terminal.read() is not None and run.poll() is not None, "it has ended")
+        assert run.returncode == 1
+        assert b"ended with 1" in terminal.read() and b"not kept" not in terminal.read()
+    finally:
+        end(run)
+        terminal.close()
+
+
+def test_a_job_that_aborts_itself_has_said_why_in_its_output(machine):
+    code, printed = machine.on_terminal(120, "run", "--", "sh", "-c", "kill -ABRT $$")
+    assert code == -signal.SIGABRT and NOT_KEPT in printed
+
+
+def test_in_a_pipe_a_failed_runs_end_is_one_line(machine):
+    done = machine.run("run", "-n", "1", "--", "sh", "-c", "exit 1")
+    assert done.returncode == 1 and "not kept" not in done.stderr
