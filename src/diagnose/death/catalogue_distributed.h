@@ -28,6 +28,21 @@ inline constexpr auto distributed_entries = std::to_array<LogEntry>({
       {as_key("start as many processes as there are GPUs: with `berth run -n K`, torchrun "
               "--nproc-per-node K"),
        ""}}},
+    {"nccl_peer_access",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::anywhere,
+     "NCCL WARN *peer access is not supported between these two devices*\n"
+     "^Cuda failure *'peer access is not supported between these two devices'\n"
+     "Error: CUDA error: peer access is not supported between these two devices",
+     as_key("two GPUs cannot reach each other's memory"),
+     as_key("Direct access from card to card was taken for possible and is not: cards without it, "
+            "a virtual machine, or ranks that each see one GPU alone."),
+     {{as_key("see whether it works without direct access from card to card"),
+       "export NCCL_P2P_DISABLE=1"},
+      {as_key("where NCCL names shm.cc: without its newer way of sharing memory"),
+       "export NCCL_CUMEM_HOST_ENABLE=0"},
+      {as_key("see which cards have it"), "nvidia-smi topo -p2p r"}}},
     {"nccl_cuda_error",
      Severity::error,
      LogPart::cause,

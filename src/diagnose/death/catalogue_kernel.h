@@ -132,6 +132,18 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
      as_key("A kernel of one's own with too many threads or registers, or an operation on a tensor "
             "that is empty or far too large."),
      {find_the_kernel, {as_key("look at the shapes that go into the operation"), ""}}},
+    {"triton_out_of_resources",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::raised,
+     "OutOfResources: out of resource: *",
+     as_key("a Triton kernel needs more than this card has"),
+     as_key("Not the GPU's memory: the shared memory (or the registers) of its multiprocessors. "
+            "The kernel's sizes were chosen for another card."),
+     {{as_key("where the kernel is one's own: smaller blocks, fewer num_stages or num_warps"), ""},
+      {as_key("else a version of the library that knows this card, or another of its backends"),
+       ""},
+      {as_key("of torch.compile: leave out mode=\"max-autotune\""), ""}}},
     {"stream_capture",
      Severity::error,
      LogPart::cause,

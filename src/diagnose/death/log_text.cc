@@ -68,7 +68,8 @@ std::string_view exception_name(std::string_view line) {
   const std::string_view name(line.begin(), end);
   const std::string_view rest = line.substr(name.size());
   if (!rest.starts_with(':') && !rest.starts_with(" (")) return {};
-  constexpr std::array endings = {"Error", "Exception", "Interrupt", "Failure"};
+  // "OutOfResources" is Triton's.
+  constexpr std::array endings = {"Error", "Exception", "Interrupt", "Failure", "OutOfResources"};
   // pynvml's are "NVMLError_GpuIsLost" and the like.
   const bool fits =
       contains(name, "Error_") ||
