@@ -2,10 +2,17 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
 
+#include "base/fd.h"
+#include "base/process.h"
 #include "base/temporary_directory.h"
 #include "run/inside.h"
 #include "run/launcher.h"
+#include "run/memory_kills.h"
 #include "run/run.h"
 #include "run/sampler.h"
 #include "run/tree.h"
@@ -156,6 +163,64 @@ TEST(Inside, WhatTheOuterRunIsFoundToUseOnlyAfterWeBeganIsItsOwnToo) {
 TEST(RunOptions, CountADeviceFileOfEveryKindAsOpen) {
   EXPECT_THAT(RunOptions{}.device_files,
               testing::IsSupersetOf({"/dev/nvidia", "/dev/kfd", "/dev/dxg", "/dev/davinci"}));
+}
+
+/// The group's counter of kills as a file of our own, which the job itself counts up: as the kernel
+/// would while it runs.
+class MemoryKillsOfARun : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto groups = read_file("/proc/self/cgroup", 1 << 16);
+    const auto group = groups ? memory_group(*groups) : std::nullopt;
+    if (!group) GTEST_SKIP() << "this process is in no control group that counts memory";
+    counter_ = folder_ / "sys/fs/cgroup" + *group;
+    std::filesystem::create_directories(std::filesystem::path(counter_).parent_path());
+    std::ofstream(counter_) << "oom 0\noom_kill 3\n";
+  }
+
+  /// The kinds of the events of a run of `sh -c script`, with $1 the counter.
+  std::vector<std::string> events_after(const std::string& script) {
+    const RunOptions options{.command = {"/bin/sh", "-c", script, "sh", counter_},
+                             .where = RunWhere::cpu,
+                             .request = {},
+                             .limits = {},
+                             .environment = {"PATH=/usr/bin:/bin"},
+                             .working_directory = folder_.path(),
+                             .state_directory = folder_ / "state",
+                             .sys = folder_ / "sys"};
+    run_in_a_child(options);
+    std::vector<std::string> kinds;
+    const auto runs = list_runs(options.state_directory);
+    if (!runs || runs->runs.empty()) return {"no record"};
+    for (const RunEvent& event : events_of(runs->runs.front())) kinds.push_back(event.kind);
+    return kinds;
+  }
+
+  /// A launcher gives its input and output to the job, which are the test program's here.
+  static void run_in_a_child(const RunOptions& options) {
+    const auto child = fork_process([&] {
+      SystemClock clock;
+      const auto outcome =
+          run_job(options, {.clock = clock, .look = {}, .faults = {}, .sight = {}}, {});
+      return outcome ? 0 : 1;
+    });
+    ASSERT_TRUE(child);
+    const auto ended = reap(*child);
+    ASSERT_TRUE(ended);
+    EXPECT_EQ(ended->code, 0) << "the run was not to be had";
+  }
+
+  TemporaryDirectory folder_;
+  std::string counter_;
+};
+
+TEST_F(MemoryKillsOfARun, AreWrittenDownWhereItEndedBadly) {
+  EXPECT_THAT(events_after("echo oom_kill 5 > \"$1\"; exit 1"), Contains("oom_kill"));
+}
+
+TEST_F(MemoryKillsOfARun, AreNobodysWhereItEndedWellOrNoneWasCounted) {
+  EXPECT_THAT(events_after("exit 1"), Not(Contains("oom_kill")));
+  EXPECT_THAT(events_after("echo oom_kill 5 > \"$1\""), Not(Contains("oom_kill")));
 }
 
 TEST(Packages, AreReadFromTheirDirectoriesNames) {
