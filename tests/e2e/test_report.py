@@ -4,6 +4,7 @@ at in headless Chromium; a GPU run beside a CPU run; what differs between two ma
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -49,6 +50,26 @@ def two_runs(tmp_path_factory):
     assert on_cpu.returncode == 0, on_cpu.stderr
     newest, older = ids(machine)
     return machine, older, newest
+
+
+@pytest.fixture(scope="module")
+def three_runs(two_runs):
+    """A third beside the two, on two GPUs, that died: their ids, oldest first."""
+    machine, on_gpu, on_cpu = two_runs
+    assert machine.run("run", "-n", "2", "--", "sh", "-c", "sleep 0.3; kill -SEGV $$").returncode == -11
+    return machine, [on_gpu, on_cpu, ids(machine)[0]]
+
+
+# Four words of small letters in a row: no product, no unit and no name has as many.
+ENGLISH = re.compile(r"(?:\b[a-z]{2,}\b[ ,;:]+){3,}[a-z]{2,}\b")
+
+
+def texts_of(markdown):
+    """The cells and lines of a Markdown page but for code and what the job's command was."""
+    prose = re.sub(r"^```.*?^```", "", markdown, flags=re.M | re.S)
+    for line in re.sub(r"`[^`]*`", "", prose).splitlines():
+        if not line.startswith(("| 命令 |", "| Command |")):
+            yield from line.split(" | ")
 
 
 def seen(path):
@@ -109,6 +130,34 @@ def test_a_gpu_run_and_a_cpu_run_stand_side_by_side(two_runs, tmp_path):
     assert "What differed in the environment" in page["sections"]
     assert "B was given no device" in page["text"]
     assert "computed on" in page["text"]
+
+
+def test_three_runs_are_the_columns_a_b_and_c(three_runs, tmp_path):
+    machine, names = three_runs
+    markdown = machine.run("report", "--md", *names).stdout
+    header = " | ".join(f"{letter}: {name}" for letter, name in zip("ABC", names, strict=True))
+    assert f"| Figure | {header} |" in markdown, markdown[:2000]
+    (state,) = [line for line in markdown.splitlines() if line.startswith("| State |")]
+    assert [cell.strip() for cell in state.split("|")[2:5]] == ["ended with 0", "ended with 0", "killed by SIGSEGV (11)"]
+    for other in "BC":
+        assert f"| What | A | {other} |" in markdown, "what differed from the first"
+    path = tmp_path / "three.html"
+    assert machine.run("report", *names, "-o", path).returncode == 0
+    html = path.read_text(encoding="utf-8")
+    places = [html.index(f"{letter}: {name}") for letter, name in zip("ABC", names, strict=True)]
+    assert places == sorted(places)
+    report = json.loads(machine.run("report", "--json", *names).stdout)
+    assert [run["id"] for run in report["runs"]] == names
+
+
+def test_chinese_markdown_has_no_english_sentence(three_runs):
+    machine, names = three_runs
+    for what in (names, names[:1], names[1:2], names[2:]):
+        english = machine.run("report", "--md", *what).stdout
+        assert any(ENGLISH.search(text) for text in texts_of(english)), "the rule finds English"
+        chinese = machine.run("--lang", "zh_CN", "report", "--md", *what).stdout
+        assert "硬件与软件" in chinese
+        assert [text for text in texts_of(chinese) if ENGLISH.search(text)] == []
 
 
 def test_it_speaks_chinese(two_runs, tmp_path):
