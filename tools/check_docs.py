@@ -219,8 +219,26 @@ EXPLAIN = Path("doc/EXPLAIN.md")
 RULES = (Path("src/diagnose/doctor/doctor.cc"), Path("src/diagnose/pace/pace.cc"))
 
 
+# A finding's code stands behind its state, or in a table behind the state or a number.
+HEALTH_CODE = re.compile(r'(?:HealthState::\w+|\b\d+),\s*"(\w+)"')
+
+
+def health_findings(root: Path, text: str) -> list[str]:
+    """The page's table of berth health names each code of its rules, and no other."""
+    sources = sorted((root / "src/health").glob("rules_*.cc"))
+    codes = {code for source in sources for code in HEALTH_CODE.findall(source.read_text(encoding="utf-8"))}
+    if not sources:
+        return []
+    if not codes:
+        return ["src/health: no code of a rule found"]
+    section = re.search(r"^## berth health\n(.*?)(?=^## |\Z)", text, re.M | re.S)
+    told = set(re.findall(r"^\| `(\w+)` \|", section[1] if section else "", re.M)) - {"xid_N"}
+    found = [f"{EXPLAIN}: {code}: not in the table of berth health" for code in sorted(codes - told)]
+    return found + [f"{EXPLAIN}: {code}: no rule of src/health says so" for code in sorted(told - codes)]
+
+
 def explain_findings(root: Path) -> list[str]:
-    """Each rule of doctor and of explain stands in the page that explains them."""
+    """Each rule of doctor, explain and health stands in the page that explains them."""
     text = (root / EXPLAIN).read_text(encoding="utf-8") if (root / EXPLAIN).is_file() else ""
     found = []
     for source in RULES:
@@ -232,7 +250,7 @@ def explain_findings(root: Path) -> list[str]:
         if not rules:
             found.append(f"{source}: no rule_names found")
         found += [f"{EXPLAIN}: {rule}: not there" for rule in rules if f"`{rule}`" not in text]
-    return found
+    return found + health_findings(root, text)
 
 
 def unmerged_findings(root: Path, name: Path) -> list[str]:

@@ -61,6 +61,22 @@ def test_a_rule_of_doctor_that_is_explained_nowhere_is_found(tmp_path: Path) -> 
     assert check_docs.explain_findings(tmp_path) == ["doc/EXPLAIN.md: too_old: not there"]
 
 
+def test_the_table_of_health_holds_each_code_of_its_rules_and_no_other(tmp_path: Path) -> None:
+    house(tmp_path, "")
+    (tmp_path / "src/health").mkdir(parents=True)
+    (tmp_path / "src/health/rules_state.cc").write_text(
+        'f.push_back({HealthState::failed, "lost",\n  "it fell off"});\n'
+        '{flag ? HealthState::degraded : HealthState::notice,\n  "pages_retired", fmt::format("{} pages", 3)}\n'
+        '{Detail::heat, Detail::window_heat, 60,\n "time_lost", "look at fans"},\n'
+    )
+    page = "## berth health\n\n| `lost` | failed |\n| `xid_N` | by the error |\n| `old` | notice |\n\n## Next\n\n| `time_lost` | x |\n"
+    assert check_docs.health_findings(tmp_path, page) == [
+        "doc/EXPLAIN.md: pages_retired: not in the table of berth health",
+        "doc/EXPLAIN.md: time_lost: not in the table of berth health",
+        "doc/EXPLAIN.md: old: no rule of src/health says so",
+    ]
+
+
 def test_ordinary_words_are_allowed(tmp_path: Path) -> None:
     house(tmp_path, "./src/home/x, an issue, `Fixes #12`, /proc/1\n")
     assert check_docs.forbidden_findings(tmp_path) == []

@@ -2,7 +2,7 @@
 """Writes the evaluation set of `berth explain` into a folder: make_series.py FOLDER.
 
 Deterministic, standard library alone. Whoever made it knew the rules' names and the sentence that doc/EXPLAIN.md
-says of each, and the format; neither the rules nor their thresholds, which were committed before.
+says of each, and the format; neither the rules nor their thresholds, which were settled before.
 """
 
 import os
