@@ -156,6 +156,14 @@ std::string numbers_line(const Examined& host) {
       tr("Numbers: not asked; CUDA_DEVICE_ORDER=PCI_BUS_ID makes CUDA's nvidia-smi's."));
 }
 
+/// The first of them that leave the line within 80 columns: a divided server has dozens.
+std::string free_names(const std::vector<const Device*>& free) {
+  constexpr std::size_t room = 52;
+  const std::string all = doctor::names_of(free);
+  if (all.size() <= room) return all;
+  return all.substr(0, all.rfind(", ", room)) + ", …";
+}
+
 std::string free_line(const Examined& host) {
   int all = 0;
   std::vector<const Device*> free;
@@ -172,7 +180,7 @@ std::string free_line(const Examined& host) {
   }
   if (all == 0) return std::string(tr("There is no GPU that could be free."));
   if (free.empty()) return trf("Free now: none of {}; `berth status` shows who has them.", all);
-  return trf("Free now: {} of {} ({}).", free.size(), all, doctor::names_of(free));
+  return trf("Free now: {} of {} ({}).", free.size(), all, free_names(free));
 }
 
 /// CUDA_VISIBLE_DEVICES, entry by entry.

@@ -83,6 +83,34 @@ TEST(DoctorText, OpensWithFiveLinesOnCardsOfFourKinds) {
                   "Free now: 4 of 4 (0, 1, 2, 3)."));
 }
 
+/// A card that MIG divides into instances, named as the driver numbers them.
+Examined divided_host(int cards, const std::vector<unsigned>& instances) {
+  SnapshotBuilder builder;
+  for (int card = 0; card < cards; ++card) {
+    const std::string id = "GPU-" + std::to_string(card);
+    builder.gpu(id, 80_GiB).with([&](Device& device) { device.mig_mode = true; });
+    for (const unsigned instance : instances) {
+      builder.gpu("MIG-" + std::to_string(card) + "-" + std::to_string(instance), 10_GiB)
+          .with([&](Device& device) {
+            device.kind = DeviceKind::nvidia_mig;
+            device.parent = DeviceId(id);
+            device.index = card;
+            device.mig = MigPlace{.gpu_instance = instance};
+          });
+    }
+  }
+  return {.snapshot = builder.build()};
+}
+
+TEST(DoctorText, NamesFreeMigInstancesAsPsDoes) {
+  EXPECT_EQ(opening(divided_host(1, {1, 5, 13})).back(),
+            "Free now: 3 of 3 (0:1/0, 0:5/0, 0:13/0).");
+  const auto lines = opening(divided_host(8, {7, 8, 9, 11, 12, 13, 14}));
+  ASSERT_EQ(lines.size(), 5U) << "56 names are more than a line";
+  EXPECT_EQ(lines.back(),
+            "Free now: 56 of 56 (0:7/0, 0:8/0, 0:9/0, 0:11/0, 0:12/0, 0:13/0, 0:14/0, …).");
+}
+
 TEST(DoctorText, OpensWithFiveLinesWithoutAGpu) {
   Examined host = host_with({});
   host.snapshot.host = {};

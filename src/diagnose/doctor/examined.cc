@@ -2,6 +2,21 @@
 
 namespace berth::doctor {
 
+namespace {
+
+std::string name_of(const Device& device) {
+  if (!device.index) {
+    return device.pci_address.get() ? *device.pci_address.get() : device.id.text();
+  }
+  const std::string index = std::to_string(*device.index);
+  // Its card's number is every instance's of that card.
+  if (!device.mig) return index;
+  return index + ":" + std::to_string(device.mig->gpu_instance) + "/" +
+         std::to_string(device.mig->compute_instance);
+}
+
+}  // namespace
+
 std::vector<const Device*> working_gpus(const Examined& host) {
   std::vector<const Device*> gpus;
   for (const Device& device : host.snapshot.devices) {
@@ -32,9 +47,7 @@ std::string names_of(const std::vector<const Device*>& devices) {
   std::string text;
   for (const Device* device : devices) {
     if (!text.empty()) text += ", ";
-    text += device->index               ? std::to_string(*device->index)
-            : device->pci_address.get() ? *device->pci_address.get()
-                                        : device->id.text();
+    text += name_of(*device);
   }
   return text;
 }

@@ -43,7 +43,8 @@ namespace doctor {
 [[nodiscard]] const Problem* unseen_because(const Examined& host);
 [[nodiscard]] bool driver_works(const Examined& host);
 [[nodiscard]] bool is_container(const Examined& host);
-/// "0, 1 and 3": the cards' indices (their addresses where they have none).
+/// "0, 1, 0:3/0": the cards' indices (their addresses where they have none); MIG instances as
+/// `berth ps` names them, CARD:GPU-INSTANCE/COMPUTE-INSTANCE.
 [[nodiscard]] std::string names_of(const std::vector<const Device*>& devices);
 /// As an argument of -i: "0,1,3".
 [[nodiscard]] std::string index_list(const std::vector<const Device*>& devices);
