@@ -1,0 +1,103 @@
+#pragma once
+// A machine on which no rule finds anything, for the tests of this folder: each changes what its
+// rule is about.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "diagnose/doctor/doctor.h"
+#include "snapshot/builder.h"
+
+namespace berth::doctor {
+
+inline FrameworkBuild torch_for(std::string version, std::optional<TwoPart> cuda) {
+  return {.name = "torch",
+          .version = std::move(version),
+          .where = "/venv/lib/python3.11/site-packages",
+          .installer = "pip",
+          .cuda = cuda,
+          .cuda_source = "torch/version.py"};
+}
+
+/// Two cards, driver 580, a torch that fits, everything else as it should be.
+inline Examined healthy() {
+  using namespace literals;
+  Examined host{.snapshot = SnapshotBuilder().gpu("GPU-a", 80_GiB).gpu("GPU-b", 80_GiB).build()};
+  host.snapshot.host.driver_version = std::string("580.65.06");
+  host.snapshot.host.cuda_version_supported = std::string("13.0");
+  for (Device& device : host.snapshot.devices) device.persistence_mode = true;
+  Surroundings& world = host.world;
+  world.container = std::string();
+  world.kernel = KernelSide{.release = std::string("6.1.0"),
+                            .module_version = std::string("580.65.06"),
+                            .uvm_loaded = true,
+                            .secure_boot = true,
+                            .module_installed = true};
+  world.device_files = {{"/dev/nvidiactl", FileAccess::opens, "crw-rw-rw- 0:0"},
+                        {"/dev/nvidia0", FileAccess::opens, "crw-rw-rw- 0:0"}};
+  world.libraries =
+      Libraries{.found = {{"libcuda", "/usr/lib64/libcuda.so.580.65.06", "580.65.06", "loader"}},
+                .nvcc = "/usr/local/cuda/bin/nvcc",
+                .nvcc_version = TwoPart{12, 8}};
+  world.limits = Limits{.cpus_online = std::uint64_t{16},
+                        .cpus_allowed = std::uint64_t{16},
+                        .cpu_quota = Absent::unsupported,
+                        .memory_total = 64_GiB,
+                        .memory_available = 60_GiB,
+                        .shared_memory_total = 32_GiB,
+                        .shared_memory_free = 32_GiB,
+                        .open_files = std::uint64_t{1024},
+                        .open_files_hard = std::uint64_t{1'048'576},
+                        .governor = std::string("powersave"),
+                        .frequency_driver = std::string("intel_pstate")};
+  world.directory = WorkingDirectory{.path = "/home/ada",
+                                     .file_system = "ext4",
+                                     .total = 900_GiB,
+                                     .free = 300_GiB,
+                                     .open_microseconds = std::int64_t{40}};
+  world.cuda = CudaAnswer{.devices = {{"a", "Test GPU"}, {"b", "Test GPU"}}};
+  world.interfaces = {"eth0", "lo"};
+  world.python = PythonWorld{.interpreter = "/venv/bin/python",
+                             .environment = "/venv",
+                             .version = TwoPart{3, 11},
+                             .packages = {{"torch", "2.9.1+cu128"}},
+                             .frameworks = {torch_for("2.9.1+cu128", TwoPart{12, 8})}};
+  world.python->said = {
+      .end = ImportEnd::answered,
+      .frameworks = {{.name = "torch", .version = "2.9.1", .sees_gpu = true, .devices = 2}}};
+  return host;
+}
+
+inline std::vector<std::string> rules_of(const Examined& host) {
+  std::vector<std::string> names;
+  for (const Finding& finding : examine(host)) names.push_back(finding.rule);
+  return names;
+}
+
+inline Finding only(const Examined& host) {
+  const Findings findings = examine(host);
+  EXPECT_THAT(rules_of(host), ::testing::SizeIs(1));
+  return findings.empty() ? Finding{} : findings.front();
+}
+
+inline std::string commands_of(const Finding& finding) {
+  std::string all;
+  for (const Finding::Step& step : finding.steps) all += step.command + "\n";
+  return all;
+}
+
+/// The card as PCI shows it where no driver answers for it.
+inline Examined without_driver(std::string unusable_because, Reading<std::string> bound) {
+  Examined host = healthy();
+  host.snapshot.devices.resize(1);
+  Device& card = host.snapshot.devices[0];
+  card.index.reset();
+  card.unusable_because = std::move(unusable_because);
+  card.kernel_driver = std::move(bound);
+  host.world.kernel->module_version = Absent::unsupported;
+  host.world.cuda->devices.clear();
+  host.world.device_files.clear();
+  return host;
+}
+
+}  // namespace berth::doctor
