@@ -54,26 +54,36 @@ bool is_told_elsewhere(const HealthFinding& found) {
          found.evidence.find("nouveau") != std::string::npos;
 }
 
+Finding taken_over(const DeviceHealth& health, const HealthFinding& found) {
+  Finding finding{.rule = "health_" + found.code,
+                  .severity = severity_of(found.state),
+                  .title = sentence("GPU {} is not well", shown(health)),
+                  .evidence = {Sentence(found.evidence, {})},
+                  .meaning = sentence("`berth health` says so; `berth run` gives nobody a card "
+                                      "that it calls broken.")};
+  const bool is_notice = found.state == HealthState::notice;
+  if (is_notice) {
+    finding.title = sentence("worth knowing of GPU {}", shown(health));
+    finding.meaning = sentence("The card works, and `berth run` gives it out all the same.");
+  }
+  if (!found.advice.empty()) {
+    finding.steps.push_back({Sentence(found.advice, {}), ""});
+  } else if (is_notice) {
+    finding.steps.push_back({sentence("nothing now; look again later"), "berth health"});
+  } else {
+    finding.steps.push_back(
+        {sentence("see what the kernel says of it"), "sudo dmesg | grep -i -e nvrm -e segfault"});
+  }
+  return finding;
+}
+
 }  // namespace
 
 Findings health_findings(const Examined& host) {
   Findings findings;
   for (const DeviceHealth& health : health_of(host.snapshot)) {
     for (const HealthFinding& found : health.findings) {
-      if (is_told_elsewhere(found)) continue;
-      Finding finding{
-          .rule = "health_" + found.code,
-          .severity = severity_of(found.state),
-          .title = sentence("GPU {} is not well", shown(health)),
-          .evidence = {Sentence(found.evidence, {})},
-          .meaning = sentence("`berth health` says so; `berth run` gives nobody a card that "
-                              "it calls broken.")};
-      if (found.state == HealthState::notice) {
-        finding.title = sentence("worth knowing of GPU {}", shown(health));
-        finding.meaning = {};
-      }
-      if (!found.advice.empty()) finding.steps.push_back({Sentence(found.advice, {}), ""});
-      findings.push_back(std::move(finding));
+      if (!is_told_elsewhere(found)) findings.push_back(taken_over(health, found));
     }
   }
   return findings;

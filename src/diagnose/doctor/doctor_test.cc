@@ -131,6 +131,28 @@ TEST(DoctorCuda, RefusesWithACodeThatIsExplained) {
   EXPECT_EQ(only(host).severity, Severity::warning) << "slow is not broken";
 }
 
+TEST(DoctorCuda, EachCodeHasAStepOfItsOwnOrTheKernelLog) {
+  Examined host = healthy();
+  for (const int code : {2, 3, 34, 35, 46, 100, 101, 304, 802, 803, 804, 805, 999}) {
+    host.world.cuda = CudaAnswer{.problem = "cuInit failed", .code = code};
+    EXPECT_THAT(only(host).evidence, ::testing::SizeIs(2)) << code;
+  }
+  for (const int code : {1, 719, 99'999}) {
+    host.world.cuda = CudaAnswer{.problem = "cuInit failed", .code = code};
+    EXPECT_THAT(commands_of(only(host)), HasSubstr("dmesg")) << code;
+  }
+  host.world.cuda = CudaAnswer{.problem = "libcuda crashed (signal 11)"};
+  EXPECT_THAT(commands_of(only(host)), HasSubstr("dmesg"));
+}
+
+TEST(DoctorCuda, LibraryThatIsNotThereIsNamedAsSuch) {
+  Examined host = healthy();
+  host.world.cuda = CudaAnswer{.problem = "libcuda.so.1: cannot open it", .is_absent = true};
+  EXPECT_EQ(only(host).rule, "libcuda_missing");
+  EXPECT_EQ(only(host).severity, Severity::error);
+  EXPECT_THAT(commands_of(only(host)), HasSubstr("libcuda.so.1"));
+}
+
 TEST(DoctorCuda, NumbersInAnotherOrder) {
   Examined host = healthy();
   std::swap(host.world.cuda->devices[0], host.world.cuda->devices[1]);
@@ -329,7 +351,7 @@ TEST(Doctor, DevicesThatCouldNotBeLookedAtAreAnErrorAndNotNone) {
   host.snapshot.devices.clear();
   host.snapshot.problems = {
       {.source = "probe", .code = "crashed", .message = "the probe process died of signal 11"}};
-  const Findings findings = examine(host);
+  const Findings findings = findings_of(host);
   ASSERT_FALSE(findings.empty());
   EXPECT_EQ(findings[0].rule, "devices_not_seen");
   EXPECT_EQ(findings[0].severity, Severity::error);

@@ -68,15 +68,31 @@ inline Examined healthy() {
   return host;
 }
 
+/// What is found, each with all that a reader is to be told.
+inline Findings findings_of(const Examined& host) {
+  Findings findings = examine(host);
+  for (const Finding& finding : findings) {
+    EXPECT_FALSE(finding.title.empty()) << finding.rule;
+    EXPECT_FALSE(finding.meaning.empty()) << finding.rule;
+    EXPECT_THAT(finding.evidence, ::testing::Not(::testing::IsEmpty())) << finding.rule;
+    EXPECT_THAT(finding.steps, ::testing::Not(::testing::IsEmpty())) << finding.rule;
+    for (const Sentence& one : finding.evidence) EXPECT_FALSE(one.empty()) << finding.rule;
+    for (const Finding::Step& step : finding.steps) {
+      EXPECT_FALSE(step.what.empty()) << finding.rule;
+    }
+  }
+  return findings;
+}
+
 inline std::vector<std::string> rules_of(const Examined& host) {
   std::vector<std::string> names;
-  for (const Finding& finding : examine(host)) names.push_back(finding.rule);
+  for (const Finding& finding : findings_of(host)) names.push_back(finding.rule);
   return names;
 }
 
 inline Finding only(const Examined& host) {
-  const Findings findings = examine(host);
-  EXPECT_THAT(rules_of(host), ::testing::SizeIs(1));
+  const Findings findings = findings_of(host);
+  EXPECT_THAT(findings, ::testing::SizeIs(1));
   return findings.empty() ? Finding{} : findings.front();
 }
 

@@ -22,7 +22,17 @@ TEST(DoctorDevices, HealthsFindingsAreTakenOver) {
   host.snapshot.devices[1].lost = true;
   host.snapshot.devices[1].index.reset();
   EXPECT_THAT(rules_of(host), Contains("health_lost"));
-  EXPECT_EQ(examine(host).front().severity, Severity::error);
+  EXPECT_EQ(findings_of(host).front().severity, Severity::error);
+}
+
+TEST(DoctorDevices, WhatHealthOnlyNotesHasAMeaningAndAStepToo) {
+  Examined host = healthy();
+  host.snapshot.devices[0].ecc_corrected = std::uint64_t{3};
+  host.snapshot.devices[0].ecc_mode = true;
+  const Finding found = only(host);
+  EXPECT_EQ(found.rule, "health_ecc_corrected");
+  EXPECT_EQ(found.severity, Severity::hint);
+  EXPECT_EQ(commands_of(found), "berth health\n");
 }
 
 TEST(DoctorDevices, PersistenceModeOffWhereNoDisplayIs) {
@@ -217,6 +227,10 @@ TEST(DoctorVariables, OfNccl) {
       {"NCCL_SOCKET_IFNAME", "ib"}, {"NCCL_P2P_DISABLE", "1"}, {"NCCL_BLOCKING_WAIT", "1"}};
   EXPECT_THAT(rules_of(host),
               ElementsAre("nccl_interface_missing", "nccl_slow_settings", "nccl_old_names"));
+  host.world.variables = {{"NCCL_BLOCKING_WAIT", "1"}};
+  EXPECT_EQ(
+      commands_of(only(host)),
+      "export TORCH_NCCL_BLOCKING_WAIT=\"$NCCL_BLOCKING_WAIT\" && unset NCCL_BLOCKING_WAIT\n");
   host.world.variables = {{"NCCL_SOCKET_IFNAME", "eth"}, {"CUDA_LAUNCH_BLOCKING", "1"}};
   EXPECT_EQ(only(host).rule, "launch_blocking");
 }

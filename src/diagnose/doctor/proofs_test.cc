@@ -52,13 +52,13 @@ TEST(DoctorGpuTest, ASlowStepIsAWarningThatSaysWhatItCouldBe) {
        {Case{1, 6.6e12, 6.8e12}, {3, 1.67e12, 1.69e12}, {6, 31e9, 32e9}, {7, 31e9, 32e9}}) {
     Examined host = tested_host();
     host.gpu_proofs[0].steps[one.step].per_second = one.slow;
-    const Findings findings = examine(host);
+    const Findings findings = findings_of(host);
     ASSERT_EQ(findings.size(), 1U) << one.step;
     EXPECT_EQ(findings[0].rule, "gpu_slow");
     EXPECT_EQ(findings[0].severity, Severity::warning);
     EXPECT_FALSE(findings[0].doubt.empty());
     host.gpu_proofs[0].steps[one.step].per_second = one.fast;
-    EXPECT_THAT(examine(host), IsEmpty()) << one.step;
+    EXPECT_THAT(findings_of(host), IsEmpty()) << one.step;
   }
 }
 
@@ -69,7 +69,7 @@ TEST(DoctorGpuTest, ACardOfWhichTheBestIsNotKnownIsNotCalledSlow) {
   card.cuda_cores = Absent::unsupported;
   card.memory_bandwidth = Absent::unsupported;
   card.pcie_width_max = Absent::failed;
-  EXPECT_THAT(examine(host), IsEmpty());
+  EXPECT_THAT(findings_of(host), IsEmpty());
 }
 
 TEST(DoctorGpuTest, WrongResultsRefusalsAndSilenceAreErrors) {
@@ -86,7 +86,7 @@ TEST(DoctorGpuTest, WrongResultsRefusalsAndSilenceAreErrors) {
     Examined host = tested_host();
     compute::ProofStep& step = host.gpu_proofs[0].steps[one.step];
     step = {.what = step.what, .end = one.end, .detail = "row 7 of 64", .peer = step.peer};
-    const Findings findings = examine(host);
+    const Findings findings = findings_of(host);
     ASSERT_EQ(findings.size(), 1U) << one.rule;
     EXPECT_EQ(findings[0].rule, one.rule);
     EXPECT_EQ(findings[0].severity, Severity::error);
@@ -98,12 +98,12 @@ TEST(DoctorGpuTest, ATakenCardIsNamedWithHowToTestItAllTheSame) {
   Examined host = tested_host();
   host.gpu_proofs[0] = {
       .device = host.gpu_proofs[0].device, .left_out = "leased", .is_taken = true};
-  const Findings findings = examine(host);
+  const Findings findings = findings_of(host);
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].rule, "gpu_not_tested");
   EXPECT_EQ(findings[0].steps[0].command, "berth doctor --gpu-test --force -i 0");
   host.gpu_proofs[0].is_taken = false;
-  EXPECT_THAT(examine(host), IsEmpty());
+  EXPECT_THAT(findings_of(host), IsEmpty());
 }
 
 }  // namespace

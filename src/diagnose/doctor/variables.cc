@@ -1,11 +1,12 @@
 // Variables that hide devices or slow programs down.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
-#include "diagnose/doctor/rules.h"
-
 #include "base/text.h"
+#include "diagnose/doctor/rules.h"
 
 namespace berth::doctor {
 
@@ -51,9 +52,12 @@ constexpr std::array<OldName, 4> old_names = {{
 
 void old_nccl_names(const Examined& host, Findings& findings) {
   std::vector<Sentence> evidence;
+  std::string command;
   for (const OldName& one : old_names) {
     if (!host.world.variable(one.old) || host.world.variable(one.now)) continue;
     evidence.push_back(sentence("{} is called {} now", one.old, one.now));
+    if (!command.empty()) command += " && ";
+    command += fmt::format("export {}=\"${}\" && unset {}", one.now, one.old, one.old);
   }
   const FrameworkBuild* torch = host.world.python ? host.world.python->framework("torch") : nullptr;
   const auto release = torch != nullptr ? two_part(torch->version) : std::nullopt;
@@ -64,7 +68,8 @@ void old_nccl_names(const Examined& host, Findings& findings) {
        .title = sentence("variables with names that PyTorch has given up"),
        .evidence = std::move(evidence),
        .meaning = sentence("torch {} still reads them, with a warning; later ones need not.",
-                           torch->version)});
+                           torch->version),
+       .steps = {{sentence("give them the names that they have now"), command}}});
 }
 
 /// The interfaces that NCCL_SOCKET_IFNAME allows: "^lo" all but, "=eth0" exactly, "eth" beginnings.
