@@ -70,7 +70,8 @@ Json framework_json(const FrameworkBuild& build, const PythonWorld& python) {
                {"folder", build.where}, {"installer", or_null(build.installer)},
                {"cuda", nullptr},       {"built_without_cuda", nullptr},
                {"sees_gpu", nullptr},   {"devices", nullptr},
-               {"has_mkl", nullptr},    {"error", nullptr}};
+               {"has_mkl", nullptr},    {"threads", nullptr},
+               {"error", nullptr}};
   if (const auto& cuda = build.cuda.get()) {
     json["built_without_cuda"] = !cuda->has_value();
     if (*cuda) json["cuda"] = (*cuda)->text();
@@ -80,6 +81,7 @@ Json framework_json(const FrameworkBuild& build, const PythonWorld& python) {
     if (said.sees_gpu) json["sees_gpu"] = *said.sees_gpu;
     if (said.devices) json["devices"] = *said.devices;
     if (said.has_mkl) json["has_mkl"] = *said.has_mkl;
+    if (said.threads) json["threads"] = *said.threads;
     json["error"] = or_null(said.error);
   }
   return json;

@@ -79,6 +79,7 @@ def said_of_torch(version, sees, devices, architectures="sm_80 sm_90"):
         f"torch\tarchitectures\t{architectures}",
         f"torch\tsees\t{sees}",
         f"torch\tdevices\t{devices}",
+        "torch\tthreads\t8",
     ]
 
 
@@ -143,6 +144,7 @@ def test_a_well_machine_with_a_fitting_torch_has_no_finding(host, tmp_path):
     assert code == 0
     [framework] = answer["python"]["frameworks"]
     assert framework["cuda"] == "12.8" and framework["sees_gpu"] is True
+    assert framework["threads"] == 8
     text = machine.run("doctor", "--python", prefix).stdout
     assert text.splitlines()[0].startswith("SIMULATED BERTH_"), "these are not this machine's paths"
     assert text.splitlines()[1].startswith("Driver 590.48.01: 2 × NVIDIA H100")

@@ -252,10 +252,41 @@ TEST(DoctorProcessor, ThreadsAgainstCpus) {
   EXPECT_EQ(only(host).rule, "one_cpu_of_many");
 }
 
+TEST(DoctorProcessor, ThreadsThatTorchItselfSays) {
+  Examined host = healthy();
+  auto& threads = host.world.python->said.frameworks[0].threads;
+  threads = 16;
+  EXPECT_THAT(rules_of(host), IsEmpty());
+  host.world.limits->cpus_allowed = std::uint64_t{8};
+  host.world.variables = {{"OMP_NUM_THREADS", "16,4"}};
+  EXPECT_EQ(only(host).rule, "threads_over_cores");
+  EXPECT_THAT(only(host).evidence.back().english(), HasSubstr("16 threads"));
+  threads = 15;
+  EXPECT_THAT(rules_of(host), IsEmpty()) << "less than twice as many";
+  host.world.variables = {{"OMP_NUM_THREADS", "15"}};
+  EXPECT_EQ(only(host).evidence.at(0).english(), "OMP_NUM_THREADS=15");
+  EXPECT_THAT(only(host).evidence.back().english(), HasSubstr("15 threads"));
+  host.world.limits->cpu_quota = 0.5;
+  host.world.variables = {{"OMP_NUM_THREADS", "1"}};
+  threads = 1;
+  EXPECT_THAT(rules_of(host), IsEmpty()) << "no program has fewer";
+  threads = 15;
+  host.world.variables.clear();
+  host.world.limits->cpu_quota = 2.0;
+  EXPECT_EQ(only(host).rule, "quota_below_cores");
+  EXPECT_THAT(only(host).evidence.back().english(), HasSubstr("15 threads"));
+}
+
 TEST(DoctorProcessor, MemoryAndFiles) {
   Examined host = healthy();
   host.world.limits->memory_available = 1_GiB;
   EXPECT_EQ(only(host).rule, "memory_low");
+  EXPECT_THAT(only(host).evidence, ::testing::SizeIs(1));
+  host.world.limits->swap_total = 8_GiB;
+  host.world.limits->swap_free = 5_GiB;
+  EXPECT_THAT(only(host).evidence, ::testing::SizeIs(1)) << "most of it is left";
+  host.world.limits->swap_free = 1_GiB;
+  EXPECT_THAT(only(host).evidence.back().english(), HasSubstr("1.0 GiB of 8.0 GiB of swap"));
   host = healthy();
   host.world.limits->memory_limit = 8_GiB;
   host.world.limits->memory_charged = Bytes{(8ULL << 30) - 1};

@@ -23,23 +23,74 @@ std::optional<double> usable_cpus(const Limits& limits) {
   return quota ? std::min(*quota, static_cast<double>(*allowed)) : static_cast<double>(*allowed);
 }
 
-void too_many(const Examined& host, double usable, Findings& findings) {
+/// How many threads torch itself says it computes with; nothing: it was not asked.
+std::optional<int> torch_threads(const Examined& host) {
+  if (!host.world.python) return std::nullopt;
+  for (const FrameworkSaid& said : host.world.python->said.frameworks) {
+    if (said.name == "torch") return said.threads;
+  }
+  return std::nullopt;
+}
+
+void add_torch_threads(const Examined& host, Finding& finding) {
+  const auto threads = torch_threads(host);
+  if (!threads) return;
+  finding.evidence.push_back(
+      sentence("torch, asked in a process of its own, computes with {} threads", *threads));
+}
+
+Finding too_many(std::string_view variable, double usable) {
+  return {
+      .rule = "threads_over_cores",
+      .severity = Severity::warning,
+      .title = sentence("more threads are asked for than there are CPUs for them"),
+      .evidence = {sentence("this process may use {} CPUs", fmt::format("{:g}", usable))},
+      .meaning = sentence("Threads that take turns on one CPU wait for each other: slower than "
+                          "with fewer."),
+      .steps = {{sentence("ask for as many as there are"),
+                 fmt::format("export {}={}", variable, std::max(1, static_cast<int>(usable)))}}};
+}
+
+void too_many_by_variables(const Examined& host, double usable, Findings& findings) {
   for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"}) {
     const auto value = host.world.variable(name);
     const auto wanted = value ? parse_unsigned(trimmed(*value)) : std::nullopt;
     if (!wanted || static_cast<double>(*wanted) <= std::ceil(usable)) continue;
-    findings.push_back(
-        {.rule = "threads_over_cores",
-         .severity = Severity::warning,
-         .title = sentence("more threads are asked for than there are CPUs for them"),
-         .evidence = {sentence("{}={}", name, *value),
-                      sentence("this process may use {} CPUs", fmt::format("{:g}", usable))},
-         .meaning =
-             sentence("Threads that take turns on one CPU wait for each other: slower than with "
-                      "fewer."),
-         .steps = {{sentence("ask for as many as there are"),
-                    fmt::format("export {}={}", name, std::max(1, static_cast<int>(usable)))}}});
+    Finding finding = too_many(name, usable);
+    finding.evidence.insert(finding.evidence.begin(), sentence("{}={}", name, *value));
+    add_torch_threads(host, finding);
+    findings.push_back(std::move(finding));
   }
+}
+
+/// Libraries count the CPUs they may run on and know nothing of a quota.
+void quota_below_cores(const Examined& host, const Limits& limits, Findings& findings) {
+  const auto& quota = limits.cpu_quota.get();
+  const auto& allowed = limits.cpus_allowed.get();
+  const bool told = host.world.variable("OMP_NUM_THREADS").has_value();
+  if (!quota || !allowed || told || *quota * 2 > static_cast<double>(*allowed)) return;
+  findings.push_back(
+      {.rule = "quota_below_cores",
+       .severity = Severity::hint,
+       .title = sentence("libraries will start far more threads than the CPU quota carries"),
+       .evidence = {sentence("the control group's quota is {} CPUs", fmt::format("{:g}", *quota)),
+                    sentence("this process sees {} CPUs, and OMP_NUM_THREADS is not set",
+                             *allowed)},
+       .meaning =
+           sentence("Each library starts a thread per CPU that it sees; the quota then stops "
+                    "them all for a part of every tenth of a second."),
+       .steps = {
+           {sentence("ask for as many as the quota carries"),
+            fmt::format("export OMP_NUM_THREADS={}", std::max(1, static_cast<int>(*quota)))}}});
+  add_torch_threads(host, findings.back());
+}
+
+/// Where no variable says why: a list of numbers in one ("32,4"), a build that counts all CPUs.
+void too_many_by_torch(const Examined& host, double usable, Findings& findings) {
+  const auto threads = torch_threads(host);
+  if (!threads || *threads <= std::ceil(usable) || *threads < 2 * usable) return;
+  findings.push_back(too_many("OMP_NUM_THREADS", usable));
+  add_torch_threads(host, findings.back());
 }
 
 }  // namespace
@@ -50,26 +101,10 @@ Findings threads(const Examined& host) {
   const auto usable = usable_cpus(limits);
   if (!usable) return {};
   Findings findings;
-  too_many(host, *usable, findings);
-  const auto& quota = limits.cpu_quota.get();
+  too_many_by_variables(host, *usable, findings);
+  quota_below_cores(host, limits, findings);
+  if (findings.empty()) too_many_by_torch(host, *usable, findings);
   const auto& allowed = limits.cpus_allowed.get();
-  // Libraries count the CPUs they may run on and know nothing of a quota.
-  const bool told = host.world.variable("OMP_NUM_THREADS").has_value();
-  if (quota && allowed && !told && *quota * 2 <= static_cast<double>(*allowed)) {
-    findings.push_back(
-        {.rule = "quota_below_cores",
-         .severity = Severity::hint,
-         .title = sentence("libraries will start far more threads than the CPU quota carries"),
-         .evidence = {sentence("the control group's quota is {} CPUs", fmt::format("{:g}", *quota)),
-                      sentence("this process sees {} CPUs, and OMP_NUM_THREADS is not set",
-                               *allowed)},
-         .meaning =
-             sentence("Each library starts a thread per CPU that it sees; the quota then stops "
-                      "them all for a part of every tenth of a second."),
-         .steps = {
-             {sentence("ask for as many as the quota carries"),
-              fmt::format("export OMP_NUM_THREADS={}", std::max(1, static_cast<int>(*quota)))}}});
-  }
   const auto& online = limits.cpus_online.get();
   if (online && allowed && *allowed == 1 && *online >= 4) {
     findings.push_back(
