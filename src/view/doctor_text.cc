@@ -54,7 +54,8 @@ std::string cuda_line(const Examined& host) {
   const auto& cuda = host.snapshot.host.cuda_version_supported.get();
   if (!cuda) return std::string(tr("Which CUDA the driver supports cannot be told."));
   const auto parts = two_part(*cuda);
-  return trf("CUDA up to {}, and builds of any {}.x; no toolkit needs to be installed.", *cuda,
+  // PTX that a newer compiler made is the exception: the driver's own compiler refuses it.
+  return trf("CUDA up to {}, builds of any {}.x but for newer PTX; no toolkit is needed.", *cuda,
              parts ? std::to_string(parts->major) : *cuda);
 }
 

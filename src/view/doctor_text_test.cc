@@ -60,8 +60,8 @@ TEST(DoctorText, OpensWithFiveLinesOnEightEqualGpus) {
   host.world.cuda = in_order({0, 1, 2, 3, 4, 5, 6, 7});
   EXPECT_THAT(opening(host),
               ElementsAre("Driver 580.65.06: 8 × NVIDIA H100 80GB HBM3.",
-                          "CUDA up to 13.0, and builds of any 13.x; no toolkit needs to be "
-                          "installed.",
+                          "CUDA up to 13.0, builds of any 13.x but for newer PTX; no toolkit is "
+                          "needed.",
                           "Python 3.11 (/home/ada/miniconda3/envs/train): torch 2.9.1+cu128 sees 8 "
                           "GPUs.",
                           "Numbers: cuda:0 to cuda:7 are nvidia-smi's 0 to 7.",
