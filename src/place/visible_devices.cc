@@ -64,6 +64,19 @@ std::optional<std::uint64_t> atoi_of(std::string_view entry) {
   return parse_unsigned(entry.substr(0, end));
 }
 
+/// What of a number's entry CUDA does not read: " 1" of "0 1". Empty as well where it is quotes or
+/// no ASCII, of which typing_remark() tells.
+std::string_view unread_part(std::string_view entry) {
+  if (entry[0] == '+') entry.remove_prefix(1);
+  std::size_t end = 0;
+  while (end < entry.size() && is_digit(entry[end])) ++end;
+  entry.remove_prefix(end);
+  const bool is_told = std::any_of(entry.begin(), entry.end(), [](char c) {
+    return c == '"' || c == '\'' || static_cast<unsigned char>(c) >= 0x80;
+  });
+  return is_told ? std::string_view() : entry;
+}
+
 /// Reads one list, entry by entry.
 class ListReader {
  public:
@@ -92,6 +105,11 @@ class ListReader {
             trf("entry {} (\"{}\") names a device twice: CUDA then shows none", number,
                 printable(entry)));
         break;
+      }
+      if (looks_like_a_number(entry) && !unread_part(entry).empty()) {
+        visible_.remarks.push_back(
+            trf("entry {} (\"{}\") is read as {}: what follows the digits is passed over", number,
+                printable(entry), *atoi_of(entry)));
       }
     }
     return std::move(visible_);

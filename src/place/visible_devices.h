@@ -15,7 +15,8 @@ namespace berth {
 /// What a visible-devices variable says on this machine.
 struct VisibleDevices {
   std::vector<DeviceId> devices;  // in the order the program sees them
-  /// What ended or emptied the list, for people: "entry 3 (\"x\") is invalid: CUDA stops there".
+  /// What ended or emptied the list or was not read, for people: "entry 3 (\"x\") is invalid: CUDA
+  /// stops there".
   std::vector<std::string> remarks;
   friend bool operator==(const VisibleDevices&, const VisibleDevices&) = default;
 };

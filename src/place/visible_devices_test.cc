@@ -110,6 +110,14 @@ TEST(VisibleDevices, UnknownUuidEndsTheList) { EXPECT_THAT(seen("GPU-zz,GPU-aa")
 TEST(VisibleDevices, NumbersAreReadAsByAtoi) {
   EXPECT_THAT(seen("1abc,+2"), ElementsAre("GPU-ab11", "GPU-bb22"));
 }
+TEST(VisibleDevices, WhatFollowsTheDigitsIsSaidNotToBeRead) {
+  for (const char* entry : {"0 1", "0;1", "0-3", "+0x"}) {
+    EXPECT_THAT(seen(entry), ElementsAre("GPU-aa00")) << entry;
+    EXPECT_THAT(read(entry).remarks, ElementsAre(HasSubstr("is read as 0"))) << entry;
+  }
+  EXPECT_THAT(read("1, 2 3").remarks, ElementsAre(HasSubstr("entry 2 (\"2 3\") is read as 2")));
+  EXPECT_THAT(read(" 1 ,+2").remarks, IsEmpty());
+}
 TEST(VisibleDevices, WhitespaceIsStripped) {
   EXPECT_THAT(seen(" 1 ,\t2 "), ElementsAre("GPU-ab11", "GPU-bb22"));
 }

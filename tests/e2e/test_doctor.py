@@ -269,6 +269,7 @@ def test_a_framework_that_crashes_the_child_is_said_as_such(host, tmp_path):
         ("", "visible_devices_none", None),
         ("-1", "visible_devices_none", "negative"),
         ("0,9", "visible_devices_broken", "beyond the last device"),
+        ("0 1", "visible_devices_broken", None),
         ("“0”", "visible_devices_none", "neither a number nor a UUID"),
     ],
 )

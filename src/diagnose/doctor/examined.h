@@ -16,7 +16,7 @@ namespace berth {
 struct VisibleList {
   std::string value;
   std::vector<DeviceId> devices;     // cuda:0, cuda:1, …
-  std::vector<std::string> remarks;  // what ended or emptied the list
+  std::vector<std::string> remarks;  // what ended or emptied it or was not read
   /// Why it cannot be told which devices it names; empty: it can.
   std::string unclear;
   /// Each entry with the device it names by itself, or why it names none.

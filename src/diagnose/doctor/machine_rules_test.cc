@@ -219,6 +219,19 @@ TEST(DoctorVariables, VisibleDevices) {
   EXPECT_EQ(only(host).rule, "visible_devices_unclear");
 }
 
+TEST(DoctorVariables, OrderThatCudaDoesNotKnow) {
+  Examined host = healthy();
+  for (const char* known : {"PCI_BUS_ID", "FASTEST_FIRST", ""}) {
+    host.world.variables = {{"CUDA_DEVICE_ORDER", known}};
+    EXPECT_THAT(rules_of(host), IsEmpty()) << known;
+  }
+  host.world.variables = {{"CUDA_DEVICE_ORDER", "PCI_BUS"}};
+  EXPECT_EQ(only(host).rule, "device_order_unknown");
+  EXPECT_EQ(only(host).severity, Severity::hint);
+  host.snapshot.devices.pop_back();
+  EXPECT_THAT(rules_of(host), IsEmpty()) << "one GPU has one number";
+}
+
 TEST(DoctorVariables, OfNccl) {
   Examined host = healthy();
   host.world.variables = {{"NCCL_SOCKET_IFNAME", "^lo,docker"}, {"NCCL_DEBUG", "INFO"}};

@@ -47,6 +47,7 @@ Findings toolkit_of_another_major(const Examined& host);
 Findings toolkits_differ(const Examined& host);
 // variables.cc
 Findings visible_devices(const Examined& host);
+Findings device_order_unknown(const Examined& host);
 Findings container_variables(const Examined& host);
 Findings nccl_variables(const Examined& host);
 Findings launch_blocking(const Examined& host);
