@@ -124,6 +124,10 @@ TEST_F(World, LimitsAreReadFromTheKernelsFiles) {
   EXPECT_EQ(limits.memory_limit, Reading<Bytes>(Bytes{1 << 30}));
   EXPECT_EQ(limits.memory_charged, Reading<Bytes>(Bytes{1000})) << "without what can be given back";
   EXPECT_EQ(limits.governor, Reading<std::string>(Absent::unsupported));
+  put("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n");
+  put("sys/devices/system/cpu/cpu0/cpufreq/scaling_driver", "acpi-cpufreq\n");
+  EXPECT_EQ(gather_limits(root_).governor, Reading<std::string>("powersave"));
+  EXPECT_EQ(gather_limits(root_).frequency_driver, Reading<std::string>("acpi-cpufreq"));
 }
 
 TEST_F(World, AQuotaOfControlGroupsOfVersion1IsRead) {
@@ -171,6 +175,21 @@ TEST_F(World, LibrariesAndToolkit) {
   EXPECT_THAT(found.preload_missing, ElementsAre("/gone.so"));
   const std::string bin = at("usr/local/cuda-12.8/bin");
   EXPECT_TRUE(gather_libraries(root_, {}, bin, "").nvcc_in_path);
+}
+
+TEST_F(World, LibrariesAreNamedWithTheVersionsOfTheirFiles) {
+  put("libs/libcublas.so.12.8.4.1", "");
+  put("libs/libcublasLt.so.12.8.4.1", "");
+  put("libs/libcudart.so.12.8.90", "");
+  put("libs/libcudart.so", "");
+  put("libs/libnccl.so.2.26.2", "");
+  const std::string libs = at("libs");
+  EXPECT_THAT(
+      gather_libraries(root_, {libs}, "", "").found,
+      ElementsAre(
+          FoundLibrary{"libcudart", libs + "/libcudart.so.12.8.90", "12.8.90", "LD_LIBRARY_PATH"},
+          FoundLibrary{"libcublas", libs + "/libcublas.so.12.8.4.1", "12.8.4.1", "LD_LIBRARY_PATH"},
+          FoundLibrary{"libnccl", libs + "/libnccl.so.2.26.2", "2.26.2", "LD_LIBRARY_PATH"}));
 }
 
 TEST_F(World, PreloadedLibrariesAreThoseOfTheFilesBehindTheLinks) {
@@ -260,6 +279,34 @@ TEST(CudaAnswers, AreReadAndALibraryThatIsNotThereIsSaid) {
   SystemClock clock;
   EXPECT_THAT(ask_cuda("/nonexistent/libcuda.so.1", clock, std::chrono::seconds(20)).problem,
               HasSubstr("cannot open"));
+}
+
+TEST_F(World, WorkingDirectoryHasItsSizeAndWhatOpeningAFileTakes) {
+  put("proc/self/mountinfo", "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n");
+  put("work/a.bin", "text");
+  put("work/b.bin", "");
+  const auto here = gather_directory(at("work"), root_, clock_);
+  EXPECT_EQ(here.file_system, "ext4");
+  ASSERT_TRUE(here.free.get() && here.total.get());
+  EXPECT_LE(here.free.get()->count(), here.total.get()->count());
+  ASSERT_TRUE(here.open_microseconds.get());
+  EXPECT_GE(*here.open_microseconds.get(), 0);
+  ASSERT_TRUE(make_directories(at("empty")));
+  EXPECT_EQ(gather_directory(at("empty"), root_, clock_).open_microseconds,
+            Reading<std::int64_t>(Absent::unsupported))
+      << "there is no file to open";
+  const auto gone = gather_directory(at("gone"), root_, clock_);
+  EXPECT_EQ(gone.free, Reading<Bytes>(Absent::failed));
+  EXPECT_EQ(gone.open_microseconds, Reading<std::int64_t>(Absent::failed));
+}
+
+TEST_F(World, FoldersThatHaveNotAnsweredInTheirTimeAreSilentEachOnce) {
+  // No time at all is too short for any.
+  EXPECT_THAT(silent_folders({root_, root_, at("a")}, clock_, Duration(0)),
+              ElementsAre(root_, at("a")));
+  EXPECT_THAT(silent_folders({"/1", "/2", "/3", "/4", "/5"}, clock_, Duration(0)),
+              ElementsAre("/1", "/2", "/3", "/4"))
+      << "four are enough";
 }
 
 TEST_F(World, FoldersThatAnswerAreNotSilent) {

@@ -307,6 +307,16 @@ def test_the_cpus_side_is_looked_at(host):
     assert wanted <= set(rules(answer))
 
 
+def test_a_warning_alone_is_1(host, tmp_path):
+    machine = host()
+    prefix = environment_with(tmp_path, torch("2.9.1+cu128", "12.8"))
+    root = pathlib.Path(machine.env["BERTH_ROOT"])
+    put(root / "proc/meminfo", "MemTotal: 64000000 kB\nMemAvailable: 1000000 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n")
+    code, answer = doctor(machine, "--no-import", "--python", prefix)
+    assert (code, answer["worst"], rules(answer)) == (1, "warning", ["memory_low"])
+    assert machine.run("doctor", "--no-import", "--python", prefix).returncode == 1
+
+
 def test_debians_torch_is_cpu_only_with_a_gpu_and_no_finding_without(host, machine_of):
     if not os.path.exists("/usr/lib/python3/dist-packages/torch/version.py"):
         pytest.skip("python3-torch is not installed")
@@ -322,6 +332,13 @@ def test_debians_torch_is_cpu_only_with_a_gpu_and_no_finding_without(host, machi
     assert answer["python"]["import"] == "answered", answer["python"]
     [framework] = [one for one in answer["python"]["frameworks"] if one["name"] == "torch"]
     assert framework["built_without_cuda"] is True and framework["sees_gpu"] is False
+
+
+def test_free_mig_instances_are_named_as_ps_names_them(machine_of):
+    text = machine_of("h100-mig").run("doctor").stdout
+    busy = machine_of("h100-mig").run("ps").stdout
+    assert "Free now: 3 of 4 (0:2/0, 0:9/0, 0:10/0)." in text
+    assert "0:3/0" in busy and "0:3/0" not in text
 
 
 @pytest.mark.parametrize("name", ["server-8xh100", "lab-4", "no-history", "h100-mig"])

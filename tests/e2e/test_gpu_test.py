@@ -184,6 +184,30 @@ def test_a_leased_card_is_left_alone_unless_forced(host, tmp_path):
         job.wait(30)
 
 
+def test_a_card_that_somebody_is_on_without_a_lease_is_left_alone_too(host):
+    job = subprocess.Popen(["sleep", "300"])
+    try:
+        snapshot = plain(2)
+        snapshot["gpu_processes"] = [
+            {"device": snapshot["devices"][0]["id"], "pid": job.pid, "type": "C", "mig": None,
+             "memory_used_bytes": 2 << 30, "utilization_sm_percent": 50.0}
+        ]  # fmt: skip
+        snapshot["devices"][0] |= {"memory_used_bytes": 2 << 30, "memory_free_bytes": 77 << 30}
+        machine = host(2, snapshot=snapshot)
+        assert json.loads(machine.run("leases", "--json").stdout)["leases"] == []
+        _, answer = proof_of(machine, "-i", "0")
+        assert answer["gpu_tests"][0]["steps"] == []
+        assert answer["gpu_tests"][0]["left_out"] == "in use by a process without a lease"
+        assert found_but_slow(answer) == ["gpu_not_tested"]
+        assert found(answer)[0]["severity"] == "hint"
+        _, forced = proof_of(machine, "--force", "-i", "0")
+        assert steps(forced)[("multiply", "")]["end"] == "passed"
+        assert job.poll() is None
+    finally:
+        job.kill()
+        job.wait(30)
+
+
 def test_while_it_is_tested_no_job_gets_the_card(host):
     machine = host(1, fault="hang:cuLaunchKernel")
     test = subprocess.Popen(
