@@ -71,6 +71,45 @@ std::optional<VisibleList> visible_list(const Context& context, const Snapshot& 
   return list;
 }
 
+const Device* device_by_uuid(std::string_view beginning, const Snapshot& snapshot) {
+  for (const Device& device : snapshot.devices) {
+    if (device.uuid.get() && device.uuid.get()->starts_with(beginning)) return &device;
+  }
+  return nullptr;
+}
+
+/// What an entry of NVIDIA_VISIBLE_DEVICES asks NVIDIA's container toolkit for. Its numbers are the
+/// host's, which cannot be seen from inside.
+std::string given_by(std::string_view entry, const Snapshot& snapshot) {
+  if (entry == "all") return std::string(tr("every GPU of the host"));
+  if (entry == "none" || entry == "void" || entry.empty()) {
+    return std::string(tr("no GPU by this variable"));
+  }
+  if (entry.starts_with("GPU-") || entry.starts_with("MIG-")) {
+    const Device* device = device_by_uuid(entry, snapshot);
+    return device == nullptr ? std::string(tr("no device that is shown here")) : named(*device);
+  }
+  const std::size_t colon = entry.find(':');
+  const auto card = parse_unsigned(entry.substr(0, colon));
+  if (card && colon == entry.npos) {
+    return trf("the host's GPU {}; in here numbers begin with 0 again", *card);
+  }
+  const auto instance = card ? parse_unsigned(entry.substr(colon + 1)) : std::nullopt;
+  if (instance) return trf("MIG instance {} of the host's GPU {}", *instance, *card);
+  return std::string(tr("neither a number of the host's nor a UUID"));
+}
+
+std::optional<VisibleList> given_list(const Context& context, const Examined& host) {
+  const auto value = context.variable("NVIDIA_VISIBLE_DEVICES");
+  if (!value || *value == "all" || !doctor::is_container(host)) return std::nullopt;
+  VisibleList list{.value = *value};
+  for (const std::string_view part : split(*value, ',')) {
+    const std::string entry(trimmed(part));
+    list.tokens.push_back({.text = "\"" + entry + "\"", .meaning = given_by(entry, host.snapshot)});
+  }
+  return list;
+}
+
 class DoctorVerb final : public Verb {
  public:
   void declare(Options& options) override {
@@ -109,6 +148,7 @@ class DoctorVerb final : public Verb {
       return could_not_look;
     }
     host.visible = visible_list(context, host.snapshot);
+    host.given = given_list(context, host);
     if (gpu_test_) {
       auto tests = prove_gpus(context, host.snapshot, {.devices = devices_, .force = force_});
       if (!tests) return report(tests.error(), could_not_look);

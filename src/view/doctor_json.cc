@@ -44,19 +44,28 @@ Json cuda_json(const Examined& host) {
           {"error", host.world.cuda->code == 0 ? Json(nullptr) : Json(host.world.cuda->code)}};
 }
 
-Json visible_json(const Examined& host) {
-  if (!host.visible) return nullptr;
+Json tokens_json(const VisibleList& list) {
   Json tokens = Json::array();
-  for (const VisibleList::Token& token : host.visible->tokens) {
+  for (const VisibleList::Token& token : list.tokens) {
     tokens.push_back({{"text", token.text}, {"meaning", token.meaning}});
   }
+  return tokens;
+}
+
+Json visible_json(const Examined& host) {
+  if (!host.visible) return nullptr;
   Json devices = Json::array();
   for (const DeviceId& id : host.visible->devices) devices.push_back(id.text());
   return {{"value", host.visible->value},
           {"devices", std::move(devices)},
-          {"tokens", std::move(tokens)},
+          {"tokens", tokens_json(*host.visible)},
           {"remarks", host.visible->remarks},
           {"unclear", or_null(host.visible->unclear)}};
+}
+
+Json given_json(const Examined& host) {
+  if (!host.given) return nullptr;
+  return {{"value", host.given->value}, {"tokens", tokens_json(*host.given)}};
 }
 
 std::string_view name_of(ImportEnd end) {
@@ -157,6 +166,7 @@ std::string doctor_json(const Examined& host, const Findings& findings) {
   root["devices"] = devices_json(host);
   root["cuda"] = cuda_json(host);
   root["visible_devices"] = visible_json(host);
+  root["container_devices"] = given_json(host);
   root["python"] = python_json(host);
   root["python_problem"] = or_null(host.world.python_problem);
   root["libraries"] = libraries_json(host);

@@ -1,5 +1,7 @@
 #include "view/doctor_text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -184,12 +186,13 @@ std::string free_line(const Examined& host) {
   return trf("Free now: {} of {} ({}).", free.size(), all, free_names(free));
 }
 
-/// CUDA_VISIBLE_DEVICES, entry by entry.
-std::string tokens_text(const Examined& host, const Style& style) {
-  if (!host.visible) return "";
-  std::string text = wrapped(
-      "", outside(trf("CUDA_VISIBLE_DEVICES=\"{}\":", host.visible->value), style), 2, style);
-  for (const VisibleList::Token& token : host.visible->tokens) {
+/// A list of devices in a variable, entry by entry.
+std::string tokens_text(std::string_view variable, const std::optional<VisibleList>& list,
+                        const Style& style) {
+  if (!list) return "";
+  std::string text =
+      wrapped("", outside(fmt::format("{}=\"{}\":", variable, list->value), style), 2, style);
+  for (const VisibleList::Token& token : list->tokens) {
     text += wrapped("  ", outside(token.text + ": " + token.meaning, style), 4, style);
   }
   return text;
@@ -197,7 +200,8 @@ std::string tokens_text(const Examined& host, const Style& style) {
 
 /// What stands below the five lines where there is more to say.
 std::string remarks_text(const Examined& host, const Style& style) {
-  std::string text = tokens_text(host, style);
+  std::string text = tokens_text("NVIDIA_VISIBLE_DEVICES", host.given, style) +
+                     tokens_text("CUDA_VISIBLE_DEVICES", host.visible, style);
   // Else the line about Python says so.
   if (!host.world.kernel && host.world.python) {
     text +=

@@ -282,6 +282,22 @@ def test_visible_devices_are_explained_entry_by_entry(host, value, rule, meaning
     assert 'CUDA_VISIBLE_DEVICES="' in machine.run("doctor", "--no-import").stdout
 
 
+def test_what_a_container_was_given_is_explained_entry_by_entry(host):
+    uuid = plain()["devices"][0]["uuid"]
+    machine = host(env={"NVIDIA_VISIBLE_DEVICES": f"2,1:0,{uuid},MIG-gone,two"})
+    assert doctor(machine, "--no-import")[1]["container_devices"] is None, "it is no container"
+    root = pathlib.Path(machine.env["BERTH_ROOT"])
+    put(root / "proc/self/cgroup", f"0::/system.slice/docker-{'4f' * 32}.scope\n")
+    _, answer = doctor(machine, "--no-import")
+    told = [one["meaning"] for one in answer["container_devices"]["tokens"]]
+    wanted = ["the host's GPU 2", "MIG instance 0 of the host's GPU 1", uuid, "no device that is shown", "neither"]
+    assert len(told) == 5 and all(word in meaning for word, meaning in zip(wanted, told)), told
+    text = machine.run("doctor", "--no-import").stdout
+    assert 'NVIDIA_VISIBLE_DEVICES="2,1:0,' in text and '"2": the host\'s GPU 2' in text
+    machine.env["NVIDIA_VISIBLE_DEVICES"] = "all"
+    assert "NVIDIA_VISIBLE_DEVICES" not in machine.run("doctor", "--no-import").stdout
+
+
 def test_what_is_missing_in_the_kernels_folders_is_found(host, tmp_path):
     machine = host(faults=None)
     machine.env["BERTH_NVML"] = "/nonexistent/libnvidia-ml.so.1"

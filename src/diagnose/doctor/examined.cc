@@ -4,7 +4,7 @@ namespace berth::doctor {
 
 namespace {
 
-std::string name_of(const Device& device) {
+std::string number_of(const Device& device) {
   if (!device.index) {
     return device.pci_address.get() ? *device.pci_address.get() : device.id.text();
   }
@@ -47,7 +47,7 @@ std::string names_of(const std::vector<const Device*>& devices) {
   std::string text;
   for (const Device* device : devices) {
     if (!text.empty()) text += ", ";
-    text += name_of(*device);
+    text += number_of(*device);
   }
   return text;
 }

@@ -31,7 +31,9 @@ struct Examined {
   Snapshot snapshot;
   Surroundings world;
   std::optional<VisibleList> visible;  // nothing: CUDA_VISIBLE_DEVICES is not set
-  std::vector<GpuProof> gpu_proofs;    // empty: nobody asked for it
+  /// NVIDIA_VISIBLE_DEVICES, value and entries alone. Nothing: not set, "all", or no container.
+  std::optional<VisibleList> given;
+  std::vector<GpuProof> gpu_proofs;  // empty: nobody asked for it
 };
 
 namespace doctor {
