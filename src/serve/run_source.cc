@@ -226,15 +226,18 @@ Result<FoundRun> RunSource::find(std::string_view id, std::optional<uid_t> asker
   const bool is_of_one = asked.name != id;
   std::vector<const StateDirectory*> order;
   for (const StateDirectory& directory : *known) {
-    if (!is_run_id(asked.name) || (is_of_one && whose(directory) != asked.whose)) continue;
-    if (!directory.as || is_shown(*directory.as)) order.push_back(&directory);
+    if (!is_run_id(asked.name) || (directory.as && !is_shown(*directory.as))) continue;
+    // In the server's own there may be folders of others.
+    if (is_of_one && directory.as && *directory.as != asked.whose) continue;
+    order.push_back(&directory);
   }
   std::ranges::stable_partition(
       order, [&](const StateDirectory* directory) { return asker == whose(*directory); });
   std::optional<Error> reason;
   for (const StateDirectory* directory : order) {
     auto run = read_found(*directory, asked.name, is_shown);
-    if (run && *run) return std::move(**run);
+    const bool is_anothers = run && *run && is_of_one && (*run)->owner != asked.whose;
+    if (run && *run && !is_anothers) return std::move(**run);
     if (!run && !reason) reason = std::move(run).error();
   }
   if (reason) return std::unexpected(*std::move(reason));

@@ -2,7 +2,6 @@
 
 import json
 import signal
-import time
 
 import pytest
 from aftermath import runs
@@ -202,11 +201,12 @@ def test_wait_says_nothing_if_told_so_or_where_nothing_is_known(machine):
 
 
 def test_wait_says_nothing_of_a_run_that_was_stopped(machine):
-    job = f"trap \"echo '{OOM}'; exit 1\" TERM; while :; do sleep 0.05; done"
+    job = f"trap \"echo '{OOM}'; exit 1\" TERM; echo ready; while :; do sleep 0.05; done"
     run = machine.run("run", "-d", "--", "sh", "-c", job).stdout.strip()
-    time.sleep(0.3)
+    wait_until(lambda: "ready" in machine.run("logs", run).stdout, "its trap is set", 20)
     assert machine.run("stop", run).returncode == 0
     assert machine.run("wait", run).stderr == ""
+    assert "OutOfMemoryError" in machine.run("logs", run).stdout
 
 
 def test_at_a_terminal_one_line_says_how_the_output_would_be_kept(machine):

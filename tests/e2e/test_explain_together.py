@@ -140,6 +140,17 @@ def test_ranks_of_another_job_are_not_its_own(machine):
     assert "rank_ended_first" not in rules(answer) and second not in json.dumps(answer["findings"]), answer
 
 
+def test_a_start_script_that_asked_for_a_gpu_in_vain_is_not_the_cause(machine):
+    said = ("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\nrunning on the CPU\n"
+            "Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\nRuntimeError: size mismatch\n")
+    run = machine.run("run", "-d", "--cpu", "--", "sh", "-c", f"cat <<'EOF'\n{said}EOF\nexit 1").stdout.strip()
+    waited = machine.run("wait", run)
+    assert waited.returncode == 1 and "nvidia-smi" not in waited.stderr, waited.stderr
+    answer = explained(machine, run)[1]
+    assert rules(answer) == ["driver_unreachable", "last_lines"] and answer["findings"][0]["severity"] == "warning", answer
+    assert "RuntimeError: size mismatch" in json.dumps(answer["findings"]), answer
+
+
 def test_a_log_of_another_systems_editor_is_read(machine):
     log = machine.directory / "log.txt"
     for encoding in ("utf-16", "utf-16-be", "utf-16-le"):

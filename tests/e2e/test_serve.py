@@ -232,6 +232,26 @@ def test_a_lease_is_released_by_its_owner_alone(machine_of, serve_on):  # noqa: 
     assert "stopped" in machine.run("show", "last", "--json").stdout
 
 
+@pytest.mark.skipif(not IS_ROOT, reason="another user's folder: only root can make one")
+def test_a_run_of_another_in_the_servers_own_folder_is_found_as_listed(machine_of, serve_on):  # noqa: F811
+    machine = machine_of("lab-4")
+    assert machine.run("run", "-d", "--cpu", "--", "echo", "said").returncode == 0
+    record = json.loads(machine.run("show", "last", "--json").stdout)
+    machine.run("wait", record["id"])
+    wait_until(lambda: not os.path.exists(f"/proc/{record['keeper']['pid']}"), "its keeper has written all of it", 20)
+    folder = pathlib.Path(record["directory"])
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, 54321, 54321)
+    server = serve_on(machine)
+    [listed] = server.get("/api/v1/runs", over="unix").json["runs"]
+    assert (listed["id"], listed["uid"]) == (record["id"], 54321)
+    told = server.get(f"/api/v1/runs/{record['id']}@54321", over="unix")
+    assert (told.status, told.json["uid"]) == (200, 54321), told.body
+    log = server.get(f"/api/v1/runs/{record['id']}@54321/log", over="unix")
+    assert log.status == 200 and "said" in log.json["text"], log.body
+    assert server.get(f"/api/v1/runs/{record['id']}@{os.geteuid()}", over="unix").status == 404
+
+
 @pytest.mark.skipif(not IS_ROOT, reason="acting for another user: only root can")
 def test_root_acts_with_the_rights_of_whoever_asks(driver_of, serve_on):  # noqa: F811
     from test_top import busy_machine  # pylint: disable=import-outside-toplevel

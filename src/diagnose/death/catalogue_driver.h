@@ -60,9 +60,10 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
      as_key("A container's right to its devices goes when systemd is reloaded on the host."),
      {{as_key("start the container again"), ""},
       {as_key("have the container toolkit set up with CDI or without systemd's cgroups"), ""}}},
+    // Start scripts call nvidia-smi on nodes without a GPU as well, and go on.
     {"driver_unreachable",
-     Severity::error,
-     LogPart::cause,
+     Severity::warning,
+     LogPart::remark,
      LogWhere::anywhere,
      "NVIDIA-SMI has failed because it couldn*t communicate with the NVIDIA driver",
      as_key("nvidia-smi does not reach the driver"),

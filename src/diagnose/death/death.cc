@@ -22,6 +22,10 @@ bool is_remark(const Finding& finding) {
   return entry != nullptr && entry->part == LogPart::remark;
 }
 
+bool is_no_cause(const Finding& finding) {
+  return is_remark(finding) || (finding.severity == Severity::warning && !finding.doubt.empty());
+}
+
 }  // namespace
 
 bool has_failed(const RunRecord& run) {
@@ -72,7 +76,7 @@ Findings explain_death(const DeathEvidence& evidence) {
   for (const Rule rule : rules) {
     // What only names the signal, and a guess, add nothing to a cause.
     const bool is_last_resort = rule == death_by_signal || rule == death_perhaps_by_neighbour;
-    if (is_last_resort && !std::ranges::all_of(findings, is_remark)) continue;
+    if (is_last_resort && !std::ranges::all_of(findings, is_no_cause)) continue;
     for (Finding& finding : rule(evidence)) {
       if (!knows(findings, finding.rule)) findings.push_back(std::move(finding));
     }

@@ -28,10 +28,16 @@ bool had_the_driver(const Manifest& manifest) {
          });
 }
 
+/// The look before a run may load the module itself, and the kernel log's clock is rough.
+bool was_after_its_start(WallTime at, const RunRecord& run) {
+  constexpr std::int64_t rough_ms = 5000;
+  return at.unix_ms >= run.manifest.started.unix_ms + rough_ms && was_while_it_ran(at, run);
+}
+
 void add_loads(const DeathEvidence& evidence, Finding& finding) {
   if (!evidence.driver_loads.get()) return;
   for (const DriverLoad& load : *evidence.driver_loads.get()) {
-    if (!was_while_it_ran(load.at, evidence.run)) continue;
+    if (!was_after_its_start(load.at, evidence.run)) continue;
     finding.evidence.push_back(
         sentence("the kernel log: the driver's module {} was loaded", printable(load.version)));
   }

@@ -63,6 +63,9 @@ TEST(DeathByDriverReset, AModuleThatWasLoadedMeanwhileIsToldWithADoubt) {
 TEST(DeathByDriverReset, LoadedBeforeOrAfterTheRunItIsNoReload) {
   const RunRecord run = failed_on_a_gpu();
   EXPECT_THAT(rules_said({.run = run, .driver_loads = loaded(-60)}), IsEmpty());
+  EXPECT_THAT(rules_said({.run = run, .driver_loads = loaded(-1)}), IsEmpty());
+  EXPECT_THAT(rules_said({.run = run, .driver_loads = loaded(1)}), IsEmpty())
+      << "the look before it loaded it";
   EXPECT_THAT(rules_said({.run = run, .driver_loads = loaded(120)}), IsEmpty());
 }
 

@@ -1,6 +1,7 @@
 // Another rank of the job ended first, by its own record: this one then waited for it in vain.
 
 #include <algorithm>
+#include <csignal>
 
 #include "base/text.h"
 #include "diagnose/death/death.h"
@@ -23,7 +24,8 @@ bool ended_before(const RunRecord& a, const RunRecord& b) {
 const SiblingRank* first_to_fail(const DeathEvidence& evidence) {
   const SiblingRank* first = nullptr;
   for (const SiblingRank& one : evidence.siblings) {
-    if (!has_failed(one.run)) continue;
+    // One that was stopped, or whose time was over, failed at nothing.
+    if (!has_failed(one.run) || !one.run.end->because.empty()) continue;
     if (first == nullptr || one.run.end->at.unix_ms < first->run.end->at.unix_ms) first = &one;
   }
   if (first == nullptr || !ended_before(first->run, evidence.run)) return nullptr;
@@ -40,6 +42,10 @@ Sentence how_it_ended(const SiblingRank& sibling, std::int64_t seconds) {
                                 sibling.rank, id, signal_name(signal), seconds)
                      : sentence("rank {} (run {}) ended with exit code {}, {} s before this one",
                                 sibling.rank, id, sibling.run.end->exit.code, seconds);
+}
+
+bool was_sent_from_outside(int signal) {
+  return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGKILL;
 }
 
 }  // namespace
@@ -61,6 +67,9 @@ Findings death_by_sibling_rank(const DeathEvidence& evidence) {
       .steps = {{sentence("see why that one died"),
                  "berth explain " + printable(first->run.manifest.id)}},
       .doubt = {}};
+  if (was_sent_from_outside(signal_of(first->run))) {
+    finding.doubt = sentence("somebody ended it, and perhaps this one too");
+  }
   const std::uint64_t known = evidence.siblings.size() + 1;
   if (known < place->ranks) {
     finding.doubt =

@@ -88,6 +88,10 @@ TEST(DeathBySiblingRank, WhoEndedFirstIsNamed) {
   ASSERT_EQ(killed.size(), 1U);
   EXPECT_THAT(killed[0].evidence[0].english(), HasSubstr("SIGKILL (9)"));
   EXPECT_FALSE(killed[0].doubt.empty()) << "rank 1 has no record";
+  const Findings all =
+      said_of(rank_run(0, 660), {rank_run(1, 659), rank_run(2, 60, {.signal = SIGTERM})});
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].doubt.english(), "somebody ended it, and perhaps this one too");
 }
 
 TEST(DeathBySiblingRank, WhoEndedTogetherOrWellIsNot) {
@@ -107,6 +111,9 @@ TEST(DeathBySiblingRank, ARunThatEndedWellOrWasStoppedDidNotDieOfIt) {
   RunRecord stopped = rank_run(0, 60);
   stopped.end->because = std::string(end_cause::stopped);
   EXPECT_THAT(said_of(stopped, {rank_run(1, 20)}), IsEmpty());
+  RunRecord sibling = rank_run(1, 20);
+  sibling.end->because = std::string(end_cause::stopped);
+  EXPECT_THAT(said_of(rank_run(0, 60), {sibling}), IsEmpty()) << "the other one was stopped";
 }
 
 }  // namespace

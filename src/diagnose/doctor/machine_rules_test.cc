@@ -182,6 +182,11 @@ TEST(DoctorToolkits, HomeThatIsNotThereAndTwoOfDifferentMajors) {
   EXPECT_THAT(rules_of(host), IsEmpty()) << "another minor version is well";
   libraries.toolkit_version = TwoPart{11, 8};
   EXPECT_EQ(only(host).rule, "toolkits_differ");
+  libraries.home = CudaHome{.variable = "CUDA_HOME",
+                            .folder = "/opt/cuda-12.8",
+                            .is_there = true,
+                            .version = libraries.nvcc_version};
+  EXPECT_THAT(rules_of(host), Not(Contains("toolkits_differ"))) << "a choice of both alike";
 }
 
 TEST(DoctorTensorFlow, CudnnOfAnotherMajorThanItsBuild) {

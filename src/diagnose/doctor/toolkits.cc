@@ -68,6 +68,9 @@ Findings toolkits_differ(const Examined& host) {
   const auto& compiler = libraries->nvcc_version;
   const auto& folder = libraries->toolkit_version;
   if (!compiler || !folder || compiler->major == folder->major) return {};
+  // CUDA_HOME says which is meant, and nvcc is of that one.
+  const auto& home = libraries->home;
+  if (home && home->version && home->version->major == compiler->major) return {};
   return {{.rule = "toolkits_differ",
            .severity = Severity::hint,
            .title = sentence("nvcc and /usr/local/cuda are of different toolkits"),
