@@ -95,6 +95,9 @@ void look_at_machine(const SurroundingsQuestion& question, const std::string& se
   found.container =
       gather_machine({root + "/proc", root + "/sys", root + "/etc", root + "/.dockerenv"})
           .container;
+  const std::string home = value_of(question.environment, "HOME").value_or("");
+  found.container_tools = gather_container_tools(
+      root, search_path, is_below(home, found.silent_folders) ? std::string() : home);
   found.libraries = gather_libraries(root, library_path, search_path,
                                      value_of(question.environment, "LD_PRELOAD").value_or(""));
   found.libraries->home = look_at_cuda_home(question, found.silent_folders);

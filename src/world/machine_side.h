@@ -38,6 +38,11 @@ enum class OpenWhich { control, all };
 /// What this folder, which the variable names, has of a toolkit.
 [[nodiscard]] CudaHome gather_cuda_home(const std::string& variable, const std::string& folder);
 
+/// `home`, the caller's, is left out where it is empty.
+[[nodiscard]] ContainerTools gather_container_tools(const std::string& root,
+                                                    const std::string& search_path,
+                                                    const std::string& home);
+
 /// Those of `folders` that have not answered a look into them within `patience` each.
 [[nodiscard]] std::vector<std::string> silent_folders(const std::vector<std::string>& folders,
                                                       Clock& clock, Duration patience);

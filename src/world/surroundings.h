@@ -189,6 +189,19 @@ struct WorkingDirectory {
   friend bool operator==(const WorkingDirectory&, const WorkingDirectory&) = default;
 };
 
+/// What starts containers on this machine, and what would give them its GPUs.
+struct ContainerTools {
+  struct Engine {
+    std::string name;  // "docker", "podman", "containerd"
+    std::string path;  // the file or folder that says it is used here
+    friend bool operator==(const Engine&, const Engine&) = default;
+  };
+  std::vector<Engine> engines;
+  std::string toolkit;   // of NVIDIA's container toolkit, or a setting that names it; empty: none
+  std::string cdi_spec;  // a CDI description of NVIDIA's; empty: none
+  friend bool operator==(const ContainerTools&, const ContainerTools&) = default;
+};
+
 /// One device as CUDA numbers it in a program started from here.
 struct CudaDevice {
   std::string uuid;  // without "GPU-" or "MIG-" in front
@@ -213,6 +226,7 @@ struct Surroundings {
   std::optional<KernelSide> kernel;
   std::vector<DeviceFile> device_files;
   Reading<std::string> container;  // as MachineFacts::container
+  std::optional<ContainerTools> container_tools;
   std::optional<Limits> limits;
   std::optional<WorkingDirectory> directory;
   std::optional<CudaAnswer> cuda;       // with the caller's CUDA_VISIBLE_DEVICES

@@ -211,6 +211,38 @@ TEST_F(World, CudaHomeIsThereOrNot) {
   EXPECT_FALSE(gather_cuda_home("CUDA_HOME", at("gone")).is_there);
 }
 
+TEST_F(World, ContainerToolsAreFoundByTheirFiles) {
+  const auto look = [&](const std::string& home = "") {
+    return gather_container_tools(root_, at("path"), home);
+  };
+  EXPECT_EQ(look(), ContainerTools{});
+  put("run/docker.sock", "");
+  put("usr/bin/dockerd", "");
+  put("usr/bin/podman", "");
+  put("etc/cdi/other.yaml", "cdiVersion: 0.6.0\nkind: vendor.org/net\n");
+  put("etc/docker/daemon.json", "{\"log-level\": \"warn\"}");
+  const ContainerTools bare = look();
+  ASSERT_EQ(bare.engines.size(), 1U) << "docker once; that podman is installed says nothing";
+  EXPECT_EQ(bare.engines[0].path, "/run/docker.sock");
+  EXPECT_EQ(bare.toolkit, "");
+  EXPECT_EQ(bare.cdi_spec, "") << "another vendor's";
+  put("home/.local/share/containers/storage/storage.lock", "");
+  EXPECT_EQ(look("/home").engines.back().name, "podman") << "it was used";
+  put("var/run/cdi/nvidia.yaml", "cdiVersion: 0.6.0\nkind: nvidia.com/gpu\n");
+  EXPECT_EQ(look().cdi_spec, "/var/run/cdi/nvidia.yaml");
+}
+
+TEST_F(World, ContainerToolkitIsFoundInPathInUsualPlacesAndInSettings) {
+  const auto toolkit = [&] { return gather_container_tools(root_, at("path"), "").toolkit; };
+  put("etc/docker/daemon.json",
+      R"({"runtimes": {"nvidia": {"path": "/srv/toolkit/nvidia-container-runtime"}}})");
+  EXPECT_EQ(toolkit(), "/etc/docker/daemon.json");
+  put("usr/local/nvidia/toolkit/nvidia-container-runtime", "");
+  EXPECT_EQ(toolkit(), "/usr/local/nvidia/toolkit/nvidia-container-runtime");
+  put("path/nvidia-ctk", "#!/bin/sh\n", 0755);
+  EXPECT_EQ(toolkit(), at("path/nvidia-ctk"));
+}
+
 TEST_F(World, EnvironmentIsReadFromItsFilesWithoutRunningAnything) {
   put("venv/bin/python", "not a program", 0755);
   put("venv/pyvenv.cfg", "version = 3.11.2\n");

@@ -313,6 +313,24 @@ def test_what_is_missing_in_the_kernels_folders_is_found(host, tmp_path):
     assert "device_files_missing" not in rules(answer)
 
 
+def test_containers_without_the_toolkit_are_told_and_with_it_not(host, tmp_path):
+    (tmp_path / "empty").mkdir()
+    machine = host(env={"PATH": str(tmp_path / "empty")})
+    root = pathlib.Path(machine.env["BERTH_ROOT"])
+    rule = "container_toolkit_missing_here"
+    assert rule not in rules(doctor(machine, "--no-import")[1]), "no containers here"
+    put(root / "run/docker.sock")
+    put(root / "etc/docker/daemon.json", "{}")
+    _, answer = doctor(machine, "--no-import")
+    assert rule in rules(answer)
+    assert "--runtime=docker" in machine.run("doctor", "--no-import", "--fix").stdout
+    put(root / "etc/cdi/nvidia.yaml", "cdiVersion: 0.6.0\nkind: nvidia.com/gpu\n")
+    assert rule not in rules(doctor(machine, "--no-import")[1]), "a CDI description is enough"
+    (root / "etc/cdi/nvidia.yaml").unlink()
+    put(root / "usr/bin/nvidia-container-runtime")
+    assert rule not in rules(doctor(machine, "--no-import")[1]), "the toolkit is there"
+
+
 def test_the_cpus_side_is_looked_at(host):
     machine = host(env={"OMP_NUM_THREADS": "64", "NCCL_SOCKET_IFNAME": "ib0", "CUDA_LAUNCH_BLOCKING": "1"})
     root = pathlib.Path(machine.env["BERTH_ROOT"])

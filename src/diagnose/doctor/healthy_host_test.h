@@ -28,6 +28,8 @@ inline Examined healthy() {
   for (Device& device : host.snapshot.devices) device.persistence_mode = true;
   Surroundings& world = host.world;
   world.container = std::string();
+  world.container_tools =
+      ContainerTools{.engines = {{"docker", "/run/docker.sock"}}, .toolkit = "/usr/bin/nvidia-ctk"};
   world.kernel = KernelSide{.release = std::string("6.1.0"),
                             .module_version = std::string("580.65.06"),
                             .uvm_loaded = true,

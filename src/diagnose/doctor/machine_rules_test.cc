@@ -254,6 +254,42 @@ TEST(DoctorLibraries, WheelsOfTwoGenerations) {
   EXPECT_EQ(only(host).rule, "wheels_of_two_majors");
 }
 
+TEST(DoctorContainers, WithoutToolkitAndCdiTheyGetNoGpu) {
+  Examined host = healthy();
+  host.world.container_tools->toolkit.clear();
+  EXPECT_EQ(only(host).rule, "container_toolkit_missing_here");
+  EXPECT_EQ(only(host).severity, Severity::hint);
+  EXPECT_THAT(only(host).evidence.front().english(), HasSubstr("docker is used here"));
+  EXPECT_THAT(commands_of(only(host)), HasSubstr("--runtime=docker"));
+  host.world.container_tools->engines = {{"podman", "/run/podman/podman.sock"}};
+  EXPECT_THAT(commands_of(only(host)), HasSubstr("cdi generate"));
+  host.world.container_tools->cdi_spec = "/etc/cdi/nvidia.yaml";
+  EXPECT_THAT(rules_of(host), IsEmpty()) << "a CDI description is enough";
+}
+
+TEST(DoctorContainers, WhereNobodyMissesTheToolkitNothingIsSaid) {
+  Examined bare = healthy();
+  bare.world.container_tools->toolkit.clear();
+  Examined host = bare;
+  host.world.container_tools->engines.clear();
+  EXPECT_THAT(rules_of(host), IsEmpty()) << "no containers here";
+  host = bare;
+  host.world.container_tools.reset();
+  EXPECT_THAT(rules_of(host), IsEmpty()) << "not looked at";
+  host = bare;
+  host.world.kernel->is_wsl = true;
+  EXPECT_THAT(rules_of(host), IsEmpty()) << "Docker Desktop has its own";
+  for (const Reading<std::string>& inside :
+       {Reading<std::string>("docker 1a2b3c"), Reading<std::string>(Absent::failed)}) {
+    host = bare;
+    host.world.container = inside;
+    EXPECT_THAT(rules_of(host), IsEmpty()) << "the toolkit is the host's matter";
+  }
+  host = without_driver("no driver is bound to it", Absent::unsupported);
+  host.world.container_tools->toolkit.clear();
+  EXPECT_THAT(rules_of(host), Not(Contains("container_toolkit_missing_here")));
+}
+
 TEST(DoctorVariables, VisibleDevices) {
   Examined host = healthy();
   host.visible = VisibleList{.value = "0,1", .devices = {DeviceId("GPU-a"), DeviceId("GPU-b")}};

@@ -14,6 +14,8 @@ Findings devices_not_seen(const Examined& host);
 // device_files.cc
 Findings device_files(const Examined& host);
 Findings container_without_devices(const Examined& host);
+// containers.cc
+Findings container_toolkit(const Examined& host);
 // cuda_answer.cc: what libcuda itself says
 Findings cuda_refuses(const Examined& host);
 Findings cuda_order_differs(const Examined& host);
