@@ -119,6 +119,8 @@ class DoctorVerb final : public Verb {
                          "look at this interpreter or environment instead of the one in use",
                          "PATH");
     options.flag("--no-import", no_import_, "run nothing of the environment: read its files only");
+    options.flag("--read-test", read_test_,
+                 "read a part of one file of the working directory and say how fast");
     options.flag("--gpu-test", gpu_test_,
                  "let each device compute and copy for some seconds and check every result");
     options.filled_value("-i,--id", devices_, "with --gpu-test: these alone (index, UUID, PCI)",
@@ -135,6 +137,10 @@ class DoctorVerb final : public Verb {
     }
     if (!gpu_test_ && (force_ || !devices_.empty())) {
       complain(tr("doctor: -i and --force belong to --gpu-test"));
+      return could_not_look;
+    }
+    if (read_test_ && (context.sources().simulated || context.sources().replay)) {
+      complain(tr("doctor: --read-test is of this machine, and the devices are not"));
       return could_not_look;
     }
     // JSON is for programs: its sentences are the same in every language.
@@ -181,6 +187,7 @@ class DoctorVerb final : public Verb {
                                   .python = python_};
     question.is_own_machine = !context.sources().simulated && !context.sources().replay;
     question.may_import = !no_import_;
+    question.may_read_files = read_test_;
     question.driver_answers = driver_answers;
     // For tests: another root of the system's paths, another libcuda.
     question.root = context.variable("BERTH_ROOT").value_or("");
@@ -191,6 +198,7 @@ class DoctorVerb final : public Verb {
   bool json_ = false;
   bool fix_ = false;
   bool no_import_ = false;
+  bool read_test_ = false;
   bool gpu_test_ = false;
   bool force_ = false;
   std::string devices_;

@@ -130,6 +130,24 @@ Json libraries_json(const Examined& host) {
           {"toolkit", or_null(host.world.libraries->toolkit)}};
 }
 
+Json read_test_json(const Examined& host) {
+  if (!host.world.directory) return nullptr;
+  const Reading<ReadSpeed>& measured = host.world.directory->read_speed;
+  if (const auto& speed = measured.get()) {
+    return {{"file", speed->file},
+            {"bytes", speed->bytes.count()},
+            {"bytes_per_second", speed->megabytes_per_second() * 1e6},
+            {"cached_ratio", reading(speed->cached)},
+            {"why", nullptr}};
+  }
+  if (measured.why() == Absent::not_sampled) return nullptr;
+  return {{"file", nullptr},
+          {"bytes", nullptr},
+          {"bytes_per_second", nullptr},
+          {"cached_ratio", nullptr},
+          {"why", name_of(measured.why())}};
+}
+
 Json gpu_tests_json(const Examined& host) {
   Json tests = Json::array();
   for (const GpuProof& test : host.gpu_proofs) {
@@ -171,6 +189,7 @@ std::string doctor_json(const Examined& host, const Findings& findings) {
   root["python_problem"] = or_null(host.world.python_problem);
   root["libraries"] = libraries_json(host);
   root["gpu_tests"] = gpu_tests_json(host);
+  root["read_test"] = read_test_json(host);
   root["findings"] = findings_json(findings);
   Json problems = Json::array();
   for (const Problem& problem : host.snapshot.problems) problems.push_back(problem.message);

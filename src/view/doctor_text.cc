@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/text.h"
 #include "base/tr.h"
 #include "snapshot/questions.h"
 #include "view/findings_text.h"
@@ -198,10 +199,40 @@ std::string tokens_text(std::string_view variable, const std::optional<VisibleLi
   return text;
 }
 
+/// What reading a file of the working directory came to; empty: nobody asked.
+std::string reading_text(const Examined& host) {
+  if (!host.world.directory) return "";
+  const Reading<ReadSpeed>& reading = host.world.directory->read_speed;
+  if (!reading.get()) {
+    if (reading.why() == Absent::not_sampled) return "";
+    return std::string(reading.why() == Absent::unsupported
+                           ? tr("Reading: the working directory has no file that can be read.")
+                           : tr("Reading: a file of the working directory was not read in time."));
+  }
+  const ReadSpeed& speed = *reading.get();
+  const std::string told = trf("Reading: {} of {} at {} MB/s.", short_size(speed.bytes), speed.file,
+                               fmt::format("{:.1f}", speed.megabytes_per_second()));
+  const auto& cached = speed.cached.get();
+  if (!cached) {
+    return told + " " +
+           std::string(tr("How much of it was in memory before cannot be told: it may say nothing "
+                          "of the disk."));
+  }
+  const int percent = static_cast<int>(*cached * 100);
+  return told + " " +
+         (*cached > 0.5
+              ? trf("{} % of it was in memory before: it tells nothing of the disk.", percent)
+              : trf("{} % of it was in memory before; a part may have come from a cache of the "
+                    "disk's or a server's.",
+                    percent));
+}
+
 /// What stands below the five lines where there is more to say.
 std::string remarks_text(const Examined& host, const Style& style) {
   std::string text = tokens_text("NVIDIA_VISIBLE_DEVICES", host.given, style) +
                      tokens_text("CUDA_VISIBLE_DEVICES", host.visible, style);
+  const std::string read = reading_text(host);
+  if (!read.empty()) text += wrapped("", own(outside(read, style), style), 2, style);
   // Else the line about Python says so.
   if (!host.world.kernel && host.world.python) {
     text +=

@@ -106,6 +106,10 @@ void look_at_machine(const SurroundingsQuestion& question, const std::string& se
   if (auto names = list_directory(root + "/sys/class/net")) found.interfaces = std::move(*names);
   if (is_below(question.working_directory, found.silent_folders)) return;
   found.directory = gather_directory(question.working_directory, root, clock);
+  if (question.may_read_files) {
+    found.directory->read_speed =
+        gather_read_speed(question.working_directory, found.directory->file_system, clock);
+  }
   for (const char* name : {"torch.py", "tensorflow.py", "jax.py", "numpy.py"}) {
     const std::string path = question.working_directory + "/" + name;
     struct stat facts{};

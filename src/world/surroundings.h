@@ -179,6 +179,21 @@ struct Limits {
   friend bool operator==(const Limits&, const Limits&) = default;
 };
 
+/// What reading one file from its beginning came to.
+struct ReadSpeed {
+  std::string file;  // its name in the folder
+  Bytes bytes;
+  std::int64_t microseconds = 1;
+  /// The part of these bytes, 0 to 1, that the kernel had in memory before; a disk's or a server's
+  /// own cache is not in it. unsupported: the kernel does not say.
+  Reading<double> cached;
+  /// 10^6 bytes per second.
+  [[nodiscard]] double megabytes_per_second() const {
+    return static_cast<double>(bytes.count()) / static_cast<double>(microseconds);
+  }
+  friend bool operator==(const ReadSpeed&, const ReadSpeed&) = default;
+};
+
 struct WorkingDirectory {
   std::string path;
   std::string file_system;  // "ext4", "nfs4", "fuse.sshfs"; empty: not told
@@ -186,6 +201,9 @@ struct WorkingDirectory {
   Reading<Bytes> free;
   /// What opening one file there takes, on the mean of a few.
   Reading<std::int64_t> open_microseconds;
+  /// not_sampled: nobody asked for it. unsupported: there is no file to read. failed: reading was
+  /// not done in its time.
+  Reading<ReadSpeed> read_speed;
   friend bool operator==(const WorkingDirectory&, const WorkingDirectory&) = default;
 };
 

@@ -332,6 +332,32 @@ TEST_F(World, WorkingDirectoryHasItsSizeAndWhatOpeningAFileTakes) {
   EXPECT_EQ(gone.open_microseconds, Reading<std::int64_t>(Absent::failed));
 }
 
+TEST_F(World, ReadingSpeedIsThatOfTheLargestFile) {
+  put("work/small.bin", "text");
+  put("work/large.bin", std::string(300'000, 'x'));
+  std::filesystem::create_symlink("/dev/zero", at("work/link"));
+  ASSERT_EQ(::mkfifo(at("work/pipe").c_str(), 0600), 0);
+  const auto read = gather_read_speed(at("work"), "ext4", clock_);
+  ASSERT_TRUE(read.get());
+  EXPECT_EQ(read.get()->file, "large.bin");
+  EXPECT_EQ(read.get()->bytes, Bytes{300'000});
+  EXPECT_GT(read.get()->megabytes_per_second(), 0);
+  ASSERT_TRUE(read.get()->cached.get()) << "it is ours";
+  EXPECT_GE(*read.get()->cached.get(), 0);
+  EXPECT_LE(*read.get()->cached.get(), 1);
+  EXPECT_EQ(gather_read_speed(at("work"), "zfs", clock_).get()->cached,
+            Reading<double>(Absent::unsupported));
+}
+
+TEST_F(World, NoFileIsReadWhereNoneIsThereOrNobodyAsked) {
+  ASSERT_TRUE(make_directories(at("empty/folder")));
+  put("empty/nothing.bin", "");
+  EXPECT_EQ(gather_read_speed(at("empty"), "ext4", clock_),
+            Reading<ReadSpeed>(Absent::unsupported));
+  EXPECT_EQ(gather_directory(at("empty"), root_, clock_).read_speed,
+            Reading<ReadSpeed>(Absent::not_sampled));
+}
+
 TEST_F(World, FoldersThatHaveNotAnsweredInTheirTimeAreSilentEachOnce) {
   // No time at all is too short for any.
   EXPECT_THAT(silent_folders({root_, root_, at("a")}, clock_, Duration(0)),

@@ -331,6 +331,19 @@ def test_containers_without_the_toolkit_are_told_and_with_it_not(host, tmp_path)
     assert rule not in rules(doctor(machine, "--no-import")[1]), "the toolkit is there"
 
 
+def test_a_file_is_read_only_where_asked_for(host, tmp_path):
+    work = tmp_path / "work"
+    put(work / "data.bin", "x" * 5_000_000)
+    machine = host()
+    words = ("doctor", "--json", "--no-import")
+    assert json.loads(machine.run(*words, cwd=work).stdout)["read_test"] is None
+    read = json.loads(machine.run(*words, "--read-test", cwd=work).stdout)["read_test"]
+    assert read["file"] == "data.bin" and 0 < read["bytes"] <= 5_000_000 and read["why"] is None
+    assert read["bytes_per_second"] > 0 and 0 <= read["cached_ratio"] <= 1
+    assert "of data.bin at " in machine.run("doctor", "--no-import", "--read-test", cwd=work).stdout
+    assert machine.run("doctor", "--read-test", "--sim").returncode == 3
+
+
 def test_the_cpus_side_is_looked_at(host):
     machine = host(env={"OMP_NUM_THREADS": "64", "NCCL_SOCKET_IFNAME": "ib0", "CUDA_LAUNCH_BLOCKING": "1"})
     root = pathlib.Path(machine.env["BERTH_ROOT"])
