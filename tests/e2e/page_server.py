@@ -141,6 +141,7 @@ class Served:
             return re.search(r"http://127\.0\.0\.1:(\d+)", log.read_text(encoding="utf-8"))
 
         self.port = int(wait_until(address, "berth serve says where it listens", PATIENCE)[1])
+        wait_until(self.has_opened_history, "its history is open", PATIENCE)
         return f"http://127.0.0.1:{self.port}/"
 
     def live_now(self):
@@ -180,6 +181,13 @@ class Served:
         self.stop()
         self.start()
         self.wait_for(lambda: self.ask("api/v1/overview")["devices"], "it looks")
+
+    def has_opened_history(self):
+        """Until then a page that asks for charts is refused, and its browser says so. A recording has none."""
+        try:
+            return self.ask("api/v1/events-log")["events"] is not None
+        except urllib.error.HTTPError as refused:
+            return json.load(refused)["error"]["code"] == "no_history"
 
     def ask(self, path):
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/{path}", timeout=20) as answer:
