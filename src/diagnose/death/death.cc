@@ -22,8 +22,9 @@ bool is_remark(const Finding& finding) {
   return entry != nullptr && entry->part == LogPart::remark;
 }
 
+/// What may have been beside it, and tells nothing of the signal that ended it.
 bool is_no_cause(const Finding& finding) {
-  return is_remark(finding) || (finding.severity == Severity::warning && !finding.doubt.empty());
+  return is_remark(finding) || finding.rule == "driver_reloaded";
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include <csignal>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -67,6 +69,13 @@ TEST(DeathByDriverReset, LoadedBeforeOrAfterTheRunItIsNoReload) {
   EXPECT_THAT(rules_said({.run = run, .driver_loads = loaded(1)}), IsEmpty())
       << "the look before it loaded it";
   EXPECT_THAT(rules_said({.run = run, .driver_loads = loaded(120)}), IsEmpty());
+}
+
+TEST(DeathByDriverReset, AGuessThatItWasLoadedAnewLeavesTheSignalItsPlace) {
+  RunRecord run = failed_on_a_gpu();
+  run.end->exit = {.signal = SIGSEGV};
+  EXPECT_THAT(rules_said({.run = run, .driver_loads = loaded(30)}),
+              ElementsAre("driver_reloaded", "segmentation_fault"));
 }
 
 TEST(DeathByDriverReset, WhereTheDriverHadNotAnsweredItWasLoadedForTheFirstTime) {
