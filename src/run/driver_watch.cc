@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "snapshot/device_name.h"
 #include "snapshot/questions.h"
 
 namespace berth {
@@ -29,9 +30,8 @@ void DriverWatch::add_returns(const Snapshot& look, std::vector<DriverNews>& new
       lost_.insert(given.id);
     } else if (seen->memory_used.get() && lost_.contains(given.id) &&
                returned_.insert(given.id).second) {
-      const std::string name =
-          given.index && !given.parent ? fmt::format("GPU {}", *given.index) : given.id.text();
-      news.push_back({"gpu_back", fmt::format("{}: it was lost and answers again", name)});
+      news.push_back(
+          {"gpu_back", fmt::format("{}: it was lost and answers again", name_for_people(given))});
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "snapshot/device_name.h"
 #include "snapshot/questions.h"
 
 namespace berth {
@@ -14,10 +15,6 @@ namespace {
 
 constexpr std::array kinds = {FaultKind::lost, FaultKind::failed, FaultKind::error,
                               FaultKind::job_error};
-
-std::string name_for_people(const Device& device) {
-  return device.index && !device.parent ? fmt::format("GPU {}", *device.index) : device.id.text();
-}
 
 /// The device in a look. One that was lost before this process could ask who it is has lost its
 /// UUID, too: then its number tells.

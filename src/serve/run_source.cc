@@ -222,6 +222,7 @@ std::vector<FoundRun> RunSource::list(std::size_t limit, const std::optional<Run
 Result<FoundRun> RunSource::find(std::string_view id, std::optional<uid_t> asker,
                                  const IsShown& is_shown) const {
   const Directories known = directories();
+  // A place's name is shorter than what was asked where that said whose.
   const RunPlace asked = run_place_in(id);
   const bool is_of_one = asked.name != id;
   std::vector<const StateDirectory*> order;

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
+#include "snapshot/device_name.h"
 #include "view/paint.h"
 #include "view/values.h"
 
@@ -41,8 +42,7 @@ std::string number_text(std::uint64_t number) { return std::to_string(number); }
 std::string on_off_text(bool on) { return std::string(on ? tr("on") : tr("off")); }
 
 ManifestSection device_section(const Device& device, const Style& style) {
-  SectionRows rows(device.index && !device.parent ? fmt::format("GPU {}", *device.index)
-                                                  : device.id.text());
+  SectionRows rows(name_for_people(device));
   rows.add(tr("Name"), device.name);
   rows.add("UUID", device.id.text());
   rows.add(tr("Memory"), device.memory_total, bytes_text);

@@ -1,11 +1,10 @@
 // `berth show RUN`: one run from end to end.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/text.h"
 #include "base/tr.h"
+#include "snapshot/device_name.h"
 #include "view/paint.h"
 #include "view/runs_text.h"
 #include "view/values.h"
@@ -157,8 +156,7 @@ std::string chart_line(std::string_view label, const std::vector<Reading<double>
 std::string device_text(std::size_t i, const RunRecord& run, const RunDetails& details,
                         const Style& style) {
   const Device& device = run.manifest.given.devices[i];
-  std::string heading = device.index && !device.parent ? fmt::format("GPU {}", *device.index)
-                                                       : outside(device.id.text(), style);
+  std::string heading = outside(name_for_people(device), style);
   if (device.name.get()) heading += "  " + outside(*device.name.get(), style);
   if (i < run.manifest.promised.size()) {
     const auto& promised = run.manifest.promised[i];

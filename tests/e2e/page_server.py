@@ -284,7 +284,6 @@ class Served:
         self.again()
         # Whoever has not asked yet hears of nothing that was before.
         self.wait_for(lambda: self.ask("api/v1/overview")["sequence"] > 1, "it has looked twice")
-        self.wait_for(lambda: self.ask("api/v1/events-log"), "there is a history")
 
     def tell_hang(self):
         """Stopped as it stands: its connections stay, and nothing comes by them."""

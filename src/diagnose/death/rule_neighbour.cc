@@ -2,13 +2,12 @@
 // its own samples. Where its output says that it was for want of the GPU's memory that is a cause;
 // where there is no output, a guess.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/text.h"
 #include "diagnose/death/death.h"
 #include "diagnose/death/explain_log.h"
+#include "snapshot/device_name.h"
 
 namespace berth {
 
@@ -17,10 +16,6 @@ namespace {
 /// Of the device: less than this is a desktop, a context, rounding.
 constexpr std::uint64_t least_growth_part = 20;  // one twentieth
 constexpr std::uint64_t least_growth = std::uint64_t{512} << 20;
-
-std::string neighbours_device_name(const Device& device) {
-  return device.index && !device.parent ? fmt::format("GPU {}", *device.index) : device.id.text();
-}
 
 const Device* device_it_is_on(const NeighbourGrowth& growth, const RunRecord& run) {
   const auto& devices = run.manifest.given.devices;
@@ -98,20 +93,19 @@ void add_neighbours_users(const NeighbourGrowth& growth, const RunRecord& run, F
 Finding finding_about(const NeighbourGrowth& growth, const RunRecord& run) {
   const Device& device = *device_it_is_on(growth, run);
   const Bytes total = *device.memory_total.get();
-  return {
-      .rule = "neighbour_grew",
-      .severity = Severity::error,
-      .title = sentence("others on its GPU took the memory while it ran"),
-      .evidence = {sentence("others on {} grew from {} to {} of its {}",
-                            printable(neighbours_device_name(device)), short_size(growth.before),
-                            short_size(growth.last), short_size(total)),
-                   sentence("when it was last looked at, {} were free there",
-                            short_size(free_last(growth, total)))},
-      .meaning = sentence("Without what they took meanwhile it would have fitted."),
-      .steps = {{sentence("see who else is on the device"), "berth ps"},
-                {sentence("take a device alone, and wait for one if need be"),
-                 "berth run --wait -- python train.py"}},
-      .doubt = {}};
+  return {.rule = "neighbour_grew",
+          .severity = Severity::error,
+          .title = sentence("others on its GPU took the memory while it ran"),
+          .evidence = {sentence("others on {} grew from {} to {} of its {}",
+                                printable(name_for_people(device)), short_size(growth.before),
+                                short_size(growth.last), short_size(total)),
+                       sentence("when it was last looked at, {} were free there",
+                                short_size(free_last(growth, total)))},
+          .meaning = sentence("Without what they took meanwhile it would have fitted."),
+          .steps = {{sentence("see who else is on the device"), "berth ps"},
+                    {sentence("take a device alone, and wait for one if need be"),
+                     "berth run --wait -- python train.py"}},
+          .doubt = {}};
 }
 
 /// Of those that `fits`, the one that grew most.

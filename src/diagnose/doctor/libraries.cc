@@ -133,8 +133,8 @@ Findings library_path_old_cuda(const Examined& host) {
   if (!host.world.libraries || !host.world.python) return {};
   const PythonWorld& python = *host.world.python;
   Findings findings;
-  std::vector<const FoundLibrary*>
-      named;  // one older libcudart is one finding, not each framework's
+  // One older libcudart is one finding, not each framework's.
+  std::vector<const FoundLibrary*> named;
   for (const FrameworkBuild& build : python.frameworks) {
     const bool fails = std::ranges::any_of(python.said.frameworks, [&](const FrameworkSaid& said) {
       return said.name == build.name && !said.error.empty();

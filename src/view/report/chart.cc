@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/tr.h"
+#include "snapshot/device_name.h"
 #include "view/values.h"
 
 namespace berth {
@@ -68,7 +69,7 @@ std::vector<ChartLine> lines_of(const Report& report, Curve quantity) {
     return lines;
   }
   for (std::size_t i = 0; i < run.curves.devices(); ++i) {
-    const std::string name = device_name(run.record.manifest.given.devices[i]);
+    const std::string name = name_for_people(run.record.manifest.given.devices[i]);
     add(run.curves.devices() > 1 ? name : "", i, run.curves.of_device(i, quantity));
   }
   return lines;
@@ -255,10 +256,6 @@ std::string three_digits(double value) {
 std::string run_letter(std::size_t run) {
   constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
   return run < letters.size() ? std::string(1, letters[run]) : std::to_string(run + 1);
-}
-
-std::string device_name(const Device& device) {
-  return device.index && !device.parent ? fmt::format("GPU {}", *device.index) : device.id.text();
 }
 
 Charts charts_of(const Report& report) {

@@ -67,8 +67,6 @@ struct Charts {
 
 /// The letter that a run has in a comparison: A, B, …
 [[nodiscard]] std::string run_letter(std::size_t run);
-/// "GPU 3", else the device's id.
-[[nodiscard]] std::string device_name(const Device& device);
 
 /// Where things are in the picture, for who draws and for who tests it.
 struct ChartFrame {
