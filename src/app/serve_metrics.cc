@@ -1,6 +1,5 @@
 #include "app/serve_metrics.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,15 +12,6 @@
 namespace berth {
 
 namespace {
-
-std::optional<Duration> own_cpu_time() {
-  rusage used{};
-  if (::getrusage(RUSAGE_SELF, &used) != 0) return std::nullopt;
-  const auto span = [](const timeval& time) {
-    return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
-  };
-  return std::chrono::duration_cast<Duration>(span(used.ru_utime) + span(used.ru_stime));
-}
 
 /// The second number of /proc/self/statm, in pages.
 std::optional<Bytes> resident() {
@@ -84,14 +74,13 @@ ServeMetrics::KeptPage& ServeMetrics::page_of_look(const std::shared_ptr<const S
 }
 
 void ServeMetrics::tell_cost(serve::DaemonFigures& daemon) {
-  daemon.cpu_time = own_cpu_time();
+  daemon.cpu_time = process_cpu_time(::getpid());
   daemon.resident = resident();
   if (!daemon.cpu_time) return;
   *daemon.cpu_time += children_cpu_time();
+  if (const auto used = probe_ ? process_cpu_time(*probe_) : std::nullopt)
+    *daemon.cpu_time += *used;
   if (const auto probe = probe_ ? read_process_stat(*probe_, "/proc") : std::nullopt) {
-    const auto ticks_per_second = static_cast<std::uint64_t>(std::max(::sysconf(_SC_CLK_TCK), 1L));
-    *daemon.cpu_time += std::chrono::duration_cast<Duration>(
-        std::chrono::milliseconds(probe->cpu_ticks * 1000 / ticks_per_second));
     const auto page = static_cast<std::uint64_t>(std::max(::sysconf(_SC_PAGESIZE), 0L));
     if (daemon.resident) {
       daemon.resident = Bytes(daemon.resident->count() + probe->resident_pages * page);

@@ -163,6 +163,32 @@ TEST(Process, PidfdBecomesReadableAtItsEnd) {
   EXPECT_EQ(reap(*child).value(), Exit{});
 }
 
+TEST(Process, CpuTimeIsCountedFinerThanTicks) {
+  const auto go = make_pipe();
+  ASSERT_TRUE(go);
+  const auto child = fork_process([&] {
+    volatile unsigned work = 0;
+    while (*process_cpu_time(::getpid()) < std::chrono::milliseconds(3)) work = work + 1;
+    (void)wait_readable({go->read.get()}, std::chrono::seconds(30));
+    return 0;
+  });
+  ASSERT_TRUE(child);
+  const auto used = [&] { return process_cpu_time(*child).value_or(std::chrono::nanoseconds(0)); };
+  SystemClock clock;
+  const auto until = clock.now() + std::chrono::seconds(30);
+  while (used() < std::chrono::milliseconds(3) && clock.now() < until) ::usleep(1000);
+  EXPECT_GE(used(), std::chrono::milliseconds(3));
+  const auto before = used();
+  ASSERT_EQ(::write(go->write.get(), "x", 1), 1);
+  rusage waited{};
+  int status = 0;
+  ASSERT_EQ(::wait4(*child, &status, 0, &waited), *child);
+  const auto whole = std::chrono::seconds(waited.ru_utime.tv_sec + waited.ru_stime.tv_sec) +
+                     std::chrono::microseconds(waited.ru_utime.tv_usec + waited.ru_stime.tv_usec);
+  EXPECT_LE(before, whole + std::chrono::microseconds(2)) << "by the kernel's own count";
+  EXPECT_EQ(process_cpu_time(*child), std::nullopt);
+}
+
 /// How a child ends that does this with some of its standard streams closed.
 Exit end_without(const std::vector<int>& closed, const std::function<int()>& body) {
   return end_of([&] {

@@ -247,7 +247,7 @@ def test_what_the_daemon_costs_has_its_probe_process_in_it(tmp_path, serve_on): 
 
     [probe] = children(server.process.pid)
     wait_until(lambda: run_time(probe) > 0.03, "the driver has been asked for some time", 60)
-    at_least = run_time(server.process.pid) + 0.9 * run_time(probe)
-    assert metric(server, "berth_daemon_cpu_seconds_total") >= at_least
+    at_least = run_time(server.process.pid) + run_time(probe)
+    assert metric(server, "berth_daemon_cpu_seconds_total") >= at_least - 1e-6, "told in microseconds"
     both = resident_bytes(server.process.pid) + resident_bytes(probe)
     assert metric(server, "berth_daemon_resident_memory_bytes") == pytest.approx(both, rel=0.2)
