@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/process_stat.h"

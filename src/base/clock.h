@@ -2,8 +2,11 @@
 // Time as a dependency: everything that waits or measures is handed a Clock, so a week of queueing
 // is milliseconds in a test. The real one is SystemClock; FakeClock moves only when told.
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 #include "base/ids.h"
 
@@ -49,6 +52,10 @@ class SystemClock final : public Clock {
   void wait_until(Instant deadline) override;
   bool wait_readable(int fd, Instant deadline) override;
 };
+
+/// User and system time of a living process, of its threads that have ended too, as the kernel
+/// counts it: not in ticks. Nothing: there is none.
+[[nodiscard]] std::optional<Duration> process_cpu_time(pid_t pid);
 
 class FakeClock final : public Clock {
  public:

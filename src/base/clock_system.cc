@@ -35,4 +35,12 @@ bool SystemClock::wait_readable(int fd, Instant deadline) {
   return ::ppoll(&watched, 1, &patience, nullptr) > 0;
 }
 
+std::optional<Duration> process_cpu_time(pid_t pid) {
+  clockid_t clock{};
+  timespec used{};
+  if (::clock_getcpuclockid(pid, &clock) != 0) return std::nullopt;
+  if (::clock_gettime(clock, &used) != 0) return std::nullopt;
+  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+}
+
 }  // namespace berth

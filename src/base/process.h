@@ -64,9 +64,6 @@ struct ChildChange {
 /// none.
 [[nodiscard]] std::optional<ChildChange> next_child_change();
 
-/// User and system time of a living process, of its threads that have ended too, as the kernel
-/// counts it: not in ticks. Nothing: there is none.
-[[nodiscard]] std::optional<std::chrono::nanoseconds> process_cpu_time(pid_t pid);
 /// User and system time of all children waited for, and of those they waited for.
 [[nodiscard]] std::chrono::milliseconds children_cpu_time();
 

@@ -11,7 +11,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <exception>
 #include <initializer_list>
 
@@ -155,14 +154,6 @@ std::optional<ChildChange> next_child_change() {
       change.exit = {.signal = info.si_status, .dumped = info.si_code == CLD_DUMPED};
   }
   return change;
-}
-
-std::optional<std::chrono::nanoseconds> process_cpu_time(pid_t pid) {
-  clockid_t clock{};
-  timespec used{};
-  if (::clock_getcpuclockid(pid, &clock) != 0) return std::nullopt;
-  if (::clock_gettime(clock, &used) != 0) return std::nullopt;
-  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
 }
 
 std::chrono::milliseconds children_cpu_time() {

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/clock.h"
 #include "base/lock.h"
 #include "base/signals.h"
 #include "base/temporary_directory.h"
@@ -173,10 +174,11 @@ TEST(Process, CpuTimeIsCountedFinerThanTicks) {
     return 0;
   });
   ASSERT_TRUE(child);
-  const auto used = [&] { return process_cpu_time(*child).value_or(std::chrono::nanoseconds(0)); };
+  const auto used = [&] { return process_cpu_time(*child).value_or(Duration(0)); };
   SystemClock clock;
   const auto until = clock.now() + std::chrono::seconds(30);
-  while (used() < std::chrono::milliseconds(3) && clock.now() < until) ::usleep(1000);
+  while (used() < std::chrono::milliseconds(3) && clock.now() < until)
+    clock.wait_until(clock.now() + std::chrono::milliseconds(1));
   EXPECT_GE(used(), std::chrono::milliseconds(3));
   const auto before = used();
   ASSERT_EQ(::write(go->write.get(), "x", 1), 1);
