@@ -17,6 +17,34 @@ inline constexpr LogEntry::Step check_cuda{
 inline constexpr LogEntry::Step what_was_given{as_key("see the devices and who has them"), "berth"};
 
 inline constexpr auto device_entries = std::to_array<LogEntry>({
+    {"different_types",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::raised,
+     // Before different_devices: a type of tensor says both, and only "cuda." tells where it is.
+     "Input type (torch.cuda.*) and weight type (torch.cuda.*) should be the same*\n"
+     "Input type (torch.HalfTensor) and weight type (torch.FloatTensor) should be the same*\n"
+     "Input type (torch.FloatTensor) and weight type (torch.HalfTensor) should be the same*\n"
+     "Input type (torch.BFloat16Tensor) and weight type (torch.FloatTensor) should be the same*\n"
+     "Input type (torch.FloatTensor) and weight type (torch.BFloat16Tensor) should be the same*\n"
+     "Input type (torch.DoubleTensor) and weight type (torch.FloatTensor) should be the same*\n"
+     "Input type (torch.ByteTensor) and weight type (torch.FloatTensor) should be the same*\n"
+     "Input type (*) and bias type (*) should be the same*\n"
+     "mat1 and mat2 must have the same dtype*\nexpected m1 and m2 to have the same dtype*\n"
+     "Expected query, key, and value to have the same dtype*\n"
+     "RNN input dtype (*) does not match weight dtype (*)*\n"
+     "input must have the type torch.*, got type torch.*\n"
+     "expected scalar type * but found *\nFound dtype * but expected *\n"
+     "expected target dtype to be *, but got *",
+     as_key("two tensors hold different types of numbers"),
+     as_key("An operation got float16 or bfloat16 together with float32, float64 from NumPy, or "
+            "labels that are not whole numbers. They are on the same device."),
+     {{as_key("compute under torch.autocast, which brings them together, instead of calling "
+              ".half() on the model or the batch alone"),
+       ""},
+      {as_key("else make them the same: batch.to(model's dtype); array.astype(\"float32\"); "
+              "labels.long() for classes"),
+       ""}}},
     {"different_devices",
      Severity::error,
      LogPart::cause,
@@ -65,7 +93,12 @@ inline constexpr auto device_entries = std::to_array<LogEntry>({
      LogPart::cause,
      LogWhere::raised,
      "Torch not compiled with CUDA enabled*\nPyTorch is not linked with support for cuda devices*\n"
-     "Not compiled with CUDA support*\nNot compiled with GPU support*",
+     "Not compiled with CUDA support*\nNot compiled with GPU support*\n"
+     "Cannot get CUDA generator without ATen_cuda library*\n"
+     "Device type CUDA is not supported for torch.Generator()*\n"
+     "module 'torch._C' has no attribute '_cuda_*\n"
+     "Could not run '*' with arguments from the 'CUDA' backend*\n"
+     "torch.cuda.* requires CUDA support*\nTried to instantiate dummy base class CUDAGraph*",
      as_key("the installed build has no GPU support"),
      as_key(
          "This PyTorch, or an extension, is a build for the CPU alone, whatever the machine has."),
@@ -82,6 +115,17 @@ inline constexpr auto device_entries = std::to_array<LogEntry>({
      as_key("a checkpoint from a GPU is loaded where PyTorch sees none"),
      as_key("The file says that its tensors belong on a GPU, and here is none for this program."),
      {{as_key("torch.load(file, map_location=\"cpu\") where the CPU is meant"), ""}, check_cuda}},
+    {"checkpoint_weights_only",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::raised,
+     "Weights only load failed*",
+     as_key("the checkpoint holds more than tensors"),
+     as_key("Since 2.6 torch.load() reads tensors alone unless told otherwise: a file with other "
+            "objects in it (a whole model, settings) is refused, because loading it could run any "
+            "code."),
+     {{as_key("save model.state_dict() and load that"), ""},
+      {as_key("where you trust whoever made the file: torch.load(file, weights_only=False)"), ""}}},
     {"no_cuda_gpus",
      Severity::error,
      LogPart::cause,

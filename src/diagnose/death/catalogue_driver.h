@@ -17,6 +17,9 @@ inline constexpr LogEntry::Step jax_with_cuda{as_key("install JAX with its CUDA 
                                               "pip install -U \"jax[cuda12]\""};
 inline constexpr LogEntry::Step tensorflow_with_cuda{
     as_key("install TensorFlow with its CUDA packages"), "pip install -U \"tensorflow[and-cuda]\""};
+inline constexpr LogEntry::Step torch_sees{
+    as_key("see what this Python's PyTorch can use"),
+    "python -c \"import torch; print(torch.__version__, torch.cuda.is_available())\""};
 inline constexpr LogEntry::Step driver_there{as_key("see whether the driver is there at all"),
                                              "berth"};
 
@@ -198,6 +201,16 @@ inline constexpr auto driver_entries = std::to_array<LogEntry>({
      as_key("JAX runs on the CPU"),
      as_key("It found no GPU that it can use: mostly jaxlib is the build for the CPU alone."),
      {jax_with_cuda, driver_there}},
+    {"torch_on_cpu",
+     Severity::warning,
+     LogPart::remark,
+     LogWhere::anywhere,
+     "Warning: torch.cuda.amp.GradScaler is enabled, but CUDA is not available. *\n"
+     "Warning: User provided device_type of 'cuda', but CUDA is not available. Disabling*\n"
+     "Warning: CUDA is not available or torch_xla is imported. Disabling autocast*",
+     as_key("PyTorch runs on the CPU"),
+     as_key("Mixed precision for the GPU was asked for and PyTorch sees none; it goes on without."),
+     {torch_sees, driver_there}},
     {"tensorflow_on_cpu",
      Severity::warning,
      LogPart::remark,

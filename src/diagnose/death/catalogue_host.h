@@ -13,6 +13,10 @@ inline constexpr LogEntry::Step fewer_workers{as_key("use fewer data loader work
 inline constexpr LogEntry::Step no_workers{
     as_key("run once with num_workers=0: then the error itself is shown"), ""};
 
+inline constexpr LogEntry::Step killed_by_kernel{
+    as_key("ask the kernel whether it was for want of memory"),
+    "dmesg -T | grep -i 'killed process'"};
+
 inline constexpr auto host_entries = std::to_array<LogEntry>({
     {"shared_memory_full",
      Severity::error,
@@ -34,9 +38,7 @@ inline constexpr auto host_entries = std::to_array<LogEntry>({
      as_key(
          "Mostly the kernel does this when the main memory is used up: each worker holds its own "
          "copy of what the data set holds."),
-     {fewer_workers,
-      {as_key("ask the kernel whether it was for want of memory"),
-       "dmesg -T | grep -i 'killed process'"}}},
+     {fewer_workers, killed_by_kernel}},
     {"loader_worker_segfault",
      Severity::error,
      LogPart::cause,
@@ -54,7 +56,7 @@ inline constexpr auto host_entries = std::to_array<LogEntry>({
      "DataLoader worker (pid* exited unexpectedly*",
      as_key("a data loader worker ended"),
      as_key("Why it did so is lost between the processes."),
-     {no_workers}},
+     {no_workers, killed_by_kernel}},
     {"loader_timeout",
      Severity::error,
      LogPart::cause,
@@ -119,6 +121,17 @@ inline constexpr auto host_entries = std::to_array<LogEntry>({
          "line of Python's fault handler stands where it was."),
      {{as_key("let Python say where"), "export PYTHONFAULTHANDLER=1"},
       {as_key("import the libraries one by one to find the two that do not go together"), ""}}},
+    {"compiler_missing",
+     Severity::error,
+     LogPart::cause,
+     LogWhere::anywhere,
+     "No working C++ compiler found in torch._inductor.config*\n"
+     "Failed to find C compiler. Please specify via CC*",
+     as_key("torch.compile found no compiler"),
+     as_key("It makes C++ (and Triton, for the GPU, C) that has to be compiled on this machine."),
+     {{as_key("install one"), "sudo apt install g++"},
+      {as_key("where it is not in PATH, name it: CC and CXX (conda: its package gxx)"), ""},
+      {as_key("go on without it: leave torch.compile out"), ""}}},
     {"cpu_illegal_instruction",
      Severity::error,
      LogPart::cause,

@@ -74,7 +74,8 @@ std::string_view exception_name(std::string_view line) {
   const bool fits =
       contains(name, "Error_") ||
       std::ranges::any_of(endings, [&](std::string_view ending) { return name.ends_with(ending); });
-  return fits && is_letter(name.front()) ? name : std::string_view{};
+  // "_pickle.UnpicklingError" is Python's own.
+  return fits && (is_letter(name.front()) || name.front() == '_') ? name : std::string_view{};
 }
 
 /// "E0325 20:57:27.62 2606 file.py:869] ", "[E ProcessGroupNCCL.cpp:737] ", "F0426 …",
