@@ -18,7 +18,7 @@ Finding::Step tell_engine(const std::string& engine) {
 
 }  // namespace
 
-Findings container_toolkit(const Examined& host) {
+Findings container_toolkit_missing_here(const Examined& host) {
   const auto& tools = host.world.container_tools;
   const auto& inside = host.world.container.get();
   if (!tools || !inside || !inside->empty() || !driver_works(host)) return {};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "diagnose/doctor/driver_parts.h"
 #include "diagnose/doctor/rules.h"
 
 namespace berth::doctor {
@@ -11,15 +12,6 @@ namespace {
 const DeviceFile* first_with(const Examined& host, FileAccess access) {
   const auto at = std::ranges::find(host.world.device_files, access, &DeviceFile::access);
   return at == host.world.device_files.end() ? nullptr : &*at;
-}
-
-bool module_is_loaded(const Examined& host) {
-  return host.world.kernel && host.world.kernel->module_version.get().has_value();
-}
-
-bool has_file(const Examined& host, std::string_view path) {
-  return std::ranges::find(host.world.device_files, path, &DeviceFile::path) !=
-         host.world.device_files.end();
 }
 
 Finding missing() {
@@ -66,13 +58,14 @@ Findings device_files(const Examined& host) {
   if (const DeviceFile* file = first_with(host, FileAccess::blocked)) return {blocked(*file)};
   if (driver_works(host)) return {};
   if (const DeviceFile* file = first_with(host, FileAccess::forbidden)) return {forbidden(*file)};
-  if (!module_is_loaded(host) || is_container(host) || has_file(host, "/dev/nvidiactl")) return {};
+  if (!module_is_loaded(host) || is_container(host) || has_device_file(host, "/dev/nvidiactl"))
+    return {};
   return {missing()};
 }
 
 Findings container_without_devices(const Examined& host) {
   if (!is_container(host) || driver_works(host) || !module_is_loaded(host)) return {};
-  if (has_file(host, "/dev/nvidiactl")) return {};
+  if (has_device_file(host, "/dev/nvidiactl")) return {};
   return {{.rule = "container_without_devices",
            .severity = Severity::error,
            .title = sentence("this container was started without the GPUs"),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "diagnose/doctor/hollow_instances.h"
 #include "diagnose/doctor/rules.h"
 #include "health/health.h"
 #include "snapshot/device_fault.h"
@@ -24,28 +25,11 @@ Severity severity_of(HealthState state) {
   return Severity::error;
 }
 
-/// GPU instances of a divided card that hold no compute instance, by the kernel and by NVML. In a
-/// container the kernel's folders may be shown in part.
-std::string hollow_instances_of(const Device& device, const Examined& host) {
-  const auto& minor = device.minor_number.get();
-  if (!host.world.kernel || !minor || is_container(host)) return "";
-  std::string numbers;
-  for (const HollowInstance& hollow : host.world.kernel->hollow_instances) {
-    const bool is_listed = std::ranges::any_of(host.snapshot.devices, [&](const Device& other) {
-      return other.parent == device.id && other.mig &&
-             other.mig->gpu_instance == hollow.gpu_instance;
-    });
-    if (hollow.minor_number != *minor || is_listed) continue;
-    numbers += (numbers.empty() ? "" : ",") + std::to_string(hollow.gpu_instance);
-  }
-  return numbers;
-}
-
 std::string shown(const DeviceHealth& health) {
   return health.index ? std::to_string(*health.index) : health.device.text();
 }
 
-/// Taken away on purpose, or told better by the driver's own rules (driver.cc).
+/// Taken away on purpose, or told better by the driver's own rules (no_driver.cc and others).
 bool is_told_elsewhere(const HealthFinding& found) {
   if (found.code != "unusable") return false;
   return found.state == HealthState::notice ||
@@ -121,7 +105,7 @@ Findings mig_without_instances(const Examined& host) {
     for (const Device& other : host.snapshot.devices) {
       has_instance = has_instance || (other.parent && *other.parent == device->id);
     }
-    // An instance without its inner half is told by the rule below.
+    // An instance without its inner half is told by mig_instance_hollow.
     if (has_instance || !hollow_instances_of(*device, host).empty()) continue;
     const std::string index = std::to_string(*device->index);
     findings.push_back(
@@ -185,37 +169,37 @@ Findings mig_mode_pending(const Examined& host) {
   return findings;
 }
 
-Findings compute_mode(const Examined& host) {
+Findings compute_mode_prohibited(const Examined& host) {
   std::vector<const Device*> prohibited;
+  for (const Device* device : working_gpus(host)) {
+    if (is_prohibited(*device)) prohibited.push_back(device);
+  }
+  if (prohibited.empty()) return {};
+  return {{.rule = "compute_mode_prohibited",
+           .severity = Severity::warning,
+           .title = sentence("computing is forbidden on GPU {}", names_of(prohibited)),
+           .evidence = {sentence("its compute mode is {}", "Prohibited")},
+           .meaning = sentence("Its administrator lets no program compute there."),
+           .steps = {{sentence("if that is no longer meant"),
+                      "sudo nvidia-smi -i " + index_list(prohibited) + " -c 0"}}}};
+}
+
+Findings compute_mode_exclusive(const Examined& host) {
   std::vector<const Device*> taken;
   for (const Device* device : working_gpus(host)) {
     const auto& mode = device->compute_mode.get();
-    if (is_prohibited(*device)) prohibited.push_back(device);
     const bool one_only = mode && *mode == "Exclusive_Process";
     if (one_only && !processes_on(device->id, host.snapshot).empty()) taken.push_back(device);
   }
-  Findings findings;
-  if (!prohibited.empty()) {
-    findings.push_back({.rule = "compute_mode_prohibited",
-                        .severity = Severity::warning,
-                        .title = sentence("computing is forbidden on GPU {}", names_of(prohibited)),
-                        .evidence = {sentence("its compute mode is {}", "Prohibited")},
-                        .meaning = sentence("Its administrator lets no program compute there."),
-                        .steps = {{sentence("if that is no longer meant"),
-                                   "sudo nvidia-smi -i " + index_list(prohibited) + " -c 0"}}});
-  }
-  if (!taken.empty()) {
-    findings.push_back(
-        {.rule = "compute_mode_exclusive",
-         .severity = Severity::hint,
-         .title = sentence("GPU {} takes one program at a time, and has it", names_of(taken)),
-         .evidence = {sentence("its compute mode is {}", "Exclusive_Process")},
-         .meaning =
-             sentence("A second program there fails with \"all CUDA-capable devices are busy or "
-                      "unavailable\" whatever memory is free."),
-         .steps = {{sentence("take another one; berth run does so by itself"), "berth pick"}}});
-  }
-  return findings;
+  if (taken.empty()) return {};
+  return {{.rule = "compute_mode_exclusive",
+           .severity = Severity::hint,
+           .title = sentence("GPU {} takes one program at a time, and has it", names_of(taken)),
+           .evidence = {sentence("its compute mode is {}", "Exclusive_Process")},
+           .meaning =
+               sentence("A second program there fails with \"all CUDA-capable devices are busy or "
+                        "unavailable\" whatever memory is free."),
+           .steps = {{sentence("take another one; berth run does so by itself"), "berth pick"}}}};
 }
 
 }  // namespace berth::doctor

@@ -2,29 +2,31 @@
 
 #include <algorithm>
 
+#include "diagnose/doctor/driver_parts.h"
 #include "diagnose/doctor/rules.h"
 
 namespace berth::doctor {
 
 namespace {
 
-/// NVIDIA's cards on the PCI bus, those given to virtual machines left out.
-std::vector<const Device*> cards_with(const Examined& host, std::string_view kernel_driver) {
+std::vector<const Device*> cards_of_nouveau(const Examined& host) {
   std::vector<const Device*> cards;
   for (const Device& device : host.snapshot.devices) {
     if (device.kind != DeviceKind::nvidia_gpu || device.index) continue;
     const auto& bound = device.kernel_driver.get();
-    const bool none = device.unusable_because == "no kernel driver is bound to it";
-    if (kernel_driver.empty() ? none : bound && *bound == kernel_driver) cards.push_back(&device);
+    if (bound && *bound == "nouveau") cards.push_back(&device);
   }
   return cards;
 }
 
-const Problem* nvml_problem(const Examined& host) {
-  for (const Problem& problem : host.snapshot.problems) {
-    if (problem.source == "nvml" && !problem.device) return &problem;
+/// NVIDIA's cards on the PCI bus, those given to virtual machines left out.
+std::vector<const Device*> cards_without_driver(const Examined& host) {
+  std::vector<const Device*> cards;
+  for (const Device& device : host.snapshot.devices) {
+    if (device.kind != DeviceKind::nvidia_gpu || device.index) continue;
+    if (device.unusable_because == "no kernel driver is bound to it") cards.push_back(&device);
   }
-  return nullptr;
+  return cards;
 }
 
 std::string release_of(const KernelSide& kernel) {
@@ -60,31 +62,29 @@ Finding unbound(const Examined& host, const std::vector<const Device*>& cards) {
 
 }  // namespace
 
+Findings nouveau_driver(const Examined& host) {
+  const auto cards = cards_of_nouveau(host);
+  if (cards.empty()) return {};
+  return {
+      {.rule = "nouveau_driver",
+       .severity = Severity::error,
+       .title = sentence("the nouveau driver has the NVIDIA card"),
+       .evidence = {sentence("nouveau is bound to {}", names_of(cards))},
+       .meaning = sentence("CUDA works with NVIDIA's own driver alone, and only one can be bound."),
+       .steps = {{sentence("keep nouveau from loading, then install NVIDIA's driver and reboot"),
+                  "printf 'blacklist nouveau\\noptions nouveau modeset=0\\n' | sudo tee "
+                  "/etc/modprobe.d/no-nouveau.conf && sudo update-initramfs -u"}}}};
+}
+
 Findings no_driver(const Examined& host) {
-  Findings findings;
-  if (const auto cards = cards_with(host, "nouveau"); !cards.empty()) {
-    findings.push_back(
-        {.rule = "nouveau_driver",
-         .severity = Severity::error,
-         .title = sentence("the nouveau driver has the NVIDIA card"),
-         .evidence = {sentence("nouveau is bound to {}", names_of(cards))},
-         .meaning =
-             sentence("CUDA works with NVIDIA's own driver alone, and only one can be bound."),
-         .steps = {{sentence("keep nouveau from loading, then install NVIDIA's driver and reboot"),
-                    "printf 'blacklist nouveau\\noptions nouveau modeset=0\\n' | sudo tee "
-                    "/etc/modprobe.d/no-nouveau.conf && sudo update-initramfs -u"}}});
-  }
-  const auto unbound_cards = cards_with(host, "");
-  if (unbound_cards.empty()) return findings;
+  const auto cards = cards_without_driver(host);
+  if (cards.empty()) return {};
   const auto& kernel = host.world.kernel;
   const bool refused = kernel && kernel->secure_boot.get().value_or(false) &&
                        kernel->module_installed.get().value_or(false) &&
                        !kernel->module_version.get();
-  if (!refused) {
-    findings.push_back(unbound(host, unbound_cards));
-    return findings;
-  }
-  findings.push_back(
+  if (!refused) return {unbound(host, cards)};
+  return {
       {.rule = "secure_boot",
        .severity = Severity::error,
        .title = sentence("Secure Boot probably refuses the driver's module"),
@@ -97,8 +97,7 @@ Findings no_driver(const Examined& host) {
                   "sudo modprobe nvidia; sudo dmesg | grep -iE 'lockdown|key|nvidia' | tail"},
                  {sentence("enrol the key that signs the module, then reboot and confirm it there"),
                   "sudo mokutil --import /var/lib/dkms/mok.pub"}},
-       .doubt = sentence("the kernel log was not read")});
-  return findings;
+       .doubt = sentence("the kernel log was not read")}};
 }
 
 Findings driver_versions_differ(const Examined& host) {

@@ -26,7 +26,7 @@ bool reads_slowly(const Reading<ReadSpeed>& reading) {
   return cached && *cached < 0.25 && speed->megabytes_per_second() < slow_reading;
 }
 
-Finding slow_directory(const WorkingDirectory& here) {
+Finding told_of(const WorkingDirectory& here) {
   Finding finding{
       .rule = "slow_directory",
       .severity = Severity::hint,
@@ -54,7 +54,7 @@ Finding slow_directory(const WorkingDirectory& here) {
 
 }  // namespace
 
-Findings folders(const Examined& host) {
+Findings folder_silent(const Examined& host) {
   Findings findings;
   for (const std::string& folder : host.world.silent_folders) {
     findings.push_back(
@@ -69,28 +69,37 @@ Findings folders(const Examined& host) {
                     "grep -E 'nfs|cifs|fuse|lustre' /proc/mounts"}},
          .doubt = sentence("nothing in it was looked at")});
   }
-  if (!host.world.directory) return findings;
+  return findings;
+}
+
+Findings slow_directory(const Examined& host) {
+  if (!host.world.directory) return {};
   const WorkingDirectory& here = *host.world.directory;
   const auto& micros = here.open_microseconds.get();
   const bool opens_slowly = micros && *micros > slow_open;
-  if (opens_slowly || reads_slowly(here.read_speed) || is_slow_by_nature(here.file_system)) {
-    findings.push_back(slow_directory(here));
+  if (!opens_slowly && !reads_slowly(here.read_speed) && !is_slow_by_nature(here.file_system)) {
+    return {};
   }
+  return {told_of(here)};
+}
+
+Findings disk_nearly_full(const Examined& host) {
+  if (!host.world.directory) return {};
+  const WorkingDirectory& here = *host.world.directory;
   const auto& total = here.total.get();
   const auto& free = here.free.get();
   const std::uint64_t gibibyte = std::uint64_t{1} << 30;
-  if (total && free && total->count() > 0 && free->count() < gibibyte &&
-      free->count() * 50 < total->count()) {
-    findings.push_back(
-        {.rule = "disk_nearly_full",
-         .severity = Severity::warning,
-         .title = sentence("the disk of the working directory is nearly full"),
-         .evidence = {sentence("{} of {} are free in {}", short_size(*free), short_size(*total),
-                               here.path)},
-         .meaning = sentence("Checkpoints and logs end there."),
-         .steps = {{sentence("see what takes the room"), "du -xsh * | sort -h | tail"}}});
+  if (!total || !free || total->count() == 0 || free->count() >= gibibyte ||
+      free->count() * 50 >= total->count()) {
+    return {};
   }
-  return findings;
+  return {{.rule = "disk_nearly_full",
+           .severity = Severity::warning,
+           .title = sentence("the disk of the working directory is nearly full"),
+           .evidence = {sentence("{} of {} are free in {}", short_size(*free), short_size(*total),
+                                 here.path)},
+           .meaning = sentence("Checkpoints and logs end there."),
+           .steps = {{sentence("see what takes the room"), "du -xsh * | sort -h | tail"}}}};
 }
 
 }  // namespace berth::doctor

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "diagnose/doctor/framework_words.h"
 #include "diagnose/doctor/rules.h"
 #include "diagnose/doctor/torch_choice.h"
 
@@ -12,18 +13,6 @@ namespace {
 
 bool is_cpu_build(const FrameworkBuild& build) {
   return !build.is_rocm && build.cuda.get() && !build.cuda.get()->has_value();
-}
-
-const FrameworkSaid* said_of(const PythonWorld& python, std::string_view name) {
-  const auto& all = python.said.frameworks;
-  const auto at = std::ranges::find(all, name, &FrameworkSaid::name);
-  return at == all.end() ? nullptr : &*at;
-}
-
-std::string_view question_of(std::string_view name) {
-  if (name == "torch") return "torch.cuda.is_available()";
-  if (name == "tensorflow") return "tf.config.list_physical_devices('GPU')";
-  return "jax.devices()";
 }
 
 /// Nothing that another rule tells better stands between the framework and the GPUs.

@@ -3,9 +3,30 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "diagnose/doctor/driver_parts.h"
 #include "diagnose/doctor/rules.h"
 
 namespace berth::doctor {
+
+Findings library_path_stubs(const Examined& host) {
+  if (!host.world.libraries) return {};
+  Findings findings;
+  for (const FoundLibrary& library : host.world.libraries->found) {
+    if (library.via != "LD_LIBRARY_PATH" || !is_of_driver(library)) continue;
+    if (library.path.find("/stubs") == std::string::npos) continue;
+    findings.push_back(
+        {.rule = "library_path_stubs",
+         .severity = Severity::error,
+         .title = sentence("a stub stands in the driver's place"),
+         .evidence = {sentence("LD_LIBRARY_PATH leads to {}", library.path)},
+         .meaning = sentence("Stubs are for compiling on machines without a driver; a program that "
+                             "loads one fails with \"CUDA driver is a stub library\" (34)."),
+         .steps = {{sentence("take that folder out of it"), "echo $LD_LIBRARY_PATH"}}});
+  }
+  return findings;
+}
+
+namespace {
 
 /// Whether the loader takes one for the other: it goes by the soname, which for these is the name
 /// and the first number (of CUDA 11's runtime the first two).
@@ -16,29 +37,18 @@ bool is_same_soname(const FoundLibrary& one, const FoundLibrary& other) {
   return one.name != "libcudart" || first->major > 11 || first->minor == second->minor;
 }
 
-Findings library_path(const Examined& host) {
+}  // namespace
+
+Findings library_twice(const Examined& host) {
   if (!host.world.libraries) return {};
   Findings findings;
   const auto& found = host.world.libraries->found;
   for (const FoundLibrary& library : found) {
-    if (library.via != "LD_LIBRARY_PATH") continue;
-    const bool is_driver = library.name == "libcuda" || library.name == "libnvidia-ml";
-    if (is_driver && library.path.find("/stubs") != std::string::npos) {
-      findings.push_back(
-          {.rule = "library_path_stubs",
-           .severity = Severity::error,
-           .title = sentence("a stub stands in the driver's place"),
-           .evidence = {sentence("LD_LIBRARY_PATH leads to {}", library.path)},
-           .meaning =
-               sentence("Stubs are for compiling on machines without a driver; a program that "
-                        "loads one fails with \"CUDA driver is a stub library\" (34)."),
-           .steps = {{sentence("take that folder out of it"), "echo $LD_LIBRARY_PATH"}}});
-    }
+    if (library.via != "LD_LIBRARY_PATH" || is_of_driver(library)) continue;
     // The same library a second time, of another version, further behind in the same list.
     for (const FoundLibrary& other : found) {
       const bool behind = &other > &library && other.via == "LD_LIBRARY_PATH";
-      if (!behind || is_driver || other.name != library.name || other.version == library.version)
-        continue;
+      if (!behind || other.name != library.name || other.version == library.version) continue;
       if (!is_same_soname(library, other)) continue;
       findings.push_back(
           {.rule = "library_twice",
@@ -176,6 +186,8 @@ Findings wheels_of_two_majors(const Examined& host) {
                       "python -m venv ~/fresh"}}}};
 }
 
+namespace {
+
 /// Whether it is not the driver's own: a stub, or of another version than the driver's. Those of a
 /// compat package are newer on purpose.
 bool is_foreign(const FoundLibrary& library, const Examined& host) {
@@ -188,11 +200,13 @@ bool is_foreign(const FoundLibrary& library, const Examined& host) {
          library.path.find("/compat") == std::string::npos;
 }
 
+}  // namespace
+
 Findings preload_stands_in(const Examined& host) {
   if (!host.world.libraries) return {};
   Findings findings;
   for (const FoundLibrary& library : host.world.libraries->preloaded) {
-    const bool is_driver = library.name == "libcuda" || library.name == "libnvidia-ml";
+    const bool is_driver = is_of_driver(library);
     if (is_driver && !is_foreign(library, host)) continue;
     Finding finding{.rule = "preload_stands_in",
                     .severity = is_driver ? Severity::error : Severity::hint,
@@ -212,7 +226,7 @@ Findings preload_stands_in(const Examined& host) {
   return findings;
 }
 
-Findings preload(const Examined& host) {
+Findings preload_missing(const Examined& host) {
   if (!host.world.libraries || host.world.libraries->preload_missing.empty()) return {};
   std::vector<Sentence> evidence;
   for (const std::string& path : host.world.libraries->preload_missing) {

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "diagnose/doctor/rules.h"
+#include "diagnose/doctor/torch_threads.h"
 
 namespace berth::doctor {
 
@@ -21,22 +22,6 @@ std::optional<double> usable_cpus(const Limits& limits) {
   const auto& quota = limits.cpu_quota.get();
   if (!allowed) return std::nullopt;
   return quota ? std::min(*quota, static_cast<double>(*allowed)) : static_cast<double>(*allowed);
-}
-
-/// How many threads torch itself says it computes with; nothing: it was not asked.
-std::optional<int> torch_threads(const Examined& host) {
-  if (!host.world.python) return std::nullopt;
-  for (const FrameworkSaid& said : host.world.python->said.frameworks) {
-    if (said.name == "torch") return said.threads;
-  }
-  return std::nullopt;
-}
-
-void add_torch_threads(const Examined& host, Finding& finding) {
-  const auto threads = torch_threads(host);
-  if (!threads) return;
-  finding.evidence.push_back(
-      sentence("torch, asked in a process of its own, computes with {} threads", *threads));
 }
 
 Finding too_many(std::string_view variable, double usable) {
@@ -63,28 +48,6 @@ void too_many_by_variables(const Examined& host, double usable, Findings& findin
   }
 }
 
-/// Libraries count the CPUs they may run on and know nothing of a quota.
-void quota_below_cores(const Examined& host, const Limits& limits, Findings& findings) {
-  const auto& quota = limits.cpu_quota.get();
-  const auto& allowed = limits.cpus_allowed.get();
-  const bool told = host.world.variable("OMP_NUM_THREADS").has_value();
-  if (!quota || !allowed || told || *quota * 2 > static_cast<double>(*allowed)) return;
-  findings.push_back(
-      {.rule = "quota_below_cores",
-       .severity = Severity::hint,
-       .title = sentence("libraries will start far more threads than the CPU quota carries"),
-       .evidence = {sentence("the control group's quota is {} CPUs", fmt::format("{:g}", *quota)),
-                    sentence("this process sees {} CPUs, and OMP_NUM_THREADS is not set",
-                             *allowed)},
-       .meaning =
-           sentence("Each library starts a thread per CPU that it sees; the quota then stops "
-                    "them all for a part of every tenth of a second."),
-       .steps = {
-           {sentence("ask for as many as the quota carries"),
-            fmt::format("export OMP_NUM_THREADS={}", std::max(1, static_cast<int>(*quota)))}}});
-  add_torch_threads(host, findings.back());
-}
-
 /// Where no variable says why: a list of numbers in one ("32,4"), a build that counts all CPUs.
 void too_many_by_torch(const Examined& host, double usable, Findings& findings) {
   const auto threads = torch_threads(host);
@@ -95,71 +58,98 @@ void too_many_by_torch(const Examined& host, double usable, Findings& findings) 
 
 }  // namespace
 
-Findings threads(const Examined& host) {
+Findings threads_over_cores(const Examined& host) {
   if (!host.world.limits) return {};
-  const Limits& limits = *host.world.limits;
-  const auto usable = usable_cpus(limits);
+  const auto usable = usable_cpus(*host.world.limits);
   if (!usable) return {};
   Findings findings;
   too_many_by_variables(host, *usable, findings);
-  quota_below_cores(host, limits, findings);
-  if (findings.empty()) too_many_by_torch(host, *usable, findings);
-  const auto& allowed = limits.cpus_allowed.get();
-  const auto& online = limits.cpus_online.get();
-  if (online && allowed && *allowed == 1 && *online >= 4) {
-    findings.push_back(
-        {.rule = "one_cpu_of_many",
-         .severity = Severity::warning,
-         .title = sentence("this process may run on one CPU alone"),
-         .evidence = {sentence("its affinity allows 1 of {} CPUs", *online)},
-         .meaning = sentence("Data loaders started from here share that CPU, and the GPU waits."),
-         .steps = {
-             {sentence("see who set it (taskset, a scheduler, a library)"), "taskset -cp $$"}}});
-  }
+  // A quota that is why is told by its own rule.
+  if (findings.empty() && quota_below_cores(host).empty())
+    too_many_by_torch(host, *usable, findings);
   return findings;
 }
 
-Findings memory(const Examined& host) {
+Findings quota_below_cores(const Examined& host) {
   if (!host.world.limits) return {};
   const Limits& limits = *host.world.limits;
-  Findings findings;
-  const auto& total = limits.memory_total.get();
-  const auto& available = limits.memory_available.get();
-  if (total && available && available->count() * 20 < total->count()) {
-    findings.push_back({.rule = "memory_low",
-                        .severity = Severity::warning,
-                        .title = sentence("the machine's memory is nearly used up"),
-                        .evidence = {sentence("{} of {} are available", short_size(*available),
-                                              short_size(*total))},
-                        .meaning = sentence(
-                            "What needs more is slowed down by swapping, or killed by the kernel."),
-                        .steps = {{sentence("see who has it"), "ps aux --sort=-rss | head"}}});
-    const auto& swap = limits.swap_total.get();
-    const auto& swap_free = limits.swap_free.get();
-    if (swap && swap_free && swap->count() > 0 && swap_free->count() * 2 < swap->count()) {
-      findings.back().evidence.push_back(
-          sentence("{} of {} of swap are left", short_size(*swap_free), short_size(*swap)));
-    }
-  }
-  const auto& limit = limits.memory_limit.get();
-  const auto& charged = limits.memory_charged.get();
-  if (limit && charged && total && limit->count() < total->count() &&
-      charged->count() * 20 > limit->count() * 19) {
-    findings.push_back(
-        {.rule = "memory_limit_near",
-         .severity = Severity::warning,
-         .title = sentence("the memory limit of this container or job is nearly reached"),
-         .evidence = {sentence("{} of {} are charged to its control group", short_size(*charged),
-                               short_size(*limit))},
-         .meaning =
-             sentence("Beyond it the kernel kills a process of the group, mostly the largest."),
-         .steps = {{sentence("ask for more memory, or for fewer data-loader workers"), ""}},
-         .doubt = sentence("a part of it may be file cache, which the kernel takes back first")});
-  }
-  return findings;
+  const auto& quota = limits.cpu_quota.get();
+  const auto& allowed = limits.cpus_allowed.get();
+  const bool told = host.world.variable("OMP_NUM_THREADS").has_value();
+  // Libraries count the CPUs they may run on and know nothing of a quota.
+  if (!quota || !allowed || told || *quota * 2 > static_cast<double>(*allowed)) return {};
+  Finding finding{
+      .rule = "quota_below_cores",
+      .severity = Severity::hint,
+      .title = sentence("libraries will start far more threads than the CPU quota carries"),
+      .evidence = {sentence("the control group's quota is {} CPUs", fmt::format("{:g}", *quota)),
+                   sentence("this process sees {} CPUs, and OMP_NUM_THREADS is not set", *allowed)},
+      .meaning = sentence("Each library starts a thread per CPU that it sees; the quota then stops "
+                          "them all for a part of every tenth of a second."),
+      .steps = {{sentence("ask for as many as the quota carries"),
+                 fmt::format("export OMP_NUM_THREADS={}", std::max(1, static_cast<int>(*quota)))}}};
+  add_torch_threads(host, finding);
+  return {std::move(finding)};
 }
 
-Findings shared_memory(const Examined& host) {
+Findings one_cpu_of_many(const Examined& host) {
+  if (!host.world.limits) return {};
+  const auto& allowed = host.world.limits->cpus_allowed.get();
+  const auto& online = host.world.limits->cpus_online.get();
+  if (!online || !allowed || *allowed != 1 || *online < 4) return {};
+  return {{.rule = "one_cpu_of_many",
+           .severity = Severity::warning,
+           .title = sentence("this process may run on one CPU alone"),
+           .evidence = {sentence("its affinity allows 1 of {} CPUs", *online)},
+           .meaning = sentence("Data loaders started from here share that CPU, and the GPU waits."),
+           .steps = {
+               {sentence("see who set it (taskset, a scheduler, a library)"), "taskset -cp $$"}}}};
+}
+
+Findings memory_low(const Examined& host) {
+  if (!host.world.limits) return {};
+  const Limits& limits = *host.world.limits;
+  const auto& total = limits.memory_total.get();
+  const auto& available = limits.memory_available.get();
+  if (!total || !available || available->count() * 20 >= total->count()) return {};
+  Finding finding{
+      .rule = "memory_low",
+      .severity = Severity::warning,
+      .title = sentence("the machine's memory is nearly used up"),
+      .evidence = {sentence("{} of {} are available", short_size(*available), short_size(*total))},
+      .meaning = sentence("What needs more is slowed down by swapping, or killed by the kernel."),
+      .steps = {{sentence("see who has it"), "ps aux --sort=-rss | head"}}};
+  const auto& swap = limits.swap_total.get();
+  const auto& swap_free = limits.swap_free.get();
+  if (swap && swap_free && swap->count() > 0 && swap_free->count() * 2 < swap->count()) {
+    finding.evidence.push_back(
+        sentence("{} of {} of swap are left", short_size(*swap_free), short_size(*swap)));
+  }
+  return {std::move(finding)};
+}
+
+Findings memory_limit_near(const Examined& host) {
+  if (!host.world.limits) return {};
+  const Limits& limits = *host.world.limits;
+  const auto& total = limits.memory_total.get();
+  const auto& limit = limits.memory_limit.get();
+  const auto& charged = limits.memory_charged.get();
+  if (!limit || !charged || !total || limit->count() >= total->count() ||
+      charged->count() * 20 <= limit->count() * 19) {
+    return {};
+  }
+  return {{.rule = "memory_limit_near",
+           .severity = Severity::warning,
+           .title = sentence("the memory limit of this container or job is nearly reached"),
+           .evidence = {sentence("{} of {} are charged to its control group", short_size(*charged),
+                                 short_size(*limit))},
+           .meaning =
+               sentence("Beyond it the kernel kills a process of the group, mostly the largest."),
+           .steps = {{sentence("ask for more memory, or for fewer data-loader workers"), ""}},
+           .doubt = sentence("a part of it may be file cache, which the kernel takes back first")}};
+}
+
+Findings shared_memory_small(const Examined& host) {
   if (!host.world.limits) return {};
   const auto& total = host.world.limits->shared_memory_total.get();
   const auto& free = host.world.limits->shared_memory_free.get();
@@ -190,7 +180,7 @@ Findings shared_memory(const Examined& host) {
   return {finding};
 }
 
-Findings open_files(const Examined& host) {
+Findings open_files_low(const Examined& host) {
   if (!host.world.limits) return {};
   const auto& soft = host.world.limits->open_files.get();
   // 1024 is what every login has; data loaders get by with it until they keep many batches.
@@ -229,7 +219,7 @@ Findings mkl_missing(const Examined& host) {
   return {};
 }
 
-Findings governor(const Examined& host) {
+Findings governor_powersave(const Examined& host) {
   if (!host.world.limits) return {};
   const auto& governor = host.world.limits->governor.get();
   const auto& driver = host.world.limits->frequency_driver.get();

@@ -4,7 +4,7 @@
 
 #include "diagnose/doctor/gpu_speed.h"
 #include "diagnose/doctor/rules.h"
-#include "snapshot/questions.h"
+#include "diagnose/doctor/tested_gpu.h"
 
 namespace berth::doctor {
 
@@ -14,45 +14,14 @@ using compute::ProofEnd;
 using compute::ProofOf;
 using compute::ProofStep;
 
-struct Tested {
-  const GpuProof& test;
-  const Device& device;
-  std::string name;  // its index, else its id
-};
-
-std::vector<Tested> tested(const Examined& host) {
-  std::vector<Tested> all;
-  for (const GpuProof& test : host.gpu_proofs) {
-    const Device* device = find_device(test.device, host.snapshot);
-    if (device == nullptr) continue;
-    all.push_back(
-        {test, *device, device->index ? std::to_string(*device->index) : device->id.text()});
-  }
-  return all;
-}
-
-Finding of_step(const Tested& gpu, const ProofStep& step) {
-  return {
-      .evidence = {sentence("GPU {}, {}: {}", gpu.name, words_of(step).english(), step.detail)}};
-}
-
-template <class Judge>
-Findings each_step(const Examined& host, const Judge& judge) {
-  Findings findings;
-  for (const Tested& gpu : tested(host)) {
-    for (const ProofStep& step : gpu.test.steps) judge(gpu, step, findings);
-  }
-  return findings;
-}
-
 }  // namespace
 
 Findings gpu_wrong(const Examined& host) {
-  return each_step(host, [](const Tested& gpu, const ProofStep& step, Findings& findings) {
+  return each_step(host, [](const TestedGpu& gpu, const ProofStep& step, Findings& findings) {
     if (step.end != ProofEnd::wrong) return;
     const bool is_product = step.what == ProofOf::multiply;
     const bool is_cpu = step.what == ProofOf::multiply_cpu;
-    Finding finding = of_step(gpu, step);
+    Finding finding = finding_of(gpu, step);
     finding.rule = is_cpu       ? "cpu_computes_wrong"
                    : is_product ? "gpu_computes_wrong"
                                 : "gpu_copies_wrong";
@@ -72,10 +41,10 @@ Findings gpu_wrong(const Examined& host) {
 }
 
 Findings gpu_test_failed(const Examined& host) {
-  return each_step(host, [](const Tested& gpu, const ProofStep& step, Findings& findings) {
+  return each_step(host, [](const TestedGpu& gpu, const ProofStep& step, Findings& findings) {
     if (step.end != ProofEnd::failed && step.end != ProofEnd::unfinished) return;
     const bool hung = step.end == ProofEnd::unfinished;
-    Finding finding = of_step(gpu, step);
+    Finding finding = finding_of(gpu, step);
     finding.rule = hung ? "gpu_test_unfinished" : "gpu_test_failed";
     finding.severity = Severity::error;
     finding.title = hung ? sentence("GPU {} does not come back from its test", gpu.name)
@@ -87,7 +56,7 @@ Findings gpu_test_failed(const Examined& host) {
 }
 
 Findings gpu_slow(const Examined& host) {
-  return each_step(host, [](const Tested& gpu, const ProofStep& step, Findings& findings) {
+  return each_step(host, [](const TestedGpu& gpu, const ProofStep& step, Findings& findings) {
     const auto best = best_rate(step.what, gpu.device);
     if (!best || !step.per_second || *step.per_second >= least_share(step.what) * *best) return;
     Finding finding{
@@ -109,7 +78,7 @@ Findings gpu_slow(const Examined& host) {
 
 Findings gpu_not_tested(const Examined& host) {
   Findings findings;
-  for (const Tested& gpu : tested(host)) {
+  for (const TestedGpu& gpu : tested_gpus(host)) {
     if (!gpu.test.is_taken) continue;
     findings.push_back(
         {.rule = "gpu_not_tested",

@@ -50,28 +50,6 @@ constexpr std::array<OldName, 4> old_names = {{
     {"NCCL_ENABLE_TIMING", "TORCH_NCCL_ENABLE_TIMING"},
 }};
 
-void old_nccl_names(const Examined& host, Findings& findings) {
-  std::vector<Sentence> evidence;
-  std::string command;
-  for (const OldName& one : old_names) {
-    if (!host.world.variable(one.old) || host.world.variable(one.now)) continue;
-    evidence.push_back(sentence("{} is called {} now", one.old, one.now));
-    if (!command.empty()) command += " && ";
-    command += fmt::format("export {}=\"${}\" && unset {}", one.now, one.old, one.old);
-  }
-  const FrameworkBuild* torch = host.world.python ? host.world.python->framework("torch") : nullptr;
-  const auto release = torch != nullptr ? two_part(torch->version) : std::nullopt;
-  if (evidence.empty() || !release || *release < TwoPart{2, 2}) return;
-  findings.push_back(
-      {.rule = "nccl_old_names",
-       .severity = Severity::hint,
-       .title = sentence("variables with names that PyTorch has given up"),
-       .evidence = std::move(evidence),
-       .meaning = sentence("torch {} still reads them, with a warning; later ones need not.",
-                           torch->version),
-       .steps = {{sentence("give them the names that they have now"), command}}});
-}
-
 /// The interfaces that NCCL_SOCKET_IFNAME allows: "^lo" all but, "=eth0" exactly, "eth" beginnings.
 bool names_an_interface(std::string_view value, const std::vector<std::string>& interfaces) {
   if (value.starts_with('^')) return true;
@@ -123,38 +101,38 @@ Findings device_order_unknown(const Examined& host) {
                   "export CUDA_DEVICE_ORDER=PCI_BUS_ID"}}}};
 }
 
-Findings container_variables(const Examined& host) {
-  if (!is_container(host)) return {};
-  Findings findings;
+Findings container_hides_devices(const Examined& host) {
+  if (!is_container(host) || driver_works(host)) return {};
   const auto shown = host.world.variable("NVIDIA_VISIBLE_DEVICES");
-  if (shown && (*shown == "void" || *shown == "none" || shown->empty()) && !driver_works(host)) {
-    findings.push_back({.rule = "container_hides_devices",
-                        .severity = Severity::error,
-                        .title = sentence("this container was told to have no GPU"),
-                        .evidence = {sentence("NVIDIA_VISIBLE_DEVICES=\"{}\"", *shown)},
-                        .meaning = sentence(
-                            "The container toolkit reads it when the container starts; changing it "
-                            "inside does nothing."),
-                        .steps = {{sentence("start it again with the GPUs"),
-                                   "docker run -e NVIDIA_VISIBLE_DEVICES=all --gpus all …"}}});
-  }
-  const auto abilities = host.world.variable("NVIDIA_DRIVER_CAPABILITIES");
-  if (abilities && !abilities->empty() && *abilities != "all" &&
-      abilities->find("compute") == std::string::npos) {
-    findings.push_back(
-        {.rule = "container_without_compute",
-         .severity = Severity::error,
-         .title = sentence("this container was started without CUDA's libraries"),
-         .evidence = {sentence("NVIDIA_DRIVER_CAPABILITIES=\"{}\" lacks compute", *abilities)},
-         .meaning = sentence("nvidia-smi works and libcuda.so.1 is not there."),
-         .steps = {{sentence("start it again with them"),
-                    "docker run -e NVIDIA_DRIVER_CAPABILITIES=compute,utility --gpus all …"}}});
-  }
-  return findings;
+  if (!shown || (*shown != "void" && *shown != "none" && !shown->empty())) return {};
+  return {
+      {.rule = "container_hides_devices",
+       .severity = Severity::error,
+       .title = sentence("this container was told to have no GPU"),
+       .evidence = {sentence("NVIDIA_VISIBLE_DEVICES=\"{}\"", *shown)},
+       .meaning = sentence("The container toolkit reads it when the container starts; changing it "
+                           "inside does nothing."),
+       .steps = {{sentence("start it again with the GPUs"),
+                  "docker run -e NVIDIA_VISIBLE_DEVICES=all --gpus all …"}}}};
 }
 
-Findings nccl_variables(const Examined& host) {
-  Findings findings;
+Findings container_without_compute(const Examined& host) {
+  if (!is_container(host)) return {};
+  const auto abilities = host.world.variable("NVIDIA_DRIVER_CAPABILITIES");
+  if (!abilities || abilities->empty() || *abilities == "all" ||
+      abilities->find("compute") != std::string::npos) {
+    return {};
+  }
+  return {{.rule = "container_without_compute",
+           .severity = Severity::error,
+           .title = sentence("this container was started without CUDA's libraries"),
+           .evidence = {sentence("NVIDIA_DRIVER_CAPABILITIES=\"{}\" lacks compute", *abilities)},
+           .meaning = sentence("nvidia-smi works and libcuda.so.1 is not there."),
+           .steps = {{sentence("start it again with them"),
+                      "docker run -e NVIDIA_DRIVER_CAPABILITIES=compute,utility --gpus all …"}}}};
+}
+
+Findings nccl_slow_settings(const Examined& host) {
   std::vector<Sentence> slow;
   const bool several = working_gpus(host).size() > 1;
   for (const char* name : {"NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE", "NCCL_IB_DISABLE"}) {
@@ -165,33 +143,53 @@ Findings nccl_variables(const Examined& host) {
     if (std::string_view(name) == "NCCL_IB_DISABLE" && !has_ib) continue;
     if (value && *value == "1" && several) slow.push_back(sentence("{}={}", name, *value));
   }
-  if (!slow.empty()) {
-    findings.push_back(
-        {.rule = "nccl_slow_settings",
-         .severity = Severity::hint,
-         .title = sentence("NCCL may not use its fast ways"),
-         .evidence = std::move(slow),
-         .meaning =
-             sentence("Set to get past a fault, these make every exchange between GPUs slower "
-                      "for good."),
-         .steps =
-             {{sentence("see whether it works without; NCCL then says which way it takes"),
-               "env -u NCCL_P2P_DISABLE -u NCCL_SHM_DISABLE -u NCCL_IB_DISABLE NCCL_DEBUG=INFO …"}},
-         .doubt = sentence("there may be a good reason on this machine")});
-  }
+  if (slow.empty()) return {};
+  return {
+      {.rule = "nccl_slow_settings",
+       .severity = Severity::hint,
+       .title = sentence("NCCL may not use its fast ways"),
+       .evidence = std::move(slow),
+       .meaning = sentence("Set to get past a fault, these make every exchange between GPUs slower "
+                           "for good."),
+       .steps =
+           {{sentence("see whether it works without; NCCL then says which way it takes"),
+             "env -u NCCL_P2P_DISABLE -u NCCL_SHM_DISABLE -u NCCL_IB_DISABLE NCCL_DEBUG=INFO …"}},
+       .doubt = sentence("there may be a good reason on this machine")}};
+}
+
+Findings nccl_interface_missing(const Examined& host) {
   const auto interface = host.world.variable("NCCL_SOCKET_IFNAME");
-  if (interface && !interface->empty() && !host.world.interfaces.empty() &&
-      !names_an_interface(*interface, host.world.interfaces)) {
-    findings.push_back(
-        {.rule = "nccl_interface_missing",
-         .severity = Severity::error,
-         .title = sentence("NCCL is told to use a network interface that is not there"),
-         .evidence = {sentence("NCCL_SOCKET_IFNAME={}", *interface)},
-         .meaning = sentence("It fails with \"no socket interface found\"."),
-         .steps = {{sentence("see what there is"), "ip -br link"}}});
+  if (!interface || interface->empty() || host.world.interfaces.empty() ||
+      names_an_interface(*interface, host.world.interfaces)) {
+    return {};
   }
-  old_nccl_names(host, findings);
-  return findings;
+  return {{.rule = "nccl_interface_missing",
+           .severity = Severity::error,
+           .title = sentence("NCCL is told to use a network interface that is not there"),
+           .evidence = {sentence("NCCL_SOCKET_IFNAME={}", *interface)},
+           .meaning = sentence("It fails with \"no socket interface found\"."),
+           .steps = {{sentence("see what there is"), "ip -br link"}}}};
+}
+
+Findings nccl_old_names(const Examined& host) {
+  std::vector<Sentence> evidence;
+  std::string command;
+  for (const OldName& one : old_names) {
+    if (!host.world.variable(one.old) || host.world.variable(one.now)) continue;
+    evidence.push_back(sentence("{} is called {} now", one.old, one.now));
+    if (!command.empty()) command += " && ";
+    command += fmt::format("export {}=\"${}\" && unset {}", one.now, one.old, one.old);
+  }
+  const FrameworkBuild* torch = host.world.python ? host.world.python->framework("torch") : nullptr;
+  const auto release = torch != nullptr ? two_part(torch->version) : std::nullopt;
+  if (evidence.empty() || !release || *release < TwoPart{2, 2}) return {};
+  return {{.rule = "nccl_old_names",
+           .severity = Severity::hint,
+           .title = sentence("variables with names that PyTorch has given up"),
+           .evidence = std::move(evidence),
+           .meaning = sentence("torch {} still reads them, with a warning; later ones need not.",
+                               torch->version),
+           .steps = {{sentence("give them the names that they have now"), command}}}};
 }
 
 Findings launch_blocking(const Examined& host) {

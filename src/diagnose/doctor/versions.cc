@@ -10,10 +10,6 @@ namespace berth::doctor {
 
 namespace {
 
-std::optional<TwoPart> cuda_of(const FrameworkBuild& build) {
-  return build.cuda.get().value_or(std::nullopt);
-}
-
 /// A libcuda of a compat package makes newer CUDA run on older drivers of data centre cards.
 bool has_compat(const Examined& host) {
   const auto& libraries = host.world.libraries;
@@ -35,7 +31,7 @@ Known architectures_of(const FrameworkBuild& build, const PythonWorld& python) {
       return {said.architectures, said.has_ptx, false};
     }
   }
-  const auto cuda = cuda_of(build);
+  const auto cuda = build.cuda.get().value_or(std::nullopt);
   const auto release = two_part(build.version);
   // Official builds alone are in the table: "2.9.1", "2.9.1+cu128", not "2.9.0a0+nv25.1".
   const bool official = build.name == "torch" &&
@@ -61,7 +57,7 @@ Findings driver_too_old(const Examined& host) {
   if (!host.world.python || !driver || !driver_works(host)) return {};
   Findings findings;
   for (const FrameworkBuild& build : host.world.python->frameworks) {
-    const auto cuda = cuda_of(build);
+    const auto cuda = build.cuda.get().value_or(std::nullopt);
     const auto needs = cuda ? driver_needs(*cuda) : std::nullopt;
     if (!needs || !is_older_version(*driver, needs->runs)) continue;
     Finding finding{
