@@ -1,6 +1,7 @@
 #pragma once
-// Doctor's rules, by what they look at. Each finds something, or nothing; each keeps quiet about
-// what was not looked at. The names of what they find stand in doctor.cc and doc/EXPLAIN.md.
+// Doctor's rules, by what they look at; each is rules/NAME.cc, with its test beside it. Each finds
+// something, or nothing; each keeps quiet about what was not looked at. The names of what they find
+// stand in doctor.cc and doc/EXPLAIN.md.
 
 #include "diagnose/doctor/examined.h"
 

@@ -1,6 +1,6 @@
-// The working directory, and folders that do not answer.
-
 #include <fmt/format.h>
+
+#include <cstdint>
 
 #include "base/text.h"
 #include "diagnose/doctor/rules.h"
@@ -54,24 +54,6 @@ Finding told_of(const WorkingDirectory& here) {
 
 }  // namespace
 
-Findings folder_silent(const Examined& host) {
-  Findings findings;
-  for (const std::string& folder : host.world.silent_folders) {
-    findings.push_back(
-        {.rule = "folder_silent",
-         .severity = Severity::error,
-         .title = sentence("{} does not answer", folder),
-         .evidence = {sentence("a look into it had not come back after two seconds")},
-         .meaning =
-             sentence("Its server is gone or overloaded. Programs that touch it hang and cannot "
-                      "be killed."),
-         .steps = {{sentence("see what is mounted there, and tell the administrator"),
-                    "grep -E 'nfs|cifs|fuse|lustre' /proc/mounts"}},
-         .doubt = sentence("nothing in it was looked at")});
-  }
-  return findings;
-}
-
 Findings slow_directory(const Examined& host) {
   if (!host.world.directory) return {};
   const WorkingDirectory& here = *host.world.directory;
@@ -81,25 +63,6 @@ Findings slow_directory(const Examined& host) {
     return {};
   }
   return {told_of(here)};
-}
-
-Findings disk_nearly_full(const Examined& host) {
-  if (!host.world.directory) return {};
-  const WorkingDirectory& here = *host.world.directory;
-  const auto& total = here.total.get();
-  const auto& free = here.free.get();
-  const std::uint64_t gibibyte = std::uint64_t{1} << 30;
-  if (!total || !free || total->count() == 0 || free->count() >= gibibyte ||
-      free->count() * 50 >= total->count()) {
-    return {};
-  }
-  return {{.rule = "disk_nearly_full",
-           .severity = Severity::warning,
-           .title = sentence("the disk of the working directory is nearly full"),
-           .evidence = {sentence("{} of {} are free in {}", short_size(*free), short_size(*total),
-                                 here.path)},
-           .meaning = sentence("Checkpoints and logs end there."),
-           .steps = {{sentence("see what takes the room"), "du -xsh * | sort -h | tail"}}}};
 }
 
 }  // namespace berth::doctor

@@ -1,5 +1,3 @@
-// Driver, CUDA and card against each other.
-
 #include <algorithm>
 
 #include "diagnose/doctor/cuda_tables.h"
@@ -10,20 +8,13 @@ namespace berth::doctor {
 
 namespace {
 
-/// A libcuda of a compat package makes newer CUDA run on older drivers of data centre cards.
-bool has_compat(const Examined& host) {
-  const auto& libraries = host.world.libraries;
-  return libraries && std::ranges::any_of(libraries->found, [](const FoundLibrary& library) {
-           return library.name == "libcuda" && library.path.find("/compat") != std::string::npos;
-         });
-}
-
 /// What the official builds of this release have, where its files and the child do not say.
 struct Known {
   std::vector<ComputeCapability> list;
   bool has_ptx = false;
   bool by_table = false;
 };
+
 Known architectures_of(const FrameworkBuild& build, const PythonWorld& python) {
   if (!build.architectures.empty()) return {build.architectures, build.has_ptx, false};
   for (const FrameworkSaid& said : python.said.frameworks) {
@@ -51,55 +42,6 @@ std::string list_text(const std::vector<ComputeCapability>& list) {
 }
 
 }  // namespace
-
-Findings driver_too_old(const Examined& host) {
-  const auto& driver = host.snapshot.host.driver_version.get();
-  if (!host.world.python || !driver || !driver_works(host)) return {};
-  Findings findings;
-  for (const FrameworkBuild& build : host.world.python->frameworks) {
-    const auto cuda = build.cuda.get().value_or(std::nullopt);
-    const auto needs = cuda ? driver_needs(*cuda) : std::nullopt;
-    if (!needs || !is_older_version(*driver, needs->runs)) continue;
-    Finding finding{
-        .rule = "driver_too_old",
-        .severity = Severity::error,
-        .title = sentence("the driver is too old for this {}", build.name),
-        .evidence = {sentence("{} {} was built for CUDA {} ({})", build.name, build.version,
-                              cuda->text(), build.cuda_source),
-                     sentence(
-                         "the driver is {}; CUDA {} runs from {} on (its toolkit came with {})",
-                         *driver, cuda->text(), needs->runs, needs->own)},
-        .meaning =
-            sentence("It reports \"driver is insufficient\" or finds no GPU. A driver runs every "
-                     "CUDA of its own generation and all older ones."),
-        .steps = steps_to_replace(host, build, Wanted::other_cuda)};
-    finding.steps.push_back(
-        {sentence("or have the driver updated to {} or newer", needs->runs), ""});
-    if (has_compat(host))
-      finding.doubt = sentence("a compat libcuda lies here, which may change that");
-    findings.push_back(std::move(finding));
-  }
-  return findings;
-}
-
-Findings toolkit_newer_than_driver(const Examined& host) {
-  const auto& libraries = host.world.libraries;
-  const auto& driver = host.snapshot.host.driver_version.get();
-  if (!libraries || !libraries->nvcc_version || !driver || !driver_works(host)) return {};
-  const auto needs = driver_needs(*libraries->nvcc_version);
-  if (!needs || !is_older_version(*driver, needs->runs)) return {};
-  return {
-      {.rule = "toolkit_newer_than_driver",
-       .severity = Severity::warning,
-       .title = sentence("what nvcc compiles does not run with this driver"),
-       .evidence = {sentence("{} is of CUDA {}", libraries->nvcc, libraries->nvcc_version->text()),
-                    sentence("the driver is {}; CUDA {} runs from {} on (its toolkit came with {})",
-                             *driver, libraries->nvcc_version->text(), needs->runs, needs->own)},
-       .meaning = sentence("Frameworks bring their own CUDA and do not mind; extensions and "
-                           "programs compiled here do."),
-       .steps = {
-           {sentence("put an older toolkit first in PATH, or have the driver updated"), ""}}}};
-}
 
 Findings architecture_missing(const Examined& host) {
   if (!host.world.python) return {};

@@ -1,5 +1,3 @@
-// What libcuda itself answered, and how it numbers the devices.
-
 #include <algorithm>
 #include <array>
 
@@ -15,6 +13,7 @@ struct Code {
   std::string_view step;
   std::string_view command;
 };
+
 // CUresult of cuda.h, CUDA 13; meanings in our words.
 constexpr auto codes = std::to_array<Code>({
     {2, "CUDA could not get the memory that it starts with, mostly the host's",
@@ -99,31 +98,6 @@ Findings cuda_refuses(const Examined& host) {
         {sentence("see what the kernel says of it"), "sudo dmesg | grep -i -e nvrm -e segfault"});
   }
   return {finding};
-}
-
-Findings cuda_order_differs(const Examined& host) {
-  const auto& cuda = host.world.cuda;
-  if (!cuda || cuda->devices.empty() || !driver_works(host)) return {};
-  // With a list of its own the order is what somebody asked for.
-  if (host.visible) return {};
-  std::vector<Sentence> evidence;
-  for (std::size_t i = 0; i < cuda->devices.size(); ++i) {
-    const Device* device = device_of(cuda->devices[i], host.snapshot);
-    if (device == nullptr || !device->index || device->kind != DeviceKind::nvidia_gpu) return {};
-    if (static_cast<std::size_t>(*device->index) == i) continue;
-    evidence.push_back(
-        sentence("cuda:{} is nvidia-smi's {} ({})", i, *device->index, cuda->devices[i].name));
-  }
-  if (evidence.empty()) return {};
-  return {
-      {.rule = "cuda_order_differs",
-       .severity = Severity::hint,
-       .title = sentence("CUDA numbers the GPUs in another order than nvidia-smi"),
-       .evidence = std::move(evidence),
-       .meaning = sentence("Without CUDA_DEVICE_ORDER, CUDA puts the fastest card first; a number "
-                           "read in nvidia-smi then names another card in a program."),
-       .steps = {{sentence("count as nvidia-smi does, for good in ~/.profile"),
-                  "export CUDA_DEVICE_ORDER=PCI_BUS_ID"}}}};
 }
 
 }  // namespace berth::doctor

@@ -1,5 +1,3 @@
-// Containers that are started on this machine.
-
 #include "diagnose/doctor/rules.h"
 
 namespace berth::doctor {

@@ -1,0 +1,69 @@
+#include "diagnose/doctor/rules.h"
+#include "health/health.h"
+
+namespace berth::doctor {
+
+namespace {
+
+Severity severity_of(HealthState state) {
+  switch (state) {
+    case HealthState::ok:
+    case HealthState::notice:
+      return Severity::hint;
+    case HealthState::degraded:
+      return Severity::warning;
+    case HealthState::failed:
+      return Severity::error;
+  }
+  return Severity::error;
+}
+
+std::string shown(const DeviceHealth& health) {
+  return health.index ? std::to_string(*health.index) : health.device.text();
+}
+
+/// Taken away on purpose, or told better by the driver's own rules (no_driver.cc and others).
+bool is_told_elsewhere(const HealthFinding& found) {
+  if (found.code != "unusable") return false;
+  return found.state == HealthState::notice ||
+         found.evidence == "no kernel driver is bound to it" ||
+         found.evidence == "NVIDIA's library does not answer" ||
+         found.evidence.find("nouveau") != std::string::npos;
+}
+
+Finding taken_over(const DeviceHealth& health, const HealthFinding& found) {
+  Finding finding{.rule = "health_" + found.code,
+                  .severity = severity_of(found.state),
+                  .title = sentence("GPU {} is not well", shown(health)),
+                  .evidence = {Sentence(found.evidence, {})},
+                  .meaning = sentence("`berth health` says so; `berth run` gives nobody a card "
+                                      "that it calls broken.")};
+  const bool is_notice = found.state == HealthState::notice;
+  if (is_notice) {
+    finding.title = sentence("worth knowing of GPU {}", shown(health));
+    finding.meaning = sentence("The card works, and `berth run` gives it out all the same.");
+  }
+  if (!found.advice.empty()) {
+    finding.steps.push_back({Sentence(found.advice, {}), ""});
+  } else if (is_notice) {
+    finding.steps.push_back({sentence("nothing now; look again later"), "berth health"});
+  } else {
+    finding.steps.push_back(
+        {sentence("see what the kernel says of it"), "sudo dmesg | grep -i -e nvrm -e segfault"});
+  }
+  return finding;
+}
+
+}  // namespace
+
+Findings health_findings(const Examined& host) {
+  Findings findings;
+  for (const DeviceHealth& health : health_of(host.snapshot)) {
+    for (const HealthFinding& found : health.findings) {
+      if (!is_told_elsewhere(found)) findings.push_back(taken_over(health, found));
+    }
+  }
+  return findings;
+}
+
+}  // namespace berth::doctor
