@@ -98,6 +98,26 @@ inline Finding only(const Examined& host) {
   return findings.empty() ? Finding{} : findings.front();
 }
 
+/// The one of that name among several.
+inline Finding named(std::string_view rule, const Examined& host) {
+  for (const Finding& finding : findings_of(host)) {
+    if (finding.rule == rule) return finding;
+  }
+  ADD_FAILURE() << "no " << rule << " is found";
+  return {};
+}
+
+/// Its severity, its name and all its evidence: "hint persistence_off: it is off on GPU 0; …".
+inline std::string told(const Finding& finding) {
+  std::string text = std::string(name_of(finding.severity)) + " " + finding.rule + ": ";
+  for (std::size_t i = 0; i < finding.evidence.size(); ++i) {
+    text += (i == 0 ? "" : "; ") + finding.evidence[i].english();
+  }
+  return text;
+}
+/// Of a host on which there is but one.
+inline std::string told(const Examined& host) { return told(only(host)); }
+
 inline std::string commands_of(const Finding& finding) {
   std::string all;
   for (const Finding::Step& step : finding.steps) all += step.command + "\n";

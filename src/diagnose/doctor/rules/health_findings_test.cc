@@ -1,0 +1,37 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "diagnose/doctor/healthy_host_test.h"
+
+namespace berth::doctor {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(DoctorHealthFindings, AreTakenOver) {
+  Examined host = healthy();
+  host.snapshot.devices[1].lost = true;
+  host.snapshot.devices[1].index.reset();
+  EXPECT_EQ(told(named("health_lost", host)),
+            "error health_lost: it fell off the bus and answers nobody");
+}
+
+TEST(DoctorHealthFindings, WhatHealthOnlyNotesHasAMeaningAndAStepToo) {
+  Examined host = healthy();
+  host.snapshot.devices[0].ecc_corrected = std::uint64_t{3};
+  host.snapshot.devices[0].ecc_mode = true;
+  const Finding found = only(host);
+  EXPECT_EQ(told(found),
+            "hint health_ecc_corrected: 3 memory errors were corrected since the driver loaded");
+  EXPECT_EQ(commands_of(found), "berth health\n");
+}
+
+TEST(DoctorHealthFindings, CardThatNoOtherRuleTellsOfIsHealths) {
+  EXPECT_THAT(rules_of(without_driver("another kernel driver has it", std::string("nvidiafb"))),
+              ElementsAre("health_unusable"));
+  EXPECT_THAT(rules_of(without_driver("no kernel driver is bound to it", Absent::unsupported)),
+              ElementsAre("secure_boot"));
+}
+
+}  // namespace
+}  // namespace berth::doctor
