@@ -253,6 +253,21 @@ def explain_findings(root: Path) -> list[str]:
     return found + health_findings(root, text)
 
 
+RULES_OF_DOCTOR = Path("src/diagnose/doctor/rules")
+
+
+def rule_findings(root: Path) -> list[str]:
+    """Each rule of doctor is one file with one test, and stands in the list of rules."""
+    listed = root / RULES_OF_DOCTOR.with_suffix(".h")
+    if not listed.is_file():
+        return []
+    names = set(re.findall(r"^Findings (\w+)\(", listed.read_text(encoding="utf-8"), re.M))
+    files = {path.stem for path in (root / RULES_OF_DOCTOR).glob("*.cc")}
+    wanted = names | {f"{name}_test" for name in names}
+    found = [f"{RULES_OF_DOCTOR}/{name}.cc: not there" for name in sorted(wanted - files)]
+    return found + [f"{RULES_OF_DOCTOR}/{name}.cc: rules.h has no such rule" for name in sorted(files - wanted)]
+
+
 def unmerged_findings(root: Path, name: Path) -> list[str]:
     """What a merge leaves behind where nobody decided."""
     lines = (root / name).read_text(encoding="utf-8").splitlines()
@@ -261,7 +276,7 @@ def unmerged_findings(root: Path, name: Path) -> list[str]:
 
 
 def findings(root: Path, berth: Path | None) -> list[str]:
-    found = forbidden_findings(root) + explain_findings(root)
+    found = forbidden_findings(root) + explain_findings(root) + rule_findings(root)
     for name in repository.files(root):
         if name.suffix in (".md", ".py", ".cc", ".h", ".ts", ".po"):
             found += unmerged_findings(root, name)

@@ -61,6 +61,19 @@ def test_a_rule_of_doctor_that_is_explained_nowhere_is_found(tmp_path: Path) -> 
     assert check_docs.explain_findings(tmp_path) == ["doc/EXPLAIN.md: too_old: not there"]
 
 
+def test_a_rule_of_doctor_without_its_file_or_test_is_found(tmp_path: Path) -> None:
+    house(tmp_path, "")
+    rules = tmp_path / check_docs.RULES_OF_DOCTOR
+    rules.mkdir(parents=True)
+    rules.with_suffix(".h").write_text("Findings one(const Examined&);\nFindings two(const Examined&);\n")
+    for name in ("one.cc", "one_test.cc", "two.cc", "gone.cc"):
+        (rules / name).write_text("")
+    assert check_docs.rule_findings(tmp_path) == [
+        f"{check_docs.RULES_OF_DOCTOR}/two_test.cc: not there",
+        f"{check_docs.RULES_OF_DOCTOR}/gone.cc: rules.h has no such rule",
+    ]
+
+
 def test_the_table_of_health_holds_each_code_of_its_rules_and_no_other(tmp_path: Path) -> None:
     house(tmp_path, "")
     (tmp_path / "src/health").mkdir(parents=True)
