@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "diagnose/pace/answer_test.h"
+
 namespace berth::pace {
 namespace {
 
@@ -129,6 +131,17 @@ TEST(PaceAdvice, OfOneFrameworkNamesNoOthers) {
     EXPECT_THAT(words_of(what, Framework::torch), Not(HasSubstr("tf.")));
     EXPECT_THAT(words_of(what, Framework::torch), Not(HasSubstr("jax.")));
   }
+}
+
+TEST(PaceAdvice, InAnAnswerSpeaksTheWordsOfTheFramework) {
+  const auto words = [](Framework framework) {
+    auto starved = ActivityBuilder().busy(45).main(230).workers(2, 490);
+    return steps_in(first_finding(starved.with([&](Activity& one) { one.framework = framework; })));
+  };
+  EXPECT_THAT(words(Framework::torch), HasSubstr("num_workers=15"));
+  EXPECT_THAT(words(Framework::tensorflow), HasSubstr("tf.data.AUTOTUNE"));
+  EXPECT_THAT(words(Framework::jax), HasSubstr("worker_count"));
+  EXPECT_THAT(words(Framework::unknown), Not(HasSubstr("num_workers")));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// The rules of `berth explain` for what runs now, each in rules/NAME.cc.
+// The rules of `berth explain` for what runs now, each in rules/NAME.cc with its test beside it.
 // Each finds one cause, or nothing; none speaks of what was not read. The order in which pace.cc
 // asks them decides among causes that explain the same time: what brings about the symptoms of
 // another comes before it.

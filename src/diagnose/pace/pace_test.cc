@@ -1,0 +1,79 @@
+// What holds of all rules together; each rule's own test stands beside it in rules/.
+
+#include "diagnose/pace/pace.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "diagnose/pace/answer_test.h"
+
+namespace berth::pace {
+namespace {
+
+using testing::IsEmpty;
+
+TEST(Pace, AWellUsedGpuHasNoFinding) { EXPECT_EQ(answer(ActivityBuilder()), "nothing"); }
+
+TEST(Pace, AnEmptySeriesHasNoFindings) {
+  EXPECT_THAT(explain_pace(Activity{}).findings, IsEmpty());
+}
+
+TEST(Pace, WhatCouldNotBeReadMakesADoubtAndNoGuess) {
+  auto blind = ActivityBuilder().busy(40).main(495).workers(0, 0).each([](Step& step) {
+    for (ProcessStep& one : step.processes) {
+      one.storage_read = one.read = one.written = Absent::no_permission;
+    }
+  });
+  const Pace pace = explain_pace(blind.build());
+  ASSERT_FALSE(pace.findings.empty());
+  EXPECT_EQ(pace.findings[0].rule, "serial_python");
+  EXPECT_FALSE(pace.findings[0].doubt.empty());
+  blind.each([](Step& step) { step.processes.clear(); });
+  blind.device([](DeviceStep& one) { one.utilization = Absent::failed; });
+  EXPECT_THAT(explain_pace(blind.build()).findings, IsEmpty());
+}
+
+TEST(Pace, OfARecordsTreeNothingIsSaidThatNobodyLookedAt) {
+  const auto of_a_record = [](double busy, std::int64_t cpu_ms) {
+    Activity activity = ActivityBuilder(120).busy(busy).build();
+    activity.taken_by = TakenBy::run_samples;
+    for (Step& step : activity.steps) {
+      step.processes.resize(1);
+      step.processes[0].threads = Absent::not_sampled;
+      step.processes[0].run_delay = Absent::not_sampled;
+      step.processes[0].state = Absent::not_sampled;
+      step.processes[0].cpu = Milliseconds(cpu_ms);
+    }
+    return explain_pace(activity).findings;
+  };
+  // Two CPUs of a step of half a second: the process with its loaders, or without.
+  for (const Finding& finding : of_a_record(50, 2000)) EXPECT_NE(finding.rule, "serial_python");
+  for (const Finding& finding : of_a_record(0, 1000)) EXPECT_NE(finding.rule, "computes_on_cpu");
+  const Findings one_cpu = of_a_record(40, 495);
+  ASSERT_FALSE(one_cpu.empty());
+  EXPECT_EQ(one_cpu[0].rule, "serial_python");
+  EXPECT_FALSE(one_cpu[0].doubt.empty());
+  for (const auto& step : one_cpu[0].steps)
+    EXPECT_EQ(step.command.find("py-spy"), step.command.npos);
+}
+
+TEST(Pace, EveryFindingHasEvidenceAndAStepAndAKnownName) {
+  std::set<std::string> names(pace_rule_names().begin(), pace_rule_names().end());
+  EXPECT_EQ(names.size(), 17U);
+  for (const Framework framework :
+       {Framework::unknown, Framework::torch, Framework::tensorflow, Framework::jax}) {
+    auto serial = ActivityBuilder().busy(40).main(495).workers(0, 0).with(
+        [&](Activity& one) { one.framework = framework; });
+    for (const Finding& finding : explain_pace(serial.build()).findings) {
+      EXPECT_TRUE(names.contains(finding.rule)) << finding.rule;
+      EXPECT_FALSE(finding.evidence.empty());
+      EXPECT_FALSE(finding.steps.empty());
+      EXPECT_FALSE(finding.meaning.empty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace berth::pace
