@@ -1,4 +1,5 @@
-// Ended by berth itself: its time was over, or somebody wanted it so. A GPU fault is rule_device's.
+// Ended by berth itself: its time was over, or somebody wanted it so. A GPU fault is
+// device_fault's.
 
 #include "base/text.h"
 #include "diagnose/death/death.h"
