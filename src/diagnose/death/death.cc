@@ -1,12 +1,10 @@
 #include "diagnose/death/death.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "diagnose/death/catalogue.h"
+#include "diagnose/death/rules.h"
 
 namespace berth {
 
@@ -29,36 +27,6 @@ bool is_no_cause(const Finding& finding) {
 
 }  // namespace
 
-bool has_failed(const RunRecord& run) {
-  return run.end && run.end->known && (run.end->exit.signal != 0 || run.end->exit.code != 0);
-}
-
-bool ended_well(const RunRecord& run) { return run.end && run.end->known && !has_failed(run); }
-
-bool was_while_it_ran(WallTime at, const RunRecord& run) {
-  constexpr std::int64_t slack_ms = 2000;
-  return at.unix_ms >= run.manifest.started.unix_ms - slack_ms &&
-         at.unix_ms <= run.end->at.unix_ms + slack_ms;
-}
-
-bool is_process_of_run(pid_t pid, const DeathEvidence& evidence) {
-  const auto& job = evidence.run.manifest.job;
-  return (job && job->pid == pid) ||
-         std::ranges::find(evidence.processes, pid) != evidence.processes.end();
-}
-
-int signal_of(const RunRecord& run) {
-  if (!run.end || !run.end->known) return 0;
-  if (run.end->exit.signal != 0) return run.end->exit.signal;
-  const int code = run.end->exit.code;
-  return code > 128 && code <= 128 + 64 ? code - 128 : 0;
-}
-
-std::string signal_name(int signal) {
-  const char* name = sigabbrev_np(signal);
-  return name == nullptr ? fmt::format("{}", signal) : fmt::format("SIG{} ({})", name, signal);
-}
-
 Findings explain_death(const DeathEvidence& evidence) {
   Findings findings;
   if (ended_well(evidence.run)) return findings;
@@ -66,7 +34,8 @@ Findings explain_death(const DeathEvidence& evidence) {
   constexpr auto rules = std::to_array<Rule>({
       death_by_berth,
       death_by_device,
-      death_by_driver_reset,
+      death_by_device_reset,
+      death_by_driver_reload,
       death_by_oom_killer,
       death_by_log,
       death_by_neighbour,
@@ -87,6 +56,7 @@ Findings explain_death(const DeathEvidence& evidence) {
            finding.rule == "stopped";
   });
   if (!is_told) {
+    for (Finding& finding : death_without_record(evidence)) findings.push_back(std::move(finding));
     for (Finding& finding : death_without_cause(evidence)) findings.push_back(std::move(finding));
   }
   return findings;

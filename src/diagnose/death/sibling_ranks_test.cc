@@ -8,6 +8,7 @@
 #include <csignal>
 
 #include "diagnose/death/death.h"
+#include "diagnose/death/rules.h"
 
 namespace berth {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
-#include "diagnose/death/death.h"
+#include "diagnose/death/rules.h"
 #include "health/xid.h"
 
 namespace berth {
@@ -44,7 +44,6 @@ void add_end(const DeathEvidence& evidence, Finding& finding) {
 }
 
 Finding of_events(const Kind& kind, const DeathEvidence& evidence) {
-  constexpr std::size_t most = 8;
   Finding finding{.rule = std::string(kind.rule),
                   .severity = Severity::error,
                   .title = Sentence(kind.title, {}),
@@ -52,11 +51,7 @@ Finding of_events(const Kind& kind, const DeathEvidence& evidence) {
                   .meaning = Sentence(kind.meaning, {}),
                   .steps = {},
                   .doubt = {}};
-  for (const RunEvent& event : evidence.events) {
-    if (event.kind == kind.event && finding.evidence.size() < most) {
-      finding.evidence.push_back(Sentence(event.text, {}));
-    }
-  }
+  add_events(kind.event, evidence, finding);
   if (finding.evidence.empty()) return finding;
   add_end(evidence, finding);
   finding.steps.push_back({sentence("see how the devices are now"), "berth health"});

@@ -1,24 +1,15 @@
-// The driver was loaded anew, or a device was reset, under the job: what the sampler saw (the
-// record's events), and the kernel log's word that the module was loaded in that time. The driver
-// had answered before, or the run had not been given the device.
+// The driver was loaded anew under the job: what the sampler saw (the record's events), and the
+// kernel log's word that the module was loaded in that time. The driver had answered before, or the
+// run had not been given the device.
 
 #include <algorithm>
 
 #include "base/text.h"
-#include "diagnose/death/death.h"
+#include "diagnose/death/rules.h"
 
 namespace berth {
 
 namespace {
-
-void add_events(std::string_view kind, const DeathEvidence& evidence, Finding& finding) {
-  constexpr std::size_t most = 8;
-  for (const RunEvent& event : evidence.events) {
-    if (event.kind == kind && finding.evidence.size() < most) {
-      finding.evidence.push_back(Sentence(event.text, {}));
-    }
-  }
-}
 
 /// It was given a card of the driver's, which so had answered.
 bool had_the_driver(const Manifest& manifest) {
@@ -43,19 +34,6 @@ void add_loads(const DeathEvidence& evidence, Finding& finding) {
   }
 }
 
-Finding device_reset() {
-  return {.rule = "device_reset",
-          .severity = Severity::error,
-          .title = sentence("a device of the run was reset while it ran"),
-          .evidence = {},
-          .meaning = sentence(
-              "A reset takes from the job all that it had on the device, which nothing brings "
-              "back."),
-          .steps = {{sentence("ask the administrator who reset it, and what for"), ""},
-                    {sentence("see how the devices are now"), "berth health"}},
-          .doubt = {}};
-}
-
 Finding driver_reloaded() {
   return {.rule = "driver_reloaded",
           .severity = Severity::warning,
@@ -74,20 +52,16 @@ Finding driver_reloaded() {
 
 }  // namespace
 
-Findings death_by_driver_reset(const DeathEvidence& evidence) {
+Findings death_by_driver_reload(const DeathEvidence& evidence) {
   const RunRecord& run = evidence.run;
   if (!has_failed(run)) return {};
   if (!run.end->because.empty() && run.end->because != end_cause::gpu_fault) return {};
-  Findings findings;
-  Finding reset = device_reset();
-  add_events("gpu_back", evidence, reset);
-  if (!reset.evidence.empty()) findings.push_back(std::move(reset));
-  if (!had_the_driver(run.manifest)) return findings;
+  if (!had_the_driver(run.manifest)) return {};
   Finding reloaded = driver_reloaded();
   add_events("driver_changed", evidence, reloaded);
   add_loads(evidence, reloaded);
-  if (!reloaded.evidence.empty()) findings.push_back(std::move(reloaded));
-  return findings;
+  if (reloaded.evidence.empty()) return {};
+  return {std::move(reloaded)};
 }
 
 }  // namespace berth

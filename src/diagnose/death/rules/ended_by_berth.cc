@@ -2,7 +2,7 @@
 // device_fault's.
 
 #include "base/text.h"
-#include "diagnose/death/death.h"
+#include "diagnose/death/rules.h"
 
 namespace berth {
 

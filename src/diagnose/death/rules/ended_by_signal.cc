@@ -5,7 +5,7 @@
 #include <csignal>
 
 #include "base/tr.h"
-#include "diagnose/death/death.h"
+#include "diagnose/death/rules.h"
 
 namespace berth {
 

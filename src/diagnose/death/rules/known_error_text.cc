@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "diagnose/death/death.h"
 #include "diagnose/death/explain_log.h"
+#include "diagnose/death/rules.h"
 
 namespace berth {
 

@@ -4,7 +4,7 @@
 #include <csignal>
 
 #include "base/text.h"
-#include "diagnose/death/death.h"
+#include "diagnose/death/rules.h"
 
 namespace berth {
 

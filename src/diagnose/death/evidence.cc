@@ -1,0 +1,49 @@
+#include "diagnose/death/evidence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace berth {
+
+bool has_failed(const RunRecord& run) {
+  return run.end && run.end->known && (run.end->exit.signal != 0 || run.end->exit.code != 0);
+}
+
+bool ended_well(const RunRecord& run) { return run.end && run.end->known && !has_failed(run); }
+
+bool was_while_it_ran(WallTime at, const RunRecord& run) {
+  constexpr std::int64_t slack_ms = 2000;
+  return at.unix_ms >= run.manifest.started.unix_ms - slack_ms &&
+         at.unix_ms <= run.end->at.unix_ms + slack_ms;
+}
+
+bool is_process_of_run(pid_t pid, const DeathEvidence& evidence) {
+  const auto& job = evidence.run.manifest.job;
+  return (job && job->pid == pid) ||
+         std::ranges::find(evidence.processes, pid) != evidence.processes.end();
+}
+
+int signal_of(const RunRecord& run) {
+  if (!run.end || !run.end->known) return 0;
+  if (run.end->exit.signal != 0) return run.end->exit.signal;
+  const int code = run.end->exit.code;
+  return code > 128 && code <= 128 + 64 ? code - 128 : 0;
+}
+
+std::string signal_name(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name == nullptr ? fmt::format("{}", signal) : fmt::format("SIG{} ({})", name, signal);
+}
+
+void add_events(std::string_view kind, const DeathEvidence& evidence, Finding& finding) {
+  constexpr std::size_t most = 8;
+  for (const RunEvent& event : evidence.events) {
+    if (event.kind == kind && finding.evidence.size() < most) {
+      finding.evidence.push_back(Sentence(event.text, {}));
+    }
+  }
+}
+
+}  // namespace berth
