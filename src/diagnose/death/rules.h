@@ -1,6 +1,6 @@
 #pragma once
-// The causes of death: each file of rules/ finds one and is named by it. The order in which
-// death.cc asks is the order in which they are told.
+// The causes of death: each file of rules/ finds one, is named by it and has its test beside it.
+// The order in which death.cc asks is the order in which they are told.
 
 #include "diagnose/death/evidence.h"
 #include "diagnose/finding.h"

@@ -1,10 +1,10 @@
 #pragma once
-// What is said of a series, as tests ask it: the answer, whatever else was found, and the words of
-// a finding.
+// What is said of a series, as tests ask it: the answer, and whatever else was found.
 
 #include <string>
 #include <vector>
 
+#include "diagnose/finding_words_test.h"
 #include "diagnose/pace/activity_builder_test.h"
 #include "diagnose/pace/pace.h"
 
@@ -29,19 +29,6 @@ inline std::vector<std::string> rules_that_speak(const ActivityBuilder& builder)
     rules.push_back(finding.rule);
   }
   return rules;
-}
-
-inline std::string evidence_in(const Finding& finding) {
-  std::string text;
-  for (const Sentence& one : finding.evidence) text += one.english() + "\n";
-  return text;
-}
-inline std::string steps_in(const Finding& finding) {
-  std::string text;
-  for (const Finding::Step& step : finding.steps) {
-    text += step.what.english() + " | " + step.command + "\n";
-  }
-  return text;
 }
 
 }  // namespace berth::pace
