@@ -283,6 +283,19 @@ def test_the_set_made_from_the_rules_names_alone_is_answered_rightly(tmp_path):
     assert "false alarms: 0 of 170" in done.stdout
 
 
+def test_the_set_made_after_the_rules_is_answered_rightly(tmp_path):
+    """The second set of doc/CONFUSION.md; its order is in the history of the repository."""
+    made = ROOT / "tests/workloads/second_set"
+    written = subprocess.run(
+        [sys.executable, "-B", str(made / "make_series.py"), str(tmp_path)], capture_output=True, text=True, check=False
+    )  # it checks each series as it writes it
+    assert written.returncode == 0, written.stdout + written.stderr
+    done = score(tmp_path, made / "recorded")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "of 346 right" in done.stdout
+    assert "false alarms: 0 of 179" in done.stdout
+
+
 def test_the_recorded_series_are_answered_rightly():
     """Our own workloads (doc/CONFUSION.md)."""
     done = score(SERIES)

@@ -61,8 +61,16 @@ struct Thresholds {
   double pcie_rate = 3e9;
   /// SM activity of a busy device below which its kernels are small, percent.
   double small_sm_percent = 30;
-  /// SM activity of a busy device below which it only waits in a collective, percent.
-  double spinning_sm_percent = 12;
+  /// SM activity of a busy device below which it only waits in a collective, percent. NCCL's
+  /// kernels stand on up to 32 multiprocessors, of 132 on an H100, 108 on an A100.
+  double spinning_sm_percent = 25;
+  /// Memory utilisation below which it only waits there, where the SMs are not told, percent.
+  double spinning_memory_percent = 6;
+  /// Power, as a share of its limit, up to which both can be believed: it is a mean of a second.
+  double spinning_power_share = 0.60;
+  /// Mean SM activity of ranks whose kernels run all the time, below which they wait for each other
+  /// within each step of a look, percent.
+  double ranks_sm_percent = 55;
   /// Power of a busy device, as a share of its limit, below which it cannot be working much.
   double low_power_share = 0.45;
   /// DRAM activity from which memory is the limit, percent.
@@ -115,6 +123,9 @@ inline constexpr auto threshold_names = std::to_array<ThresholdName>({
     BERTH_THRESHOLD(pcie_rate),
     BERTH_THRESHOLD(small_sm_percent),
     BERTH_THRESHOLD(spinning_sm_percent),
+    BERTH_THRESHOLD(spinning_memory_percent),
+    BERTH_THRESHOLD(spinning_power_share),
+    BERTH_THRESHOLD(ranks_sm_percent),
     BERTH_THRESHOLD(low_power_share),
     BERTH_THRESHOLD(dram_percent),
     BERTH_THRESHOLD(tensor_percent),

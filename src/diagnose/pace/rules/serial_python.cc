@@ -10,9 +10,26 @@
 
 namespace berth::pace {
 
+namespace {
+
+/// The two take turns: the thread works for about as long as no kernel runs, and sleeps meanwhile.
+bool alternates(const Seen& seen) {
+  const ProcessLoad* main = main_process(seen);
+  if (main == nullptr || !seen.features.saw_threads) return false;
+  return main->best_thread >= (1 - seen.thresholds.saturated_idle_share / 2) * seen.features.idle();
+}
+
+Sentence title_of(bool is_saturated) {
+  return is_saturated ? sentence("the GPU waits for one thread that is busy all the time")
+                      : sentence("the GPU and one thread take turns: it waits while that works");
+}
+
+}  // namespace
+
 std::optional<Cause> serial_python(const Seen& seen) {
   const Features& features = seen.features;
-  if (!gpu_waits(seen) || !main_is_saturated(seen)) return {};
+  const bool is_saturated = main_is_saturated(seen);
+  if (!gpu_waits(seen) || (!is_saturated && !alternates(seen))) return {};
   if (features.saturated_workers > 0) return {};
   const ProcessLoad& main = *main_process(seen);
   const bool of_a_record = seen.activity.taken_by == TakenBy::run_samples;
@@ -22,7 +39,7 @@ std::optional<Cause> serial_python(const Seen& seen) {
   Finding finding{
       .rule = "serial_python",
       .severity = Severity::warning,
-      .title = sentence("the GPU waits for one thread that is busy all the time"),
+      .title = title_of(is_saturated),
       .evidence = {busy_sentence(seen),
                    sentence("of process {} ({}) one thread has work {} of the time", main.pid,
                             printable(main.name),

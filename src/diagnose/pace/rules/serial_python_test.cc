@@ -22,6 +22,16 @@ TEST(SerialPython, IsSaidOfAThreadThatIsBusyWhereNoKernelRuns) {
   EXPECT_EQ(answer(serial.main(200)), "nothing");
 }
 
+TEST(SerialPython, IsSaidOfAThreadThatSleepsWhileKernelsRun) {
+  // The GPU for 40 % of the time, the thread for the other 60: waits that do not spin.
+  auto turns = ActivityBuilder().busy(40).main(300).workers(0, 0);
+  const Finding found = first_finding(turns);
+  EXPECT_EQ(found.rule, "serial_python");
+  EXPECT_THAT(evidence_in(found),
+              HasSubstr("one thread has work 61 % of the time"));  // waiting for a CPU counts
+  EXPECT_EQ(answer(turns.main(220)), "nothing") << "something else takes part of the time";
+}
+
 TEST(SerialPython, IsNotWhatWorkersThatNeverRestWaitFor) {
   auto starved = ActivityBuilder().busy(40).main(200).workers(2, 495);
   EXPECT_THAT(rules_that_speak(starved), Not(Contains("serial_python")));

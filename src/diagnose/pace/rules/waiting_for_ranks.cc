@@ -6,38 +6,80 @@
 
 namespace berth::pace {
 
-std::optional<Cause> waiting_for_ranks(const Seen& seen) {
-  const Features& features = seen.features;
-  if (features.ranks < 2 && features.devices.size() < 2) return {};
-  double share = 0;
-  const DeviceLoad* waiting = nullptr;
-  for (const DeviceLoad& device : features.devices) {
-    if (device.spinning.value_or(0) <= share) continue;
-    share = *device.spinning;
-    waiting = &device;
+namespace {
+
+/// A wait that stands out: whole steps of a look in which the device spun.
+struct Wait {
+  const DeviceLoad* device = nullptr;
+  double share = 0;      // of the time
+  bool is_told = false;  // whole steps of it were seen
+};
+
+Wait longest_wait(const Seen& seen) {
+  Wait longest;
+  for (const DeviceLoad& device : seen.features.devices) {
+    if (device.spinning.value_or(0) <= longest.share) continue;
+    longest = {.device = &device, .share = *device.spinning, .is_told = true};
   }
-  if (waiting == nullptr || share < seen.thresholds.slow_share) return {};
+  return longest.share < seen.thresholds.slow_share ? Wait{} : longest;
+}
+
+/// Kernels run all the time, and part of the GPU works: waits that are shorter than a step.
+Wait short_waits(const Seen& seen) {
+  const Thresholds& t = seen.thresholds;
+  Wait worst;
+  for (const DeviceLoad& device : seen.features.devices) {
+    if (!device.sm || device.busy.value_or(0) < 1 - t.busy_idle_share) continue;
+    if (device.dram.value_or(0) * 100 >= t.dram_percent) continue;
+    const double unused = 1 - *device.sm;
+    if (*device.sm * 100 >= t.ranks_sm_percent || unused <= worst.share) continue;
+    worst = {.device = &device, .share = unused};
+  }
+  return worst;
+}
+
+Finding finding_of(const Seen& seen, const Wait& wait) {
   Finding finding{
       .rule = "waiting_for_ranks",
       .severity = Severity::warning,
       .title = sentence("the GPU waits in a collective for another rank"),
-      .evidence = {sentence("{} of the time it was utilised throughout and did next to nothing",
-                            percent(share)),
-                   sentence("{} ranks compute together", features.ranks)},
+      .evidence = {},
       .meaning = sentence("A collective (NCCL) spins on the GPU until the last rank arrives: the "
                           "utilisation is full, and no work is done."),
       .steps = advice(Advice::balance_ranks, seen.activity.framework)};
-  if (waiting->sm) {
+  finding.evidence.push_back(
+      wait.is_told ? sentence("{} of the time it was utilised throughout and did next to nothing",
+                              percent(wait.share))
+                   : busy_sentence(seen));
+  finding.evidence.push_back(sentence("{} ranks compute together", seen.features.ranks));
+  if (wait.device->sm) {
     finding.evidence.push_back(
-        sentence("while kernels ran {} of the SMs were busy", percent(*waiting->sm)));
+        sentence("while kernels ran {} of the SMs were busy", percent(*wait.device->sm)));
   } else {
-    finding.doubt =
-        sentence("how busy the SMs were is not told by this device: by its power alone");
+    finding.doubt = sentence(
+        "how busy the SMs were is not told by this device: by its power and its memory alone");
   }
-  if (waiting->power) {
-    finding.evidence.push_back(sentence("it drew {} of its power limit", percent(*waiting->power)));
+  if (!wait.is_told) {
+    finding.doubt = sentence(
+        "waits shorter than a step of this look cannot be told from small kernels: a profile of "
+        "one "
+        "step of the training does");
   }
-  return Cause{std::move(finding), share};
+  if (wait.device->power) {
+    finding.evidence.push_back(
+        sentence("it drew {} of its power limit", percent(*wait.device->power)));
+  }
+  return finding;
+}
+
+}  // namespace
+
+std::optional<Cause> waiting_for_ranks(const Seen& seen) {
+  if (seen.features.ranks < 2 && seen.features.devices.size() < 2) return {};
+  Wait wait = longest_wait(seen);
+  if (wait.device == nullptr && seen.features.ranks > 1) wait = short_waits(seen);
+  if (wait.device == nullptr) return {};
+  return Cause{finding_of(seen, wait), wait.share};
 }
 
 }  // namespace berth::pace
