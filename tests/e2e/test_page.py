@@ -11,7 +11,6 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -22,6 +21,7 @@ import urllib.request
 import pytest
 
 import page_server
+from browser import CHROMIUM, why_no_browser
 from conftest import BERTH, BUILD, ROOT, scenario
 
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "web/tests")]
@@ -30,7 +30,6 @@ import mock_room  # noqa: E402
 import mock_server  # noqa: E402
 
 PAGE = BUILD / "page" / "dist"
-CHROMIUM = os.environ.get("BERTH_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 SCRIPTS = sorted((ROOT / "web/tests/browser").glob("*.test.mjs"))
 NAMES = [
     name
@@ -52,8 +51,8 @@ def expanded(name):
 
 
 def reason_to_skip():
-    if CHROMIUM is None:
-        return "needs chromium"
+    if why_no_browser():
+        return why_no_browser()
     if not (PAGE / "page.js").is_file() or (PAGE / "page.js").stat().st_size == 0:
         return "berth was built without its page (needs npm)"
     return check_page.bring_tools(ROOT)

@@ -11,12 +11,12 @@ import time
 
 import pytest
 
+from browser import CHROMIUM, why_no_browser
 from conftest import BERTH, ROOT, Machine, wait_until
 
 sys.path.insert(0, str(ROOT / "tools"))
 import check_page  # noqa: E402
 from test_example import PYTHON, has_torch  # noqa: E402
-from test_page import CHROMIUM  # noqa: E402
 
 TRAIN = ROOT / "examples/train.py"
 # The same marks for who has no torch.
@@ -74,8 +74,8 @@ def texts_of(markdown):
 
 def seen(path):
     """The file as a browser shows it."""
-    if CHROMIUM is None:
-        pytest.skip("needs chromium")
+    if why_no_browser():
+        pytest.skip(why_no_browser())
     if reason := check_page.bring_tools(ROOT):
         pytest.skip(reason)
     done = subprocess.run(
