@@ -9,7 +9,7 @@
 namespace berth::pace {
 
 std::string percent(double share) {
-  return fmt::format("{:.0f} %", std::clamp(share, 0.0, 99.0) * 100);
+  return fmt::format("{:.0f} %", std::clamp(share, 0.0, 1.0) * 100);
 }
 
 std::string decimal(double value) { return fmt::format("{:.1f}", value); }

@@ -22,12 +22,16 @@ Findings import_failed(const Examined& host) {
   };
   const std::string last = said.frameworks.empty() ? "" : said.frameworks.back().name;
   if (said.end == ImportEnd::took_too_long) {
-    add(Severity::warning, sentence("importing {} takes too long", last),
+    add(Severity::warning,
+        last.empty() ? sentence("the Python interpreter does not come back")
+                     : sentence("importing {} takes too long", last),
         sentence("it had not come to an end after its time limit and was ended"),
         sentence("A slow file system under the environment, or a driver that hangs."));
   }
   if (said.end == ImportEnd::crashed) {
-    add(Severity::error, sentence("importing {} crashes the interpreter", last),
+    add(Severity::error,
+        last.empty() ? sentence("the Python interpreter crashes before it imports anything")
+                     : sentence("importing {} crashes the interpreter", last),
         sentence("its process ended by {}", said.detail),
         sentence("Mostly libraries of two installations mixed in one environment."));
   }

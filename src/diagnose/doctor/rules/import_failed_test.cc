@@ -24,6 +24,15 @@ TEST(DoctorImportFailed, CrashedHungOrRaised) {
               HasSubstr("-X faulthandler -X importtime -c 'import torch'"));
 }
 
+TEST(DoctorImportFailed, BeforeTheFirstFrameworkItIsTheInterpreters) {
+  Examined host = healthy();
+  host.world.python->said = {.end = ImportEnd::crashed, .detail = "signal 4"};
+  EXPECT_EQ(only(host).title.english(),
+            "the Python interpreter crashes before it imports anything");
+  host.world.python->said.end = ImportEnd::took_too_long;
+  EXPECT_EQ(only(host).title.english(), "the Python interpreter does not come back");
+}
+
 TEST(DoctorImportFailed, WhatWasNotAskedHasNotFailed) {
   Examined host = healthy();
   host.world.python->said = {.end = ImportEnd::not_asked};

@@ -15,6 +15,8 @@ TEST(DoctorOpenFilesLow, FewerThanEveryLoginHas) {
   EXPECT_EQ(commands_of(only(host)), "ulimit -n 65536\n");
   host.world.limits->open_files_hard = std::uint64_t{512};
   EXPECT_EQ(commands_of(only(host)), "ulimit -n 512\n") << "no more is allowed";
+  host.world.limits->open_files_hard = std::uint64_t{256};
+  EXPECT_EQ(commands_of(only(host)), "ulimit -Hn\n") << "what is allowed is used";
   host.world.limits->open_files = std::uint64_t{1024};
   EXPECT_THAT(rules_of(host), IsEmpty());
 }

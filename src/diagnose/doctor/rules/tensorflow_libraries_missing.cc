@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "diagnose/doctor/framework_words.h"
@@ -7,23 +9,24 @@
 namespace berth::doctor {
 
 Findings tensorflow_libraries_missing(const Examined& host) {
-  if (!host.world.python || !driver_works(host)) return {};
+  if (!host.world.python || !host.world.libraries || !driver_works(host)) return {};
   const PythonWorld& python = *host.world.python;
   const FrameworkBuild* build = python.framework("tensorflow");
-  if (build == nullptr || !build->cuda.get().value_or(std::nullopt) || python.is_conda) return {};
+  if (build == nullptr || python.is_conda) return {};
+  const std::optional<TwoPart> cuda = build->cuda.get().value_or(std::nullopt);
+  if (!cuda) return {};
   const bool in_wheels = std::ranges::any_of(
       python.packages, [](const auto& one) { return one.first.starts_with("nvidia_cudnn"); });
   const bool on_system =
-      host.world.libraries &&
       std::ranges::find(host.world.libraries->found, "libcudnn", &FoundLibrary::name) !=
-          host.world.libraries->found.end();
+      host.world.libraries->found.end();
   const FrameworkSaid* said = said_of(python, "tensorflow");
   if (in_wheels || on_system || (said != nullptr && said->sees_gpu.value_or(false))) return {};
   return {{.rule = "tensorflow_libraries_missing",
            .severity = Severity::error,
            .title = sentence("TensorFlow is built for CUDA and finds none of its libraries"),
            .evidence = {sentence("there is neither a package {} nor a {} where the loader looks",
-                                 "nvidia-cudnn-cu12", "libcudnn.so")},
+                                 fmt::format("nvidia-cudnn-cu{}", cuda->major), "libcudnn.so")},
            .meaning =
                sentence("It says \"Cannot dlopen some GPU libraries\" and goes on with the CPU."),
            .steps = steps_to_replace(host, *build, Wanted::cuda)}};

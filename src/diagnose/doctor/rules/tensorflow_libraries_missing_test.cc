@@ -21,6 +21,9 @@ TEST(DoctorTensorflowLibrariesMissing, WithoutThemItGoesOnWithTheCpu) {
   EXPECT_EQ(told(host),
             "error tensorflow_libraries_missing: there is neither a package nvidia-cudnn-cu12 nor "
             "a libcudnn.so where the loader looks");
+  host.world.libraries.reset();
+  EXPECT_THAT(rules_of(host), IsEmpty()) << "nobody looked";
+  host = tensorflow_host();
   host.world.python->frameworks[0].cuda = std::optional<TwoPart>();
   EXPECT_EQ(only(host).rule, "tensorflow_cpu_only");
 }

@@ -16,6 +16,10 @@ TEST(DoctorWheelsOfTwoMajors, SamePackageForTwoGenerations) {
   EXPECT_EQ(told(host),
             "warning wheels_of_two_majors: nvidia_cudnn_cu11 8.5 and nvidia_cudnn_cu12 9.1 lie in "
             "the same folder");
+  host.world.python->packages = {{"nvidia_nccl_cu13", "2.28"}, {"nvidia_nccl_cu11", "2.19"}};
+  EXPECT_EQ(told(host),
+            "warning wheels_of_two_majors: nvidia_nccl_cu11 2.19 and nvidia_nccl_cu13 2.28 lie in "
+            "the same folder");
 }
 
 }  // namespace

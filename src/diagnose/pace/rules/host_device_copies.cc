@@ -19,23 +19,27 @@ std::optional<Cause> host_device_copies(const Seen& seen) {
   const bool much = busiest->pcie.value_or(0) >= seen.thresholds.pcie_share ||
                     *busiest->pcie_rate >= seen.thresholds.pcie_rate;
   if (!much) return {};
-  const std::string share = busiest->pcie ? percent(*busiest->pcie) : "?";
-  return Cause{
-      {.rule = "host_device_copies",
-       .severity = Severity::warning,
-       .title = sentence("the time goes into copies between host and device"),
-       .evidence = {busy_sentence(seen),
-                    busiest->receives
-                        ? sentence("{} go to the device, {} of what its PCIe link carries",
-                                   size_rate(*busiest->pcie_rate), share)
-                        : sentence("{} come back from the device, {} of what its PCIe link carries",
-                                   size_rate(*busiest->pcie_rate), share)},
-       .meaning =
-           sentence("Copies from ordinary (pageable) memory reach a fraction of the link, and "
+  const std::string rate = size_rate(*busiest->pcie_rate);
+  const bool receives = busiest->receives;
+  Sentence traffic = receives ? sentence("{} go to the device", rate)
+                              : sentence("{} come back from the device", rate);
+  if (busiest->pcie) {
+    const std::string share = percent(*busiest->pcie);
+    traffic = receives
+                  ? sentence("{} go to the device, {} of what its PCIe link carries", rate, share)
+                  : sentence("{} come back from the device, {} of what its PCIe link carries", rate,
+                             share);
+  }
+  return Cause{{.rule = "host_device_copies",
+                .severity = Severity::warning,
+                .title = sentence("the time goes into copies between host and device"),
+                .evidence = {busy_sentence(seen), std::move(traffic)},
+                .meaning = sentence(
+                    "Copies from ordinary (pageable) memory reach a fraction of the link, and "
                     "no kernel runs meanwhile."),
-       .steps = advice(Advice::pinned_copies, seen.activity.framework),
-       .doubt = {}},
-      features.idle()};
+                .steps = advice(Advice::pinned_copies, seen.activity.framework),
+                .doubt = {}},
+               features.idle()};
 }
 
 }  // namespace berth::pace

@@ -6,6 +6,15 @@
 
 namespace berth::pace {
 
+namespace {
+
+std::string holder(const Seen& seen) {
+  const ProcessLoad* main = main_process(seen);
+  return main == nullptr ? "PID" : std::to_string(main->pid);
+}
+
+}  // namespace
+
 std::optional<Cause> too_few_cpus(const Seen& seen) {
   const Features& features = seen.features;
   const Thresholds& t = seen.thresholds;
@@ -34,7 +43,7 @@ std::optional<Cause> too_few_cpus(const Seen& seen) {
       .steps = {{sentence("ask the scheduler or the container for more CPUs (--cpus-per-task, "
                           "--cpus)"),
                  ""},
-                {sentence("see which it may use"), "taskset -cp PID"},
+                {sentence("see which it may use"), "taskset -cp " + holder(seen)},
                 {sentence("start no more workers and threads than there are CPUs (num_workers, "
                           "OMP_NUM_THREADS)"),
                  ""}},

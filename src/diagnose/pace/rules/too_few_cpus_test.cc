@@ -18,7 +18,7 @@ TEST(TooFewCpus, IsSaidOfThreadsThatTakeTurns) {
               HasSubstr("its threads waited for a CPU 84 % of the time in which they had work"));
   EXPECT_THAT(evidence_in(found), HasSubstr("they want 6.1 CPUs, and may use 1.0"));
   EXPECT_THAT(evidence_in(found), HasSubstr("the machine has 64.0 CPUs"));
-  EXPECT_THAT(steps_in(found), HasSubstr("taskset -cp PID"));
+  EXPECT_THAT(steps_in(found), HasSubstr("taskset -cp 100"));
 }
 
 TEST(TooFewCpus, IsNotSaidWhereNobodyWaitsForOne) {
