@@ -140,6 +140,7 @@ class DeviceSum {
     others_.add(others_in(step, at), seconds);
     sent_.add(number(device.pcie_sent), seconds);
     received_.add(number(device.pcie_received), seconds);
+    nvlink_.add(number(device.nvlink), seconds);
     if (!busy || *busy <= 0) return;
     // Counters over the whole step, spread over the part of it in which kernels ran.
     activity_.add(number(device.sm), seconds, *busy, sm_);
@@ -169,6 +170,7 @@ class DeviceSum {
     }
     load_.capped_clock =
         heat_cap_.seconds > power_cap_.seconds ? heat_cap_.clock.mean() : power_cap_.clock.mean();
+    load_.nvlink_rate = nvlink_.per_second();
     const auto sent = sent_.per_second();
     const auto received = received_.per_second();
     if (sent || received) {
@@ -229,7 +231,7 @@ class DeviceSum {
   Adder activity_;
   Mean busy_, others_, power_, clock_;
   WhileRunning sm_, tensor_, dram_, memory_;
-  Rate sent_, received_;
+  Rate sent_, received_, nvlink_;
   Capped power_cap_, heat_cap_;
   bool knows_spinning_ = false;
   double spinning_ = 0;
@@ -353,7 +355,7 @@ std::optional<double> sum_over(const Step& step, Reading<T> ProcessStep::* readi
 }
 
 void gather_host(const std::vector<const Step*>& steps, Features& features) {
-  Rate storage, read, written, faults, swap;
+  Rate storage, read, written, faults, swap, preempted;
   Mean pressure, busy, swapped, memory;
   for (const Step* step : steps) {
     const double seconds = seconds_of(*step);
@@ -361,6 +363,7 @@ void gather_host(const std::vector<const Step*>& steps, Features& features) {
     read.add(sum_over(*step, &ProcessStep::read), seconds);
     written.add(sum_over(*step, &ProcessStep::written), seconds);
     faults.add(sum_over(*step, &ProcessStep::major_faults), seconds);
+    preempted.add(sum_over(*step, &ProcessStep::involuntary_switches), seconds);
     swapped.add(sum_over(*step, &ProcessStep::swapped), seconds);
     memory.add(sum_over(*step, &ProcessStep::gpu_memory), seconds);
     swap.add(number(step->host.swap_in), seconds);
@@ -373,6 +376,7 @@ void gather_host(const std::vector<const Step*>& steps, Features& features) {
   features.written_rate = written.per_second();
   features.saw_io = features.read_rate.has_value() || features.storage_rate.has_value();
   features.major_faults = faults.per_second();
+  features.preemptions = preempted.per_second();
   features.swapped_bytes = swapped.mean();
   features.swap_rate = swap.per_second();
   features.gpu_memory = memory.mean();

@@ -24,6 +24,7 @@ struct DeviceLoad {
   std::optional<double> pcie;         // the busier direction, as a share of what the link carries
   std::optional<double> pcie_rate;    // that direction, bytes per second
   bool receives = false;              // that direction is from the host
+  std::optional<double> nvlink_rate;  // both directions, bytes per second
   double capped_by_power = 0;         // kernels ran, clocks far below the highest, because of power
   double capped_by_heat = 0;
   std::optional<double> capped_clock;  // the clock meanwhile
@@ -70,10 +71,11 @@ struct Features {
   Group workers;  // children that work or wait for storage; not the holders' parents
   int workers_all = 0;
   int saturated_workers = 0;
-  double wanted = 0;                // CPUs' worth of threads that want to run, of the whole job
-  double cpu = 0;                   // CPUs that the job used
-  std::optional<double> run_delay;  // share of the wanted time spent waiting for a CPU
-  std::optional<double> cpus;       // that the job may use
+  double wanted = 0;                  // CPUs' worth of threads that want to run, of the whole job
+  double cpu = 0;                     // CPUs that the job used
+  std::optional<double> run_delay;    // share of the wanted time spent waiting for a CPU
+  std::optional<double> preemptions;  // per second: a thread was taken off a CPU with work left
+  std::optional<double> cpus;         // that the job may use
   std::optional<double> cpus_host;
   std::optional<double> cpus_busy_by_others;
   std::optional<double> storage_rate;  // bytes per second from storage

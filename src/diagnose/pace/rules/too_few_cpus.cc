@@ -1,5 +1,7 @@
 // Threads that have work wait for a CPU.
 
+#include <fmt/format.h>
+
 #include "diagnose/pace/questions.h"
 #include "diagnose/pace/rules.h"
 #include "diagnose/pace/words.h"
@@ -48,6 +50,11 @@ std::optional<Cause> too_few_cpus(const Seen& seen) {
                           "OMP_NUM_THREADS)"),
                  ""}},
       .doubt = doubt_of(seen)};
+  if (features.preemptions) {
+    finding.evidence.push_back(
+        sentence("with work left they were taken off a CPU {} times a second",
+                 fmt::format("{:.0f}", *features.preemptions)));
+  }
   if (restricted) {
     finding.evidence.push_back(sentence("the machine has {} CPUs", decimal(*features.cpus_host)));
   }

@@ -19,6 +19,9 @@ TEST(TooFewCpus, IsSaidOfThreadsThatTakeTurns) {
   EXPECT_THAT(evidence_in(found), HasSubstr("they want 6.1 CPUs, and may use 1.0"));
   EXPECT_THAT(evidence_in(found), HasSubstr("the machine has 64.0 CPUs"));
   EXPECT_THAT(steps_in(found), HasSubstr("taskset -cp 100"));
+  crowded.each([](Step& step) { step.processes[0].involuntary_switches = std::uint64_t{45}; });
+  EXPECT_THAT(evidence_in(first_finding(crowded)),
+              HasSubstr("with work left they were taken off a CPU 90 times a second"));
 }
 
 TEST(TooFewCpus, IsNotSaidWhereNobodyWaitsForOne) {

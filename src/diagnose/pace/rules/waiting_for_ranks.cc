@@ -65,6 +65,10 @@ Finding finding_of(const Seen& seen, const Wait& wait) {
         "one "
         "step of the training does");
   }
+  if (wait.device->nvlink_rate) {
+    finding.evidence.push_back(
+        sentence("{} went over its NVLinks", size_rate(*wait.device->nvlink_rate)));
+  }
   if (wait.device->power) {
     finding.evidence.push_back(
         sentence("it drew {} of its power limit", percent(*wait.device->power)));
