@@ -43,7 +43,7 @@ void RunFlags::declare(Options& options) {
   options.flag("--uuids", uuids_, "give the job UUIDs instead of indices");
   options.flag("-q,--quiet", quiet_, "say nothing but what went wrong");
   options.begin_group("The job's life");
-  options.flag("-d,--detach", detach_, "leave it running, also after logout");
+  options.flag("-d,--detach", detach_, "leave it running, or waiting, also after logout");
   options.filled_value("--log", log_, "where a detached job's output goes", "FILE");
   options.filled_value("--time", time_, "end it after so long: a warning signal, then stop",
                        "TIME");

@@ -1,8 +1,11 @@
 #include "app/run_words.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <utility>
 
 #include "app/death.h"
 #include "app/verb.h"
@@ -92,10 +95,19 @@ void say_what_to_do(const RunOptions& options, const NotAcquired& refusal) {
 
 }  // namespace
 
+void WaitingTeller::say_that_it_is_detached() {
+  if (!std::exchange(detached_, false)) return;
+  complain(
+      trf("process {} waits on when this terminal closes (--detach); Ctrl-C, or `kill {}`, "
+          "leaves the queue",
+          ::getpid(), ::getpid()));
+}
+
 void WaitingTeller::operator()(const WaitingNews& news) {
   if (context_.stderr_is_terminal()) {
     // Who is in the way is said once in full; after that one line keeps itself up to date.
     if (last_.empty()) to_stderr(render_refusals(news.placement, news.snapshot, context_.err()));
+    say_that_it_is_detached();
     last_ = render_waiting_line(news, context_.err());
     to_stderr("\r" + last_ + std::string(clear_to_end_of_line()));
     return;
@@ -103,6 +115,7 @@ void WaitingTeller::operator()(const WaitingNews& news) {
   std::string notice = render_waiting_notice(news, context_.err());
   if (notice == last_) return;
   to_stderr(notice);
+  say_that_it_is_detached();
   last_ = std::move(notice);
 }
 

@@ -12,13 +12,17 @@ namespace berth {
 /// Tells somebody who waits: one line that updates on a terminal, a line per change in a pipe.
 class WaitingTeller {
  public:
-  explicit WaitingTeller(const Context& context) : context_(context) {}
+  /// `detached`: it waits on when the terminal closes, and says so first.
+  WaitingTeller(const Context& context, bool detached) : context_(context), detached_(detached) {}
   void operator()(const WaitingNews& news);
   /// Takes the line away before anything else is printed.
   void finish();
 
  private:
+  void say_that_it_is_detached();
+
   const Context& context_;
+  bool detached_;
   std::string last_;
 };
 

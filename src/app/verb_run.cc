@@ -1,11 +1,13 @@
 // `berth run`: a command on the right device, alone there, with a record.
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <memory>
 #include <utility>
 
+#include "app/detached_wait.h"
 #include "app/run_options.h"
 #include "app/run_words.h"
 #include "app/verb.h"
@@ -60,7 +62,14 @@ class RunVerb final : public Verb {
     return placement.satisfied() ? exit_code::ok : exit_code::no_device;
   }
 
+  /// What waits for a detached job is detached already: the terminal may close meanwhile.
   int start(Context& context, RunOptions& options) {
+    if (!waits_detached(options)) return start_here(context, options);
+    const auto code = stand_before([&] { return start_here(context, options); });
+    return code ? *code : report(code.error(), usage_code());
+  }
+
+  int start_here(Context& context, RunOptions& options) {
     std::optional<Ledger> ledger;
     if (options.where != RunWhere::cpu) {
       auto opened = context.open_ledger();
@@ -68,7 +77,7 @@ class RunVerb final : public Verb {
       ledger.emplace(std::move(*opened));
       say_whose_ledger(context, ledger->place());
     }
-    WaitingTeller teller(context);
+    WaitingTeller teller(context, waits_detached(options));
     RunServices services{.clock = context.clock(),
                          .ledger = ledger ? &*ledger : nullptr,
                          .look = [&] { return context.look_without_claims(Depth::state); },
@@ -81,8 +90,22 @@ class RunVerb final : public Verb {
         run_job(options, services,
                 words_of_a_run(context, teller, flags_.quiet() ? Talk::quiet : Talk::normal));
     teller.finish();
+    if (waits_detached(options)) speak_into_log_where_alone(options);
     if (!outcome) return report(outcome.error(), usage_code());
     return finish(context, options, *outcome);
+  }
+
+  static bool waits_detached(const RunOptions& options) {
+    if (!options.detach || options.where == RunWhere::cpu) return false;
+    if (options.where == RunWhere::gpu_or_cpu) return options.cpu_after.count() > 0;
+    return !options.wait || options.wait->count() > 0;
+  }
+
+  /// Why the job did not start is to be found where its output would have been.
+  static void speak_into_log_where_alone(const RunOptions& options) {
+    if (!options.log || !nobody_reads_stderr()) return;
+    const auto log = open_fd(*options.log, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0600);
+    if (log) (void)::dup2(log->get(), STDERR_FILENO);
   }
 
   /// An inherited list is never widened. Only where there is one does it take a look of its own.

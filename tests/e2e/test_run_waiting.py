@@ -1,0 +1,108 @@
+"""What a run says and does while it waits in the queue, on a terminal, in a pipe and detached."""
+
+import os
+import re
+import signal
+import time
+
+import pytest
+
+from aftermath import leases, poll, queue, show
+from test_run_life import holding
+from test_run_signals import terminal, wait_until  # noqa: F401  (terminal is a fixture)
+
+
+def typed(machine, *words):
+    return " ".join(machine.command(*words))
+
+
+# --- detached ----------------------------------------------------------------------------------------
+
+
+def test_detached_run_waits_on_when_its_terminal_closes(machine, terminal):  # noqa: F811
+    holder = holding(machine, 2.5)
+    done = machine.directory / "done"
+    terminal.type(typed(machine, "run", "-d", "--wait=1h", "--only", "3", "--", "touch", done) + "\n")
+    terminal.until(r"process \d+ waits on when this terminal closes")
+    terminal.until(r"next in the queue")
+    terminal.close()
+    time.sleep(0.5)
+    assert len(queue(machine)) == 1
+    assert holder.wait(timeout=10) == 0
+    wait_until(done.exists)
+    poll(lambda: show(machine)["state"] != "ended", 5, "the run has not ended")
+    assert show(machine)["end"]["exit_code"] == 0
+
+
+def test_detached_run_that_waited_answers_with_its_id_alone(machine, terminal):  # noqa: F811
+    holder = holding(machine, 1.5)
+    terminal.type(f"id=$({typed(machine, 'run', '-d', '--wait', '--only', '3', '--', 'true')}); echo =$?=$id=\n")
+    found = terminal.until(r"=0=([0-9a-z-]+)=")
+    assert found.group(1) == show(machine)["id"]
+    assert holder.wait(timeout=10) == 0
+
+
+@pytest.mark.parametrize("key, code", [("\x03", 130), ("\x1c", 131)])
+def test_keys_take_a_detached_run_out_of_the_queue(machine, terminal, key, code):  # noqa: F811
+    holder = holding(machine, 30)
+    terminal.type(typed(machine, "run", "-d", "--wait", "--only", "3", "--", "true") + "\n")
+    terminal.until(r"next in the queue")
+    terminal.type(key)
+    poll(lambda: queue(machine), 10, "it waits on")
+    terminal.type("echo code=$?\n")
+    assert terminal.until(r"code=(\d+)").group(1) == str(code)
+    holder.send_signal(signal.SIGTERM)
+    holder.wait(timeout=10)
+
+
+def test_the_process_that_is_named_can_be_killed_out_of_the_queue(machine):
+    holder = holding(machine, 30)
+    front = machine.start("run", "-d", "--wait", "--only", "3", "--", "true")
+    said = ""
+    while "waits on when" not in said:
+        line = front.stderr.readline()
+        assert line, said
+        said += line
+    os.kill(int(re.search(r"process (\d+) waits", " ".join(said.split())).group(1)), signal.SIGTERM)
+    assert front.wait(timeout=10) == -signal.SIGTERM
+    assert queue(machine) == []
+    holder.send_signal(signal.SIGTERM)
+    holder.wait(timeout=10)
+
+
+def test_detached_run_that_no_device_came_for_answers_as_in_the_foreground(machine):
+    holder = holding(machine, 30)
+    got = machine.run("run", "-d", "--wait=1s", "--only", "3", "--", "true")
+    assert (got.returncode, got.stdout) == (124, "")
+    assert "no device came within 1s" in got.stderr
+    assert queue(machine) == []
+    holder.send_signal(signal.SIGTERM)
+    holder.wait(timeout=10)
+
+
+def test_why_nothing_came_is_in_the_log_where_the_terminal_has_gone(machine, terminal):  # noqa: F811
+    holder = holding(machine, 30)
+    log = machine.directory / "log"
+    words = ["run", "-d", "--wait=2s", "--log", log, "--only", "3", "--", "true"]
+    terminal.type(typed(machine, *words) + "\n")
+    terminal.until(r"next in the queue")
+    terminal.close()
+    poll(lambda: not log.exists() or "no device came within 2s" not in log.read_text(), 10, "nothing in the log")
+    assert queue(machine) == []
+    holder.send_signal(signal.SIGTERM)
+    holder.wait(timeout=10)
+
+
+def test_what_a_detached_wait_leaves_to_its_job_is_what_it_was_given(machine):
+    """Signals' masks and dispositions: whoever waits for it catches some of its own."""
+    show_them = "grep -E 'Sig(Blk|Ign|Cgt)' /proc/self/status"
+    plain, waited = machine.directory / "plain", machine.directory / "waited"
+    for log, options in ((plain, []), (waited, ["--wait"])):
+        holder = holding(machine, 1) if options else None
+        started = machine.run("run", "-q", "-d", *options, "--only", "3", "--log", log, "--", "sh", "-c", show_them)
+        assert started.returncode == 0, started.stderr
+        machine.run("wait", started.stdout.strip())
+        poll(lambda: leases(machine), 10, "its lease")
+        if holder:
+            holder.wait(timeout=10)
+    assert waited.read_text() == plain.read_text() != ""
