@@ -47,7 +47,8 @@ void RunFlags::declare(Options& options) {
   options.filled_value("--log", log_, "where a detached job's output goes", "FILE");
   options.filled_value("--time", time_, "end it after so long: a warning signal, then stop",
                        "TIME");
-  options.filled_value("--warn-signal", warn_signal_, "the warning: TERM, USR1, INT, …", "SIGNAL");
+  options.filled_value("--warn-signal", warn_signal_,
+                       "the warning: TERM, INT, HUP, USR1, USR2 or QUIT", "SIGNAL");
   options.filled_value("--warn-ahead", warn_ahead_, "how long before the limit to warn (60s)",
                        "TIME");
   options.flag("--hold", hold_, "keep the device while any process of the job lives");

@@ -32,6 +32,15 @@ def test_help_is_80_columns_wide_and_names_what_each_option_takes(machine, langu
         assert not re.search(r"--\S+ (TEXT|INT|UINT|FLOAT)\b", done.stdout), f"{verb}: {done.stdout}"
 
 
+def test_help_is_ascii_where_the_locale_is(machine):
+    plain = {"LC_ALL": "C", "LANG": None, "BERTH_LANG": None}
+    for words in [["--help"], *([verb, "--help"] for verb in verbs(machine))]:
+        done = machine.run(*words, env=plain)
+        assert done.returncode == 0, done.stderr
+        others = [line for line in done.stdout.splitlines() if not line.isascii()]
+        assert not others, f"{words}: {others}"
+
+
 def test_help_and_a_verb_is_that_verbs_help(machine):
     assert machine.run("help", "run").stdout == machine.run("run", "--help").stdout
     assert machine.run("help").stdout == machine.run("--help").stdout
