@@ -2,8 +2,25 @@
 
 #include "base/text.h"
 #include "base/tr.h"
+#include "view/values.h"
 
 namespace berth {
+
+namespace {
+
+/// What the job was promised of its devices, where they are shared.
+std::string promise_text(const std::vector<Choice>& devices) {
+  if (devices.empty() || !devices.front().promised) return "";
+  std::string sizes;
+  for (const Choice& choice : devices) {
+    const std::string size = choice.promised ? bytes_text(*choice.promised) : std::string();
+    // One size for all of them is said once.
+    if (size != sizes) sizes += (sizes.empty() ? "" : ", ") + size;
+  }
+  return std::string(tr("; ")) + trf("{} promised, a promise, not enforced", sizes);
+}
+
+}  // namespace
 
 std::string render_started(const StartedText& started, const Style&) {
   std::string where;
@@ -17,6 +34,7 @@ std::string render_started(const StartedText& started, const Style&) {
   if (started.devices.size() == 1 && !started.devices.front().reason.empty()) {
     where += " (" + started.devices.front().reason + ")";
   }
+  where += promise_text(started.devices);
   std::string line = trf("berth: run {} {}", started.id, where);
   if (started.waited >= std::chrono::seconds(1)) {
     line += trf(", after waiting {}", short_duration(started.waited));

@@ -106,3 +106,19 @@ def test_what_a_detached_wait_leaves_to_its_job_is_what_it_was_given(machine):
         if holder:
             holder.wait(timeout=10)
     assert waited.read_text() == plain.read_text() != ""
+
+
+# --- what was promised -------------------------------------------------------------------------------------
+
+
+def test_a_share_is_said_to_be_a_promise_and_its_end_says_what_was_used_of_it(machine):
+    got = machine.run("run", "--memory", "10G", "--", "sleep", "2.3")
+    assert got.returncode == 0
+    started, ended = got.stderr.splitlines()[0], got.stderr.splitlines()[-1]
+    assert re.match(r"berth: run \S+ on GPU \d+ .*; 10\.0 GiB promised, a promise, not enforced", started), got.stderr
+    assert got.stderr.count("not enforced") == 1
+    assert re.search(r"; memory peak \d+(\.\d+)? [MG]iB of 10\.0 GiB promised(;|$)", ended), got.stderr
+    several = machine.run("run", "-n", "2", "--memory", "10G", "--", "true").stderr
+    assert re.search(r"on GPU \d, \d; 10\.0 GiB promised, a promise, not enforced", several), several
+    assert "promise" not in machine.run("run", "-q", "--memory", "10G", "--", "true").stderr
+    assert "promise" not in machine.run("run", "--", "true").stderr
