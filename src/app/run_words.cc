@@ -139,7 +139,7 @@ RunCallbacks words_of_a_run(const Context& context, WaitingTeller& teller, Talk 
     to_stderr(render_refusals(refusal.placement, refusal.snapshot, context.err()));
     complain(tr("no device: running on the CPU, as --or-cpu says"));
   };
-  words.on_started = [&context, &teller, quiet](const RunStarted& started) {
+  words.on_starting = [&context, &teller, quiet](const RunStarted& started) {
     teller.finish();
     if (quiet) return;
     to_stderr(render_started({.id = started.id,
@@ -149,10 +149,11 @@ RunCallbacks words_of_a_run(const Context& context, WaitingTeller& teller, Talk 
                               .waited = started.waited},
                              context.err()));
   };
-  if (quiet) {
-    words.say = [](std::string_view sentence) { complain(tr_composed(sentence)); };
-    return words;
-  }
+  words.say = [&teller](std::string_view sentence) {
+    teller.finish();
+    complain(tr_composed(sentence));
+  };
+  if (quiet) return words;
   words.on_finished = [&context](const RunFinished& finished) {
     RunRecord record = record_of(finished);
     // A run on the CPU was given no snapshot that could say so.
@@ -162,7 +163,6 @@ RunCallbacks words_of_a_run(const Context& context, WaitingTeller& teller, Talk 
     to_stderr(render_end_line(record, context.err()));
     say_cause(context, finished, record);
   };
-  words.say = [](std::string_view sentence) { complain(tr_composed(sentence)); };
   return words;
 }
 

@@ -120,6 +120,7 @@ class Run {
     }
     auto environment = job_environment();
     if (!environment) return std::unexpected(give_back(std::move(environment).error()));
+    tell_starting();
     return launch(*environment);
   }
 
@@ -378,11 +379,15 @@ class Run {
     (void)close_input_and_output();
   }
 
-  void tell_started(const ProcessId& job) {
+  void tell_starting() {
     started_.id = manifest_.id;
     started_.cpu_only = manifest_.cpu_only;
-    started_.job = job;
     started_.directory = record_ ? record_->directory() : std::string();
+    if (callbacks_.on_starting) callbacks_.on_starting(started_);
+  }
+
+  void tell_started(const ProcessId& job) {
+    started_.job = job;
     if (callbacks_.on_started) callbacks_.on_started(started_);
   }
 

@@ -95,14 +95,14 @@ struct RunServices {
   SightFactory sight;
 };
 
-/// The job has started.
+/// What the job starts with.
 struct RunStarted {
   std::string id;
   bool cpu_only = false;
   std::vector<Choice> devices;
   Snapshot snapshot;  // the one the choice was made on (empty devices when cpu_only)
   std::chrono::milliseconds waited{0};
-  ProcessId job;
+  ProcessId job;          // when it has started
   std::string directory;  // of the record; empty: unrecorded
 };
 
@@ -123,6 +123,8 @@ struct RunCallbacks {
   bool on_waiting_tells_time = false;
   /// The GPU did not come: the job runs on the CPU.
   std::function<void(const NotAcquired&)> on_cpu_fallback;
+  /// All is there but the job, which comes next: what is printed here stands before its output.
+  std::function<void(const RunStarted&)> on_starting;
   std::function<void(const RunStarted&)> on_started;
   std::function<void(const RunFinished&)> on_finished;
   /// A whole sentence for stderr: a warning about the script, the lost record, a stray process.

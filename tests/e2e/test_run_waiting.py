@@ -108,6 +108,22 @@ def test_what_a_detached_wait_leaves_to_its_job_is_what_it_was_given(machine):
     assert waited.read_text() == plain.read_text() != ""
 
 
+# --- on a terminal -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("_", range(10))
+def test_on_a_terminal_the_line_of_who_waits_is_gone_before_the_job_prints(machine, _):
+    holder = holding(machine, 0.6)
+    code, shown = machine.on_terminal(100, "run", "--wait", "--only", "3", "--", "echo", "JOBOUT")
+    assert code == 0, shown
+    assert "next in the queue" in shown
+    line = next(line for line in shown.split("\n") if "JOBOUT" in line)
+    assert line == "JOBOUT\r", shown
+    assert shown.index("berth: run ") < shown.index("JOBOUT")
+    assert "\x1b[K" not in shown[shown.index("JOBOUT"):]
+    assert holder.wait(timeout=10) == 0
+
+
 # --- what was promised -------------------------------------------------------------------------------------
 
 
