@@ -106,17 +106,16 @@ void WaitingTeller::say_that_it_is_detached() {
 void WaitingTeller::operator()(const WaitingNews& news) {
   if (context_.stderr_is_terminal()) {
     // Who is in the way is said once in full; after that one line keeps itself up to date.
-    if (last_.empty()) to_stderr(render_refusals(news.placement, news.snapshot, context_.err()));
+    if (last_.empty()) to_stderr(render_waiting_reasons(news, context_.err()));
     say_that_it_is_detached();
     last_ = render_waiting_line(news, context_.err());
     to_stderr("\r" + last_ + std::string(clear_to_end_of_line()));
     return;
   }
-  std::string notice = render_waiting_notice(news, context_.err());
-  if (notice == last_) return;
-  to_stderr(notice);
+  to_stderr(told_ ? render_waiting_change(*told_, news, context_.err())
+                  : render_waiting_notice(news, context_.err()));
   say_that_it_is_detached();
-  last_ = std::move(notice);
+  told_ = news;
 }
 
 void WaitingTeller::finish() {
@@ -124,6 +123,7 @@ void WaitingTeller::finish() {
     to_stderr("\r" + std::string(clear_to_end_of_line()));
   }
   last_.clear();
+  told_.reset();
 }
 
 RunCallbacks words_of_a_run(const Context& context, WaitingTeller& teller, Talk talk) {

@@ -2,6 +2,7 @@
 // What `berth run` says on stderr while a job waits, starts and ends, and `berth wait` when it has
 // ended. The job's own output is never touched.
 
+#include <optional>
 #include <string>
 
 #include "app/context.h"
@@ -23,7 +24,8 @@ class WaitingTeller {
 
   const Context& context_;
   bool detached_;
-  std::string last_;
+  std::string last_;                 // on a terminal: the line
+  std::optional<WaitingNews> told_;  // in a pipe
 };
 
 enum class Talk { normal, quiet };

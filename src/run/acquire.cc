@@ -1,6 +1,7 @@
 #include "run/acquire.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "base/tr.h"
@@ -32,14 +33,16 @@ struct Considered {
 /// What makes two pieces of news different.
 struct NewsKey {
   int position = 0;
-  std::vector<std::pair<DeviceId, Rule>> reasons;
+  std::vector<std::tuple<DeviceId, Rule, std::vector<std::string>>> reasons;  // by whom
   friend bool operator==(const NewsKey&, const NewsKey&) = default;
 };
 
 NewsKey key_of(int position, const Placement& placement) {
   NewsKey key{.position = position};
   for (const Refusal& refusal : placement.refused) {
-    key.reasons.emplace_back(refusal.device, refusal.rule);
+    std::vector<std::string> by_whom;
+    for (const Holder& holder : refusal.holders) by_whom.push_back(who(holder));
+    key.reasons.emplace_back(refusal.device, refusal.rule, std::move(by_whom));
   }
   return key;
 }
@@ -299,6 +302,7 @@ class Acquisition {
     told_ = std::move(key);
     last_news_ = now;
     options_.on_news({.position = position,
+                      .devices = options_.request.devices,
                       .placement = now_.placement,
                       .snapshot = now_.snapshot,
                       .waited = waited(),

@@ -23,11 +23,17 @@ using Look = std::function<Result<Snapshot>()>;
 /// What somebody who waits is told, whenever it changes.
 struct WaitingNews {
   int position = 1;     // in the queue, 1 = next
+  int devices = 1;      // wanted
   Placement placement;  // why not yet, device by device
   Snapshot snapshot;
   std::chrono::milliseconds waited{0};
   std::optional<std::chrono::milliseconds> left;  // until --wait gives up
 };
+
+/// Who stands in the way, for comparing: a lease tells its job's pid later than the rest.
+[[nodiscard]] inline std::string who(const Holder& holder) {
+  return holder.user + " " + holder.command;
+}
 
 struct AcquireOptions {
   Request request;

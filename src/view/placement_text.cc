@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -156,6 +158,41 @@ std::string why_never(const Placement& placement) {
          "--only, --except and --min-compute."));
 }
 
+std::string waiting_at(int position) {
+  return position == 1 ? std::string(tr("waiting, next in the queue"))
+                       : trf("waiting, place {} in the queue", position);
+}
+
+std::string would_do_text(const WaitingNews& news) {
+  return trf("would do, {} of {} wanted", news.placement.available.size(), news.devices);
+}
+
+/// What somebody who waits was told of a device. Equal keys: nothing that they would want to hear.
+struct ToldState {
+  std::string key;
+  std::string number;  // "GPU 2"
+  std::string text;
+};
+
+std::map<DeviceId, ToldState> states_of(const WaitingNews& news, const Style& style) {
+  std::map<DeviceId, ToldState> states;
+  for (const Refusal& refusal : news.placement.refused) {
+    ToldState state{.key = std::string(name_of(refusal.rule)),
+                    .number = called(refusal.device, refusal.index, news.snapshot, style).number,
+                    .text = refusal_text(refusal, news.snapshot, style)};
+    for (const Holder& holder : refusal.holders) state.key += "\n" + who(holder);
+    states.emplace(refusal.device, std::move(state));
+  }
+  for (const Choice& choice : news.placement.available) {
+    states.emplace(
+        choice.device,
+        ToldState{.key = "available",
+                  .number = called(choice.device, choice.index, news.snapshot, style).number,
+                  .text = would_do_text(news)});
+  }
+  return states;
+}
+
 }  // namespace
 
 const Problem* why_devices_are_unknown(const Snapshot& snapshot) {
@@ -236,12 +273,32 @@ std::string render_waiting_line(const WaitingNews& news, const Style& style) {
   return cut_to_width(text, std::max(style.width - 1, 1), !style.utf8);
 }
 
+std::string render_waiting_reasons(const WaitingNews& news, const Style& style) {
+  std::vector<Row> would_do =
+      choice_rows(news.placement.available, news.snapshot, style, Paint::plain);
+  for (Row& row : would_do) row.text = would_do_text(news) + own(tr(": "), style) + row.text;
+  return rows_text(would_do, style) + render_refusals(news.placement, news.snapshot, style);
+}
+
 std::string render_waiting_notice(const WaitingNews& news, const Style& style) {
-  const std::string place = news.position == 1
-                                ? std::string(tr("waiting, next in the queue"))
-                                : trf("waiting, place {} in the queue", news.position);
-  return simulated_heading(news.snapshot, style) + heading(place, Paint::plain, style) +
-         render_refusals(news.placement, news.snapshot, style);
+  return simulated_heading(news.snapshot, style) +
+         heading(waiting_at(news.position), Paint::plain, style) +
+         render_waiting_reasons(news, style);
+}
+
+std::string render_waiting_change(const WaitingNews& before, const WaitingNews& now,
+                                  const Style& style) {
+  std::string changes;
+  const auto states_before = states_of(before, style);
+  for (const auto& [id, state] : states_of(now, style)) {
+    const auto was = states_before.find(id);
+    if (was != states_before.end() && was->second.key == state.key) continue;
+    changes += own(tr("; "), style) + state.number + own(tr(": "), style) + state.text;
+  }
+  if (changes.empty() && before.position == now.position) return "";
+  const std::string waiting =
+      before.position == now.position ? std::string(tr("waiting")) : waiting_at(now.position);
+  return own(waiting, style) + changes + "\n";
 }
 
 std::string_view clear_to_end_of_line() { return "\033[K"; }

@@ -32,9 +32,16 @@ namespace berth {
 /// A terminal overwrites it ("\r" + line + clear_to_end_of_line()).
 [[nodiscard]] std::string render_waiting_line(const WaitingNews& news, const Style& style);
 
-/// The same for a pipe: a line with the place and one per device. Holds nothing that changes by
-/// itself: print it when it differs from the last one printed.
+/// Why it waits, in full, once: what it has already of several devices, and what holds the others.
+[[nodiscard]] std::string render_waiting_reasons(const WaitingNews& news, const Style& style);
+
+/// The same for a pipe, with its place.
 [[nodiscard]] std::string render_waiting_notice(const WaitingNews& news, const Style& style);
+
+/// What is different from what was told before, in one line with its end: its place, devices taken
+/// (by whom) or free. Empty: nothing.
+[[nodiscard]] std::string render_waiting_change(const WaitingNews& before, const WaitingNews& now,
+                                                const Style& style);
 
 /// `pick --format json` and `--dry-run --json`. `variables` is what visible_variables() says for
 /// the chosen. Not translated, except the texts under "text" and "reason".

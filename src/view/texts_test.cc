@@ -100,6 +100,28 @@ TEST(PlacementText, NoticeForAPipeDoesNotChangeByItself) {
   EXPECT_TRUE(first.starts_with("waiting, next in the queue\n")) << first;
 }
 
+TEST(PlacementText, AChangeWhileWaitingIsOneLineThatSaysWhatChanged) {
+  WaitingNews before;
+  before.position = 2;
+  before.devices = 2;
+  before.placement = refused_placement();
+  before.snapshot = example::server();
+  WaitingNews now = before;
+  EXPECT_EQ(render_waiting_change(before, now, {}), "");
+  now.waited = std::chrono::hours(1);
+  now.placement.refused.front().holders.front().pid = 1;  // told a moment after the lease
+  EXPECT_EQ(render_waiting_change(before, now, {}), "");
+  const Refusal freed = now.placement.refused.front();
+  now.placement.refused.erase(now.placement.refused.begin());
+  now.placement.available.push_back({freed.device, freed.index, std::nullopt, "free"});
+  EXPECT_EQ(render_waiting_change(before, now, {}), "waiting; GPU 0: would do, 1 of 2 wanted\n");
+  EXPECT_EQ(render_waiting_change(now, before, {}).find("waiting; GPU 0: leased to alice"), 0U);
+  now.position = 1;
+  EXPECT_EQ(render_waiting_change(before, now, {}),
+            "waiting, next in the queue; GPU 0: would do, 1 of 2 wanted\n");
+  EXPECT_THAT(render_waiting_notice(now, {}), HasSubstr("would do, 1 of 2 wanted: free"));
+}
+
 TEST(PlacementText, JsonHasTheRuleByNameAndClaimsNothing) {
   const std::vector<std::pair<std::string, std::string>> variables = {
       {"CUDA_VISIBLE_DEVICES", "2"}};

@@ -124,6 +124,83 @@ def test_on_a_terminal_the_line_of_who_waits_is_gone_before_the_job_prints(machi
     assert holder.wait(timeout=10) == 0
 
 
+# --- in a pipe -------------------------------------------------------------------------------------------
+
+
+class Said:
+    """What a process says on stderr, as it says it."""
+
+    def __init__(self, process):
+        self.process = process
+        self.text = ""
+        os.set_blocking(process.stderr.fileno(), False)
+
+    def now(self):
+        try:
+            self.text += os.read(self.process.stderr.fileno(), 1 << 16).decode(errors="replace")
+        except BlockingIOError:
+            pass
+        return self.text
+
+    def until(self, pattern, seconds=10):
+        poll(lambda: not re.search(pattern, self.now()) and (self.text or "nothing"), seconds, f"no {pattern!r}")
+        return len(self.text)
+
+
+def test_in_a_pipe_the_reasoning_is_said_once_and_then_a_line_per_change(machine):
+    free = machine.run("pick", "--dry-run", "-n", "2").stderr
+    first, second = re.findall(r"^  GPU (\d+) ", free, re.MULTILINE)[:2]
+    holders = [machine.start("run", "-q", "--only", one, "--", "sleep", "30") for one in (first, second)]
+    poll(lambda: len(leases(machine)) != 2, 10, "not two leases")
+    wish = ["-n", "2", "--only", f"{first},{second}"]
+    ahead = machine.start("run", "-q", "--wait", *wish, "--", "sleep", "1")
+    poll(lambda: not queue(machine), 10, "nobody waits")
+    waiter = machine.start("run", "--wait", *wish, "--", "echo", "started")
+    said = Said(waiter)
+    said.until("place 2 in the queue(.*\n)+.*not in --only")
+    time.sleep(0.5)
+    told = len(said.now())
+    assert said.text.count("leased to ") == 2 and said.text.count("GPU ") == 8
+
+    holders[0].send_signal(signal.SIGTERM)
+    holders[0].wait(timeout=10)
+    said.until(f"GPU {first}: ", 5)
+    time.sleep(1)
+    assert said.now()[told:] == f"waiting; GPU {first}: would do, 1 of 2 wanted\n"
+
+    told = len(said.text)
+    ahead.send_signal(signal.SIGTERM)
+    ahead.wait(timeout=10)
+    said.until("next in the queue", 5)
+    time.sleep(1)
+    assert said.now()[told:] == "waiting, next in the queue\n"
+
+    holders[1].send_signal(signal.SIGTERM)
+    holders[1].wait(timeout=10)
+    assert waiter.wait(timeout=10) == 0
+    assert said.now().count("leased to ") == 2
+
+
+def test_in_a_pipe_a_new_holder_is_named_in_one_line(machine):
+    holder = machine.start("run", "-q", "--only", "3", "--", "sleep", "30")
+    poll(lambda: not leases(machine), 10, "the holder has no lease")
+    ahead = machine.start("run", "-q", "--wait", "--only", "3", "--", "sleep", "29")
+    poll(lambda: not queue(machine), 10, "nobody waits")
+    waiter = machine.start("run", "--wait", "--only", "3", "--", "true")
+    said = Said(waiter)
+    told = said.until("place 2 in the queue(.*\n)+.*GPU 7.*\n")
+    holder.send_signal(signal.SIGTERM)
+    holder.wait(timeout=10)
+    said.until("sleep 29")
+    time.sleep(0.5)
+    changed = said.now()[told:].splitlines()
+    assert 1 <= len(changed) <= 3, changed
+    assert any(re.search(r"waiting.*; GPU 3: leased to \S+ since .*\(sleep 29", line) for line in changed), changed
+    for process in (ahead, waiter):
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=10)
+
+
 # --- what was promised -------------------------------------------------------------------------------------
 
 
