@@ -72,9 +72,21 @@ void say_cause(const Context& context, const RunFinished& finished, const RunRec
   to_stderr(render_output_not_kept(context.err()));
 }
 
+std::size_t ones_to_wait_for(const Placement& placement) {
+  return placement.available.size() +
+         static_cast<std::size_t>(std::ranges::count_if(
+             placement.refused, [](const Refusal& one) { return one.may_change; }));
+}
+
 void say_what_to_do(const RunOptions& options, const NotAcquired& refusal) {
   switch (refusal.why) {
     case NotAcquired::Why::none_free:
+      if (silent_ones(refusal.placement, refusal.snapshot) == ones_to_wait_for(refusal.placement)) {
+        complain(
+            tr("nothing can be given while the driver does not answer; --wait looks again, "
+               "--or-cpu runs it on the CPU"));
+        return;
+      }
       complain(
           tr("no device is free for this job; --wait waits in the queue, --or-cpu runs it "
              "on the CPU"));

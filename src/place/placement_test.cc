@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "snapshot/builder.h"
+#include "snapshot/silence.h"
 
 namespace berth {
 namespace {
@@ -603,6 +604,21 @@ TEST(Rules, HaveEachAName) {
   for (int i = 0; i <= static_cast<int>(Rule::reserved); ++i) {
     EXPECT_FALSE(name_of(static_cast<Rule>(i)).empty());
   }
+}
+
+TEST(Place, ADeviceThatWasNotHeardMayDoLaterUnlessItsIndexWasLeftOut) {
+  const auto unheard = [](Device& d) { d.unusable_because = no_answer_for_it; };
+  const Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).with(unheard).build();
+  const auto asked = [&](std::vector<DevicePattern> only, std::vector<DevicePattern> except) {
+    return place(host, Request{.only = std::move(only), .except = std::move(except)});
+  };
+  EXPECT_TRUE(asked({}, {}).possible);
+  EXPECT_EQ(rule_of(asked({}, {})), "unusable");
+  EXPECT_TRUE(refusal(asked({}, {})).may_change);
+  EXPECT_TRUE(asked({{"0"}}, {}).possible);
+  EXPECT_TRUE(asked({{"*H100*"}}, {}).possible);
+  EXPECT_FALSE(asked({{"1"}}, {}).possible);
+  EXPECT_FALSE(asked({}, {{"0"}}).possible);
 }
 
 }  // namespace

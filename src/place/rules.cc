@@ -8,6 +8,7 @@
 #include "place/words.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
+#include "snapshot/silence.h"
 
 namespace berth {
 
@@ -26,8 +27,28 @@ bool contains(const std::vector<DeviceId>& devices, const DeviceId& id) {
   return std::find(devices.begin(), devices.end(), id) != devices.end();
 }
 
+/// By its index alone: name and identity are among what a device that was not heard did not say.
+bool is_left_out_for_sure(const Refusal& refusal, const Case& asked) {
+  if (refusal.rule == Rule::excluded) return true;
+  if (refusal.rule != Rule::not_listed) return false;
+  return std::ranges::all_of(asked.request.only, [](const DevicePattern& pattern) {
+    return parse_unsigned(pattern.text).has_value();
+  });
+}
+
+Verdict allowed(const Case& asked);
+
+/// A silence is unknown, not never: the next look may hear it.
+Verdict silent(const Case& asked) {
+  const Device& device = asked.device;
+  auto verdict = allowed(asked);
+  if (verdict && is_left_out_for_sure(*verdict, asked)) return verdict;
+  return refuse(device, Rule::unusable, device.unusable_because);
+}
+
 Verdict usable(const Case& asked) {
   const Device& device = asked.device;
+  if (is_silent(device)) return silent(asked);
   if (device.lost) {
     return refuse(device, Rule::lost,
                   asked.request.allow_failed

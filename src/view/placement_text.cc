@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "snapshot/questions.h"
+#include "snapshot/silence.h"
 #include "view/paint.h"
 #include "view/values.h"
 
@@ -193,7 +194,32 @@ std::map<DeviceId, ToldState> states_of(const WaitingNews& news, const Style& st
   return states;
 }
 
+std::string silence_text(const Placement& placement, const Snapshot& snapshot, const Style& style) {
+  const auto silent = silent_ones(placement, snapshot);
+  if (silent == 0 || placement.satisfied()) return "";
+  std::string text = wrapped(
+      "  ",
+      own(trf("{} of the devices did not answer in time: whether they would do is not known.",
+              silent),
+          style),
+      2, style, Paint::yellow);
+  return text +
+         wrapped(style.utf8 ? "  → " : "  > ",
+                 own(tr("look for \"NVRM\" and \"Xid\" in the kernel log; a device that hangs "
+                        "may need a reset or a reboot"),
+                     style),
+                 4, style);
+}
+
 }  // namespace
+
+std::size_t silent_ones(const Placement& placement, const Snapshot& snapshot) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(placement.refused, [&](const Refusal& refusal) {
+        const Device* device = find_device(refusal.device, snapshot);
+        return refusal.may_change && device != nullptr && is_silent(*device);
+      }));
+}
 
 const Problem* why_devices_are_unknown(const Snapshot& snapshot) {
   const bool answered = std::ranges::any_of(snapshot.sources, [](const SourceReport& report) {
@@ -230,7 +256,7 @@ std::string render_refusals(const Placement& placement, const Snapshot& snapshot
   } else if (!placement.possible) {
     text += wrapped("  ", own(why_never(placement), style), 2, style, Paint::yellow);
   }
-  return text;
+  return text + silence_text(placement, snapshot, style);
 }
 
 std::string render_placement(const Placement& placement, const Request& request,

@@ -24,6 +24,9 @@ namespace berth {
 [[nodiscard]] std::string render_refusals(const Placement& placement, const Snapshot& snapshot,
                                           const Style& style);
 
+/// How many of the refused were not heard in time, and may do when they are.
+[[nodiscard]] std::size_t silent_ones(const Placement& placement, const Snapshot& snapshot);
+
 /// Why it cannot be told what devices this machine has: the driver is there, and did not say. Null:
 /// it said, or there is no driver.
 [[nodiscard]] const Problem* why_devices_are_unknown(const Snapshot& snapshot);

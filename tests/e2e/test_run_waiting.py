@@ -8,6 +8,7 @@ import time
 import pytest
 
 from aftermath import leases, poll, queue, show
+from conftest import many_devices
 from test_run_life import holding
 from test_run_signals import terminal, wait_until  # noqa: F401  (terminal is a fixture)
 
@@ -122,6 +123,47 @@ def test_on_a_terminal_the_line_of_who_waits_is_gone_before_the_job_prints(machi
     assert shown.index("berth: run ") < shown.index("JOBOUT")
     assert "\x1b[K" not in shown[shown.index("JOBOUT"):]
     assert holder.wait(timeout=10) == 0
+
+
+# --- a driver that does not answer -----------------------------------------------------------------------
+
+NEVER = ("can never", "will not help")
+
+
+@pytest.fixture
+def hanging(driver_of):
+    return lambda devices: driver_of(many_devices(4), faults=f"nvmlDeviceGetName@{devices}=hang")
+
+
+@pytest.mark.parametrize("devices, only", [("*", []), ("3", ["--only", "3"]), ("3", ["--only", "*H100*", "-n", "4"])])
+def test_a_driver_that_does_not_answer_is_unknown_and_waited_for(hanging, devices, only):
+    machine = hanging(devices)
+    at_once = machine.run("run", *only, "--", "true")
+    assert at_once.returncode == 124
+    assert "did not answer in time" in at_once.stderr and "kernel log" in at_once.stderr, at_once.stderr
+    begin = time.monotonic()
+    waited = machine.run("run", "--wait=4s", *only, "--", "true")
+    assert waited.returncode == 124
+    assert time.monotonic() - begin >= 4, waited.stderr
+    assert "no device came within 4s" in waited.stderr
+    picked = machine.run("pick", *only)
+    assert picked.returncode == 124
+    for said in (at_once.stderr, waited.stderr, picked.stderr):
+        assert not [word for word in NEVER if word in said], said
+
+
+def test_who_waits_for_a_silent_device_stands_in_the_queue(hanging):
+    machine = hanging("3")
+    waiter = machine.start("run", "-q", "--wait=30s", "--only", "3", "--", "true")
+    poll(lambda: not queue(machine), 10, "nobody waits")
+    waiter.send_signal(signal.SIGTERM)
+    assert waiter.wait(timeout=10) == -signal.SIGTERM
+
+
+def test_a_silent_device_that_was_not_asked_for_does_not_make_it_possible(hanging):
+    refused = hanging("3").run("run", "--wait=20s", "--only", "2", "-n", "2", "--", "true", timeout=10)
+    assert refused.returncode == 124
+    assert "can never" in refused.stderr, refused.stderr
 
 
 # --- in a pipe -------------------------------------------------------------------------------------------

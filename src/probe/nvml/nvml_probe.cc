@@ -14,6 +14,7 @@
 #include "probe/nvml/events.h"
 #include "probe/pci/parse.h"
 #include "snapshot/questions.h"
+#include "snapshot/silence.h"
 
 namespace berth {
 
@@ -445,7 +446,7 @@ bool NvmlProbe::is_open() const { return parts_->initialised; }
 
 DeviceLook NvmlProbe::skipped_device(int index) const {
   Device device = parts_->row_without_handle(index);
-  device.unusable_because = "the driver does not answer for it";
+  device.unusable_because = no_answer_for_it;
   Problem problem{.source = "nvml",
                   .device = device.id,
                   .code = "timeout",

@@ -8,6 +8,7 @@
 
 #include "base/tr.h"
 #include "snapshot/fields.h"
+#include "snapshot/silence.h"
 
 namespace berth {
 
@@ -231,7 +232,7 @@ void leave_device_row(Progress& progress, const Step& step, Problem& problem) {
   Device device = progress.identified->device;
   problem.device = device.id;
   if (device.unusable_because.empty()) {
-    device.unusable_because = "it does not answer";  // shown through tr()
+    device.unusable_because = does_not_answer;
   }
   mark_failed(device);
   put(progress.snapshot.devices, std::move(device));
