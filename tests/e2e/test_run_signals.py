@@ -99,6 +99,57 @@ def test_closed_terminal_reaches_the_job_as_by_hand(machine, terminal):
     assert counts["1"] in (1, 2)
 
 
+HANGS_UP_ONCE = """
+import signal, subprocess, sys
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+subprocess.call(sys.argv[1:])
+"""
+
+
+def test_closed_terminal_reaches_the_job_once_where_no_shell_sends_it_again(machine):
+    (machine.directory / "count.py").write_text(COUNTER)
+    leader, fd = pty.fork()
+    if leader == 0:
+        os.chdir(machine.directory)
+        command = machine.command("run", "--", "/usr/bin/python3", "count.py")
+        os.execvpe("/usr/bin/python3", ["python3", "-c", HANGS_UP_ONCE, *command], machine.env)
+    shown = ""
+    while "READY" not in shown:
+        shown += os.read(fd, 4096).decode(errors="replace")
+    time.sleep(0.3)
+    os.close(fd)
+    os.waitpid(leader, 0)
+    wait_until((machine.directory / "got").exists)
+    time.sleep(0.1)
+    assert json.loads((machine.directory / "got").read_text()) == {str(int(signal.SIGHUP)): 1}
+
+
+SIGNALS_ITSELF = """
+import os, signal, subprocess, time
+got = []
+signal.signal(signal.SIGUSR1, lambda *_: got.append(1))
+def counted():
+    end = time.monotonic() + 0.4
+    while time.monotonic() < end:
+        time.sleep(0.02)
+    return len(got)
+time.sleep(0.2)
+launcher = os.getpgid(0)
+os.kill(0, signal.SIGUSR1)
+print("group", counted(), flush=True)
+os.kill(launcher, signal.SIGUSR1)
+print("launcher", counted(), flush=True)
+subprocess.call(["sh", "-c", f"kill -USR1 {launcher}; sleep 0.3"])
+print("child", counted(), flush=True)
+"""
+
+
+def test_signals_that_come_from_the_job_are_not_sent_back_to_it(machine):
+    job = machine.start("run", "-q", "--", "/usr/bin/python3", "-c", SIGNALS_ITSELF, start_new_session=True)
+    told, said = job.communicate(timeout=20)
+    assert (told, job.returncode) == ("group 1\nlauncher 1\nchild 1\n", 0), said
+
+
 def test_nested_shell_has_job_control(machine, terminal):
     terminal.type(" ".join(machine.command("run", "--", "bash", "--norc", "-i")) + "\n")
     time.sleep(0.5)

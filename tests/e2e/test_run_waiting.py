@@ -243,6 +243,35 @@ def test_in_a_pipe_a_new_holder_is_named_in_one_line(machine):
         process.wait(timeout=10)
 
 
+# --- without a device --------------------------------------------------------------------------------------
+
+SHOW = ["sh", "-c", "echo seen=$CUDA_VISIBLE_DEVICES="]
+
+
+def test_or_cpu_waits_as_long_as_it_says_and_goes_without(machine):
+    holder = holding(machine, 30)
+    begin = time.monotonic()
+    got = machine.run("run", "--or-cpu=2s", "--only", "3", "--", *SHOW)
+    took = time.monotonic() - begin
+    assert (got.returncode, got.stdout) in ((0, "seen==\n"), (0, "seen=-1=\n")), got.stderr
+    assert 2 <= took < 10, took
+    said = " ".join(got.stderr.split())
+    told = ("next in the queue", "running on the CPU, as --or-cpu says", "ended with 0")
+    assert sorted(told, key=said.index) == list(told), said
+    assert show(machine)["cpu_only"] is True
+    assert queue(machine) == []
+    holder.send_signal(signal.SIGTERM)
+    holder.wait(timeout=10)
+
+
+def test_or_cpu_takes_a_device_that_comes_while_it_waits(machine):
+    holder = holding(machine, 1)
+    got = machine.run("run", "--or-cpu=20s", "--only", "3", "--", *SHOW)
+    assert (got.returncode, got.stdout) == (0, "seen=3=\n"), got.stderr
+    assert show(machine)["cpu_only"] is False
+    assert holder.wait(timeout=10) == 0
+
+
 # --- what was promised -------------------------------------------------------------------------------------
 
 
