@@ -43,6 +43,10 @@ bool is_container(const Examined& host) {
   return container.get() && !container.get()->empty();
 }
 
+bool hides_all(const Examined& host) {
+  return host.visible && host.visible->devices.empty() && host.visible->unclear.empty();
+}
+
 std::string names_of(const std::vector<const Device*>& devices) {
   std::string text;
   for (const Device* device : devices) {

@@ -45,6 +45,8 @@ namespace doctor {
 [[nodiscard]] const Problem* unseen_because(const Examined& host);
 [[nodiscard]] bool driver_works(const Examined& host);
 [[nodiscard]] bool is_container(const Examined& host);
+/// CUDA_VISIBLE_DEVICES is known to leave no device at all.
+[[nodiscard]] bool hides_all(const Examined& host);
 /// "0, 1, 0:3/0": the cards' indices (their addresses where they have none); MIG instances as
 /// `berth ps` names them, CARD:GPU-INSTANCE/COMPUTE-INSTANCE.
 [[nodiscard]] std::string names_of(const std::vector<const Device*>& devices);

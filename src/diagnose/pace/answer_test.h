@@ -1,6 +1,9 @@
 #pragma once
 // What is said of a series, as tests ask it: the answer, and whatever else was found.
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <string>
 #include <vector>
 
@@ -10,9 +13,21 @@
 
 namespace berth::pace {
 
+/// All that is found; each has what every finding must have.
+inline Findings findings_in(const Activity& activity) {
+  Findings findings = explain_pace(activity).findings;
+  for (const Finding& finding : findings) {
+    EXPECT_THAT(pace_rule_names(), ::testing::Contains(finding.rule));
+    EXPECT_FALSE(finding.evidence.empty()) << finding.rule;
+    EXPECT_FALSE(finding.steps.empty()) << finding.rule;
+    EXPECT_FALSE(finding.meaning.empty()) << finding.rule;
+  }
+  return findings;
+}
+
 /// Its rule is "nothing" where nothing was found.
 inline Finding first_finding(const Activity& activity) {
-  const Findings findings = explain_pace(activity).findings;
+  const Findings findings = findings_in(activity);
   return findings.empty() ? Finding{.rule = "nothing"} : findings.front();
 }
 inline Finding first_finding(const ActivityBuilder& builder) {
@@ -25,7 +40,7 @@ inline std::string answer(const ActivityBuilder& builder) { return answer(builde
 /// Every rule that found something, the answer first.
 inline std::vector<std::string> rules_that_speak(const ActivityBuilder& builder) {
   std::vector<std::string> rules;
-  for (const Finding& finding : explain_pace(builder.build()).findings) {
+  for (const Finding& finding : findings_in(builder.build())) {
     rules.push_back(finding.rule);
   }
   return rules;

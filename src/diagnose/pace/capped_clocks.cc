@@ -1,21 +1,13 @@
 #include "diagnose/pace/capped_clocks.h"
 
-#include <algorithm>
-
 namespace berth::pace {
 
-double capped_share(const Features& features, double DeviceLoad::* reason) {
-  double most = 0;
-  for (const DeviceLoad& device : features.devices) most = std::max(most, device.*reason);
-  return most;
-}
-
-std::optional<double> capped_clock(const Features& features, double DeviceLoad::* reason) {
+Cap longest_cap(const Features& features, Cap DeviceLoad::* reason) {
+  Cap longest;
   for (const DeviceLoad& device : features.devices) {
-    if (device.*reason > 0 && device.*reason >= capped_share(features, reason))
-      return device.capped_clock;
+    if ((device.*reason).share > longest.share) longest = device.*reason;
   }
-  return std::nullopt;
+  return longest;
 }
 
 }  // namespace berth::pace

@@ -164,12 +164,10 @@ class DeviceSum {
     load_.clock = clock_.mean();
     load_.others = others_.mean();
     if (all_ > 0) {
-      load_.capped_by_power = power_cap_.seconds / all_;
-      load_.capped_by_heat = heat_cap_.seconds / all_;
+      load_.power_cap = {.share = power_cap_.seconds / all_, .clock = power_cap_.clock.mean()};
+      load_.heat_cap = {.share = heat_cap_.seconds / all_, .clock = heat_cap_.clock.mean()};
       if (knows_spinning_) load_.spinning = spinning_ / all_;
     }
-    load_.capped_clock =
-        heat_cap_.seconds > power_cap_.seconds ? heat_cap_.clock.mean() : power_cap_.clock.mean();
     load_.nvlink_rate = nvlink_.per_second();
     const auto sent = sent_.per_second();
     const auto received = received_.per_second();

@@ -12,6 +12,12 @@
 
 namespace berth::pace {
 
+/// Kernels ran and one of the driver's reasons held the clocks far below the highest.
+struct Cap {
+  double share = 0;             // of the time
+  std::optional<double> clock;  // meanwhile, as a share of the highest
+};
+
 /// One device over the time that counts.
 struct DeviceLoad {
   std::optional<double> busy;         // a kernel ran
@@ -25,11 +31,10 @@ struct DeviceLoad {
   std::optional<double> pcie_rate;    // that direction, bytes per second
   bool receives = false;              // that direction is from the host
   std::optional<double> nvlink_rate;  // both directions, bytes per second
-  double capped_by_power = 0;         // kernels ran, clocks far below the highest, because of power
-  double capped_by_heat = 0;
-  std::optional<double> capped_clock;  // the clock meanwhile
-  std::optional<double> spinning;      // busy throughout, SMs nearly still
-  std::optional<double> others;        // utilisation by others
+  Cap power_cap;
+  Cap heat_cap;
+  std::optional<double> spinning;  // busy throughout, SMs nearly still
+  std::optional<double> others;    // utilisation by others
   std::uint64_t most_others = 0;
   bool knows_others = true;  // who else is there was told in every step
   bool lost = false;

@@ -1,3 +1,4 @@
+#include "base/text.h"
 #include "diagnose/doctor/rules.h"
 
 namespace berth::doctor {
@@ -5,9 +6,9 @@ namespace berth::doctor {
 Findings container_without_compute(const Examined& host) {
   if (!is_container(host)) return {};
   const auto abilities = host.world.variable("NVIDIA_DRIVER_CAPABILITIES");
-  if (!abilities || abilities->empty() || *abilities == "all" ||
-      abilities->find("compute") != std::string::npos) {
-    return {};
+  if (!abilities || abilities->empty()) return {};
+  for (const std::string_view one : split(*abilities, ',')) {
+    if (one == "all" || one == "compute") return {};
   }
   return {{.rule = "container_without_compute",
            .severity = Severity::error,

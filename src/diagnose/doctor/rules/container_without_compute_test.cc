@@ -24,7 +24,7 @@ TEST(DoctorContainerWithoutCompute, OneThatHasItOrIsNoContainer) {
   host.world.variables = {{"NVIDIA_DRIVER_CAPABILITIES", "utility"}};
   EXPECT_THAT(rules_of(host), IsEmpty()) << "nobody reads it outside of a container";
   host.world.container = std::string("docker 1a2b3c");
-  for (const char* well : {"all", "", "utility,compute"}) {
+  for (const char* well : {"all", "", "utility,compute", "video,all"}) {
     host.world.variables = {{"NVIDIA_DRIVER_CAPABILITIES", well}};
     EXPECT_THAT(rules_of(host), IsEmpty()) << well;
   }

@@ -49,10 +49,6 @@ constexpr auto codes = std::to_array<Code>({
      "sudo rmmod nvidia_uvm; sudo modprobe nvidia_uvm && sudo nvidia-modprobe -c 0 -u"},
 });
 
-bool hides_all(const Examined& host) {
-  return host.visible && host.visible->devices.empty() && host.visible->unclear.empty();
-}
-
 /// Starting all of a large server's cards may take long; nothing is known to be broken.
 void tell_slow(Finding& finding) {
   finding.severity = Severity::warning;

@@ -8,9 +8,8 @@ namespace {
 
 /// Nothing that another rule tells better stands between the framework and the GPUs.
 bool should_see(const Examined& host) {
-  const bool hidden = host.visible && host.visible->devices.empty();
   const bool refused = host.world.cuda && !host.world.cuda->problem.empty();
-  return driver_works(host) && !hidden && !refused;
+  return driver_works(host) && !hides_all(host) && !refused;
 }
 
 }  // namespace

@@ -7,9 +7,10 @@
 namespace berth::pace {
 
 std::optional<Cause> throttled_heat(const Seen& seen) {
-  const double share = capped_share(seen.features, &DeviceLoad::capped_by_heat);
-  if (share < seen.thresholds.slow_share) return {};
-  const double clock = capped_clock(seen.features, &DeviceLoad::capped_by_heat).value_or(1);
+  const Cap cap = longest_cap(seen.features, &DeviceLoad::heat_cap);
+  if (cap.share < seen.thresholds.slow_share || !cap.clock) return {};
+  const double share = cap.share;
+  const double clock = *cap.clock;
   Finding finding{
       .rule = "throttled_heat",
       .severity = Severity::warning,

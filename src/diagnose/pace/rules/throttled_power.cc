@@ -21,9 +21,10 @@ const DeviceFacts* lowered_limit(const Activity& activity) {
 }  // namespace
 
 std::optional<Cause> throttled_power(const Seen& seen) {
-  const double share = capped_share(seen.features, &DeviceLoad::capped_by_power);
-  if (share < seen.thresholds.slow_share) return {};
-  const double clock = capped_clock(seen.features, &DeviceLoad::capped_by_power).value_or(1);
+  const Cap cap = longest_cap(seen.features, &DeviceLoad::power_cap);
+  if (cap.share < seen.thresholds.slow_share || !cap.clock) return {};
+  const double share = cap.share;
+  const double clock = *cap.clock;
   const DeviceFacts* lowered = lowered_limit(seen.activity);
   // With all the power that it was made for, a full card runs well below its highest clock.
   if (lowered == nullptr && clock >= seen.thresholds.full_power_clock) return {};

@@ -35,5 +35,22 @@ TEST(ThrottledPower, ACardAtThePowerThatItWasMadeForIsWell) {
   EXPECT_THAT(evidence_in(found), HasSubstr("the limit is set to 500 W, by default it is 700 W"));
 }
 
+TEST(ThrottledPower, HasTheClockOfItsOwnTimeWhereHeatHeldItAtOthers) {
+  int number = 0;
+  auto both = ActivityBuilder(30).device([&](DeviceStep& one) {
+    const bool is_hot = number++ % 3 != 0;  // twice as long as the other
+    one.throttle = Throttle{.power = !is_hot, .heat = is_hot};
+    one.clock_sm = is_hot ? 1500_MHz : 600_MHz;
+  });
+  std::string power;
+  std::string heat;
+  for (const Finding& finding : explain_pace(both.build()).findings) {
+    if (finding.rule == "throttled_power") power = evidence_in(finding);
+    if (finding.rule == "throttled_heat") heat = evidence_in(finding);
+  }
+  EXPECT_THAT(power, HasSubstr("its SMs ran at 30 % of their highest clock meanwhile"));
+  EXPECT_THAT(heat, HasSubstr("its SMs ran at 75 % of their highest clock meanwhile"));
+}
+
 }  // namespace
 }  // namespace berth::pace
