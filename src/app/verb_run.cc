@@ -82,7 +82,8 @@ class RunVerb final : public Verb {
                          .ledger = ledger ? &*ledger : nullptr,
                          .look = [&] { return context.look_without_claims(Depth::state); },
                          .faults = faults_of,
-                         .sight = [&] { return open_sight(context); }};
+                         .sight = [&] { return open_sight(context); },
+                         .simulated = context.sources().simulated};
     if (const auto limited = take_inherited_limits(context, options); !limited) {
       return report(limited.error(), usage_code());
     }

@@ -164,6 +164,7 @@ class Run {
     manifest_.retry_of = options_.retry_of;
     if (options_.time_limit) manifest_.time_limit_ms = options_.time_limit->count();
     manifest_.given.taken = manifest_.started;
+    manifest_.given.simulated = services_.simulated;
   }
 
   /// Nothing inside: devices got, or the job goes on the CPU. An outcome: it does not go at all.

@@ -93,6 +93,8 @@ struct RunServices {
   /// What is wrong with the devices that a run has. Null: nobody judges.
   FaultFinder faults;
   SightFactory sight;
+  /// The simulated server that this is; nothing: a real machine.
+  std::optional<std::string> simulated;
 };
 
 /// What the job starts with.

@@ -172,8 +172,13 @@ class Sampler {
     write(sample);
   }
 
-  /// The choice was made on a quick look: what that left out is read once the job runs.
+  /// The choice was made on a quick look: what that left out is read once the job runs. Where
+  /// nothing was chosen there was none: this is the first look at the machine.
   void take_facts(const Snapshot& snapshot) {
+    if (sight_ && task_.manifest.given.devices.empty()) {
+      task_.manifest.given.host = snapshot.host;
+      if (snapshot.simulated) task_.manifest.given.simulated = snapshot.simulated;
+    }
     for (Device& device : task_.manifest.given.devices) {
       const Device* seen = find_device(device.id, snapshot);
       if (seen == nullptr) continue;
