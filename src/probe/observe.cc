@@ -13,6 +13,7 @@
 #include "probe/procfs/procfs_probe.h"
 #include "probe/replay/replay.h"
 #include "probe/roll_call.h"
+#include "probe/sim/energy.h"
 #include "probe/sim/motion.h"
 #include "probe/sim/scenario.h"
 #include "probe/sim/work.h"
@@ -76,7 +77,8 @@ struct Followed {
 };
 
 Snapshot simulate(const sim::Scenario& scenario, const Sources& sources,
-                  const std::vector<Claim>& claims, WallTime now, Followed* followed) {
+                  const std::vector<Claim>& claims, WallTime now, Followed* followed,
+                  sim::JobEnergy& energy) {
   const std::vector<Claim> running = with_living_jobs(claims, sources.proc);
   Snapshot snapshot = sim::scenario_at(scenario, now);
   if (followed != nullptr) {
@@ -87,6 +89,7 @@ Snapshot simulate(const sim::Scenario& scenario, const Sources& sources,
     return snapshot;
   }
   sim::add_jobs(snapshot, running, scenario.seed);
+  energy.add(snapshot, running);
   add_real_processes(snapshot, running, sources);
   return snapshot;
 }
@@ -100,8 +103,9 @@ Result<Snapshot> observe(const Sources& sources, const ObserveOptions& options, 
     if (!scenario) return std::unexpected(scenario.error());
     std::optional<Followed> followed;
     if (sources.simulated_work) followed.emplace(*sources.simulated_work);
+    sim::JobEnergy energy(scenario->base);
     return simulate(*scenario, sources, options.claims, clock.wall_now(),
-                    followed ? &*followed : nullptr);
+                    followed ? &*followed : nullptr, energy);
   }
   if (sources.replay) {
     const auto recording = Recording::open(*sources.replay);
@@ -134,6 +138,7 @@ struct Observer::Parts {
 
   Sources sources;
   std::optional<sim::Scenario> scenario;
+  std::optional<sim::JobEnergy> energy;  // of the jobs on the scenario's devices
   std::optional<Followed> followed;
   std::optional<Player> player;
   NvmlProbe nvml;
@@ -154,6 +159,7 @@ Result<Observer> Observer::start(const Sources& sources) {
   if (sources.simulated) {
     auto scenario = sim::load_scenario(*sources.simulated);
     if (!scenario) return std::unexpected(std::move(scenario).error());
+    parts->energy.emplace(scenario->base);
     parts->scenario.emplace(std::move(*scenario));
     if (sources.simulated_work) parts->followed.emplace(*sources.simulated_work);
   } else if (sources.replay) {
@@ -167,7 +173,7 @@ Result<Observer> Observer::start(const Sources& sources) {
 Snapshot Observer::look(Depth depth, const std::vector<Claim>& claims, WallTime now) {
   if (parts_->scenario) {
     return simulate(*parts_->scenario, parts_->sources, claims, now,
-                    parts_->followed ? &*parts_->followed : nullptr);
+                    parts_->followed ? &*parts_->followed : nullptr, *parts_->energy);
   }
   if (parts_->player) return parts_->player->look(now);
   Progress progress;

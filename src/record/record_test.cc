@@ -378,6 +378,23 @@ TEST(Summary, IntegratesPowerWhereThereIsNoEnergyCounterAndSaysSo) {
   EXPECT_EQ(summary.mean_utilization, Reading<Percent>(50_percent));
 }
 
+TEST(Summary, CounterThatWasResetMeanwhileIsNoMeasureOfEnergy) {
+  Summarizer summarizer;
+  Summarizer powerless;
+  std::int64_t at = 0;
+  for (const std::uint64_t joules : {1000U, 1200U, 100U, 1500U}) {  // ends above its start
+    Sample sample = sample_at(1000 * at++);
+    sample.devices[0].energy = Millijoules(joules * 1000);
+    summarizer.add(sample);
+    sample.devices[0].power_draw = Absent::unsupported;
+    powerless.add(sample);
+  }
+  const Summary summary = summarizer.summary();
+  EXPECT_EQ(summary.energy, Reading<Millijoules>(Millijoules(600'000)));  // 200 W for 3 s
+  EXPECT_EQ(summary.energy_source, EnergySource::integrated_power);
+  EXPECT_FALSE(powerless.summary().energy.has_value()) << "what the reset has lost is not known";
+}
+
 TEST(Summary, TimesAndPowersBeyondAllNumbersIntegrateToNothingOrTheMost) {
   Summarizer far;
   using Limits = std::numeric_limits<std::int64_t>;

@@ -37,6 +37,7 @@ void Summarizer::add_device(Gathered& gathered, const DeviceSample& device, Wall
   }
   if (const auto& energy = device.energy.get()) {
     if (!gathered.energy_first) gathered.energy_first = *energy;
+    if (gathered.energy_last && *energy < *gathered.energy_last) gathered.energy_was_reset = true;
     gathered.energy_last = *energy;
   }
   if (const auto& power = device.power_draw.get()) {
@@ -108,8 +109,10 @@ Summary Summarizer::summary() const {
     device.memory_source = one.own_peak ? MemorySource::own_processes : MemorySource::whole_device;
     device.memory_peak = or_absent(one.own_peak ? one.own_peak : one.used_peak, one.memory_why);
     device.temperature_peak = or_absent(one.hottest, one.temperature_why);
-    // A counter that went back was reset (the driver was reloaded): the power then has to do.
-    const auto counted = one.energy_first && *one.energy_last > *one.energy_first
+    // A counter that went back was reset (the driver was reloaded), and what it had counted since
+    // the sample before is lost: the power then has to do.
+    const bool has_counted = one.energy_first && !one.energy_was_reset;
+    const auto counted = has_counted && *one.energy_last > *one.energy_first
                              ? minus(*one.energy_last, *one.energy_first)
                              : std::nullopt;
     if (counted) {

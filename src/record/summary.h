@@ -53,6 +53,7 @@ class Summarizer {
     Absent memory_why = Absent::not_sampled;
     std::optional<Millijoules> energy_first;
     std::optional<Millijoules> energy_last;
+    bool energy_was_reset = false;
     Absent energy_why = Absent::not_sampled;
     double integrated_millijoules = 0;
     std::optional<Milliwatts> power_last;

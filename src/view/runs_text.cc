@@ -150,7 +150,11 @@ std::string used_text(const RunRecord& run, const Summary& summary) {
   if (summary.mean_utilization.get()) {
     text += trf("; GPU busy {}", percent_text(*summary.mean_utilization.get()));
   }
-  if (summary.energy.get()) text += std::string(tr("; ")) + energy_text(*summary.energy.get());
+  if (const auto& energy = summary.energy.get()) {
+    const bool counted = summary.energy_source == EnergySource::counter;
+    text += tr("; ");
+    text += counted ? energy_text(*energy) : trf("about {}", energy_text(*energy));
+  }
   if (!run.manifest.given.devices.empty() && !peak.get() && !summary.mean_utilization.get()) {
     text += trf("; what it used on the GPU is not known ({})",
                 reason_text(summary.mean_utilization.why()));

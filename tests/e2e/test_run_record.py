@@ -3,6 +3,8 @@
 import json
 import os
 import pathlib
+import re
+import statistics
 import subprocess
 
 import pytest
@@ -110,3 +112,24 @@ def test_the_record_says_what_machine_and_code_it_was(driver_of, dirty_folder, w
     assert record["machine"]["cpu_count"] == os.sysconf("SC_NPROCESSORS_ONLN")
     assert record["cpu_only"] is (where == "cpu")
     assert len(record["given"]["devices"]) == (0 if where == "cpu" else 1)
+
+
+def test_energy_of_a_simulated_run_is_its_power_over_time_and_never_goes_back(machine):
+    done = machine.run("run", "--only", "5", "--", "sleep", "4")
+    assert done.returncode == 0, done.stderr
+    record = show(machine)
+    header, samples = None, []
+    for line in (pathlib.Path(record["directory"]) / "samples").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line or "{}")
+        header = row.get("device_columns", header)
+        if "t" in row:
+            samples.append(dict(zip(header, row["d"][0])))
+    counter = [sample["energy_millijoules"] for sample in samples]
+    assert len(counter) >= 4 and counter == sorted(counter), counter
+    power = statistics.median_high(sample["power_draw_milliwatts"] for sample in samples)
+    expected = power * record["end"]["lasted_milliseconds"] / 1000
+    summary = record["end"]["summary"]
+    assert summary["energy_source"] == "counter"
+    assert abs(summary["energy_millijoules"] - expected) < 0.2 * expected, (summary, expected)
+    [told] = re.findall(r"; ([\d.]+) kJ", done.stderr)
+    assert abs(float(told) * 1e6 - expected) < 0.2 * expected, done.stderr

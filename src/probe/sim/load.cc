@@ -39,6 +39,10 @@ void put_history(Device& device, const std::function<double(double)>& percent_ag
 
 }  // namespace
 
+double most_power_milliwatts(const Device& device, double idle) {
+  return std::max(idle, count_of(device.power_limit, idle) * 0.93);
+}
+
 void put_under_load(Device& device, const std::function<double(double)>& percent_ago) {
   const double percent = std::clamp(percent_ago(0), 0.0, 100.0);
   // Metal is slower than silicon: the temperature follows the last half minute.
@@ -49,14 +53,14 @@ void put_under_load(Device& device, const std::function<double(double)>& percent
   const double idle_temperature = count_of(device.temperature, 0);
   const double hottest = count_of(device.temperature_slowdown, idle_temperature + 55) - 18;
   const double idle_power = count_of(device.power_draw, 0);
-  const double most_power = count_of(device.power_limit, idle_power) * 0.93;
+  const double most_power = most_power_milliwatts(device, idle_power);
 
   replace(device.utilization_gpu, percent);
   replace(device.utilization_memory, percent * 0.45);
   replace(device.temperature, idle_temperature + (hottest - idle_temperature) * warm / 100);
   replace(device.temperature_memory,
           count_of(device.temperature_memory, 0) + (hottest - idle_temperature) * warm / 100);
-  replace(device.power_draw, idle_power + std::max(0.0, most_power - idle_power) * percent / 100);
+  replace(device.power_draw, idle_power + (most_power - idle_power) * percent / 100);
   replace(device.clock_graphics, count_of(device.clock_graphics_max, 0) * 0.97);
   replace(device.clock_sm, count_of(device.clock_sm_max, 0) * 0.97);
   replace(device.clock_memory, count_of(device.clock_memory_max, 0));

@@ -12,4 +12,7 @@ namespace berth::sim {
 /// before now. Readings that the device does not have stay absent.
 void put_under_load(Device& device, const std::function<double(double seconds)>& percent_ago);
 
+/// What a device draws that computes all the time, if it draws `idle` milliwatts when it does not.
+[[nodiscard]] double most_power_milliwatts(const Device& device, double idle);
+
 }  // namespace berth::sim

@@ -121,19 +121,13 @@ void compute_on(Device& device, const Share& share, std::uint64_t seed, std::uin
                 WallTime now) {
   // Absent stays absent below; nothing is computed from this 0 then.
   const double before = device.utilization_gpu.get().value_or(Percent{0}).count();
-  const Reading<Milliwatts> idle = device.power_draw;
   const auto second = now.unix_ms / 1000;
   put_under_load(device, [&](double ago) {
     if (ago > share.seconds) return before;
     const double ramp = std::min(1.0, share.seconds - ago + 0.1);
     const auto step = second - static_cast<std::int64_t>(ago);
-    return std::clamp(before + ramp * (91 + 6 * noise_at(seed, stream, step)), 0.0, 100.0);
+    return std::clamp(before + ramp * (job_percent + 6 * noise_at(seed, stream, step)), 0.0, 100.0);
   });
-  if (device.energy.get() && device.power_draw.get() && idle.get()) {
-    const auto more = minus(*device.power_draw.get(), *idle.get()).value_or(Milliwatts{0});
-    const double spent = static_cast<double>(more.count()) * share.seconds;
-    device.energy = *device.energy.get() + Millijoules(static_cast<std::uint64_t>(spent));
-  }
 }
 
 /// The words of a line that shell_joined wrote. Never empty.

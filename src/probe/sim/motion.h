@@ -15,8 +15,11 @@ namespace berth::sim {
 /// Lets the jobs of these claims show on the devices that they hold: a process with memory (60 % of
 /// what was promised, or of the device; there within a second), utilisation about 90 %, power and
 /// heat to match. Claims without a job, or on devices that the server does not have, show nothing.
-/// Does not touch Snapshot::claims.
+/// Does not touch Snapshot::claims. What they use counts in probe/sim/energy.h.
 void add_jobs(Snapshot& snapshot, const std::vector<Claim>& claims, std::uint64_t seed);
+
+/// What a job adds to a device's utilisation, in the mean.
+inline constexpr double job_percent = 91;
 
 /// A number in [-1, 1] that follows from its arguments alone.
 [[nodiscard]] double noise_at(std::uint64_t seed, std::uint64_t stream, std::int64_t step);
