@@ -250,6 +250,9 @@ Json json_of_summary(const Summary& summary) {
   put(json, "tree_memory_peak_bytes", summary.tree_memory_peak);
   put(json, "tree_cpu_milliseconds", summary.tree_cpu);
   put(json, "device_files_open", summary.device_files_open);
+  put(json, "device_files_looks", summary.device_files_looks);
+  put(json, "gpu_contexts", summary.gpu_contexts);
+  put(json, "gpu_contexts_looks", summary.gpu_contexts_looks);
   json["devices"] = Json::array();
   for (const DeviceSummary& one : summary.devices) {
     Json device;
@@ -278,6 +281,9 @@ Summary summary_from(const Json& json) {
   summary.tree_memory_peak = take<Bytes>(json, "tree_memory_peak_bytes");
   summary.tree_cpu = take<Milliseconds>(json, "tree_cpu_milliseconds");
   summary.device_files_open = take<std::uint64_t>(json, "device_files_open");
+  summary.device_files_looks = take<std::uint64_t>(json, "device_files_looks");
+  summary.gpu_contexts = take<std::uint64_t>(json, "gpu_contexts");
+  summary.gpu_contexts_looks = take<std::uint64_t>(json, "gpu_contexts_looks");
   for (const Json& one : json.at("devices")) {
     const bool own = one.value("memory_source", std::string()) == "own processes";
     summary.devices.push_back(

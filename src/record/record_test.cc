@@ -409,7 +409,31 @@ TEST(Summary, TimesAndPowersBeyondAllNumbersIntegrateToNothingOrTheMost) {
   EXPECT_FALSE(hot.summary().energy.has_value()) << "more than any number: not known";
 }
 
+TEST(Summary, SaysInHowManyLooksNoDeviceFileWasOpen) {
+  Summarizer summarizer;
+  const auto add = [&](const Reading<std::uint64_t>& open, const Reading<std::uint64_t>& listed) {
+    Sample sample;
+    sample.tree.device_files_open = open;
+    sample.tree.gpu_contexts = listed;
+    SampleReader reader;
+    reader.feed(samples_header() + to_line(sample),
+                [&](const Sample& one) { summarizer.add(one); });
+  };
+  add(0U, Absent::failed);
+  add(2U, 0U);
+  add(0U, 0U);
+  add(Absent::not_sampled, Absent::not_sampled);
+  const RunEnd end{.exit = {}, .summary = summarizer.summary()};
+  const auto read = end_from_json(end_to_json(end));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->summary.device_files_open, Reading<std::uint64_t>(2U));
+  EXPECT_EQ(read->summary.device_files_looks, Reading<std::uint64_t>(3U));
+  EXPECT_EQ(read->summary.gpu_contexts, Reading<std::uint64_t>(0U));
+  EXPECT_EQ(read->summary.gpu_contexts_looks, Reading<std::uint64_t>(2U));
+}
+
 TEST(Summary, OfNothingIsAbsentNotZero) {
+  EXPECT_FALSE(Summarizer().summary().device_files_looks.has_value());
   const Summary summary = Summarizer().summary();
   EXPECT_FALSE(summary.mean_utilization.has_value());
   EXPECT_FALSE(summary.energy.has_value());

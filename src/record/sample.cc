@@ -148,6 +148,8 @@ Sample sample_from_json(const nlohmann::json& row, const std::vector<std::string
   sample.tree.read = read_reading<Bytes>(tree.at(3));
   sample.tree.written = read_reading<Bytes>(tree.at(4));
   sample.tree.device_files_open = read_reading<std::uint64_t>(tree.at(5));
+  // An older record, or a run with a device, has none.
+  if (tree.size() > 6) sample.tree.gpu_contexts = read_reading<std::uint64_t>(tree.at(6));
   sample.marks_bytes = number<std::uint64_t>(row.at("marks"));
   return sample;
 }
@@ -198,6 +200,10 @@ std::string to_line(const Sample& sample) {
   write_reading(line, sample.tree.written);
   line += ',';
   write_reading(line, sample.tree.device_files_open);
+  if (sample.tree.gpu_contexts != Reading<std::uint64_t>(Absent::not_sampled)) {
+    line += ',';
+    write_reading(line, sample.tree.gpu_contexts);
+  }
   fmt::format_to(out, R"(],"marks":{}}})", sample.marks_bytes);
   return line + "\n";
 }

@@ -57,8 +57,10 @@ struct TreeSample {
   Bytes memory_resident{0};
   Reading<Bytes> read;     // from storage, all seen so far
   Reading<Bytes> written;  // to storage, all seen so far
-  /// GPU device files open in the tree; looked at in runs without a device.
+  /// Of a run without a device, where there was a process to look at: those with a GPU device file
+  /// open, and those that the driver lists on a GPU.
   Reading<std::uint64_t> device_files_open;
+  Reading<std::uint64_t> gpu_contexts = Absent::not_sampled;
   friend bool operator==(const TreeSample&, const TreeSample&) = default;
 };
 

@@ -78,9 +78,21 @@ void Summarizer::add(const Sample& sample) {
   }
   keep_largest(tree_memory_peak_, sample.tree.memory_resident);
   keep_largest(tree_cpu_, sample.tree.cpu);
-  if (const auto& files = sample.tree.device_files_open.get()) {
-    keep_largest(device_files_, *files);
+  device_files_.add(sample.tree.device_files_open);
+  gpu_contexts_.add(sample.tree.gpu_contexts);
+}
+
+void Summarizer::Most::add(const Reading<std::uint64_t>& seen) {
+  if (seen.get()) {
+    keep_largest(value, *seen.get());
+    ++looks;
+  } else if (seen.why() != Absent::not_sampled) {
+    why = seen.why();
   }
+}
+
+Reading<std::uint64_t> Summarizer::Most::looks_taken() const {
+  return looks > 0 ? Reading<std::uint64_t>(looks) : Absent::not_sampled;
 }
 
 Summary Summarizer::summary() const {
@@ -88,7 +100,10 @@ Summary Summarizer::summary() const {
   summary.samples = samples_;
   summary.tree_memory_peak = or_absent(tree_memory_peak_, Absent::not_sampled);
   summary.tree_cpu = or_absent(tree_cpu_, Absent::not_sampled);
-  summary.device_files_open = or_absent(device_files_, Absent::not_sampled);
+  summary.device_files_open = or_absent(device_files_.value, device_files_.why);
+  summary.device_files_looks = device_files_.looks_taken();
+  summary.gpu_contexts = or_absent(gpu_contexts_.value, gpu_contexts_.why);
+  summary.gpu_contexts_looks = gpu_contexts_.looks_taken();
   double busy_sum = 0;
   bool all_busy = !devices_.empty();
   bool all_energy = !devices_.empty();

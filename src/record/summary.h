@@ -32,8 +32,13 @@ struct Summary {
   EnergySource energy_source = EnergySource::counter;  // integrated where any part is
   Reading<Bytes> tree_memory_peak;
   Reading<Milliseconds> tree_cpu;
-  /// Most GPU device files seen open at once in a run without a device: 0 proves it kept off.
+  /// Of a run without a device: the most processes seen at once with a GPU device file open, and
+  /// listed on a GPU by the driver; and in how many looks. What happens between two looks is not
+  /// seen: 0 says that they saw nothing.
   Reading<std::uint64_t> device_files_open;
+  Reading<std::uint64_t> device_files_looks;  // not sampled: an older record
+  Reading<std::uint64_t> gpu_contexts;
+  Reading<std::uint64_t> gpu_contexts_looks;
   friend bool operator==(const Summary&, const Summary&) = default;
 };
 
@@ -67,7 +72,16 @@ class Summarizer {
   std::uint64_t samples_ = 0;
   std::optional<Bytes> tree_memory_peak_;
   std::optional<Milliseconds> tree_cpu_;
-  std::optional<std::uint64_t> device_files_;
+  /// The most of something, and how often it was looked for with an answer.
+  struct Most {
+    std::optional<std::uint64_t> value;
+    std::uint64_t looks = 0;
+    Absent why = Absent::not_sampled;
+    void add(const Reading<std::uint64_t>& seen);
+    [[nodiscard]] Reading<std::uint64_t> looks_taken() const;
+  };
+  Most device_files_;
+  Most gpu_contexts_;
 };
 
 }  // namespace berth

@@ -151,11 +151,16 @@ class Sampler {
                    .read = seen.read,
                    .written = seen.written,
                    .device_files_open = Absent::not_sampled};
-    if (task_.manifest.cpu_only) sample.tree.device_files_open = open_device_files(seen.pids);
+    const bool has_to_keep_off = task_.manifest.cpu_only && !seen.pids.empty();
+    if (has_to_keep_off) {
+      sample.tree.device_files_open =
+          with_device_open(seen.pids, task_.options->device_files, task_.options->proc);
+    }
     Snapshot snapshot;
     if (sight_) {
       snapshot = sight_(given.empty() ? std::vector<Claim>() : std::vector{own_claim(moment)}, now);
     }
+    if (has_to_keep_off && sight_) sample.tree.gpu_contexts = listed_on_gpus(snapshot, seen.pids);
     if (!std::exchange(facts_taken_, true)) take_facts(snapshot);
     for (const Device& device : given) {
       const Device* current = find_device(device.id, snapshot);
@@ -190,12 +195,6 @@ class Sampler {
         }
       }
     }
-  }
-
-  std::uint64_t open_device_files(const std::vector<pid_t>& pids) const {
-    return static_cast<std::uint64_t>(std::count_if(pids.begin(), pids.end(), [&](pid_t pid) {
-      return has_device_open(pid, task_.options->device_files, task_.options->proc);
-    }));
   }
 
   void report_faults(const Snapshot& snapshot) {
@@ -256,6 +255,32 @@ std::vector<Stray> strays_in(const Snapshot& snapshot, const std::vector<pid_t>&
     if (!is_given) strays.push_back({.pid = process.pid, .device = process.device});
   }
   return strays;
+}
+
+Reading<std::uint64_t> with_device_open(const std::vector<pid_t>& tree,
+                                        const std::vector<std::string>& device_files,
+                                        const std::string& proc) {
+  std::uint64_t open = 0;
+  std::optional<Absent> unknown;
+  for (const pid_t pid : tree) {
+    const Reading<bool> has = device_open_in(pid, device_files, proc);
+    if (!has.get()) unknown = has.why();
+    if (has.get().value_or(false)) ++open;
+  }
+  return open == 0 && unknown ? Reading<std::uint64_t>(*unknown) : open;
+}
+
+Reading<std::uint64_t> listed_on_gpus(const Snapshot& snapshot, const std::vector<pid_t>& tree) {
+  std::set<pid_t> listed;
+  for (const GpuProcess& process : snapshot.gpu_processes) {
+    if (contains(tree, process.pid)) listed.insert(process.pid);
+  }
+  if (!listed.empty()) return std::uint64_t{listed.size()};
+  if (snapshot.devices.empty()) return Absent::unsupported;
+  for (const Device& device : snapshot.devices) {
+    if (!device.process_count.get()) return device.process_count.why();
+  }
+  return std::uint64_t{0};
 }
 
 std::vector<ProcessSample> own_processes(const Snapshot& snapshot, const std::vector<pid_t>& tree,

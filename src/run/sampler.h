@@ -42,6 +42,16 @@ struct Stray {
 [[nodiscard]] std::vector<Stray> strays_in(const Snapshot& snapshot, const std::vector<pid_t>& tree,
                                            const std::vector<Device>& given);
 
+/// How many of these have a device file open. Absent: none that can be seen, and some cannot.
+[[nodiscard]] Reading<std::uint64_t> with_device_open(const std::vector<pid_t>& tree,
+                                                      const std::vector<std::string>& device_files,
+                                                      const std::string& proc);
+
+/// How many of these the driver lists on any device. Absent: none, and not every device's list is
+/// known; unsupported: no device is known.
+[[nodiscard]] Reading<std::uint64_t> listed_on_gpus(const Snapshot& snapshot,
+                                                    const std::vector<pid_t>& tree);
+
 /// One sample from one look.
 [[nodiscard]] std::vector<ProcessSample> own_processes(const Snapshot& snapshot,
                                                        const std::vector<pid_t>& tree,

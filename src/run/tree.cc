@@ -80,16 +80,20 @@ std::vector<ProcessId> processes_named_for(std::string_view run, pid_t except,
   return found;
 }
 
-bool has_device_open(pid_t pid, const std::vector<std::string>& beginnings,
-                     const std::string& proc) {
+Reading<bool> device_open_in(pid_t pid, const std::vector<std::string>& beginnings,
+                             const std::string& proc) {
+  const auto absent = [](const Error& error) {
+    return error.code() == ErrorCode::no_permission ? Absent::no_permission : Absent::failed;
+  };
   const std::string directory = proc + "/" + std::to_string(pid) + "/fd";
   const auto names = list_directory(directory);
-  if (!names) return names.error().code() != ErrorCode::not_found;  // gone: nothing is open
+  if (!names && names.error().code() == ErrorCode::not_found) return false;  // gone
+  if (!names) return absent(names.error());
   for (const std::string& name : *names) {
     const auto target = read_link(directory + "/" + name);
     if (!target) {
       if (target.error().code() == ErrorCode::not_found) continue;  // closed meanwhile
-      return true;
+      return absent(target.error());
     }
     if (std::any_of(beginnings.begin(), beginnings.end(),
                     [&](const std::string& one) { return target->starts_with(one); })) {
@@ -97,6 +101,11 @@ bool has_device_open(pid_t pid, const std::vector<std::string>& beginnings,
     }
   }
   return false;
+}
+
+bool has_device_open(pid_t pid, const std::vector<std::string>& beginnings,
+                     const std::string& proc) {
+  return device_open_in(pid, beginnings, proc).get().value_or(true);
 }
 
 void signal_all(const std::vector<ProcessId>& processes, int signal) {

@@ -25,8 +25,11 @@ namespace berth {
 [[nodiscard]] std::vector<ProcessId> processes_named_for(std::string_view run, pid_t except,
                                                          const std::string& proc);
 
-/// Whether the process has a file open whose path begins with one of `beginnings`. What cannot be
-/// read counts as open.
+/// Whether the process has a file open whose path begins with one of `beginnings`. A process that
+/// has gone has none.
+[[nodiscard]] Reading<bool> device_open_in(pid_t pid, const std::vector<std::string>& beginnings,
+                                           const std::string& proc);
+/// The same for who must not miss one: what cannot be read counts as open.
 [[nodiscard]] bool has_device_open(pid_t pid, const std::vector<std::string>& beginnings,
                                    const std::string& proc);
 

@@ -202,10 +202,7 @@ std::string tree_text(const Summary& summary, const Style& style) {
   append_reading(text, summary.tree_memory_peak, [&](Bytes peak) {
     return own(trf("main memory peak {}", bytes_text(peak)), style);
   });
-  append_reading(text, summary.device_files_open, [&](std::uint64_t open) {
-    return open == 0 ? own(tr("no GPU device file was opened"), style)
-                     : own(trf("{} GPU device files were open at once", open), style);
-  });
+  for (const std::string& part : kept_off_texts(summary)) append(text, own(part, style));
   return text.empty() ? ""
                       : "\n" + wrapped("", own(tr("Processes"), style) + "  " + text, 2, style);
 }

@@ -159,15 +159,37 @@ std::string used_text(const RunRecord& run, const Summary& summary) {
     text += trf("; what it used on the GPU is not known ({})",
                 reason_text(summary.mean_utilization.why()));
   }
-  if (run.manifest.given.devices.empty() && summary.device_files_open.get()) {
-    const auto open = *summary.device_files_open.get();
-    text += open == 0 ? std::string(tr("; no GPU device file was opened"))
-                      : trf("; {} GPU device files were open at once", open);
+  if (run.manifest.given.devices.empty()) {
+    for (const std::string& part : kept_off_texts(summary)) text += std::string(tr("; ")) + part;
   }
   return text;
 }
 
 }  // namespace
+
+std::vector<std::string> kept_off_texts(const Summary& summary) {
+  const auto& open = summary.device_files_open.get();
+  const auto& listed = summary.gpu_contexts.get();
+  const auto& looks = summary.device_files_looks.get();
+  if (open == 0U && listed == 0U && looks && looks == summary.gpu_contexts_looks.get()) {
+    return {
+        trf("no GPU device file was open, none of its processes was on a GPU (looks: {})", *looks)};
+  }
+  std::vector<std::string> texts;
+  if (open && *open > 0) {
+    texts.push_back(trf("processes that had a GPU device file open: {}", *open));
+  } else if (open) {
+    texts.push_back(looks ? trf("no GPU device file was open (looks: {})", *looks)
+                          : std::string(tr("no GPU device file was open when looked at")));
+  }
+  if (listed && *listed > 0) {
+    texts.push_back(trf("processes that the driver listed on a GPU: {}", *listed));
+  } else if (listed) {
+    texts.push_back(trf("none of its processes was on a GPU (looks: {})",
+                        summary.gpu_contexts_looks.get().value_or(0)));
+  }
+  return texts;
+}
 
 void RunSeries::halve() {
   const auto merge = [](std::vector<Point>& points) {

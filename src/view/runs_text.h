@@ -54,6 +54,10 @@ struct RunDetails {
 [[nodiscard]] std::string render_run(const RunRecord& run, const RunDetails& details,
                                      const Moment& now, const Style& style);
 
+/// What was seen of a run without a device that shows whether it kept off them, and in how many
+/// looks. Nothing where nobody looked.
+[[nodiscard]] std::vector<std::string> kept_off_texts(const Summary& summary);
+
 /// The line on stderr when the job has ended: how, how long, on what, memory peak against what was
 /// promised, how busy the GPU was, energy. One line, never cut. Says so where the run is simulated.
 [[nodiscard]] std::string render_end_line(const RunRecord& run, const Style& style);

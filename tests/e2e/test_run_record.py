@@ -133,3 +133,57 @@ def test_energy_of_a_simulated_run_is_its_power_over_time_and_never_goes_back(ma
     assert abs(summary["energy_millijoules"] - expected) < 0.2 * expected, (summary, expected)
     [told] = re.findall(r"; ([\d.]+) kJ", done.stderr)
     assert abs(float(told) * 1e6 - expected) < 0.2 * expected, done.stderr
+
+
+# --- whether a run without a device kept off ------------------------------------------------------------
+
+OPENS_A_DEVICE = "exec 3</dev/nvidia0; sleep 2.5 3<&-"  # its child does not inherit it
+OPENS_NONE = "sleep 2.5"
+
+
+@pytest.mark.parametrize(("job", "opens"), [(OPENS_A_DEVICE, True), (OPENS_NONE, False)], ids=["opens", "keeps off"])
+def test_a_device_file_that_a_cpu_run_has_open_is_counted(machine, job, opens):
+    """In a mount namespace whose /dev has such a file; what it leads to does not matter."""
+    script = ("mount -t tmpfs none /dev && for at in null:3 zero:5 urandom:9 nvidia0:3; do"
+              " mknod -m 666 /dev/${at%:*} c 1 ${at#*:} || exit 99; done; exec \"$@\"")  # fmt: skip
+    if subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("needs root to mount a /dev of its own")
+    inside = ["unshare", "-m", "sh", "-c", script, "sh", *machine.command("run", "--cpu", "--", "sh", "-c", job)]
+    done = subprocess.run(inside, env=machine.env, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 0, done.stderr
+    summary = show(machine)["summary"]
+    looks = summary["device_files_looks"]
+    assert looks >= 2
+    if opens:
+        assert summary["device_files_open"] == 1
+        assert "processes that had a GPU device file open: 1" in done.stderr, done.stderr
+    else:
+        assert summary["device_files_open"] == 0
+        assert f"no GPU device file was open (looks: {looks})" in done.stderr, done.stderr
+
+
+def test_nothing_is_claimed_of_a_cpu_run_that_nobody_could_look_at(machine):
+    done = machine.run("run", "--cpu", "--", "true")
+    summary = show(machine)["summary"]
+    if summary["device_files_open"] is None:
+        assert "GPU device file" not in done.stderr
+        assert summary["device_files_looks"] is None
+
+
+@pytest.mark.parametrize("listed", [True, False], ids=["listed", "not listed"])
+def test_a_cpu_run_that_the_driver_lists_on_a_gpu_is_told(driver_of, listed):
+    played = many_devices(2)
+    process = {"device": played["devices"][1]["id"], "pid": 424242, "type": "C", "memory_used_bytes": 1 << 30}
+    played["gpu_processes"] = [process]
+    machine = driver_of(played)
+    becomes_listed = f"sed -i s/424242/$$/ {machine.env['BERTH_FAKE_NVML']};" if listed else ""
+    machine.env["BERTH_FAKE_NVML_LIVE"] = "1"
+    done = machine.run("run", "--cpu", "--", "sh", "-c", f"{becomes_listed} sleep 2.5")
+    assert done.returncode == 0, done.stderr
+    record = show(machine)
+    summary = record["summary"]
+    assert summary["gpu_contexts"] == (1 if listed else 0)
+    assert summary["gpu_contexts_looks"] >= 2
+    assert ("processes that the driver listed on a GPU: 1" in done.stderr) is listed, done.stderr
+    assert ("none of its processes was on a GPU" in done.stderr) is not listed, done.stderr
+    assert [event["kind"] for event in record["events"]] == (["outside_lease"] if listed else [])
