@@ -3,7 +3,6 @@
 #include "run/run.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,27 +30,6 @@ using std::chrono::milliseconds;
 std::string first_line_of(const std::string& path) {
   const auto text = read_file(path, 4096);
   return text ? std::string(trimmed(*text)) : std::string();
-}
-
-/// A script of the command that chooses its devices itself: the warning to print.
-std::optional<std::string> warning_about_script(const std::vector<std::string>& command) {
-  constexpr std::size_t words_looked_at = 4;
-  constexpr off_t small_file = 256 << 10;
-  for (std::size_t at = 0; at < std::min(command.size(), words_looked_at); ++at) {
-    struct stat facts{};
-    const std::string& word = command[at];
-    if (::stat(word.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) continue;
-    if (facts.st_size > small_file) continue;
-    const auto text = read_file(word, small_file);
-    if (!text || text->find('\0') != std::string::npos) continue;
-    const auto line = find_visible_devices_assignment(*text);
-    if (!line) continue;
-    return trf(
-        "{} sets the visible devices itself in line {} ({}): it may use other devices than "
-        "those it is given; remove that line",
-        printable(word), line->number, line->text);
-  }
-  return std::nullopt;
 }
 
 volatile std::sig_atomic_t interrupting_signal = 0;
@@ -146,7 +124,7 @@ class Run {
                         value_of(options_.environment, "PATH").value_or(default_search_path));
     if (!found) return found.error();
     if (!options_.retry_of.empty()) return std::nullopt;  // it was said at the first start
-    if (const auto warning = warning_about_script(options_.command)) say(*warning);
+    if (const auto warning = warning_about_devices_set_by(options_.command, *found)) say(*warning);
     return std::nullopt;
   }
 

@@ -163,7 +163,14 @@ struct ScriptLine {
   std::string text;
 };
 /// `os.environ["CUDA_VISIBLE_DEVICES"] = …`, `export CUDA_VISIBLE_DEVICES=…`, setdefault left out.
+/// What is set to its own value (`…=${CUDA_VISIBLE_DEVICES:-0}`) is not set.
 [[nodiscard]] std::optional<ScriptLine> find_visible_devices_assignment(std::string_view text);
+
+/// What to say before the start of a command that chooses its devices itself, as far as its words
+/// (`env …`, `bash -c …`, `python -c …`) and the texts of its scripts show it. `executable`: where
+/// its first word was found.
+[[nodiscard]] std::optional<std::string> warning_about_devices_set_by(
+    const std::vector<std::string>& command, const std::string& executable);
 
 // ---------------------------------------------------------------------------- verbs on other runs
 

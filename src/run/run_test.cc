@@ -63,8 +63,62 @@ TEST(ScriptCheck, ReadingCommentsAndComparisonsAreNoAssignments) {
   for (const char* text :
        {"print(os.environ[\"CUDA_VISIBLE_DEVICES\"])", "# export CUDA_VISIBLE_DEVICES=1",
         "if os.environ[\"CUDA_VISIBLE_DEVICES\"] == \"1\":", "echo $CUDA_VISIBLE_DEVICES",
-        "os.environ.setdefault(\"CUDA_VISIBLE_DEVICES\", \"0\")"}) {
+        "os.environ.setdefault(\"CUDA_VISIBLE_DEVICES\", \"0\")",
+        "export CUDA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES:-0}",
+        "os.environ['CUDA_VISIBLE_DEVICES'] = os.environ.get('CUDA_VISIBLE_DEVICES', '0')",
+        "echo \"use (CUDA_VISIBLE_DEVICES=1)\"", "python x.py  # export CUDA_VISIBLE_DEVICES=1",
+        "todo CUDA_VISIBLE_DEVICES=1", "train --envCUDA_VISIBLE_DEVICES=1"}) {
     EXPECT_FALSE(find_visible_devices_assignment(text)) << text;
+  }
+}
+
+TEST(ScriptCheck, FindsAssignmentsAmidALine) {
+  for (const char* text :
+       {"echo $CUDA_VISIBLE_DEVICES; CUDA_VISIBLE_DEVICES=1 python x.py",
+        "cd x && OMP_NUM_THREADS=4 CUDA_VISIBLE_DEVICES=0 python x.py",
+        "(CUDA_VISIBLE_DEVICES=1 python x.py)",
+        "if true; then export A=1 CUDA_VISIBLE_DEVICES=1; fi",
+        "    \"!export CUDA_VISIBLE_DEVICES=1\\n\",", "%env CUDA_VISIBLE_DEVICES=1",
+        "import os; os.environ['CUDA_VISIBLE_DEVICES'] = '1'; import torch"}) {
+    EXPECT_TRUE(find_visible_devices_assignment(text)) << text;
+  }
+}
+
+std::string warning_about(const std::vector<std::string>& command) {
+  return warning_about_devices_set_by(command, "/bin/sh").value_or("");
+}
+
+TEST(ScriptCheck, CommandThatSetsTheDevicesInItsWordsIsWarnedAbout) {
+  const std::string shell = "CUDA_VISIBLE_DEVICES=1 python x.py";
+  const std::string python = "import os; os.environ['CUDA_VISIBLE_DEVICES'] = '1'";
+  using Words = std::vector<std::string>;
+  for (const Words& command : {Words{"bash", "-c", shell},
+                               {"/bin/sh", "-ec", shell},
+                               {"bash", "-eo", "pipefail", "-c", shell},
+                               {"nice", "-n", "5", "bash", "-l", "-c", shell},
+                               {"python3", "-c", python},
+                               {"python3.11", "-u", "-W", "ignore", "-c", python},
+                               {"python", "-uc", python},
+                               {"env", "CUDA_VISIBLE_DEVICES=2", "python"},
+                               {"env", "-u", "A", "B=1", "CUDA_VISIBLE_DEVICES=2", "x"},
+                               {"nohup", "/usr/bin/env", "-i", "CUDA_VISIBLE_DEVICES=2", "x"},
+                               {"env", "-S", shell}}) {
+    EXPECT_NE(warning_about(command), "") << testing::PrintToString(command);
+  }
+}
+
+TEST(ScriptCheck, CommandThatOnlyReadsTheDevicesIsNotWarnedAbout) {
+  using Words = std::vector<std::string>;
+  for (const Words& command :
+       {Words{"bash", "-c", "echo $CUDA_VISIBLE_DEVICES"},
+        {"env", "A=1", "x", "CUDA_VISIBLE_DEVICES=2"},
+        {"bash", "x.sh", "-c", "CUDA_VISIBLE_DEVICES=1"},
+        {"python", "-m", "x", "-c", "CUDA_VISIBLE_DEVICES=1"},
+        {"python", "-c", "import os; print(os.environ['CUDA_VISIBLE_DEVICES'])"},
+        {"python", "-Wc", "CUDA_VISIBLE_DEVICES=1"},
+        {"echo", "CUDA_VISIBLE_DEVICES=1"},
+        {"bash", "-c"}}) {
+    EXPECT_EQ(warning_about(command), "") << testing::PrintToString(command);
   }
 }
 

@@ -135,6 +135,46 @@ def test_energy_of_a_simulated_run_is_its_power_over_time_and_never_goes_back(ma
     assert abs(float(told) * 1e6 - expected) < 0.2 * expected, done.stderr
 
 
+# --- what is said before the start -------------------------------------------------------------------
+
+SETS = "sets the visible devices itself in line"
+COMMAND_SETS = "the command sets CUDA_VISIBLE_DEVICES itself"
+SHELL_CODE = "CUDA_VISIBLE_DEVICES=1 sh -c 'echo started >&2'"
+PYTHON_CODE = "import os, sys\nos.environ['CUDA_VISIBLE_DEVICES'] = '1'\nprint('started', file=sys.stderr)\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "warning"),
+    [
+        (["./s.sh"], f"./s.sh {SETS} 2 "),
+        (["/usr/bin/python3", "-u", "-W", "ignore", "s.py"], f"s.py {SETS} 2 "),
+        (["nice", "-n", "1", "env", "A=1", "/usr/bin/python3", "-X", "dev", "s.py"], f"s.py {SETS} 2 "),
+        (["bash", "-c", SHELL_CODE], f"{COMMAND_SETS} (bash -c)"),
+        (["/usr/bin/python3", "-c", PYTHON_CODE], f"{COMMAND_SETS} (python3 -c)"),
+        (["env", "CUDA_VISIBLE_DEVICES=2", "sh", "-c", "echo started >&2"], f"{COMMAND_SETS} (env)"),
+    ],
+    ids=["script", "python", "wrapped", "bash-c", "python-c", "env"],
+)
+def test_a_command_that_sets_the_devices_itself_is_warned_about_before_it_starts(machine, tmp_path, words, warning):
+    (tmp_path / "s.sh").write_text("#!/bin/sh\n" + SHELL_CODE + "\n", encoding="utf-8")
+    (tmp_path / "s.sh").chmod(0o755)
+    (tmp_path / "s.py").write_text(PYTHON_CODE, encoding="utf-8")
+    done = machine.run("run", "--", *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert warning in done.stderr, done.stderr
+    assert done.stderr.index(warning) < done.stderr.index("started"), done.stderr
+
+
+@pytest.mark.parametrize("words", [["./s.sh"], ["sh", "-c", "echo $CUDA_VISIBLE_DEVICES"]], ids=["script", "sh-c"])
+def test_a_command_that_only_reads_the_devices_is_not_warned_about(machine, tmp_path, words):
+    text = "#!/bin/sh\n# export CUDA_VISIBLE_DEVICES=1\necho $CUDA_VISIBLE_DEVICES\n"
+    (tmp_path / "s.sh").write_text(text, encoding="utf-8")
+    (tmp_path / "s.sh").chmod(0o755)
+    done = machine.run("run", *ON_A_GPU, "--", *words, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "3\n"), done.stderr
+    assert "itself" not in done.stderr, done.stderr
+
+
 # --- whether a run without a device kept off ------------------------------------------------------------
 
 OPENS_A_DEVICE = "exec 3</dev/nvidia0; sleep 2.5 3<&-"  # its child does not inherit it
