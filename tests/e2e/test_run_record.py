@@ -227,3 +227,78 @@ def test_a_cpu_run_that_the_driver_lists_on_a_gpu_is_told(driver_of, listed):
     assert ("processes that the driver listed on a GPU: 1" in done.stderr) is listed, done.stderr
     assert ("none of its processes was on a GPU" in done.stderr) is not listed, done.stderr
     assert [event["kind"] for event in record["events"]] == (["outside_lease"] if listed else [])
+
+
+# --- what the job finds, and when the rest is gathered -----------------------------------------------------
+
+HIDES_DEVICES = {
+    "CUDA_VISIBLE_DEVICES": "-1",
+    "NVIDIA_VISIBLE_DEVICES": "void",
+    "HIP_VISIBLE_DEVICES": "-1",
+    "ROCR_VISIBLE_DEVICES": "-1",
+    "ZE_AFFINITY_MASK": "-1",
+    "ASCEND_RT_VISIBLE_DEVICES": "-1",
+    "JAX_PLATFORMS": "cpu",
+}
+THREADS = ["OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS"]
+
+
+def environment_of(machine, *words, env=None):
+    """What the job of `berth WORDS` has, less what its caller gave it."""
+    code = "import json, os; print(json.dumps(dict(os.environ)))"
+    done = machine.run("run", "-q", *words, "--", "/usr/bin/python3", "-c", code, env=env or {})
+    assert done.returncode == 0, done.stderr
+    own = machine.environment(env or {})
+    return {name: value for name, value in json.loads(done.stdout).items() if own.get(name) != value}
+
+
+def test_a_cpu_job_gets_every_frameworks_switch_and_nothing_else(machine):
+    seen = environment_of(machine, "--cpu", env={"OMP_NUM_THREADS": "3", "CUDA_VISIBLE_DEVICES": "0,1"})
+    threads = {name: seen.get(name) for name in THREADS if name != "OMP_NUM_THREADS"}
+    [count] = set(threads.values())
+    assert 1 <= int(count) <= os.cpu_count()
+    rest = {name: value for name, value in seen.items() if name not in threads}
+    record = show(machine)
+    assert rest == HIDES_DEVICES | {"BERTH_RUN": record["id"], "BERTH_MARKS": f"{record['directory']}/marks"}
+
+
+def test_a_gpu_job_gets_no_switch_of_a_cpu_job(machine):
+    seen = environment_of(machine, *ON_A_GPU)
+    assert not set(seen) & (set(HIDES_DEVICES) - {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"}), seen
+    assert not set(seen) & set(THREADS), seen
+    assert seen["CUDA_VISIBLE_DEVICES"] == "3"
+
+
+@pytest.mark.parametrize("options", [[], ["--cpu"]], ids=["gpu", "cpu"])
+def test_all_but_the_claim_is_gathered_after_the_job_has_started(machine, dirty_folder, options):
+    trace = machine.directory / "trace"
+    calls = "trace=execve,openat,open,readlink,readlinkat"
+    strace = ["strace", "-f", "-qq", "-s", "200", "-e", calls, "-o", trace]
+    try:
+        can = subprocess.run([*strace, "true"], capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("needs strace")
+    if can.returncode:
+        pytest.skip(f"strace may not trace here: {can.stderr.strip()}")
+    # The job waits for the manifest, so that all is gathered while it runs.
+    job = "until grep -q '\"complete\": true' \"${BERTH_MARKS%/*}/manifest.json\"; do sleep 0.02; done"
+    words = [*strace, *machine.command("run", "-q", *options, "--", "/bin/sh", "-c", job)]
+    done = subprocess.run(words, env=machine.env, cwd=dirty_folder, capture_output=True, text=True, timeout=60,
+                          check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    lines = trace.read_text(encoding="utf-8", errors="replace").splitlines()
+
+    def first(pattern):
+        found = [at for at, line in enumerate(lines) if re.search(pattern, line)]
+        assert found, f"no call matches {pattern}"
+        return found[0]
+
+    start = first(r'execve\("/bin/sh", .*BERTH_MARKS')
+    gathered = {
+        "machine": r'"/sys/class/dmi',
+        "processor": r'"/proc/cpuinfo',
+        "commit": r'code/\.git/HEAD',
+        "changes": r'execve\("[^"]*/git"',
+    }
+    order = {what: first(pattern) for what, pattern in gathered.items()}
+    assert all(at > start for at in order.values()), (start, order)
