@@ -18,13 +18,19 @@ std::string filled(std::string_view text, std::string_view english,
 
 }  // namespace
 
-std::string Sentence::english() const { return filled(key_, key_, values_); }
+std::vector<std::string> Sentence::values(std::string (Sentence::*said)() const) const {
+  std::vector<std::string> values = values_;
+  for (const Inner& inner : inner_) values[inner.place] = (inner.value.*said)();
+  return values;
+}
+
+std::string Sentence::english() const { return filled(key_, key_, values(&Sentence::english)); }
 
 std::string Sentence::shown() const {
   // One that was composed before it came here (what health finds, a failed call's message) has its
   // values in the key.
   if (values_.empty()) return tr_composed(key_);
-  return filled(tr(key_), key_, values_);
+  return filled(tr(key_), key_, values(&Sentence::shown));
 }
 
 }  // namespace berth

@@ -24,6 +24,9 @@ class Sentence {
   Sentence(std::string_view english, std::vector<std::string> values)
       : key_(english), values_(std::move(values)) {}
 
+  /// Value number `place` is a sentence too, and follows the language.
+  void put(std::size_t place, Sentence value) { inner_.emplace_back(place, std::move(value)); }
+
   [[nodiscard]] bool empty() const { return key_.empty(); }
   [[nodiscard]] std::string english() const;
   /// In the chosen language, English where there is no translation.
@@ -31,8 +34,20 @@ class Sentence {
   friend bool operator==(const Sentence&, const Sentence&) = default;
 
  private:
+  struct Inner;
+  /// The values as text, those that are sentences by `said`.
+  [[nodiscard]] std::vector<std::string> values(std::string (Sentence::*said)() const) const;
+
   std::string key_;
-  std::vector<std::string> values_;
+  std::vector<std::string> values_;  // empty where a sentence stands
+  std::vector<Inner> inner_;
+};
+
+struct Sentence::Inner {
+  Inner(std::size_t at, Sentence said) : place(at), value(std::move(said)) {}
+  std::size_t place;
+  Sentence value;
+  friend bool operator==(const Inner&, const Inner&) = default;
 };
 
 namespace detail {
@@ -57,7 +72,21 @@ struct SentenceKey {
 template <class... Args>
 [[nodiscard]] Sentence sentence(detail::SentenceKey<std::type_identity_t<Args>...> english,
                                 const Args&... values) {
-  return {english.english, {fmt::format("{}", values)...}};
+  const auto text = []<class T>(const T& value) {
+    if constexpr (std::is_same_v<T, Sentence>) {
+      return std::string();
+    } else {
+      return fmt::format("{}", value);
+    }
+  };
+  Sentence said(english.english, {text(values)...});
+  std::size_t place = 0;
+  const auto put = [&]<class T>(const T& value) {
+    if constexpr (std::is_same_v<T, Sentence>) said.put(place, value);
+    ++place;
+  };
+  (put(values), ...);
+  return said;
 }
 
 }  // namespace berth

@@ -20,6 +20,17 @@ TEST_F(SentenceInChinese, IsShownInTheChosenLanguageAndKeptInEnglish) {
   EXPECT_NE(said.shown().find('8'), std::string::npos) << said.shown();
 }
 
+TEST_F(SentenceInChinese, WithinASentenceFollowsTheLanguageToo) {
+  const Sentence inner = sentence("{} of {} free", 2, 8);
+  const Sentence said("{}: {}", {"host", ""});
+  Sentence whole = said;
+  whole.put(1, inner);
+  EXPECT_EQ(whole.english(), "host: 2 of 8 free");
+  EXPECT_EQ(whole.shown(), "host: " + inner.shown());
+  EXPECT_NE(whole, said);
+  EXPECT_EQ(sentence("{}: {}", "host", inner), whole);
+}
+
 TEST_F(SentenceInChinese, OfWordsComposedElsewhereIsFoundAgain) {
   const Sentence said("cannot run train: no such command in PATH", {});
   EXPECT_EQ(said.english(), "cannot run train: no such command in PATH");

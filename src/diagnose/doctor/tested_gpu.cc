@@ -25,8 +25,7 @@ Findings each_step(const Examined& host, const StepJudge& judge) {
 }
 
 Finding finding_of(const TestedGpu& gpu, const compute::ProofStep& step) {
-  return {
-      .evidence = {sentence("GPU {}, {}: {}", gpu.name, words_of(step).english(), step.detail)}};
+  return {.evidence = {sentence("GPU {}, {}: {}", gpu.name, words_of(step), step.detail)}};
 }
 
 }  // namespace berth::doctor

@@ -19,7 +19,7 @@ Findings gpu_slow(const Examined& host) {
         .severity = Severity::warning,
         .title = sentence("GPU {} is slow", gpu.name),
         .evidence = {sentence("GPU {}, {}: {}, {} % of the {} that it could be at best", gpu.name,
-                              words_of(step).english(), rate_text(step.what, *step.per_second),
+                              words_of(step), rate_text(step.what, *step.per_second),
                               static_cast<int>(100 * *step.per_second / *best),
                               rate_text(step.what, *best))},
         .meaning = sentence("Something holds it back: its clocks, its slot, or somebody else."),
