@@ -1,15 +1,34 @@
 // `berth pick`: which devices a job would get, as a line for a script. Claims nothing.
 
+#include <cstdio>
+#include <string>
+#include <thread>
+#include <vector>
+
 #include "app/request_options.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "place/visible_devices.h"
 #include "view/placement_text.h"
+#include "world/environment.h"
 
 namespace berth {
 
 namespace {
+
+std::string exports_of(const std::vector<Variable>& variables) {
+  std::string lines;
+  for (const auto& [name, value] : variables) lines += "export " + name + "=" + value + "\n";
+  return lines;
+}
+
+/// What keeps a job from every device, as `berth run --cpu` would start it. A container whose image
+/// asks for all cards gets them from a runtime that is nvidia's by default, unless told "void".
+std::string without_devices(const std::string& format, const std::vector<Variable>& settings) {
+  if (format == "env") return exports_of(settings);
+  return format == "docker" || format == "cdi" ? "-e NVIDIA_VISIBLE_DEVICES=void\n" : "-1\n";
+}
 
 /// "0,2" for the shell, or what docker and CDI want to be told.
 Result<std::string> in_format(const std::string& format, const Placement& placement,
@@ -20,9 +39,7 @@ Result<std::string> in_format(const std::string& format, const Placement& placem
   if (format == "env") {
     auto variables = visible_variables(devices, VisibleFormat::indices, snapshot);
     if (!variables) return std::unexpected(std::move(variables).error());
-    std::string lines;
-    for (const auto& [name, value] : *variables) lines += "export " + name + "=" + value + "\n";
-    return lines;
+    return exports_of(*variables);
   }
   const bool by_index = format == "indices";
   auto list = write_visible_devices(
@@ -46,8 +63,10 @@ class PickVerb final : public Verb {
  public:
   void declare(Options& options) override {
     request_.declare(options);
-    options.choice("--format", format_, "indices, uuids, env, json, docker or cdi", "FORM",
-                   {"indices", "uuids", "env", "json", "docker", "cdi"});
+    options.choice("--format", format_,
+                   "indices, uuids, env, json, docker or cdi; where the answer is the CPU (--cpu, "
+                   "--or-cpu): -1, for docker and cdi -e NVIDIA_VISIBLE_DEVICES=void",
+                   "FORM", {"indices", "uuids", "env", "json", "docker", "cdi"});
     options.flag("--json", json_, "same as --format json");
   }
 
@@ -65,6 +84,7 @@ class PickVerb final : public Verb {
     const auto request = request_.request();
     if (!request) return report(request.error(), exit_code::usage);
     if (const auto mistake = mistake_in_patience()) return report(*mistake, exit_code::usage);
+    if (request_.cpu()) return answer_cpu(context, {}, *request, unlooked(context));
     const auto snapshot = context.look(Depth::state);
     if (!snapshot) return report(snapshot.error());
     if (context.ledger_error()) return report(*context.ledger_error());
@@ -85,16 +105,17 @@ class PickVerb final : public Verb {
 
   int answer(const Context& context, const Placement& placement, const Request& request,
              const Snapshot& snapshot) const {
-    const std::string format = json_ ? "json" : format_;
     if (request_.dry_run() || !placement.satisfied()) {
       const std::string reasons = render_placement(placement, request, snapshot, context.err());
       std::fwrite(reasons.data(), 1, reasons.size(), stderr);
     }
     if (!placement.satisfied()) {
-      if (format == "json") print(placement_json(placement, request, snapshot) + "\n");
+      const auto or_cpu = request_.or_cpu();
+      if (or_cpu && *or_cpu) return answer_cpu(context, placement, request, snapshot);
+      if (format() == "json") print(placement_json(placement, request, snapshot) + "\n");
       return exit_code::no_device;
     }
-    const auto text = in_format(format, placement, request, snapshot);
+    const auto text = in_format(format(), placement, request, snapshot);
     if (!text) return report(text.error());
     print(*text);
     if (snapshot.simulated) complain(trf("SIMULATED: {}", printable(*snapshot.simulated)));
@@ -102,6 +123,27 @@ class PickVerb final : public Verb {
         tr("picked, not claimed: another job may take it first; berth run claims what it picks"));
     return exit_code::ok;
   }
+
+  /// As `berth run --cpu`, which looks at no device, and so cannot be kept by one.
+  static Snapshot unlooked(const Context& context) {
+    Snapshot snapshot;
+    snapshot.simulated = context.sources().simulated;
+    return snapshot;
+  }
+
+  int answer_cpu(const Context& context, const Placement& placement, const Request& request,
+                 const Snapshot& snapshot) const {
+    const auto settings =
+        cpu_only_settings(context.environment(), std::thread::hardware_concurrency());
+    print(format() == "json" ? placement_json(placement, request, snapshot, settings) + "\n"
+                             : without_devices(format(), settings));
+    if (snapshot.simulated) complain(trf("SIMULATED: {}", printable(*snapshot.simulated)));
+    complain(request_.cpu() ? tr("picked the CPU: --cpu asks for no device")
+                            : tr("no device: picked the CPU, as --or-cpu says"));
+    return exit_code::ok;
+  }
+
+  [[nodiscard]] std::string format() const { return json_ ? "json" : format_; }
 
   RequestOptions request_;
   std::string format_ = "indices";

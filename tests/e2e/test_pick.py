@@ -77,6 +77,47 @@ def test_each_format_is_ready_for_its_reader(machine, format_name, expected):
     assert "SIMULATED" in done.stderr, "what is picked on a simulated server must say so"
 
 
+WITHOUT_DEVICES = {
+    "indices": "-1",
+    "uuids": "-1",
+    "docker": "-e NVIDIA_VISIBLE_DEVICES=void",
+    "cdi": "-e NVIDIA_VISIBLE_DEVICES=void",
+}
+
+
+@pytest.mark.parametrize("flags", [["--cpu"], ["--or-cpu", "--only", "0"], ["--or-cpu=10m", "-n", "9"]], ids=" ".join)
+@pytest.mark.parametrize("form", WITHOUT_DEVICES)
+def test_the_cpu_is_an_answer_that_names_no_device(machine, flags, form):
+    done = machine.run("pick", *flags, "--format", form)
+    assert picked(done) == WITHOUT_DEVICES[form]
+    assert "picked the CPU" in done.stderr and "SIMULATED" in done.stderr, done.stderr
+    assert ("alice" in done.stderr) == (flags != ["--cpu"]), done.stderr
+
+
+@pytest.mark.parametrize("flags", [["--cpu"], ["--or-cpu", "--only", "0"]], ids=" ".join)
+def test_the_cpu_gives_a_script_what_run_gives_its_job(machine, flags):
+    env = {"OMP_NUM_THREADS": "3"}
+    exports = picked(machine.run("pick", *flags, "--format", "env", env=env))
+    job = machine.run("run", "-q", "--cpu", "--", "env", env=env).stdout.splitlines()
+    given = {line for line in job if not line.startswith("BERTH_")}
+    plain = subprocess.run(["env"], env=machine.env | env, capture_output=True, text=True)
+    own = {line for line in plain.stdout.splitlines() if not line.startswith("BERTH_")}
+    assert {line.removeprefix("export ") for line in exports.splitlines()} == given - own
+    assert "export CUDA_VISIBLE_DEVICES=-1" in exports.splitlines()
+    answer = json.loads(picked(machine.run("pick", *flags, "--json", env=env)))
+    assert answer["chosen"] == [] and answer["simulated"] == "server-8xh100"
+    assert {f"{name}={value}" for name, value in answer["environment"].items()} == given - own
+
+
+def test_or_cpu_changes_nothing_where_a_device_is_free(machine):
+    assert picked(machine.run("pick", "--or-cpu")) == "3"
+
+
+def test_cpu_asks_neither_the_driver_nor_the_ledger(driver_of, tmp_path):
+    (tmp_path / "ledger").write_text("no directory")
+    assert picked(driver_of(many_devices(1)).run("pick", "--cpu")) == "-1"
+
+
 def test_json_says_why_each_device_was_chosen_or_refused(machine):
     placement = json.loads(picked(machine.run("pick", "-n", "2", "--format", "json")))
     assert [choice["index"] for choice in placement["chosen"]] == [3, 4]
