@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -12,9 +13,11 @@
 #include "app/verb.h"
 #include "base/fd.h"
 #include "base/process.h"
+#include "base/signals.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "probe/sim/builtin.h"
+#include "world/environment.h"
 
 namespace berth {
 
@@ -43,18 +46,35 @@ class ScratchDirectory {
   std::string path_;
 };
 
-/// Starts this program again with other words and waits for it.
+/// Those of what asks us to end that whoever started us had ignored: nohup's SIGHUP, say. Blocked
+/// they would be read all the same.
+std::vector<int> ignored_endings() {
+  std::vector<int> ignored;
+  for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE}) {
+    struct sigaction action{};
+    if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) {
+      ignored.push_back(signal);
+    }
+  }
+  return ignored;
+}
+
+/// Starts this program again with other words and waits for it. Meanwhile what ends other programs
+/// is noted and passed on, so that a demonstration that is ended ends what it has begun.
 class Steps {
  public:
-  Steps(const Context& context, std::vector<std::string> extra_environment) {
-    for (const std::string& entry : context.environment()) {
-      const std::string name = entry.substr(0, entry.find('='));
-      // The demonstration starts from a clean slate, whatever the shell it is called from says.
-      if (name.starts_with("BERTH_") && name != "BERTH_LANG") continue;
-      if (name == "CUDA_VISIBLE_DEVICES" || name == "XDG_STATE_HOME") continue;
-      environment_.push_back(entry);
-    }
-    for (std::string& entry : extra_environment) environment_.push_back(std::move(entry));
+  static Result<Steps> begin() {
+    std::vector<int> ignored = ignored_endings();
+    auto signals = SignalQueue::open();
+    if (!signals) return std::unexpected(std::move(signals).error());
+    if (auto ours = adopt_orphans(); !ours) return std::unexpected(std::move(ours).error());
+    return Steps(std::move(*signals), std::move(ignored));
+  }
+
+  /// What the steps find in their environment, and the words that each has behind its verb.
+  void give(std::vector<std::string> environment, std::vector<std::string> words = {}) {
+    environment_ = std::move(environment);
+    words_ = std::move(words);
   }
 
   void say(std::string_view words) const {
@@ -63,32 +83,96 @@ class Steps {
     print("\n");
   }
 
-  /// Shows the command as one would type it, then runs it. False: it could not be started or was
-  /// interrupted.
-  bool show(const std::vector<std::string>& words) const {
+  /// Shows the command as one would type it, then runs it. False: it could not be started, or it or
+  /// we were asked to end.
+  bool show(std::vector<std::string> words) {
+    words.insert(words.begin() + 1, words_.begin(), words_.end());
     print("$ berth");
     for (const std::string& word : words) print(" " + shell_quoted(word));
     print("\n");
-    return run(words);
+    const bool arrived = std::fflush(stdout) == 0;
+    note_signals(std::nullopt);
+    if (!arrived || ended_by_ != 0) return false;
+    const auto child = start(words, false);
+    return child && wait_for(*child) && ended_by_ == 0;
   }
 
-  bool run(const std::vector<std::string>& words) const {
-    std::fflush(stdout);
-    std::vector<std::string> command = {"berth"};
+  /// In silence, and out of reach of the terminal's keys: a second Ctrl-C must not keep it from
+  /// tidying up. Then waits for the last of what the steps have left running: it still writes.
+  void tidy(const std::vector<std::string>& words, Clock& clock) {
+    if (const auto child = start(words, true)) (void)reap(*child);
+    const Instant deadline = clock.now() + std::chrono::seconds(10);
+    while (const auto end = reap_if_ended(any_child)) {
+      if (*end) continue;
+      if (clock.now() >= deadline) return;
+      (void)wait_readable({signals_.descriptor()}, std::chrono::milliseconds(100));
+      note_signals(std::nullopt);
+    }
+  }
+
+  /// The signal that asked us to end; 0: none has.
+  [[nodiscard]] int ended_by() const { return ended_by_; }
+
+ private:
+  static constexpr pid_t any_child = -1;  // of waitpid(2)
+
+  Steps(SignalQueue signals, std::vector<int> ignored)
+      : signals_(std::move(signals)), ignored_(std::move(ignored)) {}
+
+  [[nodiscard]] Result<pid_t> start(const std::vector<std::string>& words, bool apart) const {
+    std::vector<std::string> command = {"/proc/self/exe"};
     command.insert(command.end(), words.begin(), words.end());
-    const auto child = fork_process([&] {
-      command[0] = "/proc/self/exe";
+    return fork_process([&] {
+      if (apart) (void)start_session();
+      if (apart) (void)close_standard_streams();
+      signals_.restore_original();
       const Error failure = execute(command, environment_, "");
       complain(failure.message());
       return exit_code::cannot_execute;
     });
-    if (!child) return false;
-    const auto end = reap(*child);
-    return end && end->signal == 0;
   }
 
- private:
+  /// False: a signal ended it.
+  bool wait_for(pid_t child) {
+    while (true) {
+      while (const auto change = next_child_change()) {  // also of what earlier steps left running
+        if (change->pid != child || change->what != ChildChange::What::ended) continue;
+        // Whoever read our output went away, and it was the one that noticed.
+        if (change->exit.signal == SIGPIPE) ended_by_ = SIGPIPE;
+        return change->exit.signal == 0;
+      }
+      (void)wait_readable({signals_.descriptor()}, std::nullopt);
+      note_signals(child);
+    }
+  }
+
+  void note_signals(std::optional<pid_t> child) {
+    while (const auto signal = signals_.next()) {
+      if (signal->number == SIGTSTP) stop_self(SIGTSTP);
+      if (!ends_us(signal->number)) continue;
+      ended_by_ = signal->number;
+      // A key on the terminal has reached the step as well, and twice it would mean more.
+      const bool key =
+          signal->from_kernel && (signal->number == SIGINT || signal->number == SIGQUIT);
+      if (child && !key) pass_on(*child, signal->number);
+    }
+  }
+
+  static void pass_on(pid_t child, int signal) {
+    if (const auto step = identify_process(child)) (void)send_signal(*step, signal);
+  }
+
+  [[nodiscard]] bool ends_us(int signal) const {
+    constexpr std::array endings = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE};
+    return std::find(endings.begin(), endings.end(), signal) != endings.end() &&
+           std::find(ignored_.begin(), ignored_.end(), signal) == ignored_.end();
+  }
+
+  SignalQueue signals_;
+  std::vector<int> ignored_;
   std::vector<std::string> environment_;
+  std::vector<std::string> words_;
+  int ended_by_ = 0;
 };
 
 class DemoVerb final : public Verb {
@@ -113,35 +197,70 @@ class DemoVerb final : public Verb {
   }
 
  private:
+  /// With what this look was asked for: the same driver, the same ledger, the same devices.
   static int look_around(Context& context) {
-    const Steps steps(context, {});
-    steps.say(tr("1. Every device and who is on it:"));
-    bool whole = steps.show({"status"});
-    steps.say(tr("2. Which one a job would get now, and why not the others (nothing is taken):"));
-    whole = whole && steps.show({"pick", "--dry-run"});
-    steps.say(tr("3. Who has been promised what:"));
-    whole = whole && steps.show({"leases"});
-    steps.say(tr("To start a job on the right device, alone there: berth run -- python train.py"));
+    std::vector<std::string> same_words;
+    if (context.sources().replay) same_words = {"--replay", *context.sources().replay};
+    auto steps = Steps::begin();
+    if (!steps) return report(steps.error());
+    steps->give(with_variables(context.environment(), {language()}), same_words);
+    const bool whole = look_around(*steps);
+    if (steps->ended_by() != 0) return end_like({.signal = steps->ended_by()});
     return whole ? exit_code::ok : exit_code::failed;
+  }
+
+  static bool look_around(Steps& steps) {
+    steps.say(tr("1. Every device and who is on it:"));
+    if (!steps.show({"status"})) return false;
+    steps.say(tr("2. Which one a job would get now, and why not the others (nothing is taken):"));
+    if (!steps.show({"pick", "--dry-run"})) return false;
+    steps.say(tr("3. Who has been promised what:"));
+    if (!steps.show({"leases"})) return false;
+    steps.say(tr("To start a job on the right device, alone there: berth run -- python train.py"));
+    return true;
   }
 
   static int simulated_tour(Context& context) {
-    const std::string scenario =
-        context.sources().simulated.value_or(std::string(sim::default_scenario));
-    const auto scratch = ScratchDirectory::make(context.variable("TMPDIR").value_or("/tmp"));
-    if (!scratch) return report(scratch.error());
-    const Steps steps(context,
-                      {"BERTH_SIM=" + scenario, "BERTH_LEDGER=" + scratch->path() + "/ledger",
-                       "XDG_STATE_HOME=" + scratch->path()});
-    // Ctrl-C ends the step that is running (it has the terminal too) and the tour, tidily.
-    // A handler, not "ignore": exec would pass that on to the steps.
-    std::signal(SIGINT, [](int) {});
-    const bool whole = tour(steps);
-    steps.run({"stop", "--all", "--quiet", "--grace", "0s"});
-    return whole ? exit_code::ok : exit_code::failed;
+    // Signals first: between the directory and its end nothing may end us unnoticed.
+    auto steps = Steps::begin();
+    if (!steps) return report(steps.error());
+    const auto whole = tour_in_scratch(context, *steps);
+    if (steps->ended_by() != 0) return end_like({.signal = steps->ended_by()});
+    if (!whole) return report(whole.error());
+    return *whole ? exit_code::ok : exit_code::failed;
   }
 
-  static bool tour(const Steps& steps) {
+  static Result<bool> tour_in_scratch(Context& context, Steps& steps) {
+    const auto parent = context.variable("TMPDIR");
+    const auto scratch = ScratchDirectory::make(parent.value_or("").empty() ? "/tmp" : *parent);
+    if (!scratch) return std::unexpected(scratch.error());
+    steps.give(with_variables(
+        clean_slate(context),
+        {language(),
+         {"BERTH_SIM", context.sources().simulated.value_or(std::string(sim::default_scenario))},
+         {"BERTH_LEDGER", scratch->path() + "/ledger"},
+         {"XDG_STATE_HOME", scratch->path()}}));
+    const bool whole = tour(steps);
+    steps.tidy({"stop", "--all", "--quiet", "--grace", "0s"}, context.clock());
+    return whole;
+  }
+
+  /// The simulated tour is the same whatever the shell it is called from says.
+  static std::vector<std::string> clean_slate(const Context& context) {
+    std::vector<std::string> environment = context.environment();
+    std::erase_if(environment, [](std::string_view entry) {
+      return entry.starts_with("BERTH_") || entry.starts_with("CUDA_VISIBLE_DEVICES=");
+    });
+    return environment;
+  }
+
+  /// --lang was for us; the steps are to speak the same.
+  static Variable language() {
+    const bool chinese = current_language() == Language::simplified_chinese;
+    return {"BERTH_LANG", chinese ? "zh_CN" : "en"};
+  }
+
+  static bool tour(Steps& steps) {
     steps.say(tr("1. Every device and who is on it:"));
     if (!steps.show({"status"})) return false;
     steps.say(tr("2. Two jobs, each placed where it fits; they run in the background:"));

@@ -1,0 +1,193 @@
+"""`berth demo`: the whole tour, and that nothing of it is left behind, however it is ended."""
+
+import pathlib
+import shlex
+import signal
+import subprocess
+import time
+
+import pytest
+from conftest import Machine, Terminal, end, many_devices, wait_until
+
+SECTIONS = ["1. Every device", "2. Two jobs", "3. A third wants", "4. What ran", "That was a simulation."]
+LONGEST = 60  # seconds; it takes six
+
+
+class Demo:
+    """A machine without a device, and a place for what the demonstration makes."""
+
+    def __init__(self, directory):
+        self.machine = Machine(directory, sim=None)
+        self.temporary = directory / "tmp"
+        self.temporary.mkdir()
+        self.machine.env |= {"TMPDIR": str(self.temporary), "BERTH_NVML": "/nonexistent/libnvidia-ml.so.1"}
+
+    def scratch(self):
+        return list(self.temporary.iterdir())
+
+    def keepers(self):
+        """Processes that have the demonstration's own ledger: its jobs, and what keeps them."""
+        found = []
+        for environment in pathlib.Path("/proc").glob("[0-9]*/environ"):
+            try:
+                if f"BERTH_LEDGER={self.temporary}/".encode() in environment.read_bytes():
+                    found.append(int(environment.parent.name))
+            except OSError:
+                pass
+        return found
+
+    def nothing_is_left(self):
+        wait_until(lambda: not self.keepers(), "what the demonstration started has ended", 10)
+        assert self.scratch() == []
+        assert not (self.machine.directory / "state").exists()
+        assert not (self.machine.directory / "ledger").exists()
+
+
+def whole_tour(machine, **how):
+    """(stdout and stderr as a person sees them, exit code)"""
+    process = machine.start("demo", stderr=subprocess.STDOUT, **how)
+    try:
+        return process.communicate(timeout=LONGEST)[0], process.returncode
+    finally:
+        end(process)
+
+
+@pytest.fixture
+def demo(tmp_path):
+    return Demo(tmp_path)
+
+
+def test_the_tour_shows_five_sections_and_calls_each_answer_simulated(demo):
+    began = time.monotonic()
+    said, code = whole_tour(demo.machine)
+    assert time.monotonic() - began < LONGEST
+    assert code == 0, said
+    places = [said.find(section) for section in SECTIONS]
+    assert -1 not in places and places == sorted(places), said
+    answers = said.split("$ berth ")[1:]
+    assert len(answers) == 7
+    for answer in answers:
+        assert "SIMULATED" in answer, f"it looks like a real machine: berth {answer}"
+    assert "the job sees 3,4,5,6" in said
+    demo.nothing_is_left()
+
+
+def test_the_tour_speaks_the_language_it_is_asked_for(demo):
+    process = demo.machine.start("demo", "--lang", "zh_CN", "--sim", "desktop", stderr=subprocess.STDOUT)
+    try:
+        read = ""
+        while "GPU 0" not in read and "desktop" not in read:
+            line = process.stdout.readline()
+            assert line, read
+            read += line
+        assert "SIMULATED desktop  1 个设备" in read, read
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=LONGEST)
+    demo.nothing_is_left()
+
+
+@pytest.mark.parametrize("lines", [1, 14, 30])
+def test_a_reader_that_goes_away_leaves_nothing_behind(demo, lines):
+    command = shlex.join(demo.machine.command("demo"))
+    script = f"{command} | head -{lines}; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(
+        ["bash", "-c", script], env=demo.machine.env, capture_output=True, text=True, timeout=LONGEST
+    )
+    assert len(done.stdout.splitlines()) == lines
+    assert done.returncode == 128 + signal.SIGPIPE, done.stderr
+    demo.nothing_is_left()
+
+
+# The sentences after which it is ended: while a step runs, and while two jobs are in the background.
+@pytest.mark.parametrize("moment", ["1. Every device", "3. A third wants"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT], ids=lambda s: s.name)
+def test_ended_by_a_signal_it_ends_what_it_has_begun(demo, number, moment):
+    process = demo.machine.start("demo", stderr=subprocess.STDOUT)
+    try:
+        for line in process.stdout:
+            if line.startswith(moment):
+                break
+        process.send_signal(number)
+        process.communicate(timeout=LONGEST)
+        assert process.returncode == -number
+    finally:
+        end(process)
+    demo.nothing_is_left()
+
+
+def test_two_ctrl_c_tidy_up_all_the_same(demo):
+    terminal = Terminal(80)
+    process = demo.machine.start_on(terminal, "demo")
+    try:
+        wait_until(lambda: b"3. A third wants" in terminal.read(), "the third job is begun", LONGEST)
+        terminal.type(b"\x03")
+        terminal.type(b"\x03")
+        wait_until(lambda: process.poll() is not None or terminal.read() is None, "it has ended", LONGEST)
+        assert process.returncode == -signal.SIGINT
+    finally:
+        end(process)
+        terminal.close()
+    demo.nothing_is_left()
+
+
+def test_a_closed_terminal_leaves_nothing_behind(demo):
+    terminal = Terminal(80)
+    process = demo.machine.start_on(terminal, "demo")
+    try:
+        wait_until(lambda: b"3. A third wants" in terminal.read(), "the third job is begun", LONGEST)
+        terminal.close()
+        process.wait(timeout=LONGEST)
+        assert process.returncode == -signal.SIGHUP
+    finally:
+        end(process)
+    demo.nothing_is_left()
+
+
+def test_under_nohup_a_hangup_does_not_end_it(demo):
+    with open(demo.machine.directory / "out", "wb") as out:
+        process = subprocess.Popen(
+            ["nohup", *demo.machine.command("demo")],
+            env=demo.machine.env,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+        )
+    try:
+        wait_until(demo.scratch, "it has begun")
+        process.send_signal(signal.SIGHUP)
+        assert process.wait(timeout=LONGEST) == 0
+    finally:
+        end(process)
+    assert SECTIONS[-1] in (demo.machine.directory / "out").read_text()
+    demo.nothing_is_left()
+
+
+def test_a_machine_with_devices_is_looked_at_as_it_is(driver_of, tmp_path):
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    (tmp_path / "ledger").mkdir()
+    driver = driver_of(many_devices(3))
+    before = sorted(tmp_path.rglob("*"))
+    changes = {"TMPDIR": str(temporary), "CUDA_VISIBLE_DEVICES": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+    said, code = whole_tour(driver, env=changes)
+    assert code == 0, said
+    assert "SIMULATED" not in said and "No GPU found" not in said, said
+    assert "3 of 3 free" in said
+    assert f"Ledger {tmp_path}/ledger (BERTH_LEDGER)" in said, "it looked into another ledger"
+    commands = [line for line in said.splitlines() if line.startswith("$ ")]
+    assert commands == ["$ berth status", "$ berth pick --dry-run", "$ berth leases"]
+    picked = said.split("$ berth pick --dry-run")[1].split("$ berth")[0]
+    assert "Nothing was taken" in picked and "\n1\n" in picked, "an inherited list was passed over"
+    after = [path for path in sorted(tmp_path.rglob("*")) if path.name != "host.lock"]
+    assert after == before, "something was leased or recorded"
+
+
+def test_a_replayed_machine_is_the_one_that_is_shown(machine_of, driver_of, tmp_path):
+    taken = tmp_path / "taken.json"
+    taken.write_text(driver_of(many_devices(3)).run("status", "--json").stdout)
+    plain = machine_of(None)
+    done = plain.run("demo", "--replay", taken, env={"BERTH_NVML": "/nonexistent/libnvidia-ml.so.1"})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"$ berth status --replay {taken}" in done.stdout
+    assert "3 of 3 free" in done.stdout, done.stdout
