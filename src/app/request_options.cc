@@ -48,7 +48,9 @@ Result<Request> RequestOptions::request() const {
   const auto devices = parse_unsigned(devices_);
   if (!devices || *devices < 1 || *devices > 1024) {
     return fail(ErrorCode::invalid,
-                trf("-n: \"{}\" is not a number of devices from 1 to 1024", printable(devices_)));
+                with_typographic_hint(trf("-n: \"{}\" is not a number of devices from 1 to 1024",
+                                          printable(devices_)),
+                                      devices_));
   }
   request.devices = static_cast<int>(*devices);
   const auto wrong = [](std::string_view flag, Error error) {
@@ -88,9 +90,11 @@ Result<Request> RequestOptions::request() const {
     if (digits.ends_with('%')) digits.remove_suffix(1);
     const auto percent = parse_decimal(digits);
     if (!percent || *percent > 100) {
-      return fail(ErrorCode::invalid,
-                  trf("--max-utilization: \"{}\" is not a percentage from 0 to 100",
-                      printable(max_utilization_)));
+      return fail(
+          ErrorCode::invalid,
+          with_typographic_hint(trf("--max-utilization: \"{}\" is not a percentage from 0 to 100",
+                                    printable(max_utilization_)),
+                                max_utilization_));
     }
     request.max_utilization = Percent(*percent);
   }

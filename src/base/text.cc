@@ -85,16 +85,20 @@ std::optional<double> parse_decimal(std::string_view text) {
   return value;
 }
 
-namespace {
+std::string without_quotes(std::string text) {
+  std::erase_if(text, [](char c) { return c == '"' || c == '\''; });
+  return text;
+}
 
-/// "… (did you mean \"10G\"? \"１\" is not the digit 1)" where that is what happened.
 std::string with_typographic_hint(std::string message, std::string_view text) {
   if (const auto mistake = typographic_mistake(text)) {
     message += trf("; it has \"{}\" where an ASCII character is meant: try \"{}\"", mistake->found,
-                   mistake->corrected);
+                   printable(without_quotes(mistake->corrected)));
   }
   return message;
 }
+
+namespace {
 
 /// The number in front, and what follows it.
 std::pair<std::string_view, std::string_view> number_and_unit(std::string_view text) {

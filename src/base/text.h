@@ -41,6 +41,12 @@ struct TypographicMistake {
   std::string corrected;  // the whole text with ASCII in its place
 };
 [[nodiscard]] std::optional<TypographicMistake> typographic_mistake(std::string_view text);
+/// For what never has quotes of its own (a number, a size, a list of devices): ASCII ones are the
+/// shell's, and typed inside others they would stay in the value.
+[[nodiscard]] std::string without_quotes(std::string text);
+/// "…; it has "１" where an ASCII character is meant: try "10G"", where that is what happened to a
+/// `text` that never has quotes.
+[[nodiscard]] std::string with_typographic_hint(std::string message, std::string_view text);
 
 /// Bytes made safe to print: control characters, escape sequences, bidi overrides and broken UTF-8
 /// become \xNN or \u{N}. Line breaks too.

@@ -52,6 +52,11 @@ TEST(TypographicMistake, NamesTheFirstAndCorrectsAll) {
   EXPECT_EQ(mistake->corrected, "\"0,1\"");
   EXPECT_FALSE(typographic_mistake("0,1 中文"));
 }
+TEST(TypographicHint, SuggestsWhatIsRightWhereverItIsTyped) {
+  const std::string hint = with_typographic_hint("no", "“１0G”");
+  EXPECT_EQ(hint, "no; it has \"“\" where an ASCII character is meant: try \"10G\"");
+  EXPECT_EQ(with_typographic_hint("no", "10X"), "no");
+}
 TEST(Printable, EscapesWhatMovesTheCursor) {
   EXPECT_EQ(printable("a\x1b[31m\n"), "a\\x1B[31m\\x0A");
   EXPECT_EQ(printable("\xFF"), "\\xFF");

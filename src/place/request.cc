@@ -100,7 +100,7 @@ std::optional<std::string> typographic_complaint(std::string_view text) {
   const auto mistake = typographic_mistake(text);
   if (!mistake) return std::nullopt;
   return trf("\"{}\" has \"{}\" where an ASCII character is meant: write {}", printable(text),
-             mistake->found, shell_quoted(mistake->corrected));
+             mistake->found, shell_quoted(printable(without_quotes(mistake->corrected))));
 }
 
 }  // namespace

@@ -230,9 +230,9 @@ std::optional<std::string> typing_remark(const std::string& value) {
   const std::size_t quote = meant.find_first_of("\"'");
   if (found.empty() && quote == std::string::npos) return std::nullopt;
   if (found.empty()) found = meant.substr(quote, 1);
-  std::erase_if(meant, [](char c) { return c == '"' || c == '\''; });
   return trf("the list has \"{}\", which CUDA does not understand: write export {}={}", found,
-             facts_of(DeviceKind::nvidia_gpu).visible_variable, shell_quoted(meant));
+             facts_of(DeviceKind::nvidia_gpu).visible_variable,
+             shell_quoted(without_quotes(std::move(meant))));
 }
 
 std::string joined(const std::vector<std::string>& entries) {

@@ -123,7 +123,7 @@ Result<std::vector<const Field*>> parse_field_list(std::string_view list) {
     if (const auto mistake = typographic_mistake(name)) {
       return fail(ErrorCode::invalid,
                   trf("\"{}\" has the character \"{}\" in it; did you mean {}?", printable(name),
-                      mistake->found, printable(mistake->corrected)));
+                      mistake->found, printable(without_quotes(mistake->corrected))));
     }
     return fail(ErrorCode::invalid,
                 trf("there is no field \"{}\"; near it: {} (all of them: berth --fields)",

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import shlex
 import subprocess
 
@@ -171,13 +172,37 @@ def test_exit_codes(machine, flags, code):
         (["--except", "３"], "3"),
         (["--min-compute", "8。0"], "8.0"),
         (["--need", "bf16，fp8"], "bf16,fp8"),
+        (["--prefer", "３，4"], "3,4"),
+        (["--max-utilization", "１０％"], "10%"),
+        (["--idle-for", "５s"], "5s"),
+        (["-n", "２"], "2"),
+        (["--only", "“3,4”"], "3,4"),
+        (["--only", "‘3,4’"], "3,4"),
+        (["--except", "“3，4”"], "3,4"),
+        (["--prefer", "“4,3”"], "4,3"),
+        (["--prefer", "“best-fit”"], "best-fit"),
+        (["--memory", "“10G”"], "10G"),
+        (["--memory", "“50%”"], "50%"),
+        (["--min-compute", "“8.0”"], "8.0"),
+        (["--need", "“bf16,fp8”"], "bf16,fp8"),
+        (["--max-utilization", "“10”"], "10"),
+        (["--idle-for", "“5s”"], "5s"),
+        (["--wait=“5m”"], "5m"),
+        (["--or-cpu=‘10m’"], "10m"),
+        (["-n", "“2”"], "2"),
     ],
-    ids=lambda value: value[1] if isinstance(value, list) else "",
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_full_width_characters_are_named_with_the_right_line(machine, words, right):
+def test_what_a_word_processor_typed_is_named_with_the_right_line(machine, words, right):
     done = machine.run("pick", *words)
     assert done.returncode == 2
-    assert "ASCII" in done.stderr and right in done.stderr, done.stderr
+    said, suggested = re.fullmatch(r"berth: (.*ASCII.*): (?:write|try) (.*)\n", done.stderr).groups()
+    bare = suggested.removeprefix('"').removesuffix('"') if suggested.startswith('"') else suggested
+    assert shlex.split(bare) == [right], done.stderr
+    assert '""' not in suggested and "'" not in suggested and words[-1].split("=")[-1] in said
+    flag = [words[0].split("=")[0]]
+    again = [f"{flag[0]}={bare}"] if len(words) == 1 else [*flag, bare]
+    assert machine.run("pick", *again).returncode == 0, "the suggestion, typed as it stands, is refused"
 
 
 @pytest.mark.parametrize("written", ["4，5", "“4”", "‘4,5’", "４"])
