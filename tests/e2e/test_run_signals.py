@@ -39,6 +39,7 @@ class Terminal:
             env = machine.env | {"PS1": "$ "}
             os.execvpe("bash", ["bash", "--norc", "--noprofile", "-i"], env)
         self.text = ""
+        self.transcript = ""  # all of it; `text` is what came since the last that was typed
 
     def type(self, text):
         self.text = ""
@@ -51,7 +52,9 @@ class Terminal:
             if found:
                 return found
             if select.select([self.fd], [], [], 0.1)[0]:
-                self.text += os.read(self.fd, 4096).decode(errors="replace")
+                came = os.read(self.fd, 4096).decode(errors="replace")
+                self.text += came
+                self.transcript += came
         raise AssertionError(f"no {pattern!r} in {self.text!r}")
 
     def close(self):
@@ -151,17 +154,27 @@ def test_signals_that_come_from_the_job_are_not_sent_back_to_it(machine):
 
 
 def test_nested_shell_has_job_control(machine, terminal):
-    terminal.type(" ".join(machine.command("run", "--", "bash", "--norc", "-i")) + "\n")
-    time.sleep(0.5)
+    # The prompt tells the shells apart; in two parts, so that what is typed does not look like it.
+    run = " ".join(machine.command("run", "--"))
+    terminal.type(f"{run} env PS1='in''side> ' bash --norc --noprofile --noediting -i\n")
+    terminal.until(r"inside> ")
     terminal.type("sleep 30\n")
-    time.sleep(0.5)
+    terminal.until(r"sleep 30\r?\n")
+    time.sleep(0.3)  # until it has the foreground, keys are the shell's
     terminal.type("\x1a")
-    terminal.until("Stopped")
-    terminal.type("kill %1; wait; exit 3\n")
-    time.sleep(0.5)
+    terminal.until(r"\[1\]\+ +Stopped +sleep 30\s+inside> ")
+    terminal.type("jobs\n")
+    terminal.until(r"jobs\s+\[1\]\+ +Stopped +sleep 30\s+inside> ")
+    terminal.type("fg\n")
+    terminal.until(r"fg\s+sleep 30\s")
+    time.sleep(0.3)
+    terminal.type("\x03")
+    terminal.until(r"inside> ")
     terminal.type("exit 3\n")
-    time.sleep(0.5)
-    assert "no job control" not in terminal.text
+    terminal.until(r"\$ $")
+    terminal.type("echo code=$?\n")
+    terminal.until(r"\scode=3\s")
+    assert "no job control" not in terminal.transcript
 
 
 @pytest.mark.parametrize("script, code", [("true", 0), ("exit 7", 7), ("kill -9 $$", -9), ("kill -15 $$", -15)])
