@@ -10,6 +10,8 @@ import check_format
 import check_layers
 import check_lengths
 import check_po
+import run_tests
+from test_report import Report
 
 CMAKE = """\
 berth_folder(base)
@@ -192,8 +194,50 @@ def test_po_leaves_alone_an_error_that_is_translated_already(tmp_path: Path) -> 
 
 def test_binary_refuses_a_symbol_of_a_newer_glibc() -> None:
     symbols = "  5: 0 0 FUNC GLOBAL DEFAULT UND arc4random@GLIBC_2.36 (3)\n"
-    assert check_binary.symbol_findings(symbols) == ["arc4random needs glibc 2.36, more than 2.35"]
-    assert check_binary.symbol_findings(symbols.replace("2.36", "2.9")) == []
+    assert check_binary.glibc_findings(symbols) == ["arc4random needs glibc 2.36, more than 2.35"]
+    assert check_binary.glibc_findings(symbols.replace("2.36", "2.9")) == []
+
+
+def readelf_of(answers):
+    return lambda path, option: answers.get(option, "")
+
+
+SOUND = {"--dynamic": " 0x1 (FLAGS) BIND_NOW\n", "--segments": "GNU_RELRO\n"}
+NEWER = "  5: 0 0 FUNC GLOBAL DEFAULT UND arc4random@GLIBC_2.38 (3)\n"
+
+
+@pytest.mark.parametrize(
+    ("size", "dynamic", "symbols", "expected"),
+    [
+        (1, "", "", []),
+        (13 << 20, "", "", ["13631488 bytes stripped, at most 12582912"]),
+        (1, " 0x1 (NEEDED) Shared library: [libssl.so.3]\n", "", ["it needs libssl.so.3"]),
+        (1, "", " UND _Znwm@GLIBCXX_3.4 (2)\n", ["_Znwm comes from a C++ runtime that was to be linked in"]),
+    ],
+    ids=["sound", "too large", "a library", "a runtime"],
+)
+def test_binary_is_held_to_all_but_its_glibc_where_that_is_newer(
+    monkeypatch, size: int, dynamic: str, symbols: str, expected: list[str]
+) -> None:
+    answers = SOUND | {"--dynamic": SOUND["--dynamic"] + dynamic, "--dyn-syms": NEWER + symbols}
+    monkeypatch.setattr(check_binary, "readelf", readelf_of(answers))
+    monkeypatch.setattr(check_binary, "stripped_size", lambda path: size)
+    told = [f"berth: {one}" for one in expected]
+    assert check_binary.findings(Path("berth"), newer_glibc=True) == told
+    older = check_binary.findings(Path("berth"))
+    assert [one for one in older if "glibc 2.38" in one] and older[1:] == told
+
+
+def test_binary_is_checked_on_every_system(monkeypatch) -> None:
+    report, asked = Report(), []
+    monkeypatch.setattr(check_binary, "reason_to_allow_newer_glibc", lambda: "built against glibc 2.39")
+    monkeypatch.setattr(check_binary, "findings", lambda path, newer_glibc: asked.append(newer_glibc) or ["big"])
+    for name in ("generated_findings", "readme_findings"):
+        monkeypatch.setattr(run_tests.check_docs, name, lambda *_: [])
+    run_tests.checks_of_the_program(report)
+    assert asked == [True]
+    assert [name for name, _ in report.failed] == ["check:binary"]
+    assert [name for name, _ in report.skipped] == ["check:glibc of the binary"]
 
 
 def test_binary_refuses_a_library_that_may_be_absent() -> None:
