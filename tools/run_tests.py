@@ -3,6 +3,8 @@
     run_tests.py                everything; build/release and build/test are configured
     run_tests.py --quick        only the checks that take seconds
     run_tests.py --unit BUILD   only the unit tests, of another build
+    run_tests.py --long         only what takes hours in full: a run killed at each of its system calls,
+                                and 1,000 runs killed at random moments; build/release is configured
     run_tests.py --gpu          only tests/gpu, on this machine's GPUs; needs the program and python3
 
 The last line printed is "N passed, N failed, N skipped"; the exit code is 0 when nothing failed.
@@ -32,6 +34,7 @@ TEST = ROOT / "build" / "test"
 BERTH = RELEASE / "berth"
 MEMORY_PER_COMPILER = 1 << 30  # with sanitizers and JSON
 BUILD_PATIENCE_S = 3600
+LONG_PATIENCE_S = 6 * 3600
 
 
 def check(report: Report, name: str, findings: list[str]) -> None:
@@ -149,6 +152,19 @@ BESIDE_THE_OTHERS = [
 ]
 
 
+# What is done in samples by ./dev test, and in full where BERTH_LONG is set.
+IN_FULL = [E2E / f"test_{name}.py" for name in ("run_kill_points", "run_chaos")]
+
+
+def in_full(report: Report) -> None:
+    if not build(report, RELEASE):
+        report.add_skipped("the long tests", "not built")
+        return
+    os.environ.update({"BERTH": str(BERTH), "BERTH_BUILD": str(RELEASE), "BERTH_LONG": "1"})
+    for tests in IN_FULL:
+        test_programs.run_pytest(report, tests, ROOT, patience_s=LONG_PATIENCE_S)
+
+
 def end_to_end_beside(report: Report) -> None:
     for tests in BESIDE_THE_OTHERS:
         test_programs.run_pytest(report, tests, ROOT)
@@ -226,6 +242,8 @@ def main(arguments: list[str]) -> int:
         folder = Path(arguments[1]).resolve()
         if build(report, folder):
             unit_tests(report, folder)
+    elif arguments == ["--long"]:
+        in_full(report)
     elif arguments == ["--gpu"]:
         os.environ["BERTH"] = str(BERTH)
         test_programs.run_unittest(report, ROOT / "tests" / "gpu")

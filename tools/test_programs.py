@@ -158,7 +158,13 @@ def run_googletest(report: Report, program: Path, folder: Path) -> None:
         run_with_results(report, program.name, command, results, UNIT_PATIENCE_S, folder)
 
 
-def run_pytest(report: Report, tests: Path, folder: Path, without: list[Path] | None = None) -> None:
+def run_pytest(
+    report: Report,
+    tests: Path,
+    folder: Path,
+    without: list[Path] | None = None,
+    patience_s: float = PYTEST_PATIENCE_S,
+) -> None:
     """`tests`: a folder or a file; `without`: files of it that are run elsewhere."""
     with tempfile.TemporaryDirectory() as scratch:
         results = Path(scratch) / "results.xml"
@@ -166,7 +172,7 @@ def run_pytest(report: Report, tests: Path, folder: Path, without: list[Path] | 
         command += [f"--ignore={file}" for file in without or []]
         command += [f"--junitxml={results}", str(tests)]
         run_with_results(
-            report, str(tests.relative_to(folder)), command, results, PYTEST_PATIENCE_S, folder
+            report, str(tests.relative_to(folder)), command, results, patience_s, folder
         )
 
 
