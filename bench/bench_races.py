@@ -1,4 +1,4 @@
-"""500 launches racing for 8 devices, with and without inotify, and a head of the queue that is stopped:
+"""500 processes that ask for 8 devices of a made-up machine at once (no `berth run` in it), with and without inotify, and a head of the queue that is stopped:
 what all waiters together cost, from tests/stress/lease_stress. Who breaks a promise there exits with 1."""
 
 import json
@@ -26,7 +26,7 @@ def tell(name, unit, value, limit):
 
 
 def main():
-    for verb, name in (("race", "500 launches race for 8 devices, CPU of all"),
+    for verb, name in (("race", "500 processes ask for 8 devices at once, CPU of all"),
                        ("race-without-inotify", "the same with no inotify instance left")):
         text = shown(verb, "500", "30")
         tell(name, "s", float(re.search(r"([\d.]+) s CPU", text).group(1)), 10)
