@@ -41,6 +41,27 @@ def test_each_request_flag_chooses_among_what_it_allows(machine, flags, expected
     assert picked(machine.run("pick", *flags)) == expected
 
 
+def test_the_busiest_that_a_device_may_be_is_what_was_said(machine_of):
+    desktop = machine_of("desktop")  # its card draws the desktop: 20 % busy
+    refused = desktop.run("pick", "--max-utilization", "10")
+    assert refused.returncode == 124 and "20 % busy, at most 10 % asked for" in refused.stderr
+    assert picked(desktop.run("pick", "--max-utilization", "20")) == "0"
+
+
+def test_shares_are_spread_over_the_cards_where_that_is_asked_for(machine):
+    leased, free = machine.directory / "leased", []
+    job = machine.start(
+        "run", "-q", "--memory", "10G", "--", "sh", "-c", f"echo > {leased}; read line", stdin=subprocess.PIPE
+    )
+    try:
+        wait_until(leased.exists, "the first share is given")
+        for preference in (["--prefer", "spread"], ["--prefer", "best-fit"], []):
+            free.append(picked(machine.run("pick", "--memory", "10G", *preference)))
+    finally:
+        job.communicate("\n", timeout=20)
+    assert free == ["4", "3", "3"]
+
+
 def test_the_card_with_fp8_is_the_only_one_that_will_do_in_a_mixed_box(machine_of):
     lab = machine_of("lab-4")
     assert picked(lab.run("pick", "--need", "bf16")) == "3"
