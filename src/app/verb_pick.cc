@@ -45,8 +45,10 @@ Result<std::string> in_format(const std::string& format, const Placement& placem
   auto list = write_visible_devices(
       devices, by_index ? VisibleFormat::indices : VisibleFormat::uuids, snapshot);
   if (!list) return std::unexpected(std::move(list).error());
-  // Both forms are one or more words for `docker run`; the quotes keep docker's CSV reader from
-  // taking the comma for its own.
+  // Both forms are one or more words for `docker run`. The inner quotes keep docker's CSV reader
+  // from taking a comma for its own, the outer ones keep them from the shell; without a comma
+  // neither is needed, and the words are right in $(…) too, where no shell takes quotes off.
+  if (format == "docker" && devices.size() == 1) return "--gpus device=" + *list + "\n";
   if (format == "docker") return "--gpus '\"device=" + *list + "\"'\n";
   if (format == "cdi") {
     std::string words;
@@ -64,8 +66,9 @@ class PickVerb final : public Verb {
   void declare(Options& options) override {
     request_.declare(options);
     options.choice("--format", format_,
-                   "indices, uuids, env, json, docker or cdi; where the answer is the CPU (--cpu, "
-                   "--or-cpu): -1, for docker and cdi -e NVIDIA_VISIBLE_DEVICES=void",
+                   "indices, uuids, env, json, docker (several devices: in quotes, for eval) or "
+                   "cdi; where the answer is the CPU (--cpu, --or-cpu): -1, for docker and cdi -e "
+                   "NVIDIA_VISIBLE_DEVICES=void",
                    "FORM", {"indices", "uuids", "env", "json", "docker", "cdi"});
     options.flag("--json", json_, "same as --format json");
   }
@@ -118,6 +121,7 @@ class PickVerb final : public Verb {
     const auto text = in_format(format(), placement, request, snapshot);
     if (!text) return report(text.error());
     print(*text);
+    if (placement.chosen.size() > 1) say_whose_quotes(context);
     if (snapshot.simulated) complain(trf("SIMULATED: {}", printable(*snapshot.simulated)));
     complain(
         tr("picked, not claimed: another job may take it first; berth run claims what it picks"));
@@ -141,6 +145,13 @@ class PickVerb final : public Verb {
     complain(request_.cpu() ? tr("picked the CPU: --cpu asks for no device")
                             : tr("no device: picked the CPU, as --or-cpu says"));
     return exit_code::ok;
+  }
+
+  void say_whose_quotes(const Context& context) const {
+    if (format() != "docker" || context.stdout_is_terminal()) return;
+    complain(
+        tr("the quotes are for a shell to take off: docker run $(berth pick) passes them on; use "
+           "eval, or --format cdi, which has none"));
   }
 
   [[nodiscard]] std::string format() const { return json_ ? "json" : format_; }

@@ -1,5 +1,6 @@
 """Picking devices: each flag and format, what refuses and why, and that nothing is ever taken."""
 
+import csv
 import json
 import pathlib
 import re
@@ -138,6 +139,31 @@ def test_or_cpu_changes_nothing_where_a_device_is_free(machine):
 def test_cpu_asks_neither_the_driver_nor_the_ledger(driver_of, tmp_path):
     (tmp_path / "ledger").write_text("no directory")
     assert picked(driver_of(many_devices(1)).run("pick", "--cpu")) == "-1"
+
+
+def words_of(machine, form, count):
+    """What docker is given where it is eval'd or pasted, and where it stands in $(…)."""
+    pick = shlex.join(str(word) for word in machine.command("pick", "-n", count, "--format", form))
+    words = []
+    for line in (f'eval "set -- $({pick})"', f"set -- $({pick})"):
+        script = f"{line}; printf '%s\\n' \"$@\""
+        done = subprocess.run(["sh", "-c", script], env=machine.env, capture_output=True, text=True)
+        words.append(done.stdout.splitlines())
+    return *words, done.stderr
+
+
+@pytest.mark.parametrize(("form", "count"), [("docker", 1), ("cdi", 1), ("cdi", 2)])
+def test_containers_get_the_same_words_from_a_shell_and_from_a_substitution(machine, form, count):
+    pasted, substituted, said = words_of(machine, form, count)
+    assert pasted == substituted and len(pasted) == 2 * count
+    assert not set("\"'") & set("".join(pasted)) and "eval" not in said
+
+
+def test_several_devices_for_docker_are_quoted_for_a_shell_and_that_is_said(machine):
+    pasted, substituted, said = words_of(machine, "docker", 2)
+    [fields] = csv.reader([pasted[1]])  # as docker reads it
+    assert pasted[0] == "--gpus" and len(fields) == 1 and fields[0].startswith("device=GPU-54a30303")
+    assert substituted != pasted and "eval" in said and "--format cdi" in said
 
 
 def test_json_says_why_each_device_was_chosen_or_refused(machine):
