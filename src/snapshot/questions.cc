@@ -248,9 +248,11 @@ Reading<std::string> enclosure_title(const HostProcess& process) {
 }
 
 Reading<Bytes> unexplained_memory(const Device& device, const Snapshot& snapshot) {
+  if (failed_to_read(device.process_count)) return device.process_count.why();
   return unexplained_by(device, processes_on(device.id, snapshot));
 }
 Reading<Bytes> unexplained_memory(const Device& device, const SnapshotIndex& index) {
+  if (failed_to_read(device.process_count)) return device.process_count.why();
   return unexplained_by(device, index.processes_on(device.id));
 }
 

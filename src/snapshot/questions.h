@@ -80,8 +80,8 @@ inline constexpr Percent most_load_of_nobody{10.0};
 /// "docker train" where its runtime's name for it is known, else as HostProcess::container.
 [[nodiscard]] Reading<std::string> enclosure_title(const HostProcess& process);
 
-/// Memory used less what the device's processes account for. Absent where either is absent, or a
-/// process's memory is (then nothing can be said).
+/// Memory used less what the device's processes account for. Absent where either is absent, a
+/// process's memory is, or the list of them could not be read (then nothing can be said).
 [[nodiscard]] Reading<Bytes> unexplained_memory(const Device& device, const Snapshot& snapshot);
 
 }  // namespace berth

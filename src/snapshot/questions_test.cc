@@ -219,6 +219,14 @@ TEST(UnexplainedMemory, IsUsedLessTheProcesses) {
   EXPECT_EQ(unexplained_memory(host.devices[0], host), Reading<Bytes>(Absent::unsupported));
 }
 
+TEST(UnexplainedMemory, IsUnknownWhereTheListOfProcessesIsUnread) {
+  Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).used(3_GiB).build();
+  host.devices[0].process_count = Absent::failed;
+  EXPECT_EQ(unexplained_memory(host.devices[0], host), Reading<Bytes>(Absent::failed));
+  EXPECT_EQ(unexplained_memory(host.devices[0], SnapshotIndex(host)),
+            Reading<Bytes>(Absent::failed));
+}
+
 /// Any claims, processes and MIG instances on few devices and pids, so that they meet.
 Snapshot random_host(std::mt19937& random) {
   const auto below = [&](int limit) {
