@@ -77,11 +77,18 @@ Cell quantity(std::int64_t number) {
 }
 
 constexpr bool may_be_below_zero(As as) { return as == As::celsius; }
+constexpr bool is_never_zero(As as) {
+  return as == As::pcie_generation || as == As::celsius_limit || as == As::megahertz_limit;
+}
 
 }  // namespace
 
 Cell cell_as(As as, std::int64_t number) {
-  if (number < 0 && !may_be_below_zero(as)) return Absent::failed;
+  if (!may_be_below_zero(as)) {
+    if (number < 0) return Absent::failed;
+    if (is_unavailable(static_cast<std::uint64_t>(number))) return Absent::unsupported;
+  }
+  if (number == 0 && is_never_zero(as)) return Absent::unsupported;
   switch (as) {
     case As::number:
       return CellValue(static_cast<std::uint64_t>(number));
@@ -99,7 +106,11 @@ Cell cell_as(As as, std::int64_t number) {
       if (number == 32) return Absent::unsupported;
       if (number > 15) return Absent::failed;
       return CellValue(static_cast<std::uint64_t>(number));
+    case As::pcie_generation:
+      if (std::cmp_greater(number, pcie_generations.most)) return Absent::failed;
+      return CellValue(static_cast<std::uint64_t>(number));
     case As::celsius:
+    case As::celsius_limit:
       if (number > most_degrees || number < -most_degrees) return Absent::failed;
       return quantity<Celsius>(number);
     case As::milliwatts:
@@ -109,6 +120,7 @@ Cell cell_as(As as, std::int64_t number) {
       if (number > most_milliwatts / 1000) return Absent::failed;
       return quantity<Milliwatts>(number * 1000);
     case As::megahertz:
+    case As::megahertz_limit:
       if (number > most_megahertz) return Absent::failed;
       return quantity<Megahertz>(number);
     case As::bytes:
@@ -159,6 +171,7 @@ Cell cell_as(As as, std::int64_t number) {
 
 Cell cell_as_fraction(As as, double number) {
   if (!(number >= -9.0e15 && number <= 9.0e15)) return Absent::failed;
+  if (std::fpclassify(number) == FP_SUBNORMAL) return Absent::failed;  // the bits of a whole number
   if (as == As::percent || as == As::percent_over_100) {
     if (number < 0 || (as == As::percent && number > 100)) return Absent::failed;
     return cell_value(Percent(number));
@@ -167,7 +180,10 @@ Cell cell_as_fraction(As as, double number) {
   return cell_as(as, std::llround(number));
 }
 
-Cell cell_of_count(std::uint64_t number) { return CellValue(number); }
+Cell cell_of_count(std::uint64_t number) {
+  if (is_unavailable(number)) return Absent::unsupported;
+  return CellValue(number);
+}
 
 std::optional<std::int64_t> whole_of(const FieldValue& field) {
   switch (field.value_type) {

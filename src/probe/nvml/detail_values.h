@@ -1,7 +1,7 @@
 #pragma once
 // What a raw number of the driver's means as a detail: its unit, or the word for it. A number that
 // cannot be (a share above 100, a yes-or-no of 7, an enumerator nobody named) is `failed`, never
-// taken for another.
+// taken for another; one that the driver has no number for (all bits set) is `unsupported`.
 
 #include <cstdint>
 #include <optional>
@@ -21,10 +21,13 @@ enum class As {
   percent,  // at most 100
   percent_over_100,
   performance_state,  // 0 to 15; 32 is unknown
+  pcie_generation,
   celsius,
+  celsius_limit,  // above 0
   milliwatts,
   of_watts,  // as milliwatts
   megahertz,
+  megahertz_limit,  // above 0
   bytes,
   microseconds,
   of_nanoseconds,  // as microseconds

@@ -125,6 +125,7 @@ Reading<Counter> counter_of(const CounterRow& row, const FieldValue& field) {
   if (field.answer != success) return why_absent_field(field.answer);
   const auto whole = whole_of(field);
   if (!whole || *whole < 0) return Absent::failed;
+  if (is_unavailable(static_cast<std::uint64_t>(*whole))) return Absent::unsupported;
   return Counter{static_cast<std::uint64_t>(*whole) * row.unit, field.timestamp_us};
 }
 

@@ -20,8 +20,10 @@ std::expected<unsigned, Return> fill_list(DeviceAsker& asker, std::string_view s
   for (int attempt = 0; attempt < 5; ++attempt) {
     unsigned count = room;
     const Return code = ask(room, count);
-    if (code == success) return std::min(count, room);
-    if (code != insufficient_size) return std::unexpected(code);
+    // More than there was room for was not written, whatever the driver says of it.
+    if (code == success && count <= room) return count;
+    if (code != success && code != insufficient_size) return std::unexpected(code);
+    count = std::min(count, most_entries);
     room = std::min(std::max(count, room) + count / 4 + 8, most_entries);
   }
   asker.note_failure(symbol, insufficient_size);
@@ -89,9 +91,8 @@ AccountedProcess accounted(unsigned pid, const AccountingStats& stats) {
   process.pid = static_cast<pid_t>(pid);
   process.utilization_gpu = share_of(stats.gpu_utilization);
   process.utilization_memory = share_of(stats.memory_utilization);
-  process.memory_max = stats.max_memory == value_not_available
-                           ? Reading<Bytes>(Absent::unsupported)
-                           : Reading<Bytes>(Bytes(stats.max_memory));
+  process.memory_max = is_unavailable(stats.max_memory) ? Reading<Bytes>(Absent::unsupported)
+                                                        : Reading<Bytes>(Bytes(stats.max_memory));
   process.run_time = Milliseconds(
       static_cast<std::int64_t>(std::min<std::uint64_t>(stats.time_ms, std::uint64_t{1} << 53)));
   process.running = stats.is_running != 0;
@@ -143,7 +144,10 @@ std::expected<std::vector<Megahertz>, Return> clocks_of(
   });
   if (!count) return std::unexpected(count.error());
   std::vector<Megahertz> clocks;
-  for (unsigned i = 0; i < *count; ++i) clocks.emplace_back(raw[i]);
+  for (unsigned i = 0; i < *count; ++i) {
+    if (!is_possible(Megahertz(raw[i]))) return std::unexpected(unknown);
+    clocks.emplace_back(raw[i]);
+  }
   return clocks;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -34,6 +35,11 @@ Struct versioned(unsigned version) {
   return filled;
 }
 
+/// A number of one byte: all its bits set is none, as for the wider ones.
+std::int64_t of_byte(std::uint8_t number) {
+  return number == 0xFF ? std::int64_t{0xFFFFFFFF} : std::int64_t{number};
+}
+
 std::int64_t signed_count(std::uint64_t count) { return static_cast<std::int64_t>(count); }
 
 void read_pci_details(DeviceAsker& asker, Details& details) {
@@ -50,7 +56,8 @@ void read_pci_details(DeviceAsker& asker, Details& details) {
     subsystem = older.subsystem;
   }
   details.put(Detail::pci_subsystem_id,
-              code == success
+              code == success && is_unavailable(subsystem) ? Cell(Absent::unsupported)
+              : code == success
                   ? cell_of_text(fmt::format("{:04x}:{:04x}", subsystem & 0xFFFF, subsystem >> 16))
                   : Cell(why_absent(code)));
 }
@@ -79,11 +86,11 @@ void read_platform(DeviceAsker& asker, Details& details) {
     code = asker.call(api.nvmlDeviceGetPlatformInfo, version, &info);
   }
   put_all(details, code,
-          {{Detail::platform_slot_number, As::number, info.slot},
-           {Detail::platform_tray_index, As::number, info.tray},
-           {Detail::platform_host_id, As::number, info.host},
+          {{Detail::platform_slot_number, As::number, of_byte(info.slot)},
+           {Detail::platform_tray_index, As::number, of_byte(info.tray)},
+           {Detail::platform_host_id, As::number, of_byte(info.host)},
            {Detail::platform_peer_type, As::peer_type, info.peer_type},
-           {Detail::platform_module_id, As::number, info.module_id}});
+           {Detail::platform_module_id, As::number, of_byte(info.module_id)}});
   const Cell absent = why_absent(code);
   const auto* const serial = reinterpret_cast<const char*>(info.chassis_serial);
   details.put(Detail::platform_fabric_guid,
@@ -132,8 +139,9 @@ void read_bridge_chip(DeviceAsker& asker, Details& details) {
   put_all(details, code, {{Detail::bridge_chip_type, As::bridge_chip, bridges.chips[0].type}});
   const std::uint32_t version = bridges.chips[0].firmware;  // 0: not available
   details.put(Detail::bridge_chip_firmware, code != success ? Cell(why_absent(code))
-                                            : version == 0  ? Cell(Absent::unsupported)
-                                                           : cell_of_text(std::to_string(version)));
+                                            : version == 0 || is_unavailable(version)
+                                                ? Cell(Absent::unsupported)
+                                                : cell_of_text(std::to_string(version)));
 }
 
 void read_texts(DeviceAsker& asker, Details& details) {
@@ -173,7 +181,9 @@ void read_modes(DeviceAsker& asker, Details& details) {
   auto capabilities = versioned<VersionedNumber>(1);
   Return code = asker.call(api.nvmlDeviceGetCapabilities, 0, &capabilities);
   constexpr std::uint32_t extended_gpu_memory = 1;
-  put_all(details, code, {{Detail::egm, As::yes_or_no, capabilities.number & extended_gpu_memory}});
+  const bool told = !is_unavailable(capabilities.number);
+  put_all(details, code == success && !told ? not_supported : code,
+          {{Detail::egm, As::yes_or_no, capabilities.number & extended_gpu_memory}});
   C2cMode c2c{};
   code = asker.call(api.nvmlDeviceGetC2cModeInfoV, 0, &c2c);
   put_all(details, code, {{Detail::c2c_mode, As::yes_or_no, c2c.enabled}});
@@ -198,7 +208,8 @@ void read_vgpu_driver(DeviceAsker& asker, Details& details) {
 
 void read_bar1(DeviceAsker& asker, Details& details) {
   Bar1Memory bar1{};
-  const Return code = asker.call(asker.api().nvmlDeviceGetBAR1MemoryInfo, 0, &bar1);
+  Return code = asker.call(asker.api().nvmlDeviceGetBAR1MemoryInfo, 0, &bar1);
+  if (code == success && bar1.total == 0) code = not_supported;
   put_all(details, code,
           {{Detail::bar1_total, As::bytes, signed_count(bar1.total)},
            {Detail::bar1_used, As::bytes, signed_count(bar1.used)},
@@ -292,6 +303,7 @@ void read_repairs(DeviceAsker& asker, Details& details) {
 /// "0, 3, 17": the profiles whose bits are set. None: no text, so "unsupported" is not what it
 /// says.
 Cell profiles_in(const ProfileMask& mask) {
+  if (std::ranges::all_of(mask.words, is_unavailable)) return Absent::unsupported;
   std::string listed;
   for (unsigned bit = 0; bit < 255; ++bit) {
     if ((mask.words[bit / 32] >> bit % 32 & 1) == 0) continue;

@@ -8,6 +8,7 @@
 #include <expected>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -139,13 +140,24 @@ class DeviceAsker {
 template <class T, class Raw>
 [[nodiscard]] Reading<T> reading(const std::expected<Raw, Return>& answer) {
   if (!answer) return why_absent(answer.error());
+  if (is_unavailable(static_cast<std::make_unsigned_t<Raw>>(*answer))) return Absent::unsupported;
   const T value(static_cast<typename T::rep>(*answer));
   return is_possible(value) ? Reading<T>(value) : Reading<T>(Absent::failed);
 }
 template <class Raw>
-[[nodiscard]] Reading<std::uint64_t> number(const std::expected<Raw, Return>& answer) {
+[[nodiscard]] Reading<std::uint64_t> number(const std::expected<Raw, Return>& answer,
+                                            const Range& range) {
   if (!answer) return why_absent(answer.error());
-  return static_cast<std::uint64_t>(*answer);
+  const auto value = static_cast<std::uint64_t>(*answer);
+  if (is_unavailable(value) || value < range.least) return Absent::unsupported;
+  if (value > range.most) return Absent::failed;
+  return value;
+}
+/// reading() of what is never 0 (a limit, a highest clock): then the driver has none to tell.
+template <class T>
+[[nodiscard]] Reading<T> above_zero(const std::expected<unsigned, Return>& answer) {
+  if (answer && *answer == 0) return Absent::unsupported;
+  return reading<T>(answer);
 }
 /// nvmlEnableState_t: 0 or 1.
 [[nodiscard]] inline Reading<bool> enabled(const std::expected<unsigned, Return>& answer) {

@@ -15,7 +15,7 @@ namespace {
 std::optional<MigPlace> place_of(DeviceAsker& asker) {
   const auto gpu = asker.ask<unsigned>(asker.api().nvmlDeviceGetGpuInstanceId, 0);
   const auto compute = asker.ask<unsigned>(asker.api().nvmlDeviceGetComputeInstanceId, 0);
-  if (!gpu || !compute) return std::nullopt;
+  if (!gpu || !compute || *gpu == no_instance || *compute == no_instance) return std::nullopt;
   return MigPlace{*gpu, *compute};
 }
 
@@ -25,9 +25,10 @@ void read_multiprocessors(DeviceAsker& asker, Device& device) {
     device.multiprocessors = device.cuda_cores = why_absent(attributes.error());
     return;
   }
-  device.multiprocessors = static_cast<std::uint64_t>(attributes->multiprocessors);
+  device.multiprocessors =
+      number(std::expected<unsigned, Return>(attributes->multiprocessors), multiprocessor_counts);
   device.cuda_cores = Absent::unsupported;
-  if (!device.compute_capability.get()) return;
+  if (!device.compute_capability.get() || !device.multiprocessors.get()) return;
   if (const auto each = cores_per_multiprocessor(*device.compute_capability.get())) {
     device.cuda_cores = attributes->multiprocessors * *each;
   }

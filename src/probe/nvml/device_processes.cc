@@ -31,11 +31,13 @@ std::expected<RawList, Return> fetch(DeviceAsker& asker, const ListFunction& fun
     RawList list{.bytes = Bytestring(capacity * entry_size, untouched)};
     unsigned count = capacity;
     const Return code = asker.call(function, 0, &count, static_cast<void*>(list.bytes.data()));
-    if (code == success) {
-      list.count = std::min(count, capacity);
+    // More than there was room for was not written, whatever the driver says of it.
+    if (code == success && count <= capacity) {
+      list.count = count;
       return list;
     }
-    if (code != insufficient_size) return std::unexpected(code);
+    if (code != success && code != insufficient_size) return std::unexpected(code);
+    count = std::min(count, most);
     capacity = std::min(std::max(count, capacity) + count / 4 + 8, most);
   }
   asker.note_failure(function.symbol, insufficient_size);
@@ -64,9 +66,8 @@ GpuProcess process_of(const ProcessV2& entry, GpuUse use) {
   GpuProcess process;
   process.pid = static_cast<pid_t>(entry.pid);
   process.use = use;
-  process.memory = entry.used_memory == value_not_available
-                       ? Reading<Bytes>(Absent::unsupported)
-                       : Reading<Bytes>(Bytes(entry.used_memory));
+  process.memory = is_unavailable(entry.used_memory) ? Reading<Bytes>(Absent::unsupported)
+                                                     : Reading<Bytes>(Bytes(entry.used_memory));
   if (entry.gpu_instance != no_instance && entry.compute_instance != no_instance) {
     process.mig = MigPlace{entry.gpu_instance, entry.compute_instance};
   }

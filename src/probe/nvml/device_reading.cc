@@ -16,9 +16,14 @@ namespace berth::nvml {
 
 namespace {
 
+// PCI has 256 buses of 32 devices, and answers with all bits set where no device is.
 template <class Info>
 void take_pci(const Info& info, Device& device) {
-  device.pci_address = pci_address(info.domain, info.bus, info.device);
+  device.pci_address = device.pci_id = Absent::failed;
+  if (info.bus <= 0xFF && info.device <= 0x1F && !is_unavailable(info.domain)) {
+    device.pci_address = pci_address(info.domain, info.bus, info.device);
+  }
+  if (info.device_and_vendor == 0 || is_unavailable(info.device_and_vendor)) return;
   device.pci_id =
       fmt::format("{:04x}:{:04x}", info.device_and_vendor & 0xFFFF, info.device_and_vendor >> 16);
 }
@@ -35,11 +40,16 @@ void read_pci(DeviceAsker& asker, Device& device) {
 }
 
 void read_capability(DeviceAsker& asker, Device& device) {
+  constexpr int most_major = 99;
   int major = 0;
   int minor = 0;
   const Return code = asker.call(asker.api().nvmlDeviceGetCudaComputeCapability, 0, &major, &minor);
   if (code != success) {
     device.compute_capability = why_absent(code);
+  } else if (major <= 0) {
+    device.compute_capability = Absent::unsupported;
+  } else if (major > most_major || minor < 0 || minor > 9) {
+    device.compute_capability = Absent::failed;
   } else {
     device.compute_capability = ComputeCapability{major, minor};
   }
@@ -61,7 +71,7 @@ void read_architecture(DeviceAsker& asker, Device& device) {
 
 void read_cores(DeviceAsker& asker, Device& device) {
   const auto cores = asker.ask<unsigned>(asker.api().nvmlDeviceGetNumGpuCores, 0);
-  device.cuda_cores = number(cores);
+  device.cuda_cores = number(cores, core_counts);
   if (!cores && is_refused_for_good(cores.error()) && device.name.get()) {
     if (const auto known = cores_of_product(*device.name.get())) device.cuda_cores = *known;
   }
@@ -74,7 +84,8 @@ void read_cores(DeviceAsker& asker, Device& device) {
 }
 
 void read_memory_interface(DeviceAsker& asker, Device& device) {
-  device.memory_bus_width = number(asker.ask<unsigned>(asker.api().nvmlDeviceGetMemoryBusWidth, 0));
+  device.memory_bus_width =
+      number(asker.ask<unsigned>(asker.api().nvmlDeviceGetMemoryBusWidth, 0), memory_bus_bits);
   device.memory_bandwidth =
       device.memory_bus_width.get() ? device.clock_memory_max.why() : device.memory_bus_width.why();
   if (!device.memory_bus_width.get() || !device.clock_memory_max.get()) return;
@@ -140,8 +151,8 @@ void read_modes(DeviceAsker& asker, Depth depth, Device& device) {
   device.display_attached = enabled(asker.ask<unsigned>(api.nvmlDeviceGetDisplayMode, 0));
   // 32 is NVML_PSTATE_UNKNOWN.
   const auto state = asker.ask<unsigned>(api.nvmlDeviceGetPerformanceState, 0);
-  device.performance_state = number(state);
-  if (state && *state > 15) device.performance_state = Absent::unsupported;
+  device.performance_state = number(state, {0, 15});
+  if (state && *state == 32) device.performance_state = Absent::unsupported;
 }
 
 void read_utilization(DeviceAsker& asker, Depth depth, Device& device) {
@@ -171,12 +182,15 @@ Reading<std::vector<UtilizationSample>> read_history(DeviceAsker& asker, WallTim
   constexpr std::int64_t oldest_ms = 86'400'000;
   std::vector<UtilizationSample> history;
   history.reserve(samples->size());
+  bool has_garbage = false;
   for (const Sample& sample : *samples) {
     const unsigned busy = sample.value.as_unsigned;
     const auto age = taken.unix_ms - static_cast<std::int64_t>(sample.timestamp_us / 1000);
+    has_garbage = has_garbage || busy > 100;
     if (sample.timestamp_us == 0 || busy > 100 || age < -most_ahead_ms || age > oldest_ms) continue;
     history.push_back({Milliseconds(std::max<std::int64_t>(age, 0)), Percent(busy)});
   }
+  if (history.empty() && has_garbage) return Absent::failed;
   std::stable_sort(history.begin(), history.end(),
                    [](const auto& a, const auto& b) { return a.age < b.age; });
   return history;
@@ -199,7 +213,7 @@ void read_power_and_clocks(DeviceAsker& asker, Depth depth, Device& device) {
   device.temperature = read_temperature(asker);
   device.power_draw = reading<Milliwatts>(asker.ask<unsigned>(api.nvmlDeviceGetPowerUsage, 0));
   device.power_limit =
-      reading<Milliwatts>(asker.ask<unsigned>(api.nvmlDeviceGetEnforcedPowerLimit, 0));
+      above_zero<Milliwatts>(asker.ask<unsigned>(api.nvmlDeviceGetEnforcedPowerLimit, 0));
   device.energy = reading<Millijoules>(
       asker.ask<unsigned long long>(api.nvmlDeviceGetTotalEnergyConsumption, 0));
   device.clock_sm = clock(clock_sm);
@@ -208,7 +222,7 @@ void read_power_and_clocks(DeviceAsker& asker, Depth depth, Device& device) {
   if (!reasons && is_refused_for_good(reasons.error())) {
     reasons = asker.ask<unsigned long long>(api.nvmlDeviceGetCurrentClocksThrottleReasons, 0);
   }
-  device.throttle_reasons = number(reasons);
+  device.throttle_reasons = number(reasons, throttle_masks);
   if (depth == Depth::state) return;
   device.fan_speed = reading<Percent>(asker.ask<unsigned>(api.nvmlDeviceGetFanSpeed, 0));
   device.clock_graphics = clock(clock_graphics);
@@ -292,12 +306,16 @@ void read_unrepairable_memory(DeviceAsker& asker, Device& device) {
 
 void read_links_and_errors(DeviceAsker& asker, Device& device) {
   const Api& api = asker.api();
-  device.pcie_generation = number(asker.ask<unsigned>(api.nvmlDeviceGetCurrPcieLinkGeneration, 0));
-  device.pcie_width = number(asker.ask<unsigned>(api.nvmlDeviceGetCurrPcieLinkWidth, 0));
-  device.pcie_replays = number(asker.ask<unsigned>(api.nvmlDeviceGetPcieReplayCounter, 0));
+  device.pcie_generation =
+      number(asker.ask<unsigned>(api.nvmlDeviceGetCurrPcieLinkGeneration, 0), pcie_generations);
+  device.pcie_width =
+      number(asker.ask<unsigned>(api.nvmlDeviceGetCurrPcieLinkWidth, 0), pcie_lanes);
+  device.pcie_replays =
+      number(asker.ask<unsigned>(api.nvmlDeviceGetPcieReplayCounter, 0), error_counts);
   const auto errors = [&](unsigned type) {
     return number(
-        asker.ask<unsigned long long>(api.nvmlDeviceGetTotalEccErrors, type, type, ecc_volatile));
+        asker.ask<unsigned long long>(api.nvmlDeviceGetTotalEccErrors, type, type, ecc_volatile),
+        error_counts);
   };
   device.ecc_corrected = errors(error_corrected);
   device.ecc_uncorrected = errors(error_uncorrected);
@@ -314,7 +332,7 @@ void read_identity(DeviceAsker& asker, Device& device) {
   device.uuid = asker.ask_text(api.nvmlDeviceGetUUID);
   device.name = asker.ask_text(api.nvmlDeviceGetName);
   read_pci(asker, device);
-  device.minor_number = number(asker.ask<unsigned>(api.nvmlDeviceGetMinorNumber, 0));
+  device.minor_number = number(asker.ask<unsigned>(api.nvmlDeviceGetMinorNumber, 0), device_minors);
   read_capability(asker, device);
   device.kernel_driver = std::string("nvidia");
 }
@@ -322,7 +340,8 @@ void read_identity(DeviceAsker& asker, Device& device) {
 void read_facts(DeviceAsker& asker, Device& device) {
   const Api& api = asker.api();
   const auto clock = [&](unsigned domain) {
-    return reading<Megahertz>(asker.ask<unsigned>(api.nvmlDeviceGetMaxClockInfo, domain, domain));
+    return above_zero<Megahertz>(
+        asker.ask<unsigned>(api.nvmlDeviceGetMaxClockInfo, domain, domain));
   };
   device.serial = asker.ask_text(api.nvmlDeviceGetSerial);
   device.vbios_version = asker.ask_text(api.nvmlDeviceGetVbiosVersion);
@@ -336,17 +355,31 @@ void read_facts(DeviceAsker& asker, Device& device) {
   device.clock_memory_max = clock(clock_memory);
   read_memory_interface(asker, device);
   read_numa_node(asker, device);
-  device.temperature_slowdown = reading<Celsius>(asker.ask<unsigned>(
+  device.temperature_slowdown = above_zero<Celsius>(asker.ask<unsigned>(
       api.nvmlDeviceGetTemperatureThreshold, threshold_slowdown, threshold_slowdown));
   device.power_limit_default =
-      reading<Milliwatts>(asker.ask<unsigned>(api.nvmlDeviceGetPowerManagementDefaultLimit, 0));
+      above_zero<Milliwatts>(asker.ask<unsigned>(api.nvmlDeviceGetPowerManagementDefaultLimit, 0));
   device.pcie_generation_max =
-      number(asker.ask<unsigned>(api.nvmlDeviceGetMaxPcieLinkGeneration, 0));
-  device.pcie_width_max = number(asker.ask<unsigned>(api.nvmlDeviceGetMaxPcieLinkWidth, 0));
+      number(asker.ask<unsigned>(api.nvmlDeviceGetMaxPcieLinkGeneration, 0), pcie_generations);
+  device.pcie_width_max =
+      number(asker.ask<unsigned>(api.nvmlDeviceGetMaxPcieLinkWidth, 0), pcie_lanes);
 }
 
 Reading<bool> read_mig_mode(DeviceAsker& asker) {
   return read_mode(asker, asker.api().nvmlDeviceGetMigMode);
+}
+
+/// What is a part of `total` bytes.
+Reading<Bytes> part_of(std::uint64_t part, std::uint64_t total) {
+  if (is_unavailable(part)) return Absent::unsupported;
+  return part > total ? Reading<Bytes>(Absent::failed) : Reading<Bytes>(Bytes(part));
+}
+
+template <class Memory>
+void take_memory(const Memory& memory, Device& device) {
+  device.memory_total = part_of(memory.total, memory.total);
+  device.memory_used = part_of(memory.used, memory.total);
+  device.memory_free = part_of(memory.free, memory.total);
 }
 
 // A chip that shares its host's memory (GB10) refuses; some drivers answer that it has 0 bytes.
@@ -356,22 +389,15 @@ void read_memory(DeviceAsker& asker, Device& device) {
   Return code = asker.call(api.nvmlDeviceGetMemoryInfo_v2, 0, &split);
   if (code == success && split.total == 0) code = not_supported;
   if (code == success) {
-    device.memory_total = Bytes(split.total);
-    device.memory_used = Bytes(split.used);
-    device.memory_free = Bytes(split.free);
-    device.memory_reserved = Bytes(split.reserved);
+    take_memory(split, device);
+    device.memory_reserved = part_of(split.reserved, split.total);
     return;
   }
   device.memory_reserved = why_absent(code);
   MemoryV1 whole{};
   if (is_refused_for_good(code)) code = asker.call(api.nvmlDeviceGetMemoryInfo, 0, &whole);
   if (code == success && whole.total == 0) code = not_supported;
-  if (code == success) {
-    device.memory_total = Bytes(whole.total);
-    device.memory_used = Bytes(whole.used);
-    device.memory_free = Bytes(whole.free);
-    return;
-  }
+  if (code == success) return take_memory(whole, device);
   device.memory_total = device.memory_used = device.memory_free = why_absent(code);
 }
 

@@ -131,6 +131,7 @@ inline Cell example_of(Detail detail) {
       {Detail::power_management, std::string("Supported")},
       {Detail::recovery_action, std::string("Drain and Reset")},
       {Detail::power_state, std::uint64_t{2}},
+      {Detail::pcie_generation_device_max, std::uint64_t{6}},
       {Detail::pcie_sent_rate, std::uint64_t{0}},      // its counter stands still
       {Detail::pcie_received_rate, std::uint64_t{0}},  // likewise
       {Detail::pcie_atomics_outbound, std::string("FETCHADD_32 CAS_64")},

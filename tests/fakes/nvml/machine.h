@@ -61,7 +61,7 @@ class Call {
   Return put(Out* out, std::type_identity_t<Out> value) const {
     if (out == nullptr) return invalid_argument;
     *out = value;
-    if (lie_) *out = static_cast<Out>(std::strtod(lie_->c_str(), nullptr));
+    if (lie_) *out = lied_as<Out>();
     return success;
   }
   template <class Out, class T>
@@ -81,6 +81,14 @@ class Call {
     } else {
       return value;
     }
+  }
+  /// A whole number keeps each of its 64 bits: all of them set is what a driver says of nothing.
+  template <class Out>
+  [[nodiscard]] Out lied_as() const {
+    if (lie_->find_first_not_of("0123456789") == std::string::npos) {
+      return static_cast<Out>(std::strtoull(lie_->c_str(), nullptr, 10));
+    }
+    return static_cast<Out>(std::strtod(lie_->c_str(), nullptr));
   }
   std::optional<Return> ended_;
   std::optional<std::string> lie_;
