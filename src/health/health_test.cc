@@ -52,6 +52,19 @@ TEST(Health, HealthyCardHasNoFinding) {
   EXPECT_EQ(state(host), HealthState::ok);
 }
 
+TEST(Health, ANarrowLinkWithoutLoadIsButANotice) {
+  for (const Reading<Percent>& load : {Reading<Percent>(0_percent), Reading<Percent>(20_percent),
+                                       Reading<Percent>(Absent::unsupported)}) {
+    Snapshot host = with([](Device& d) {
+      d.pcie_width = std::uint64_t{8};
+      d.pcie_width_max = std::uint64_t{16};
+    });
+    host.devices[0].utilization_gpu = load;
+    EXPECT_THAT(codes(host), ElementsAre("pcie_width"));
+    EXPECT_EQ(state(host), HealthState::notice);
+  }
+}
+
 struct Case {
   const char* code;
   HealthState state;
@@ -107,6 +120,7 @@ INSTANTIATE_TEST_SUITE_P(
              [](Device& d) {
                d.pcie_width = std::uint64_t{8};
                d.pcie_width_max = std::uint64_t{16};
+               d.utilization_gpu = 90_percent;
              }},
         Case{"pcie_generation", HealthState::degraded,
              [](Device& d) {

@@ -54,22 +54,30 @@ Findings throttling(const Device& device, const Snapshot&) {
   return findings;
 }
 
+// Idle, a link may be run slower and narrower to save power (nvidia-smi's help says it of both):
+// only under load it tells something. Generations change all the time and lanes on few cards, so
+// that fewer of them are worth a word before there is load.
 Findings pcie_link(const Device& device, const Snapshot&) {
   Findings findings;
+  const bool loaded = is_under_load(device);
   const auto& width = device.pcie_width;
   const auto& best_width = device.pcie_width_max;
-  // The link narrows for no job: a lane that is missing is missing all the time.
-  if (width.has_value() && best_width.has_value() && *width.get() < *best_width.get()) {
+  const bool narrow =
+      width.has_value() && best_width.has_value() && *width.get() < *best_width.get();
+  if (narrow && loaded) {
     findings.push_back(
         {HealthState::degraded, "pcie_width",
-         fmt::format("PCIe runs with {} of {} lanes", *width.get(), *best_width.get()),
+         fmt::format("PCIe runs with {} of {} lanes under load", *width.get(), *best_width.get()),
          "look at the slot, the riser and the seating of the card"});
+  } else if (narrow) {
+    findings.push_back(
+        {HealthState::notice, "pcie_width",
+         fmt::format("PCIe runs with {} of {} lanes", *width.get(), *best_width.get()),
+         "look again under load: idle, some cards narrow the link themselves"});
   }
-  // Idle, the link's generation is lowered to save power: only under load it tells something.
   const auto& generation = device.pcie_generation;
   const auto& best = device.pcie_generation_max;
-  if (generation.has_value() && best.has_value() && *generation.get() < *best.get() &&
-      is_under_load(device)) {
+  if (generation.has_value() && best.has_value() && *generation.get() < *best.get() && loaded) {
     findings.push_back(
         {HealthState::degraded, "pcie_generation",
          fmt::format("PCIe runs at generation {} of {} under load", *generation.get(), *best.get()),

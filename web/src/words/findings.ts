@@ -67,6 +67,7 @@ export const advices: Record<string, string> = {
     "满载时属正常；nvidia-smi -q -d POWER 可查看上限是否被人调低",
   "look at temperature and power supply": "检查温度与供电",
   "look at the slot, the riser and the seating of the card": "检查插槽、转接卡与插接",
+  "look again under load: idle, some cards narrow the link themselves": "在负载下再看：空闲时有些卡会自行减少通道",
   "look at the slot, the riser and the BIOS setting": "检查插槽、转接卡与 BIOS 设置",
   "many at once: look at the riser and the seating of the card": "若短时间内很多：检查转接卡与插接",
   "systemctl status nvidia-fabricmanager": "查看 systemctl status nvidia-fabricmanager",
