@@ -65,6 +65,35 @@ TEST(Health, ANarrowLinkWithoutLoadIsButANotice) {
   }
 }
 
+// GB200: its errors in SRAM are not told, so that there is no total of all.
+TEST(Health, ErrorsOfAPartAreToldWhereThereIsNoTotal) {
+  const Snapshot host = with([](Device& d) {
+    d.ecc_corrected = d.ecc_uncorrected = Absent::unsupported;
+    d.details.set(Detail::ecc_uncorrected_volatile_dram, Reading<std::uint64_t>(5));
+    d.details.set(Detail::ecc_corrected_volatile_dram, Reading<std::uint64_t>(0));
+  });
+  const DeviceHealth health = health_of(host.devices[0], host);
+  ASSERT_THAT(codes(host), ElementsAre("ecc_uncorrected"));
+  EXPECT_EQ(health.findings[0].evidence,
+            "at least 5 memory errors were not corrected since the driver loaded");
+  EXPECT_EQ(health.state, HealthState::degraded);
+}
+
+TEST(Health, ErrorsInSramAreCountedOnceHoweverOftenTheyAreTold) {
+  const Snapshot host = with([](Device& d) {
+    d.ecc_uncorrected = Absent::failed;
+    for (const auto& [place, count] : {std::pair(Detail::ecc_uncorrected_volatile_sram, 3),
+                                       {Detail::ecc_sram_parity_volatile, 1},
+                                       {Detail::ecc_sram_secded_volatile, 2},
+                                       {Detail::ecc_uncorrected_volatile_l2_cache, 3},
+                                       {Detail::ecc_uncorrected_volatile_dram, 4}}) {
+      d.details.set(place, Reading<std::uint64_t>(static_cast<std::uint64_t>(count)));
+    }
+  });
+  EXPECT_THAT(health_of(host.devices[0], host).findings.at(0).evidence,
+              HasSubstr("at least 7 memory errors"));
+}
+
 struct Case {
   const char* code;
   HealthState state;

@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
 #include "base/text.h"
 #include "health/rules.h"
 #include "snapshot/questions.h"
@@ -20,6 +25,45 @@ bool is_set(const Device& device, Detail detail) {
   return flag.has_value() && *flag.get();
 }
 
+// Where errors are counted one by one. Those in SRAM are counted whole, in two halves, or by its
+// caches and registers: the same ones each time.
+struct ErrorPlaces {
+  Detail dram;
+  Detail sram;
+  std::array<Detail, 5> parts;
+  std::span<const Detail> halves;
+};
+constexpr std::array uncorrected_halves = {Detail::ecc_sram_parity_volatile,
+                                           Detail::ecc_sram_secded_volatile};
+constexpr ErrorPlaces uncorrected_places = {
+    Detail::ecc_uncorrected_volatile_dram,
+    Detail::ecc_uncorrected_volatile_sram,
+    {Detail::ecc_uncorrected_volatile_register_file, Detail::ecc_uncorrected_volatile_l1_cache,
+     Detail::ecc_uncorrected_volatile_l2_cache, Detail::ecc_uncorrected_volatile_texture,
+     Detail::ecc_uncorrected_volatile_cbu},
+    uncorrected_halves};
+constexpr ErrorPlaces corrected_places = {
+    Detail::ecc_corrected_volatile_dram,
+    Detail::ecc_corrected_volatile_sram,
+    {Detail::ecc_corrected_volatile_register_file, Detail::ecc_corrected_volatile_l1_cache,
+     Detail::ecc_corrected_volatile_l2_cache, Detail::ecc_corrected_volatile_texture,
+     Detail::ecc_corrected_volatile_cbu},
+    {}};
+
+std::uint64_t sum_of(const Device& device, std::span<const Detail> places) {
+  std::uint64_t sum = 0;
+  for (const Detail place : places) sum += count_of(device, place);
+  return sum;
+}
+
+/// At least so many: a card that has no total may still tell some of its parts (a GB200 tells the
+/// errors in its DRAM and none of those in its SRAM).
+std::uint64_t least_errors(const Device& device, const ErrorPlaces& places) {
+  return count_of(device, places.dram) +
+         std::max({count_of(device, places.sram), sum_of(device, places.halves),
+                   sum_of(device, places.parts)});
+}
+
 constexpr const char* reset_advice =
     "no new jobs on it, then a reset by root (nvidia-smi --gpu-reset) or a reboot";
 
@@ -27,17 +71,33 @@ constexpr const char* reset_advice =
 
 Findings memory_errors(const Device& device, const Snapshot&) {
   Findings findings;
-  if (device.ecc_uncorrected.has_value() && *device.ecc_uncorrected.get() > 0) {
-    findings.push_back({HealthState::degraded, "ecc_uncorrected",
-                        fmt::format("{} memory errors were not corrected since the driver loaded",
-                                    *device.ecc_uncorrected.get()),
-                        reset_advice});
+  const auto note = [&](HealthState state, const char* code, std::string evidence,
+                        const char* advice) {
+    findings.push_back({state, code, std::move(evidence), advice});
+  };
+  const auto& uncorrected = device.ecc_uncorrected;
+  const std::uint64_t least = least_errors(device, uncorrected_places);
+  if (uncorrected.has_value() && *uncorrected.get() > 0) {
+    note(HealthState::degraded, "ecc_uncorrected",
+         fmt::format("{} memory errors were not corrected since the driver loaded",
+                     *uncorrected.get()),
+         reset_advice);
+  } else if (!uncorrected.has_value() && least > 0) {
+    note(HealthState::degraded, "ecc_uncorrected",
+         fmt::format("at least {} memory errors were not corrected since the driver loaded", least),
+         reset_advice);
   }
-  if (device.ecc_corrected.has_value() && *device.ecc_corrected.get() > 0) {
-    findings.push_back({HealthState::notice, "ecc_corrected",
-                        fmt::format("{} memory errors were corrected since the driver loaded",
-                                    *device.ecc_corrected.get()),
-                        ""});
+  const auto& corrected = device.ecc_corrected;
+  const std::uint64_t least_corrected = least_errors(device, corrected_places);
+  if (corrected.has_value() && *corrected.get() > 0) {
+    note(HealthState::notice, "ecc_corrected",
+         fmt::format("{} memory errors were corrected since the driver loaded", *corrected.get()),
+         "");
+  } else if (!corrected.has_value() && least_corrected > 0) {
+    note(HealthState::notice, "ecc_corrected",
+         fmt::format("at least {} memory errors were corrected since the driver loaded",
+                     least_corrected),
+         "");
   }
   if (is_set(device, Detail::ecc_sram_threshold_exceeded)) {
     findings.push_back({HealthState::degraded, "sram_threshold",
