@@ -15,6 +15,7 @@
 #include "probe/nvml/answers.h"
 #include "probe/nvml/api.h"
 #include "probe/nvml/fake_machine_test.h"
+#include "snapshot/device_fault.h"
 #include "snapshot/fields.h"
 
 namespace berth::nvml {
@@ -301,6 +302,18 @@ TEST_F(NvmlFake, SkipsADeviceThatIsNotToBeAsked) {
   EXPECT_EQ(probe.observe_device(0, Depth::everything, now).devices.at(0), h100(0));
   EXPECT_EQ(probe.skipped_device(1).devices.at(0).index, 1);
   EXPECT_EQ(probe.observe_device(2, Depth::everything, now).devices.at(0), h100(2));
+}
+
+TEST_F(NvmlFake, ACardThatMustBeResetIsToldSoByWhicheverFunctionSaysIt) {
+  for (const char* fault :
+       {"nvmlDeviceGetPowerUsage@1=16", "nvmlDeviceGetHandleByIndex_v2@1=16", "*@1=16"}) {
+    faults(fault);
+    const Snapshot got = look();
+    ASSERT_EQ(got.devices.size(), 3U) << fault;
+    EXPECT_EQ(got.devices[1].unusable_because, must_be_reset) << fault;
+    ASSERT_EQ(got.problems.size(), 1U) << fault;
+    EXPECT_EQ(got.problems[0].code, "reset_required") << fault;
+  }
 }
 
 }  // namespace

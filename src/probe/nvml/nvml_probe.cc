@@ -393,7 +393,9 @@ DeviceLook NvmlProbe::observe_device(int index, Depth depth, WallTime taken) {
     const Return code = handle.error();
     device =
         code == gpu_is_lost ? lost_device(device, depth) : only_facts(device, why_absent(code));
-    if (code != gpu_is_lost) {
+    if (code == reset_required) {
+      device.unusable_because = must_be_reset;
+    } else if (code != gpu_is_lost) {
       device.unusable_because = "the driver gives no access to it: " + words(code);
     }
     look.problems.push_back(device_problem(code, device.id, shown)
