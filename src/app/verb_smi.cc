@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <set>
+#include <string>
 
 #include "app/smi_session.h"
 #include "app/verb.h"
@@ -62,9 +64,17 @@ class SmiVerb final : public Verb {
     ContextSource source(context);
     int code = exit_code::ok;
     bool arrived = true;
+    std::set<std::string> said;
     const auto once = [&](std::uint64_t tick) {
       const smi::Output output = smi::answer(request, source, clockface_of(context), tick);
       arrived = answers.write(smi::printable_answer(output.text));
+      for (const Problem& problem : output.silent) {
+        // Once, however often it is looked: how long it was waited for is another each time.
+        if (!said.insert(problem.device.value_or(DeviceId()).text() + problem.code).second)
+          continue;
+        complain(printable(problem.message));
+        if (!problem.remedy.empty()) complain(printable(problem.remedy));
+      }
       code = output.code;
       return arrived;
     };

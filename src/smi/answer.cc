@@ -15,8 +15,11 @@ namespace {
 
 using What = Request::What;
 
+constexpr int not_permitted = 4;
 constexpr int object_not_found = 6;
+constexpr int no_power = 8;
 constexpr int driver_not_loaded = 9;
+constexpr int interrupt_issue = 10;
 constexpr int library_not_found = 12;
 constexpr int device_lost = 15;
 constexpr int version_mismatch = 18;
@@ -48,6 +51,33 @@ std::optional<Output> failure_of(const Snapshot& snapshot) {
     return Output{"Failed to initialize NVML: " + printable(problem.message) + "\n", other_failure};
   }
   return std::nullopt;
+}
+
+int code_of(const Problem& problem, const Device& device) {
+  const bool refused =
+      !device.memory_total.get() && device.memory_total.why() == Absent::no_permission;
+  if (problem.code == "no_permission" || refused) return not_permitted;
+  if (problem.code == "no_power") return no_power;
+  if (problem.code == "driver_failed") return interrupt_issue;
+  return other_failure;
+}
+
+/// A card that does not answer, or not as long as nobody resets it: its cells say so, and for who
+/// looks at the exit code alone that does. One reading that fails is its cell's affair.
+void note_silent(const Snapshot& snapshot, const std::vector<const Device*>& devices,
+                 Output& output) {
+  const auto end_with = [&](int code) {
+    if (output.code == 0) output.code = code;
+  };
+  for (const Device* device : devices) {
+    if (device->lost) end_with(device_lost);
+    if (device->lost || device->unusable_because.empty()) continue;
+    for (const Problem& problem : snapshot.problems) {
+      if (problem.source != "nvml" || problem.device != device->id) continue;
+      output.silent.push_back(problem);
+      end_with(code_of(problem, *device));
+    }
+  }
 }
 
 Output surface(const Snapshot& snapshot, const Request& request, Clockface clockface,
@@ -107,9 +137,7 @@ Output answer(const Request& request, Source& source, Clockface clockface, std::
   const auto devices = chosen(snapshot, request.devices);
   if (!devices) return {.text = "No devices were found\n", .code = object_not_found};
   Output output = surface(snapshot, later, clockface, tick);
-  for (const Device* device : *devices) {
-    if (device->lost && output.code == 0) output.code = device_lost;
-  }
+  note_silent(snapshot, *devices, output);
   return output;
 }
 

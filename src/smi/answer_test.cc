@@ -39,6 +39,49 @@ Snapshot without_driver(std::string code) {
   return host;
 }
 
+struct Silence {
+  const char* problem;
+  int code;
+};
+class SmiSilentCard : public testing::TestWithParam<Silence> {};
+TEST_P(SmiSilentCard, EndsWithACodeAndIsToldBesideTheAnswer) {
+  Snapshot host = two_cards();
+  host.devices[1].unusable_because = "it does not answer";
+  host.problems.push_back({.source = "nvml",
+                           .device = host.devices[1].id,
+                           .code = GetParam().problem,
+                           .message = "reading GPU 1: what the driver said",
+                           .remedy = "reboot"});
+  for (const std::vector<std::string>& words : {std::vector<std::string>{},
+                                                {"-L"},
+                                                {"-q"},
+                                                {"-q", "-x"},
+                                                {"--query-gpu=index", "--format=csv"}}) {
+    const Output said = of(host, words);
+    EXPECT_EQ(said.code, GetParam().code);
+    EXPECT_EQ(said.silent, std::vector<Problem>{host.problems.back()});
+  }
+  EXPECT_EQ(of(host, {"-i", "0"}).code, 0);
+  EXPECT_TRUE(of(host, {"-i", "0"}).silent.empty());
+}
+INSTANTIATE_TEST_SUITE_P(Every, SmiSilentCard,
+                         testing::Values(Silence{"timeout", 255}, Silence{"crashed", 255},
+                                         Silence{"reset_required", 255},
+                                         Silence{"reading_failed", 255},
+                                         Silence{"no_permission", 4}, Silence{"no_power", 8},
+                                         Silence{"driver_failed", 10}));
+
+TEST(SmiAnswer, OneReadingThatFailsIsItsCellsAffair) {
+  Snapshot host = two_cards();
+  host.devices[1].power_draw = Absent::failed;
+  host.problems.push_back({.source = "nvml",
+                           .device = host.devices[1].id,
+                           .code = "reading_failed",
+                           .message = "reading GPU 1: nvmlDeviceGetPowerUsage: Unknown Error (999)",
+                           .remedy = {}});
+  EXPECT_EQ(of(host, {}).code, 0);
+}
+
 TEST(SmiList, NamesCardsAndTheirInstances) {
   EXPECT_EQ(of(example::divided_card(), {"-L"}).text,
             "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-0)\n"

@@ -24,6 +24,9 @@ namespace berth::smi {
 struct Output {
   std::string text;
   int code = 0;
+  /// What is said beside it, on stderr: of a card that could not be asked, of which the text, a
+  /// format that scripts read, has but ERR!.
+  std::vector<Problem> silent = {};
 };
 
 /// How much of the devices an answer needs.

@@ -146,6 +146,64 @@ def test_a_lost_card_is_told_and_the_others_are_shown(driver_of):
     assert line.startswith("[1] ((GPU is lost))"), line
 
 
+@pytest.mark.parametrize("words", [(), ("-L",), ("-q",), ("--query-gpu=index,name", "--format=csv")], ids=" ".join)
+@pytest.mark.parametrize(
+    ("faults", "code", "said"),
+    [
+        ("nvmlDeviceGetPowerUsage@1=hang", 255, ["GPU 1", "given up", "kernel log"]),
+        ("*@1=16", 255, ["GPU requires reset (16)", "nvidia-smi --gpu-reset"]),
+        ("*@1=999", 255, ["Unknown Error (999)", "journalctl -k"]),
+        ("nvmlDeviceGetHandleByIndex_v2@1=17", 4, ["blocked by the operating system (17)", "start it with access"]),
+        ("nvmlDeviceGetHandleByIndex_v2@1=4", 4, ["Insufficient Permissions (4)"]),
+        ("nvmlDeviceGetHandleByIndex_v2@1=8", 8, ["Insufficient External Power (8)", "power cables"]),
+        ("nvmlDeviceGetHandleByIndex_v2@1=11", 10, ["Interrupt Request Issue (11)", "journalctl -k"]),
+    ],
+)
+def test_a_card_that_cannot_be_asked_has_a_code_and_a_word_on_stderr(driver_of, faults, code, said, words):
+    driver = driver_of(many_devices(3), faults=faults)
+    done = driver.run("smi", *words)
+    assert done.returncode == code, done.stdout + done.stderr
+    for part in said:
+        assert part in done.stderr
+    assert "Traceback" not in done.stderr and "GPU 1" not in done.stdout.replace("GPU 1:", "")
+    others = driver.run("smi", "-i", "0,2", *words)
+    assert (others.returncode, others.stderr) == (0, "")
+    assert others.stdout.strip(), "the others are shown"
+
+
+def test_one_reading_that_fails_is_its_cells_affair(driver_of):
+    driver = driver_of(many_devices(2), faults="nvmlDeviceGetPowerUsage@1=999")
+    done = driver.run("smi", "--query-gpu=power.draw,index", "--format=csv,noheader")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[1] == "[Unknown Error], 1"
+
+
+@pytest.mark.parametrize(
+    "faults", ["nvmlDeviceGetPowerUsage@0=16", "*@0=16", "nvmlDeviceGetHandleByIndex_v2@0=16"], ids=str
+)
+def test_a_card_that_must_be_reset_says_so_in_the_same_words(driver_of, faults):
+    driver = driver_of(many_devices(1), faults=faults)
+    done = driver.run("smi", "--query-gpu=power.draw", "--format=csv,noheader")
+    assert done.stdout == "[GPU requires reset]\n"
+    assert done.returncode == 255 and "GPU requires reset (16)" in done.stderr
+    assert "it must be reset first" in driver.run("status").stdout
+
+
+@pytest.mark.parametrize(
+    ("faults", "code", "said"),
+    [
+        ("nvmlInit_v2=18;nvmlInit=18", 18, "Failed to initialize NVML: Driver/library version mismatch"),
+        ("nvmlInit_v2=999;nvmlInit=999", 255, "Failed to initialize NVML: "),
+        ("nvmlDeviceGetCount_v2=999", 255, "Unknown Error (999)"),
+    ],
+)
+def test_a_library_that_fails_has_the_code_of_its_failure(driver_of, faults, code, said):
+    for words in ((), ("-L",), ("--query-gpu=name", "--format=csv")):
+        done = driver_of(many_devices(1), faults=faults).run("smi", *words)
+        assert done.returncode == code, done.stdout
+        assert said in done.stdout
+
+
 def test_the_layout_is_that_of_the_loaded_driver(driver_of):
     snapshot = many_devices(1)
     for version, mark in (("535.104.05", 89), ("595.71.05", 91)):
