@@ -72,7 +72,7 @@ struct SentenceKey {
 template <class... Args>
 [[nodiscard]] Sentence sentence(detail::SentenceKey<std::type_identity_t<Args>...> english,
                                 const Args&... values) {
-  const auto text = []<class T>(const T& value) {
+  [[maybe_unused]] const auto text = []<class T>(const T& value) {
     if constexpr (std::is_same_v<T, Sentence>) {
       return std::string();
     } else {
@@ -80,8 +80,8 @@ template <class... Args>
     }
   };
   Sentence said(english.english, {text(values)...});
-  std::size_t place = 0;
-  const auto put = [&]<class T>(const T& value) {
+  [[maybe_unused]] std::size_t place = 0;
+  [[maybe_unused]] const auto put = [&]<class T>(const T& value) {
     if constexpr (std::is_same_v<T, Sentence>) said.put(place, value);
     ++place;
   };
