@@ -287,11 +287,27 @@ TEST(Generation580, ABaseboardIsKnownToItsSwitchesAndHasNoSlot) {
       "        Peer Type : Switch Connected\n        Module Id : 6\n"
       "        GPU Fabric GUID : 0x0000000000000002\n";
   expect_in_order(printed("580.105.08", lines),
-                  {"        Chassis Serial Number                          : \n",
-                   "        Slot Number                                    : N/A",
-                   "        Host ID                                        : 1",
-                   "        Peer Type                                      : Switch Connected",
-                   "        GPU Fabric GUID                                : 0x0000000000000002"});
+                  {"        Chassis Serial Number             : \n",
+                   "        Slot Number                       : N/A",
+                   "        Host ID                           : 1",
+                   "        Peer Type                         : Switch Connected",
+                   "        GPU Fabric GUID                   : 0x0000000000000002"});
+}
+
+TEST(Generation580, ItsColonsMovedWithinTheBranch) {
+  const std::string card = "    Product Name : NVIDIA RTX PRO 6000\n";
+  for (const char* early : {"580.65.06", "580.95.05", "580.105.06", "580.105.08"}) {
+    EXPECT_THAT(printed(early, card),
+                HasSubstr("\n    Product Name                          : NVIDIA RTX PRO 6000\n"))
+        << early;
+  }
+  for (const char* late : {"580.119.02", "580.126.09", "580.173.02", "590.44.01", "580"}) {
+    EXPECT_THAT(
+        printed(late, card),
+        HasSubstr(
+            "\n    Product Name                                       : NVIDIA RTX PRO 6000\n"))
+        << late;
+  }
 }
 
 TEST(Generation610, NamesItsVersionsTwice) {

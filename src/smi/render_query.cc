@@ -13,11 +13,14 @@ namespace berth::smi {
 
 namespace {
 
-/// Where the colon stands. Processes kept the place of earlier drivers.
+/// Where the colon stands. Processes kept the place of earlier drivers, and so did branch 580 until
+/// its 580.119 (seen: 42 of 580.65.06, 580.95.05, 580.105.06 and 580.105.08, 55 of 580.119.02).
 constexpr std::size_t processes_column = 42;
-std::size_t colon_column(int driver) {
+std::size_t colon_column(const Snapshot& snapshot) {
+  const int driver = generation_of(snapshot);
   if (driver < 450) return 36;
-  return driver < 580 ? processes_column : 55;
+  if (driver < 580 || (driver == 580 && release_of(snapshot) < 119)) return processes_column;
+  return 55;
 }
 
 void print_line(const Node& node, std::size_t indent, std::size_t column, std::string& text) {
@@ -150,7 +153,7 @@ Node whole_tree(const Snapshot& snapshot, const Request& request, Clockface cloc
 
 std::string render_query(const Snapshot& snapshot, const Request& request, Clockface clockface) {
   const Selection selection = selection_for(snapshot, request, Surface::text);
-  const std::size_t column = colon_column(selection.driver);
+  const std::size_t column = colon_column(snapshot);
   std::string text = "\n==============NVSMI LOG==============\n\n";
   for (const Node& line : heading(snapshot, selection, clockface)) {
     if (line.name == "Attached GPUs") text += "\n";

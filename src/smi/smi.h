@@ -102,6 +102,8 @@ void add_rates(Snapshot& now, const Snapshot& before);
 /// 535, 580, 610: the major version of the driver; the layout is chosen by it. 610 where the host
 /// does not say.
 [[nodiscard]] int generation_of(const Snapshot& snapshot);
+/// The 119 of 580.119.02, for what changed within a branch; beyond any where the host does not say.
+[[nodiscard]] int release_of(const Snapshot& snapshot);
 /// The devices that -i names, in the order of the snapshot; nothing: one of them does not exist.
 [[nodiscard]] std::optional<std::vector<const Device*>> chosen(
     const Snapshot& snapshot, const std::vector<std::string>& devices);
