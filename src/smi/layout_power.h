@@ -49,6 +49,12 @@ constexpr auto power_rows = std::to_array<Row>({
     leaf(2, "Default Base Power", "default_base_power", "base_power_default_milliwatts", watts),
     leaf(1, "Min Power Limit", "min_power_limit", "power_limit_min_milliwatts", watts),
     leaf(1, "Max Power Limit", "max_power_limit", "power_limit_max_milliwatts", watts),
+    section(0, "Power Samples", "").sampled_only().about("POWER"),
+    leaf(1, "Duration", "", "samples_power_span_milliseconds", span),
+    leaf(1, "Number of Samples", "", "samples_power_count", number),
+    leaf(1, "Max", "", "samples_power_max_milliwatts", watts),
+    leaf(1, "Min", "", "samples_power_min_milliwatts", watts),
+    leaf(1, "Avg", "", "samples_power_average_milliwatts", watts),
     section(0, "GPU Memory Power Readings ", "gpu_memory_power_readings").since(550).about("POWER"),
     leaf(1, "Power Draw", "power_draw", "power_memory_average_milliwatts", watts).upto(569),
     leaf(1, "Average Power Draw", "average_power_draw", "power_memory_average_milliwatts", watts)
@@ -72,12 +78,6 @@ constexpr auto power_rows = std::to_array<Row>({
          watts),
     leaf(1, "Min Power Limit", "min_power_limit", "module_power_limit_min_milliwatts", watts),
     leaf(1, "Max Power Limit", "max_power_limit", "module_power_limit_max_milliwatts", watts),
-    section(0, "Power Samples", "").sampled_only().about("POWER"),
-    leaf(1, "Duration", "", "samples_power_span_milliseconds", span),
-    leaf(1, "Number of Samples", "", "samples_power_count", number),
-    leaf(1, "Max", "", "samples_power_max_milliwatts", watts),
-    leaf(1, "Min", "", "samples_power_min_milliwatts", watts),
-    leaf(1, "Avg", "", "samples_power_average_milliwatts", watts),
     section(0, "Power Smoothing", "power_smoothing", "smoothing_enabled")
         .since(570)
         .about("POWER_SMOOTHING"),
