@@ -97,12 +97,16 @@ def summary(name: str, report: Report, seconds: float) -> str:
 
 
 def read_junit(text: str, prefix: str) -> Report:
-    """GoogleTest's and pytest's XML are near enough to each other."""
+    """GoogleTest's and pytest's XML are near enough to each other. What a test of pytest gives to
+    `record_property("measured", …)` is kept: its output is not."""
     report = Report()
     for case in xml.fromstring(text).iter("testcase"):
         name = f"{prefix}:{case.get('classname', '')}.{case.get('name', '')}"
         bad = [child for child in case if child.tag in {"failure", "error"}]
         skipped = case.find("skipped")
+        for found in case.iter("property"):
+            if found.get("name") == "measured":
+                report.measured.append(f"{prefix}: {found.get('value', '')}")
         if bad:
             texts = [f"{child.get('message') or ''}\n{child.text or ''}" for child in bad]
             report.failed.append((name, "\n".join(texts)))
@@ -127,6 +131,8 @@ def take(report: Report, part: Report, name: str, output: str, ended: str | None
     report.add_passed(part.passed)
     for skipped, reason in part.skipped:
         report.add_skipped(skipped, reason)
+    for line in part.measured:
+        report.add_measured(line)
 
 
 def run_with_results(

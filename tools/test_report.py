@@ -12,6 +12,7 @@ class Report:
     passed: int = 0
     failed: list[tuple[str, str]] = field(default_factory=list)  # name, output
     skipped: list[tuple[str, str]] = field(default_factory=list)  # name, reason
+    measured: list[str] = field(default_factory=list)  # what tests found out beside passing
     guard: threading.Lock = field(default_factory=threading.Lock)
 
     def add_passed(self, count: int = 1) -> None:
@@ -27,11 +28,16 @@ class Report:
         with self.guard:
             self.skipped.append((name, reason.strip() or "no reason given"))
 
+    def add_measured(self, line: str) -> None:
+        with self.guard:
+            self.measured.append(line)
+
     def merge(self, other: "Report") -> None:
         with self.guard:
             self.passed += other.passed
             self.failed += other.failed
             self.skipped += other.skipped
+            self.measured += other.measured
 
     def closing_line(self) -> str:
         return f"{self.passed} passed, {len(self.failed)} failed, {len(self.skipped)} skipped"
@@ -39,6 +45,8 @@ class Report:
     def finish(self) -> int:
         """Prints what a reader must know, the closing line last; the exit code."""
         print()
+        for line in sorted(self.measured):
+            print(f"measured {line}")
         for name, reason in sorted(self.skipped):
             print(f"skipped {name}: {reason}")
         for name, _ in sorted(self.failed):

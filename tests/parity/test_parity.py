@@ -43,25 +43,25 @@ def test_there_are_captures_to_hold_against():
 
 @needs_captures
 @pytest.mark.parametrize("case", phases(), ids=name_of)
-def test_query_is_printed_back_byte_for_byte(case):
+def test_query_is_printed_back_byte_for_byte(case, record_property):
     path, phase = case
     real = section(path, phase, "query (-q)")[1].rstrip("\n").splitlines()
     printed = smi(path, "-q", phase=phase).stdout.rstrip("\n").splitlines()
     wrong = differing_lines(real, printed)
-    print(f"-q of {name_of(case)}: {share(len(real) - len(wrong), len(real))} lines alike")
+    record_property("measured", f"-q of {name_of(case)}: {share(len(real) - len(wrong), len(real))} lines alike")
     assert wrong == []
 
 
 @needs_captures
 @pytest.mark.parametrize("path", xml_files(), ids=name_of)
-def test_xml_is_printed_back(path):
+def test_xml_is_printed_back(path, record_property):
     """Byte for byte, but for what the collectors themselves changed: the domain's four digits and the
     empty lines between GPUs."""
     as_printed = path.read_text(encoding="utf-8")
     real = re.sub(r"(?<=[\">])0000:", "00000000:", as_printed).splitlines()
     printed = smi(path, "-q", "-x").stdout.splitlines()
     wrong = differing_lines([x for x in real if x], [x for x in printed if x])
-    print(f"-q -x of {name_of(path)}: {share(len(real) - len(wrong), len(real))} lines alike")
+    record_property("measured", f"-q -x of {name_of(path)}: {share(len(real) - len(wrong), len(real))} lines alike")
     assert wrong == []
 
 
@@ -93,7 +93,7 @@ def test_json_is_the_tree_of_the_xml(path):
 
 @needs_captures
 @pytest.mark.parametrize("case", phases(), ids=name_of)
-def test_every_cell_that_the_dump_determines_is_the_real_one(case):
+def test_every_cell_that_the_dump_determines_is_the_real_one(case, record_property):
     path, phase = case
     command, output = section(path, phase, "query-gpu (csv")
     fields = re.search(r"--query-gpu=(\S+)", command)[1]
@@ -103,7 +103,7 @@ def test_every_cell_that_the_dump_determines_is_the_real_one(case):
     assert len(printed) == len(real)
     unknown = set(smi(path, "--undetermined", fields, phase=phase).stdout.split())
     names = fields.split(",")
-    print(f"--query-gpu of {name_of(case)}: {share(len(names) - len(unknown), len(names))} cells")
+    record_property("measured", f"--query-gpu of {name_of(case)}: {share(len(names) - len(unknown), len(names))} cells")
     assert len(names) - len(unknown) >= LEAST_COVERED * len(names)
     wrong = []
     for ours, theirs in zip(printed[1:], real[1:]):

@@ -83,6 +83,24 @@ def test_pytest_is_counted_in_the_same_way(tmp_path: Path) -> None:
     assert report.skipped[0][1] == "needs root"
 
 
+def test_what_a_test_measured_stands_in_the_summary(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tests = tmp_path / "tests"
+    tests.mkdir()
+    (tests / "test_a.py").write_text(
+        "def test_a(record_property): record_property('measured', '19 of 20 (95.0 %) cells')\n"
+        "def test_b(record_property): record_property('other', 'nothing to know')\n"
+    )
+    report = Report()
+    test_programs.run_pytest(report, tests, tmp_path)
+    assert report.finish() == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "measured tests: 19 of 20 (95.0 %) cells" in lines
+    assert not [line for line in lines if "nothing to know" in line]
+    assert lines[-1] == "2 passed, 0 failed, 0 skipped"
+
+
 def test_the_closing_line_is_the_last_and_names_come_before(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
