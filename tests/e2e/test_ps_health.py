@@ -72,6 +72,50 @@ def test_a_process_that_has_ended_and_is_still_listed_is_called_gone(driver_of, 
     assert row["process"]["command"] is None
 
 
+@pytest.fixture
+def namespaced():
+    """The words that start a program where no process of the host is seen."""
+    as_user = [] if os.getuid() == 0 else ["--user", "--map-root-user"]
+    words = ["unshare", *as_user, "--pid", "--fork", "--kill-child", "--mount-proc"]
+    try:
+        tried = subprocess.run([*words, "true"], capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("needs unshare (util-linux)")
+    if tried.returncode != 0:
+        pytest.skip(f"needs root or a user namespace: {tried.stderr.strip()}")
+    return words
+
+
+@pytest.mark.parametrize("columns", ["80", "200"])
+def test_in_a_namespace_processes_of_the_host_are_elsewhere_and_not_gone(driver_of, sleeper, namespaced, columns):
+    machine = driver_of(with_processes([sleeper.pid]))
+    # A namespace's own numbers are small: what the host calls so is nobody there.
+    assert sleeper.pid > 20
+
+    def inside(*words):
+        return subprocess.run(
+            [*namespaced, *machine.command(*words)],
+            env=machine.environment({"COLUMNS": columns}), capture_output=True, text=True, timeout=30, check=False,
+        )  # fmt: skip
+
+    done = inside("ps")
+    assert done.returncode == 0, done.stderr
+    said = " ".join(done.stdout.split())
+    assert "outside this container" in said
+    assert "this is a container: the driver numbers processes as the host does" in said
+    assert "start the container with --pid=host, or run berth on the host" in said
+    assert "gone" not in said and "have ended" not in said and "sleep 300" not in said
+    answer = json.loads(inside("ps", "--json").stdout)
+    assert answer["process_view"] == "namespace"
+    [row] = answer["processes"]
+    assert (row["pid"], row["presence"], row["memory_used_bytes"]) == (sleeper.pid, "elsewhere", 20 << 30)
+    assert row["process"]["command"] is None and row["process"]["user"] is None
+
+    outside = json.loads(machine.run("ps", "--json").stdout)
+    if outside["process_view"] == "whole":  # unless the tests are in a container themselves
+        assert outside["processes"][0]["presence"] == "alive"
+
+
 def test_memory_of_nobody_is_said_with_who_could_hold_it(driver_of):
     done = driver_of(with_processes([], used=30 << 30)).run("ps", env={"COLUMNS": "120"})
     assert "GPU 0: 30.0 GiB held by no process" in done.stdout

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <tuple>
 
 #include "base/fd.h"
@@ -104,6 +105,42 @@ TEST_F(ProcTree, VanishedProcessIsAbsentWithItsReason) {
   EXPECT_EQ(got.id, (ProcessId{4711, 0}));
   EXPECT_EQ(got.uid, Reading<uid_t>(Absent::failed));
   EXPECT_EQ(got.user, Reading<std::string>(Absent::failed));
+}
+
+/// What a look says of how much of the machine's processes it can see.
+class ViewOfProcesses : public ProcTree {
+ protected:
+  Reading<std::string> view(const std::string& release, const std::string& pid_namespace) {
+    put("sys/kernel/osrelease", release + "\n");
+    EXPECT_TRUE(make_directories(root_ + "/self/ns"));
+    if (!pid_namespace.empty()) {
+      std::filesystem::create_symlink(pid_namespace, root_ + "/self/ns/pid");
+    }
+    Host host;
+    probe().observe_host(host);
+    return host.process_view;
+  }
+};
+
+TEST_F(ViewOfProcesses, IsWholeInTheFirstNamespace) {
+  EXPECT_EQ(view("6.1.0-13-amd64", "pid:[4026531836]"), Reading<std::string>("whole"));
+}
+
+TEST_F(ViewOfProcesses, IsOfANamespaceInAnyOther) {
+  EXPECT_EQ(view("6.1.0-13-amd64", "pid:[4026532441]"), Reading<std::string>("namespace"));
+}
+
+TEST_F(ViewOfProcesses, IsThatOfWslOnItsKernelsWhateverTheNamespace) {
+  EXPECT_EQ(view("5.15.167.4-microsoft-standard-WSL2", "pid:[4026531836]"),
+            Reading<std::string>("wsl"));
+}
+
+TEST_F(ViewOfProcesses, IsThatOfWslOnItsFirstKernelsToo) {
+  EXPECT_EQ(view("4.4.0-19041-Microsoft", ""), Reading<std::string>("wsl"));
+}
+
+TEST_F(ViewOfProcesses, IsUnknownWhereTheNamespaceCannotBeRead) {
+  EXPECT_FALSE(view("6.1.0-13-amd64", "").get());
 }
 
 std::vector<std::uint64_t> codes_of(const Reading<std::vector<XidEvent>>& xids) {
