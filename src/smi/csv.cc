@@ -15,32 +15,57 @@ namespace berth::smi {
 
 namespace {
 
-/// How a field that only berth has is written.
-Format format_for(Unit unit) {
+/// The unit that berth's name of a field says and that nvidia-smi never writes; empty: none.
+std::string_view unit_in_key(Unit unit) {
   switch (unit) {
+    case Unit::bytes:
+      return "B";
+    case Unit::bytes_per_second:
+      return "B/s";
+    case Unit::milliwatts:
+      return "mW";
+    case Unit::millijoules:
+      return "mJ";
+    case Unit::milliseconds:
+      return "ms";
+    case Unit::millivolts:
+      return "mV";
     case Unit::none:
     case Unit::count:
     case Unit::bits:
-    case Unit::milliseconds:
-    case Unit::millijoules:
-    case Unit::bytes_per_second:
-      return Format::number;
-    case Unit::bytes:
-      return Format::memory;
+    case Unit::percent:
+    case Unit::celsius:
+    case Unit::megahertz:
+    case Unit::microseconds:
+    case Unit::seconds:
+      return "";
+  }
+  return "";
+}
+
+/// How a field that only berth has is written: in the unit of its name.
+Format format_for(Unit unit) {
+  switch (unit) {
     case Unit::percent:
       return Format::percent;
     case Unit::celsius:
       return Format::celsius;
-    case Unit::milliwatts:
-      return Format::watts;
     case Unit::megahertz:
       return Format::megahertz;
     case Unit::microseconds:
       return Format::microseconds;
     case Unit::seconds:
       return Format::seconds;
+    case Unit::none:
+    case Unit::count:
+    case Unit::bits:
+    case Unit::bytes:
+    case Unit::bytes_per_second:
+    case Unit::milliwatts:
+    case Unit::millijoules:
+    case Unit::milliseconds:
     case Unit::millivolts:
-      return Format::millivolts;
+      return Format::number;
   }
   return Format::text;
 }
@@ -56,7 +81,9 @@ std::string cell_text(const GpuColumn& column, const Device& device, const Snaps
     if (written.name == "timestamp") {
       return date_with_milliseconds(snapshot.taken.unix_ms, clockface.utc_offset);
     }
-    return printable(shown(*cell.get(), written.format, surface));
+    const std::string value = printable(shown(*cell.get(), written.format, surface));
+    if (column.own_unit.empty() || surface == Surface::csv_without_units) return value;
+    return fmt::format("{} {}", value, column.own_unit);
   }
   const bool nothing = cell.why() == Absent::unsupported || cell.why() == Absent::not_sampled;
   if (nothing && written.absent) return std::string(*written.absent);
@@ -119,12 +146,14 @@ std::optional<GpuColumn> find_gpu_column(std::string_view name) {
   }
   const Field* field = find_field(name);
   if (field == nullptr) return std::nullopt;
+  const std::string_view own_unit = field->key == name ? unit_in_key(field->unit) : "";
   // An alias of a column that nvidia-smi has ("clocks.current.gr"), or berth's own.
-  if (!field->smi.empty() && field->smi != name) {
+  if (!field->smi.empty() && field->smi != name && own_unit.empty()) {
     if (auto known = find_gpu_column(field->smi)) return known;
   }
-  return GpuColumn{smi::field(field->key == name ? field->key : name, format_for(field->unit)),
-                   field};
+  return GpuColumn{
+      smi::field(field->key == name ? field->key : name, format_for(field->unit)).headed(own_unit),
+      field, own_unit};
 }
 
 Output render_csv(const Snapshot& snapshot, const Request& request, Clockface clockface) {

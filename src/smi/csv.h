@@ -19,11 +19,13 @@ namespace berth::smi {
 /// What nvidia-smi says of a field it does not have.
 [[nodiscard]] Output unknown_field(std::string_view name);
 
-/// A column of --query-gpu by its name or alias, or any field of berth's own table, whose cells are
-/// then written in the same manner. Nothing: neither knows it.
+/// A column of --query-gpu by its name or alias, or any field of berth's own table by its key,
+/// whose cells are then written in the same manner, in the unit that the key names. Nothing:
+/// neither knows it.
 struct GpuColumn {
   CsvField column;
   const Field* field = nullptr;  // null: the column has no reading
+  std::string_view own_unit{};   // of berth's own, behind each cell; empty: that of the format
 };
 [[nodiscard]] std::optional<GpuColumn> find_gpu_column(std::string_view name);
 

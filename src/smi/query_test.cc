@@ -129,6 +129,32 @@ TEST(Csv, WhatPeopleTypeAndNvidiaSmiRefusesIsAnswered) {
             "cuda_version, cuda_cores\n13.2, 16896\n");
 }
 
+TEST(Csv, AKeyOfOursIsInTheUnitThatItNames) {
+  Snapshot host = server("595.80");
+  Device& gpu = host.devices[0];
+  gpu.energy = Millijoules{23'786'139};
+  gpu.details.set(Detail::samples_power_max, Reading<Milliwatts>(Milliwatts{441'370}));
+  gpu.details.set(Detail::samples_power_span, Reading<Milliseconds>(Milliseconds{117'960}));
+  const std::string keys =
+      "--query-gpu=samples_power_max_milliwatts,samples_power_span_milliseconds,"
+      "energy_millijoules,memory_used_bytes,power_draw_milliwatts,memory.used";
+  EXPECT_EQ(ask({keys, "--format=csv"}, host).text,
+            "samples_power_max_milliwatts [mW], samples_power_span_milliseconds [ms], "
+            "energy_millijoules [mJ], memory_used_bytes [B], power_draw_milliwatts [mW], "
+            "memory.used [MiB]\n441370 mW, 117960 ms, 23786139 mJ, 10737418240 B, 69850 mW, "
+            "10240 MiB\n");
+  EXPECT_EQ(ask({keys, "--format=csv,noheader,nounits"}, host).text,
+            "441370, 117960, 23786139, 10737418240, 69850, 10240\n");
+}
+
+TEST(Csv, AKeyWhoseColumnHasNoOtherUnitIsThatColumn) {
+  Snapshot host = server("595.80");
+  host.devices[0].temperature = 61_celsius;
+  host.devices[0].persistence_mode = true;
+  EXPECT_EQ(ask({"--query-gpu=temperature_celsius,persistence_mode", "--format=csv"}, host).text,
+            "temperature.gpu, persistence_mode\n61, Enabled\n");
+}
+
 TEST(Csv, ComputeAppsLeaveTheDesktopOut) {
   Snapshot host = server("595.80");
   host.gpu_processes.push_back(
