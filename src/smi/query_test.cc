@@ -216,6 +216,23 @@ TEST(Csv, RetiredPagesSayWhyThereAreNone) {
             "[N/A], Single Bit ECC\n[N/A], Double Bit ECC\n");
 }
 
+TEST(Csv, RemappedRowsHaveALinePerCardAndSayWhatIsNotKnown) {
+  Snapshot host = server("595.80");
+  Details& details = host.devices[0].details;
+  details.set(Detail::remapped_rows_correctable, Reading<std::uint64_t>(3));
+  details.set(Detail::remapped_rows_uncorrectable, Reading<std::uint64_t>(0));
+  details.set(Detail::remapped_rows_pending, Reading<bool>(true));
+  details.set(Detail::remap_banks_max, Reading<std::uint64_t>(2557));
+  const std::string columns =
+      "--query-remapped-rows=gpu_bus_id,remapped_rows.correctable,remapped_rows.uncorrectable,"
+      "remapped_rows.pending,remapped_rows.failure,remapped_rows.histogram.max";
+  EXPECT_EQ(ask({columns, "--format=csv"}, host).text,
+            "gpu_bus_id, remapped_rows.correctable, remapped_rows.uncorrectable, "
+            "remapped_rows.pending, remapped_rows.failure, remapped_rows.histogram.max\n"
+            "00000000:0C:00.0, 3, 0, Yes, [N/A], 2557\n");
+  EXPECT_EQ(ask({"--query-remapped-rows=remapped_rows.colour", "--format=csv"}, host).code, 2);
+}
+
 TEST(Help, NamesEveryFieldWithItsAlias) {
   const std::string help = ask({"--help-query-gpu"}, server("595.80")).text;
   EXPECT_THAT(help,
