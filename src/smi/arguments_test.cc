@@ -148,7 +148,7 @@ TEST(GpustatArguments, IIsAnInterval) {
   EXPECT_EQ(parse_gpustat({"-i"}).every, milliseconds(1000));
   EXPECT_EQ(parse_gpustat({"-i", "2.5"}).every, milliseconds(2500));
   EXPECT_EQ(parse_gpustat({"-i0.5"}).every, milliseconds(500));
-  EXPECT_EQ(parse_gpustat({"--interval=0"}).every, milliseconds(100));
+  EXPECT_EQ(parse_gpustat({"--interval=0.01"}).every, milliseconds(100));
   EXPECT_EQ(parse_gpustat({"--watch", "-c"}).every, milliseconds(1000));
   EXPECT_EQ(parse_gpustat({"--json", "-i"}).said->code, 1);
   EXPECT_EQ(parse_gpustat({"-i", "soon"}).said->code, 2);

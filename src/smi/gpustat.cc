@@ -17,13 +17,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::string_view bold = "1";
 constexpr std::string_view cyan = "36";
+constexpr std::string_view bold_cyan = "1;36";
 constexpr std::string_view blue = "34";
 constexpr std::string_view red = "31";
 constexpr std::string_view bold_red = "1;31";
 constexpr std::string_view green = "32";
 constexpr std::string_view bold_green = "1;32";
 constexpr std::string_view magenta = "35";
+constexpr std::string_view bold_magenta = "1;35";
 constexpr std::string_view yellow = "33";
 constexpr std::string_view bold_yellow = "1;33";
 constexpr std::string_view grey = "1;30";
@@ -149,28 +152,54 @@ void add_process(PaintedLine& line, const GpuProcess& process, const Snapshot& s
   line.add("(").add(used ? fmt::format("{}", *used) : "?", yellow).add("M)");
 }
 
+/// gpustat's colours: from a threshold on bold; grey where there is no value.
+template <class T>
+std::string_view paint_of(const std::optional<T>& value, T threshold, std::string_view below,
+                          std::string_view above) {
+  if (!value) return grey;
+  return *value < threshold ? below : above;
+}
+
+void add_codec(PaintedLine& line, std::string_view letter, const Reading<Percent>& load) {
+  constexpr std::int64_t busy = 50;
+  const auto value = whole(load);
+  line.add(letter, bold);
+  line.add(right(value, 3) + " %", paint_of(value, busy, green, bold_green));
+}
+
+void add_power(PaintedLine& line, const Device& gpu, bool limit) {
+  const auto draw = watts(gpu.power_draw);
+  const auto most = watts(gpu.power_limit);
+  constexpr std::uint64_t low_percent = 40;
+  const bool low = draw && most && *draw * 100 < low_percent * *most;
+  const std::string_view paint = !draw && most ? grey : low ? magenta : bold_magenta;
+  line.add(",  ").add(right(draw, 3), paint);
+  if (limit) {
+    line.add(" / ").add(right(most, 3) + " W", magenta);
+  } else {
+    line.add(" ").add("W", paint);
+  }
+}
+
 void add_sensors(PaintedLine& line, const Device& gpu, const GpustatRequest& request) {
   constexpr std::int64_t hot = 50;
   constexpr std::int64_t busy = 30;
   const auto temperature = degrees(gpu.temperature);
-  line.add(right(temperature, 3) + "°C", temperature.value_or(0) < hot ? red : bold_red).add(", ");
-  if (request.fan) line.add(right(whole(gpu.fan_speed), 3) + " %", cyan).add(", ");
+  line.add(right(temperature, 3) + "°C", paint_of(temperature, hot, red, bold_red)).add(", ");
+  if (request.fan) {
+    const auto fan = whole(gpu.fan_speed);
+    line.add(right(fan, 3) + " %", paint_of(fan, busy, cyan, bold_cyan)).add(", ");
+  }
   const auto load = whole(gpu.utilization_gpu);
-  line.add(right(load, 3) + " %", load.value_or(0) < busy ? green : bold_green);
+  line.add(right(load, 3) + " %", paint_of(load, busy, green, bold_green));
   if (request.encoder || request.decoder) {
     line.add(" (");
-    if (request.encoder)
-      line.add("E: ").add(right(whole(gpu.utilization_encoder), 3) + " %", green);
+    if (request.encoder) add_codec(line, "E: ", gpu.utilization_encoder);
     if (request.encoder && request.decoder) line.add("  ");
-    if (request.decoder)
-      line.add("D: ").add(right(whole(gpu.utilization_decoder), 3) + " %", green);
+    if (request.decoder) add_codec(line, "D: ", gpu.utilization_decoder);
     line.add(")");
   }
-  if (!request.power) return;
-  line.add(",  ").add(right(watts(gpu.power_draw), 3), magenta);
-  if (request.power_limit) {
-    line.add(" / ").add(right(watts(gpu.power_limit), 3) + " W", magenta);
-  }
+  if (request.power) add_power(line, gpu, request.power_limit);
 }
 
 std::string full_commands(const Device& gpu, const Snapshot& snapshot, bool colour) {

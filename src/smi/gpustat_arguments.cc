@@ -24,6 +24,7 @@ constexpr std::string_view help_text =
       --id=INDEX,...      only these devices
       --json              as JSON
       --color, --no-color, --no-header, --no-processes, --gpuname-width=N, -v, --version, -h
+      --print-completion=bash|zsh|tcsh      what completes these flags in that shell
 
 This is berth. nvidia-smi's flags: berth smi -h.
 )";
@@ -89,11 +90,43 @@ std::vector<std::string> taken_apart(const std::vector<std::string>& argv) {
   return words;
 }
 
+Output mistake(std::string_view what) {
+  return {fmt::format("gpustat: error: {} (gpustat -h shows what it takes)\n", what), 2};
+}
 GpustatRequest mistaken(std::string_view what) {
   GpustatRequest request;
-  request.said =
-      Output{fmt::format("gpustat: error: {} (gpustat -h shows what it takes)\n", what), 2};
+  request.said = mistake(what);
   return request;
+}
+
+std::string all_flags() {
+  std::string words;
+  for (const Switch& one : switches) {
+    if (!one.brief.empty()) words += fmt::format("{} ", one.brief);
+    words += fmt::format("{} ", one.whole);
+  }
+  return words +
+         "-i --interval --watch -e --show-codec -P --show-power --id --gpuname-width "
+         "--print-completion -v --version -h --help";
+}
+
+/// The script that gpustat has from shtab, for the same shells.
+Output completion(std::string_view shell) {
+  if (shell == "bash") return {fmt::format("complete -W \"{}\" gpustat\n", all_flags())};
+  if (shell == "zsh") return {fmt::format("#compdef gpustat\ncompadd -- {}\n", all_flags())};
+  if (shell == "tcsh") return {fmt::format("complete gpustat 'p/*/({})/'\n", all_flags())};
+  return mistake(
+      fmt::format("--print-completion wants bash, zsh or tcsh, not \"{}\"", printable(shell)));
+}
+
+/// What is said at once, without a look.
+std::optional<Output> said_at_once(std::string_view word, std::string_view value) {
+  if (word == "-h" || word == "--help") return Output{std::string(help_text), 0};
+  if (word == "-v" || word == "--version") {
+    return Output{fmt::format("gpustat (berth {})\n", BERTH_VERSION), 0};
+  }
+  if (word == "--print-completion") return completion(value);
+  return std::nullopt;
 }
 
 std::optional<std::chrono::milliseconds> seconds(std::string_view text) {
@@ -102,6 +135,7 @@ std::optional<std::chrono::milliseconds> seconds(std::string_view text) {
   if (!number || *number > most) return std::nullopt;
   constexpr double shortest = 0.1;
   constexpr double thousand = 1000;
+  if (*number == 0) return std::chrono::milliseconds(0);
   return std::chrono::milliseconds(
       static_cast<std::int64_t>(std::max(*number, shortest) * thousand));
 }
@@ -119,16 +153,15 @@ GpustatRequest parse_gpustat(const std::vector<std::string>& argv) {
     }
     const bool has_value = i + 1 < words.size() && !words[i + 1].starts_with('-');
     const std::string value = has_value ? words[i + 1] : "";
-    if (word == "-h" || word == "--help") {
-      request.said = Output{std::string(help_text), 0};
+    if (auto said = said_at_once(word, value)) {
+      request.said = std::move(said);
       return request;
-    } else if (word == "-v" || word == "--version") {
-      request.said = Output{fmt::format("gpustat (berth {})\n", BERTH_VERSION), 0};
-      return request;
-    } else if (word == "-i" || word == "--interval" || word == "--watch") {
+    }
+    if (word == "-i" || word == "--interval" || word == "--watch") {
       request.every = std::chrono::seconds(1);
       if (has_value) request.every = seconds(value);
       if (!request.every) return mistaken(fmt::format("-i wants seconds, not \"{}\"", value));
+      if (*request.every == std::chrono::milliseconds(0)) request.every.reset();  // once, as theirs
     } else if (word == "-e" || word == "--show-codec") {
       request.encoder = !has_value || value.find("enc") != std::string::npos;
       request.decoder = !has_value || value.find("dec") != std::string::npos;

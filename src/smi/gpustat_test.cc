@@ -76,6 +76,91 @@ TEST(Gpustat, ColoursOnlyWhereTheyAreWanted) {
   EXPECT_EQ(drawn(shared_card(), {}).find('\x1b'), std::string::npos);
 }
 
+TEST(Gpustat, ShowsTheHalfOfCodecAndPowerThatIsAskedFor) {
+  const std::string head = "[0] NVIDIA GeForce RTX 2080 | 40°C,   0 %";
+  const std::string tail = " |   213 /  8192 MB\n";
+  const auto asked = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"--no-header", "--no-processes"});
+    return drawn(shared_card(), words);
+  };
+  EXPECT_EQ(asked({"-e", "enc"}), head + " (E:   0 %)" + tail);
+  EXPECT_EQ(asked({"--show-codec=dec"}), head + " (D:   0 %)" + tail);
+  EXPECT_EQ(asked({"-e", "enc,dec"}), head + " (E:   0 %  D:   0 %)" + tail);
+  EXPECT_EQ(asked({"-P", "draw"}), head + ",   37 W" + tail);
+  EXPECT_EQ(asked({"-P"}), head + ",   37 / 250 W" + tail);
+  EXPECT_EQ(asked({"-P", "draw,limit"}), head + ",   37 / 250 W" + tail);
+}
+
+TEST(Gpustat, IdShowsOnlyWhatItNames) {
+  Snapshot host = shared_card();
+  for (std::uint32_t index = 1; index < 3; ++index) {
+    Device other = host.devices[0];
+    other.id = DeviceId("GPU-" + std::to_string(index));
+    other.uuid = other.id.text();
+    other.index = index;
+    other.name = "NVIDIA T" + std::to_string(index);
+    host.devices.push_back(other);
+  }
+  const auto asked = [&](const std::string& id) {
+    return drawn(host, {"--no-header", "--no-processes", "--id", id});
+  };
+  EXPECT_EQ(asked("1"), "[1] NVIDIA T1 | 40°C,   0 % |   213 /  8192 MB\n");
+  EXPECT_EQ(asked("2,1"),
+            "[1] NVIDIA T1 | 40°C,   0 % |   213 /  8192 MB\n"
+            "[2] NVIDIA T2 | 40°C,   0 % |   213 /  8192 MB\n");
+  const auto json =
+      nlohmann::json::parse(render_gpustat_json(host, parse_gpustat({"--json", "--id=2"}), {}));
+  ASSERT_EQ(json["gpus"].size(), 1U);
+  EXPECT_EQ(json["gpus"][0]["index"], 2);
+}
+
+TEST(Gpustat, AnIntervalOfNoneIsOnce) {
+  EXPECT_EQ(parse_gpustat({"-i"}).every, std::chrono::milliseconds(1000));
+  EXPECT_EQ(parse_gpustat({"-i", "0.01"}).every, std::chrono::milliseconds(100));
+  for (const char* none : {"-i0", "--interval=0", "--watch=0.0"}) {
+    EXPECT_EQ(parse_gpustat({none}).every, std::nullopt) << none;
+    EXPECT_FALSE(parse_gpustat({none}).said) << none;
+    EXPECT_FALSE(parse_gpustat({"--json", none}).said) << none;
+  }
+  EXPECT_TRUE(parse_gpustat({"--json", "-i", "1"}).said);
+}
+
+TEST(Gpustat, LoadsFromTheirThresholdOnAreBold) {
+  Snapshot host = shared_card();
+  Device& gpu = host.devices[0];
+  gpu.utilization_encoder = 49_percent;
+  gpu.utilization_decoder = 50_percent;
+  gpu.fan_speed = Percent{30};
+  gpu.power_draw = 99_watts;
+  const auto painted = [&] { return render_gpustat(host, parse_gpustat({"-a"}), true, {}); };
+  EXPECT_THAT(painted(), HasSubstr("(\x1b[1mE: \x1b[m\x1b[32m 49 %\x1b[m  \x1b[1mD: "
+                                   "\x1b[m\x1b[1;32m 50 %\x1b[m)"));
+  EXPECT_THAT(painted(), HasSubstr("\x1b[1;36m 30 %\x1b[m"));
+  EXPECT_THAT(painted(), HasSubstr("\x1b[35m 99\x1b[m / \x1b[35m250 W\x1b[m"));
+  gpu.power_draw = 100_watts;
+  gpu.utilization_encoder = Absent::unsupported;
+  EXPECT_THAT(painted(), HasSubstr("\x1b[1;35m100\x1b[m"));
+  EXPECT_THAT(painted(), HasSubstr("\x1b[1;30m ?? %\x1b[m"));
+}
+
+TEST(Gpustat, CompletionIsGivenForTheShellsThatTheirsKnows) {
+  for (const char* shell : {"bash", "zsh", "tcsh"}) {
+    const auto said = parse_gpustat({"--print-completion", shell}).said;
+    ASSERT_TRUE(said) << shell;
+    EXPECT_EQ(said->code, 0) << shell;
+    for (const char* flag : {"gpustat", " --show-codec ", " --no-processes ", " -i "}) {
+      EXPECT_THAT(said->text, HasSubstr(flag)) << shell;
+    }
+  }
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"--print-completion"}, {"--print-completion=fish"}}) {
+    const auto said = parse_gpustat(words).said;
+    ASSERT_TRUE(said);
+    EXPECT_EQ(said->code, 2);
+    EXPECT_THAT(said->text, HasSubstr("--print-completion wants bash, zsh or tcsh"));
+  }
+}
+
 TEST(Gpustat, WithoutCardsItSaysSo) {
   Snapshot none;
   none.host.name = std::string("lab");

@@ -3,6 +3,7 @@
 import json
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -262,6 +263,27 @@ def test_gpustat_refreshes_in_place_on_a_terminal(machine):
 def test_instances_stand_between_cards_and_processes(driver_of):
     text = driver_of(scenario("h100-mig")).run("smi").stdout
     assert text.index("| GPU  Name") < text.index("| MIG devices:") < text.index("| Processes:")
+
+
+@pytest.mark.parametrize("words", [["-i", "0"], ["--interval=0"], ["--json", "-i", "0"]])
+def test_gpustat_with_an_interval_of_none_prints_once(machine, words):
+    done = machine.run("gpustat", *words, timeout=20)  # theirs loops only from more than 0 on
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("NVIDIA H100") == 8
+
+
+@pytest.mark.parametrize("shell", ["bash", "tcsh"])
+def test_gpustats_completion_is_taken_by_the_shell(machine, tmp_path, shell):
+    done = machine.run("gpustat", "--print-completion", shell)
+    assert done.returncode == 0, done.stderr
+    script = tmp_path / "completion"
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    asks = {"bash": "complete -p gpustat", "tcsh": "complete gpustat"}[shell]
+    script.write_text(f"{done.stdout}{asks}\n", encoding="utf-8")
+    taken = subprocess.run([shell, str(script)], capture_output=True, text=True, check=False)
+    assert taken.returncode == 0 and not taken.stderr, taken.stderr
+    assert "--show-full-cmd" in taken.stdout
 
 
 def test_gpustats_json_is_json(machine):
