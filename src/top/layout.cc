@@ -72,6 +72,11 @@ Layout layout_of(const State& state) {
   return layout;
 }
 
+namespace {
+/// Narrower, the command counts for more than memory, encoder and decoder, which hardly move.
+constexpr int room_for_rare_columns = 140;
+}  // namespace
+
 std::vector<TableColumn> table_columns(const State& state) {
   using What = TableColumn::What;
   std::vector<TableColumn> columns = {
@@ -81,6 +86,9 @@ std::vector<TableColumn> table_columns(const State& state) {
       {What::type, tr("TYPE"), std::nullopt, false},
       {What::memory, tr("GPU MEM"), SortKey::memory, true},
       {What::sm, tr("SM%"), SortKey::utilization, true},
+      {What::bandwidth, tr("MEM%"), std::nullopt, true},
+      {What::encoder, tr("ENC%"), std::nullopt, true},
+      {What::decoder, tr("DEC%"), std::nullopt, true},
       {What::cpu, tr("CPU%"), SortKey::cpu, true},
       {What::resident, tr("HOST MEM"), std::nullopt, true},
       {What::age, tr("AGE"), SortKey::age, true},
@@ -88,18 +96,10 @@ std::vector<TableColumn> table_columns(const State& state) {
       {What::command, tr("COMMAND"), SortKey::command, false},
   };
   // Fixed widths: a table whose columns move from look to look cannot be read.
-  constexpr std::array<ColumnWish, 11> wishes = {{{4, 4, 0},
-                                                  {8, 7, 0},
-                                                  {10, 6, 1},
-                                                  {4, 4, 8},
-                                                  {8, 8, 0},
-                                                  {5, 5, 3},
-                                                  {6, 6, 5},
-                                                  {8, 8, 7},
-                                                  {6, 6, 4},
-                                                  {1, 1, 6},
-                                                  {0, 0, 0}}};
-  std::vector<ColumnWish> wanted(wishes.begin(), wishes.end());
+  const int rare = state.size.columns >= room_for_rare_columns ? 5 : 0;
+  std::vector<ColumnWish> wanted = {{4, 4, 0}, {8, 7, 0},    {10, 6, 1},   {4, 4, 8},    {8, 8, 0},
+                                    {5, 5, 3}, {rare, 5, 9}, {rare, 5, 9}, {rare, 5, 9}, {6, 6, 5},
+                                    {8, 8, 7}, {6, 6, 4},    {1, 1, 6},    {0, 0, 0}};
   constexpr int command_minimum = 10;
   wanted.back() = {command_minimum, command_minimum, 0};
   const auto widths = fitted(wanted, state.size.columns - 1, 1);

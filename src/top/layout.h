@@ -28,7 +28,22 @@ struct Layout {
 
 /// Columns of the process table, in their order; width 0: not shown.
 struct TableColumn {
-  enum class What { device, pid, user, type, memory, sm, cpu, resident, age, state, command };
+  enum class What {
+    device,
+    pid,
+    user,
+    type,
+    memory,
+    sm,
+    bandwidth,
+    encoder,
+    decoder,
+    cpu,
+    resident,
+    age,
+    state,
+    command
+  };
   What what;
   std::string_view title;  // in the reader's language
   std::optional<SortKey> sort;

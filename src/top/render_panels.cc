@@ -263,6 +263,14 @@ std::vector<PanelLine> detail_lines(const Painter& painter) {
              reading_text(other.use->memory, painter.style, bytes_text) + "  " +
                  other.device->name.get().value_or(""),
              painter);
+    const auto percent = [&](const Reading<Percent>& load) {
+      return percent_of(load, painter.style);
+    };
+    add_fact(lines, tr("load there"),
+             trf("SM {}, memory {}, encoder {}, decoder {}", percent(other.use->utilization_sm),
+                 percent(other.use->utilization_memory), percent(other.use->utilization_encoder),
+                 percent(other.use->utilization_decoder)),
+             painter);
   }
   if (row->process != nullptr) add_process_facts(lines, *row->process, painter);
   const auto& details = painter.state.details;

@@ -64,6 +64,12 @@ std::string cell_text(const Row& row, const TableColumn& column, WallTime now, c
       return reading_text(row.use->memory, style, bytes_short);
     case What::sm:
       return percent_of(row.use->utilization_sm, style);
+    case What::bandwidth:
+      return percent_of(row.use->utilization_memory, style);
+    case What::encoder:
+      return percent_of(row.use->utilization_encoder, style);
+    case What::decoder:
+      return percent_of(row.use->utilization_decoder, style);
     case What::command: {
       const std::string command = brief(command_text(row));
       return tree_mark(row, style) + (command.empty() ? std::string(absent_mark(style)) : command);

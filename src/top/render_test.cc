@@ -103,6 +103,23 @@ TEST(TopPicture, OfAProcessIsKept) {
                      .device_files = std::vector<std::string>{"/dev/nvidia0", "/dev/nvidiactl"}});
   expect_golden("top_100x44_process", watched.picture());
 }
+TEST(TopPicture, EachLoadOfAProcessIsTold) {
+  Watched watched({160, 50});
+  Snapshot snapshot = example::server();
+  GpuProcess& use = snapshot.gpu_processes.front();
+  use.utilization_sm = Percent{91};
+  use.utilization_memory = Percent{43};
+  use.utilization_encoder = Percent{7};
+  use.utilization_decoder = Absent::unsupported;
+  snapshot.taken.unix_ms += 100'000;
+  watched.state = update(watched.state, Looked{std::make_shared<const Seen>(std::move(snapshot))});
+  EXPECT_THAT(watched.picture(), AllOf(HasSubstr("  SM%  MEM%  ENC%  DEC%   CPU%"),
+                                       HasSubstr("  91%   43%    7%     –  ")));
+  watched.state = update(watched.state, Key{.name = Key::Name::enter, .text = {}});
+  EXPECT_THAT(watched.picture(),
+              HasSubstr("load there      SM 91%, memory 43%, encoder 7%, decoder –"));
+  EXPECT_THAT(Watched({120, 40}).picture(), Not(HasSubstr("ENC%")));
+}
 TEST(TopPicture, OfAQuestionIsKept) {
   expect_golden("top_80x24_question", Watched({80, 24}).press("kt").picture());
 }

@@ -37,6 +37,9 @@ enum Column : std::size_t {
   resident_column,
   memory_column,
   sm_column,
+  bandwidth_column,
+  encoder_column,
+  decoder_column,
   under_column,
   command_column,
   column_count
@@ -59,6 +62,10 @@ constexpr std::array<ColumnFacts, column_count> columns = {{
     {"RAM", Align::right, 5, 7},
     {"GPU mem", Align::right, 5, 0},
     {"SM", Align::right, 4, 8},
+    // Beside the command only where it is told whole.
+    {"Mem%", Align::right, 4, ColumnWish::luxury},
+    {"Enc", Align::right, 4, ColumnWish::luxury + 2},
+    {"Dec", Align::right, 4, ColumnWish::luxury + 1},
     {"Under", Align::left, 5, 2},
     {"Command", Align::left, 12, 0},
 }};
@@ -147,6 +154,9 @@ Cells cells_of(const ProcessRow& row, WallTime now, const Style& style) {
   cells[state_column] = state_cell(row, style);
   cells[memory_column].text = reading_text(row.use->memory, style, bytes_short);
   cells[sm_column].text = reading_text(row.use->utilization_sm, style, percent_text);
+  cells[bandwidth_column].text = reading_text(row.use->utilization_memory, style, percent_text);
+  cells[encoder_column].text = reading_text(row.use->utilization_encoder, style, percent_text);
+  cells[decoder_column].text = reading_text(row.use->utilization_decoder, style, percent_text);
   cells[under_column] = {under_text(row, style), Paint::blue};
   cells[command_column].text = command_text(row.process, row.presence, style);
   return cells;

@@ -43,6 +43,20 @@ TEST(ProcessList, SaysWhoEachProcessIsAndWhatItCosts) {
   EXPECT_THAT(text, HasSubstr("20251009-081000-k3f9q2"));  // its run
 }
 
+TEST(ProcessList, EachLoadOfAProcessHasItsColumnWhereTheCommandStaysWhole) {
+  Snapshot host = example::server();
+  GpuProcess& use = host.gpu_processes.front();
+  use.utilization_sm = 91_percent;
+  use.utilization_memory = 43_percent;
+  use.utilization_encoder = 7_percent;
+  use.utilization_decoder = Absent::unsupported;
+  const std::string wide = render_process_list(host, {.width = 200}, {});
+  EXPECT_THAT(wide, HasSubstr("GPU mem  SM Mem% Enc "));
+  EXPECT_THAT(wide, HasSubstr(" 91%  43%  7% "));
+  EXPECT_THAT(wide, Not(HasSubstr(" Dec "))) << "nobody's is known";
+  EXPECT_THAT(render_process_list(host, {.width = 80}, {}), Not(HasSubstr("Mem%")));
+}
+
 TEST(ProcessList, ContainerStandsUnderItsNameOrElseItsId) {
   Snapshot host = example::server();
   HostProcess& one = process(host, 5100);
