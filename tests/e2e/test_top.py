@@ -318,6 +318,76 @@ def test_mig_is_set_up_anew_while_somebody_looks(tmp_path):
         end(watcher)
 
 
+def test_mig_is_set_up_anew_under_an_open_top(tmp_path, terminal_of):
+    divided = scenario("h100-mig")
+    whole = copy.deepcopy(divided)
+    whole["devices"] = whole["devices"][:1]
+    whole["devices"][0] |= {"mig_mode": False, "utilization_gpu_percent": 37}
+    whole["gpu_processes"] = []
+    driver = FakeDriver(tmp_path, divided)
+    driver.env["BERTH_FAKE_NVML_LIVE"] = "1"
+    terminal = terminal_of(driver, 140, 40)
+    terminal.top("-d", "200ms")
+    pids = [str(process["pid"]) for process in divided["gpu_processes"]]
+    profiles = [device["name"].split("MIG ")[1] for device in divided["devices"][1:]]
+
+    def instances(screen):
+        return sum(" MIG " in line for line in screen.splitlines())
+
+    for _ in range(2):
+        screen = terminal.until(lambda text: instances(text) == len(profiles), *pids)
+        assert any(profile[:2] in screen for profile in profiles)
+        terminal.press("Down")  # the cursor is on a process of an instance that goes
+        play(driver, whole)
+        screen = terminal.until("37%", lambda text: instances(text) == 0, "no process uses a GPU")
+        assert not [pid for pid in pids if f" {pid} " in screen]
+        terminal.press("Enter")  # nothing is selected: nothing is opened, and the keys go on
+        play(driver, divided)
+    terminal.until(lambda text: instances(text) == len(profiles), *pids)
+    terminal.type("q")
+    terminal.until(PROMPT)
+
+
+def test_the_mouse_selects_opens_and_sorts(tmp_path, terminal_of):
+    pids = [4711001 + i for i in range(4)]
+    terminal = terminal_of(FakeDriver(tmp_path, busy_machine(pids)), 120, 40)
+    terminal.top("-d", "60s")
+    terminal.until(*map(str, pids))
+    assert terminal.flag("mouse_any_flag") == "1", "no press would arrive"
+
+    def place_of(text):
+        lines = terminal.screen().splitlines()
+        row = next(i for i, line in enumerate(lines) if text in line)
+        return lines[row].index(text) + 2, row + 1  # inside the word, counted from 1
+
+    def press(text):
+        column, row = place_of(text)
+        terminal.type(f"\x1b[<0;{column};{row}M\x1b[<0;{column};{row}m")
+
+    def order():
+        found = [line.split()[1] for line in terminal.screen().splitlines() if "4711" in line]
+        return [int(word) for word in found]
+
+    first = order()
+    assert sorted(first) == pids
+    wanted = str(first[2])
+    press(wanted)  # selects
+    terminal.until(lambda text: "device files" not in text)
+    press(wanted)  # again: opens what it selected
+    terminal.until("Process", f"pid             {wanted}")
+    terminal.press("Escape")
+    terminal.until(lambda text: "pid             " not in text)
+    press("GPU MEM")
+    terminal.until("GPU MEM▼")
+    most_first = [pids[3], pids[2], pids[1], pids[0]]
+    wait_until(lambda: order() == most_first, "who holds most stands first")
+    press("GPU MEM")
+    terminal.until("GPU MEM▲")
+    wait_until(lambda: order() == pids, "and then last")
+    terminal.type("q")
+    terminal.until(PROMPT)
+
+
 def test_the_driver_is_reloaded_and_devices_come_and_go(tmp_path, terminal_of):
     faults = tmp_path / "faults"
     faults.write_text("", encoding="utf-8")
