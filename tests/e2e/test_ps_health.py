@@ -122,6 +122,47 @@ def test_memory_of_nobody_is_said_with_who_could_hold_it(driver_of):
     assert "nobody has it open" in done.stdout or "could not be looked into" in done.stdout
 
 
+# A /dev of its own, with a device file that can be opened (it is that of /dev/null) and is called like a
+# card's; somebody holds it open while the program looks.
+WITH_DEVICE_OPEN = """
+mount -t tmpfs none /dev && mknod /dev/null c 1 3 && mknod /dev/urandom c 1 9 && mknod /dev/nvidia0 c 1 3 || exit 9
+sh -c 'exec 3< /dev/nvidia0; exec sleep 60' </dev/null >/dev/null 2>&1 &
+holder=$!
+until test -e /proc/$holder/fd/3 && grep -q sleep /proc/$holder/comm; do sleep 0.01; done
+"$@"
+code=$?
+kill $holder
+exit $code
+"""
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root: a device file is made in a /dev of its own")
+def test_memory_of_nobody_is_said_with_who_has_the_device_open(driver_of):
+    snapshot = with_processes([], used=30 << 30)
+    snapshot["devices"][0]["minor_number"] = 0
+    machine = driver_of(snapshot)
+
+    def held(*words):
+        started = [*machine.command(*words)]
+        return subprocess.run(
+            ["unshare", "--mount", "sh", "-c", WITH_DEVICE_OPEN, "sh", *started],
+            env=machine.environment({"COLUMNS": "120"}), capture_output=True, text=True, timeout=30, check=False,
+        )  # fmt: skip
+
+    done = held("ps")
+    if done.returncode == 9:
+        pytest.skip(f"no device file can be made here: {done.stderr.strip()}")
+    assert done.returncode == 0, done.stderr
+    assert "GPU 0: 30.0 GiB held by no process" in done.stdout
+    [line] = [line for line in done.stdout.splitlines() if "has the device open" in line]
+    assert "(root)" in line and "sleep 60" in line
+    assert "nobody has it open" not in done.stdout
+    [ghost] = json.loads(held("ps", "--json").stdout)["unexplained"]
+    [holder] = ghost["has_device_open"]
+    assert holder["user"] == "root" and holder["command"] == ["sleep", "60"]
+    assert "has the device open" not in machine.run("ps", env={"COLUMNS": "120"}).stdout
+
+
 def test_ps_of_one_user_and_of_nobody(driver_of, sleeper):
     machine = driver_of(with_processes([sleeper.pid]))
     assert str(sleeper.pid) in machine.run("ps", "-u", str(os.getuid())).stdout
