@@ -3,6 +3,7 @@ and works, or what it is told stands in doc/HABITS.md."""
 
 import csv
 import io
+import json
 import os
 import pathlib
 import re
@@ -201,6 +202,56 @@ def test_lspci_is_asked_and_not_berth(desk):
     done = desk.paste("lspci.sh")
     assert done.returncode in (0, 1, 127)
     assert "lspci" in (ROOT / "doc/HABITS.md").read_text(encoding="utf-8")
+
+
+PLUGGED_IN = """
+mount -t tmpfs none /sys/bus/pci/devices || exit 9
+add() {  # address, device, class
+    mkdir "/sys/bus/pci/devices/$1"
+    echo 0x10de > "/sys/bus/pci/devices/$1/vendor"
+    echo "$2" > "/sys/bus/pci/devices/$1/device"
+    echo "$3" > "/sys/bus/pci/devices/$1/class"
+}
+add 0000:3b:00.0 0x2330 0x030200
+add 0000:3b:00.1 0x22ba 0x040300
+add 0000:af:00.0 0x20b2 0x030200
+exec "$@"
+"""
+
+
+@pytest.fixture
+def plugged_in():
+    """Words before a program's that show it two NVIDIA cards (and the sound of one) that no driver has."""
+    as_user = [] if os.getuid() == 0 else ["--user", "--map-root-user"]
+    words = ["unshare", *as_user, "--mount", "sh", "-c", PLUGGED_IN, "sh"]
+    if shutil.which("unshare") is None:
+        pytest.skip("needs unshare (util-linux)")
+    tried = subprocess.run([*words, "true"], capture_output=True, text=True, check=False)
+    if tried.returncode != 0:
+        pytest.skip(f"needs root or a user namespace, and /sys: {tried.stderr.strip()}")
+    return words
+
+
+def test_plain_berth_lists_what_lspci_does_without_a_driver_and_says_why_none_is_usable(desk, plugged_in):
+    env = {name: value for name, value in desk.env.items() if not name.startswith("BERTH_FAKE")}
+    env |= {"BERTH_NVML": "/nonexistent/libnvidia-ml.so.1", "COLUMNS": "160", "LC_ALL": "C.UTF-8"}
+
+    def told(*words):
+        return subprocess.run([*plugged_in, E2E.BERTH, *words], env=env, capture_output=True, text=True,
+                              timeout=30, check=False)  # fmt: skip
+
+    picture = told().stdout
+    assert "0 of 2 free  2 unusable" in picture
+    for device in ("10de:2330", "10de:20b2"):
+        [line] = [line for line in picture.splitlines() if device in line]
+        assert line.endswith("unusable")
+    assert picture.count("no kernel driver is bound to it") == 2
+    assert "10de:22ba" not in picture, "the sound of a card is no card"
+    assert "libnvidia-ml.so.1: cannot open shared object file" in picture
+    assert "install the NVIDIA driver" in picture
+    cards = json.loads(told("status", "--json").stdout)["devices"]
+    assert [(card["pci_address"], card["state"]) for card in cards] == [
+        ("00000000:3b:00.0", "unusable"), ("00000000:af:00.0", "unusable")]  # fmt: skip
 
 
 @pytest.mark.parametrize("page", ["HABITS.md", "HABITS.zh-CN.md"])
