@@ -127,5 +127,22 @@ TEST(SectionPower, SamplesStandDirectlyBelowTheReadingsOfTheGpu) {
             "EDPp Multiplier, ");
 }
 
+TEST(SectionClock, SamplesThatTheDriverHasNoneOfAreNotFound) {
+  Snapshot host = card("580.65.06");
+  Details& details = host.devices.at(0).details;
+  details.put(Detail::samples_clock_sm_max, Absent::not_sampled);
+  details.put(Detail::samples_clock_memory_max, Absent::unsupported);
+  const std::string text = section(host, "CLOCK");
+  EXPECT_THAT(text, testing::HasSubstr("    SM Clock Samples\n"
+                                       "        Duration                          : Not Found\n"
+                                       "        Number of Samples                 : Not Found\n"
+                                       "        Max                               : Not Found\n"));
+  EXPECT_THAT(text, testing::HasSubstr("        Max                               : N/A\n"));
+  const auto again = snapshot_from_dump(text, {});
+  ASSERT_TRUE(again.has_value());
+  EXPECT_EQ(again->devices.at(0).details.cell(Detail::samples_clock_sm_max),
+            Cell(Absent::not_sampled));
+}
+
 }  // namespace
 }  // namespace berth::smi
