@@ -108,6 +108,18 @@ TEST(ProcessList, ContainerSaysThatItCannotTell) {
   EXPECT_THAT(text, Not(HasSubstr("have ended")));
 }
 
+TEST(ProcessList, WhereNobodyKnowsWhetherAllAreSeenNobodyIsCalledGone) {
+  Snapshot host = example::server();
+  HostProcess& unseen = process(host, 5100);
+  unseen.user = unseen.state = Absent::failed;
+  unseen.command = Absent::failed;
+  unseen.uid = Absent::failed;
+  host.host.process_view = Absent::failed;
+  const std::string text = render_process_list(host, {.width = 120});
+  EXPECT_THAT(text, HasSubstr("(not visible from here)"));
+  EXPECT_THAT(text, Not(HasSubstr("have ended")));
+}
+
 TEST(ProcessList, ProcessesThatProcHidesAreSaidAndNotCalledGone) {
   Snapshot host = example::server();
   HostProcess& hidden = process(host, 5100);

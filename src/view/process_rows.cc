@@ -15,7 +15,10 @@ Presence presence_of(const HostProcess* process, const Host& host) {
   if (process == nullptr) return Presence::hidden;  // a dump that tells no more than the driver
   if (!process->user.get()) {
     if (process->user.why() != Absent::failed) return Presence::hidden;
-    const bool whole = !host.process_view.get() || *host.process_view.get() == "whole";
+    const Reading<std::string>& view = host.process_view;
+    // Whether everybody can be seen from here was asked and not answered: nobody is called gone.
+    if (!view.get() && view.why() != Absent::not_sampled) return Presence::hidden;
+    const bool whole = !view.get() || *view.get() == "whole";
     return whole ? Presence::gone : Presence::elsewhere;
   }
   const std::string state = process->state.get() ? *process->state.get() : "";
