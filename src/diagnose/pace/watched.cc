@@ -162,15 +162,13 @@ DeviceStep Watched::device_step(const Device& device, const Device* before,
   return step;
 }
 
-ProcessStep Watched::process_step(const ProcessCounters& now, const ProcessCounters* before,
-                                  const Snapshot& snapshot) const {
-  ProcessStep step{.pid = now.id.pid, .parent = now.parent, .name = now.name, .state = now.state};
+void Watched::put_devices(const Snapshot& snapshot, ProcessStep& step) const {
   Bytes memory{0};
   double sm = 0;
   bool knows_sm = true;
   bool knows_memory = true;
   for (const GpuProcess& process : snapshot.gpu_processes) {
-    if (process.pid != now.id.pid) continue;
+    if (process.pid != step.pid) continue;
     const auto at = std::ranges::find(activity_.devices, process.device, &DeviceFacts::id);
     if (at == activity_.devices.end()) continue;
     step.devices.push_back(static_cast<std::size_t>(at - activity_.devices.begin()));
@@ -181,6 +179,20 @@ ProcessStep Watched::process_step(const ProcessCounters& now, const ProcessCount
   }
   if (!step.devices.empty() && knows_memory) step.gpu_memory = memory;
   if (!step.devices.empty() && knows_sm) step.sm = Percent(sm);
+}
+
+ProcessStep Watched::unread_step(pid_t pid, const Snapshot& snapshot) const {
+  ProcessStep step{.pid = pid};
+  put_devices(snapshot, step);
+  const HostProcess* known = find_process(pid, snapshot);
+  step.name = known != nullptr ? known->executable_name.get().value_or("?") : "?";
+  return step;
+}
+
+ProcessStep Watched::process_step(const ProcessCounters& now, const ProcessCounters* before,
+                                  const Snapshot& snapshot) const {
+  ProcessStep step{.pid = now.id.pid, .parent = now.parent, .name = now.name, .state = now.state};
+  put_devices(snapshot, step);
   const ProcessCounters nothing{.storage_read = Bytes{0},
                                 .read = Bytes{0},
                                 .written = Bytes{0},
@@ -249,6 +261,13 @@ void Watched::add(Instant at, const Snapshot& snapshot, const JobCounters& job) 
     const auto before = last_->processes.find(pid);
     const bool is_same = before != last_->processes.end() && before->second.id == process.id;
     step.processes.push_back(process_step(process, is_same ? &before->second : nullptr, snapshot));
+  }
+  // It has ended and the driver lists it still, or it is outside of this container: somebody is
+  // there, and nothing is known of what he does.
+  for (const pid_t root : job.roots) {
+    if (now.processes.contains(root)) continue;
+    ProcessStep unread = unread_step(root, snapshot);
+    if (!unread.devices.empty()) step.processes.push_back(std::move(unread));
   }
   step.host = host_step(job.host, span);
   activity_.steps.push_back(std::move(step));

@@ -63,6 +63,23 @@ TEST_F(WatchedTest, AStepIsWhatCountersGrewBySinceTheLookBefore) {
   EXPECT_EQ(step.processes[0].threads.get()->size(), 1U) << "a thread that slept says nothing";
 }
 
+TEST_F(WatchedTest, WhoIsListedAndCannotBeReadIsThere) {
+  FakeClock clock;
+  Watched watched(look(0, 0), {DeviceId("GPU-A")}, "GPU 0");
+  watched.add(clock.now(), look(0, 0), {.roots = {7}});
+  clock.advance(milliseconds(500));
+  watched.add(clock.now(), look(0, 0), {.roots = {7}});
+  const Step& step = watched.activity().steps.at(0);
+  ASSERT_EQ(step.processes.size(), 1U);
+  EXPECT_EQ(step.processes[0].devices, std::vector<std::size_t>{0});
+  EXPECT_EQ(step.processes[0].gpu_memory, 10_GiB);
+  EXPECT_FALSE(step.processes[0].cpu.get());
+  // A process of the job that is not on the device is none that it holds.
+  clock.advance(milliseconds(500));
+  watched.add(clock.now(), look(0, 0), {.roots = {8}});
+  EXPECT_TRUE(watched.activity().steps.at(1).processes.empty());
+}
+
 TEST_F(WatchedTest, APidThatIsAnotherProcessNowStartsAnew) {
   FakeClock clock;
   Watched watched(look(0, 0), {DeviceId("GPU-A")}, "GPU 0");

@@ -22,8 +22,10 @@ bool anybody_else(const Seen& seen) {
 std::optional<Cause> nothing_running(const Seen& seen) {
   const Features& features = seen.features;
   if (!gpu_is_still(seen) || main_process(seen) != nullptr || anybody_else(seen)) return {};
-  if (seen.activity.taken_by == TakenBy::run_samples && features.gpu_memory.value_or(1) > 0) {
-    return {};
+  if (seen.activity.taken_by == TakenBy::run_samples) {
+    // Between two looks of a record somebody may have come and gone.
+    constexpr double shortest = 5;
+    if (features.gpu_memory.value_or(1) > 0 || features.seconds < shortest) return {};
   }
   Finding finding{
       .rule = "nothing_running",

@@ -26,5 +26,19 @@ TEST(NothingRunning, WhoIsThereThatWasNotToldIsNotNobody) {
             "nothing");
 }
 
+TEST(NothingRunning, IsNotSaidOfARunTooShortToTell) {
+  const auto of_a_record = [](int steps) {
+    auto run = ActivityBuilder(steps).busy(0).each([](Step& step) {
+      step.processes.resize(1);
+      step.processes[0].devices.clear();
+      step.processes[0].gpu_memory = Bytes(0);
+    });
+    return rules_that_speak(run.with([](Activity& one) { one.taken_by = TakenBy::run_samples; }));
+  };
+  EXPECT_THAT(of_a_record(20), testing::Contains("nothing_running"));
+  EXPECT_THAT(of_a_record(4), testing::Not(testing::Contains("nothing_running")))
+      << "it may have come and gone between two looks";
+}
+
 }  // namespace
 }  // namespace berth::pace
