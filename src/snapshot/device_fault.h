@@ -20,6 +20,11 @@ inline constexpr std::string_view left_out_on_purpose =
 inline constexpr std::string_view not_shown_here =
     "the nvidia driver has it, but shows it to another container";
 inline constexpr std::string_view given_to_a_machine = "given to a virtual machine (vfio-pci)";
+/// Likewise, of cards that NVIDIA's driver does not have, or does not answer for.
+inline constexpr std::string_view no_driver_has_it = "no kernel driver is bound to it";
+inline constexpr std::string_view nouveau_has_it =
+    "the nouveau driver has it; CUDA needs NVIDIA's own driver";
+inline constexpr std::string_view library_is_silent = "NVIDIA's library does not answer";
 /// Likewise, of a card that the driver answers only so much of until somebody resets it.
 inline constexpr std::string_view must_be_reset = "it must be reset first";
 

@@ -7,6 +7,7 @@
 
 #include "diagnose/doctor/doctor.h"
 #include "snapshot/builder.h"
+#include "snapshot/device_fault.h"
 
 namespace berth::doctor {
 
@@ -125,12 +126,12 @@ inline std::string commands_of(const Finding& finding) {
 }
 
 /// The card as PCI shows it where no driver answers for it.
-inline Examined without_driver(std::string unusable_because, Reading<std::string> bound) {
+inline Examined without_driver(std::string_view unusable_because, Reading<std::string> bound) {
   Examined host = healthy();
   host.snapshot.devices.resize(1);
   Device& card = host.snapshot.devices[0];
   card.index.reset();
-  card.unusable_because = std::move(unusable_because);
+  card.unusable_because = unusable_because;
   card.kernel_driver = std::move(bound);
   host.world.kernel->module_version = Absent::unsupported;
   host.world.cuda->devices.clear();

@@ -126,13 +126,11 @@ std::string unusable_because(const Function& function, bool nvml_answered) {
   if (function.driver == "vfio-pci") return std::string(given_to_a_machine);
   const DeviceKind kind = kind_of(function);
   if (kind == DeviceKind::nvidia_gpu) {
-    if (!function.driver) return "no kernel driver is bound to it";
-    if (*function.driver == "nouveau") {
-      return "the nouveau driver has it; CUDA needs NVIDIA's own driver";
-    }
+    if (!function.driver) return std::string(no_driver_has_it);
+    if (*function.driver == "nouveau") return std::string(nouveau_has_it);
     if (*function.driver != "nvidia") return "another kernel driver has it";
-    return nvml_answered ? "the nvidia driver has it, but NVIDIA's library does not list it"
-                         : "NVIDIA's library does not answer";
+    if (!nvml_answered) return std::string(library_is_silent);
+    return "the nvidia driver has it, but NVIDIA's library does not list it";
   }
   if (kind == DeviceKind::other && (function.pci_class >> 16) == 0x03) {
     return "a display adapter, nothing to compute on";

@@ -41,7 +41,7 @@ TEST(DoctorContainerToolkitMissingHere, WhereNobodyMissesTheToolkitNothingIsSaid
     host.world.container = inside;
     EXPECT_THAT(rules_of(host), IsEmpty()) << "the toolkit is the host's matter";
   }
-  host = without_driver("no driver is bound to it", Absent::unsupported);
+  host = without_driver(no_driver_has_it, Absent::unsupported);
   host.world.container_tools->toolkit.clear();
   EXPECT_THAT(rules_of(host), Not(Contains("container_toolkit_missing_here")));
 }

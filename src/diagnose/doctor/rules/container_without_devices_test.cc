@@ -10,7 +10,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 TEST(DoctorContainerWithoutDevices, TheHostHasADriverAndTheContainerNoFiles) {
-  Examined host = without_driver("NVIDIA's library does not answer", std::string("nvidia"));
+  Examined host = without_driver(library_is_silent, std::string("nvidia"));
   host.world.kernel->module_version = std::string("580.65.06");
   host.world.container = std::string("docker 1a2b3c");
   EXPECT_EQ(told(host),

@@ -11,7 +11,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 Examined host_with_files(std::vector<DeviceFile> files) {
-  Examined host = without_driver("NVIDIA's library does not answer", std::string("nvidia"));
+  Examined host = without_driver(library_is_silent, std::string("nvidia"));
   host.world.kernel->module_version = std::string("580.65.06");
   host.world.device_files = std::move(files);
   return host;

@@ -9,7 +9,7 @@ namespace {
 using ::testing::IsEmpty;
 
 Examined silent_host() {
-  Examined host = without_driver("NVIDIA's library does not answer", std::string("nvidia"));
+  Examined host = without_driver(library_is_silent, std::string("nvidia"));
   host.world.kernel->module_version = std::string("580.65.06");
   host.world.device_files = healthy().world.device_files;
   host.snapshot.problems.push_back(

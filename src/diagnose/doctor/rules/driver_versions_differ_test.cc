@@ -10,7 +10,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 TEST(DoctorDriverVersionsDiffer, LibraryAndModuleOfDifferentVersions) {
-  Examined host = without_driver("NVIDIA's library does not answer", std::string("nvidia"));
+  Examined host = without_driver(library_is_silent, std::string("nvidia"));
   host.world.kernel->module_version = std::string("575.51.03");
   host.world.device_files = healthy().world.device_files;
   host.world.libraries->found.push_back(

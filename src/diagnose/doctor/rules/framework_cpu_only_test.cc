@@ -93,7 +93,7 @@ TEST(DoctorFrameworkCpuOnly, JaxWithoutItsPluginGetsTheOneThatFitsTheDriver) {
 }
 
 TEST(DoctorFrameworkCpuOnly, WithoutADriverThatAnswersAnyBuildIsWell) {
-  Examined host = without_driver("given to a virtual machine (vfio-pci)", std::string("vfio-pci"));
+  Examined host = without_driver(given_to_a_machine, std::string("vfio-pci"));
   host.world.python->frameworks = {torch_for("2.5.1+cpu", std::nullopt)};
   EXPECT_THAT(rules_of(host), IsEmpty());
 }

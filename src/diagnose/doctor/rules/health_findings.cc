@@ -1,5 +1,6 @@
 #include "diagnose/doctor/rules.h"
 #include "health/health.h"
+#include "snapshot/device_fault.h"
 
 namespace berth::doctor {
 
@@ -25,10 +26,8 @@ std::string shown(const DeviceHealth& health) {
 /// Taken away on purpose, or told better by the driver's own rules (no_driver.cc and others).
 bool is_told_elsewhere(const HealthFinding& found) {
   if (found.code != "unusable") return false;
-  return found.state == HealthState::notice ||
-         found.evidence == "no kernel driver is bound to it" ||
-         found.evidence == "NVIDIA's library does not answer" ||
-         found.evidence.find("nouveau") != std::string::npos;
+  return found.state == HealthState::notice || found.evidence == no_driver_has_it ||
+         found.evidence == library_is_silent || found.evidence == nouveau_has_it;
 }
 
 Finding taken_over(const DeviceHealth& health, const HealthFinding& found) {

@@ -29,7 +29,7 @@ TEST(DoctorHealthFindings, WhatHealthOnlyNotesHasAMeaningAndAStepToo) {
 TEST(DoctorHealthFindings, CardThatNoOtherRuleTellsOfIsHealths) {
   EXPECT_THAT(rules_of(without_driver("another kernel driver has it", std::string("nvidiafb"))),
               ElementsAre("health_unusable"));
-  EXPECT_THAT(rules_of(without_driver("no kernel driver is bound to it", Absent::unsupported)),
+  EXPECT_THAT(rules_of(without_driver(no_driver_has_it, Absent::unsupported)),
               ElementsAre("secure_boot"));
 }
 

@@ -10,7 +10,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 TEST(DoctorNoDriver, CardWithoutADriver) {
-  Examined host = without_driver("no kernel driver is bound to it", Absent::unsupported);
+  Examined host = without_driver(no_driver_has_it, Absent::unsupported);
   host.world.kernel->secure_boot = false;
   EXPECT_THAT(told(host), HasSubstr("error no_driver: no kernel driver is bound to "));
   EXPECT_THAT(told(host), HasSubstr("the nvidia module is built for the running kernel 6.1.0"));
@@ -21,15 +21,13 @@ TEST(DoctorNoDriver, CardWithoutADriver) {
 }
 
 TEST(DoctorNoDriver, SecureBootIsSuspectedWhereTheModuleIsBuiltAndNotLoaded) {
-  const Examined host = without_driver("no kernel driver is bound to it", Absent::unsupported);
+  const Examined host = without_driver(no_driver_has_it, Absent::unsupported);
   EXPECT_THAT(told(host), HasSubstr("error secure_boot: Secure Boot is on (efivars)"));
   EXPECT_FALSE(only(host).doubt.empty());
 }
 
 TEST(DoctorNoDriver, CardGivenToAVirtualMachineIsNoFinding) {
-  EXPECT_THAT(
-      rules_of(without_driver("given to a virtual machine (vfio-pci)", std::string("vfio-pci"))),
-      IsEmpty());
+  EXPECT_THAT(rules_of(without_driver(given_to_a_machine, std::string("vfio-pci"))), IsEmpty());
 }
 
 }  // namespace

@@ -10,8 +10,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 TEST(DoctorNouveauDriver, NouveauHasTheCard) {
-  const Examined host = without_driver("the nouveau driver has it; CUDA needs NVIDIA's own driver",
-                                       std::string("nouveau"));
+  const Examined host = without_driver(nouveau_has_it, std::string("nouveau"));
   EXPECT_THAT(told(host), HasSubstr("error nouveau_driver: nouveau is bound to "));
   EXPECT_THAT(commands_of(only(host)), HasSubstr("blacklist nouveau"));
 }
