@@ -216,11 +216,22 @@ def generated_findings(root: Path, berth: Path) -> list[str]:
 
 
 EXPLAIN = Path("doc/EXPLAIN.md")
-RULES = (Path("src/diagnose/doctor/doctor.cc"), Path("src/diagnose/pace/pace.cc"))
-
+# Where the names of a part's findings stand, and the heading in EXPLAIN that their table is below.
+RULES = {
+    Path("src/diagnose/doctor/doctor.cc"): "## berth doctor",
+    Path("src/diagnose/pace/pace.cc"): "## Why is this GPU not busy",
+    Path("src/diagnose/death/death.cc"): "### Rules over a run",
+}
 
 # A finding's code stands behind its state, or in a table behind the state or a number.
 HEALTH_CODE = re.compile(r'(?:HealthState::\w+|\b\d+),\s*"(\w+)"')
+
+
+def section_of(text: str, heading: str) -> str:
+    """What stands below this heading, up to the next one that is as high; empty: there is none."""
+    level = heading.split()[0]
+    section = re.search(rf"^{re.escape(heading)}[^\n]*\n(.*?)(?=^#{{2,{len(level)}}} |\Z)", text, re.M | re.S)
+    return section[1] if section else ""
 
 
 def health_findings(root: Path, text: str) -> list[str]:
@@ -231,17 +242,16 @@ def health_findings(root: Path, text: str) -> list[str]:
         return []
     if not codes:
         return ["src/health: no code of a rule found"]
-    section = re.search(r"^## berth health\n(.*?)(?=^## |\Z)", text, re.M | re.S)
-    told = set(re.findall(r"^\| `(\w+)` \|", section[1] if section else "", re.M)) - {"xid_N"}
+    told = set(re.findall(r"^\| `(\w+)` \|", section_of(text, "## berth health"), re.M)) - {"xid_N"}
     found = [f"{EXPLAIN}: {code}: not in the table of berth health" for code in sorted(codes - told)]
     return found + [f"{EXPLAIN}: {code}: no rule of src/health says so" for code in sorted(told - codes)]
 
 
 def explain_findings(root: Path) -> list[str]:
-    """Each rule of doctor, explain and health stands in the page that explains them."""
+    """Each rule of doctor, explain and health stands in the table that explains it."""
     text = (root / EXPLAIN).read_text(encoding="utf-8") if (root / EXPLAIN).is_file() else ""
     found = []
-    for source in RULES:
+    for source, heading in RULES.items():
         if not (root / source).is_file():
             continue
         code = (root / source).read_text(encoding="utf-8")
@@ -249,23 +259,29 @@ def explain_findings(root: Path) -> list[str]:
         rules = re.findall(r'"(\w+)"', names[1]) if names else []
         if not rules:
             found.append(f"{source}: no rule_names found")
-        found += [f"{EXPLAIN}: {rule}: not there" for rule in rules if f"`{rule}`" not in text]
+        told = section_of(text, heading)
+        found += [f"{EXPLAIN}: {rule}: not there" for rule in rules if f"`{rule}`" not in told]
     return found + health_findings(root, text)
 
 
-RULES_OF_DOCTOR = Path("src/diagnose/doctor/rules")
+RULE_FOLDERS = tuple(Path("src/diagnose") / part / "rules" for part in ("doctor", "pace", "death"))
+RULE = re.compile(r"^(?:\[\[nodiscard\]\] )?(?:Findings|std::optional<Cause>) (\w+)\(", re.M)
 
 
 def rule_findings(root: Path) -> list[str]:
-    """Each rule of doctor is one file with one test, and stands in the list of rules."""
-    listed = root / RULES_OF_DOCTOR.with_suffix(".h")
-    if not listed.is_file():
-        return []
-    names = set(re.findall(r"^Findings (\w+)\(", listed.read_text(encoding="utf-8"), re.M))
-    files = {path.stem for path in (root / RULES_OF_DOCTOR).glob("*.cc")}
-    wanted = names | {f"{name}_test" for name in names}
-    found = [f"{RULES_OF_DOCTOR}/{name}.cc: not there" for name in sorted(wanted - files)]
-    return found + [f"{RULES_OF_DOCTOR}/{name}.cc: rules.h has no such rule" for name in sorted(files - wanted)]
+    """Each rule is one file with one test, and stands in the list of rules. A guess at the same
+    cause, perhaps_NAME, stands in NAME.cc."""
+    found = []
+    for folder in RULE_FOLDERS:
+        listed = root / folder.with_suffix(".h")
+        if not listed.is_file():
+            continue
+        names = {name.removeprefix("perhaps_") for name in RULE.findall(listed.read_text(encoding="utf-8"))}
+        files = {path.stem for path in (root / folder).glob("*.cc")}
+        wanted = names | {f"{name}_test" for name in names}
+        found += [f"{folder}/{name}.cc: not there" for name in sorted(wanted - files)]
+        found += [f"{folder}/{name}.cc: rules.h has no such rule" for name in sorted(files - wanted)]
+    return found
 
 
 def unmerged_findings(root: Path, name: Path) -> list[str]:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import check_docs
+import pytest
 
 BERTH = """#!/bin/sh
 case "$*" in
@@ -52,25 +53,31 @@ def test_nothing_speaks_of_an_issue_by_its_number(tmp_path: Path) -> None:
     assert len(found) == 1
 
 
-def test_a_rule_of_doctor_that_is_explained_nowhere_is_found(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", check_docs.RULES)
+def test_a_rule_that_is_explained_nowhere_is_found(tmp_path: Path, name: Path) -> None:
     house(tmp_path, "")
-    source = tmp_path / check_docs.RULES[0]
+    source = tmp_path / name
     source.parent.mkdir(parents=True)
     source.write_text('constexpr auto rule_names = to_array({\n "too_old",\n "told",\n});\n')
-    (tmp_path / check_docs.EXPLAIN).write_text("| `told` | error |\n")
+    table = f"{check_docs.RULES[name]}\n\n| `told` | error |\n\n"
+    (tmp_path / check_docs.EXPLAIN).write_text(f"{table}## Another part\n\n| `too_old` | error |\n")
     assert check_docs.explain_findings(tmp_path) == ["doc/EXPLAIN.md: too_old: not there"]
 
 
-def test_a_rule_of_doctor_without_its_file_or_test_is_found(tmp_path: Path) -> None:
+@pytest.mark.parametrize("folder", check_docs.RULE_FOLDERS)
+@pytest.mark.parametrize("returned", ["Findings", "[[nodiscard]] Findings", "std::optional<Cause>"])
+def test_a_rule_without_its_file_or_test_is_found(tmp_path: Path, folder: Path, returned: str) -> None:
     house(tmp_path, "")
-    rules = tmp_path / check_docs.RULES_OF_DOCTOR
+    rules = tmp_path / folder
     rules.mkdir(parents=True)
-    rules.with_suffix(".h").write_text("Findings one(const Examined&);\nFindings two(const Examined&);\n")
+    rules.with_suffix(".h").write_text(
+        f"{returned} one(const Seen&);\n{returned} two(const Seen&);\n{returned} perhaps_one(const Seen&);\n"
+    )
     for name in ("one.cc", "one_test.cc", "two.cc", "gone.cc"):
         (rules / name).write_text("")
     assert check_docs.rule_findings(tmp_path) == [
-        f"{check_docs.RULES_OF_DOCTOR}/two_test.cc: not there",
-        f"{check_docs.RULES_OF_DOCTOR}/gone.cc: rules.h has no such rule",
+        f"{folder}/two_test.cc: not there",
+        f"{folder}/gone.cc: rules.h has no such rule",
     ]
 
 

@@ -25,6 +25,36 @@ bool is_no_cause(const Finding& finding) {
   return is_remark(finding) || finding.rule == "driver_reloaded";
 }
 
+// tools/check_docs.py holds doc/EXPLAIN.md against this list.
+constexpr auto cause_rule_names = std::to_array<std::string_view>({
+    "time_limit",
+    "stopped",
+    "device_lost",
+    "device_failed",
+    "device_error",
+    "job_error_on_device",
+    "device_reset",
+    "driver_reloaded",
+    "oom_killer",
+    "neighbour_grew",
+    "segmentation_fault",
+    "bus_error",
+    "cpu_illegal_instruction",
+    "arithmetic_error",
+    "aborted",
+    "killed",
+    "terminated",
+    "interrupted",
+    "terminal_closed",
+    "reader_gone",
+    "cpu_time_limit",
+    "file_size_limit",
+    "signal",
+    "rank_ended_first",
+    "end_unknown",
+    "last_lines",
+});
+
 }  // namespace
 
 Findings explain_death(const DeathEvidence& evidence) {
@@ -32,20 +62,20 @@ Findings explain_death(const DeathEvidence& evidence) {
   if (ended_well(evidence.run)) return findings;
   using Rule = Findings (*)(const DeathEvidence&);
   constexpr auto rules = std::to_array<Rule>({
-      death_by_berth,
-      death_by_device,
-      death_by_device_reset,
-      death_by_driver_reload,
-      death_by_oom_killer,
-      death_by_log,
-      death_by_neighbour,
-      death_perhaps_by_neighbour,
-      death_by_signal,
-      death_by_sibling_rank,
+      ended_by_berth,
+      device_fault,
+      device_reset,
+      driver_reloaded,
+      oom_killer,
+      known_error_text,
+      neighbour_grew,
+      perhaps_neighbour_grew,
+      ended_by_signal,
+      rank_ended_first,
   });
   for (const Rule rule : rules) {
     // What only names the signal, and a guess, add nothing to a cause.
-    const bool is_last_resort = rule == death_by_signal || rule == death_perhaps_by_neighbour;
+    const bool is_last_resort = rule == ended_by_signal || rule == perhaps_neighbour_grew;
     if (is_last_resort && !std::ranges::all_of(findings, is_no_cause)) continue;
     for (Finding& finding : rule(evidence)) {
       if (!knows(findings, finding.rule)) findings.push_back(std::move(finding));
@@ -56,8 +86,8 @@ Findings explain_death(const DeathEvidence& evidence) {
            finding.rule == "stopped";
   });
   if (!is_told) {
-    for (Finding& finding : death_without_record(evidence)) findings.push_back(std::move(finding));
-    for (Finding& finding : death_without_cause(evidence)) findings.push_back(std::move(finding));
+    for (Finding& finding : end_unknown(evidence)) findings.push_back(std::move(finding));
+    for (Finding& finding : last_lines(evidence)) findings.push_back(std::move(finding));
   }
   return findings;
 }
@@ -67,5 +97,7 @@ std::optional<Finding> cause_to_tell(const Findings& findings) {
   if (first == findings.end()) return std::nullopt;
   return *first;
 }
+
+std::span<const std::string_view> death_rule_names() { return cause_rule_names; }
 
 }  // namespace berth

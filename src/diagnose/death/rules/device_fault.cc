@@ -104,7 +104,7 @@ Findings of_kernel_log(const DeathEvidence& evidence) {
 
 }  // namespace
 
-Findings death_by_device(const DeathEvidence& evidence) {
+Findings device_fault(const DeathEvidence& evidence) {
   Findings findings;
   for (const Kind& kind : kinds) {
     Finding finding = of_events(kind, evidence);

@@ -6,7 +6,7 @@ namespace berth {
 
 namespace {
 
-Finding device_reset() {
+Finding reset_finding() {
   return {.rule = "device_reset",
           .severity = Severity::error,
           .title = sentence("a device of the run was reset while it ran"),
@@ -21,11 +21,11 @@ Finding device_reset() {
 
 }  // namespace
 
-Findings death_by_device_reset(const DeathEvidence& evidence) {
+Findings device_reset(const DeathEvidence& evidence) {
   const RunRecord& run = evidence.run;
   if (!has_failed(run)) return {};
   if (!run.end->because.empty() && run.end->because != end_cause::gpu_fault) return {};
-  Finding reset = device_reset();
+  Finding reset = reset_finding();
   add_events("gpu_back", evidence, reset);
   if (reset.evidence.empty()) return {};
   return {std::move(reset)};

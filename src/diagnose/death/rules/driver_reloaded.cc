@@ -34,7 +34,7 @@ void add_loads(const DeathEvidence& evidence, Finding& finding) {
   }
 }
 
-Finding driver_reloaded() {
+Finding reload_finding() {
   return {.rule = "driver_reloaded",
           .severity = Severity::warning,
           .title = sentence("the driver was loaded anew while it ran"),
@@ -52,12 +52,12 @@ Finding driver_reloaded() {
 
 }  // namespace
 
-Findings death_by_driver_reload(const DeathEvidence& evidence) {
+Findings driver_reloaded(const DeathEvidence& evidence) {
   const RunRecord& run = evidence.run;
   if (!has_failed(run)) return {};
   if (!run.end->because.empty() && run.end->because != end_cause::gpu_fault) return {};
   if (!had_the_driver(run.manifest)) return {};
-  Finding reloaded = driver_reloaded();
+  Finding reloaded = reload_finding();
   add_events("driver_changed", evidence, reloaded);
   add_loads(evidence, reloaded);
   if (reloaded.evidence.empty()) return {};

@@ -6,7 +6,7 @@ namespace berth {
 
 namespace {
 
-Finding end_unknown() {
+Finding end_finding() {
   return {
       .rule = "end_unknown",
       .severity = Severity::warning,
@@ -20,10 +20,10 @@ Finding end_unknown() {
 
 }  // namespace
 
-Findings death_without_record(const DeathEvidence& evidence) {
+Findings end_unknown(const DeathEvidence& evidence) {
   const RunRecord& run = evidence.run;
   if (run.end && run.end->known) return {};
-  return {end_unknown()};
+  return {end_finding()};
 }
 
 }  // namespace berth

@@ -41,7 +41,7 @@ Finding stopped(const DeathEvidence& evidence) {
 
 }  // namespace
 
-Findings death_by_berth(const DeathEvidence& evidence) {
+Findings ended_by_berth(const DeathEvidence& evidence) {
   if (!evidence.run.end) return {};
   const std::string& because = evidence.run.end->because;
   if (because == end_cause::time_limit || because == end_cause::warned) {

@@ -94,7 +94,7 @@ Finding finding_of(const SignalMeaning& meaning, const RunRecord& run) {
 
 }  // namespace
 
-Findings death_by_signal(const DeathEvidence& evidence) {
+Findings ended_by_signal(const DeathEvidence& evidence) {
   if (!has_failed(evidence.run)) return {};
   const int signal = signal_of(evidence.run);
   for (const SignalMeaning& meaning : meanings) {

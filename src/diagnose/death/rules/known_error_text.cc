@@ -20,7 +20,7 @@ std::optional<Bytes> promise_of(const Manifest& manifest) {
 
 }  // namespace
 
-Findings death_by_log(const DeathEvidence& evidence) {
+Findings known_error_text(const DeathEvidence& evidence) {
   if (evidence.log == nullptr) return {};
   const Manifest& manifest = evidence.run.manifest;
   return explain_log(*evidence.log, {.promised = promise_of(manifest),

@@ -5,7 +5,7 @@
 
 namespace berth {
 
-Findings death_without_cause(const DeathEvidence& evidence) {
+Findings last_lines(const DeathEvidence& evidence) {
   constexpr std::size_t most_lines = 12;
   if (evidence.log == nullptr || evidence.log->size() == 0) return {};
   Finding finding{.rule = "last_lines",

@@ -125,7 +125,7 @@ bool ended_badly_by_itself(const RunRecord& run) {
 
 }  // namespace
 
-Findings death_by_neighbour(const DeathEvidence& evidence) {
+Findings neighbour_grew(const DeathEvidence& evidence) {
   const RunRecord& run = evidence.run;
   if (!ended_badly_by_itself(run) || evidence.log == nullptr || evidence.neighbours.empty()) {
     return {};
@@ -147,7 +147,7 @@ Findings death_by_neighbour(const DeathEvidence& evidence) {
   return {std::move(finding)};
 }
 
-Findings death_perhaps_by_neighbour(const DeathEvidence& evidence) {
+Findings perhaps_neighbour_grew(const DeathEvidence& evidence) {
   const RunRecord& run = evidence.run;
   // A program that the driver gives no memory raises an exception: a signal is another story.
   if (!ended_badly_by_itself(run) || evidence.log != nullptr || signal_of(run) != 0) return {};

@@ -61,7 +61,7 @@ bool nearly_filled_machine(const RunRecord& run) {
 
 }  // namespace
 
-Findings death_by_oom_killer(const DeathEvidence& evidence) {
+Findings oom_killer(const DeathEvidence& evidence) {
   const RunRecord& run = evidence.run;
   if (!has_failed(run) || !run.end->because.empty()) return {};
   Finding finding = killed_by_kernel();

@@ -50,7 +50,7 @@ bool was_sent_from_outside(int signal) {
 
 }  // namespace
 
-Findings death_by_sibling_rank(const DeathEvidence& evidence) {
+Findings rank_ended_first(const DeathEvidence& evidence) {
   const RunRecord& run = evidence.run;
   if (!has_failed(run) || !run.end->because.empty()) return {};
   const SiblingRank* first = first_to_fail(evidence);

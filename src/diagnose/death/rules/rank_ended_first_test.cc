@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 Findings said_of(const RunRecord& run, const std::vector<RunRecord>& others) {
-  return death_by_sibling_rank({.run = run, .siblings = siblings_of(run, others)});
+  return rank_ended_first({.run = run, .siblings = siblings_of(run, others)});
 }
 
 TEST(RankEndedFirst, WhoEndedFirstIsNamed) {
