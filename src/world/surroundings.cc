@@ -42,6 +42,11 @@ const FrameworkBuild* PythonWorld::framework(std::string_view name) const {
   return at == frameworks.end() ? nullptr : &*at;
 }
 
+const FrameworkSaid* PythonWorld::said_of(std::string_view name) const {
+  const auto at = std::ranges::find(said.frameworks, name, &FrameworkSaid::name);
+  return at == said.frameworks.end() ? nullptr : &*at;
+}
+
 std::optional<std::string> Surroundings::variable(std::string_view name) const {
   const auto at = std::ranges::find(variables, name, &Variable::first);
   return at == variables.end() ? std::nullopt : std::optional(at->second);

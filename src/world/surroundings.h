@@ -91,6 +91,8 @@ struct PythonWorld {
   std::string channels_source;
   ImportAnswer said;
   [[nodiscard]] const FrameworkBuild* framework(std::string_view name) const;
+  /// What it said of itself. Null: it was not asked, or was not reached.
+  [[nodiscard]] const FrameworkSaid* said_of(std::string_view name) const;
 };
 
 /// A library of CUDA where the loader, a variable or a folder name leads to it.

@@ -293,6 +293,14 @@ TEST_F(World, InterpreterThatHangsIsEndedWithAllItStarted) {
             ImportEnd::not_started);
 }
 
+TEST(ImportAnswers, AreFoundByTheNameOfTheFramework) {
+  PythonWorld python;
+  EXPECT_EQ(python.said_of("torch"), nullptr) << "it was not asked";
+  python.said.frameworks = {{.name = "torch", .devices = 2}, {.name = "tensorflow", .devices = 1}};
+  ASSERT_NE(python.said_of("tensorflow"), nullptr);
+  EXPECT_EQ(python.said_of("tensorflow")->devices, 1);
+}
+
 TEST(ImportAnswers, AreReadByFrameworkAndKey) {
   const auto said = parse_import_answer(
       "torch\tbegin\t\ntorch\tsees\tTrue\ntorch\tdevices\t2\ntorch\tarchitectures\tsm_80 sm_90a\n"

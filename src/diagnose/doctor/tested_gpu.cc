@@ -24,7 +24,7 @@ Findings each_step(const Examined& host, const StepJudge& judge) {
   return findings;
 }
 
-Finding finding_of(const TestedGpu& gpu, const compute::ProofStep& step) {
+Finding step_finding(const TestedGpu& gpu, const compute::ProofStep& step) {
   return {.evidence = {sentence("GPU {}, {}: {}", gpu.name, words_of(step), step.detail)}};
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// The devices that --gpu-test tried, one by one and step by step, for the rules that judge them.
+// The devices that --gpu-test was to try, those left out among them, one by one and step by step,
+// for the rules that judge them.
 
 #include <functional>
 #include <string>
@@ -23,6 +24,6 @@ using StepJudge =
 [[nodiscard]] Findings each_step(const Examined& host, const StepJudge& judge);
 
 /// A finding with nothing but its evidence: the device, the step and what it said.
-[[nodiscard]] Finding finding_of(const TestedGpu& gpu, const compute::ProofStep& step);
+[[nodiscard]] Finding step_finding(const TestedGpu& gpu, const compute::ProofStep& step);
 
 }  // namespace berth::doctor

@@ -4,10 +4,8 @@ namespace berth::doctor {
 
 std::optional<int> torch_threads(const Examined& host) {
   if (!host.world.python) return std::nullopt;
-  for (const FrameworkSaid& said : host.world.python->said.frameworks) {
-    if (said.name == "torch") return said.threads;
-  }
-  return std::nullopt;
+  const FrameworkSaid* said = host.world.python->said_of("torch");
+  return said == nullptr ? std::nullopt : said->threads;
 }
 
 void add_torch_threads(const Examined& host, Finding& finding) {

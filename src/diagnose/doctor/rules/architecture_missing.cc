@@ -17,10 +17,9 @@ struct Known {
 
 Known architectures_of(const FrameworkBuild& build, const PythonWorld& python) {
   if (!build.architectures.empty()) return {build.architectures, build.has_ptx, false};
-  for (const FrameworkSaid& said : python.said.frameworks) {
-    if (said.name == build.name && !said.architectures.empty()) {
-      return {said.architectures, said.has_ptx, false};
-    }
+  const FrameworkSaid* said = python.said_of(build.name);
+  if (said != nullptr && !said->architectures.empty()) {
+    return {said->architectures, said->has_ptx, false};
   }
   const auto cuda = build.cuda.get().value_or(std::nullopt);
   const auto release = two_part(build.version);

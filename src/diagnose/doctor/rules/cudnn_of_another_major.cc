@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "diagnose/doctor/framework_words.h"
 #include "diagnose/doctor/rules.h"
 #include "diagnose/doctor/torch_choice.h"
 
@@ -13,7 +12,7 @@ Findings cudnn_of_another_major(const Examined& host) {
   if (build == nullptr || !build->cudnn_major || python.is_conda) return {};
   const bool brings_its_own = std::ranges::any_of(
       python.packages, [](const auto& one) { return one.first.starts_with("nvidia_cudnn"); });
-  const FrameworkSaid* said = said_of(python, "tensorflow");
+  const FrameworkSaid* said = python.said_of("tensorflow");
   if (brings_its_own || (said != nullptr && said->sees_gpu.value_or(false))) return {};
   std::vector<Sentence> evidence;
   for (const FoundLibrary& library : host.world.libraries->found) {

@@ -36,7 +36,7 @@ Findings framework_cpu_only(const Examined& host) {
     if (build.is_rocm) {
       finding.title = sentence("this {} cannot use the GPU: it was built for AMD's", build.name);
     }
-    if (const FrameworkSaid* said = said_of(python, build.name); said && said->sees_gpu) {
+    if (const FrameworkSaid* said = python.said_of(build.name); said && said->sees_gpu) {
       finding.evidence.push_back(
           sentence("asked in a process of its own it says {}", *said->sees_gpu ? "True" : "False"));
     }

@@ -14,7 +14,7 @@ Findings gpu_test_failed(const Examined& host) {
   return each_step(host, [](const TestedGpu& gpu, const ProofStep& step, Findings& findings) {
     if (step.end != ProofEnd::failed && step.end != ProofEnd::unfinished) return;
     const bool hung = step.end == ProofEnd::unfinished;
-    Finding finding = finding_of(gpu, step);
+    Finding finding = step_finding(gpu, step);
     finding.rule = hung ? "gpu_test_unfinished" : "gpu_test_failed";
     finding.severity = Severity::error;
     finding.title = hung ? sentence("GPU {} does not come back from its test", gpu.name)

@@ -16,7 +16,7 @@ Findings gpu_wrong(const Examined& host) {
     if (step.end != ProofEnd::wrong) return;
     const bool is_product = step.what == ProofOf::multiply;
     const bool is_cpu = step.what == ProofOf::multiply_cpu;
-    Finding finding = finding_of(gpu, step);
+    Finding finding = step_finding(gpu, step);
     finding.rule = is_cpu       ? "cpu_computes_wrong"
                    : is_product ? "gpu_computes_wrong"
                                 : "gpu_copies_wrong";

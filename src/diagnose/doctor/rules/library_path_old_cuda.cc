@@ -88,9 +88,8 @@ Findings library_path_old_cuda(const Examined& host) {
   // One older libcudart is one finding, not each framework's.
   std::vector<const FoundLibrary*> named;
   for (const FrameworkBuild& build : python.frameworks) {
-    const bool fails = std::ranges::any_of(python.said.frameworks, [&](const FrameworkSaid& said) {
-      return said.name == build.name && !said.error.empty();
-    });
+    const FrameworkSaid* said = python.said_of(build.name);
+    const bool fails = said != nullptr && !said->error.empty();
     for (const Brought& brought : brought_by(build, python)) {
       const FoundLibrary* library = older_in_front(brought, *host.world.libraries);
       if (library == nullptr || std::ranges::find(named, library) != named.end()) continue;

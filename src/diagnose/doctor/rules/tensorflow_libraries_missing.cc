@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "diagnose/doctor/framework_words.h"
 #include "diagnose/doctor/rules.h"
 #include "diagnose/doctor/torch_choice.h"
 
@@ -20,7 +19,7 @@ Findings tensorflow_libraries_missing(const Examined& host) {
   const bool on_system =
       std::ranges::find(host.world.libraries->found, "libcudnn", &FoundLibrary::name) !=
       host.world.libraries->found.end();
-  const FrameworkSaid* said = said_of(python, "tensorflow");
+  const FrameworkSaid* said = python.said_of("tensorflow");
   if (in_wheels || on_system || (said != nullptr && said->sees_gpu.value_or(false))) return {};
   return {{.rule = "tensorflow_libraries_missing",
            .severity = Severity::error,
