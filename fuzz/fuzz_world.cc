@@ -9,7 +9,7 @@
 #include "world/cuda_driver.h"
 #include "world/machine_side.h"
 #include "world/python_files.h"
-#include "world/python_world.h"
+#include "world/python_import.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

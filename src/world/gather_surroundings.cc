@@ -9,6 +9,7 @@
 #include "world/cuda_driver.h"
 #include "world/gather.h"
 #include "world/machine_side.h"
+#include "world/python_import.h"
 #include "world/python_world.h"
 
 namespace berth {

@@ -1,11 +1,10 @@
-// What a framework itself says when it is imported, asked in a process that may hang or crash.
+#include "world/python_import.h"
 
 #include <algorithm>
 
 #include "base/process.h"
 #include "base/text.h"
 #include "world/python_files.h"
-#include "world/python_world.h"
 
 namespace berth {
 

@@ -28,12 +28,4 @@ struct PythonQuestion {
     const std::vector<std::string>& folders,
     std::vector<std::pair<std::string, std::string>>& packages);
 
-/// Imports what was found in a child of the interpreter and asks it what it sees: no more than
-/// is_available, device_count and the architectures. Nothing is computed on a device.
-[[nodiscard]] ImportAnswer ask_by_import(const PythonWorld& python,
-                                         const std::vector<std::string>& environment, Clock& clock,
-                                         Duration patience);
-/// What that child printed: lines "framework<TAB>key<TAB>value".
-[[nodiscard]] std::vector<FrameworkSaid> parse_import_answer(std::string_view text);
-
 }  // namespace berth

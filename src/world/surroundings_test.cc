@@ -12,6 +12,7 @@
 #include "world/gather_surroundings.h"
 #include "world/machine_side.h"
 #include "world/python_files.h"
+#include "world/python_import.h"
 #include "world/python_world.h"
 
 namespace berth {
