@@ -57,6 +57,11 @@ Result<std::string> read_bounded(int fd, std::size_t limit, const std::string& w
 
 }  // namespace
 
+bool is_there(const std::string& path) {
+  struct stat facts{};
+  return ::stat(path.c_str(), &facts) == 0;
+}
+
 Result<std::string> read_file(const std::string& path, std::size_t limit) {
   // Not blocking: somebody may have put a FIFO where a file is expected.
   auto fd = open_fd(path, O_RDONLY | O_NONBLOCK);

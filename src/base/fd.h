@@ -51,6 +51,10 @@ class ReadBlock {
   char bytes_[Size];
 };
 
+/// Whether a file, a folder or anything else is at `path`, links followed: false where the link
+/// leads nowhere, and where a folder on the way may not be searched.
+[[nodiscard]] bool is_there(const std::string& path);
+
 /// The whole of a file, at most `limit` bytes (more is an error: a "small file" that is not).
 /// For files of the kernel and our own; /proc files of strangers may block, see probe/process.
 [[nodiscard]] Result<std::string> read_file(const std::string& path, std::size_t limit = 1 << 20);

@@ -33,6 +33,19 @@ TEST_F(Files, AtomicWriteIsReadBackAndLeavesNothingElse) {
   EXPECT_EQ(read_file(path("f")).value(), "two");
   EXPECT_THAT(list_directory(directory_).value(), ::testing::ElementsAre("f"));
 }
+TEST_F(Files, FileAndFolderAndWhatALinkLeadsToAreThere) {
+  ASSERT_TRUE(write_file_atomically(path("f"), ""));
+  ASSERT_EQ(::symlink("f", path("to a file").c_str()), 0);
+  ASSERT_EQ(::symlink("gone", path("to nothing").c_str()), 0);
+  EXPECT_TRUE(is_there(path("f")));
+  EXPECT_TRUE(is_there(directory_));
+  EXPECT_TRUE(is_there(path("to a file")));
+  EXPECT_FALSE(is_there(path("to nothing")));
+  EXPECT_FALSE(is_there(path("gone")));
+  EXPECT_FALSE(is_there(path("f/below a file")));
+  EXPECT_FALSE(is_there(""));
+}
+
 TEST_F(Files, FailedWriteKeepsTheOldFileAndLeavesNoOther) {
   ASSERT_TRUE(write_file_atomically(path("f"), "old"));
   const auto child = fork_process([&] {

@@ -1,7 +1,5 @@
 // What starts containers here, and NVIDIA's container toolkit, by the files that are there.
 
-#include <sys/stat.h>
-
 #include <algorithm>
 
 #include "base/fd.h"
@@ -48,11 +46,6 @@ constexpr std::string_view toolkit_settings[] = {
     "/usr/share/containers/oci/hooks.d/oci-nvidia-hook.json",
     "/etc/containers/oci/hooks.d/oci-nvidia-hook.json"};
 
-bool exists_at(const std::string& path) {
-  struct stat facts{};
-  return ::stat(path.c_str(), &facts) == 0;
-}
-
 /// Whether the word stands in the file; so, too, where it is there and may not be read, as nobody
 /// is to be told that something is missing which he may not see.
 bool may_name(const std::string& path, std::string_view word) {
@@ -66,13 +59,13 @@ std::vector<ContainerTools::Engine> find_engines(const std::string& root, const 
   for (const EngineSign& sign : engine_signs) {
     const bool is_known =
         std::ranges::find(engines, sign.engine, &ContainerTools::Engine::name) != engines.end();
-    if (is_known || !exists_at(root + std::string(sign.path))) continue;
+    if (is_known || !is_there(root + std::string(sign.path))) continue;
     engines.push_back({std::string(sign.engine), std::string(sign.path)});
   }
   const std::string own = home + "/.local/share/containers/storage";
   const bool is_known =
       std::ranges::find(engines, "podman", &ContainerTools::Engine::name) != engines.end();
-  if (!is_known && !home.empty() && exists_at(root + own)) engines.push_back({"podman", own});
+  if (!is_known && !home.empty() && is_there(root + own)) engines.push_back({"podman", own});
   return engines;
 }
 
@@ -81,7 +74,7 @@ std::string find_container_toolkit(const std::string& root, const std::string& s
     if (auto path = find_executable(std::string(program), search_path)) return *path;
     for (const std::string_view folder : toolkit_folders) {
       const std::string path = std::string(folder) + std::string(program);
-      if (exists_at(root + path)) return path;
+      if (is_there(root + path)) return path;
     }
   }
   for (const std::string_view path : toolkit_settings) {

@@ -16,11 +16,6 @@ namespace berth {
 
 namespace {
 
-bool exists(const std::string& path) {
-  struct stat facts{};
-  return ::stat(path.c_str(), &facts) == 0;
-}
-
 Reading<bool> secure_boot(const std::string& root) {
   const auto bytes = read_file(
       root + "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c", 64);
@@ -117,11 +112,11 @@ KernelSide gather_kernel_side(const std::string& root) {
   if (const auto text = read_file(root + "/sys/module/nvidia/version", 4096)) {
     if (!side.module_version.get()) side.module_version = std::string(trimmed(*text));
   }
-  side.nouveau_loaded = exists(root + "/sys/module/nouveau");
-  side.uvm_loaded = exists(root + "/sys/module/nvidia_uvm");
+  side.nouveau_loaded = is_there(root + "/sys/module/nouveau");
+  side.uvm_loaded = is_there(root + "/sys/module/nvidia_uvm");
   side.secure_boot = secure_boot(root);
   side.module_installed = module_installed(root, side.release);
-  side.is_wsl = exists(root + "/dev/dxg");
+  side.is_wsl = is_there(root + "/dev/dxg");
   side.hollow_instances = hollow_instances(root);
   return side;
 }

@@ -1,5 +1,3 @@
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <filesystem>
 
@@ -14,11 +12,6 @@ namespace {
 
 constexpr std::string_view wanted[] = {"libcudart", "libcublas", "libcudnn",
                                        "libnccl",   "libcuda",   "libnvidia-ml"};
-
-bool has_file(const std::string& path) {
-  struct stat facts{};
-  return ::stat(path.c_str(), &facts) == 0;
-}
 
 /// Those in one folder, each under its longest name (the file itself, not the links to it).
 void add_from(const std::string& folder, std::string_view via, const std::string& root,
@@ -76,7 +69,7 @@ std::optional<TwoPart> toolkit_version(const std::string& folder, const std::str
 
 void find_toolkit(const std::string& root, const std::string& search_path, Libraries& libraries) {
   std::error_code unknown;
-  if (has_file(root + "/usr/local/cuda")) {
+  if (is_there(root + "/usr/local/cuda")) {
     libraries.toolkit = "/usr/local/cuda";
     const auto real = std::filesystem::canonical(root + "/usr/local/cuda", unknown).string();
     if (!unknown && real.starts_with(root)) libraries.toolkit = real.substr(root.size());
@@ -86,7 +79,7 @@ void find_toolkit(const std::string& root, const std::string& search_path, Libra
   }
   auto nvcc = find_executable("nvcc", search_path);
   libraries.nvcc_in_path = nvcc.has_value();
-  if (!nvcc && has_file(root + libraries.toolkit + "/bin/nvcc") && !libraries.toolkit.empty()) {
+  if (!nvcc && is_there(root + libraries.toolkit + "/bin/nvcc") && !libraries.toolkit.empty()) {
     nvcc = root + libraries.toolkit + "/bin/nvcc";
   }
   if (!nvcc) return;
@@ -102,7 +95,7 @@ void find_toolkit(const std::string& root, const std::string& search_path, Libra
 /// One word of LD_PRELOAD. A word without a slash is looked for like any library.
 void note_preloaded(const std::string& word, Libraries& libraries) {
   const std::string file = word.substr(word.rfind('/') + 1);
-  if (file.size() != word.size() && !has_file(word)) {
+  if (file.size() != word.size() && !is_there(word)) {
     libraries.preload_missing.push_back(word);
     return;
   }
@@ -121,7 +114,7 @@ void note_preloaded(const std::string& word, Libraries& libraries) {
 }  // namespace
 
 CudaHome gather_cuda_home(const std::string& variable, const std::string& folder) {
-  CudaHome home{.variable = variable, .folder = folder, .is_there = has_file(folder)};
+  CudaHome home{.variable = variable, .folder = folder, .is_there = is_there(folder)};
   std::error_code unknown;
   const std::string real = std::filesystem::canonical(folder, unknown).string();
   if (home.is_there && !unknown) home.version = toolkit_version(real, "");

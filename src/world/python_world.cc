@@ -16,11 +16,6 @@ namespace {
 
 constexpr std::size_t small_file = 1 << 18;
 
-bool is_there(const std::string& path) {
-  struct stat facts{};
-  return ::stat(path.c_str(), &facts) == 0;
-}
-
 bool is_folder(const std::string& path) {
   struct stat facts{};
   return ::stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
