@@ -247,6 +247,34 @@ def health_findings(root: Path, text: str) -> list[str]:
     return found + [f"{EXPLAIN}: {code}: no rule of src/health says so" for code in sorted(told - codes)]
 
 
+def listed_names(source: Path) -> list[str]:
+    """What the list rule_names of this file holds."""
+    names = re.search(r"rule_names = .*?\{(.*?)\}\);", source.read_text(encoding="utf-8"), re.S)
+    return re.findall(r'"(\w+)"', names[1]) if names else []
+
+
+# A finding is given its name, or asked for it: .rule = "x", .rule = hung ? "x" : "y", .rule == "x".
+NAMED = re.compile(r"(?:\.|->)rule ==? ([^;,{}]*)")
+
+
+def name_findings(root: Path) -> list[str]:
+    """A name that the rules of a part write or compare with stands in the part's list. Composed
+    ones ("health_" + code) are left out."""
+    found = []
+    for source in RULES:
+        if not (root / source).is_file():
+            continue
+        known = set(listed_names(root / source))
+        for file in sorted((root / source).parent.rglob("*.cc")):
+            if file.stem.endswith("_test"):
+                continue
+            for named in NAMED.findall(file.read_text(encoding="utf-8")):
+                unknown = set() if " + " in named else set(re.findall(r'"(\w+)"', named)) - known
+                name = file.relative_to(root)
+                found += [f"{name}: {one}: not in the list of {source}" for one in sorted(unknown)]
+    return found
+
+
 def explain_findings(root: Path) -> list[str]:
     """Each rule of doctor, explain and health stands in the table that explains it."""
     text = (root / EXPLAIN).read_text(encoding="utf-8") if (root / EXPLAIN).is_file() else ""
@@ -254,9 +282,7 @@ def explain_findings(root: Path) -> list[str]:
     for source, heading in RULES.items():
         if not (root / source).is_file():
             continue
-        code = (root / source).read_text(encoding="utf-8")
-        names = re.search(r"rule_names = .*?\{(.*?)\}\);", code, re.S)
-        rules = re.findall(r'"(\w+)"', names[1]) if names else []
+        rules = listed_names(root / source)
         if not rules:
             found.append(f"{source}: no rule_names found")
         told = section_of(text, heading)
@@ -292,7 +318,7 @@ def unmerged_findings(root: Path, name: Path) -> list[str]:
 
 
 def findings(root: Path, berth: Path | None) -> list[str]:
-    found = forbidden_findings(root) + explain_findings(root) + rule_findings(root)
+    found = forbidden_findings(root) + explain_findings(root) + rule_findings(root) + name_findings(root)
     for name in repository.files(root):
         if name.suffix in (".md", ".py", ".cc", ".h", ".ts", ".po"):
             found += unmerged_findings(root, name)

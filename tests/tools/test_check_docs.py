@@ -64,6 +64,27 @@ def test_a_rule_that_is_explained_nowhere_is_found(tmp_path: Path, name: Path) -
     assert check_docs.explain_findings(tmp_path) == ["doc/EXPLAIN.md: too_old: not there"]
 
 
+@pytest.mark.parametrize("name", check_docs.RULES)
+def test_a_name_of_a_finding_that_its_part_does_not_list_is_found(tmp_path: Path, name: Path) -> None:
+    house(tmp_path, "")
+    rules = (tmp_path / name).parent / "rules"
+    rules.mkdir(parents=True)
+    (tmp_path / name).write_text(
+        'constexpr auto rule_names = to_array({\n "told",\n "heard",\n});\n'
+        'return finding.rule == "told" || finding.rule == "misspelt";\n'
+    )
+    (rules / "one.cc").write_text(
+        'return {{.rule = "told", .title = "word"}};\nfinding->rule = hung ? "heard"\n  : "hung";\n'
+        'return {.rule = "health_" + found.code,\n  .title = "word"};\nreturn {.rule = "forgotten"};\n'
+    )
+    (rules / "one_test.cc").write_text('Finding{.rule = "nothing"}')
+    assert check_docs.name_findings(tmp_path) == [
+        f"{name}: misspelt: not in the list of {name}",
+        f"{rules.relative_to(tmp_path)}/one.cc: hung: not in the list of {name}",
+        f"{rules.relative_to(tmp_path)}/one.cc: forgotten: not in the list of {name}",
+    ]
+
+
 @pytest.mark.parametrize("folder", check_docs.RULE_FOLDERS)
 @pytest.mark.parametrize("returned", ["Findings", "[[nodiscard]] Findings", "std::optional<Cause>"])
 def test_a_rule_without_its_file_or_test_is_found(tmp_path: Path, folder: Path, returned: str) -> None:
