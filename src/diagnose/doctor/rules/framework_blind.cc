@@ -36,7 +36,8 @@ Findings framework_blind(const Examined& host) {
           shell_quoted(host.world.python->interpreter) +
           " -c 'import tensorflow as tf; print(tf.config.list_physical_devices())'";
     }
-    if (!said.warning.empty()) finding.evidence.push_back(sentence("it wrote: {}", said.warning));
+    if (!said.warning.empty())
+      finding.evidence.push_back(sentence("it wrote: {}", masked_text(said.warning)));
     findings.push_back(std::move(finding));
   }
   return findings;

@@ -18,6 +18,8 @@ TEST(DoctorFrameworkBlind, SeesNothingAlthoughItShould) {
             "error framework_blind: torch.cuda.is_available() says there is none (version 2.9.1, "
             "asked in a process of its own); it wrote: CUDA initialization: unknown error");
   EXPECT_THAT(commands_of(only(host)), HasSubstr("import torch; torch.cuda.init()"));
+  host.world.python->said.frameworks[0].warning = "asked with api_key=hunter2";
+  EXPECT_THAT(told(host), ::testing::EndsWith("it wrote: asked with api_key=***"));
   host.world.python->said.frameworks[0].sees_gpu.reset();
   EXPECT_THAT(rules_of(host), IsEmpty()) << "it did not say";
 }

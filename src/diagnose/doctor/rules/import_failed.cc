@@ -38,7 +38,7 @@ Findings import_failed(const Examined& host) {
   for (const FrameworkSaid& one : said.frameworks) {
     if (one.error.empty()) continue;
     add(Severity::error, sentence("{} cannot be imported", one.name),
-        sentence("it wrote: {}", one.error),
+        sentence("it wrote: {}", masked_text(one.error)),
         sentence("Until that is cured no program of this environment can use it."));
   }
   return findings;

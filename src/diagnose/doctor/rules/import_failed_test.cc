@@ -33,6 +33,13 @@ TEST(DoctorImportFailed, BeforeTheFirstFrameworkItIsTheInterpreters) {
   EXPECT_EQ(only(host).title.english(), "the Python interpreter does not come back");
 }
 
+TEST(DoctorImportFailed, ShowsNoSecretOfWhatItWrote) {
+  Examined host = healthy();
+  host.world.python->said.frameworks[0].error =
+      "OSError: api_key=hunter2 https://u:hunter2@h/ hf_abcdefghijklmnop";
+  EXPECT_EQ(told(host), "error import_failed: it wrote: OSError: api_key=*** https://u:***@h/ ***");
+}
+
 TEST(DoctorImportFailed, WhatWasNotAskedHasNotFailed) {
   Examined host = healthy();
   host.world.python->said = {.end = ImportEnd::not_asked};
