@@ -48,8 +48,9 @@ std::vector<Mark> parse_marks(std::string_view text, const MarkTimes& times) {
     const auto at = own_time(line);
     const bool exact = at && lies_between(*at, earliest, latest);
     const std::string_view words = at ? line.substr(line.find(' ') + 1) : line;
+    // Jobs write the file, too, and older programs wrote what they were given.
     marks.push_back(
-        {.at = exact ? WallTime{*at} : latest, .exact = exact, .text = std::string(words)});
+        {.at = exact ? WallTime{*at} : latest, .exact = exact, .text = masked_text(words)});
   }
   return marks;
 }

@@ -264,6 +264,18 @@ TEST_F(Record, RunsKeepTheirOrderWhereTheDateWasSetBackBetweenThem) {
   EXPECT_EQ(load_run(state_, "last")->manifest.command.front(), "2");
 }
 
+TEST_F(Record, HasNoSecretOfAMark) {
+  const auto writer = RecordWriter::create(state_, manifest());
+  const std::string marks = writer->path_of(record_file::marks);
+  ASSERT_TRUE(append_mark(marks, {1'763'690'001'500}, "loss=0.5 token=abc password=hunter2"));
+  EXPECT_THAT(*read_file(marks, 1 << 20), ::testing::EndsWith("loss=0.5 token=*** password=***\n"));
+  // As older programs and the job itself write it.
+  ASSERT_TRUE(write_all(open_fd(marks, O_WRONLY | O_APPEND)->get(), "step=2 password=hunter2\n"));
+  const auto found = marks_of(*load_run(state_, "last"));
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[1].text, "step=2 password=***");
+}
+
 TEST_F(Record, DatesAMarkBySamplesWhereTheDateWasSetMeanwhile) {
   const auto writer = RecordWriter::create(state_, manifest());
   const auto samples = writer->open_samples();

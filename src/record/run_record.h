@@ -206,7 +206,7 @@ struct SamplesRead {
 /// The whole record as JSON, samples left out: `berth show --json`.
 [[nodiscard]] std::string to_json(const RunRecord& run);
 
-/// Appends the job's progress with the time to a marks file ($BERTH_MARKS).
+/// Appends the job's progress with the time to a marks file ($BERTH_MARKS), secrets masked.
 [[nodiscard]] Result<void> append_mark(const std::string& marks_path, WallTime now,
                                        std::string_view text);
 
