@@ -130,6 +130,7 @@ Redactor::Redactor(const Names& names) {
 
 std::string Redactor::cleaned(std::string_view text) {
   in_private_key_ = false;
+  below_ = {};
   std::string clean;
   clean.reserve(text.size());
   bool is_first = true;
@@ -151,7 +152,12 @@ std::string Redactor::cleaned_line(std::string_view line) {
     in_private_key_ = line.find("-----END ") == line.npos;
     return std::string(secret_mask);
   }
-  return without_names(without_secrets(line));
+  std::string plain = without_colours(line);
+  if (const auto below = below_.found_in(plain)) {
+    ++secrets_;
+    plain.replace(below->begin, below->end - below->begin, secret_mask);
+  }
+  return without_names(without_secrets(plain));
 }
 
 std::string Redactor::without_secrets(std::string_view line) {

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/secret_values.h"
+
 namespace berth {
 
 class Redactor {
@@ -48,6 +50,7 @@ class Redactor {
   std::size_t secrets_ = 0;
   std::size_t replaced_names_ = 0;
   bool in_private_key_ = false;
+  SecretBelow below_;
 };
 
 }  // namespace berth

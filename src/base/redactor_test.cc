@@ -161,5 +161,29 @@ TEST(Redactor, MergesNobody) {
   EXPECT_EQ(number.cleaned("4711 MiB 100 /home/4711/x"), "4711 MiB 100 ~/x");
 }
 
+TEST(Redactor, LooksThroughColours) {
+  EXPECT_EQ(redactor().cleaned("\x1b[33mapi_key\x1b[0m=\x1b[32m'TAIL'\x1b[0m"), "api_key='***'");
+  EXPECT_EQ(redactor().cleaned("\x1b[1mpassword\x1b[0m=\x1b[36mTAIL\x1b[0m"), "password=***");
+  EXPECT_EQ(redactor().cleaned(R"(["\\x1b[33mtoken\\x1b[0m: TAIL\\x1b[0m", "b\\n"])"),
+            R"(["token: ***", "b\\n"])");
+  EXPECT_EQ(redactor().cleaned("\x1b[32m0123456789abcdef0123456789abcdef\x1b[0m"), "***");
+}
+
+TEST(Redactor, MasksAValueOnTheNextLine) {
+  EXPECT_EQ(redactor().cleaned("api_key:\n  TAIL\nlr: 1"), "api_key:\n  ***\nlr: 1");
+  EXPECT_EQ(redactor().cleaned("a:\n  password: >\n    TAIL\n\n    b: TAIL\n  lr: 1\n    x"),
+            "a:\n  password: >\n    ***\n\n    ***\n  lr: 1\n    x");
+  EXPECT_EQ(redactor().cleaned("api_keys:\n- TAIL\n- TAIL\nlr: 1"),
+            "api_keys:\n- ***\n- ***\nlr: 1");
+  EXPECT_EQ(redactor().cleaned("'token':\n  'TAIL'"), "'token':\n  ***");
+}
+
+TEST(Redactor, LeavesWhatIsNestedBelowATellingName) {
+  for (const char* text : {"auth:\n  user: x\n  retries: 3", "\"auth\": {\n  \"user\": 1\n}",
+                           "token:\nlr: 1", "invalid token:\n    x = y(", "auth: |\nlr: 1"}) {
+    EXPECT_EQ(redactor().cleaned(text), text);
+  }
+}
+
 }  // namespace
 }  // namespace berth

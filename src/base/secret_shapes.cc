@@ -88,7 +88,74 @@ bool is_aws_secret(std::string_view word) {
          std::ranges::count_if(word, [](unsigned char c) { return std::islower(c) != 0; }) >= few;
 }
 
+/// "my API " ends in the word "api".
+bool ends_in_word(std::string_view text, std::string_view word) {
+  const std::string_view end = trimmed(text);
+  return end.size() >= word.size() &&
+         equals_ignoring_case(end.substr(end.size() - word.size()), word);
+}
+
+/// Where the code that colours a terminal ends that begins at `at`; npos: none does.
+std::size_t end_of_colour(std::string_view text, std::size_t at) {
+  static constexpr auto spelled =
+      std::to_array<std::string_view>({"x1b[", "x1B[", "u001b[", "u001B[", "033[", "e["});
+  std::size_t begin = text.npos;
+  if (text[at] == '\x1b' && text.substr(at + 1).starts_with('[')) {
+    begin = at + 2;
+  } else if (text[at] == '\\') {
+    // In JSON a backslash has one of its own.
+    const std::size_t word = std::min(text.find_first_not_of('\\', at), text.size());
+    for (const std::string_view one : spelled) {
+      if (text.substr(word).starts_with(one)) begin = word + one.size();
+    }
+  }
+  if (begin == text.npos) return text.npos;
+  const std::size_t end = text.find_first_not_of("0123456789;:", begin);
+  return end != text.npos && (text[end] == 'm' || text[end] == 'K') ? end + 1 : text.npos;
+}
+
 }  // namespace
+
+std::string without_colours(std::string_view text) {
+  std::string plain;
+  plain.reserve(text.size());
+  for (std::size_t i = 0; i < text.size();) {
+    const bool may_be = text[i] == '\x1b' || text[i] == '\\';
+    const std::size_t end = may_be ? end_of_colour(text, i) : text.npos;
+    if (end != text.npos) {
+      i = end;
+      continue;
+    }
+    // Backslashes that no colour follows stay, all of them at once.
+    const std::size_t run = text[i] == '\\' ? text.find_first_not_of('\\', i) : i + 1;
+    const std::size_t next = std::min(run, text.size());
+    plain += text.substr(i, next - i);
+    i = next;
+  }
+  return plain;
+}
+
+std::vector<TextSpan> hook_secrets(std::string_view text) {
+  static constexpr auto hooks = std::to_array<std::string_view>(
+      {"://hooks.slack.com/", "://discord.com/api/webhooks/", "://discordapp.com/api/webhooks/",
+       ".webhook.office.com/", "://open.feishu.cn/open-apis/bot/",
+       "://open.larksuite.com/open-apis/bot/", "://api.telegram.org/bot",
+       "://hooks.zapier.com/hooks/"});
+  std::vector<TextSpan> found;
+  for (std::size_t scheme = text.find("://"); scheme != text.npos;
+       scheme = text.find("://", scheme + 3)) {
+    const std::size_t end = std::min(text.find_first_of(" \t\r\n\"'`\\<>", scheme), text.size());
+    const std::string_view url = text.substr(scheme, end - scheme);
+    for (const std::string_view hook : hooks) {
+      const std::size_t at = url.find(hook);
+      if (at == url.npos || at + hook.size() == url.size()) continue;
+      found.push_back({scheme + at + hook.size(), end});
+      break;
+    }
+    scheme = std::max(scheme, end - 3);
+  }
+  return found;
+}
 
 bool is_random_key(std::string_view word) {
   // Of a path each name stands for itself.
@@ -143,7 +210,9 @@ NextWord secret_behind(std::string_view option, std::string_view before) {
           before.find("login") != before.npos || before.find("sshpass") != before.npos;
       return login ? NextWord::whole : NextWord::no;
     }
-    return is_secret_name(option) ? NextWord::whole : NextWord::no;
+    const NameTells tells = name_tells(option);
+    if (tells == NameTells::nothing) return NextWord::no;
+    return tells == NameTells::secret ? NextWord::whole : NextWord::by_value;
   }
   const std::string small = small_letters(option);
   static constexpr auto words =
@@ -152,7 +221,10 @@ NextWord secret_behind(std::string_view option, std::string_view before) {
   // A line of .netrc.
   const bool netrc =
       small == "password" && (trimmed(before).empty() || before.find("login ") != before.npos);
-  return netrc ? NextWord::whole : NextWord::no;
+  if (netrc) return NextWord::whole;
+  const bool key =
+      small == "key" && (ends_in_word(before, "api") || ends_in_word(before, "access"));
+  return key || is_secret_name(option) ? NextWord::behind_is : NextWord::no;
 }
 
 std::optional<std::size_t> attached_password(std::string_view word, std::string_view before) {

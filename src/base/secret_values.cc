@@ -23,12 +23,21 @@ std::string_view without_dashes(std::string_view name) {
 
 /// Values that say that there is none, or that somebody masked it.
 bool says_nothing(std::string_view value) {
-  static constexpr auto words = std::to_array<std::string_view>(
-      {"null", "true", "false", "True", "False", "None", "***", "{", "}", ""});
+  static constexpr auto words =
+      std::to_array<std::string_view>({"null", "true", "false", "True", "False", "None", "***", "{",
+                                       "}", ">", ">-", "|", "|-", ""});
   while (!value.empty() && (value.back() == ',' || value.back() == '}' || is_blank(value.back()))) {
     value.remove_suffix(1);
   }
   return std::ranges::find(words, value) != words.end();
+}
+
+/// "0.5," of a list.
+std::string_view without_ending(std::string_view value) {
+  while (!value.empty() && std::string_view(",;}])").find(value.back()) != value.npos) {
+    value.remove_suffix(1);
+  }
+  return value;
 }
 
 /// Headers whose value has blanks and semicolons of its own.
@@ -121,14 +130,14 @@ class NamedSecrets {
     return name;
   }
 
-  [[nodiscard]] bool is_telling(const Name& name) const {
+  [[nodiscard]] NameTells told_by(const Name& name) const {
     const std::string_view before = line_.substr(0, name.begin);
     if (before.ends_with("?") || before.ends_with("&")) {
-      if (is_secret_query(name.text)) return true;
+      if (is_secret_query(name.text)) return NameTells::secret;
     }
     // The host of a URL with a port.
-    if (before.ends_with("//") && line_[at_] == ':') return false;
-    return is_secret_name(without_dashes(name.text));
+    if (before.ends_with("//") && line_[at_] == ':') return NameTells::nothing;
+    return name_tells(name.text);
   }
 
   /// Nothing but the name before the sign, or the word with which shells and lists set it.
@@ -146,7 +155,8 @@ class NamedSecrets {
     const Name name = name_before(at_);
     const std::string_view rest = line_.substr(at_);
     if (name.text.empty() || rest.starts_with("://") || rest.starts_with("::")) return false;
-    if (!is_telling(name)) return false;
+    const NameTells tells = told_by(name);
+    if (tells == NameTells::nothing) return false;
     std::size_t begin = at_ + 1;
     while (begin < line_.size() && (line_[begin] == '=' || line_[begin] == '>')) ++begin;
     while (begin < line_.size() && is_blank(line_[begin])) ++begin;
@@ -157,7 +167,9 @@ class NamedSecrets {
     }
     if (begin >= line_.size() || (line_[begin] == '{' && name.quoted)) return false;
     const bool header = line_[at_] == ':' && is_secret_header(name.text);
-    return take(value_at(begin, name.quoted, header || (!name.quoted && begins_text(name))));
+    const bool whole = tells == NameTells::secret && !name.quoted && begins_text(name);
+    const Value value = value_at(begin, name.quoted, header || whole);
+    return is_secret_value(tells, without_ending(text_of(value.span))) && take(value);
   }
 
   /// --token VALUE, Bearer VALUE, curl -u NAME:VALUE.
@@ -172,8 +184,14 @@ class NamedSecrets {
     if (const auto password = attached_password(word, before)) {
       return take(value_at(at_ + *password, false, false));
     }
-    const NextWord kind = secret_behind(word, before);
+    NextWord kind = secret_behind(word, before);
     if (kind == NextWord::no) return false;
+    if (const std::size_t behind = behind_is(end); behind != end && !word.starts_with('-')) {
+      kind = NextWord::unless_prose;
+      end = behind;
+    } else if (kind == NextWord::behind_is) {
+      return false;
+    }
     const char open = quote_;
     std::size_t begin = end;
     if (line_.substr(begin).starts_with("\\\"")) {
@@ -195,9 +213,21 @@ class NamedSecrets {
           is_name_and_password(text) ? value.span.begin + text.find(':') + 1 : value.span.end;
     }
     const bool prose = kind == NextWord::unless_prose && !is_no_prose(text_of(value.span));
-    const bool taken = !prose && take(value);
+    const bool data = kind == NextWord::by_value &&
+                      !is_secret_value(name_tells(word), without_ending(text_of(value.span)));
+    const bool taken = !prose && !data && take(value);
     if (!taken) quote_ = open;
     return taken;
+  }
+
+  /// Behind the " is" of "the password is …"; `end`: none stands there.
+  [[nodiscard]] std::size_t behind_is(std::size_t end) const {
+    for (const std::string_view verb : {" is", " was"}) {
+      const std::string_view rest = line_.substr(end);
+      const bool whole = rest.size() > verb.size() && is_blank(rest[verb.size()]);
+      if (rest.starts_with(verb) && whole) return end + verb.size();
+    }
+    return end;
   }
 
   [[nodiscard]] Value value_at(std::size_t begin, bool quoted_name, bool to_end) const {

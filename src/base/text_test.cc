@@ -157,5 +157,82 @@ TEST(MaskedCommand, HidesPasswordsOfCurlAndLogins) {
             (std::vector<std::string>{"docker", "run", "-e", "HF_TOKEN=***", "-p", "80:80"}));
 }
 
+TEST(MaskedCommand, HidesKeysOfOptionsByTheirLastWord) {
+  for (const char* option :
+       {"--wandb-key", "--openai-key",  "--pwd",       "--pw",       "--jwt",
+        "--azure-key", "--account-key", "--comet-key", "--ngc-key",  "--encryption-key",
+        "--s3-key",    "--hf_key",      "--wandb_key", "--key",      "--license-key",
+        "--pat",       "--gh-pat",      "--sas",       "--session",  "--dsn",
+        "--creds",     "--sshpass",     "--pin",       "--wandbkey", "--connection-string",
+        "--webhook",   "--webhook-url", "--my-key"}) {
+    const std::string name = option;
+    EXPECT_THAT(masked_command({"x", name, "AB12cd"}), ElementsAre("x", name, "***"));
+    EXPECT_THAT(masked_command({"x", name + "=AB12cd"}), ElementsAre("x", name + "=***"));
+    EXPECT_EQ(masked_text("x " + name + " AB12cd -v"), "x " + name + " *** -v");
+  }
+  EXPECT_EQ(masked_text("logger.wandb_key=AB12cd"), "logger.wandb_key=***");
+  EXPECT_EQ(masked_text("AccountName=a;AccountKey=AB12cd=="), "AccountName=a;AccountKey=***");
+  EXPECT_THAT(masked_command({"x", "--pin", "4711"}), ElementsAre("x", "--pin", "***"));
+}
+TEST(MaskedCommand, KeepsKeysThatAreColumnsNumbersAndFiles) {
+  for (const char* words : {"--key-dim 64",
+                            "--num-keys 8",
+                            "--n_kv_head 4",
+                            "--monkey AB12",
+                            "--keyframe AB12",
+                            "--session-length 2048",
+                            "--pin-memory true",
+                            "--pin-memory True",
+                            "--keep AB12",
+                            "--key 2",
+                            "--sequence-key text",
+                            "--image-key image_1",
+                            "--sort-key f1",
+                            "--key observation.images.top",
+                            "--label_key label",
+                            "--key /etc/ssl/host1.pem",
+                            "--pwd /work/a1",
+                            "--creds key1.json",
+                            "--session main",
+                            "--pat *.py1",
+                            "--pin 2",
+                            "--pin true",
+                            "--key $KEY1",
+                            "--hidden-pattern A1",
+                            "--key server1.key"}) {
+    const std::string text = words;
+    const std::string option = text.substr(0, text.find(' '));
+    const std::string value = text.substr(text.find(' ') + 1);
+    EXPECT_THAT(masked_command({"x", option, value}), ElementsAre("x", option, value));
+    EXPECT_EQ(masked_text(option + "=" + value), option + "=" + value);
+  }
+  for (const char* text : {"key=value1", "KeyError: 'Layer1'", "Unexpected key: layer1.weight",
+                           "n_kv_head=4", "mean_token_accuracy=0.91", "auth_loss: 0.5,",
+                           "the password is required", "PWD=/work/a1", "session: K3f9q2"}) {
+    EXPECT_EQ(masked_text(text), text);
+  }
+}
+TEST(MaskedText, HidesWhatFollowsTheHostOfAHook) {
+  EXPECT_EQ(masked_command({"x", "https://hooks.slack.com/services/T0/B0/xyz"}).back(),
+            "https://hooks.slack.com/***");
+  EXPECT_EQ(masked_text("URL=https://discord.com/api/webhooks/1/ab -v"),
+            "URL=https://discord.com/api/webhooks/*** -v");
+  EXPECT_EQ(masked_text("see https://hooks.slack.com/ there"),
+            "see https://hooks.slack.com/ there");
+}
+TEST(MaskedText, LooksThroughColours) {
+  EXPECT_EQ(masked_text("\x1b[33mapi_key\x1b[0m=\x1b[32m'hunter2'\x1b[0m"), "api_key='***'");
+  EXPECT_EQ(masked_text("token\x1b[0m: hunter2"), "token: ***");
+  EXPECT_EQ(masked_text("\x1b[1;32mhf_abcdefghijklmnop\x1b[0m"), "***");
+  EXPECT_EQ(masked_text("\\x1b[33mapi_key\\x1b[0m=hunter2"), "api_key=***");
+  EXPECT_EQ(masked_text("\x1b[33mloss\x1b[0m=2"), "\x1b[33mloss\x1b[0m=2");
+}
+TEST(MaskedText, HidesWhatASentenceSaysThePasswordIs) {
+  EXPECT_EQ(masked_text("password is hunter22"), "password is ***");
+  EXPECT_EQ(masked_text("so the password was hunter22 then"), "so the password was *** then");
+  EXPECT_EQ(masked_text("my API key is hunter22"), "my API key is ***");
+  EXPECT_EQ(masked_text("password hunter22"), "password ***");
+}
+
 }  // namespace
 }  // namespace berth

@@ -1,0 +1,202 @@
+// Which names tell of a secret, and what behind them is none after all.
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <span>
+
+#include "base/secret_values.h"
+#include "base/text.h"
+
+namespace berth {
+
+namespace {
+
+bool is_in(std::string_view word, std::span<const std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+bool is_capital_letter(char c) { return std::isupper(static_cast<unsigned char>(c)) != 0; }
+bool is_decimal_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+/// "logger.wandb_key", "--wandb-key", "AccountKey": each word of it, in small letters.
+std::vector<std::string> parts_of(std::string_view name) {
+  std::vector<std::string> parts(1);
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const bool separates = std::string_view("-_.").find(name[i]) != std::string_view::npos;
+    const bool begins = i > 0 && is_capital_letter(name[i]) && !is_capital_letter(name[i - 1]);
+    if ((separates || begins) && !parts.back().empty()) parts.emplace_back();
+    if (!separates) parts.back() += small_letters(name.substr(i, 1));
+  }
+  if (parts.back().empty()) parts.pop_back();
+  return parts;
+}
+
+std::string joined_parts(std::span<const std::string> parts) {
+  std::string joined;
+  for (const std::string& part : parts) joined += (joined.empty() ? "" : "_") + part;
+  return joined;
+}
+
+/// Words that tell wherever in a name they stand.
+bool holds_telling_word(std::string lower) {
+  static constexpr auto telling = std::to_array<std::string_view>(
+      {"password", "passwd", "passphrase", "secret", "token", "api_key", "apikey", "auth",
+       "credential", "private_key", "access_key", "cookie", "bearer", "_pwd"});
+  // Words that hold one of those and are no secrets.
+  static constexpr auto harmless =
+      std::to_array<std::string_view>({"tokeniz", "tokens", "max_token", "num_token", "token_id",
+                                       "token_len", "token_type", "per_token", "author"});
+  if (lower.find("authoriz") != std::string::npos) return true;
+  for (const std::string_view word : harmless) {
+    for (std::size_t at = lower.find(word); at != std::string::npos; at = lower.find(word)) {
+      lower.replace(at, word.size(), " ");
+    }
+  }
+  return std::ranges::any_of(
+      telling, [&](std::string_view word) { return lower.find(word) != std::string::npos; });
+}
+
+/// Whose key it is: of a service, or of what is locked.
+bool is_owner_of_keys(std::string_view word) {
+  static constexpr auto owners = std::to_array<std::string_view>(
+      {"account",    "anthropic",   "aws",          "azure",    "clearml", "cohere",
+       "comet",      "deepseek",    "encrypt",      "gcp",      "gemini",  "gh",
+       "encryption", "decryption",  "github",       "gitlab",   "google",  "groq",
+       "hf",         "huggingface", "kaggle",       "license",  "licence", "mistral",
+       "mlflow",     "neptune",     "ngc",          "nvidia",   "openai",  "pinecone",
+       "s3",         "replicate",   "serper",       "signing",  "slack",   "storage",
+       "swanlab",    "tavily",      "subscription", "together", "wandb",   "openrouter"});
+  return is_in(word, owners);
+}
+
+/// "sort_key", "image_key": columns and settings.
+bool is_key_of_data(std::string_view word) {
+  static constexpr auto words = std::to_array<std::string_view>(
+      {"answer", "audio",    "batch",    "cache",   "caption",   "chosen",  "class",  "column",
+       "data",   "feature",  "field",    "foreign", "group",     "hash",    "hot",    "id",
+       "image",  "index",    "input",    "join",    "label",     "loss",    "map",    "message",
+       "metric", "model",    "monitor",  "output",  "partition", "primary", "prompt", "public",
+       "query",  "question", "rejected", "reply",   "response",  "row",     "sample", "sequence",
+       "sort",   "state",    "target",   "text",    "time",      "value",   "video"});
+  return is_in(word, words);
+}
+
+bool is_access_to_code(std::string_view word) {
+  static constexpr auto words =
+      std::to_array<std::string_view>({"ado", "azure", "devops", "gh", "git", "github", "gitlab"});
+  return is_in(word, words);
+}
+
+/// What ends in "key": nobody knows of all whose they are, but what is data.
+NameTells key_tells(std::string_view owner, bool is_option) {
+  if (is_owner_of_keys(owner)) return NameTells::secret;
+  if (is_key_of_data(owner)) return NameTells::nothing;
+  return is_option ? NameTells::unless_data : NameTells::nothing;
+}
+
+/// By the last word of the name, which says what it is.
+NameTells last_part_tells(const std::vector<std::string>& parts, bool is_option) {
+  static constexpr auto secrets =
+      std::to_array<std::string_view>({"jwt", "passcode", "pw", "sshpass"});
+  static constexpr auto files = std::to_array<std::string_view>({"creds", "cred", "pwd"});
+  static constexpr auto addresses = std::to_array<std::string_view>(
+      {"dsn", "webhook", "connstr", "connectionstring", "connection_string", "conn_str",
+       "webhook_url", "hook_url", "webhook_uri"});
+  static constexpr auto options = std::to_array<std::string_view>({"pat", "pin", "sas", "session"});
+  if (parts.empty()) return NameTells::nothing;
+  const std::string& last = parts.back();
+  const std::string before = parts.size() > 1 ? parts[parts.size() - 2] : std::string();
+  if (is_in(last, secrets)) return NameTells::secret;
+  if (is_in(last, files)) return NameTells::unless_path;
+  if (is_in(last, addresses) || is_in(before + "_" + last, addresses)) {
+    return NameTells::unless_data;
+  }
+  if (last == "pat" && is_access_to_code(before)) return NameTells::secret;
+  if (is_in(last, options)) return is_option ? NameTells::unless_data : NameTells::nothing;
+  if (last == "key") return key_tells(before, is_option);
+  const bool glued = last.ends_with("key") && is_owner_of_keys(last.substr(0, last.size() - 3));
+  return glued ? NameTells::secret : NameTells::nothing;
+}
+
+/// "token_accuracy", "auth_loss": of what they measure only numbers are known.
+bool is_measure(const std::vector<std::string>& parts) {
+  if (parts.size() < 2 || std::ranges::all_of(parts.back(), is_decimal_digit)) return false;
+  if (holds_telling_word(parts.back())) return false;
+  // "api_key" tells as a whole alone.
+  const auto last_two = std::span(parts).last(2);
+  return holds_telling_word(last_two.front()) || !holds_telling_word(joined_parts(last_two));
+}
+
+bool is_file_path(std::string_view value) {
+  static constexpr auto begins = std::to_array<std::string_view>({"/", "./", "../", "~/", "$"});
+  static constexpr auto ends = std::to_array<std::string_view>(
+      {".pem", ".key", ".crt", ".json", ".yaml", ".yml", ".txt", ".pub"});
+  const bool looks =
+      std::ranges::any_of(begins, [&](auto word) { return value.starts_with(word); }) ||
+      std::ranges::any_of(ends, [&](auto word) { return value.ends_with(word); });
+  return looks && value.find_first_of("@ ") == value.npos && !is_random_key(value);
+}
+
+bool is_numeric(std::string_view value) {
+  return !value.empty() &&
+         is_decimal_digit(value[value.find_first_not_of("+-.") == value.npos
+                                    ? 0
+                                    : value.find_first_not_of("+-.")]) &&
+         value.find_first_not_of("0123456789+-.,:eE") == value.npos;
+}
+
+/// "text", "observation.images.top", "*.py".
+bool is_word_of_data(std::string_view value) {
+  constexpr std::size_t longest = 40;
+  if (value.size() <= longest &&
+      value.find_first_not_of("abcdefghijklmnopqrstuvwxyz_-./") == std::string_view::npos) {
+    return true;
+  }
+  return value.find_first_not_of('*') != value.npos && value.find('*') != value.npos;
+}
+
+}  // namespace
+
+NameTells name_tells(std::string_view name) {
+  const bool is_option = name.starts_with('-');
+  while (name.starts_with('-')) name.remove_prefix(1);
+  // ACCOUNT_KEY, as variables are called; "sort_key" is a setting.
+  if (name.ends_with("_KEY")) return NameTells::secret;
+  const std::vector<std::string> parts = parts_of(name);
+  std::string lower = small_letters(name);
+  std::ranges::replace_if(lower, [](char c) { return c == '-' || c == '.'; }, '_');
+  if (lower.ends_with("_pass") || lower == "pass") return NameTells::secret;
+  if (holds_telling_word(lower)) {
+    return is_measure(parts) ? NameTells::unless_number : NameTells::secret;
+  }
+  const NameTells tells = last_part_tells(parts, is_option);
+  // Each of four and more figures may be one that somebody types at a door.
+  return tells == NameTells::unless_data && parts.back() == "pin" ? NameTells::unless_short : tells;
+}
+
+bool is_secret_name(std::string_view name) { return name_tells(name) == NameTells::secret; }
+
+bool is_secret_value(NameTells tells, std::string_view value) {
+  constexpr std::size_t shortest_pin = 4;
+  const bool pin = value.size() >= shortest_pin && std::ranges::all_of(value, is_decimal_digit);
+  const std::string_view bare = trimmed(value);
+  switch (tells) {
+    case NameTells::nothing:
+      return false;
+    case NameTells::secret:
+      return true;
+    case NameTells::unless_path:
+      return !is_file_path(bare);
+    case NameTells::unless_number:
+      return !is_numeric(bare);
+    case NameTells::unless_short:
+      return pin || (!is_numeric(bare) && !is_word_of_data(bare));
+    case NameTells::unless_data:
+      return !is_numeric(bare) && !is_word_of_data(bare) && !is_file_path(bare) && bare != "True" &&
+             bare != "False" && bare != "None";
+  }
+  return true;
+}
+
+}  // namespace berth
