@@ -15,4 +15,8 @@ namespace berth {
 /// The run named on the command line; empty: "last". The error says where it was looked for.
 [[nodiscard]] Result<RunRecord> find_run(const Context& context, const std::string& name);
 
+/// The same for what is done to a run under way, which may have no record: then by its lease, or by
+/// the processes that carry its id.
+[[nodiscard]] Result<RunRecord> find_run_under_way(Context& context, const std::string& name);
+
 }  // namespace berth

@@ -1,5 +1,9 @@
 // `berth logs`, `berth wait`, `berth stop`, `berth mark`: what one does with a run under way.
 
+#include <unistd.h>
+
+#include <set>
+
 #include "app/interrupt_note.h"
 #include "app/records.h"
 #include "app/run_words.h"
@@ -7,6 +11,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "run/run.h"
+#include "run/unrecorded.h"
 
 namespace berth {
 
@@ -49,7 +54,7 @@ class WaitVerb final : public Verb {
   }
   [[nodiscard]] int usage_code() const override { return exit_code::berth_failed; }
   int run(Context& context, const std::vector<std::string>&) override {
-    const auto found = find_run(context, name_);
+    const auto found = find_run_under_way(context, name_);
     if (!found) return report(found.error(), usage_code());
     const InterruptNote interrupt;
     const auto end =
@@ -87,7 +92,7 @@ class StopVerb final : public Verb {
       complain(tr("stop: which run? berth runs lists them; berth stop last, or berth stop --all"));
       return exit_code::usage;
     }
-    const auto found = find_run(context, name_);
+    const auto found = find_run_under_way(context, name_);
     if (!found) return report(found.error());
     return stop(context, latest_start_of(context, *found), *grace);
   }
@@ -95,12 +100,23 @@ class StopVerb final : public Verb {
  private:
   int stop_all(Context& context, std::chrono::milliseconds grace) const {
     const auto state = records_directory(context);
-    if (!state) return report(state.error());
-    const auto list = list_runs(*state);
-    if (!list) return report(list.error());
-    int code = exit_code::ok;
-    for (const RunRecord& record : list->runs) {
+    const auto list = state ? list_runs(*state) : Result<RunList>(std::unexpected(state.error()));
+    int code = list ? exit_code::ok : report(list.error());
+    std::set<std::string> recorded;
+    for (const RunRecord& record : list ? list->runs : std::vector<RunRecord>()) {
+      recorded.insert(record.manifest.id);
       if (record.state == RunState::running) code = std::max(code, stop(context, record, grace));
+    }
+    return std::max(code, stop_unrecorded(context, recorded, grace));
+  }
+
+  /// Those that have no record are known by their leases.
+  int stop_unrecorded(Context& context, const std::set<std::string>& recorded,
+                      std::chrono::milliseconds grace) const {
+    int code = exit_code::ok;
+    for (const Claim& claim : context.read_ledger().claims) {
+      if (claim.run.empty() || claim.uid != ::getuid() || recorded.contains(claim.run)) continue;
+      code = std::max(code, stop(context, run_of_claim(claim), grace));
     }
     return code;
   }

@@ -15,15 +15,16 @@ namespace berth {
 
 namespace {
 /// Where it cannot be said which run is the last, nothing is to say that it is another.
-void name_last_run(const std::string& state_directory, const std::string& id) {
+bool name_last_run(const std::string& state_directory, const std::string& target) {
   const std::string link = state_directory + "/" + std::string(last_run_link);
   const std::string temporary = link + ".new." + std::to_string(::getpid());
   std::error_code wrong;
-  std::filesystem::create_symlink("runs/" + id, temporary, wrong);
+  std::filesystem::create_symlink(target, temporary, wrong);
   if (!wrong) std::filesystem::rename(temporary, link, wrong);
-  if (!wrong) return;
+  if (!wrong) return true;
   ::unlink(temporary.c_str());
   ::unlink(link.c_str());
+  return false;
 }
 }  // namespace
 
@@ -52,8 +53,15 @@ Result<RecordWriter> RecordWriter::create(const std::string& state_directory,
   std::error_code wrong;
   std::filesystem::rename(temporary, final_path, wrong);
   if (wrong) return fail_system("put the record in place as " + final_path, wrong.value());
-  name_last_run(state_directory, manifest.id);
+  (void)name_last_run(state_directory, "runs/" + manifest.id);
   return RecordWriter(final_path, std::move(*lock));
+}
+
+bool note_unrecorded_run(const std::string& state_directory, const std::string& id) {
+  if (state_directory.empty()) return true;  // nor is there an earlier one
+  std::error_code unknown;
+  if (!std::filesystem::is_directory(runs_directory(state_directory), unknown)) return true;
+  return name_last_run(state_directory, std::string(unrecorded_run_prefix) + id);
 }
 
 std::string RecordWriter::path_of(std::string_view file) const {

@@ -27,6 +27,12 @@ inline constexpr std::string_view output = "output";
 
 /// Beside runs/: a symbolic link to the record of the run that started last.
 inline constexpr std::string_view last_run_link = "last";
+/// What it points to instead, before the id, where that run has no record.
+inline constexpr std::string_view unrecorded_run_prefix = "unrecorded/";
+
+/// The run that starts now has no record: "last" is not to mean an earlier one. False: it goes on
+/// to.
+[[nodiscard]] bool note_unrecorded_run(const std::string& state_directory, const std::string& id);
 
 [[nodiscard]] std::string manifest_to_json(const Manifest& manifest);
 [[nodiscard]] Result<Manifest> manifest_from_json(std::string_view text);

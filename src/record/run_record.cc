@@ -276,10 +276,23 @@ std::optional<std::chrono::milliseconds> lasted(const RunRecord& run, const Mome
   return std::chrono::milliseconds(std::min(lasted, hundred_years));
 }
 
+std::optional<std::string> unrecorded_last_run(const std::string& state_directory) {
+  const auto target = read_link(state_directory + "/" + std::string(last_run_link));
+  if (!target || !target->starts_with(unrecorded_run_prefix)) return std::nullopt;
+  return target->substr(unrecorded_run_prefix.size());
+}
+
 Result<RunRecord> load_run(const std::string& state_directory, std::string_view name) {
   const std::string runs = runs_directory(state_directory);
   const auto ids = list_directory(runs);
   std::vector<std::string> found;
+  if (name == "last") {
+    if (const auto id = unrecorded_last_run(state_directory)) {
+      return fail(ErrorCode::not_found, "the run that started last, " + *id +
+                                            ", has no record: it could not be written in " + runs +
+                                            "; `berth runs` lists those before it");
+    }
+  }
   if (ids) {
     if (name == "last") return last_run(runs, *ids);
     for (const std::string& id : *ids) {

@@ -187,6 +187,9 @@ struct RunList {
 /// (several match: they are named).
 [[nodiscard]] Result<RunRecord> load_run(const std::string& state_directory, std::string_view name);
 
+/// The id of the run that started last, where it has no record.
+[[nodiscard]] std::optional<std::string> unrecorded_last_run(const std::string& state_directory);
+
 /// Reads a record's directory. A run whose keeper has gone without an end is closed as "end
 /// unknown" where the directory can be written.
 [[nodiscard]] Result<RunRecord> read_run(const std::string& directory);

@@ -249,13 +249,15 @@ class Run {
           cpu_only_settings(options_.environment, std::thread::hardware_concurrency());
       variables.insert(variables.end(), settings.begin(), settings.end());
     }
-    const std::string marks = make_record();
-    variables.emplace_back("BERTH_MARKS", marks);
+    auto marks = make_record();
+    if (!marks) return std::unexpected(std::move(marks).error());
+    variables.emplace_back("BERTH_MARKS", *std::move(marks));
     return with_variables(options_.environment, variables);
   }
 
   /// The record's directory, so that the job can mark from its first moment. The path of its marks.
-  std::string make_record() {
+  /// An error: the job would have gone on unseen, its output lost.
+  Result<std::string> make_record() {
     if (options_.detach) {
       manifest_.log = options_.log.value_or(runs_directory(options_.state_directory) + "/" +
                                             manifest_.id + "/output");
@@ -264,14 +266,32 @@ class Run {
     manifest_.started = now.wall;
     manifest_.started_steady_ms = steady_ms(now.steady);
     auto record = RecordWriter::create(options_.state_directory, manifest_);
-    if (!record) {
-      say(trf("this run is not recorded: {}; the job runs all the same",
-              printable(record.error().message())));
-      if (options_.detach && !options_.log) manifest_.log = "/dev/null";
-      return "/dev/null";
-    }
+    if (!record) return go_without_record(record.error());
     record_.emplace(std::move(*record));
     return record_->path_of(record_file::marks);
+  }
+
+  /// What is in front of somebody goes on. What nobody would see is not begun; one that is started
+  /// again has been.
+  Result<std::string> go_without_record(const Error& why) {
+    if (options_.detach && !options_.log && options_.retry_of.empty()) {
+      return fail(why.code() == ErrorCode::not_found ? ErrorCode::io : why.code(),
+                  trf("the job was not started: this run cannot be recorded ({}), and detached its "
+                      "output would be lost. Make room there, or name a file elsewhere: --log FILE",
+                      printable(why.message())));
+    }
+    say(trf("this run is not recorded: {}; the job runs all the same", printable(why.message())));
+    if (options_.detach) {
+      say(trf("`berth stop {}` ends it and `berth wait {}` waits for it all the same", manifest_.id,
+              manifest_.id));
+    }
+    if (!note_unrecorded_run(options_.state_directory, manifest_.id)) {
+      say(
+          tr("nor can it be noted that this run was the last: `last` goes on to mean an earlier "
+             "one"));
+    }
+    if (options_.detach && !options_.log) manifest_.log = "/dev/null";
+    return std::string("/dev/null");
   }
 
   Result<RunOutcome> launch(const std::vector<std::string>& environment) {

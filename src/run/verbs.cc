@@ -49,6 +49,7 @@ bool is_gone_by(Clock& clock, Instant deadline, const RunRecord& run, const std:
 
 /// After that --retry-on may start the job again.
 bool has_lost_its_device(const RunRecord& run) {
+  if (run.directory.empty()) return false;
   const auto events = events_of(run);
   return std::any_of(events.begin(), events.end(),
                      [](const RunEvent& event) { return event.kind.starts_with("gpu_"); });
@@ -56,6 +57,34 @@ bool has_lost_its_device(const RunRecord& run) {
 
 std::string path_in(const RunRecord& run, std::string_view file) {
   return run.directory + "/" + std::string(file);
+}
+
+/// Tells the keeper why its job ends: without it the record says only how, and whoever is to start
+/// the job again after a fault of its device does.
+Result<void> note_stop_wish(const RunRecord& run) {
+  if (run.directory.empty()) return {};
+  return write_file_atomically(path_in(run, record_file::stop_wish), "stopped\n", 0600);
+}
+
+/// By the job itself where that is known, else until nobody carries the run's name.
+bool job_lives(const RunRecord& run, const std::string& proc) {
+  if (!run.manifest.job) return !left_of(run, proc).empty();
+  const auto living = identify_process(run.manifest.job->pid, proc);
+  return living && *living == *run.manifest.job;
+}
+
+/// Of a run without a record only that it has ended is ever known.
+Result<Exit> wait_without_record(const RunRecord& run, Clock& clock,
+                                 const std::function<bool()>& interrupted) {
+  Duration pause = milliseconds(20);
+  while (job_lives(run, "/proc")) {
+    if (interrupted && interrupted()) return fail(ErrorCode::busy, "interrupted while waiting");
+    clock.wait_until(clock.now() + pause);
+    pause = std::min<Duration>(pause * 2, milliseconds(500));
+  }
+  return fail(ErrorCode::not_found, "run " + run.manifest.id +
+                                        " has ended; how is unknown: it has no record, as its "
+                                        "state directory could not be written when it started");
 }
 
 }  // namespace
@@ -73,9 +102,7 @@ Result<StopResult> stop_run(const RunRecord& run, milliseconds grace, Clock& clo
   auto left = left_of(run, proc);
   const bool may_come_again = has_lost_its_device(run);
   if (left.empty() && !may_come_again) return StopResult::had_ended;
-  // Tells the keeper why: without it the record says only how, and whoever is to start the job
-  // again after a fault of its device does.
-  const auto noted = write_file_atomically(path_in(run, record_file::stop_wish), "stopped\n", 0600);
+  const auto noted = note_stop_wish(run);
   if (!noted && may_come_again) {
     return fail(
         noted.error().code(),
@@ -103,6 +130,7 @@ Result<StopResult> stop_run(const RunRecord& run, milliseconds grace, Clock& clo
 
 Result<Exit> wait_for_run(const RunRecord& run, Clock& clock,
                           const std::function<bool()>& interrupted) {
+  if (run.directory.empty()) return wait_without_record(run, clock, interrupted);
   Duration pause = milliseconds(20);
   for (;;) {
     const auto now = read_run(run.directory);

@@ -118,6 +118,73 @@ def test_full_state_directory_never_stops_a_job(machine):
     lost_record_is_said_once_and_the_job_runs(["unshare", "-m", "sh", "-c", script], machine.env)
 
 
+@pytest.fixture
+def blocked(machine):
+    """What makes records impossible from the second run on, for root too: a file where their directory is to be."""
+    assert machine.run("run", "-q", "--", "true").returncode == 0
+    runs = machine.directory / "state/berth/runs"
+    runs.rename(runs.parent / "before")
+    runs.write_text("")
+    yield runs
+    runs.unlink()
+    (runs.parent / "before").rename(runs)
+
+
+def test_detached_job_whose_output_nobody_would_keep_is_not_started(machine, blocked):
+    got = machine.run("run", "--detach", "--", "sleep", "43")
+    assert (got.returncode, got.stdout) == (125, "")
+    assert "was not started" in got.stderr and "--log FILE" in got.stderr
+    assert not leases(machine)
+    poll(lambda: processes(machine), 10, "the job was started")
+
+
+@pytest.mark.parametrize("words", [("{}",), ("--all",)])
+def test_detached_job_without_a_record_is_stopped_by_its_lease(machine, blocked, words):
+    log = machine.directory / "log"
+    started = machine.run("run", "--detach", "--log", log, "--", "sh", "-c", "echo hello; exec sleep 43")
+    run = started.stdout.strip()
+    assert started.returncode == 0 and run, started.stderr
+    assert f"berth stop {run}" in started.stderr
+    poll(lambda: "hello" not in log.read_text(), 10, "the job's output is not in the file of --log")
+    if words == ("--all",):
+        blocked.rename(blocked.parent / "file")
+        (blocked.parent / "before").rename(blocked)
+    stopped = machine.run("stop", *(word.format(run) for word in words))
+    if words == ("--all",):
+        blocked.rename(blocked.parent / "before")
+        (blocked.parent / "file").rename(blocked)
+    assert stopped.returncode == 0 and f"{run} has ended" in stopped.stderr, stopped.stderr
+    poll(lambda: processes(machine), 10, "the job was not stopped")
+    poll(lambda: leases(machine), 10, "its lease is still there")
+
+
+def test_wait_waits_for_a_job_without_a_record_by_its_lease(machine, blocked):
+    log = machine.directory / "log"
+    run = machine.run("run", "--detach", "--log", log, "--", "sleep", "2").stdout.strip()
+    assert processes(machine)
+    waited = machine.run("wait", run)
+    assert not leases(machine) or not processes(machine), "wait came back before the job's end"
+    assert waited.returncode == 125 and "no record" in waited.stderr
+
+
+@pytest.mark.skipif(not shutil.which("unshare"), reason="full state directory: no unshare")
+def test_last_is_never_an_earlier_run_than_one_without_a_record(machine):
+    state = machine.directory / "state"
+    state.mkdir()
+    mount = f"mount -t tmpfs -o size=40k tmpfs {state}"
+    if subprocess.run(["unshare", "-m", "sh", "-c", mount], check=False, capture_output=True).returncode:
+        pytest.skip("full state directory: a small file system cannot be mounted here")
+    recorded = " ".join(machine.command("run", "-q", "--", "sh", "-c", "'exit 5'"))
+    other = " ".join(machine.command("run", "-q", "--", "true"))
+    asked = "; ".join(" ".join(machine.command(verb, "last")) for verb in ("explain", "wait", "report"))
+    script = f"{mount}; {recorded}; head -c 100k /dev/zero > {state}/full; {other}; {asked}"
+    got = subprocess.run(
+        ["unshare", "-m", "sh", "-c", script], env=machine.env, text=True, capture_output=True, timeout=60, check=False
+    )
+    assert got.stderr.count("has no record") == 3, got.stderr
+    assert "exit code 5" not in got.stdout
+
+
 class Users:
     """Two ordinary users with homes of their own and one ledger, in a place both can reach."""
 

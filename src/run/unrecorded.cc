@@ -1,0 +1,47 @@
+#include "run/unrecorded.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "run/tree.h"
+
+namespace berth {
+
+RunRecord run_of_claim(const Claim& claim) {
+  RunRecord run;
+  run.manifest.id = claim.run;
+  run.manifest.uid = claim.uid;
+  run.manifest.user = claim.user;
+  run.manifest.keeper = claim.keeper;
+  run.manifest.job = claim.job;
+  run.manifest.lease = claim.id;
+  run.state = RunState::running;
+  return run;
+}
+
+Result<RunRecord> unrecorded_run(std::string_view name, const std::vector<Claim>& claims,
+                                 const std::string& proc) {
+  std::vector<const Claim*> found;
+  for (const Claim& claim : claims) {
+    // What another user's lease says of processes is theirs to say, and not to be acted on.
+    if (name.empty() || claim.run.empty() || claim.uid != ::getuid()) continue;
+    if (claim.run == name) return run_of_claim(claim);
+    if (claim.run.starts_with(name) || claim.run.ends_with(name)) found.push_back(&claim);
+  }
+  if (found.size() == 1) return run_of_claim(*found.front());
+  if (found.size() > 1) {
+    return fail(ErrorCode::invalid, fmt::format("\"{}\" means several runs ({}, {}): give more of "
+                                                "the id",
+                                                name, found[0]->run, found[1]->run));
+  }
+  if (!name.empty() && !processes_named_for(name, ::getpid(), proc).empty()) {
+    Claim own;
+    own.run = name;
+    own.uid = ::getuid();
+    return run_of_claim(own);
+  }
+  return fail(ErrorCode::not_found,
+              fmt::format("no run \"{}\" of yours is under way either", name));
+}
+
+}  // namespace berth

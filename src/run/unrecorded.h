@@ -1,0 +1,25 @@
+#pragma once
+// A run under way that has no record (its state directory was full, or could not be written): it is
+// known by its lease, and by its name in its processes' environment. Both die with the job.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "record/run_record.h"
+#include "snapshot/claim.h"
+
+namespace berth {
+
+/// What a lease says of its run, as a record without a directory: stop_run() and wait_for_run()
+/// take it, nothing else does.
+[[nodiscard]] RunRecord run_of_claim(const Claim& claim);
+
+/// The caller's own run under way of this name: by `claims` the id, or the unique beginning or end
+/// of one; by the processes that carry it the whole id. not_found: there is none. invalid: several.
+[[nodiscard]] Result<RunRecord> unrecorded_run(std::string_view name,
+                                               const std::vector<Claim>& claims,
+                                               const std::string& proc = "/proc");
+
+}  // namespace berth
