@@ -261,17 +261,6 @@ std::optional<GitFacts> gather_git(const std::string& directory) {
   return std::nullopt;
 }
 
-Reading<bool> is_git_dirty(const std::string& root, const std::vector<std::string>& environment,
-                           Clock& clock) {
-  // Without optional locks: a background look must not get in the way of the user's own git.
-  const auto quiet = with_variables(environment, {{"GIT_OPTIONAL_LOCKS", "0"}});
-  const auto status = output_of(
-      {"git", "-C", root, "status", "--porcelain", "--untracked-files=no"}, quiet,
-      value_of(environment, "PATH").value_or("/usr/bin:/bin"), clock, std::chrono::seconds(2));
-  if (!status) return why_absent(status.error());
-  return !trimmed(*status).empty();
-}
-
 std::optional<std::pair<std::string, std::string>> package_from_directory(std::string_view name) {
   for (const std::string_view ending : {".dist-info", ".egg-info"}) {
     if (!name.ends_with(ending)) continue;

@@ -23,7 +23,9 @@ struct GatherRoots {
 
 /// The work tree around `directory`; nothing: it is in none. `dirty` is left not sampled.
 [[nodiscard]] std::optional<GitFacts> gather_git(const std::string& directory);
-/// Asks git itself whether tracked files differ; bounded in time.
+/// Asks git itself whether tracked files differ; bounded in time. Nothing that the tree's own
+/// configuration names is run: where only its filters could say, unsupported. Of a submodule its
+/// commit alone is looked at.
 [[nodiscard]] Reading<bool> is_git_dirty(const std::string& root,
                                          const std::vector<std::string>& environment, Clock& clock);
 
