@@ -199,6 +199,14 @@ std::string_view name_of(RunState state) {
   return "end unknown";
 }
 
+bool is_ended_by_warning(const RunRecord& run) {
+  if (!run.end || run.end->because != end_cause::time_limit || run.end->exit.signal == 0) {
+    return false;
+  }
+  const auto limit = run.manifest.time_limit_ms;
+  return limit && run.end->lasted_ms && *run.end->lasted_ms < *limit;
+}
+
 std::string runs_directory(const std::string& state_directory) { return state_directory + "/runs"; }
 
 std::string make_run_id(std::string_view machine_id, std::string_view boot_id, WallTime now,

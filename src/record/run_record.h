@@ -161,6 +161,10 @@ struct RunRecord {
   std::vector<std::string> problems;
 };
 
+/// The warning of its time limit ended it, before the time was over; false also where that is not
+/// known.
+[[nodiscard]] bool is_ended_by_warning(const RunRecord& run);
+
 /// The directory that holds the runs: STATE/runs.
 [[nodiscard]] std::string runs_directory(const std::string& state_directory);
 

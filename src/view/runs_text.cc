@@ -260,6 +260,8 @@ std::string state_text(const RunRecord& run) {
                                         : trf("ended with {}", exit.code);
     if (run.end->because == end_cause::warned) {
       text += tr(", warned of its time limit");
+    } else if (is_ended_by_warning(run)) {
+      text += tr(" by berth: warning before its time limit");
     } else if (!run.end->because.empty()) {
       text += trf(" by berth: {}", cause_text(run.end->because));
     }

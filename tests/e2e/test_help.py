@@ -71,7 +71,7 @@ def test_records_are_whole_in_a_pipe_and_the_end_is_whole_everywhere(machine):
     machine.run("run", "-q", "--time", "500ms", "--warn-signal", "USR1", "--", "sleep", "9")
     _, shown = machine.on_terminal(80, "show")
     told = " ".join(without_escapes(shown).split())
-    assert "killed by SIGUSR1 (10) by berth: time limit after" in told, shown
+    assert "killed by SIGUSR1 (10) by berth: warning before its time limit after" in told, shown
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,11 @@
 // Ended by berth itself: its time was over, or somebody wanted it so. A GPU fault is
 // device_fault's.
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
 #include "base/text.h"
 #include "diagnose/death/rules.h"
 
@@ -8,23 +13,76 @@ namespace berth {
 
 namespace {
 
+using std::chrono::milliseconds;
+
+/// As --time takes it, in the largest unit that it is whole in.
+std::string as_option(milliseconds time) {
+  using namespace std::chrono_literals;
+  if (time % 1h == 0ms) return fmt::format("{}h", time / 1h);
+  if (time % 1min == 0ms) return fmt::format("{}m", time / 1min);
+  if (time % 1s == 0ms) return fmt::format("{}s", time / 1s);
+  return fmt::format("{}ms", time.count());
+}
+
+/// Twice what it had; 12 hours where that is not known, or no number to go by.
+milliseconds more_time(const RunRecord& run) {
+  using namespace std::chrono_literals;
+  constexpr milliseconds most = 24h * 365;
+  const milliseconds limit(run.manifest.time_limit_ms.value_or(0));
+  return limit > 0ms && limit <= most ? 2 * limit : 12h;
+}
+
+std::vector<Finding::Step> steps_for_more_time(const RunRecord& run) {
+  const milliseconds time = more_time(run);
+  const milliseconds ahead = std::min<milliseconds>(std::chrono::minutes(5), time / 10);
+  const std::string command = "berth run --time " + as_option(time);
+  return {{sentence("give it more time"), command + " -- python train.py"},
+          {sentence("save a checkpoint on the warning signal, and go on from it"),
+           fmt::format("{} --warn-signal USR1 --warn-ahead {} -- python train.py", command,
+                       as_option(ahead))},
+          {sentence("an example that does so"), "berth recipes show resume"}};
+}
+
+Sentence title_of(const RunRecord& run) {
+  const auto limit = run.manifest.time_limit_ms;
+  if (!limit) return sentence("its time limit was over");
+  const milliseconds length(*limit);
+  const std::string time =
+      length < std::chrono::seconds(1) ? as_option(length) : short_duration(length);
+  if (is_ended_by_warning(run)) {
+    return sentence("ended by the warning signal before its time limit of {}", time);
+  }
+  if (run.end->because == end_cause::warned) {
+    return sentence("it ended after the warning that its time limit of {} was near", time);
+  }
+  return sentence("its time limit of {} was over", time);
+}
+
+Sentence meaning_of(const RunRecord& run) {
+  if (is_ended_by_warning(run)) {
+    return sentence(
+        "berth sends the signal of --warn-signal that much ahead of the limit as --warn-ahead "
+        "says; "
+        "a program that does not handle it ends then.");
+  }
+  if (run.end->because == end_cause::warned) {
+    return sentence("berth warned it as --warn-signal and --warn-ahead say; it ended by itself.");
+  }
+  return sentence("berth ended it as --time says; the program had no fault.");
+}
+
 Finding time_limit(const DeathEvidence& evidence) {
   const RunRecord& run = evidence.run;
   Finding finding{.rule = "time_limit", .severity = Severity::warning, .evidence = {}, .steps = {}};
-  const auto limit = run.manifest.time_limit_ms;
-  finding.title = limit ? sentence("its time limit of {} was over",
-                                   short_duration(std::chrono::milliseconds(*limit)))
-                        : sentence("its time limit was over");
+  finding.title = title_of(run);
   for (const RunEvent& event : evidence.events) {
     if (event.kind == "time_limit") finding.evidence.push_back(Sentence(event.text, {}));
   }
   if (finding.evidence.empty()) {
     finding.evidence.push_back(sentence("the record says that berth ended it for that"));
   }
-  finding.meaning = sentence("berth ended it as --time says; the program had no fault.");
-  finding.steps = {{sentence("give it more time"), "berth run --time 12h -- python train.py"},
-                   {sentence("save a checkpoint on the warning signal, and go on from it"),
-                    "berth run --time 12h --warn-signal USR1 --warn-ahead 5m -- python train.py"}};
+  finding.meaning = meaning_of(run);
+  finding.steps = steps_for_more_time(run);
   return finding;
 }
 

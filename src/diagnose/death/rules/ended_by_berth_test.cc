@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <cstdint>
+#include <limits>
 
 #include "diagnose/death/ended_run_test.h"
 
@@ -20,6 +22,31 @@ TEST(EndedByBerth, ATimeLimitIsNamedAndNotTakenForASignal) {
   EXPECT_THAT(steps_in(first_cause(evidence)), HasSubstr("berth run --time 12h"));
   EXPECT_EQ(cause_to_tell(explain_death(evidence)), std::nullopt)
       << "the line about the end says it already";
+}
+
+TEST(EndedByBerth, TheWarningIsNotTakenForTheLimitItself) {
+  RunRecord early = ended_run({.signal = SIGTERM}, end_cause::time_limit);
+  early.manifest.time_limit_ms = 3000;
+  early.end->lasted_ms = 2000;
+  const Finding warned = first_cause({.run = early});
+  EXPECT_EQ(warned.title.english(), "ended by the warning signal before its time limit of 3s");
+  EXPECT_THAT(warned.meaning.english(), HasSubstr("--warn-ahead"));
+  EXPECT_THAT(steps_in(warned), HasSubstr("--time 6s --warn-signal USR1 --warn-ahead 600ms"));
+  EXPECT_THAT(steps_in(warned), HasSubstr("berth recipes show resume"));
+  early.end->lasted_ms = 3000;
+  EXPECT_EQ(first_cause({.run = early}).title.english(), "its time limit of 3s was over");
+  early.end->because = end_cause::warned;
+  EXPECT_EQ(first_cause({.run = early}).title.english(),
+            "it ended after the warning that its time limit of 3s was near");
+}
+
+TEST(EndedByBerth, MoreTimeIsTwiceWhatItHad) {
+  RunRecord late = ended_run({.signal = SIGTERM}, end_cause::time_limit);
+  late.manifest.time_limit_ms = 12 * 3'600'000;
+  EXPECT_THAT(steps_in(first_cause({.run = late})),
+              HasSubstr("--time 24h --warn-signal USR1 --warn-ahead 5m"));
+  late.manifest.time_limit_ms = std::numeric_limits<std::int64_t>::max();
+  EXPECT_THAT(steps_in(first_cause({.run = late})), HasSubstr("--time 12h"));
 }
 
 TEST(EndedByBerth, AStopIsNamedWithWhoCanHaveWishedIt) {
