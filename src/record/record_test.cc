@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -442,6 +443,18 @@ TEST(Summary, SaysInHowManyLooksNoDeviceFileWasOpen) {
   EXPECT_EQ(read->summary.device_files_looks, Reading<std::uint64_t>(3U));
   EXPECT_EQ(read->summary.gpu_contexts, Reading<std::uint64_t>(0U));
   EXPECT_EQ(read->summary.gpu_contexts_looks, Reading<std::uint64_t>(2U));
+}
+
+TEST_F(Record, FifoInThePlaceOfTheSamplesIsRefusedAndNotWaitedFor) {
+  ASSERT_TRUE(RecordWriter::create(state_, manifest()));
+  const auto run = load_run(state_, "last");
+  ASSERT_TRUE(run);
+  const std::string fifo = run->directory + "/samples";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  const auto read = for_each_sample(*run, [](const Sample&) { FAIL() << "there is none"; });
+  ASSERT_FALSE(read);
+  EXPECT_THAT(read.error().message(), testing::HasSubstr(fifo + " is no regular file"));
+  EXPECT_TRUE(load_run(state_, "last")) << "the rest of the record is readable";
 }
 
 TEST(Summary, OfNothingIsAbsentNotZero) {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -344,10 +345,17 @@ std::vector<RunEvent> events_of(const RunRecord& run) {
 
 Result<SamplesRead> for_each_sample(const RunRecord& run,
                                     const std::function<void(const Sample&)>& each) {
-  const auto fd = open_fd(path_in(run, record_file::samples), O_RDONLY | O_NOFOLLOW);
+  // Not blocking: somebody may have put a FIFO there, which has no end.
+  const std::string path = path_in(run, record_file::samples);
+  const auto fd = open_fd(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   if (!fd) {
     if (fd.error().code() == ErrorCode::not_found) return SamplesRead{};  // none was taken
     return std::unexpected(fd.error());
+  }
+  struct stat facts{};
+  if (::fstat(fd->get(), &facts) != 0) return fail_system("examine " + path, errno);
+  if (!S_ISREG(facts.st_mode)) {
+    return fail(ErrorCode::invalid, path + " is no regular file: remove it");
   }
   SampleReader reader;
   std::array<char, 65536> piece{};
