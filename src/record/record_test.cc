@@ -457,6 +457,33 @@ TEST_F(Record, FifoInThePlaceOfTheSamplesIsRefusedAndNotWaitedFor) {
   EXPECT_TRUE(load_run(state_, "last")) << "the rest of the record is readable";
 }
 
+TEST_F(Record, RunsThatMayNotBeListedAreNotSaidToBeNone) {
+  EXPECT_EQ(load_run(state_, "2025").error().code(), ErrorCode::not_found);
+  ASSERT_TRUE(make_directories(state_));
+  std::filesystem::create_symlink("runs", runs_directory(state_));  // for root too
+  for (const char* name : {"2025", "last"}) {
+    const auto run = load_run(state_, name);
+    ASSERT_FALSE(run);
+    EXPECT_NE(run.error().code(), ErrorCode::not_found) << name;
+    EXPECT_THAT(run.error().message(), testing::HasSubstr(runs_directory(state_))) << name;
+    EXPECT_THAT(run.error().message(), testing::HasSubstr("levels of symbolic links")) << name;
+  }
+}
+
+TEST_F(Record, LastIsNoEarlierRunThanOneWithoutARecord) {
+  ASSERT_TRUE(RecordWriter::create(state_, manifest()));
+  ASSERT_TRUE(note_unrecorded_run(state_, "20991121-000000-aaaaaa"));
+  EXPECT_EQ(unrecorded_last_run(state_), "20991121-000000-aaaaaa");
+  const auto last = load_run(state_, "last");
+  ASSERT_FALSE(last);
+  EXPECT_THAT(last.error().message(), testing::HasSubstr("20991121-000000-aaaaaa, has no record"));
+  Manifest next = manifest();
+  next.id = "20991121-000001-bbbbbb";
+  ASSERT_TRUE(RecordWriter::create(state_, next));
+  EXPECT_EQ(load_run(state_, "last")->manifest.id, next.id);
+  EXPECT_EQ(unrecorded_last_run(state_), std::nullopt);
+}
+
 TEST(Summary, OfNothingIsAbsentNotZero) {
   EXPECT_FALSE(Summarizer().summary().device_files_looks.has_value());
   const Summary summary = Summarizer().summary();

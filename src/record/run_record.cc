@@ -294,6 +294,8 @@ std::optional<std::string> unrecorded_last_run(const std::string& state_director
 Result<RunRecord> load_run(const std::string& state_directory, std::string_view name) {
   const std::string runs = runs_directory(state_directory);
   const auto ids = list_directory(runs);
+  // Of what may not be looked into it is not known that nothing is there.
+  if (!ids && ids.error().code() != ErrorCode::not_found) return std::unexpected(ids.error());
   std::vector<std::string> found;
   if (name == "last") {
     if (const auto id = unrecorded_last_run(state_directory)) {
