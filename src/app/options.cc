@@ -21,6 +21,10 @@ CLI::Option* added(CLI::App& app, const char* names, Target& into, std::string_v
   return placed(app.add_option(names, into, std::string(tr(what))), group)->type_name(form);
 }
 
+std::string mistake_of_nothing(const std::string& value) {
+  return value.empty() ? std::string(tr("its value is empty")) : std::string();
+}
+
 }  // namespace
 
 void Options::begin_group(std::string_view heading) { group_ = tr(heading); }
@@ -35,9 +39,7 @@ void Options::value(const char* names, std::string& into, std::string_view what,
 
 void Options::filled_value(const char* names, std::string& into, std::string_view what,
                            const char* form) {
-  added(app_, names, into, what, form, group_)->check([](const std::string& value) {
-    return value.empty() ? std::string(tr("its value is empty")) : std::string();
-  });
+  added(app_, names, into, what, form, group_)->check(mistake_of_nothing);
 }
 
 void Options::number(const char* names, int& into, std::string_view what, const char* form,
@@ -56,7 +58,7 @@ void Options::choice(const char* names, std::string& into, std::string_view what
 }
 
 void Options::word(const char* name, std::string& into, std::string_view what) {
-  added(app_, name, into, what, "", group_);
+  added(app_, name, into, what, "", group_)->check(mistake_of_nothing);
 }
 
 void Options::words(const char* name, std::vector<std::string>& into, std::string_view what) {

@@ -35,7 +35,7 @@ class Options {
   void choice(const char* names, std::string& into, std::string_view what, const char* form,
               std::initializer_list<std::string> choices);
 
-  /// A word that may be left out.
+  /// A word that may be left out; an empty one, as an unset variable makes it, is refused.
   void word(const char* name, std::string& into, std::string_view what);
   /// Words that may be left out, any number of them.
   void words(const char* name, std::vector<std::string>& into, std::string_view what);

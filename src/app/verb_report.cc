@@ -41,6 +41,10 @@ class ReportVerb final : public Verb {
       complain(tr("report: as JSON or as Markdown, not both"));
       return exit_code::usage;
     }
+    if (std::ranges::find(names_, "") != names_.end()) {
+      complain(tr("report: the name of a run is empty (an unset variable?)"));
+      return exit_code::usage;
+    }
     if (names_.size() > most_runs) {
       complain(trf("report: at most {} runs at once", most_runs));
       return exit_code::usage;

@@ -228,6 +228,29 @@ def test_read_only_state_directory_never_stops_a_job(users):
     lost_record_is_said_once_and_the_job_runs(command, alice.env)
 
 
+@needs_root
+def test_records_of_another_user_are_not_said_to_be_none(users):
+    alice, bob = users.machine(ALICE), users.machine(BOB)
+    state = alice.directory / "state"
+    assert alice.run("run", "-q", "--", "true").returncode == 0
+    [run] = (state / "berth/runs").iterdir()
+    state.chmod(0o700)
+    for verb, code in (("explain", 1), ("wait", 125), ("report", 1)):
+        got = bob.run(verb, run.name, env={"XDG_STATE_HOME": str(state)})
+        assert got.returncode == code
+        assert "Permission denied" in got.stderr and "no run" not in got.stderr, got.stderr
+
+
+@pytest.mark.parametrize(
+    ("verb", "code"), [("report", 2), ("explain", 2), ("logs", 2), ("show", 2), ("stop", 2), ("wait", 125)]
+)
+def test_empty_word_for_a_run_is_refused_and_not_taken_for_the_last(machine, verb, code):
+    assert machine.run("run", "-q", "--cpu", "--", "true").returncode == 0
+    got = machine.run(verb, "")
+    assert (got.returncode, got.stdout) == (code, "")
+    assert "is empty" in got.stderr
+
+
 # --- two users ---------------------------------------------------------------------------------------
 
 
