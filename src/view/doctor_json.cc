@@ -74,6 +74,12 @@ std::string_view name_of(ImportEnd end) {
   return names[static_cast<int>(end)];
 }
 
+std::string_view name_of(InterpreterEnd end) {
+  constexpr std::string_view names[] = {"not_asked", "answered",   "took_too_long", "crashed",
+                                        "failed",    "not_python", "not_started"};
+  return names[static_cast<int>(end)];
+}
+
 Json framework_json(const FrameworkBuild& build, const PythonWorld& python) {
   Json json = {{"name", build.name},    {"version", build.version},
                {"folder", build.where}, {"installer", or_null(build.installer)},
@@ -103,6 +109,7 @@ Json python_json(const Examined& host) {
   for (const FrameworkBuild& build : python.frameworks) {
     frameworks.push_back(framework_json(build, python));
   }
+  const bool is_silent = python.frameworks.empty() && !python.is_known();
   Json packages = Json::object();
   for (const auto& [name, version] : python.packages) packages[name] = version;
   return {{"interpreter", python.interpreter},
@@ -110,7 +117,8 @@ Json python_json(const Examined& host) {
           {"environment", or_null(python.environment)},
           {"version", python.version ? Json(python.version->text()) : Json(nullptr)},
           {"import", name_of(python.said.end)},
-          {"frameworks", std::move(frameworks)},
+          {"interpreter_answer", name_of(python.answer.end)},
+          {"frameworks", is_silent ? Json(nullptr) : std::move(frameworks)},
           {"packages", std::move(packages)}};
 }
 

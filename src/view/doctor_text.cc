@@ -91,6 +91,9 @@ std::string framework_line(const Examined& host) {
     if (!text.empty()) text += "; ";
     text += framework_text(build, *python);
   }
+  if (text.empty() && !python->is_known()) {
+    text = tr("whether torch, tensorflow or jax is there is not known");
+  }
   if (text.empty()) text = tr("no torch, tensorflow or jax");
   // The folder of an environment says which interpreter it is.
   const bool is_inside = !python->environment.empty() &&

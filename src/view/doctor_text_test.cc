@@ -13,6 +13,7 @@ namespace {
 
 using namespace literals;
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 
 /// The lines above the first empty one.
@@ -124,6 +125,15 @@ TEST(DoctorText, OpensWithFiveLinesWithoutAGpu) {
                   "Which CUDA the driver supports cannot be told.",
                   "Python 3.11 (/root/.pyenv/shims/python): no torch, tensorflow or jax.",
                   "There are no GPU numbers to compare.", "There is no GPU that could be free."));
+}
+
+TEST(DoctorText, SaysNothingOfFrameworksWhereTheInterpreterDidNotAnswer) {
+  Examined host = host_with({});
+  host.world.python = PythonWorld{.interpreter = "/bin/ls",
+                                  .found_by = "--python",
+                                  .answer = {.end = InterpreterEnd::failed, .code = 2}};
+  EXPECT_THAT(opening(host), Contains("Python ? (/bin/ls): whether torch, tensorflow or jax is "
+                                      "there is not known."));
 }
 
 TEST(DoctorText, OpensWithFiveLinesWhereTheDevicesAreNotThisMachines) {

@@ -69,6 +69,8 @@ void look_at_python(const SurroundingsQuestion& question, const std::string& sea
   found.python = std::move(*python);
   // What a simulated server's driver would show a framework cannot be asked here.
   if (!question.may_import || !question.is_own_machine) return;
+  // One that did not even say its version would only take its time a second time.
+  if (found.python->answer.end != InterpreterEnd::answered) return;
   found.python->said =
       ask_by_import(*found.python, question.environment, clock, question.import_patience);
 }

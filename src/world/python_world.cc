@@ -52,16 +52,31 @@ Result<Interpreter> find_interpreter(const PythonQuestion& question) {
   return fail(ErrorCode::not_found, "there is no python in PATH");
 }
 
-/// What the interpreter says of itself; false: it did not answer in time, or is none.
-bool ask_interpreter(const PythonQuestion& question, Clock& clock, PythonWorld& python) {
+/// The last line that says something.
+std::string last_line_of(std::string_view text) {
+  std::string last;
+  for (const std::string_view line : split(text, '\n')) {
+    if (!trimmed(line).empty()) last = std::string(trimmed(line).substr(0, 400));
+  }
+  return last;
+}
+
+/// What the interpreter says of itself, into `python`; the rest is how that went.
+InterpreterAnswer ask_interpreter(const PythonQuestion& question, Clock& clock,
+                                  PythonWorld& python) {
   constexpr const char* script =
       "import sys\n"
       "print('version\\t%d.%d' % sys.version_info[:2])\n"
       "print('prefix\\t' + sys.prefix)\n"
       "for p in sys.path: print('folder\\t' + p)\n";
   const auto answer = answer_of({python.interpreter, "-c", script}, question.environment,
-                                question.search_path, clock, std::chrono::seconds(5));
-  if (!answer || !answer->exit || shell_exit_code(*answer->exit) != 0) return false;
+                                question.search_path, clock, interpreter_patience);
+  if (!answer) return {.end = InterpreterEnd::not_started, .wrote = answer.error().message()};
+  if (!answer->exit) return {.end = InterpreterEnd::took_too_long};
+  const Exit exit = *answer->exit;
+  const std::string wrote = last_line_of(answer->err);
+  if (exit.signal != 0) return {InterpreterEnd::crashed, exit.signal, wrote};
+  if (exit.code != 0) return {InterpreterEnd::failed, exit.code, wrote};
   for (const std::string_view line : split(answer->out, '\n')) {
     const std::size_t tab = line.find('\t');
     if (tab == line.npos) continue;
@@ -71,13 +86,18 @@ bool ask_interpreter(const PythonQuestion& question, Clock& clock, PythonWorld& 
     // The first of sys.path is "": the working directory, which is no place for packages.
     if (line.starts_with("folder") && value.starts_with('/')) python.folders.push_back(value);
   }
-  return python.version.has_value() && !python.folders.empty();
+  if (python.version && !python.folders.empty()) return {.end = InterpreterEnd::answered};
+  return {.end = InterpreterEnd::not_python, .wrote = wrote};
 }
 
-/// The same from the files around it.
+/// The same from the files around it. Of one that was asked in vain they are believed only where
+/// it is a Python by its name or its environment: /usr/lib/python3 is not /bin/ls's.
 void read_interpreter(PythonWorld& python) {
   const std::string bin = python.interpreter.substr(0, python.interpreter.rfind('/'));
   const std::string prefix = bin.substr(0, bin.rfind('/'));
+  const bool is_asked = python.answer.end != InterpreterEnd::not_asked;
+  const bool is_python = python.interpreter.find("python", bin.size()) != std::string::npos;
+  if (is_asked && !is_python && !is_there(prefix + "/pyvenv.cfg")) return;
   python.environment = prefix;
   if (const auto config = read_file(prefix + "/pyvenv.cfg", small_file)) {
     const auto version = value_in_lines(*config, "version", '=');
@@ -250,7 +270,9 @@ Result<PythonWorld> gather_python_world(const PythonQuestion& question, Clock& c
   auto interpreter = find_interpreter(question);
   if (!interpreter) return std::unexpected(std::move(interpreter).error());
   PythonWorld python{.interpreter = interpreter->path, .found_by = interpreter->found_by};
-  if (!question.may_run || !ask_interpreter(question, clock, python)) {
+  if (question.may_run) python.answer = ask_interpreter(question, clock, python);
+  if (python.answer.end != InterpreterEnd::answered) {
+    python.version.reset();
     python.folders.clear();
     read_interpreter(python);
   }

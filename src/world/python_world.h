@@ -3,6 +3,7 @@
 // interpreter alone, which is asked in a process of its own where its packages lie. No framework is
 // imported here (python_import.h does that, bounded, where it may).
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,9 @@
 #include "world/surroundings.h"
 
 namespace berth {
+
+/// How long the interpreter may take to say where its packages lie.
+inline constexpr std::chrono::seconds interpreter_patience{5};
 
 struct PythonQuestion {
   std::string given;                     // an interpreter or an environment's folder; empty: in use

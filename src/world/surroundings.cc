@@ -37,6 +37,11 @@ bool is_older_version(std::string_view a, std::string_view b) {
   return false;
 }
 
+bool PythonWorld::is_known() const {
+  if (answer.end == InterpreterEnd::not_asked) return version.has_value() || !folders.empty();
+  return answer.end == InterpreterEnd::answered;
+}
+
 const FrameworkBuild* PythonWorld::framework(std::string_view name) const {
   const auto at = std::ranges::find(frameworks, name, &FrameworkBuild::name);
   return at == frameworks.end() ? nullptr : &*at;

@@ -74,6 +74,24 @@ struct ImportAnswer {
   friend bool operator==(const ImportAnswer&, const ImportAnswer&) = default;
 };
 
+/// What came of asking the interpreter itself for its version and its folders. `not_python` it
+/// ended as if all were well and told neither.
+enum class InterpreterEnd {
+  not_asked,
+  answered,
+  took_too_long,
+  crashed,
+  failed,
+  not_python,
+  not_started
+};
+struct InterpreterAnswer {
+  InterpreterEnd end = InterpreterEnd::not_asked;
+  int code = 0;       // failed: its exit code; crashed: the signal
+  std::string wrote;  // the last of its stderr, or why it was not started; empty: nothing
+  friend bool operator==(const InterpreterAnswer&, const InterpreterAnswer&) = default;
+};
+
 struct PythonWorld {
   std::string interpreter;
   std::string found_by;     // "--python", "VIRTUAL_ENV", "CONDA_PREFIX", "PATH"
@@ -89,7 +107,11 @@ struct PythonWorld {
   std::string index_source;
   /// Which of conda's settings names channels of the user's own; empty: none, or it is not conda's.
   std::string channels_source;
+  InterpreterAnswer answer;
   ImportAnswer said;
+  /// Whether it can be told that a framework is not there: the interpreter said where its packages
+  /// lie, or the files around it did and it was not asked.
+  [[nodiscard]] bool is_known() const;
   [[nodiscard]] const FrameworkBuild* framework(std::string_view name) const;
   /// What it said of itself. Null: it was not asked, or was not reached.
   [[nodiscard]] const FrameworkSaid* said_of(std::string_view name) const;

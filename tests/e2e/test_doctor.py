@@ -425,6 +425,34 @@ def test_wrong_options_and_a_python_that_is_none_are_3(host, tmp_path):
     assert done.returncode == 3 and "nowhere" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("script", "end"),
+    [
+        ("", "not_python"),
+        ("#!/no/such/interpreter\n", "failed"),
+        ("#!/bin/sh\nkill -SEGV $$\n", "crashed"),
+        ("#!/bin/sh\necho 3.11\n", "not_python"),
+        ("#!/bin/sh\nexec sleep 60\n", "took_too_long"),
+    ],
+)
+def test_what_does_not_answer_as_python_is_no_all_clear(host, tmp_path, script, end):
+    put(tmp_path / "python", script, 0o755)
+    machine = host()
+    code, answer = doctor(machine, "--python", tmp_path / "python")
+    [finding] = [one for one in answer["findings"] if one["rule"] == "interpreter_silent"]
+    assert code == 2 and finding["severity"] == "error" and str(tmp_path) in finding["title"]
+    assert answer["python"]["interpreter_answer"] == end
+    assert answer["python"]["version"] is None and answer["python"]["frameworks"] is None
+    if end != "took_too_long":
+        assert "no torch" not in machine.run("doctor", "--python", tmp_path / "python").stdout
+
+
+def test_a_program_of_the_system_is_not_given_the_systems_python(host):
+    code, answer = doctor(host(), "--python", "/bin/ls")
+    assert code == 2 and "interpreter_silent" in rules(answer)
+    assert answer["python"]["version"] is None and answer["python"]["frameworks"] is None
+
+
 def test_colours_on_a_terminal_and_none_in_a_pipe(host):
     machine = host(cuda="error:999")
     _, shown = machine.on_terminal(80, "doctor", "--no-import", timeout=60)

@@ -42,6 +42,7 @@ Findings architecture_missing(const Examined& host);
 Findings toolkit_newer_than_driver(const Examined& host);
 // The frameworks of the environment in use
 Findings framework_cpu_only(const Examined& host);
+Findings interpreter_silent(const Examined& host);
 Findings import_failed(const Examined& host);
 Findings framework_blind(const Examined& host);
 Findings tensorflow_libraries_missing(const Examined& host);
