@@ -327,6 +327,14 @@ void end_session_of(pid_t child, Clock& clock) {
   }
 }
 
+/// What an ended child left in a pipe that others may hold open, and write to, still.
+void read_rest(int fd, std::string& into, std::size_t limit, bool& is_cut) {
+  constexpr int pieces_of_a_pipe = 17;  // it holds 64 KiB
+  for (int i = 0; i < pieces_of_a_pipe && wait_readable({fd}, Duration(0)).front(); ++i) {
+    if (!read_piece(fd, into, limit, is_cut)) return;
+  }
+}
+
 /// What the child does before its body.
 bool become_watched(pid_t parent, int out, int err) {
   return start_session() && die_with_parent(parent) && close_standard_streams() &&
@@ -348,13 +356,22 @@ Result<ChildAnswer> ask_child(const std::function<int()>& body, Clock& clock, Du
   out->write.close();
   err->write.close();
   ChildAnswer answer;
+  // Its end is the child's own, not that of the pipes: what it started may hold them for ever.
+  const auto end = open_pidfd(*child);  // none before Linux 5.3: there the pipes' end it is
   bool out_open = true;
   bool err_open = true;
   while (out_open || err_open) {
     const Duration left = deadline - clock.now();
     if (left <= Duration(0)) break;
-    const auto ready =
-        wait_readable({out_open ? out->read.get() : -1, err_open ? err->read.get() : -1}, left);
+    const auto ready = wait_readable(
+        {out_open ? out->read.get() : -1, err_open ? err->read.get() : -1, end ? end->get() : -1},
+        left);
+    if (ready[2]) {
+      if (out_open) read_rest(out->read.get(), answer.out, most_out, answer.is_cut);
+      if (err_open) read_rest(err->read.get(), answer.err, 1 << 16, answer.is_cut);
+      ::kill(-*child, SIGKILL);  // who holds the pipes of its group; not reaped: still its number
+      break;
+    }
     if (ready[0]) out_open = read_piece(out->read.get(), answer.out, most_out, answer.is_cut);
     if (ready[1]) err_open = read_piece(err->read.get(), answer.err, 1 << 16, answer.is_cut);
   }

@@ -118,6 +118,16 @@ TEST_F(Processes, OutputOfACommandThatFailsIsAnErrorWithItsCode) {
   EXPECT_THAT(failed.error().message(), ::testing::HasSubstr("exit code 3"));
 }
 
+TEST(AskChild, EndsWithTheChildAndNotWithWhoHoldsItsPipes) {
+  SystemClock clock;
+  const Instant begin = clock.now();
+  const auto said = answer_of({"sh", "-c", "setsid sleep 4 & echo whole"}, {}, "/usr/bin:/bin",
+                              clock, std::chrono::seconds(30));
+  ASSERT_TRUE(said && said->exit);
+  EXPECT_EQ(said->out, "whole\n");
+  EXPECT_LT(clock.now() - begin, std::chrono::seconds(3));
+}
+
 TEST(Process, ThatHasEndedGetsNoSignal) {
   const auto child = fork_process([] { return 0; });
   ASSERT_TRUE(child);

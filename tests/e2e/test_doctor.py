@@ -447,6 +447,16 @@ def test_what_does_not_answer_as_python_is_no_all_clear(host, tmp_path, script, 
         assert "no torch" not in machine.run("doctor", "--python", tmp_path / "python").stdout
 
 
+def test_a_framework_that_leaves_a_child_has_answered_all_the_same(host, tmp_path):
+    said = said_of_torch("2.9.1+cu128", "True", 8)
+    prefix = environment_with(tmp_path, torch("2.9.1+cu128", "12.8"), said=said)
+    python = prefix / "bin/python"
+    python.write_text(python.read_text().replace("#!/bin/sh\n", "#!/bin/sh\nsetsid sleep 25 &\n"))
+    _, answer = doctor(host(), "--python", prefix)
+    assert answer["python"]["interpreter_answer"] == "answered" and answer["python"]["import"] == "answered"
+    assert "import_failed" not in rules(answer)
+
+
 def test_a_program_of_the_system_is_not_given_the_systems_python(host):
     code, answer = doctor(host(), "--python", "/bin/ls")
     assert code == 2 and "interpreter_silent" in rules(answer)
