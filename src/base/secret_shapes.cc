@@ -182,8 +182,10 @@ std::vector<TextSpan> known_tokens(std::string_view text) {
 
 std::optional<TextSpan> url_credentials(std::string_view text, std::size_t scheme) {
   const std::size_t begin = scheme + 3;
-  const std::size_t end = std::min(text.find_first_of(" \t\n\"'`", begin), text.size());
-  const std::string_view url = text.substr(begin, end - begin);
+  // Bounded: a text of nothing but "://" would be read anew for each.
+  constexpr std::size_t longest = 4096;
+  const std::string_view rest = text.substr(begin, longest);
+  const std::string_view url = rest.substr(0, rest.find_first_of(" \t\n\"'`"));
   const std::size_t slash = std::min(url.find_first_of("/?#"), url.size());
   std::size_t at = url.substr(0, slash).rfind('@');
   if (at == url.npos) {
