@@ -244,10 +244,13 @@ def test_another_users_job_is_explained_with_what_may_be_seen():
         command = ["/usr/bin/python3", str(folder / "workloads/bottlenecks.py"), "serial_python", "0", "60"]
         job = subprocess.Popen([*words_as(OTHER), *command], env=env | {"CUDA_VISIBLE_DEVICES": "7"})
         try:
-            file = wait_until(lambda: next(work.glob("*.work"), None), "it computes")
+            def computing():
+                return next((file for file in work.glob("*.work") if '"kernel"' in file.read_text()), None)
+
+            file = wait_until(computing, "it computes")
             pid = file.stem.split("-")[0]
             done = subprocess.run(
-                [*words_as(VIEWER), str(folder / "berth"), "explain", pid, "--seconds", "2", "--json"],
+                [*words_as(VIEWER), str(folder / "berth"), "explain", pid, "--seconds", "4", "--json"],
                 env=env, capture_output=True, text=True, check=False, timeout=30,
             )  # fmt: skip
         finally:

@@ -133,6 +133,8 @@ class House(FakeDriver):
         self.play()
         done = self.does(name, "run", "--detach", "--only", device, "--", *self.job_words(name), state=state)
         assert done.returncode == 0, done.stderr
+        # The record is there before the job is.
+        wait_until(lambda: self.record(name, "last", state)["job"], "the job is in its record", 20)
         record = self.record(name, "last", state)
         self.jobs.append((name, record["id"], state))
         self.on_devices[device] = record["job"]["pid"]
