@@ -11,8 +11,8 @@ namespace {
 
 using namespace literals;
 
-constexpr WallTime start{1'760'000'000'000};
-constexpr WallTime later(std::int64_t ms) { return {start.unix_ms + ms}; }
+constexpr WallTime boot{1'760'000'000'000};
+constexpr WallTime after_boot(std::int64_t ms) { return {boot.unix_ms + ms}; }
 
 Snapshot server_at(WallTime now) {
   Snapshot host = SnapshotBuilder()
@@ -39,15 +39,15 @@ Claim job_of(const std::string& lease, WallTime since) {
 
 std::uint64_t joules_after(sim::JobEnergy& energy, std::int64_t ms,
                            const std::vector<Claim>& running) {
-  Snapshot host = server_at(later(ms));
+  Snapshot host = server_at(after_boot(ms));
   energy.add(host, running);
   return host.devices[0].energy.get()->count() / 1000 - 5000;
 }
 
 TEST(JobEnergy, CounterNeverGoesBackWhenAJobEndsAndAnotherBegins) {
-  sim::JobEnergy energy(server_at(start));
-  const std::vector<Claim> first = {job_of("one", start)};
-  const std::vector<Claim> second = {job_of("two", later(9000))};
+  sim::JobEnergy energy(server_at(boot));
+  const std::vector<Claim> first = {job_of("one", boot)};
+  const std::vector<Claim> second = {job_of("two", after_boot(9000))};
   std::uint64_t before = 0;
   for (std::int64_t ms = 0; ms < 20'000; ms += 500) {
     const std::vector<Claim> running = ms < 4000    ? first
@@ -62,12 +62,12 @@ TEST(JobEnergy, CounterNeverGoesBackWhenAJobEndsAndAnotherBegins) {
 }
 
 TEST(JobEnergy, FollowsThePowerThatTheJobShows) {
-  sim::JobEnergy energy(server_at(start));
-  const std::vector<Claim> running = {job_of("one", start)};
+  sim::JobEnergy energy(server_at(boot));
+  const std::vector<Claim> running = {job_of("one", boot)};
   double milliwatts = 0;
   constexpr int seconds = 60;
   for (int second = 10; second < 10 + seconds; ++second) {
-    Snapshot host = server_at(later(second * 1000));
+    Snapshot host = server_at(after_boot(second * 1000));
     sim::add_jobs(host, running, 1);
     milliwatts += static_cast<double>(host.devices[0].power_draw.get()->count()) - 70'000;
   }
@@ -77,10 +77,10 @@ TEST(JobEnergy, FollowsThePowerThatTheJobShows) {
 }
 
 TEST(JobEnergy, DeviceWithoutACounterStaysWithout) {
-  sim::JobEnergy energy(server_at(start));
-  Claim claim = job_of("one", start);
+  sim::JobEnergy energy(server_at(boot));
+  Claim claim = job_of("one", boot);
   claim.devices[0].device = DeviceId("B");
-  Snapshot host = server_at(later(5000));
+  Snapshot host = server_at(after_boot(5000));
   energy.add(host, {claim});
   EXPECT_FALSE(host.devices[1].energy.has_value());
 }
