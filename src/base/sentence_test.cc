@@ -26,7 +26,7 @@ TEST_F(SentenceInChinese, WithinASentenceFollowsTheLanguageToo) {
   Sentence whole = said;
   whole.put(1, inner);
   EXPECT_EQ(whole.english(), "host: 2 of 8 free");
-  EXPECT_EQ(whole.shown(), "host: " + inner.shown());
+  EXPECT_EQ(whole.shown(), "host：" + inner.shown());
   EXPECT_NE(whole, said);
   EXPECT_EQ(sentence("{}: {}", "host", inner), whole);
 }
