@@ -9,10 +9,13 @@ set -euo pipefail
 suite=${1:?a release of Debian: bookworm, trixie, forky, sid}
 checkout=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 root=$checkout/build/roots/$suite
-mirror=${BERTH_DEBIAN_MIRROR:-http://deb.debian.org/debian}
+# Where apt gets Debian from here, unless BERTH_DEBIAN_MIRROR says otherwise.
+mirror=${BERTH_DEBIAN_MIRROR:-$(apt-get indextargets --format '$(ORIGIN) $(REPO_URI)' 'Created-By: Packages' |
+  sed -n 's/^Debian //p' | grep -v security | head -1)}
 tests=(tests/e2e/test_recipes.py tests/e2e/test_example.py tests/e2e/test_doctor.py)
 
 if [[ ! -d $root ]]; then
+  [[ -n $mirror ]] || { echo "apt knows no mirror of Debian here: name one in BERTH_DEBIAN_MIRROR" >&2; exit 1; }
   rm -rf "$root.new"
   mkdir -p "$root.new"
   # Releases newer than debootstrap are made as sid is.

@@ -191,7 +191,7 @@ TEST(MaskedCommand, KeepsKeysThatAreColumnsNumbersAndFiles) {
                             "--key observation.images.top",
                             "--label_key label",
                             "--key /etc/ssl/host1.pem",
-                            "--pwd /work/a1",
+                            "--pwd /data/a1",
                             "--creds key1.json",
                             "--session main",
                             "--pat *.py1",
@@ -208,7 +208,7 @@ TEST(MaskedCommand, KeepsKeysThatAreColumnsNumbersAndFiles) {
   }
   for (const char* text : {"key=value1", "KeyError: 'Layer1'", "Unexpected key: layer1.weight",
                            "n_kv_head=4", "mean_token_accuracy=0.91", "auth_loss: 0.5,",
-                           "the password is required", "PWD=/work/a1", "session: K3f9q2"}) {
+                           "the password is required", "PWD=/data/a1", "session: K3f9q2"}) {
     EXPECT_EQ(masked_text(text), text);
   }
 }
