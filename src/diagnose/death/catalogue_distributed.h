@@ -61,7 +61,12 @@ inline constexpr auto distributed_entries = std::to_array<LogEntry>({
      as_key("torchrun asks for a library that this PyTorch was built without"),
      as_key("Since 2.4 the ranks find each other through libuv unless told otherwise; some "
             "distributions' PyTorch and those for Windows lack it."),
-     {{as_key("let them meet without it"), "export USE_LIBUV=0"}}},
+     {{as_key("let them meet without it"), "export USE_LIBUV=0"},
+      {as_key(
+           "torchrun asks for it all the same: start each rank by hand, or install PyTorch's own "
+           "build"),
+       "RANK=0 LOCAL_RANK=0 WORLD_SIZE=2 MASTER_ADDR=localhost MASTER_PORT=29500 python "
+       "train.py"}}},
     {"nccl_cuda_error",
      Severity::error,
      LogPart::cause,
