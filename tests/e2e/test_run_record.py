@@ -177,7 +177,8 @@ def test_a_command_that_only_reads_the_devices_is_not_warned_about(machine, tmp_
 
 # --- whether a run without a device kept off ------------------------------------------------------------
 
-OPENS_A_DEVICE = "exec 3</dev/nvidia0; sleep 2.5 3<&-"  # its child does not inherit it
+# One process opens it and becomes another: a child forked afterwards would hold it too until its own exec.
+OPENS_A_DEVICE = "exec 3</dev/nvidia0; exec sleep 2.5"
 OPENS_NONE = "sleep 2.5"
 
 
