@@ -2,11 +2,11 @@
 
 #include <unistd.h>
 
-#include <csignal>
 #include <utility>
 
 #include "app/verb.h"
 #include "base/process.h"
+#include "base/signals.h"
 #include "base/text.h"
 #include "base/tr.h"
 
@@ -76,10 +76,7 @@ BrowserCommand with_address(BrowserCommand command, const std::string& url) {
 int become_browser(const Context& context, const BrowserCommand& command, int addresses) {
   const auto url = read_all(addresses);
   if (!url || url->empty()) return 0;
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::signal(SIGPIPE, SIG_DFL);
+  reset_signals();
   static_cast<void>(
       execute(with_address(command, *url), context.environment(), search_path(context)));
   return 127;

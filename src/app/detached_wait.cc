@@ -18,11 +18,6 @@ namespace berth {
 
 namespace {
 
-bool is_ignored(int signal) {
-  struct sigaction now{};
-  return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
-}
-
 extern "C" void do_nothing(int /*signal*/) {}
 
 /// A reader who has gone must not end us. Not SIG_IGN, which the job would inherit.

@@ -51,10 +51,7 @@ class ScratchDirectory {
 std::vector<int> ignored_endings() {
   std::vector<int> ignored;
   for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE}) {
-    struct sigaction action{};
-    if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) {
-      ignored.push_back(signal);
-    }
+    if (is_ignored(signal)) ignored.push_back(signal);
   }
   return ignored;
 }

@@ -92,6 +92,19 @@ std::vector<bool> wait_readable(const std::vector<int>& descriptors,
   return readable;
 }
 
+bool is_ignored(int signal) {
+  struct sigaction now{};
+  return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+void reset_signals() {
+  set_disposition(SIGPIPE, SIG_DFL, nullptr);
+  set_disposition(SIGCHLD, SIG_DFL, nullptr);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
 void stop_self(int signal) {
   if (signal == SIGSTOP) {
     (void)::raise(SIGSTOP);

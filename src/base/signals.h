@@ -50,6 +50,13 @@ class SignalQueue {
 [[nodiscard]] std::vector<bool> wait_readable(const std::vector<int>& descriptors,
                                               std::optional<Duration> patience);
 
+/// Whoever started us wanted this one ignored: nohup's SIGHUP, say.
+[[nodiscard]] bool is_ignored(int signal);
+
+/// For a forked child about to execute a program of its own: that dies of what we block and read,
+/// and of a closed pipe. A job gets what we were started with instead (restore_original).
+void reset_signals();
+
 /// Stops this process as the signal does by default (SIGTSTP, SIGTTIN, SIGTTOU, SIGSTOP); returns
 /// when continued, or at once where the system ignores it (nobody could continue us).
 void stop_self(int signal);

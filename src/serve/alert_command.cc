@@ -37,12 +37,7 @@ Result<Fd> file_with(const std::string& text) {
 /// The command's own process, until it becomes the command. Only returns where that fails.
 int become_command(const AlertCommand& command, int input) {
   if (!start_session() || ::dup2(input, 0) < 0) return 126;
-  // The server takes signals from a descriptor and has them blocked; a command is to die of them.
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::signal(SIGPIPE, SIG_DFL);
-  ::signal(SIGCHLD, SIG_DFL);
+  reset_signals();
   const Error error = execute(command.command, command.environment, command.search_path);
   return error.code() == ErrorCode::not_found ? 127 : 126;
 }

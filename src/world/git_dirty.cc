@@ -3,10 +3,10 @@
 // come out of somebody's archive.
 
 #include <algorithm>
-#include <csignal>
 #include <optional>
 
 #include "base/process.h"
+#include "base/signals.h"
 #include "base/text.h"
 #include "world/environment.h"
 #include "world/gather.h"
@@ -49,9 +49,7 @@ class Git {
 
  private:
   int become(const std::vector<std::string>& command) const {
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);  // who keeps a run blocks what it reads itself
+    reset_signals();
     (void)execute(command, environment_, search_path_);
     return 127;
   }

@@ -20,7 +20,7 @@ const std::string git_path = "/usr/local/bin:/usr/bin:/bin";
 class GitDirty : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!find_executable("git", git_path)) GTEST_SKIP() << "git is not installed";
+    ASSERT_TRUE(find_executable("git", git_path)) << "git is not installed";
     put("tree/a", "one\n");
     ASSERT_TRUE(git({"init", "-q"}) && git({"add", "a"}) && git({"commit", "-q", "-m", "first"}));
   }

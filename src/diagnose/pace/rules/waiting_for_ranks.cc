@@ -8,11 +8,11 @@ namespace berth::pace {
 
 namespace {
 
-/// A wait that stands out: whole steps of a look in which the device spun.
+/// The device that waits most for other ranks.
 struct Wait {
   const DeviceLoad* device = nullptr;
-  double share = 0;      // of the time
-  bool is_told = false;  // whole steps of it were seen
+  double share = 0;      // of the time it spun, or of its SMs that had nothing to do
+  bool is_told = false;  // it spun for whole looks, one after another
 };
 
 Wait longest_wait(const Seen& seen) {

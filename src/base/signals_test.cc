@@ -1,0 +1,58 @@
+#include "base/signals.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace berth {
+namespace {
+
+/// What a test does to its own signals, undone.
+class Signals : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(::sigprocmask(SIG_SETMASK, nullptr, &mask_), 0);
+    ASSERT_EQ(::sigaction(SIGPIPE, nullptr, &pipe_), 0);
+    ASSERT_EQ(::sigaction(SIGCHLD, nullptr, &child_), 0);
+  }
+  void TearDown() override {
+    ::sigprocmask(SIG_SETMASK, &mask_, nullptr);
+    ::sigaction(SIGPIPE, &pipe_, nullptr);
+    ::sigaction(SIGCHLD, &child_, nullptr);
+  }
+  static bool is_blocked(int signal) {
+    sigset_t now;
+    ::sigprocmask(SIG_SETMASK, nullptr, &now);
+    return ::sigismember(&now, signal) == 1;
+  }
+
+ private:
+  sigset_t mask_{};
+  struct sigaction pipe_{};
+  struct sigaction child_{};
+};
+
+TEST_F(Signals, KnowsOneThatIsIgnored) {
+  ::signal(SIGPIPE, SIG_IGN);
+  EXPECT_TRUE(is_ignored(SIGPIPE));
+  ::signal(SIGPIPE, SIG_DFL);
+  EXPECT_FALSE(is_ignored(SIGPIPE));
+  ::signal(SIGPIPE, [](int) {});
+  EXPECT_FALSE(is_ignored(SIGPIPE));
+}
+
+TEST_F(Signals, ResetLetsAProgramDieOfWhatIsReadOrIgnoredHere) {
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGCHLD, SIG_IGN);
+  const auto queue = SignalQueue::open();
+  ASSERT_TRUE(queue) << queue.error().message();
+  ASSERT_TRUE(is_blocked(SIGTERM));
+  reset_signals();
+  EXPECT_FALSE(is_blocked(SIGTERM));
+  EXPECT_FALSE(is_blocked(SIGPIPE));
+  EXPECT_FALSE(is_ignored(SIGPIPE));
+  EXPECT_FALSE(is_ignored(SIGCHLD));
+}
+
+}  // namespace
+}  // namespace berth
