@@ -1,12 +1,13 @@
 """What `berth top` costs: CPU of the program and its probe process within 20 s at one look a second
-(8 devices on the fake NVML, 64 real processes, a terminal of 200 by 50 that takes everything), and
-how long the first picture takes."""
+(8 devices on the fake NVML, 64 real processes, a terminal of 200 by 50 that takes everything), what
+nvtop costs beside it, and how long the first picture takes."""
 
 import fcntl
 import os
 import pathlib
 import pty
 import select
+import shutil
 import signal
 import struct
 import subprocess
@@ -16,7 +17,7 @@ import termios
 import threading
 import time
 
-from bench_commands import BERTH, LIBRARY, children_of, cpu_nanoseconds, machine_json, tell
+from bench_commands import BERTH, BUILD, LIBRARY, children_of, cpu_nanoseconds, machine_json, tell
 
 SECONDS = 20
 FIRST_PICTURES = 30
@@ -29,8 +30,8 @@ class Terminal:
         self.master, self.slave = pty.openpty()
         fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 200, 0, 0))
 
-    def start(self, env, *words):
-        return subprocess.Popen([BERTH, *words], env=env, stdin=self.slave, stdout=self.slave,
+    def start(self, env, command):
+        return subprocess.Popen(command, env=env, stdin=self.slave, stdout=self.slave,
                                 stderr=self.slave, start_new_session=True)
 
     def close(self):
@@ -47,15 +48,17 @@ def drained(terminal, stop):
     return count
 
 
-def cpu_of(env):
+def cpu_of(env, command):
     terminal = Terminal()
-    process = terminal.start(env, "top", "-d", "1s")
+    process = terminal.start(env, command)
     stop = threading.Event()
     bytes_read = []
     reader = threading.Thread(target=lambda: bytes_read.append(drained(terminal, stop)))
     reader.start()
     try:
         time.sleep(SECONDS)
+        if process.poll() is not None:
+            raise SystemExit(f"{command[0]} ended by itself: {process.returncode}")
         everybody = [process.pid, *children_of(process.pid)]
         return sum(map(cpu_nanoseconds, everybody)) / 1e9
     finally:
@@ -66,11 +69,18 @@ def cpu_of(env):
         terminal.close()
 
 
+def nvtop_command():
+    """The distribution's, installed or unpacked by ./dev bench; None: it has none."""
+    program = shutil.which("nvtop") or next(
+        map(str, BUILD.parent.glob("peers/nvtop/usr/bin/nvtop")), None)
+    return program and [program, "--delay", "10"]  # tenths of a second
+
+
 def first_picture(env):
     """Milliseconds from the start to the last device's name on the screen."""
     terminal = Terminal()
     began = time.perf_counter()
-    process = terminal.start(env, "top")
+    process = terminal.start(env, [BERTH, "top"])
     seen = b""
     try:
         while seen.count(b"H100") < 8:
@@ -95,9 +105,13 @@ def main():
         }
         try:
             pathlib.Path(scratch, "machine.json").write_text(machine_json([p.pid for p in sleepers]))
-            cpu = [cpu_of(env) for _ in range(3)]
-            tell("`berth top`: CPU of 20 s at 1 Hz, 8 GPUs, 64 processes, probe process included", "s",
-                 cpu, None, 0.07)
+            what = "CPU of 20 s at 1 Hz, 8 GPUs, 64 processes"
+            nvtop = nvtop_command()
+            if nvtop:
+                beside = env | {"LD_LIBRARY_PATH": str(LIBRARY.parent)}
+                tell(f"nvtop: {what}", "s", [cpu_of(beside, nvtop) for _ in range(3)], None, None)
+            tell(f"`berth top`: {what}, probe process included", "s",
+                 [cpu_of(env, [BERTH, "top", "-d", "1s"]) for _ in range(3)], None, 0.07)
             tell("`berth top`: first picture", "ms",
                  [first_picture(env) for _ in range(FIRST_PICTURES)], None, 20)
         finally:

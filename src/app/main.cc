@@ -75,6 +75,7 @@ int main(int argc, char** argv) {
   // short-lived program more than the memory is worth.
   ::mallopt(M_TOP_PAD, 256 << 10);
   ::mallopt(M_TRIM_THRESHOLD, 64 << 20);
+  ::mallopt(M_MMAP_THRESHOLD, 4 << 20);
   try {
     berth::Context context;
     const int code = berth::run_command_line(context, berth::words_of(argc, argv));

@@ -21,9 +21,10 @@ std::size_t character_length(std::string_view text) {
 
 }  // namespace
 
-Screen::Screen(Size size) : size_{std::max(size.columns, 0), std::max(size.rows, 0)} {
-  cells_.resize(static_cast<std::size_t>(size_.columns) * static_cast<std::size_t>(size_.rows));
-}
+Screen::Screen(Size size)
+    : size_{std::max(size.columns, 0), std::max(size.rows, 0)},
+      cells_(static_cast<std::size_t>(size_.columns) * static_cast<std::size_t>(size_.rows),
+             Cell{}) {}
 
 // Whoever writes over half of a wide character leaves a blank for the other half.
 void Screen::split_wide(int column, int row) {

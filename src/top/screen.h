@@ -4,7 +4,9 @@
 // terminal raw, whoever forgot to think of it.
 
 #include <array>
+#include <bit>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,7 +29,11 @@ struct Cell {
   Tone tone = Tone::plain;
 
   [[nodiscard]] std::string_view text() const { return {bytes.data(), length}; }
-  friend bool operator==(const Cell&, const Cell&) = default;
+  /// Nearly all of a look's cells are those of the look before: two words against two.
+  friend bool operator==(const Cell& a, const Cell& b) {
+    using Words = std::array<std::uint64_t, 2>;
+    return std::bit_cast<Words>(a) == std::bit_cast<Words>(b);
+  }
 };
 
 class Screen {
@@ -36,6 +42,10 @@ class Screen {
   explicit Screen(Size size);
 
   [[nodiscard]] Size size() const { return size_; }
+  [[nodiscard]] std::span<const Cell> row(int row) const {
+    const auto columns = static_cast<std::size_t>(size_.columns);
+    return std::span(cells_).subspan(static_cast<std::size_t>(row) * columns, columns);
+  }
   [[nodiscard]] const Cell& at(int column, int row) const {
     return cells_[static_cast<std::size_t>(row) * static_cast<std::size_t>(size_.columns) +
                   static_cast<std::size_t>(column)];

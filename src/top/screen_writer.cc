@@ -60,19 +60,23 @@ class Writer {
 }  // namespace
 
 std::string changes(const Screen* before, const Screen& now, Theme theme) {
-  const Screen blank(now.size());
+  Screen blank;
   Writer writer(theme);
   if (before == nullptr || before->size() != now.size()) {
     writer.clear();
+    blank = Screen(now.size());
     before = &blank;
   }
   for (int row = 0; row < now.size().rows; ++row) {
+    const std::span<const Cell> cells = now.row(row);
+    const std::span<const Cell> had = before->row(row);
     for (int column = 0; column < now.size().columns; ++column) {
-      if (now.at(column, row) == before->at(column, row)) continue;
+      const auto at = static_cast<std::size_t>(column);
+      if (cells[at] == had[at]) continue;
       if (writer.is_near(column, row)) {
         for (int c = writer.column(); c < column; ++c) writer.cell(now.at(c, row), c, row);
       }
-      writer.cell(now.at(column, row), column, row);
+      writer.cell(cells[at], column, row);
     }
   }
   return writer.finish();
