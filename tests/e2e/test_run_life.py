@@ -266,11 +266,13 @@ def test_state_directory_deleted_under_way_never_stops_the_job(machine):
 
 # --- without a device ----------------------------------------------------------------------------------
 
-SHOW_ENVIRONMENT = "env | grep -E 'VISIBLE_DEVICES|_NUM_THREADS|BERTH_LEASE' | sort; sleep 0.2"
+SHOW_ENVIRONMENT = "env | grep -E 'VISIBLE_DEVICES|_NUM_THREADS|BERTH_LEASE' | sort"
+UNTIL_LOOKED_AT = """until grep -q '"t"' "${BERTH_MARKS%/*}/samples"; do sleep 0.1; done"""
 
 
 def environment_of(machine, *options, env=None):
-    got = machine.run("run", "-q", *options, "--", "sh", "-c", SHOW_ENVIRONMENT, env=env or {})
+    job = f"{SHOW_ENVIRONMENT}; {UNTIL_LOOKED_AT}"
+    got = machine.run("run", "-q", *options, "--", "sh", "-c", job, env=env or {})
     assert got.returncode == 0, got.stderr
     return dict(line.split("=", 1) for line in got.stdout.split())
 
