@@ -18,6 +18,7 @@ bool is_in(std::string_view word, std::span<const std::string_view> words) {
 
 bool is_capital_letter(char c) { return std::isupper(static_cast<unsigned char>(c)) != 0; }
 bool is_decimal_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+char small_letter(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
 /// "logger.wandb_key", "--wandb-key", "AccountKey": each word of it, in small letters.
 std::vector<std::string> parts_of(std::string_view name) {
@@ -26,7 +27,7 @@ std::vector<std::string> parts_of(std::string_view name) {
     const bool separates = std::string_view("-_.").find(name[i]) != std::string_view::npos;
     const bool begins = i > 0 && is_capital_letter(name[i]) && !is_capital_letter(name[i - 1]);
     if ((separates || begins) && !parts.back().empty()) parts.emplace_back();
-    if (!separates) parts.back() += small_letters(name.substr(i, 1));
+    if (!separates) parts.back() += small_letter(name[i]);
   }
   if (parts.back().empty()) parts.pop_back();
   return parts;
@@ -161,6 +162,9 @@ bool is_word_of_data(std::string_view value) {
 NameTells name_tells(std::string_view name) {
   const bool is_option = name.starts_with('-');
   while (name.starts_with('-')) name.remove_prefix(1);
+  // Nobody calls a value by more; a command may hold megabytes in one word.
+  constexpr std::size_t longest = 1024;
+  if (name.size() > longest) name.remove_prefix(name.size() - longest);
   // ACCOUNT_KEY, as variables are called; "sort_key" is a setting.
   if (name.ends_with("_KEY")) return NameTells::secret;
   const std::vector<std::string> parts = parts_of(name);

@@ -120,8 +120,11 @@ std::string without_colours(std::string_view text) {
   std::string plain;
   plain.reserve(text.size());
   for (std::size_t i = 0; i < text.size();) {
-    const bool may_be = text[i] == '\x1b' || text[i] == '\\';
-    const std::size_t end = may_be ? end_of_colour(text, i) : text.npos;
+    const std::size_t begin = std::min(text.find_first_of("\x1b\\", i), text.size());
+    plain += text.substr(i, begin - i);
+    i = begin;
+    if (i == text.size()) break;
+    const std::size_t end = end_of_colour(text, i);
     if (end != text.npos) {
       i = end;
       continue;

@@ -180,7 +180,10 @@ class NamedSecrets {
       ++end;
     }
     const std::string_view word = line_.substr(at_, end - at_);
-    const std::string_view before = line_.substr(0, at_);
+    // What tells stands near; a line may be megabytes long.
+    constexpr std::size_t farthest = 4096;
+    const std::size_t from = at_ > farthest ? at_ - farthest : 0;
+    const std::string_view before = line_.substr(from, at_ - from);
     if (const auto password = attached_password(word, before)) {
       return take(value_at(at_ + *password, false, false));
     }
