@@ -10,6 +10,8 @@ from pathlib import Path
 
 GLIBC_FLOOR = (2, 35)
 GREATEST_SIZE = 12 << 20
+# Ubuntu 24.04's OpenSSL, SQLite and C++ runtime, and its compiler's own hardening, take a tenth more (13.0 MiB).
+GREATEST_SIZE_ELSEWHERE = 14 << 20
 # The loader's name differs by processor: ld-linux-x86-64.so.2, ld-linux-aarch64.so.1.
 LIBRARIES = re.compile(r"libc\.so\.6|libm\.so\.6|ld-linux[\w.-]*\.so\.\d+")
 
@@ -68,7 +70,7 @@ def stripped_size(path: Path) -> int:
 
 
 def findings(path: Path, newer_glibc: bool = False) -> list[str]:
-    """`newer_glibc`: it was built where glibc's own version is not to be asked of it."""
+    """`newer_glibc`: it was built on a newer system than the portable binary is."""
     dynamic = readelf(path, "--dynamic")
     symbols = readelf(path, "--dyn-syms")
     found = [] if newer_glibc else glibc_findings(symbols)
@@ -76,8 +78,9 @@ def findings(path: Path, newer_glibc: bool = False) -> list[str]:
     found += library_findings(dynamic)
     found += hardening_findings(dynamic, readelf(path, "--segments"))
     size = stripped_size(path)
-    if size > GREATEST_SIZE:
-        found.append(f"{size} bytes stripped, at most {GREATEST_SIZE}")
+    greatest = GREATEST_SIZE_ELSEWHERE if newer_glibc else GREATEST_SIZE
+    if size > greatest:
+        found.append(f"{size} bytes stripped, at most {greatest}")
     return [f"{path}: {finding}" for finding in found]
 
 

@@ -8,7 +8,7 @@ namespace berth {
 namespace {
 
 /// What a test does to its own signals, undone.
-class Signals : public ::testing::Test {
+class SignalDispositions : public ::testing::Test {
  protected:
   void SetUp() override {
     ASSERT_EQ(::sigprocmask(SIG_SETMASK, nullptr, &mask_), 0);
@@ -32,7 +32,7 @@ class Signals : public ::testing::Test {
   struct sigaction child_{};
 };
 
-TEST_F(Signals, KnowsOneThatIsIgnored) {
+TEST_F(SignalDispositions, KnowsOneThatIsIgnored) {
   ::signal(SIGPIPE, SIG_IGN);
   EXPECT_TRUE(is_ignored(SIGPIPE));
   ::signal(SIGPIPE, SIG_DFL);
@@ -41,7 +41,7 @@ TEST_F(Signals, KnowsOneThatIsIgnored) {
   EXPECT_FALSE(is_ignored(SIGPIPE));
 }
 
-TEST_F(Signals, ResetLetsAProgramDieOfWhatIsReadOrIgnoredHere) {
+TEST_F(SignalDispositions, ResetLetsAProgramDieOfWhatIsReadOrIgnoredHere) {
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGCHLD, SIG_IGN);
   const auto queue = SignalQueue::open();
