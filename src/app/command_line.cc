@@ -125,20 +125,13 @@ std::unique_ptr<CLI::App> declare_options(const VerbEntry& entry, Verb& verb,
   name_help_parts(*app);
   Options options(*app);
   verb.declare(options);
-  const std::string group(tr("Everywhere"));
-  app->add_option(
-         "--sim", globals.sim,
-         std::string(
-             tr("a simulated server: a built-in name or a file; alone: server-8xh100 (BERTH_SIM)")))
-      ->type_name("NAME")
-      ->group(group);
-  app->add_option("--replay", globals.replay,
-                  std::string(tr("a snapshot or recording instead of this machine")))
-      ->type_name("FILE")
-      ->group(group);
-  app->add_option("--lang", globals.lang, std::string(tr("en or zh_CN (BERTH_LANG)")))
-      ->type_name("LANGUAGE")
-      ->group(group);
+  options.begin_group("Everywhere");
+  options.filled_value(
+      "--sim", globals.sim,
+      "a simulated server: a built-in name or a file; alone: server-8xh100 (BERTH_SIM)", "NAME");
+  options.filled_value("--replay", globals.replay,
+                       "a snapshot or recording instead of this machine", "FILE");
+  options.filled_value("--lang", globals.lang, "en or zh_CN (BERTH_LANG)", "LANGUAGE");
   return app;
 }
 

@@ -65,6 +65,11 @@ int answer_and_save(Context& context, const std::vector<PaceAnswer>& answers,
 
 int explain_targets(Context& context, const std::vector<PaceTarget>& targets,
                     const ExplainPaceWish& wish) {
+  if (!wish.save.empty()) {
+    if (const auto place = check_output(wish.save, Existing::keep); !place) {
+      return report(place.error(), pace_could_not_look);
+    }
+  }
   auto watched = watch_pace(context, targets, {.length = wish.length});
   if (!watched) return report(watched.error(), pace_could_not_look);
   std::vector<PaceAnswer> answers;

@@ -12,13 +12,14 @@ InterruptNote::InterruptNote() {
   noted_signal = 0;
   struct sigaction action{};
   action.sa_handler = [](int signal) { noted_signal = signal; };
-  ::sigaction(SIGINT, &action, &before_int_);
-  ::sigaction(SIGTERM, &action, &before_term_);
+  for (std::size_t i = 0; i < noted.size(); ++i) {
+    ::sigaction(noted[i], nullptr, &before_[i]);
+    if (before_[i].sa_handler != SIG_IGN) ::sigaction(noted[i], &action, nullptr);
+  }
 }
 
 InterruptNote::~InterruptNote() {
-  ::sigaction(SIGINT, &before_int_, nullptr);
-  ::sigaction(SIGTERM, &before_term_, nullptr);
+  for (std::size_t i = 0; i < noted.size(); ++i) ::sigaction(noted[i], &before_[i], nullptr);
 }
 
 int InterruptNote::signal() { return noted_signal; }

@@ -1,13 +1,15 @@
 #pragma once
 // Ctrl-C in verbs that wait or repeat: noted, so that they end in order.
 
+#include <array>
 #include <csignal>
 
 #include "base/clock.h"
 
 namespace berth {
 
-/// While it lives, SIGINT and SIGTERM are noted instead of ending the program.
+/// While it lives, SIGINT, SIGTERM and SIGHUP (a closed terminal) are noted instead of ending the
+/// program. What whoever started us had ignored (nohup) stays ignored.
 class InterruptNote {
  public:
   InterruptNote();
@@ -20,8 +22,8 @@ class InterruptNote {
   static void wait_until(Instant deadline, Clock& clock);
 
  private:
-  struct sigaction before_int_{};
-  struct sigaction before_term_{};
+  static constexpr std::array noted = {SIGINT, SIGTERM, SIGHUP};
+  std::array<struct sigaction, noted.size()> before_{};
 };
 
 }  // namespace berth

@@ -18,6 +18,10 @@ enum class Existing { keep, keep_unless_forced, replace };
 [[nodiscard]] Result<void> write_output(const std::string& path, std::string_view bytes,
                                         Existing existing);
 
+/// What write_output() would fail of whatever the bytes are, before the time is spent that it takes
+/// to have them: a file in the way, a folder that is not there or where none may be made.
+[[nodiscard]] Result<void> check_output(const std::string& path, Existing existing);
+
 /// How to draw what is kept in a file: without colour, and as wide as it is.
 [[nodiscard]] Style for_a_file(Style style);
 

@@ -1,5 +1,7 @@
 // `berth recipes`: small complete PyTorch programs, listed, shown and copied.
 
+#include <sys/stat.h>
+
 #include <vector>
 
 #include "app/recipes.h"
@@ -64,6 +66,12 @@ class RecipesVerb final : public Verb {
 
   /// All of them or, where another file is in the way of one, none.
   int copy(std::span<const Recipe> wanted) const {
+    if (struct stat facts{};
+        !directory_.empty() && ::stat(directory_.c_str(), &facts) == 0 && !S_ISDIR(facts.st_mode)) {
+      complain(
+          trf("{} is no directory: name another one, nothing was copied", printable(directory_)));
+      return exit_code::failed;
+    }
     bool in_the_way = false;
     for (const Recipe& recipe : wanted) {
       const std::string path = path_of(recipe);

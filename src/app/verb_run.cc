@@ -5,6 +5,8 @@
 
 #include <cstdio>
 #include <memory>
+#include <string>
+#include <thread>
 #include <utility>
 
 #include "app/detached_wait.h"
@@ -13,9 +15,11 @@
 #include "app/verb.h"
 #include "base/fd.h"
 #include "base/signals.h"
+#include "base/text.h"
 #include "base/tr.h"
 #include "health/faults.h"
 #include "view/placement_text.h"
+#include "world/environment.h"
 
 namespace berth {
 
@@ -45,8 +49,9 @@ class RunVerb final : public Verb {
     // JSON is for programs: its sentences are the same in every language.
     if (flags_.json()) set_language(Language::english);
     if (options.where == RunWhere::cpu) {
-      print(tr("Would run on the CPU: --cpu asks for no device."));
-      print("\n");
+      const Snapshot unlooked{.simulated = context.sources().simulated};
+      print(flags_.json() ? json_without_devices(context, {}, options.request, unlooked)
+                          : said_of_cpu(unlooked));
       return exit_code::ok;
     }
     const auto snapshot = context.look(Depth::state);
@@ -57,9 +62,42 @@ class RunVerb final : public Verb {
     limits->reserved =
         reserved_before(*snapshot, snapshot->waiters.size(), options.request, *limits);
     const Placement placement = place(*snapshot, options.request, *limits);
+    if (!placement.satisfied() && options.where == RunWhere::gpu_or_cpu) {
+      return dry_run_without_devices(context, options, placement, *snapshot);
+    }
     print(flags_.json() ? placement_json(placement, options.request, *snapshot) + "\n"
                         : render_placement(placement, options.request, *snapshot, context.out()));
     return placement.satisfied() ? exit_code::ok : exit_code::no_device;
+  }
+
+  static std::string said_of_cpu(const Snapshot& unlooked) {
+    std::string said;
+    if (unlooked.simulated) said = "SIMULATED " + printable(*unlooked.simulated) + "\n";
+    return said + std::string(tr("Would run on the CPU: --cpu asks for no device.")) + "\n";
+  }
+
+  /// With --or-cpu. The exit code says whether the job would start at once.
+  int dry_run_without_devices(const Context& context, const RunOptions& options,
+                              const Placement& placement, const Snapshot& snapshot) const {
+    const bool waits = options.cpu_after.count() > 0 && placement.possible;
+    if (flags_.json()) {
+      print(waits ? placement_json(placement, options.request, snapshot) + "\n"
+                  : json_without_devices(context, placement, options.request, snapshot));
+    } else {
+      print(render_placement(placement, options.request, snapshot, context.out()));
+      print(waits ? trf("Would wait {} for a device, then run on the CPU, as --or-cpu says.",
+                        short_duration(options.cpu_after))
+                  : std::string(tr("Would run on the CPU, as --or-cpu says.")));
+      print("\n");
+    }
+    return waits ? exit_code::no_device : exit_code::ok;
+  }
+
+  static std::string json_without_devices(const Context& context, const Placement& placement,
+                                          const Request& request, const Snapshot& snapshot) {
+    const auto settings =
+        cpu_only_settings(context.environment(), std::thread::hardware_concurrency());
+    return placement_json(placement, request, snapshot, settings) + "\n";
   }
 
   /// What waits for a detached job is detached already: the terminal may close meanwhile.

@@ -67,7 +67,9 @@ GlobalOptions taken_globals(std::vector<std::string>& words) {
     const std::size_t equals = words[i].find('=');
     const std::string name = words[i].substr(0, equals);
     const bool value_follows = equals == std::string::npos;
-    if (!is_global_with_value(name) || (value_follows && i + 1 == words.size())) {
+    const bool lacks_value = value_follows ? i + 1 == words.size() || words[i + 1].empty()
+                                           : equals + 1 == words[i].size();
+    if (!is_global_with_value(name) || lacks_value) {
       others.push_back(words[i]);
       continue;
     }

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -142,6 +143,29 @@ def test_a_series_is_saved_and_explained_elsewhere(follows, tmp_path):
     assert first_rule(again) == "host_device_copies"
     lines = saved.read_text(encoding="utf-8").splitlines()
     assert json.loads(lines[0])["berth_activity"] == 1 and len(lines) >= 4
+
+
+@pytest.mark.parametrize("place", ["there already", "a folder", "no folder"])
+def test_where_a_series_cannot_be_saved_is_said_before_it_is_taken(machine, tmp_path, place):
+    (tmp_path / "there already").write_text("mine", encoding="utf-8")
+    (tmp_path / "a folder").mkdir()
+    saved = tmp_path / place / "series" if place == "no folder" else tmp_path / place
+    done = machine.run("explain", "--seconds", "60", "0", "--save", saved)  # the test's own patience is shorter
+    assert (done.returncode, done.stdout) == (3, ""), done
+    assert place in done.stderr
+    assert (tmp_path / "there already").read_text(encoding="utf-8") == "mine"
+
+
+def test_what_was_seen_until_the_terminal_closed_is_saved(machine, tmp_path):
+    saved = tmp_path / "series.jsonl"
+    watching = machine.start("explain", "--seconds", "600", "0", "--save", saved, stdout=subprocess.PIPE)
+    caught = Path(f"/proc/{watching.pid}/status")
+    mask = 1 << (signal.SIGHUP - 1)
+    wait_until(lambda: int(caught.read_text().split("SigCgt:")[1].split()[0], 16) & mask, "it notes signals")
+    time.sleep(1.5)
+    watching.send_signal(signal.SIGHUP)
+    watching.communicate(timeout=20)
+    assert len(saved.read_text(encoding="utf-8").splitlines()) >= 2
 
 
 def test_series_that_are_broken_truncated_or_hostile(machine, tmp_path):

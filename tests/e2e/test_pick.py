@@ -309,6 +309,28 @@ def test_picking_and_dry_runs_take_nothing(machine, verb):
         assert "Nothing was taken" in done.stdout + done.stderr
 
 
+@pytest.mark.parametrize(
+    ("flags", "says", "code"),
+    [
+        (["--cpu"], "Would run on the CPU: --cpu asks for no device.", 0),
+        (["--or-cpu", "--only", "0"], "Would run on the CPU, as --or-cpu says.", 0),
+        (["--or-cpu=10m", "--only", "0"], "Would wait 10m00s for a device, then run on the CPU, as --or-cpu says.", 124),
+        (["--or-cpu=10m", "-n", "9"], "Would run on the CPU, as --or-cpu says.", 0),  # waiting would not help
+        (["--or-cpu"], "Would get:", 0),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_a_dry_run_says_what_becomes_of_a_job_that_may_go_without_a_device(machine, flags, says, code):
+    done = machine.run("run", "--dry-run", *flags, "--", "true")
+    assert done.returncode == code, done.stderr
+    assert says in done.stdout and "SIMULATED server-8xh100" in done.stdout, done.stdout
+    assert ("alice" in done.stdout) == (flags != ["--cpu"]), "who holds the others"
+    asked = machine.run("run", "--dry-run", "--json", *flags, "--", "true")
+    answer = json.loads(asked.stdout)
+    assert asked.returncode == code and answer["simulated"] == "server-8xh100"
+    assert (answer["environment"].get("CUDA_VISIBLE_DEVICES") == "-1") == ("run on the CPU" in says and code == 0)
+
+
 def test_a_refusal_names_who_what_and_since_when(machine):
     done = machine.run("pick", "--only", "0,2")
     assert done.returncode == 124

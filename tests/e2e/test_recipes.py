@@ -270,6 +270,9 @@ def test_copy_writes_here_says_how_to_run_it_and_never_overwrites(machine, tmp_p
     (here / "resume.py").write_text("mine", encoding="utf-8")
     done = copy("all")
     assert done.returncode == 1 and "resume.py is there already" in done.stderr, done
+    done = copy("all", "resume.py")
+    assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
+    assert "resume.py is no directory" in done.stderr, done.stderr
     assert [path.name for path in here.iterdir()] == ["resume.py"], "all or none"
     assert (here / "resume.py").read_text(encoding="utf-8") == "mine"
 

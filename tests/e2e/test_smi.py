@@ -67,7 +67,8 @@ def test_berths_own_options_stand_anywhere(machine_of):
     ):
         assert machine.run(*words).stdout == done.stdout, words
     assert "H100" in machine.run("smi", "-L", "--sim").stdout
-    assert machine.run("smi", "-L", "--replay").returncode == 2
+    for nothing in (["--replay"], ["--replay", ""], ["--replay="]):
+        assert machine.run("smi", "-L", *nothing).returncode == 2, nothing
     listed = machine.run("gpustat", "--no-header", "--sim", "desktop").stdout
     assert listed.startswith("[0] NVIDIA GeForce RTX 3070")
 
