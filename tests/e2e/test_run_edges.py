@@ -4,6 +4,7 @@ that cannot be written, and between two users of one machine."""
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import stat
@@ -13,7 +14,7 @@ import tempfile
 import pytest
 
 from aftermath import leases, parts_of, poll, processes, show
-from conftest import BERTH, BUILD, Machine
+from conftest import BERTH, BUILD, Machine, end, many_devices
 
 DEVICE_FILE = pathlib.Path("/dev/nvidia_berth_test")
 NULL_DEVICE = os.makedev(1, 3)
@@ -94,6 +95,50 @@ def test_process_on_a_device_outside_its_lease_is_said_and_recorded(machine_of, 
     [event] = [event for event in show(machine)["events"] if event["kind"] == "outside_lease"]
     assert "GPU 5" in event["text"]
     assert said.count("GPU 5, which the run was not given") == 1, said
+
+
+def rows_below(status, index):
+    """What the picture lists below the device of that index: who is on it."""
+    lines = iter(status.splitlines())
+    assert next((line for line in lines if line.startswith(f"{index:3} ")), None), status
+    rows = []
+    for line in lines:
+        if not line.startswith("      "):
+            break
+        rows.append(" ".join(line.split()))
+    return rows
+
+
+def test_status_marks_the_runs_process_on_a_device_outside_its_lease_and_no_other(driver_of):
+    host = many_devices(3)
+    machine = driver_of(host)
+    machine.env["BERTH_FAKE_NVML_LIVE"] = "1"
+    run = machine.start("run", "-q", "--only", "0", "--", "sleep", "60")
+    stranger = subprocess.Popen(["sleep", "61"])
+    try:
+        poll(lambda: len(parts_of(run.pid)) < 4, 10, "there is no job with a sampler")
+        job = parts_of(run.pid)["job"]
+        ids = [device["id"] for device in host["devices"]]
+        uses = [(ids[0], job), (ids[1], job), *((device, stranger.pid) for device in ids)]
+        host["gpu_processes"] = [
+            {"device": device, "pid": pid, "type": "C", "memory_used_bytes": 1 << 30} for device, pid in uses
+        ]
+        changed = machine.directory / "changed.json"
+        changed.write_text(json.dumps(host))
+        changed.rename(machine.env["BERTH_FAKE_NVML"])
+        shown = machine.run("status").stdout
+        narrow = machine.on_terminal(60, "status")[1]
+    finally:
+        end(stranger)
+        run.send_signal(signal.SIGTERM)
+        run.communicate(timeout=20)
+    rows = [{int(row.split()[1]): row for row in rows_below(shown, index)} for index in range(3)]
+    assert re.fullmatch(rf"\S+ {job} sleep 60 \d+s 1\.0G lease", rows[0][job]), shown
+    assert re.fullmatch(rf"\S+ {job} sleep 60 \d+s 1\.0G outside its lease", rows[1][job]), shown
+    assert shown.count("outside its lease") == narrow.count("outside its lease") == 1, shown + narrow
+    for row, note in zip(rows, [" no lease", "", ""]):
+        assert re.fullmatch(rf"\S+ {stranger.pid} sleep 61 \d+s 1\.0G{note}", row[stranger.pid]), shown
+    assert [set(row) for row in rows] == [{job, stranger.pid}, {job, stranger.pid}, {stranger.pid}], shown
 
 
 # --- a state directory that cannot be written ----------------------------------------------------------
