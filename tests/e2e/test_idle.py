@@ -1,12 +1,13 @@
 """How long a device has been idle, by the strongest evidence it has: the driver's history, its
 utilisation now, its process list. A window longer than the history is watched from now on."""
 
+import json
 import subprocess
 import time
 
 import pytest
 
-from conftest import end, many_devices
+from conftest import end, many_devices, scenario
 
 
 def with_history(history, busy=0.0):
@@ -86,6 +87,48 @@ def test_without_history_a_process_on_the_card_is_watched_from_nothing(driver_of
                       timeout=60)
     assert done.stdout == "ran\n", done.stderr
     assert 2.9 <= time.monotonic() - begin < 12
+
+
+def used_devices(snapshot):
+    return {process["device"] for process in snapshot["gpu_processes"]}
+
+
+@pytest.mark.parametrize("played", [False, True], ids=["simulated", "fake driver"])
+def test_instances_without_a_process_are_idle_by_their_process_list(machine_of, driver_of, played):
+    """Of an instance the driver tells neither utilisation nor history."""
+    host = scenario("h100-mig")
+    instances = {device["id"]: device for device in host["devices"] if device["kind"] == "nvidia-mig"}
+    assert not [one for one in instances.values() if one["utilization_history_ms_percent"]]
+    idle = set(instances) - used_devices(host)
+    assert 2 <= len(idle) < len(instances)
+    machine = driver_of(host) if played else machine_of("h100-mig")
+    answer = json.loads(machine.run("pick", "--idle-for", "5s", "--json").stdout)
+    [chosen] = answer["chosen"]
+    others = answer["available"]
+    assert chosen["id"] in idle and answer["satisfied"]
+    assert {chosen["id"], *(one["id"] for one in others)} == idle
+    for one in [chosen, *others]:
+        assert "idle by its process list" in one["reason"], one
+    refused = {one["id"]: one["rule"] for one in answer["refused"]}
+    assert refused == {device["id"]: "divided" if device["id"] not in instances else "in_use"
+                       for device in host["devices"] if device["id"] not in idle}  # fmt: skip
+    picked = machine.run("pick", "--idle-for", "5s")
+    assert (picked.stdout, picked.returncode) == (chosen["id"] + "\n", 0), picked.stderr
+
+
+@pytest.mark.parametrize("played", [False, True], ids=["simulated", "fake driver"])
+def test_cards_without_history_are_idle_by_their_utilisation_now(machine_of, driver_of, played):
+    host = scenario("no-history")
+    why = [device["why"]["utilization_history_ms_percent"] for device in host["devices"]]
+    assert set(why) == {"unsupported"}
+    machine = driver_of(host) if played else machine_of("no-history")
+    answer = json.loads(machine.run("pick", "--idle-for", "5s", "--json").stdout)
+    [idle] = [device for device in host["devices"] if device["id"] not in used_devices(host)]
+    [chosen] = answer["chosen"]
+    assert (chosen["id"], answer["available"]) == (idle["id"], [])
+    assert "idle by its utilisation now" in chosen["reason"]
+    assert [one["rule"] for one in answer["refused"]] == ["in_use"]
+    assert machine.run("pick", "--idle-for", "5s").stdout == f"{idle['index']}\n"
 
 
 def test_a_busy_moment_inside_the_window_refuses_and_one_before_it_does_not(driver_of):
