@@ -211,6 +211,33 @@ def test_waiters_start_in_the_order_in_which_they_came(machine):
     assert order.read_text() == "1\n2\n"
 
 
+# --- one that is not there ---------------------------------------------------------------------------
+
+
+QUOTED = r"""`[^`]*`|"[^"]*"|'[^']*'|“[^”]*”"""
+ELSE = re.compile(QUOTED + r"|[!-~]*/[!-~]*|(?<![!-~])--?[a-z-]+|\bberth( runs)?\b", re.ASCII)
+
+
+def latin_words(text):
+    """Words in Latin letters, but for what is quoted, paths, options, and the program and what to call it with."""
+    return re.findall(r"[A-Za-z]+", ELSE.sub(" ", text))
+
+
+@pytest.mark.parametrize("recorded", [False, True], ids=["without records", "among others"])
+@pytest.mark.parametrize(("verb", "code"), [("show", 1), ("logs", 1), ("stop", 1), ("wait", 125)])
+def test_a_run_that_is_not_there_is_named_in_the_language_asked_for_alone(machine, verb, code, recorded):
+    if recorded:
+        assert machine.run("run", "-q", "--", "true").returncode == 0
+    english = machine.run(verb, "nope")
+    chinese = machine.run(verb, "nope", env={"BERTH_LANG": "zh_CN"})
+    for said in (english, chinese):
+        assert (said.returncode, said.stdout) == (code, ""), said.stderr
+        assert "nope" in said.stderr and "berth runs" in said.stderr, said.stderr
+    assert len(latin_words(english.stderr)) >= 4, f"what is looked for is not found in English: {english.stderr}"
+    assert re.search("[\u4e00-\u9fff]", chinese.stderr), chinese.stderr
+    assert latin_words(chinese.stderr) == [], chinese.stderr
+
+
 # --- its record --------------------------------------------------------------------------------------
 
 
