@@ -7,45 +7,51 @@ import xml.etree.ElementTree as ElementTree
 
 import captures
 import pytest
-from captures import csv_rows, name_of, phases, section, smi
+from captures import csv_rows, name_of, phases, section, smi, xml_files
 
 needs_captures = pytest.mark.skipif(not captures.FOLDER.is_dir(), reason=captures.WHY_SKIPPED)
 
-# A line of -q by section and label, and the columns of --query-gpu that read it.
+# A line of -q by section and label, its element of -q -x, and the columns of --query-gpu that read it.
 READINGS = [
-    ("Persistence Mode", {"persistence_mode"}),
-    ("Serial Number", {"serial"}),
-    ("VBIOS Version", {"vbios_version"}),
-    ("FB Memory Usage/Total", {"memory.total"}),
-    ("FB Memory Usage/Used", {"memory.used"}),
-    ("FB Memory Usage/Free", {"memory.free"}),
-    ("FB Memory Usage/Reserved", {"memory.reserved"}),
-    ("Utilization/GPU", {"utilization.gpu"}),
-    ("Utilization/Memory", {"utilization.memory"}),
-    ("Temperature/GPU Current Temp", {"temperature.gpu"}),
-    ("Temperature/Memory Current Temp", {"temperature.memory"}),
-    ("GPU Power Readings/Average Power Draw", {"power.draw", "power.draw.average"}),
-    ("GPU Power Readings/Instantaneous Power Draw", {"power.draw.instant"}),
-    ("GPU Power Readings/Current Power Limit", {"enforced.power.limit"}),
-    ("GPU Power Readings/Requested Power Limit", {"power.limit"}),
-    ("GPU Power Readings/Max Power Limit", {"power.max_limit"}),
-    ("Clocks/Graphics", {"clocks.current.graphics"}),
-    ("Clocks/Memory", {"clocks.current.memory"}),
-    ("Max Clocks/SM", {"clocks.max.sm"}),
-    ("ECC Errors/Volatile/DRAM Correctable", {
+    ("Persistence Mode", "persistence_mode", {"persistence_mode"}),
+    ("Serial Number", "serial", {"serial"}),
+    ("VBIOS Version", "vbios_version", {"vbios_version"}),
+    ("FB Memory Usage/Total", "fb_memory_usage/total", {"memory.total"}),
+    ("FB Memory Usage/Used", "fb_memory_usage/used", {"memory.used"}),
+    ("FB Memory Usage/Free", "fb_memory_usage/free", {"memory.free"}),
+    ("FB Memory Usage/Reserved", "fb_memory_usage/reserved", {"memory.reserved"}),
+    ("Utilization/GPU", "utilization/gpu_util", {"utilization.gpu"}),
+    ("Utilization/Memory", "utilization/memory_util", {"utilization.memory"}),
+    ("Temperature/GPU Current Temp", "temperature/gpu_temp", {"temperature.gpu"}),
+    ("Temperature/Memory Current Temp", "temperature/memory_temp", {"temperature.memory"}),
+    ("GPU Power Readings/Average Power Draw", "gpu_power_readings/average_power_draw", {
+        "power.draw", "power.draw.average"}),
+    ("GPU Power Readings/Instantaneous Power Draw", "gpu_power_readings/instant_power_draw", {
+        "power.draw.instant"}),
+    ("GPU Power Readings/Current Power Limit", "gpu_power_readings/current_power_limit", {"enforced.power.limit"}),
+    ("GPU Power Readings/Requested Power Limit", "gpu_power_readings/requested_power_limit", {"power.limit"}),
+    ("GPU Power Readings/Max Power Limit", "gpu_power_readings/max_power_limit", {"power.max_limit"}),
+    ("Clocks/Graphics", "clocks/graphics_clock", {"clocks.current.graphics"}),
+    ("Clocks/Memory", "clocks/mem_clock", {"clocks.current.memory"}),
+    ("Max Clocks/SM", "max_clocks/sm_clock", {"clocks.max.sm"}),
+    ("ECC Errors/Volatile/DRAM Correctable", "ecc_errors/volatile/dram_correctable", {
         "ecc.errors.corrected.volatile.dram", "ecc.errors.corrected.volatile.device_memory",
         "ecc.errors.corrected.volatile.total"}),
-    ("ECC Errors/Aggregate/SRAM Uncorrectable Parity", {
+    ("ECC Errors/Aggregate/SRAM Uncorrectable Parity", "ecc_errors/aggregate/sram_uncorrectable_parity", {
         "ecc.errors.uncorrected.aggregate.sram.parity", "ecc.errors.uncorrected.aggregate.sram",
         "ecc.errors.uncorrected.aggregate.total"}),
-    ("Remapped Rows/Correctable Error", {"remapped_rows.correctable"}),
-    ("Remapped Rows/Bank Remap Availability Histogram/Max", {"remapped_rows.histogram.max"}),
-    ("Clocks Event Reasons Counters/SW Power Capping", {"clocks_event_reasons_counters.sw_power_cap"}),
-    ("PCI/GPU Link Info/Link Width/Current", {"pcie.link.width.current"}),
-    ("Clocks Event Reasons/SW Thermal Slowdown", {
+    ("Remapped Rows/Correctable Error", "remapped_rows/remapped_row_corr", {"remapped_rows.correctable"}),
+    ("Remapped Rows/Bank Remap Availability Histogram/Max", "remapped_rows/row_remapper_histogram/"
+        "row_remapper_histogram_max", {"remapped_rows.histogram.max"}),
+    ("Clocks Event Reasons Counters/SW Power Capping", "clocks_event_reasons_counters/"
+        "clocks_event_reasons_counters_sw_power_cap", {"clocks_event_reasons_counters.sw_power_cap"}),
+    ("PCI/GPU Link Info/Link Width/Current", "pci/pci_gpu_link_info/link_widths/current_link_width", {
+        "pcie.link.width.current"}),
+    ("Clocks Event Reasons/SW Thermal Slowdown",
+        "clocks_event_reasons/clocks_event_reason_sw_thermal_slowdown", {
         "clocks_event_reasons.sw_thermal_slowdown", "clocks_event_reasons.active"}),
-    ("Performance State", {"pstate"}),
-    ("Fan Speed", {"fan.speed"}),
+    ("Performance State", "performance_state", {"pstate"}),
+    ("Fan Speed", "fan_speed", {"fan.speed"}),
 ]  # fmt: skip
 # What stands in the default table; the others must change nothing there.
 IN_TABLE = {
@@ -88,10 +94,6 @@ def lines_with_paths(text):
     return found
 
 
-def label_says_nothing(lines, where):
-    return lines.get(where, (0, "N/A"))[1] == "N/A"
-
-
 def with_line(text, number, value):
     lines = text.splitlines(keepends=True)
     label, _, _ = lines[number].partition(":")
@@ -121,15 +123,16 @@ def difference(before, after):
 
 
 class Forms:
-    """What is printed of one dump."""
+    """What is printed of one dump, the cells of the first GPU."""
 
     def __init__(self, path, fields):
         self.query = smi(path, "-q").stdout.splitlines()
         self.table = smi(path).stdout
         self.xml = flat(ElementTree.fromstring(smi(path, "-q", "-x").stdout))
         self.json = leaves(json.loads(smi(path, "-q", "-j").stdout))
-        rows = csv_rows(smi(path, f"--query-gpu={fields}", "--format=csv").stdout)
-        self.csv = dict(zip(fields.split(","), rows[1]))
+        header, first, *self.others = csv_rows(smi(path, f"--query-gpu={fields}", "--format=csv").stdout)
+        assert len(header) == len(fields.split(",")), "a column is not known"
+        self.csv = dict(zip(fields.split(","), first))
 
 
 def whole_query(case):
@@ -164,32 +167,81 @@ def cells(table):
     return re.findall(r"[^\s|/+]+", table.partition("\n")[2])
 
 
+def assert_cells_change(before, after, columns, where):
+    """That `columns` changed, and one line, element, value and (where the table has it) word of the first GPU."""
+    assert difference(before.csv, after.csv) == columns & before.csv.keys(), where
+    assert before.others == after.others, where
+    assert len(difference(before.xml, after.xml)) == 1, where
+    assert len(difference(before.json, after.json)) == 1, where
+    assert sum(a != b for a, b in zip(before.query, after.query, strict=True)) == 1, where
+    drawn = [(old, new) for old, new in zip(cells(before.table), cells(after.table), strict=True) if old != new]
+    assert len(drawn) == (where in IN_TABLE or "power.draw" in columns), (where, drawn)
+
+
+def columns_that_read(where, columns, average_power):
+    """Those that a reading changes, on a chip with this average power."""
+    if average_power == "N/A" and "Instant" in where:
+        return columns | {"power.draw"}  # a chip that has no average shows the instant
+    return columns
+
+
+def fields_of(path, phase):
+    return re.search(r"--query-gpu=(\S+)", section(path, phase, "query-gpu (csv")[0])[1]
+
+
 @needs_captures
-@pytest.mark.parametrize("case", phases()[:4], ids=name_of)
+@pytest.mark.parametrize("case", phases(), ids=name_of)
 def test_changed_reading_changes_exactly_its_cells_everywhere(case, tmp_path):
-    path, phase = case
-    fields = re.search(r"--query-gpu=(\S+)", section(path, phase, "query-gpu (csv")[0])[1]
     text = whole_query(case)
     dump = tmp_path / "dump.txt"
     dump.write_text(text, encoding="utf-8")
-    before = Forms(dump, fields)
+    before = Forms(dump, fields_of(*case))
     lines = {where: (number, value) for number, where, value in lines_with_paths(text)}
+    _, average_power = lines.get("GPU Power Readings/Average Power Draw", (0, "N/A"))
     tried = 0
-    for where, columns in READINGS:
+    for where, _, columns in READINGS:
         number, value = lines.get(where, (0, ""))
         other = changed_value(value)
         if other is None:  # this machine has no such reading
             continue
         dump.write_text(with_line(text, number, other), encoding="utf-8")
-        after = Forms(dump, fields)
-        if label_says_nothing(lines, "GPU Power Readings/Average Power Draw") and "Instant" in where:
-            columns = columns | {"power.draw"}  # a chip that has no average shows the instant
-        assert difference(before.csv, after.csv) == columns & before.csv.keys(), where
-        assert len(difference(before.xml, after.xml)) == 1, where
-        assert len(difference(before.json, after.json)) == 1, where
-        assert sum(a != b for a, b in zip(before.query, after.query)) == 1, where
-        drawn = [(old, new) for old, new in zip(cells(before.table), cells(after.table)) if old != new]
-        assert len(cells(before.table)) == len(cells(after.table)), where
-        assert len(drawn) == (where in IN_TABLE or "power.draw" in columns), (where, drawn)
+        columns = columns_that_read(where, columns, average_power)
+        assert_cells_change(before, Forms(dump, fields_of(*case)), columns, where)
+        tried += 1
+    assert tried >= 15
+
+
+def sums_that_lack_a_part(gpu, element, columns):
+    """Those of `columns` that stay unknown, another part of the sum being so: no sum of a part is shown."""
+    other_part = element.replace("/dram_correctable", "/sram_correctable")
+    if gpu.findtext(other_part) != "N/A":
+        return set()
+    return {name for name in columns if name.endswith(".total")}
+
+
+@needs_captures
+@pytest.mark.parametrize("path", xml_files(), ids=name_of)
+def test_changed_element_changes_exactly_its_cells_everywhere(path, tmp_path):
+    tree = ElementTree.parse(path)
+    first = next(tree.getroot().iter("gpu"))
+    dump = tmp_path / "dump.xml"
+    fields = max((fields_of(*case) for case in phases()), key=len)
+
+    def forms():
+        tree.write(dump, encoding="utf-8", xml_declaration=True)
+        return Forms(dump, fields)
+
+    before = forms()
+    average_power = first.findtext("gpu_power_readings/average_power_draw", "N/A")
+    tried = 0
+    for where, element, columns in READINGS:
+        value = first.findtext(element, "N/A")
+        other = changed_value(value)
+        if other is None:  # this machine has no such reading
+            continue
+        first.find(element).text = other
+        columns = columns_that_read(where, columns, average_power) - sums_that_lack_a_part(first, element, columns)
+        assert_cells_change(before, forms(), columns, where)
+        first.find(element).text = value
         tried += 1
     assert tried >= 15
