@@ -197,14 +197,50 @@ def test_a_setting_is_refused_with_the_way_to_make_it(desk):
     assert "-pl" not in done.stdout
 
 
+# As lspci of pciutils prints what PLUGGED_IN plugs in, on a server that has more than cards.
+BRIDGE = "00:00.0 Host bridge: Intel Corporation Device 09a2 (rev 04)\n"
+CARDS = """\
+3b:00.0 3D controller: NVIDIA Corporation GH100 [H100 SXM5 80GB] (rev a1)
+3b:00.1 Audio device: NVIDIA Corporation Device 22ba (rev a1)
+af:00.0 3D controller: NVIDIA Corporation GA100 [A100 SXM4 40GB] (rev a1)
+"""
+NETWORK = "ca:00.0 Infiniband controller: Mellanox Technologies MT2910 Family [ConnectX-7]\n"
+
+
+def with_lspci(desk, printed):
+    """The desk with a stand-in for lspci behind berth's links on PATH, as /usr/bin is."""
+    place = desk.directory / "pciutils"
+    place.mkdir()
+    (place / "lspci").write_text(f"#!/bin/sh\ncat <<'END'\n{printed}END\n", encoding="utf-8")
+    (place / "lspci").chmod(0o755)
+    links, _, others = desk.env["PATH"].partition(":")
+    desk.env["PATH"] = f"{links}:{place}:{others}"
+    return desk
+
+
 def test_lspci_is_asked_and_not_berth(desk):
     """It lists what is plugged in, driver or not; so does plain berth."""
-    done = desk.paste("lspci.sh")
-    assert done.returncode in (0, 1, 127)
-    assert "berth:" not in done.stdout + done.stderr, "it was asked, and not berth"
-    lines = done.stdout.splitlines()
-    assert all("nvidia" in line.lower() for line in lines) and (done.returncode == 0) == bool(lines)
+    done = with_lspci(desk, BRIDGE + CARDS + NETWORK).paste("lspci.sh")
+    assert (done.returncode, done.stdout, done.stderr) == (0, CARDS, "")
     assert "lspci" in (ROOT / "doc/HABITS.md").read_text(encoding="utf-8")
+
+
+def test_lspci_shows_nothing_where_no_card_is_plugged_in_whatever_berth_sees(desk):
+    assert "H100" in subprocess.run(["nvidia-smi", "-L"], env=desk.env, capture_output=True, text=True).stdout
+    done = with_lspci(desk, BRIDGE + NETWORK).paste("lspci.sh")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+
+
+def test_lspci_of_this_machine_lists_the_cards_that_it_has(desk):
+    if shutil.which("lspci", path=desk.env["PATH"]) is None:
+        pytest.skip("lspci is not installed (pciutils)")
+    vendors = pathlib.Path("/sys/bus/pci/devices").glob("*/vendor")
+    plugged_in_here = sorted(vendor.parent.name for vendor in vendors if vendor.read_text().strip() == "0x10de")
+    if not plugged_in_here:
+        pytest.skip("no NVIDIA device is plugged into this machine: lspci has none to show")
+    listed = [line.split()[0] for line in done_well(desk.paste("lspci.sh")).splitlines()]
+    assert len(listed) == len(plugged_in_here)
+    assert all(whole.endswith(short) for short, whole in zip(sorted(listed), plugged_in_here, strict=True))
 
 
 PLUGGED_IN = """
@@ -253,8 +289,9 @@ def test_plain_berth_lists_what_lspci_does_without_a_driver_and_says_why_none_is
     assert "libnvidia-ml.so.1: cannot open shared object file" in picture
     assert "install the NVIDIA driver" in picture
     cards = json.loads(told("status", "--json").stdout)["devices"]
-    assert [(card["pci_address"], card["state"]) for card in cards] == [
-        ("00000000:3b:00.0", "unusable"), ("00000000:af:00.0", "unusable")]  # fmt: skip
+    of_lspci = [f"00000000:{line.split()[0]}" for line in CARDS.splitlines() if "Audio" not in line]
+    assert [(card["pci_address"], card["state"]) for card in cards] == [(one, "unusable") for one in of_lspci]
+    assert len(of_lspci) == 2
 
 
 @pytest.mark.parametrize("page", ["HABITS.md", "HABITS.zh-CN.md"])
