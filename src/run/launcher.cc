@@ -180,6 +180,7 @@ class Launcher {
     if (words[0] == "started") {
       report_.job = ProcessId{static_cast<pid_t>(number(1)), static_cast<std::uint64_t>(number(2))};
       if (task_.on_started) task_.on_started(*report_.job);
+      for (const ArrivedSignal& signal : std::exchange(early_, {})) pass_on(signal);
       if (!task_.alone) ear_due_ = task_.clock->now() + before_the_ear;
       done_ = task_.detached;
     } else if (words[0] == "failed") {
@@ -273,18 +274,26 @@ class Launcher {
         take_children();
         continue;
       }
-      if (!report_.job) continue;
-      SignalFacts facts{.signal = *signal, .keeper = task_.keeper};
-      facts.sent_by_tree = !signal->from_kernel &&
-                           is_of_tree(signal->sender, task_.keeper, report_.job->pid, task_.proc);
-      report_.end_wanted |= asks_for_the_end(facts);
-      if (signal->from_kernel) continue;
-      facts.job_in_group = process_group_of(report_.job->pid) == process_group_of(0);
-      // Hearing the ear out takes a moment: only where it matters.
-      if (!is_to_be_forwarded(facts)) continue;
-      facts.sent_to_group = ear_ && ear_->heard(*signal);
-      if (is_to_be_forwarded(facts)) (void)send_signal(*report_.job, signal->number);
+      // Whoever wants the end of a job that is being started wants it still when it has.
+      if (!report_.job) {
+        early_.push_back(*signal);
+      } else {
+        pass_on(*signal);
+      }
     }
+  }
+
+  void pass_on(const ArrivedSignal& signal) {
+    SignalFacts facts{.signal = signal, .keeper = task_.keeper};
+    facts.sent_by_tree = !signal.from_kernel &&
+                         is_of_tree(signal.sender, task_.keeper, report_.job->pid, task_.proc);
+    report_.end_wanted |= asks_for_the_end(facts);
+    if (signal.from_kernel) return;
+    facts.job_in_group = process_group_of(report_.job->pid) == process_group_of(0);
+    // Hearing the ear out takes a moment: only where it matters.
+    if (!is_to_be_forwarded(facts)) return;
+    facts.sent_to_group = ear_ && ear_->heard(signal);
+    if (is_to_be_forwarded(facts)) (void)send_signal(*report_.job, signal.number);
   }
 
   const LauncherTask& task_;
@@ -293,6 +302,7 @@ class Launcher {
   std::optional<GroupEar> ear_;
   std::optional<Instant> ear_due_;
   LauncherReport report_;
+  std::vector<ArrivedSignal> early_;  // before there was a job
   bool done_ = false;
 };
 
