@@ -51,12 +51,14 @@ Result<bool> is_ofd_locked(int fd) {
   return found->has_value();
 }
 
-Result<void> take_flock(int fd, Clock& clock, Instant deadline) {
+Result<void> take_flock(int fd, Clock& clock, Instant deadline,
+                        const std::function<bool()>& interrupted) {
   Duration pause = std::chrono::milliseconds(1);
   while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) return fail_system("lock the file", errno);
     const Instant now = clock.now();
-    if (now >= deadline) return fail(ErrorCode::timeout, "another process holds the lock");
+    const bool gives_up = now >= deadline || (interrupted && interrupted());
+    if (gives_up) return fail(ErrorCode::timeout, "another process holds the lock");
     clock.wait_until(std::min(deadline, now + pause));
     pause = std::min<Duration>(pause * 2, std::chrono::milliseconds(20));
   }

@@ -10,6 +10,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <optional>
 
 #include "base/clock.h"
@@ -39,7 +40,9 @@ struct ByteRange {
 
 /// An exclusive flock, released when the Fd given to it is closed. `deadline`: timeout after that.
 /// Polls with back-off (1 ms to 20 ms): a blocking flock could not be bounded without a signal.
-[[nodiscard]] Result<void> take_flock(int fd, Clock& clock, Instant deadline);
+/// Where `interrupted` says so it gives up at once, as after the deadline.
+[[nodiscard]] Result<void> take_flock(int fd, Clock& clock, Instant deadline,
+                                      const std::function<bool()>& interrupted = {});
 
 /// The pid that holds an flock on this file, by /proc/locks; nothing where it cannot be learned.
 [[nodiscard]] std::optional<pid_t> flock_holder(int fd);

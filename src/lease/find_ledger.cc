@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "base/text.h"
 #include "base/tr.h"
 #include "lease/ledger.h"
 #include "lease/ledger_directory.h"
@@ -143,6 +144,12 @@ bool is_trusted_shared_ledger(const std::string& path) {
 Result<LedgerPlace> find_ledger(const std::optional<std::string>& named,
                                 const std::string& shared_root, const std::string& own_root) {
   if (named && !named->empty()) {
+    if (!named->starts_with('/')) {
+      return fail(ErrorCode::invalid,
+                  trf("BERTH_LEDGER is \"{}\": write its whole path, for from another folder these "
+                      "words name another ledger, which knows nothing of this one's leases",
+                      printable(*named)));
+    }
     return LedgerPlace{.directory = *named, .kind = LedgerPlace::Kind::named};
   }
   // One that is there and not as it should be is said when it is opened: going on with a ledger of

@@ -159,12 +159,12 @@ Result<Ledger> Ledger::open(LedgerPlace place, Clock& clock) {
   return Ledger(std::move(place), *std::move(directory), clock);
 }
 
-Result<HostLock> Ledger::lock(Duration patience) const {
+Result<HostLock> Ledger::lock(Duration patience, const std::function<bool()>& interrupted) const {
   const Instant deadline = clock_->now() + patience;
   while (true) {
     auto fd = open_host_lock(directory_.get());
     if (!fd) return std::unexpected(std::move(fd).error());
-    if (auto taken = take_flock(fd->get(), *clock_, deadline); !taken) {
+    if (auto taken = take_flock(fd->get(), *clock_, deadline, interrupted); !taken) {
       if (taken.error().code() != ErrorCode::timeout) return std::unexpected(taken.error());
       return std::unexpected(held_too_long(place_, fd->get(), patience));
     }

@@ -6,6 +6,7 @@
 // and every process of the job that inherited the descriptor. Everything else in the file only
 // describes.
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -138,8 +139,10 @@ class Ledger {
   [[nodiscard]] const LedgerPlace& place() const { return place_; }
   [[nodiscard]] int directory() const { return directory_.get(); }
 
-  /// timeout: somebody has held it all that time; the message names the holder.
-  [[nodiscard]] Result<HostLock> lock(Duration patience) const;
+  /// timeout: somebody has held it all that time; the message names the holder. Where `interrupted`
+  /// says so it gives up at once.
+  [[nodiscard]] Result<HostLock> lock(Duration patience,
+                                      const std::function<bool()>& interrupted = {}) const;
 
   /// Reads without taking any lock.
   [[nodiscard]] Result<LedgerView> read() const;

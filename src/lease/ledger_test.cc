@@ -365,6 +365,7 @@ TEST_F(LedgerTest, OwnIsPrivateAndNoSymlink) {
 TEST_F(LedgerTest, NamedComesFirstAndABrokenSharedOneIsSaidNotPassedOver) {
   EXPECT_EQ(find_ledger("/x/y", folder_, folder_)->directory, "/x/y");
   EXPECT_EQ(find_ledger("/x/y", folder_, folder_)->kind, LedgerPlace::Kind::named);
+  EXPECT_FALSE(find_ledger("x/y", folder_, folder_)) << "another one from each folder";
   EXPECT_EQ(find_ledger(std::nullopt, path_, folder_)->kind, LedgerPlace::Kind::own);
   std::filesystem::create_directory(path_);  // not sticky, no lock
   const auto broken = find_ledger(std::nullopt, path_, folder_);

@@ -67,12 +67,17 @@ class Acquisition {
   }
 
  private:
+  [[nodiscard]] bool is_interrupted() const {
+    return options_.interrupted && options_.interrupted();
+  }
+
   /// The first attempt: behind everybody who waits already, and the end of the queue where that
   /// gives nothing.
   Result<std::optional<Answer>> arrive() {
     auto machine = look_();
     if (!machine) return std::unexpected(std::move(machine).error());
-    const auto lock = ledger_.lock(patience_for_the_lock);
+    const auto lock = ledger_.lock(patience_for_the_lock, options_.interrupted);
+    if (!lock && is_interrupted()) return give_up(NotAcquired::Why::interrupted);
     if (!lock) return std::unexpected(lock.error());
     // The tickets of a long queue are only read where they make a difference.
     auto view = ledger_.read_with_tickets({});
@@ -96,9 +101,7 @@ class Acquisition {
   Result<Answer> wait_for_turn() {
     next_look_ = last_good_look_ = asked_ = clock_.now();
     while (true) {
-      if (options_.interrupted && options_.interrupted()) {
-        return answer(NotAcquired::Why::interrupted);
-      }
+      if (is_interrupted()) return answer(NotAcquired::Why::interrupted);
       if (left() && left()->count() <= 0) return answer(NotAcquired::Why::timed_out);
       if (auto beaten = ticket_->beat(clock_.now()); !beaten) {
         return std::unexpected(std::move(beaten).error().because("waiting in the queue"));
@@ -180,7 +183,8 @@ class Acquisition {
 
   /// The claims may have changed since: they are read again, the machine is not looked at again.
   Result<std::optional<Answer>> claim_under_lock() {
-    const auto lock = ledger_.lock(patience_for_the_lock);
+    const auto lock = ledger_.lock(patience_for_the_lock, options_.interrupted);
+    if (!lock && is_interrupted()) return give_up(NotAcquired::Why::interrupted);
     if (!lock) return std::unexpected(lock.error());
     const auto view = ledger_.read_with_tickets(tickets_in_sight());
     if (!view) return std::unexpected(view.error());

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "base/fd.h"
+#include "base/text.h"
 #include "base/tr.h"
 #include "snapshot/questions.h"
 
@@ -67,20 +68,18 @@ Result<void> narrow_to(const Claim& claim, AcquireOptions& wish) {
       smallest = smallest ? std::min(*smallest, *device.promised) : device.promised;
   }
   if (static_cast<std::size_t>(wish.request.devices) > devices.size()) {
-    return fail(
-        ErrorCode::invalid,
-        fmt::format("this runs inside a lease of {} device(s) and asks for {}: ask for more "
+    return fail(ErrorCode::invalid,
+                trf("this runs inside a lease of {} device(s) and asks for {}: ask for more "
                     "in the outer `berth run`",
                     devices.size(), wish.request.devices));
   }
   if (smallest) {
     const auto* bytes = wish.request.memory ? std::get_if<Bytes>(&*wish.request.memory) : nullptr;
     if (bytes != nullptr && *bytes > *smallest) {
-      return fail(
-          ErrorCode::invalid,
-          fmt::format("this runs inside a lease of {} bytes per device and asks for {}: ask "
-                      "for more in the outer `berth run`",
-                      smallest->count(), bytes->count()));
+      return fail(ErrorCode::invalid, trf("this runs inside a lease of {} per device and asks for "
+                                          "{}: ask for more in the outer "
+                                          "`berth run`",
+                                          short_size(*smallest), short_size(*bytes)));
     }
     // A percentage of the device could be more than the lease has, and none means all of it.
     if (bytes == nullptr) wish.request.memory = *smallest;
@@ -114,34 +113,53 @@ Snapshot without_run_of(const Claim& claim, Snapshot snapshot) {
   return snapshot;
 }
 
-Result<std::optional<Inside>> enter_outer_lease(const Ledger& outer,
-                                                const std::optional<std::string>& lease,
-                                                Clock& clock, AcquireOptions& wish, Look& look) {
-  if (!lease || lease->empty() || lease->find('/') != std::string::npos) {
-    return std::optional<Inside>();
-  }
-  const auto view = outer.read();
-  if (!view) return std::unexpected(view.error());
-  const Claim* claim = find_claim(*lease, view->claims);
-  if (claim == nullptr) return std::optional<Inside>();
-  auto narrowed = narrow_to(*claim, wish);
-  if (!narrowed) return std::unexpected(std::move(narrowed).error());
-  const std::string directory = inside_directory(outer, *lease);
+namespace {
+/// The lease's own ledger, made where it is not there yet.
+Result<Ledger> open_inside(const Ledger& ledger, const std::string& lease, Clock& clock) {
+  const std::string directory = inside_directory(ledger, lease);
   if (auto made = make_own_directory(directory.substr(0, directory.rfind('/'))); !made) {
     return std::unexpected(std::move(made).error());
   }
-  auto inner = Ledger::open({.directory = directory, .kind = LedgerPlace::Kind::named}, clock);
-  if (!inner) return std::unexpected(std::move(inner).error());
-  look = [original = std::move(look), &outer, found = *claim]() -> Result<Snapshot> {
+  return Ledger::open({.directory = directory, .kind = LedgerPlace::Kind::named}, clock);
+}
+
+/// The look without what the run of that claim has on the devices.
+Look without_run(Look look, const Ledger& ledger, Claim found) {
+  return [original = std::move(look), &ledger, found = std::move(found)]() -> Result<Snapshot> {
     auto snapshot = original();
     if (!snapshot) return snapshot;
-    // The outer run's keeper says which processes are its own only after its job, which may be us,
-    // has started.
-    const auto now = outer.read();
+    // The outer run's keeper says which processes are its own only after its job, which may be
+    // us, has started.
+    const auto now = ledger.read();
     const Claim* current = now ? find_claim(found.id, now->claims) : nullptr;
     return without_run_of(current != nullptr ? *current : found, std::move(*snapshot));
   };
-  return std::optional(Inside{.lease = *lease, .ledger = std::move(*inner)});
+}
+}  // namespace
+
+Result<std::optional<Inside>> enter_outer_lease(const Ledger& outer,
+                                                const std::optional<std::string>& lease,
+                                                Clock& clock, AcquireOptions& wish, Look& look) {
+  std::optional<Inside> inside;
+  const std::string within = lease.value_or("");
+  for (const std::string_view part : split(within, '/')) {
+    const std::string id(part);
+    const bool is_a_name = !id.empty() && id != "." && id != "..";
+    const Ledger& ledger = inside ? inside->ledger : outer;
+    const auto view = is_a_name ? ledger.read() : Result<LedgerView>(LedgerView{});
+    if (!view) return std::unexpected(view.error());
+    const Claim* claim = find_claim(id, view->claims);
+    if (claim == nullptr) break;
+    auto narrowed = narrow_to(*claim, wish);
+    if (!narrowed) return std::unexpected(std::move(narrowed).error());
+    // Whoever runs inside descends from the outermost run, so that its processes are all of theirs.
+    if (!inside) look = without_run(std::move(look), outer, *claim);
+    auto inner = open_inside(ledger, id, clock);
+    if (!inner) return std::unexpected(std::move(inner).error());
+    const std::string name = inside ? inside->lease + "/" + id : id;
+    inside.emplace(Inside{.lease = name, .ledger = std::move(*inner)});
+  }
+  return inside;
 }
 
 }  // namespace berth

@@ -15,13 +15,14 @@ namespace berth {
 [[nodiscard]] std::string inside_directory(const Ledger& ledger, const std::string& lease);
 
 struct Inside {
-  std::string lease;
+  std::string lease;  // of a run inside a run inside…: their ids with slashes, the outermost first
   Ledger ledger;
 };
 
 /// If BERTH_LEASE names a living lease of this user: narrows the wish to its devices, makes the
-/// look leave out what the outer run itself has on them, and opens the lease's own ledger. Nothing:
-/// no such lease, an ordinary run. invalid: more is wanted than the lease has.
+/// look leave out what the outer run itself has on them, and opens the lease's own ledger. Of
+/// several, one within the other, the innermost that lives. Nothing: no such lease, an ordinary
+/// run. invalid: more is wanted than the lease has.
 [[nodiscard]] Result<std::optional<Inside>> enter_outer_lease(
     const Ledger& outer, const std::optional<std::string>& lease, Clock& clock,
     AcquireOptions& wish, Look& look);

@@ -418,6 +418,7 @@ class Keeper {
     if (!task_.own_ledger.empty()) {
       std::error_code ignored;
       std::filesystem::remove_all(task_.own_ledger, ignored);
+      std::filesystem::remove_all(task_.own_ledger + "-inside", ignored);  // of leases within
     }
     finish_sampler();
   }

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
-#include <thread>
 
 #include "base/signals.h"
 #include "base/text.h"
@@ -20,6 +19,7 @@
 #include "run/retry.h"
 #include "snapshot/questions.h"
 #include "world/environment.h"
+#include "world/machine_side.h"
 
 namespace berth {
 
@@ -242,11 +242,11 @@ class Run {
       auto visible = visible_variables(devices, options_.visible_format, started_.snapshot);
       if (!visible) return std::unexpected(std::move(visible).error());
       variables.insert(variables.end(), visible->begin(), visible->end());
-      variables.emplace_back("BERTH_LEASE", lease_->id());
+      const std::string within = manifest_.inside.empty() ? "" : manifest_.inside + "/";
+      variables.emplace_back("BERTH_LEASE", within + lease_->id());
     } else {
       manifest_.cpu_only = true;
-      const auto settings =
-          cpu_only_settings(options_.environment, std::thread::hardware_concurrency());
+      const auto settings = cpu_only_settings(options_.environment, threads_of_a_job(""));
       variables.insert(variables.end(), settings.begin(), settings.end());
     }
     auto marks = make_record();

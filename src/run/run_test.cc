@@ -123,7 +123,7 @@ TEST(ScriptCheck, CommandThatOnlyReadsTheDevicesIsNotWarnedAbout) {
 }
 
 TEST(Environment, CpuOnlySetsThreadsOnlyWhereUnset) {
-  const auto settings = cpu_only_settings({"OMP_NUM_THREADS=3"}, 64);
+  const auto settings = cpu_only_settings({"OMP_NUM_THREADS=3"}, 16);
   EXPECT_THAT(settings, Contains(Variable{"CUDA_VISIBLE_DEVICES", "-1"}));
   EXPECT_THAT(settings, Contains(Variable{"MKL_NUM_THREADS", "16"}));
   EXPECT_THAT(settings, Not(Contains(testing::Field(&Variable::first, "OMP_NUM_THREADS"))));
