@@ -2,7 +2,6 @@
 
 #include <cstdio>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "app/request_options.h"
@@ -12,6 +11,7 @@
 #include "place/visible_devices.h"
 #include "view/placement_text.h"
 #include "world/environment.h"
+#include "world/machine_side.h"
 
 namespace berth {
 
@@ -137,8 +137,7 @@ class PickVerb final : public Verb {
 
   int answer_cpu(const Context& context, const Placement& placement, const Request& request,
                  const Snapshot& snapshot) const {
-    const auto settings =
-        cpu_only_settings(context.environment(), std::thread::hardware_concurrency());
+    const auto settings = cpu_only_settings(context.environment(), threads_of_a_job(""));
     print(format() == "json" ? placement_json(placement, request, snapshot, settings) + "\n"
                              : without_devices(format(), settings));
     if (snapshot.simulated) complain(trf("SIMULATED: {}", printable(*snapshot.simulated)));

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "app/detached_wait.h"
@@ -20,6 +19,7 @@
 #include "health/faults.h"
 #include "view/placement_text.h"
 #include "world/environment.h"
+#include "world/machine_side.h"
 
 namespace berth {
 
@@ -95,8 +95,7 @@ class RunVerb final : public Verb {
 
   static std::string json_without_devices(const Context& context, const Placement& placement,
                                           const Request& request, const Snapshot& snapshot) {
-    const auto settings =
-        cpu_only_settings(context.environment(), std::thread::hardware_concurrency());
+    const auto settings = cpu_only_settings(context.environment(), threads_of_a_job(""));
     return placement_json(placement, request, snapshot, settings) + "\n";
   }
 

@@ -90,18 +90,19 @@ std::vector<std::string> with_variables(std::vector<std::string> environment,
   return environment;
 }
 
-unsigned sensible_threads(unsigned cpus) {
-  constexpr unsigned small_machine = 8;
-  return std::max(1U, cpus <= small_machine ? cpus : std::max(small_machine, cpus / 4));
+std::uint64_t sensible_threads(std::uint64_t cpus) {
+  constexpr std::uint64_t small_machine = 8;
+  return std::max<std::uint64_t>(1,
+                                 cpus <= small_machine ? cpus : std::max(small_machine, cpus / 4));
 }
 
 std::vector<Variable> cpu_only_settings(const std::vector<std::string>& environment,
-                                        unsigned cpus) {
+                                        unsigned threads) {
   std::vector<Variable> settings;
   for (const auto& [name, value] : cpu_only_variables()) settings.emplace_back(name, value);
   for (const std::string_view name : thread_variables) {
     if (value_of(environment, name)) continue;
-    settings.emplace_back(name, std::to_string(sensible_threads(cpus)));
+    settings.emplace_back(name, std::to_string(threads));
   }
   return settings;
 }

@@ -1,6 +1,7 @@
 #pragma once
 // The job's environment: the caller's, with ours set. Pure.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,10 +22,10 @@ using Variable = std::pair<std::string, std::string>;
 /// What a run without a device sets: the switches that hide every kind of device, and thread counts
 /// where the caller set none (libraries otherwise take every core of a shared server).
 [[nodiscard]] std::vector<Variable> cpu_only_settings(const std::vector<std::string>& environment,
-                                                      unsigned cpus);
+                                                      unsigned threads);
 
 /// Threads for one CPU job among others: all of a small machine, a quarter of a large one.
-[[nodiscard]] unsigned sensible_threads(unsigned cpus);
+[[nodiscard]] std::uint64_t sensible_threads(std::uint64_t cpus);
 
 /// Those that matter to somebody who wants to repeat a GPU run, secrets masked.
 [[nodiscard]] std::vector<Variable> notable_variables(const std::vector<std::string>& environment);

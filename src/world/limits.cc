@@ -1,9 +1,12 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
+#include <cmath>
+#include <thread>
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "world/environment.h"
 #include "world/gather.h"
 #include "world/machine_side.h"
 
@@ -129,6 +132,18 @@ void read_open_files(const std::string& root, Limits& limits) {
   }
 }
 
+void read_processors(const std::string& root, Limits& limits) {
+  const auto list_at = [](const auto& text) {
+    const auto count = text ? count_in_list(*text) : std::nullopt;
+    return count ? Reading<std::uint64_t>(*count) : Reading<std::uint64_t>(Absent::unsupported);
+  };
+  limits.cpus_online = list_at(read_file(root + "/sys/devices/system/cpu/online", 4096));
+  const auto status = read_file(root + "/proc/self/status", 1 << 16);
+  limits.cpus_allowed =
+      list_at(status ? value_in_lines(*status, "Cpus_allowed_list", ':') : std::nullopt);
+  read_quota(root, limits);
+}
+
 }  // namespace
 
 std::optional<std::uint64_t> count_in_list(std::string_view list) {
@@ -143,20 +158,24 @@ std::optional<std::uint64_t> count_in_list(std::string_view list) {
   return count;
 }
 
+unsigned threads_of_a_job(const std::string& root) {
+  Limits limits;
+  read_processors(root, limits);
+  std::uint64_t threads =
+      sensible_threads(limits.cpus_online.get().value_or(std::thread::hardware_concurrency()));
+  if (const auto& allowed = limits.cpus_allowed.get()) threads = std::min(threads, *allowed);
+  if (const auto& quota = limits.cpu_quota.get()) {
+    threads = std::min(threads, static_cast<std::uint64_t>(std::ceil(std::max(*quota, 0.0))));
+  }
+  return static_cast<unsigned>(std::max<std::uint64_t>(threads, 1));
+}
+
 Limits gather_limits(const std::string& root) {
   Limits limits;
-  const auto list_at = [](const auto& text) {
-    const auto count = text ? count_in_list(*text) : std::nullopt;
-    return count ? Reading<std::uint64_t>(*count) : Reading<std::uint64_t>(Absent::unsupported);
-  };
-  limits.cpus_online = list_at(read_file(root + "/sys/devices/system/cpu/online", 4096));
-  const auto status = read_file(root + "/proc/self/status", 1 << 16);
-  limits.cpus_allowed =
-      list_at(status ? value_in_lines(*status, "Cpus_allowed_list", ':') : std::nullopt);
+  read_processors(root, limits);
   const auto cpus = read_file(root + "/proc/cpuinfo", 16 << 20);
   const auto vendor = cpus ? value_in_lines(*cpus, "vendor_id", ':') : std::nullopt;
   limits.cpu_vendor = vendor ? Reading<std::string>(*vendor) : Absent::unsupported;
-  read_quota(root, limits);
   const std::string meminfo = read_file(root + "/proc/meminfo", 1 << 16).value_or("");
   limits.memory_total = kibibytes_of(meminfo, "MemTotal");
   limits.memory_available = kibibytes_of(meminfo, "MemAvailable");

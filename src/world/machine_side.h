@@ -23,6 +23,9 @@ enum class OpenWhich { control, all };
                                                           Clock& clock);
 
 [[nodiscard]] Limits gather_limits(const std::string& root);
+/// Threads for one CPU job here: all of a small machine, a quarter of a large one, and no more than
+/// affinity and the control group's quota let it have.
+[[nodiscard]] unsigned threads_of_a_job(const std::string& root);
 /// CPUs in a list as the kernel writes it, "0-3,8": 5.
 [[nodiscard]] std::optional<std::uint64_t> count_in_list(std::string_view list);
 

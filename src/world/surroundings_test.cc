@@ -106,6 +106,22 @@ TEST(FileSystems, TheDeepestMountCounts) {
   EXPECT_EQ(file_system_of("", "/"), "");
 }
 
+TEST_F(World, AJobGetsNoMoreThreadsThanItMayUse) {
+  put("sys/devices/system/cpu/online", "0-63\n");
+  EXPECT_EQ(threads_of_a_job(root_), 16U) << "a quarter of a large machine";
+  put("proc/self/status", "Cpus_allowed_list:\t0-3,8\n");
+  EXPECT_EQ(threads_of_a_job(root_), 5U);
+  put("proc/self/cgroup", "0::/job\n");
+  put("sys/fs/cgroup/job/cpu.max", "150000 100000\n");
+  EXPECT_EQ(threads_of_a_job(root_), 2U);
+  put("sys/fs/cgroup/job/cpu.max", "10000 100000\n");
+  EXPECT_EQ(threads_of_a_job(root_), 1U);
+  put("sys/devices/system/cpu/online", "0-5\n");
+  put("proc/self/status", "Cpus_allowed_list:\t0-5\n");
+  put("sys/fs/cgroup/job/cpu.max", "max 100000\n");
+  EXPECT_EQ(threads_of_a_job(root_), 6U) << "all of a small one";
+}
+
 TEST_F(World, LimitsAreReadFromTheKernelsFiles) {
   put("proc/self/status", "Cpus_allowed_list:\t0-3,8\n");
   put("proc/self/limits",
