@@ -1,6 +1,7 @@
 #include "probe/nvml/device_details.h"
 
 #include <array>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -76,7 +77,9 @@ void read_details(DeviceAsker& asker, WallTime taken, DeviceMemory& memory, Devi
     absent.put(Detail::vgpu_license_status, Absent::not_sampled);
     return absent;
   }();
-  Details& details = device.details = untold;
+  // What each look asks for, by which a device is judged failed.
+  const Details verdicts = std::exchange(device.details, untold);
+  Details& details = device.details;
   Counters now;
   read_number_details(asker, details);
   read_field_details(asker, details, now);
@@ -88,6 +91,10 @@ void read_details(DeviceAsker& asker, WallTime taken, DeviceMemory& memory, Devi
   read_ecc_details(asker, details);
   read_sample_details(asker, memory.samples, details);
   read_activity(asker, memory.activity, details);
+  // Where the call for all of a kind does not answer, what was told alone stands.
+  for (const Details::Entry& told : verdicts.entries()) {
+    if (told.cell.get() && !details.cell(told.detail).get()) details.put(told.detail, told.cell);
+  }
 }
 
 Details failed_details() { return all_absent(Absent::failed); }

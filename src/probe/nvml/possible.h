@@ -28,10 +28,10 @@ inline constexpr Range error_counts{0, 0xFFFFFFFE};       // a memory with more 
 inline constexpr Range throttle_masks{0, 0xFFFFFFFE};     // nine bits have a meaning
 
 // What no device has: an answer beyond is the driver's mistake.
-inline constexpr std::int64_t most_degrees = 1000;
+inline constexpr std::int64_t most_degrees = 250;  // silicon is long dead
 inline constexpr std::int64_t most_milliwatts = 100'000'000;
 inline constexpr std::int64_t most_megahertz = 100'000;
-inline constexpr std::int64_t most_percent = 1000;  // fans may exceed 100
+inline constexpr std::int64_t most_percent = 200;  // fans may exceed 100
 
 template <class T>
 constexpr bool is_possible(T) {

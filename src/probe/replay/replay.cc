@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "probe/nvml/card_table.h"
 #include "smi/dump.h"
 #include "snapshot/json.h"
 
@@ -38,6 +39,10 @@ Result<std::string> lines_of_dump(const std::string& text, std::string_view phas
   for (const std::string_view one : smi::dumps_in(text)) {
     auto snapshot = smi::snapshot_from_dump(one, phase);
     if (!snapshot) return std::unexpected(std::move(snapshot).error());
+    for (Device& device : snapshot->devices) {
+      if (device.cuda_cores.get() || device.parent || !device.name.get()) continue;
+      if (const auto cores = nvml::cores_of_product(*device.name.get())) device.cuda_cores = *cores;
+    }
     lines += to_json(*snapshot, JsonLayout::compact) + "\n";
   }
   return lines;
