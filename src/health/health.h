@@ -3,6 +3,7 @@
 // finds something or keeps quiet. What a rule could not read is said as that: a device nobody could
 // examine is not well.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,11 +18,21 @@ namespace berth {
 enum class HealthState { ok, notice, degraded, failed };
 [[nodiscard]] std::string_view name_of(HealthState state);
 
+/// Of what happened more than once.
+struct Occurrences {
+  std::uint64_t times = 0;
+  WallTime last;
+  Reading<std::string> process;  // of the last
+  Reading<std::uint64_t> pid;
+  friend bool operator==(const Occurrences&, const Occurrences&) = default;
+};
+
 struct HealthFinding {
   HealthState state = HealthState::notice;
   std::string code;      // a word for programs: "row_remap_failed"
   std::string evidence;  // what was read, in English (translated where it is shown)
   std::string advice;    // what to do next; may be empty
+  std::optional<Occurrences> occurrences = {};  // of XID errors
   friend bool operator==(const HealthFinding&, const HealthFinding&) = default;
 };
 

@@ -122,6 +122,10 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Case{"lost", HealthState::failed, [](Device& d) { d.lost = true; }},
         Case{"unusable", HealthState::failed, [](Device& d) { d.unusable_because = "no driver"; }},
+        Case{"pages_retired", HealthState::degraded,
+             [](Device& d) {
+               d.details.set(Detail::retired_pages_double_bit, Reading<std::uint64_t>(60));
+             }},
         Case{"recovery_action", HealthState::failed,
              [](Device& d) {
                d.details.set(Detail::recovery_action, Reading<std::string>("Reset"));

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "health/rules.h"
+#include "snapshot/silence.h"
 
 namespace berth::health {
 
@@ -21,7 +22,11 @@ Findings unusable(const Device& device, const Snapshot&) {
   if (device.lost || why.empty()) return {};
   const bool on_purpose =
       why == left_out_on_purpose || why == not_shown_here || why == given_to_a_machine;
-  return {{on_purpose ? HealthState::notice : HealthState::failed, "unusable", why, ""}};
+  constexpr std::string_view silent = as_key(
+      "see the kernel log (sudo dmesg); if it stays silent: once nobody uses it, reset it "
+      "(sudo nvidia-smi -r) or reboot");
+  return {{on_purpose ? HealthState::notice : HealthState::failed, "unusable", why,
+           std::string(why == does_not_answer ? silent : "")}};
 }
 
 Findings recovery_action(const Device& device, const Snapshot&) {
@@ -50,7 +55,7 @@ HealthState state_of(XidAction action) {
 Findings xids(const Device& device, const Snapshot& snapshot) {
   if (!snapshot.xids.has_value() || !device.pci_address.has_value()) return {};
   struct Seen {
-    int times = 0;
+    std::uint64_t times = 0;
     const XidEvent* last = nullptr;
   };
   std::map<std::uint64_t, Seen> by_code;
@@ -58,7 +63,7 @@ Findings xids(const Device& device, const Snapshot& snapshot) {
     if (event.pci_address != *device.pci_address.get()) continue;
     Seen& seen = by_code[event.code];
     ++seen.times;
-    seen.last = &event;
+    if (seen.last == nullptr || event.at.unix_ms >= seen.last->at.unix_ms) seen.last = &event;
   }
   Findings findings;
   for (const auto& [code, seen] : by_code) {
@@ -72,7 +77,11 @@ Findings xids(const Device& device, const Snapshot& snapshot) {
     }
     findings.push_back({state_of(facts.action), fmt::format("xid_{}", code),
                         fmt::format("XID {}, {} times: {}{}", code, seen.times, facts.meaning, who),
-                        std::string(advice_for(facts.action))});
+                        std::string(advice_for(facts.action)),
+                        Occurrences{.times = seen.times,
+                                    .last = seen.last->at,
+                                    .process = seen.last->process,
+                                    .pid = seen.last->pid}});
   }
   return findings;
 }

@@ -2,10 +2,18 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "base/tr.h"
 #include "view/health_text.h"
 
 namespace berth {
+
+namespace {
+template <class T>
+nlohmann::ordered_json or_null(const Reading<T>& reading) {
+  return reading.get() ? nlohmann::ordered_json(*reading.get()) : nlohmann::ordered_json(nullptr);
+}
+}  // namespace
 
 std::string health_json(const std::vector<DeviceHealth>& devices, const Snapshot& snapshot) {
   using Json = nlohmann::ordered_json;
@@ -23,6 +31,12 @@ std::string health_json(const std::vector<DeviceHealth>& devices, const Snapshot
                           {"code", finding.code},
                           {"evidence", finding.evidence},
                           {"advice", finding.advice}});
+      if (!finding.occurrences) continue;
+      const Occurrences& seen = *finding.occurrences;
+      findings.back()["times"] = seen.times;
+      findings.back()["last_unix_ms"] = seen.last.unix_ms;
+      findings.back()["last_process"] = or_null(seen.process);
+      findings.back()["last_pid"] = or_null(seen.pid);
     }
     root["devices"].push_back({{"id", health.device.text()},
                                {"index", health.index ? Json(*health.index) : Json(nullptr)},
@@ -33,7 +47,7 @@ std::string health_json(const std::vector<DeviceHealth>& devices, const Snapshot
   Json problems = Json::array();
   for (const Problem& problem : snapshot.problems) problems.push_back(problem.message);
   root["problems"] = std::move(problems);
-  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return printable_json(root.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace berth

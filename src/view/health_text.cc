@@ -20,6 +20,12 @@ std::string findings_text(const DeviceHealth& health, const Style& style) {
   for (const HealthFinding& finding : health.findings) {
     text += wrapped("      ", outside(tr_composed(finding.evidence), style), 8, style,
                     health_paint(finding.state));
+    if (finding.occurrences) {
+      text +=
+          wrapped("        ",
+                  own(trf("last at {}", date_time_text(finding.occurrences->last, style)), style),
+                  8, style);
+    }
     if (finding.advice.empty()) continue;
     text += wrapped(style.utf8 ? "        → " : "        > ",
                     outside(tr_composed(finding.advice), style), 10, style);
