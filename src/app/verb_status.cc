@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/interrupt_note.h"
+#include "app/live.h"
 #include "app/status_all.h"
 #include "app/verb.h"
 #include "base/text.h"
@@ -20,12 +21,13 @@ namespace {
 class StatusVerb final : public Verb {
  public:
   void declare(Options& options) override {
-    options.value("-i,--id", devices_, "only these: index, UUID prefix, PCI address or name glob",
-                  "LIST");
-    options.value("-u,--user", user_, "only what this user has something on", "USER");
-    options.value("-w,--watch", watch_, "look again every so often (2s) until Ctrl-C", "[TIME]");
+    options.filled_value("-i,--id", devices_,
+                         "only these: index, UUID prefix, PCI address or name glob", "LIST");
+    options.filled_value("-u,--user", user_, "only what this user has something on", "USER");
+    options.filled_value("-w,--watch", watch_, "look again every so often (2s) until Ctrl-C",
+                         "[TIME]");
     options.flag("--json", json_, "the whole snapshot as JSON");
-    options.value("--csv", csv_, "these fields as CSV; --fields lists them", "FIELDS");
+    options.filled_value("--csv", csv_, "these fields as CSV; --fields lists them", "FIELDS");
     options.flag("--fields", fields_, "list all fields");
     options.begin_group("Several servers");
     options.flag("--all", all_, "this server and those joined to it, one line each");
@@ -53,6 +55,11 @@ class StatusVerb final : public Verb {
       print(render_fields(context.out_uncut()));
       return exit_code::ok;
     }
+    if (!csv_.empty()) {
+      auto columns = parse_field_list(csv_);
+      if (!columns) return report(std::move(columns).error().because("--csv"), exit_code::usage);
+      columns_ = std::move(*columns);
+    }
     if (!devices_.empty()) {
       auto patterns = parse_patterns(devices_);
       if (!patterns) return report(std::move(patterns).error().because("-i"), exit_code::usage);
@@ -60,12 +67,18 @@ class StatusVerb final : public Verb {
     }
     if (!user_.empty()) options_.user = user_;
     if (watch_.empty()) return once(context);
-    auto every = parse_duration(watch_);
+    auto every = parse_duration(without_sign(watch_));
     if (!every) return report(std::move(every).error().because("-w"), exit_code::usage);
     return watch(context, std::max(*every, std::chrono::milliseconds(100)));
   }
 
  private:
+  /// "-w=2s", as one would write it of a long option.
+  static std::string_view without_sign(std::string_view value) {
+    if (value.starts_with('=')) value.remove_prefix(1);
+    return value;
+  }
+
   int everywhere(Context& context) {
     if (!all_ || fields_ || !devices_.empty() || !user_.empty() || !watch_.empty() ||
         !csv_.empty()) {
@@ -78,7 +91,7 @@ class StatusVerb final : public Verb {
   }
 
   int once(Context& context) {
-    const auto snapshot = context.look(Depth::everything);
+    const auto snapshot = context.look(depth());
     if (!snapshot) return report(snapshot.error());
     const JsonLayout layout =
         context.stdout_is_terminal() ? JsonLayout::indented : JsonLayout::compact;
@@ -101,9 +114,15 @@ class StatusVerb final : public Verb {
     const auto shown = narrowed(snapshot, options_);
     if (!shown) return std::unexpected(shown.error());
     if (json_) return to_json(*shown, layout) + "\n";
-    auto columns = parse_field_list(csv_);
-    if (!columns) return std::unexpected(std::move(columns).error().because("--csv"));
-    return render_csv(*shown, *columns);
+    return render_csv(*shown, columns_);
+  }
+
+  /// As deep as what is asked for lies. JSON is what other views are made of elsewhere (--replay).
+  [[nodiscard]] Depth depth() const {
+    if (json_) return Depth::lists;
+    const bool detailed =
+        std::ranges::any_of(columns_, [](const Field* field) { return field->detail.has_value(); });
+    return detailed ? Depth::details : Depth::everything;
   }
 
   static int code_of(const Error& error) {
@@ -118,6 +137,9 @@ class StatusVerb final : public Verb {
   }
 
   int watch(Context& context, std::chrono::milliseconds every) {
+    // One probe for all looks: rates and "since the look before" are its own to know.
+    auto live = Live::start(context);
+    if (!live) return report(live.error());
     const InterruptNote interrupt;
     std::optional<std::string> before;
     Style style_before = context.out();
@@ -125,12 +147,11 @@ class StatusVerb final : public Verb {
     const bool in_place = context.stdout_moves() && !json_ && csv_.empty();
     bool first = true;
     while (InterruptNote::signal() == 0) {
-      const auto snapshot = context.look(Depth::everything);
-      if (!snapshot) return report(snapshot.error());
+      const Snapshot snapshot = live->look(depth());
       const Style style = context.out_now();
-      const auto text = answer(*snapshot, style, JsonLayout::compact);
+      const auto text = answer(snapshot, style, JsonLayout::compact);
       if (!text) return report(text.error(), code_of(text.error()));
-      if (std::exchange(first, false)) say_simulated(*snapshot);
+      if (std::exchange(first, false)) say_simulated(snapshot);
       if (in_place) {
         if (style.width != style_before.width) before.reset();
         const std::string picture = fit_to_height(*text, context.terminal_rows(), style);
@@ -153,6 +174,7 @@ class StatusVerb final : public Verb {
   bool all_ = false;
   StatusAll every_;
   StatusOptions options_;
+  std::vector<const Field*> columns_;  // of --csv
 };
 
 }  // namespace

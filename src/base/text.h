@@ -48,6 +48,10 @@ struct TypographicMistake {
 /// `text` that never has quotes.
 [[nodiscard]] std::string with_typographic_hint(std::string message, std::string_view text);
 
+/// JSON whose strings hold nothing that a terminal would obey or a reader not see (DEL, C1
+/// controls, marks of direction): each as the \u escape that reads back as it.
+[[nodiscard]] std::string printable_json(std::string_view json);
+
 /// Bytes made safe to print: control characters, escape sequences, bidi overrides and broken UTF-8
 /// become \xNN or \u{N}. Line breaks too.
 [[nodiscard]] std::string printable(std::string_view text);

@@ -1,6 +1,8 @@
 // Text as it appears: columns, escapes, and the characters that a phone or a word processor put
 // where ASCII was meant.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -175,6 +177,32 @@ std::string printable(std::string_view text) {
       safe += escape.data();
     } else {
       safe += before.substr(0, before.size() - text.size());
+    }
+  }
+  return safe;
+}
+
+std::string printable_json(std::string_view json) {
+  constexpr char32_t delete_sign = 0x7F;
+  constexpr char32_t last_of_one_unit = 0xFFFF;
+  std::string safe;
+  safe.reserve(json.size());
+  while (!json.empty()) {
+    const auto special = std::ranges::find_if(
+        json, [](char c) { return static_cast<unsigned char>(c) >= delete_sign; });
+    const auto plain = static_cast<std::size_t>(special - json.begin());
+    safe += json.substr(0, plain);
+    json.remove_prefix(plain);
+    if (json.empty()) break;
+    const std::string_view before = json;
+    const char32_t point = take_code_point(json);
+    if (point == broken || !in_any(point, unprintable)) {
+      safe += before.substr(0, before.size() - json.size());
+    } else if (point <= last_of_one_unit) {
+      safe += fmt::format("\\u{:04x}", static_cast<unsigned>(point));
+    } else {
+      const unsigned above = static_cast<unsigned>(point) - 0x10000;
+      safe += fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + (above >> 10), 0xDC00 + (above & 0x3FF));
     }
   }
   return safe;

@@ -179,7 +179,7 @@ std::string to_json(const Request& request) {
   if (request.max_utilization) root["max_utilization_percent"] = request.max_utilization->count();
   if (request.idle_for) root["idle_for_ms"] = request.idle_for->count();
   if (request.allow_failed) root["allow_failed"] = true;
-  return root.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return printable_json(root.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 Result<Request> request_from_json(std::string_view text) {

@@ -44,7 +44,7 @@ std::string here_to_json(const Manifest& manifest) {
   json.erase("started_unix_ms");
   json.erase("format");
   ordered.update(json);
-  return ordered.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return printable_json(ordered.dump(1, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 Result<Manifest> any_manifest_from_json(std::string_view text) {

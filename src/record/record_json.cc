@@ -338,7 +338,7 @@ RunEnd end_from(const Json& json) {
 
 /// Text of the user (a directory, a command) may not be UTF-8: JSON must be.
 std::string dumped(const Json& json) {
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return printable_json(json.dump(1, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 /// Parses a document of this format and version, turning what JSON throws into an Error.

@@ -111,8 +111,9 @@ void settle_state(RunRecord& run) {
 }
 
 Error no_such_run(std::string_view name, const std::string& runs) {
-  return {ErrorCode::not_found,
-          "there is no run \"" + std::string(name) + "\" in " + runs + ": see `berth runs`"};
+  return fail(ErrorCode::not_found,
+              fmt::format("there is no run \"{}\" in {}: see `berth runs`", name, runs))
+      .error();
 }
 
 /// The one that started last, as RecordWriter::create has left it said.

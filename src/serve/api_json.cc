@@ -29,7 +29,7 @@ int status_of(ErrorCode code) {
 
 std::string dumped(const Json& json) {
   // Names and commands are bytes of strangers: what is no UTF-8 becomes U+FFFD.
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return printable_json(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 std::expected<std::uint64_t, Response> number_parameter(const Request& request, const char* name,

@@ -121,7 +121,9 @@ Response error_response(int status, std::string_view code, std::string_view mess
   const nlohmann::ordered_json body = {
       {"error", {{"code", code}, {"message", message}, {"remedy", remedy}}}};
   return json_response(
-      body.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n", status);
+      printable_json(body.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) +
+          "\n",
+      status);
 }
 
 }  // namespace berth::serve

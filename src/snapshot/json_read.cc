@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/tr.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/fields.h"
 #include "snapshot/gpu_use.h"
@@ -413,9 +414,8 @@ Snapshot snapshot_from(const Json& root) {
   const int version = optional_as<int>(root, "berth_snapshot", 0);
   if (version < 1) throw Malformed{"it has no \"berth_snapshot\": 1"};
   if (version > Snapshot::format_version) {
-    throw Malformed{"its format version " + std::to_string(version) +
-                    " is newer than this berth, which knows " +
-                    std::to_string(Snapshot::format_version)};
+    throw Malformed{trf("its format version {} is newer than this berth, which knows {}", version,
+                        Snapshot::format_version)};
   }
   Snapshot snapshot;
   snapshot.taken = {optional_as<std::int64_t>(root, "taken_unix_ms", 0)};

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "base/text.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/fields.h"
 #include "snapshot/gpu_use.h"
@@ -323,8 +324,8 @@ std::string to_json(const Snapshot& snapshot, JsonLayout layout) {
     return Json{{"source", report.source}, {"succeeded", report.succeeded}};
   });
   root["problems"] = array_of(snapshot.problems, problem_json);
-  return root.dump(layout == JsonLayout::compact ? -1 : 2, ' ', false,
-                   Json::error_handler_t::replace);
+  return printable_json(root.dump(layout == JsonLayout::compact ? -1 : 2, ' ', false,
+                                  Json::error_handler_t::replace));
 }
 
 }  // namespace berth

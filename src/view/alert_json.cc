@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "alert/json.h"
+#include "base/text.h"
 #include "view/alert_text.h"
 
 namespace berth {
@@ -17,7 +18,7 @@ Json json_or_null(const std::optional<T>& value) {
 }
 
 std::string dumped(const Json& root) {
-  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return printable_json(root.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 std::string_view word_of(ThresholdUnit unit) {

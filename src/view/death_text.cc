@@ -74,7 +74,7 @@ std::string explanation_json(const Explained& what, const Findings& findings) {
   root["log_cut"] = what.log_cut;
   root["ended_well"] = what.run == nullptr ? Json(nullptr) : Json(ended_well(*what.run));
   root["findings"] = findings_json(findings);
-  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return printable_json(root.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 std::string render_cause_line(const Finding& cause, const RunRecord& run, const Style& style) {

@@ -140,7 +140,7 @@ std::string differences_json(const ComparedNames& names, const Differences& diff
                      {"b", names.b},
                      {"differences", found_json(differences)},
                      {"not_comparable", not_comparable_json(differences)}};
-  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return printable_json(root.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace berth

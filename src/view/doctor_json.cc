@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "diagnose/doctor/gpu_speed.h"
 #include "snapshot/questions.h"
 #include "view/doctor_text.h"
@@ -202,7 +203,7 @@ std::string doctor_json(const Examined& host, const Findings& findings) {
   Json problems = Json::array();
   for (const Problem& problem : host.snapshot.problems) problems.push_back(problem.message);
   root["problems"] = std::move(problems);
-  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return printable_json(root.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace berth

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "view/fit_text.h"
 
 namespace berth {
@@ -94,7 +95,7 @@ std::string fit_json(const FitAnswer& answer) {
       {"sharded_over", answer.sharded_over ? FitJson(*answer.sharded_over) : FitJson(nullptr)},
       {"cards", std::move(cards)},
       {"assumptions", std::move(assumptions)}};
-  return all.dump(2, ' ', false, FitJson::error_handler_t::replace) + "\n";
+  return printable_json(all.dump(2, ' ', false, FitJson::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace berth

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "snapshot/json.h"
 #include "view/leases_text.h"
 
@@ -33,7 +34,7 @@ std::string leases_json(const Snapshot& snapshot, const LedgerPlace& place) {
   }
   root["leases"] = whole.value("leases", Json::array());
   root["queue"] = whole.value("queue", Json::array());
-  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return printable_json(root.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace berth

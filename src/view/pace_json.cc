@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "view/findings_json.h"
 #include "view/pace_text.h"
 
@@ -98,7 +99,7 @@ std::string pace_json(const std::vector<PaceAnswer>& answers) {
   Json all = Json::array();
   for (const PaceAnswer& answer : answers) all.push_back(answer_json(answer));
   const Json root = {{"berth_pace", 1}, {"answers", std::move(all)}};
-  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return printable_json(root.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace berth

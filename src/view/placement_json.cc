@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "snapshot/questions.h"
 #include "view/placement_text.h"
 
@@ -72,7 +73,7 @@ std::string placement_json(const Placement& placement, const Request& request,
   for (const Refusal& refusal : placement.refused) {
     root["refused"].push_back(refusal_json(refusal, snapshot));
   }
-  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return printable_json(root.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace berth

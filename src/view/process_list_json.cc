@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "base/tr.h"
 #include "snapshot/json.h"
 #include "view/process_rows.h"
@@ -66,7 +67,7 @@ std::string process_list_json(const Snapshot& snapshot, const ProcessListOptions
   root["unreadable_processes"] =
       snapshot.device_files.get() ? Json(snapshot.device_files.get()->unreadable) : Json(nullptr);
   root["problems"] = whole["problems"];
-  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return printable_json(root.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace berth

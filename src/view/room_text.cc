@@ -216,7 +216,9 @@ std::string render_room(const std::vector<HostReport>& hosts, const Style& style
 std::string room_json(const std::vector<HostReport>& hosts) {
   nlohmann::ordered_json array = nlohmann::ordered_json::array();
   for (const HostReport& host : hosts) array.push_back(host_json(host, UserNames::shown));
-  return array.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return printable_json(
+             array.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) +
+         "\n";
 }
 
 }  // namespace berth

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "view/runs_text.h"
 
 namespace berth {
@@ -13,9 +14,8 @@ std::string runs_json(const RunList& list) {
     text += (i > 0 ? ",\n" : "\n") + to_json(list.runs[i]);
   }
   const Json problems = list.problems;
-  return text +
-         "\n],\n\"problems\": " + problems.dump(-1, ' ', false, Json::error_handler_t::replace) +
-         "\n}\n";
+  return text + "\n],\n\"problems\": " +
+         printable_json(problems.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n}\n";
 }
 
 }  // namespace berth

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "cards/capability.h"
 #include "cards/rates.h"
 #include "view/spec_text.h"
@@ -99,7 +100,7 @@ std::string spec_json(const SpecAnswer& answer) {
   const SpecJson all = {{"berth_spec", 1},
                         {"simulated", number_or_null(answer.simulated)},
                         {"cards", std::move(cards)}};
-  return all.dump(2, ' ', false, SpecJson::error_handler_t::replace) + "\n";
+  return printable_json(all.dump(2, ' ', false, SpecJson::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace berth

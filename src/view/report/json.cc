@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "view/findings_json.h"
 #include "view/manifest_text.h"
 #include "view/report/chart.h"
@@ -153,7 +154,7 @@ std::string report_json(const Report& report) {
                                    {"differences", found_json(report.differences[i])},
                                    {"not_comparable", not_comparable_json(report.differences[i])}});
   }
-  return root.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return printable_json(root.dump(1, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace berth
