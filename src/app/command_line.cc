@@ -90,6 +90,9 @@ int run_verb(Context& context, const VerbEntry& entry, std::vector<std::string> 
     }
     rest = std::move(split.command);
   }
+  if (!globals.sim.empty() && !globals.replay.empty()) {
+    return refuse(entry, *verb, std::string(tr("--sim and --replay name two machines: give one")));
+  }
   context.apply(globals);
   const int code = verb->run(context, rest);
   const auto unwritten = verb->unwritten_code();

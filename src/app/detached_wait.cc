@@ -18,21 +18,11 @@ namespace berth {
 
 namespace {
 
-extern "C" void do_nothing(int /*signal*/) {}
-
-/// A reader who has gone must not end us. Not SIG_IGN, which the job would inherit.
-void survive_closed_pipes() {
-  if (is_ignored(SIGPIPE)) return;
-  struct sigaction nothing{};
-  nothing.sa_handler = do_nothing;
-  ::sigaction(SIGPIPE, &nothing, nullptr);
-}
-
 /// Out of the session, and onto the pipe. Whoever stands before us may be stopped and not read:
 /// then what is said is lost, and nothing waits for it.
 Result<void> leave_the_terminal(const Fd& says) {
   if (auto alone = start_session(); !alone) return alone;
-  survive_closed_pipes();
+  outlive(SIGPIPE);  // a reader who has gone must not end us
   const auto nothing = open_fd("/dev/null", O_RDONLY);
   if (!nothing) return std::unexpected(nothing.error());
   if (::dup2(nothing->get(), STDIN_FILENO) < 0 || ::dup2(says.get(), STDERR_FILENO) < 0 ||

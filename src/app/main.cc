@@ -3,6 +3,7 @@
 #include <malloc.h>
 
 #include <array>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -11,6 +12,7 @@
 #include "app/command_line.h"
 #include "app/context.h"
 #include "app/verb.h"
+#include "base/signals.h"
 #include "base/tr.h"
 
 namespace berth {
@@ -76,6 +78,8 @@ int main(int argc, char** argv) {
   ::mallopt(M_TOP_PAD, 256 << 10);
   ::mallopt(M_TRIM_THRESHOLD, 64 << 20);
   ::mallopt(M_MMAP_THRESHOLD, 4 << 20);
+  berth::outlive(
+      SIGXFSZ);  // a file that may grow no further is an error to tell, as a full disk is
   try {
     berth::Context context;
     const int code = berth::run_command_line(context, berth::words_of(argc, argv));

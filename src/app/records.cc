@@ -1,5 +1,10 @@
 #include "app/records.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/text.h"
 #include "base/tr.h"
 #include "run/unrecorded.h"
 
@@ -25,8 +30,18 @@ Result<RunRecord> find_run_under_way(Context& context, const std::string& name) 
     const auto state = context.state_directory();
     id = state ? unrecorded_last_run(*state).value_or("") : "";
   }
-  auto run = unrecorded_run(id, context.read_ledger().claims);
-  if (!run && run.error().code() == ErrorCode::not_found) return recorded;
+  const std::vector<Claim> claims = context.read_ledger().claims;
+  auto run = unrecorded_run(id, claims);
+  if (!run && run.error().code() == ErrorCode::not_found) {
+    const auto others = std::ranges::find_if(claims, [&](const Claim& claim) {
+      return !id.empty() && claim.run == id && claim.uid != ::geteuid();
+    });
+    if (others == claims.end()) return recorded;
+    return fail(ErrorCode::no_permission,
+                trf("the run {} is {}'s: its record and its end are theirs (or root's: sudo -u {} "
+                    "berth …)",
+                    printable(id), printable(others->user), printable(others->user)));
+  }
   return run;
 }
 

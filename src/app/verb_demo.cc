@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "probe/sim/builtin.h"
+#include "view/placement_text.h"
 #include "world/environment.h"
 
 namespace berth {
@@ -189,11 +190,27 @@ class DemoVerb final : public Verb {
           tr("This machine has no device that a job could be given, so here is a simulated "
              "server with eight."));
       print("\n");
+      print(why_none(*snapshot));
     }
     return simulated_tour(context);
   }
 
  private:
+  /// What is wrong with those that are there, and what to do. Empty where there is none at all.
+  static std::string why_none(const Snapshot& snapshot) {
+    std::string text;
+    for (const Device& device : snapshot.devices) {
+      const std::string name = device.name.get().value_or(device.id.text());
+      text +=
+          trf("{}: {}", printable(name), printable(tr_composed(device.unusable_because))) + "\n";
+    }
+    const Problem* silent = why_devices_are_unknown(snapshot);
+    if (silent == nullptr) return text;
+    text += printable(tr_composed(silent->message)) + "\n";
+    if (!silent->remedy.empty()) text += printable(tr_composed(silent->remedy)) + "\n";
+    return text;
+  }
+
   /// With what this look was asked for: the same driver, the same ledger, the same devices.
   static int look_around(Context& context) {
     std::vector<std::string> same_words;

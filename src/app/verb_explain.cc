@@ -19,7 +19,7 @@ class ExplainVerb final : public Verb {
     options.word("what", name_,
                  "a GPU (index, UUID, PCI address), a process id, a run's id (the beginning or end "
                  "of one, or last); nothing: every GPU that is busy or held");
-    options.value("--seconds", seconds_, "how long to look at what runs now (10)", "N");
+    options.filled_value("--seconds", seconds_, "how long to look at what runs now (10)", "N");
     options.filled_value("--save", save_, "write what was seen, step by step, to this file",
                          "FILE");
     options.filled_value("--series", series_, "explain what --save wrote (- reads stdin)", "FILE");

@@ -80,7 +80,8 @@ class StopVerb final : public Verb {
  public:
   void declare(Options& options) override {
     add_run_name(options, name_);
-    options.value("--grace", grace_, "how long to leave it between TERM and KILL (10s)", "TIME");
+    options.filled_value("--grace", grace_, "how long to leave it between TERM and KILL (10s)",
+                         "TIME");
     options.flag("--all", all_, "all of your runs that are under way");
     options.flag("-q,--quiet", quiet_, "say nothing but what went wrong");
   }

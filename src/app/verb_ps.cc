@@ -11,7 +11,7 @@ namespace {
 class PsVerb final : public Verb {
  public:
   void declare(Options& options) override {
-    options.value("-u,--user", user_, "only this user's (a name or a number)", "USER");
+    options.filled_value("-u,--user", user_, "only this user's (a name or a number)", "USER");
     options.flag("-t,--tree", tree_, "under their parents");
     options.flag("--json", json_, "as JSON");
   }

@@ -25,8 +25,8 @@ class RecordVerb final : public Verb {
  public:
   void declare(Options& options) override {
     options.required_word("file", file_, "the file to write; - is stdout", "FILE");
-    options.value("-d,--delay", delay_, "look again every so often (1s)", "TIME");
-    options.value("--for", for_, "stop after so long (until Ctrl-C)", "TIME");
+    options.filled_value("-d,--delay", delay_, "look again every so often (1s)", "TIME");
+    options.filled_value("--for", for_, "stop after so long (until Ctrl-C)", "TIME");
     options.flag("-a,--append", append_, "go on with a recording that is there");
   }
 

@@ -10,8 +10,8 @@ namespace {
 class SetupVerb final : public Verb {
  public:
   void declare(Options& options) override {
-    options.value("--root", paths_.root, "put everything under this directory (for images)",
-                  "DIRECTORY");
+    options.filled_value("--root", paths_.root, "put everything under this directory (for images)",
+                         "DIRECTORY");
   }
   int run(Context&, const std::vector<std::string>&) override {
     const auto report_of = make_shared_ledger(paths_);

@@ -70,7 +70,8 @@ class SupportVerb final : public Verb {
     const WallTime now = context.clock().wall_now();
     if (path_.empty()) path_ = default_path(now);
     struct stat status{};
-    if (::lstat(path_.c_str(), &status) == 0) {
+    const bool to_stdout = path_ == "-";
+    if (!to_stdout && ::lstat(path_.c_str(), &status) == 0) {
       complain(
           trf("{} is there already and stays as it is: name another with -o", printable(path_)));
       return exit_code::failed;
@@ -78,6 +79,10 @@ class SupportVerb final : public Verb {
     complain(tr("looking; this can take a minute where a driver hangs"));
     SupportFile file = made(context, now);
     const std::string text = support_file_text(file);
+    if (to_stdout) {  // whoever asked for it there reads it there
+      print(text);
+      return exit_code::ok;
+    }
     print(render_support_list(file, path_, context.out()));
     if (!agreed()) return exit_code::failed;
     if (const auto written = write_new_file(path_, text); !written) {

@@ -17,18 +17,18 @@ namespace {
 class TopVerb final : public Verb {
  public:
   void declare(Options& options) override {
-    options.value("-d,--delay", delay_, "look again every so often (1s)", "TIME");
-    options.value("-i,--id", devices_, "only these: index, UUID prefix, PCI address or name glob",
-                  "LIST");
-    options.value("-u,--user", user_, "only this user's processes", "USER");
-    options.value("-s,--sort", sort_,
-                  "columns to sort by, the first counts most: device, memory, utilization, "
-                  "cpu, age, user, pid, command",
-                  "COLUMNS");
+    options.filled_value("-d,--delay", delay_, "look again every so often (1s)", "TIME");
+    options.filled_value("-i,--id", devices_,
+                         "only these: index, UUID prefix, PCI address or name glob", "LIST");
+    options.filled_value("-u,--user", user_, "only this user's processes", "USER");
+    options.filled_value("-s,--sort", sort_,
+                         "columns to sort by, the first counts most: device, memory, utilization, "
+                         "cpu, age, user, pid, command",
+                         "COLUMNS");
     options.flag("-t,--tree", tree_, "processes as a tree");
-    options.value("--theme", theme_, "dark, light, colour-blind or mono", "NAME");
-    options.value("--speed", speed_, "of a recording (--replay FILE): 2 is twice as fast",
-                  "FACTOR");
+    options.filled_value("--theme", theme_, "dark, light, colour-blind or mono", "NAME");
+    options.filled_value("--speed", speed_, "of a recording (--replay FILE): 2 is twice as fast",
+                         "FACTOR");
     options.flag("--ascii", ascii_, "ASCII characters alone");
   }
 

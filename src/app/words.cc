@@ -82,6 +82,12 @@ GlobalOptions taken_globals(std::vector<std::string>& words) {
   return globals;
 }
 
+namespace {
+bool is_no_option(std::string_view word) {
+  return !word.starts_with('-') || (word.size() > 1 && word[1] >= '0' && word[1] <= '9');
+}
+}  // namespace
+
 std::vector<std::string> with_optional_values(const std::vector<std::string>& words,
                                               const CLI::App& app, const Verb& verb) {
   const std::vector<OptionalValue> optional_values = verb.optional_values();
@@ -97,7 +103,10 @@ std::vector<std::string> with_optional_values(const std::vector<std::string>& wo
     complete.push_back(word);
     const auto optional = std::ranges::find(optional_values, word, &OptionalValue::option);
     if (optional != optional_values.end()) {
-      const bool value_follows = i + 1 < words.size() && parse_duration(words[i + 1]).has_value();
+      const bool value_follows =
+          i + 1 < words.size() &&
+          (parse_duration(words[i + 1]).has_value() ||
+           (!verb.takes_command() && is_no_option(words[i + 1])));  // then it says what is wrong
       complete.emplace_back(value_follows ? words[++i] : std::string(optional->value_if_alone));
     } else if (takes_next_word(app, word) && i + 1 < words.size()) {
       complete.push_back(words[++i]);

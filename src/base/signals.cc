@@ -97,6 +97,12 @@ bool is_ignored(int signal) {
   return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
+extern "C" void do_nothing(int /*signal*/) {}
+
+void outlive(int signal) {
+  if (!is_ignored(signal)) set_disposition(signal, do_nothing, nullptr);
+}
+
 void reset_signals() {
   set_disposition(SIGPIPE, SIG_DFL, nullptr);
   set_disposition(SIGCHLD, SIG_DFL, nullptr);

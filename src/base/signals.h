@@ -53,6 +53,10 @@ class SignalQueue {
 /// Whoever started us wanted this one ignored: nohup's SIGHUP, say.
 [[nodiscard]] bool is_ignored(int signal);
 
+/// What would end us of this signal fails with its error instead (SIGPIPE, SIGXFSZ). An executed
+/// program does not inherit it, as it would SIG_IGN; one that is ignored already stays so.
+void outlive(int signal);
+
 /// For a forked child about to execute a program of its own: that dies of what we block and read,
 /// and of a closed pipe. A job gets what we were started with instead (restore_original).
 void reset_signals();

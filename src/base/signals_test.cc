@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <csignal>
 
 namespace berth {
@@ -39,6 +41,20 @@ TEST_F(SignalDispositions, KnowsOneThatIsIgnored) {
   EXPECT_FALSE(is_ignored(SIGPIPE));
   ::signal(SIGPIPE, [](int) {});
   EXPECT_FALSE(is_ignored(SIGPIPE));
+}
+
+TEST_F(SignalDispositions, WhatIsOutlivedFailsInsteadAndStaysIgnoredWhereItWas) {
+  int pipe[2] = {};
+  ASSERT_EQ(::pipe(pipe), 0);
+  ::close(pipe[0]);
+  ::signal(SIGPIPE, SIG_DFL);
+  outlive(SIGPIPE);
+  EXPECT_EQ(::write(pipe[1], "x", 1), -1);
+  EXPECT_FALSE(is_ignored(SIGPIPE));
+  ::signal(SIGPIPE, SIG_IGN);
+  outlive(SIGPIPE);
+  EXPECT_TRUE(is_ignored(SIGPIPE));
+  ::close(pipe[1]);
 }
 
 TEST_F(SignalDispositions, ResetLetsAProgramDieOfWhatIsReadOrIgnoredHere) {

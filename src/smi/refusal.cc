@@ -64,7 +64,7 @@ Request not_an_option(std::string_view word, std::string_view of) {
 }
 
 Request refused(const std::vector<std::string>& argv, std::string_view what) {
-  return says(fmt::format("{} changes the device, and berth only looks. Ask nvidia-smi itself, "
+  return says(fmt::format("{} can change the device, and berth only looks. Ask nvidia-smi itself, "
                           "usually: sudo /usr/bin/nvidia-smi{}\n",
                           what, words_behind(argv)),
               not_permitted);

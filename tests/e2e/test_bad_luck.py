@@ -477,6 +477,7 @@ def test_a_host_lock_held_for_ever_keeps_no_prompt_from_coming_back(machine):
         (["runs", "-n", "many"], 2, "many"),
         (["show", "nope"], 1, "nope"),
         (["--sim", "nope"], 1, "server-8xh100"),
+        (["status", "--sim", "lab-4", "--replay", "/nonexistent"], 2, "--sim and --replay name two machines"),
         (["ps", "--replay", ""], 2, "--replay: its value is empty"),
         (["status", "--replay="], 2, "--replay"),
         (["\x1b[31mevil"], 2, "evil"),

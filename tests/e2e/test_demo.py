@@ -159,6 +159,18 @@ def test_ended_by_a_signal_it_ends_what_it_has_begun(demo, number, moment):
     demo.nothing_is_left()
 
 
+@pytest.mark.parametrize(
+    ("faults", "says"),
+    [("nvmlInit_v2@*=18;nvmlInit=18", "reboot"), ("*@*=15", "bus")],
+    ids=["another version", "lost"],
+)
+def test_a_machine_whose_cards_cannot_be_used_is_told_why(driver_of, faults, says):
+    """Before it shows a server that is not there."""
+    done = driver_of(many_devices(1), faults=faults).run("demo", timeout=LONGEST)
+    first = done.stdout.split("server with eight.")[1].split("SIMULATED")[0]
+    assert says in first, done.stdout[:800]
+
+
 def test_two_ctrl_c_tidy_up_all_the_same(demo):
     terminal = Terminal(80)
     process = demo.machine.start_on(terminal, "demo")

@@ -36,6 +36,38 @@ def theirs():
     end(process)
 
 
+@pytest.mark.skipif(not IS_ROOT, reason="only root can be several users")
+def test_another_users_run_is_said_to_be_theirs(tmp_path):
+    """Its id stands in `berth leases`, which everybody may read."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="berth-shared-"))
+    folder.chmod(0o777)
+    berth = shutil.copy(BERTH, folder / "berth")
+    env = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "BERTH_SIM": "server-8xh100",
+           "BERTH_LEDGER": str(folder / "ledger")}  # fmt: skip
+    (folder / "ledger").mkdir()
+    (folder / "ledger").chmod(0o1777)
+    theirs = env | {"HOME": str(folder / "theirs")}
+    ours = env | {"HOME": str(folder / "ours")}
+    for uid, home in ((OTHER, theirs), (VIEWER, ours)):
+        os.mkdir(home["HOME"])
+        os.chown(home["HOME"], uid, uid)
+    running = subprocess.Popen([*words_as(OTHER), berth, "run", "-q", "--", "sleep", "600"], env=theirs)
+    try:
+        def leases():
+            done = subprocess.run([*words_as(VIEWER), berth, "leases", "--json"], env=ours, capture_output=True, text=True)
+            return [lease for lease in json.loads(done.stdout)["leases"] if lease.get("run")]
+
+        wait_until(leases, "the lease can be read by the other user")
+        run = leases()[0]["run"]
+        for verb in (["stop", run], ["wait", run]):
+            done = subprocess.run([*words_as(VIEWER), berth, *verb], env=ours, capture_output=True, text=True)
+            assert done.returncode != 0 and f"{run} is " in done.stderr and str(OTHER) in done.stderr, done
+        assert running.poll() is None
+    finally:
+        end(running)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 @pytest.fixture
 def viewer_of():
     """viewer_of(pids): a machine with these processes, seen by an ordinary user."""

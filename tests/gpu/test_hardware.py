@@ -5,12 +5,14 @@ widened by what it rounds away.
 """
 
 import csv
+import getpass
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -193,14 +195,42 @@ class Running(OnHardware):
         self.berth("run", "--no-wait", "-n", str(cards), "--", "sh", "-c", job, code=124)
 
     def test_a_run_on_the_cpu_sees_no_card(self) -> None:
-        job = 'test -z "$CUDA_VISIBLE_DEVICES" && test "${CUDA_VISIBLE_DEVICES-unset}" != unset'
-        self.berth("run", "--cpu", "--", "sh", "-c", job)
+        job = 'echo "$CUDA_VISIBLE_DEVICES"; sleep 1.5'
+        self.assertEqual(self.berth("run", "--cpu", "--", "sh", "-c", job).stdout, "-1\n")
+        record = json.loads(self.berth("show", "last", "--json").stdout)
+        self.assertGreaterEqual(record["summary"]["device_files_looks"], 1)
+        self.assertEqual(record["summary"]["device_files_open"], 0)
 
-    def test_the_example_trains_on_the_card_it_was_given(self) -> None:
+    def test_a_job_is_found_on_its_card_with_its_memory_and_its_user(self) -> None:
+        self.need_torch()
+        held = 256 * MIB
+        code = f"import time, torch; x = torch.zeros({held}, dtype=torch.uint8, device='cuda'); time.sleep(300)"
+        command = [BERTH, "run", "--no-wait", "--", sys.executable, "-c", code]
+        job = subprocess.Popen(command, env=self.environment, stdin=subprocess.DEVNULL)
+        self.addCleanup(job.wait)
+        self.addCleanup(job.terminate)
+        until = time.monotonic() + 120
+        found: "list[dict]" = []
+        while not found and time.monotonic() < until:
+            self.assertIsNone(job.poll(), "the job has ended")
+            snapshot = self.snapshot()
+            ours = {p["pid"]: p for p in snapshot["processes"] if code in (p["command"] or [])}
+            found = [on for on in snapshot["gpu_processes"]
+                     if on["pid"] in ours and (on["memory_used_bytes"] or 0) >= held]
+            time.sleep(0.5)
+        self.assertEqual(len(found), 1, "the driver lists no such process")
+        self.assertEqual(ours[found[0]["pid"]]["user"], getpass.getuser())
+        [lease] = snapshot["leases"]
+        self.assertEqual([device["device"] for device in lease["devices"]], [found[0]["device"]])
+
+    def need_torch(self) -> None:
         probe = "import torch; raise SystemExit(0 if torch.cuda.is_available() else 1)"
         with_cuda = subprocess.run([sys.executable, "-c", probe], capture_output=True, check=False)
         if with_cuda.returncode != 0:
             self.skipTest("this python has no torch that sees a GPU")
+
+    def test_the_example_trains_on_the_card_it_was_given(self) -> None:
+        self.need_torch()
         train = str(ROOT / "examples" / "train.py")
         done = self.berth("run", "--no-wait", "--", sys.executable, train, "--epochs", "30")
         self.assertIn("training on cuda", done.stdout)
