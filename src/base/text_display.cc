@@ -92,13 +92,14 @@ constexpr std::array<Range, 8> no_width = {{{0x0300, 0x036F},
                                             {0x20D0, 0x20F0},
                                             {0xFE00, 0xFE0F}}};
 // What moves the cursor, reorders or hides text: escaped, never printed.
-constexpr std::array<Range, 7> unprintable = {{{0x00, 0x1F},
+constexpr std::array<Range, 8> unprintable = {{{0x00, 0x1F},
                                                {0x7F, 0x9F},
                                                {0x061C, 0x061C},
                                                {0x200E, 0x200F},
                                                {0x2028, 0x202E},
                                                {0x2066, 0x2069},
-                                               {0xFEFF, 0xFEFF}}};
+                                               {0xFEFF, 0xFEFF},
+                                               {0xE0000, 0xE007F}}};
 
 /// Most text is this, and needs no look into the tables.
 bool is_plain_ascii(char32_t point) { return point >= 0x20 && point < 0x7F; }

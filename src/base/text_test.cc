@@ -57,6 +57,20 @@ TEST(TypographicHint, SuggestsWhatIsRightWhereverItIsTyped) {
   EXPECT_EQ(hint, "no; it has \"“\" where an ASCII character is meant: try \"10G\"");
   EXPECT_EQ(with_typographic_hint("no", "10X"), "no");
 }
+TEST(PrintableJson, EscapesWhatATerminalWouldObeyAndReadsBackAsTheSame) {
+  EXPECT_EQ(printable_json("{\"a\": \"b\"}\n"), "{\"a\": \"b\"}\n");
+  EXPECT_EQ(printable_json("\"空闲 é\""), "\"空闲 é\"");
+  EXPECT_EQ(printable_json("\"\x7F\xC2\x9B"
+                           "31m\""),
+            "\"\\u007f\\u009b31m\"");
+  EXPECT_EQ(printable_json("\"a\xE2\x80\xAE"
+                           "b\""),
+            "\"a\\u202eb\"");
+  EXPECT_EQ(printable_json("\"\xF3\xA0\x80\x81\""), "\"\\udb40\\udc01\"")
+      << "beyond 16 bits: a tag";
+  EXPECT_EQ(printable_json("\"\xFF\""), "\"\xFF\"") << "not UTF-8: whoever wrote it has to say";
+}
+
 TEST(Printable, EscapesWhatMovesTheCursor) {
   EXPECT_EQ(printable("a\x1b[31m\n"), "a\\x1B[31m\\x0A");
   EXPECT_EQ(printable("\xFF"), "\\xFF");
