@@ -117,9 +117,10 @@ class StatusVerb final : public Verb {
     return render_csv(*shown, columns_);
   }
 
-  /// As deep as what is asked for lies. JSON is what other views are made of elsewhere (--replay).
+  /// As deep as the fields that are asked for. JSON has them all: other views are made of it
+  /// elsewhere (--replay).
   [[nodiscard]] Depth depth() const {
-    if (json_) return Depth::lists;
+    if (json_) return Depth::details;
     const bool detailed =
         std::ranges::any_of(columns_, [](const Field* field) { return field->detail.has_value(); });
     return detailed ? Depth::details : Depth::everything;

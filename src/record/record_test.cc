@@ -277,6 +277,20 @@ TEST_F(Record, HasNoSecretOfAMark) {
   EXPECT_EQ(found[1].text, "step=2 password=***");
 }
 
+TEST_F(Record, OfMegabytesOfMarksReadsTheBeginningAndSaysSo) {
+  const auto writer = RecordWriter::create(state_, manifest());
+  const auto marks = open_fd(writer->path_of(record_file::marks), O_WRONLY | O_APPEND);
+  const std::string line = std::string(1023, 'x') + "\n";
+  std::string mebibyte;
+  for (int i = 0; i < 1024; ++i) mebibyte += line;
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(write_all(marks->get(), mebibyte));
+  EXPECT_THAT(load_run(state_, "last")->problems, testing::IsEmpty());
+  ASSERT_TRUE(write_all(marks->get(), mebibyte));
+  const auto run = load_run(state_, "last");
+  EXPECT_EQ(marks_of(*run).size(), 4096U);
+  EXPECT_THAT(run->problems, testing::ElementsAre(testing::HasSubstr("those in the first 4 MiB")));
+}
+
 TEST_F(Record, DatesAMarkBySamplesWhereTheDateWasSetMeanwhile) {
   const auto writer = RecordWriter::create(state_, manifest());
   const auto samples = writer->open_samples();

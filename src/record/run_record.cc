@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/lock.h"
 #include "base/text.h"
+#include "base/tr.h"
 #include "record/record_lines.h"
 #include "record/record_writer.h"
 
@@ -231,6 +232,34 @@ std::string make_run_id(std::string_view machine_id, std::string_view boot_id, W
                      clock.hours().count(), clock.minutes().count(), clock.seconds().count(), tail);
 }
 
+namespace {
+/// A hundred thousand lines and more: a program that writes nothing but marks, or not marks.
+constexpr std::size_t most_marks = 4 << 20;
+
+void note_many_marks(RunRecord& run) {
+  struct stat facts{};
+  if (::stat(path_in(run, record_file::marks).c_str(), &facts) != 0) return;
+  if (!S_ISREG(facts.st_mode) || facts.st_size <= static_cast<off_t>(most_marks)) return;
+  run.problems.push_back(trf("its marks take {}: those in the first {} are read",
+                             short_size(Bytes(static_cast<std::uint64_t>(facts.st_size))),
+                             short_size(Bytes(most_marks))));
+}
+
+/// The beginning of a file of ours; nothing where there is none.
+std::string beginning_of(const std::string& path, std::size_t most) {
+  const auto fd = open_fd(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  std::string text(most, '\0');
+  std::size_t have = 0;
+  while (fd && have < most) {
+    const ssize_t got = ::read(fd->get(), text.data() + have, most - have);
+    if (got <= 0) break;
+    have += static_cast<std::size_t>(got);
+  }
+  text.resize(have);
+  return text;
+}
+}  // namespace
+
 Result<RunRecord> read_run(const std::string& directory) {
   RunRecord run;
   run.directory = directory;
@@ -242,6 +271,7 @@ Result<RunRecord> read_run(const std::string& directory) {
   }
   run.manifest = std::move(*manifest);
   settle_state(run);
+  note_many_marks(run);
   return run;
 }
 
@@ -335,9 +365,9 @@ MarkTimes mark_times_of(const RunRecord& run) {
 }  // namespace
 
 std::vector<Mark> marks_of(const RunRecord& run) {
-  const auto text = read_file(path_in(run, record_file::marks), 64 << 20);
-  if (!text) return {};
-  return parse_marks(*text, mark_times_of(run));
+  const std::string text = beginning_of(path_in(run, record_file::marks), most_marks);
+  if (text.empty()) return {};
+  return parse_marks(text, mark_times_of(run));
 }
 
 std::vector<RunEvent> events_of(const RunRecord& run) {

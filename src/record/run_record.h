@@ -198,7 +198,8 @@ struct RunList {
 /// unknown" where the directory can be written.
 [[nodiscard]] Result<RunRecord> read_run(const std::string& directory);
 
-/// Everything else of a record, read when asked for. A torn last line is left out.
+/// Everything else of a record, read when asked for. A torn last line is left out, and so are marks
+/// beyond the first 4 MiB (which is one of the record's problems).
 [[nodiscard]] std::vector<Mark> marks_of(const RunRecord& run);
 [[nodiscard]] std::vector<RunEvent> events_of(const RunRecord& run);
 struct SamplesRead {

@@ -73,7 +73,7 @@ std::string placement_json(const Placement& placement, const Request& request,
   for (const Refusal& refusal : placement.refused) {
     root["refused"].push_back(refusal_json(refusal, snapshot));
   }
-  return printable_json(root.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
+  return printable_json(root.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace berth
