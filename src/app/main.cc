@@ -78,8 +78,8 @@ int main(int argc, char** argv) {
   ::mallopt(M_TOP_PAD, 256 << 10);
   ::mallopt(M_TRIM_THRESHOLD, 64 << 20);
   ::mallopt(M_MMAP_THRESHOLD, 4 << 20);
-  berth::outlive(
-      SIGXFSZ);  // a file that may grow no further is an error to tell, as a full disk is
+  // A file that may grow no further is an error to tell, as a full disk is.
+  berth::outlive(SIGXFSZ);
   try {
     berth::Context context;
     const int code = berth::run_command_line(context, berth::words_of(argc, argv));

@@ -46,13 +46,9 @@ void Options::number(const char* names, int& into, std::string_view what, const 
                      int least, int most) {
   added(app_, names, into, what, form, group_)->check([least, most](const std::string& value) {
     const auto number = parse_signed(value);
-    if (const auto mistake = typographic_mistake(value)) {
-      return trf("\"{}\" has the character \"{}\" in it; did you mean {}?", printable(value),
-                 mistake->found, printable(mistake->corrected));
-    }
-    return number && *number >= least && *number <= most
-               ? std::string()
-               : trf("\"{}\" is not a number from {} to {}", value, least, most);
+    if (number && *number >= least && *number <= most) return std::string();
+    return with_typographic_hint(
+        trf("\"{}\" is not a number from {} to {}", printable(value), least, most), value);
   });
 }
 

@@ -15,12 +15,12 @@ namespace berth {
 
 namespace {
 
-enum class Target { nothing, file, stream };  // a pipe or a device (/dev/stdout): written to
+enum class Target { file, stream };  // a pipe or a device (/dev/stdout) is written to, not replaced
 
-/// What is there, where it is not in the way.
+/// What there is or will be, where nothing is in the way.
 Result<Target> target_at(const std::string& path, Existing existing) {
   struct stat facts{};
-  if (::lstat(path.c_str(), &facts) != 0) return Target::nothing;
+  if (::lstat(path.c_str(), &facts) != 0) return Target::file;
   if (S_ISDIR(facts.st_mode)) {
     return fail(ErrorCode::invalid, trf("{} is a directory: name a file in it", printable(path)));
   }

@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import BERTH, ROOT, end, wait_until
+from conftest import BERTH, ROOT, end, many_devices, wait_until
 
 
 def test_no_signal_is_lost_while_the_job_is_started(machine, tmp_path):
@@ -104,8 +104,6 @@ def test_a_job_on_the_cpu_gets_as_many_threads_as_it_may_use(machine):
 
 def test_the_tests_for_hardware_run_through_on_a_fake(driver_of, tmp_path):
     """They are run where there are GPUs alone: here both sides are berth, and what they ask of it holds."""
-    from conftest import many_devices
-
     driver = driver_of(many_devices(2))
     vendor = tmp_path / "nvidia-smi"
     vendor.symlink_to(BERTH)

@@ -72,6 +72,12 @@ def test_its_parts_are_there_and_marked_as_simulated(prepared, tmp_path):
     assert '"berth_snapshot": 1' in text
 
 
+def test_a_dash_is_stdout(prepared, tmp_path):
+    done = support(prepared, "-o", "-", cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout.startswith("berth support file, version 1\n"), done
+    assert done.stdout.endswith("\n==== end\n") and not list(tmp_path.glob("-*"))
+
+
 def test_others_keep_one_invented_name_each(prepared, tmp_path):
     path, named = tmp_path / "report.txt", tmp_path / "named.txt"
     assert support(prepared, "-o", path, "--yes").returncode == 0
