@@ -68,6 +68,7 @@ class TopLoop {
   std::optional<Tape> tape_;
   std::optional<ProcessFilesLook> files_;
   std::optional<top::Screen> shown_;
+  top::Screen spare_;  // the memory of the picture before that
   top::Theme shown_theme_ = top::Theme::dark;
   Instant next_look_{};
   Instant key_deadline_{};
@@ -241,10 +242,11 @@ void TopLoop::read_keys() {
 void TopLoop::draw() {
   if (!changed_ || terminal_.is_behind()) return;
   changed_ = false;
-  top::Screen screen = top::render(state_, history_, context_.out());
+  top::Screen screen = top::render(state_, history_, context_.out(), std::move(spare_));
   if (shown_theme_ != state_.theme) shown_.reset();
   shown_theme_ = state_.theme;
   terminal_.write(top::changes(shown_ ? &*shown_ : nullptr, screen, state_.theme));
+  if (shown_) spare_ = std::move(*shown_);
   shown_ = std::move(screen);
 }
 

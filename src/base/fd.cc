@@ -75,6 +75,18 @@ Result<std::string> read_proc_file(const std::string& path, std::size_t limit) {
   return read_bounded(fd->get(), limit, path, Ends::with_a_short_one);
 }
 
+Result<std::string> reread_proc_file(int fd) {
+  ReadBlock<16384> block;
+  std::string bytes;
+  while (true) {
+    const ssize_t got = ::pread(fd, block.data(), block.size(), static_cast<off_t>(bytes.size()));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail_system("read descriptor " + std::to_string(fd), errno);
+    bytes.append(block.data(), static_cast<std::size_t>(got));
+    if (static_cast<std::size_t>(got) < block.size()) return bytes;
+  }
+}
+
 Result<std::string> read_untrusted_file(int directory, const std::string& name, std::size_t limit) {
   const Fd fd(::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!fd.is_open()) return fail_system("open " + name, errno);

@@ -58,6 +58,19 @@ struct TypographicMistake {
 /// The same of a whole page: its line breaks and tabs stay.
 [[nodiscard]] std::string printable_lines(std::string_view text);
 
+/// Frames, bars and charts (box drawing, blocks, braille): of what is not ASCII, nearly all that a
+/// view draws. Harmless, and a column each.
+inline constexpr std::size_t drawing_bytes = 3;
+[[nodiscard]] inline bool starts_with_drawing(std::string_view text) {
+  if (text.size() < drawing_bytes || text[0] != '\xE2') return false;
+  const auto second = static_cast<unsigned char>(text[1]);
+  const auto third = static_cast<unsigned char>(text[2]);
+  const bool is_frame_or_bar =
+      second >= 0x94 && (second < 0x96 || (second == 0x96 && third < 0xA0));
+  const bool is_braille = second >= 0xA0 && second <= 0xA3;
+  return (is_frame_or_bar || is_braille) && third >= 0x80 && third <= 0xBF;
+}
+
 /// How many columns the text takes on a terminal (East Asian wide characters take two, combining
 /// ones none). The text must be printable().
 [[nodiscard]] int display_width(std::string_view text);

@@ -104,10 +104,25 @@ constexpr std::array<Range, 8> unprintable = {{{0x00, 0x1F},
 /// Most text is this, and needs no look into the tables.
 bool is_plain_ascii(char32_t point) { return point >= 0x20 && point < 0x7F; }
 
-/// How much of the front of `text` is nothing but that.
-std::size_t plain_length(std::string_view text) {
-  const auto plain = [](char c) { return is_plain_ascii(static_cast<unsigned char>(c)); };
-  return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), plain) - text.begin());
+/// What the front of `text` is that needs no look into the tables: harmless, a column each.
+struct Front {
+  std::size_t bytes = 0;
+  int columns = 0;
+};
+Front plain_front(std::string_view text) {
+  Front front;
+  while (front.bytes < text.size()) {
+    const std::string_view rest = text.substr(front.bytes);
+    if (is_plain_ascii(static_cast<unsigned char>(rest.front()))) {
+      ++front.bytes;
+    } else if (starts_with_drawing(rest)) {
+      front.bytes += drawing_bytes;
+    } else {
+      break;
+    }
+    ++front.columns;
+  }
+  return front;
 }
 
 int width_of(char32_t point) {
@@ -163,9 +178,9 @@ std::string printable(std::string_view text) {
   std::string safe;
   safe.reserve(text.size());
   while (true) {
-    const std::size_t plain = plain_length(text);
-    safe += text.substr(0, plain);
-    text.remove_prefix(plain);
+    const Front plain = plain_front(text);
+    safe += text.substr(0, plain.bytes);
+    text.remove_prefix(plain.bytes);
     if (text.empty()) break;
     const std::string_view before = text;
     const char32_t point = take_code_point(text);
@@ -226,9 +241,9 @@ std::string printable_lines(std::string_view text) {
 int display_width(std::string_view text) {
   int width = 0;
   while (true) {
-    const std::size_t plain = plain_length(text);
-    width += static_cast<int>(plain);
-    text.remove_prefix(plain);
+    const Front plain = plain_front(text);
+    width += plain.columns;
+    text.remove_prefix(plain.bytes);
     if (text.empty()) return width;
     width += width_of(take_code_point(text));
   }

@@ -80,15 +80,16 @@ void RollCall::call(Snapshot& snapshot) {
     return report.source == "nvml" && report.succeeded;
   });
   if (!answered) return;
-  const std::vector<Device> now = snapshot.devices;
+  const std::vector<Device>& now = snapshot.devices;
   // One that did not say who it is may be the one that is missing.
   const bool any_nameless = std::ranges::any_of(
       now, [](const Device& device) { return is_listed(device) && !has_a_name(device); });
+  std::vector<Device> missing;
   for (const Device& known : present_) {
     if (any_nameless) break;
     const bool there = std::ranges::any_of(
         now, [&](const Device& device) { return is_listed(device) && is_same(device, known); });
-    if (!there && !is_excluded(known, snapshot)) add_missing(known, snapshot);
+    if (!there && !is_excluded(known, snapshot)) missing.push_back(known);
   }
   for (const Device& device : now) {
     if (!is_listed(device) || !has_a_name(device)) continue;
@@ -100,6 +101,7 @@ void RollCall::call(Snapshot& snapshot) {
       *known = nvml::only_facts(device, Absent::failed);
     }
   }
+  for (const Device& known : missing) add_missing(known, snapshot);
 }
 
 }  // namespace berth

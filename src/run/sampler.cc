@@ -187,11 +187,10 @@ class Sampler {
     for (Device& device : task_.manifest.given.devices) {
       const Device* seen = find_device(device.id, snapshot);
       if (seen == nullptr) continue;
-      for (const Field& field : fields()) {
-        if (field.write == nullptr || field.detail) continue;
-        const Cell had = field.read(device, task_.manifest.given);
+      for (const Field* field : stored_fields()) {
+        const Cell had = field->read(device, task_.manifest.given);
         if (!had.has_value() && had.why() == Absent::not_sampled) {
-          field.write(device, field.read(*seen, snapshot));
+          field->write(device, field->read(*seen, snapshot));
         }
       }
     }

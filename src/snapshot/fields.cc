@@ -411,6 +411,17 @@ static_assert(details_stand_in_order(), "one row per Detail, in the order of the
 
 std::span<const Field> fields() { return all_fields; }
 
+std::span<const Field* const> stored_fields() {
+  static const std::vector<const Field*> stored = [] {
+    std::vector<const Field*> rows;
+    for (const Field& field : all_fields) {
+      if (field.write != nullptr && !field.detail) rows.push_back(&field);
+    }
+    return rows;
+  }();
+  return stored;
+}
+
 const Field& field_of(Detail detail) {
   return all_fields.at(table_size + static_cast<std::size_t>(detail));
 }

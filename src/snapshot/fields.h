@@ -48,6 +48,9 @@ struct Field {
 
 [[nodiscard]] std::span<const Field> fields();
 
+/// Of those, what a device keeps in a member of its own: neither derived from others nor a detail.
+[[nodiscard]] std::span<const Field* const> stored_fields();
+
 /// The row of a detail.
 [[nodiscard]] const Field& field_of(Detail detail);
 

@@ -19,15 +19,26 @@ std::string braille(std::uint8_t dots) {
           static_cast<char>(0x80 | (dots & 0x3F))};
 }
 
+/// The dots of each cell, as bits.
 struct Grid {
-  int columns;
-  int rows;
-  std::vector<bool> dots;
-  [[nodiscard]] bool at(int column, int row) const {
-    return dots[static_cast<std::size_t>(row * columns + column)];
+  Dots dots;
+  int cells;  // in a row
+  std::vector<std::uint8_t> bits;
+  void set(int column, int row) {
+    const int wide = dots == Dots::braille ? 2 : 1;
+    const int high = dots == Dots::braille ? 4 : 2;
+    auto& cell = bits[static_cast<std::size_t>(row / high * cells + column / wide)];
+    const std::uint8_t dot = braille_bits.at(
+        static_cast<std::size_t>(column % wide))[static_cast<std::size_t>(row % high)];
+    cell = static_cast<std::uint8_t>(cell | dot);
   }
-  void set(int column, int row) { dots[static_cast<std::size_t>(row * columns + column)] = true; }
 };
+
+std::string ascii(std::uint8_t dots) {
+  const bool upper = (dots & braille_bits[0][0]) != 0;
+  const bool lower = (dots & braille_bits[0][1]) != 0;
+  return {upper ? (lower ? ':' : '\'') : (lower ? '.' : ' ')};
+}
 
 /// The row of dots, from above, that a value falls into.
 int row_of(float value, float top, int rows) {
@@ -36,8 +47,11 @@ int row_of(float value, float top, int rows) {
   return rows - 1 - std::min(rows - 1, static_cast<int>(share * static_cast<float>(rows)));
 }
 
-Grid drawn(const std::vector<std::optional<Range>>& values, float top, int columns, int rows) {
-  Grid grid{columns, rows, std::vector<bool>(static_cast<std::size_t>(columns * rows))};
+Grid drawn(const std::vector<std::optional<Range>>& values, float top, int cells, int cell_rows,
+           Dots dots) {
+  const int columns = dot_columns(cells, dots);
+  const int rows = cell_rows * (dots == Dots::braille ? 4 : 2);
+  Grid grid{dots, cells, std::vector<std::uint8_t>(static_cast<std::size_t>(cells * cell_rows))};
   std::optional<std::pair<int, int>> before;  // upper and lower row of the column to the left
   const int given = static_cast<int>(values.size());
   for (int column = 0; column < columns; ++column) {
@@ -68,28 +82,11 @@ int dot_columns(int cells, Dots dots) { return dots == Dots::braille ? cells * 2
 std::vector<std::string> chart(const std::vector<std::optional<Range>>& columns, float top,
                                int cells, int rows, Dots dots) {
   if (cells <= 0 || rows <= 0) return {};
-  const int high = dots == Dots::braille ? 4 : 2;
-  const Grid grid = drawn(columns, top, dot_columns(cells, dots), rows * high);
+  const Grid grid = drawn(columns, top, cells, rows, dots);
   std::vector<std::string> lines(static_cast<std::size_t>(rows));
-  for (int row = 0; row < rows; ++row) {
-    std::string& line = lines[static_cast<std::size_t>(row)];
-    for (int cell = 0; cell < cells; ++cell) {
-      if (dots == Dots::ascii) {
-        const bool upper = grid.at(cell, row * 2);
-        const bool lower = grid.at(cell, row * 2 + 1);
-        line += upper ? (lower ? ':' : '\'') : (lower ? '.' : ' ');
-        continue;
-      }
-      std::uint8_t bits = 0;
-      for (int x = 0; x < 2; ++x) {
-        for (int y = 0; y < 4; ++y) {
-          if (!grid.at(cell * 2 + x, row * 4 + y)) continue;
-          bits = static_cast<std::uint8_t>(
-              bits | braille_bits.at(static_cast<std::size_t>(x)).at(static_cast<std::size_t>(y)));
-        }
-      }
-      line += braille(bits);
-    }
+  for (std::size_t i = 0; i < grid.bits.size(); ++i) {
+    lines[i / static_cast<std::size_t>(cells)] +=
+        dots == Dots::braille ? braille(grid.bits[i]) : ascii(grid.bits[i]);
   }
   return lines;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace berth::top {
 
@@ -38,8 +39,10 @@ std::optional<double> cpu_share(WallTime before, Milliseconds used_before, WallT
 void Series::add(std::optional<float> value) {
   if (values_.size() < capacity_) {
     values_.push_back(value);
+    most_ = std::max(most_, value);  // nothing is less than anything
   } else {
-    values_[added_ % capacity_] = value;
+    const auto forgotten = std::exchange(values_[added_ % capacity_], value);
+    most_ = forgotten && forgotten == most_ ? std::ranges::max(values_) : std::max(most_, value);
   }
   ++added_;
 }
@@ -50,14 +53,6 @@ std::optional<float> Series::at(std::size_t number) const {
 }
 
 std::optional<float> Series::latest() const { return added_ == 0 ? std::nullopt : at(added_ - 1); }
-
-std::optional<float> Series::most() const {
-  std::optional<float> found;
-  for (const auto& value : values_) {
-    if (value && (!found || *value > *found)) found = value;
-  }
-  return found;
-}
 
 std::vector<std::optional<Range>> Series::columns(std::size_t count,
                                                   std::size_t samples_each) const {

@@ -26,7 +26,7 @@ class Series {
   void add(std::optional<float> value);
   [[nodiscard]] std::size_t size() const { return values_.size(); }
   [[nodiscard]] std::optional<float> latest() const;
-  [[nodiscard]] std::optional<float> most() const;
+  [[nodiscard]] std::optional<float> most() const { return most_; }
   /// One range per column, the newest last, each over `samples_each` samples; nothing where there
   /// are none or all are absent. A sample stays in the column with its neighbours as time goes on.
   [[nodiscard]] std::vector<std::optional<Range>> columns(std::size_t count,
@@ -37,6 +37,7 @@ class Series {
 
   std::size_t capacity_;
   std::size_t added_ = 0;  // since the beginning
+  std::optional<float> most_;
   std::vector<std::optional<float>> values_;
 };
 

@@ -228,8 +228,8 @@ void draw_footer(const Painter& painter) {
   }
 }
 
-Screen render(const State& state, const History& history, const Style& style) {
-  Screen screen(state.size);
+Screen render(const State& state, const History& history, const Style& style, Screen screen) {
+  screen.clear(state.size);
   if (state.size.columns < 1 || state.size.rows < 1) return screen;
   const Layout layout = layout_of(state);
   Style plain = style;

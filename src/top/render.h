@@ -9,7 +9,9 @@
 namespace berth::top {
 
 /// `style`: characters and local time; its width and colour are not used. Any size is drawn
-/// without failing, down to nothing.
-[[nodiscard]] Screen render(const State& state, const History& history, const Style& style);
+/// without failing, down to nothing. `screen`: one whose memory is used again; what it showed is
+/// forgotten.
+[[nodiscard]] Screen render(const State& state, const History& history, const Style& style,
+                            Screen screen = Screen());
 
 }  // namespace berth::top

@@ -1,17 +1,13 @@
 #include "top/screen.h"
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
 #include "base/text.h"
 
 namespace berth::top {
 
 namespace {
-
-bool is_plain_ascii(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7F; });
-}
 
 std::size_t character_length(std::string_view text) {
   const auto first = static_cast<unsigned char>(text.front());
@@ -21,59 +17,83 @@ std::size_t character_length(std::string_view text) {
 
 }  // namespace
 
-Screen::Screen(Size size)
-    : size_{std::max(size.columns, 0), std::max(size.rows, 0)},
-      cells_(static_cast<std::size_t>(size_.columns) * static_cast<std::size_t>(size_.rows),
-             Cell{}) {}
+Screen::Screen(Size size) { clear(size); }
+
+void Screen::clear(Size size) {
+  size_ = {std::max(size.columns, 0), std::max(size.rows, 0)};
+  cells_.assign(static_cast<std::size_t>(size_.columns) * static_cast<std::size_t>(size_.rows),
+                Cell{});
+}
 
 // Whoever writes over half of a wide character leaves a blank for the other half.
 void Screen::split_wide(int column, int row) {
-  if (cell(column, row).length == 0 && column > 0) cell(column - 1, row) = Cell{};
+  if (cell(column, row).width == 1) return;
+  if (cell(column, row).is_right_half() && column > 0) cell(column - 1, row) = Cell{};
   if (cell(column, row).width == 2 && column + 1 < size_.columns) cell(column + 1, row) = Cell{};
 }
 
 int Screen::put(int column, int row, std::string_view text, Tone tone, int columns) {
   if (row < 0 || row >= size_.rows || column < 0) return column;
-  std::string safe;
-  if (!is_plain_ascii(text)) {
-    safe = printable(text);
-    text = safe;
-  }
   const int end = static_cast<int>(
       std::min<std::int64_t>(size_.columns, static_cast<std::int64_t>(column) + columns));
+  std::string safe;
+  bool is_safe = false;
   while (!text.empty()) {
+    const bool is_ascii = text.front() >= 0x20 && text.front() < 0x7F;
+    if (is_ascii || starts_with_drawing(text)) {
+      if (column >= end) break;
+      put_narrow(column, row, text.substr(0, is_ascii ? 1 : drawing_bytes), tone);
+      text.remove_prefix(is_ascii ? 1 : drawing_bytes);
+      ++column;
+      continue;
+    }
+    if (!std::exchange(is_safe, true)) {
+      safe = printable(text);
+      text = safe;
+      continue;
+    }
     const std::string_view character = text.substr(0, character_length(text));
     text.remove_prefix(character.size());
-    const int width = character.size() == 1 ? 1 : display_width(character);
-    if (width == 0) {  // a mark on the character before
-      Cell* before = column > 0 && column <= size_.columns ? &cell(column - 1, row) : nullptr;
-      if (before != nullptr && before->length == 0 && column > 1) before = &cell(column - 2, row);
-      if (before == nullptr || before->length + character.size() > before->bytes.size()) continue;
-      std::memcpy(before->bytes.data() + before->length, character.data(), character.size());
-      before->length = static_cast<std::uint8_t>(before->length + character.size());
+    const int width = display_width(character);
+    if (width == 0) {
+      put_mark(column, row, character);
       continue;
     }
     if (column + width > end) break;
-    split_wide(column, row);
-    if (width == 2) split_wide(column + 1, row);
-    Cell& here = cell(column, row);
-    here = Cell{.bytes = {},
-                .length = static_cast<std::uint8_t>(character.size()),
-                .width = static_cast<std::uint8_t>(width),
-                .tone = tone};
-    std::memcpy(here.bytes.data(), character.data(), character.size());
+    put_narrow(column, row, character, tone);
     if (width == 2) {
-      cell(column + 1, row) = Cell{.bytes = {}, .length = 0, .width = 0, .tone = tone};
+      cell(column, row).width = 2;
+      split_wide(column + 1, row);
+      cell(column + 1, row) = Cell{.bytes = {}, .width = 0, .tone = tone};
     }
     column += width;
   }
   return column;
 }
 
+void Screen::put_narrow(int column, int row, std::string_view character, Tone tone) {
+  split_wide(column, row);
+  Cell& here = cell(column, row);
+  here = Cell{.bytes = {}, .tone = tone};
+  std::ranges::copy(character, here.bytes.begin());
+}
+
+/// On the character before.
+void Screen::put_mark(int column, int row, std::string_view mark) {
+  Cell* before = column > 0 && column <= size_.columns ? &cell(column - 1, row) : nullptr;
+  if (before != nullptr && before->is_right_half() && column > 1) before = &cell(column - 2, row);
+  if (before == nullptr) return;
+  const std::size_t had = before->text().size();
+  if (had + mark.size() > before->bytes.size()) return;
+  std::ranges::copy(mark, before->bytes.begin() + had);
+}
+
 void Screen::fill(int column, int row, int columns, Tone tone) {
-  if (columns <= 0) return;
-  put(column, row, std::string(static_cast<std::size_t>(std::min(columns, size_.columns)), ' '),
-      tone, columns);
+  if (row < 0 || row >= size_.rows || column < 0 || column >= size_.columns || columns <= 0) return;
+  const int last = std::min(columns, size_.columns - column) + column - 1;
+  split_wide(column, row);
+  split_wide(last, row);
+  std::fill_n(&cell(column, row), last - column + 1, Cell{.tone = tone});
 }
 
 std::string Screen::text() const {

@@ -3,6 +3,7 @@
 // sequences and broken UTF-8 become visible escapes, so that no name or command reaches the
 // terminal raw, whoever forgot to think of it.
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -23,16 +24,17 @@ struct Size {
 
 /// One character on the screen. A wide one has an empty cell behind it.
 struct Cell {
-  std::array<char, 13> bytes{' '};
-  std::uint8_t length = 1;  // 0: the right half of the wide character before it
-  std::uint8_t width = 1;
+  std::array<char, 6> bytes{' '};  // what is left over is zero; marks beyond that are left out
+  std::uint8_t width = 1;          // 0: the right half of the wide character before it
   Tone tone = Tone::plain;
 
-  [[nodiscard]] std::string_view text() const { return {bytes.data(), length}; }
-  /// Nearly all of a look's cells are those of the look before: two words against two.
+  [[nodiscard]] std::string_view text() const {
+    return {bytes.data(), static_cast<std::size_t>(std::ranges::find(bytes, '\0') - bytes.begin())};
+  }
+  [[nodiscard]] bool is_right_half() const { return width == 0; }
+  /// Nearly all of a look's cells are those of the look before: a word against a word.
   friend bool operator==(const Cell& a, const Cell& b) {
-    using Words = std::array<std::uint64_t, 2>;
-    return std::bit_cast<Words>(a) == std::bit_cast<Words>(b);
+    return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
   }
 };
 
@@ -40,6 +42,9 @@ class Screen {
  public:
   Screen() : Screen(Size{0, 0}) {}
   explicit Screen(Size size);
+
+  /// A blank one of that size, in the memory it has.
+  void clear(Size size);
 
   [[nodiscard]] Size size() const { return size_; }
   [[nodiscard]] std::span<const Cell> row(int row) const {
@@ -69,6 +74,8 @@ class Screen {
                   static_cast<std::size_t>(column)];
   }
   void split_wide(int column, int row);
+  void put_narrow(int column, int row, std::string_view character, Tone tone);
+  void put_mark(int column, int row, std::string_view mark);
 
   Size size_;
   std::vector<Cell> cells_;

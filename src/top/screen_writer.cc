@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <iterator>
+#include <type_traits>
 
 namespace berth::top {
 
@@ -22,7 +24,7 @@ class Writer {
 
   void clear() { out_ += "\033[0m\033[2J"; }
   void cell(const Cell& cell, int column, int row) {
-    if (cell.length == 0) return;  // came with its left half
+    if (cell.is_right_half()) return;  // came with its left half
     if (row != row_ || column != column_) {
       fmt::format_to(std::back_inserter(out_), "\033[{};{}H", row + 1, column + 1);
     }
@@ -70,6 +72,8 @@ std::string changes(const Screen* before, const Screen& now, Theme theme) {
   for (int row = 0; row < now.size().rows; ++row) {
     const std::span<const Cell> cells = now.row(row);
     const std::span<const Cell> had = before->row(row);
+    static_assert(std::has_unique_object_representations_v<Cell>);
+    if (std::memcmp(cells.data(), had.data(), cells.size_bytes()) == 0) continue;
     for (int column = 0; column < now.size().columns; ++column) {
       const auto at = static_cast<std::size_t>(column);
       if (cells[at] == had[at]) continue;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <map>
 #include <string>
 
 #include "probe/nvml/card_table.h"
@@ -414,36 +415,45 @@ void read_state(DeviceAsker& asker, Depth depth, WallTime taken, DeviceMemory& m
   if (depth >= Depth::everything) read_links_and_errors(asker, device);
 }
 
+namespace {
+
+/// A device of which every reading is absent for that reason.
+Device nothing_read(Absent why) {
+  Device device;
+  for (const Field* field : stored_fields()) field->write(device, Cell(why));
+  device.utilization_history = why;
+  return device;
+}
+
+}  // namespace
+
 Device only_facts(const Device& device, Absent why) {
-  Device kept = device;
-  const auto is_fact = [](std::string_view key) {
-    constexpr std::array<std::string_view, 16> facts = {"name",
-                                                        "uuid",
-                                                        "pci_address",
-                                                        "pci_id",
-                                                        "kernel_driver",
-                                                        "serial",
-                                                        "vbios_version",
-                                                        "minor_number",
-                                                        "architecture",
-                                                        "compute_capability",
-                                                        "cuda_cores",
-                                                        "multiprocessors",
-                                                        "memory_bus_width_bits",
-                                                        "memory_bandwidth_bytes_per_second",
-                                                        "numa_node",
-                                                        "brand"};
-    return std::find(facts.begin(), facts.end(), key) != facts.end();
+  static const std::map<Absent, Device> nothing = [] {
+    std::map<Absent, Device> made;
+    for (const Absent each :
+         {Absent::unsupported, Absent::no_permission, Absent::failed, Absent::not_sampled}) {
+      made.emplace(each, nothing_read(each));
+    }
+    return made;
+  }();
+  Device kept = nothing.at(why);
+  kept.id = device.id;
+  kept.kind = device.kind;
+  kept.parent = device.parent;
+  kept.mig = device.mig;
+  kept.index = device.index;
+  kept.unusable_because = device.unusable_because;
+  kept.lost = device.lost;
+  const auto keep = [&](auto... facts) {
+    const auto keep_one = [&](auto fact) {
+      if ((device.*fact).has_value()) kept.*fact = device.*fact;
+    };
+    (keep_one(facts), ...);
   };
-  const Snapshot nothing;
-  for (const Field& field : fields()) {
-    if (field.write == nullptr || field.detail) continue;
-    if (is_fact(field.key) && field.read(device, nothing).get()) continue;
-    field.write(kept, Cell(why));
-  }
-  kept.utilization_history = why;
-  kept.details = {};
-  kept.lists = {};
+  keep(&Device::name, &Device::uuid, &Device::pci_address, &Device::pci_id, &Device::kernel_driver,
+       &Device::serial, &Device::vbios_version, &Device::minor_number, &Device::architecture,
+       &Device::compute_capability, &Device::cuda_cores, &Device::multiprocessors,
+       &Device::memory_bus_width, &Device::memory_bandwidth, &Device::numa_node, &Device::brand);
   return kept;
 }
 

@@ -49,11 +49,10 @@ Problem cannot_list(const Error& error) {
 
 /// What PCI does not tell: all that is still unasked after it, of a device that only it knows.
 void mark_unread(Device& device, Absent why) {
-  for (const Field& field : fields()) {
-    if (field.write == nullptr || field.detail) continue;
-    const Cell cell = field.read(device, Snapshot{});
+  for (const Field* field : stored_fields()) {
+    const Cell cell = field->read(device, Snapshot{});
     if (!cell.get() && cell.why() == Absent::not_sampled) {
-      static_cast<void>(field.write(device, Cell(why)));
+      static_cast<void>(field->write(device, Cell(why)));
     }
   }
   if (!device.utilization_history.get()) device.utilization_history = why;

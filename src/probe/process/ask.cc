@@ -118,11 +118,9 @@ void ask_commands(ProcfsProbe& procfs, const std::vector<pid_t>& pids, Teller& t
   for (const pid_t pid : pids) {
     const Step step{StepKind::command, static_cast<std::uint64_t>(pid)};
     if (teller.progress().is_over(step)) continue;
-    const auto& processes = teller.progress().snapshot.processes;
-    const auto process = std::find_if(processes.begin(), processes.end(),
-                                      [&](const HostProcess& one) { return one.id.pid == pid; });
+    const HostProcess* process = teller.progress().process(pid);
     // Not there to be asked, or hidden: look_at has said so.
-    if (process == processes.end() || !process->uid.get()) continue;
+    if (process == nullptr || !process->uid.get()) continue;
     teller.begin(step);
     teller.tell(wire::CommandOf{pid, procfs.command_of(pid)});
     teller.finish(step);

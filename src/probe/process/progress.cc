@@ -25,11 +25,10 @@ void fill(Reading<T>& known, Reading<T> told) {
 /// Every reading nobody has taken becomes `failed`.
 void mark_failed(Device& device) {
   static const Snapshot nobody;
-  for (const Field& field : fields()) {
-    if (field.write == nullptr || field.detail) continue;
-    const Cell cell = field.read(device, nobody);
+  for (const Field* field : stored_fields()) {
+    const Cell cell = field->read(device, nobody);
     if (cell.get() || cell.why() != Absent::not_sampled) continue;
-    static_cast<void>(field.write(device, Cell(Absent::failed)));
+    static_cast<void>(field->write(device, Cell(Absent::failed)));
   }
   if (!device.utilization_history.get()) device.utilization_history = Absent::failed;
 }
@@ -43,13 +42,19 @@ void put(std::vector<Device>& devices, Device device) {
   devices.push_back(std::move(device));
 }
 
+template <class List>
+auto place_of(pid_t pid, List& processes) {
+  return std::ranges::lower_bound(processes, pid, {},
+                                  [](const HostProcess& process) { return process.id.pid; });
+}
+
 void put(std::vector<HostProcess>& processes, HostProcess process) {
-  for (HostProcess& known : processes) {
-    if (known.id.pid != process.id.pid) continue;
-    known = std::move(process);
-    return;
+  const auto place = place_of(process.id.pid, processes);
+  if (place != processes.end() && place->id.pid == process.id.pid) {
+    *place = std::move(process);
+  } else {
+    processes.insert(place, std::move(process));
   }
-  processes.push_back(std::move(process));
 }
 
 HostProcess unread_process(pid_t pid) {
@@ -79,9 +84,9 @@ struct Receiver {
   }
   void operator()(wire::Identified& identified) { progress.identified = std::move(identified); }
   void operator()(wire::CommandOf& command) {
-    for (HostProcess& process : progress.snapshot.processes) {
-      if (process.id.pid == command.pid) process.command = command.command;
-    }
+    const auto place = place_of(command.pid, progress.snapshot.processes);
+    if (place == progress.snapshot.processes.end() || place->id.pid != command.pid) return;
+    place->command = std::move(command.command);
   }
   void operator()(wire::UserName& user) {
     for (HostProcess& process : progress.snapshot.processes) {
@@ -251,6 +256,11 @@ void leave_enclosure_unnamed(Progress& progress, pid_t pid) {
 
 }  // namespace
 
+const HostProcess* Progress::process(pid_t pid) const {
+  const auto place = place_of(pid, snapshot.processes);
+  return place != snapshot.processes.end() && place->id.pid == pid ? &*place : nullptr;
+}
+
 void apply(Progress& progress, wire::Message message) { std::visit(Receiver{progress}, message); }
 
 void give_up(Progress& progress, Step step, const GivenUp& reason) {
@@ -312,8 +322,6 @@ Snapshot finished_snapshot(Progress progress) {
   };
   std::stable_sort(snapshot.devices.begin(), snapshot.devices.end(),
                    [&](const Device& a, const Device& b) { return place(a) < place(b); });
-  std::sort(snapshot.processes.begin(), snapshot.processes.end(),
-            [](const HostProcess& a, const HostProcess& b) { return a.id.pid < b.id.pid; });
   return std::move(snapshot);
 }
 

@@ -14,7 +14,7 @@
 namespace berth {
 
 struct Progress {
-  Snapshot snapshot;
+  Snapshot snapshot;              // its processes by their pids all the while
   std::set<wire::Step> over;      // finished or given up: not asked again
   std::set<wire::Step> given_up;  // a part of `over`
   std::optional<wire::Step> current;
@@ -26,6 +26,8 @@ struct Progress {
 
   [[nodiscard]] bool is_over(wire::Step step) const { return over.contains(step); }
   [[nodiscard]] bool is_given_up(wire::Step step) const { return given_up.contains(step); }
+  /// Null: nothing was told of it.
+  [[nodiscard]] const HostProcess* process(pid_t pid) const;
 };
 
 /// What a message adds.

@@ -78,6 +78,11 @@ class In {
 };
 
 // One walk() per type, for both directions: what is written in one order is read in the same.
+// Therefore they take what they walk as changeable; Out changes nothing.
+template <class T>
+T& changeable(const T& value) {
+  return const_cast<T&>(value);
+}
 
 template <class Stream, class E>
 void walk_enum(Stream& stream, E& value, E last) {
@@ -115,9 +120,13 @@ void walk(Stream& stream, ProcessId& id) {
 }
 template <class Stream>
 void walk(Stream& stream, DeviceId& id) {
-  std::string text = id.text();
-  stream.walk(text);
-  id = DeviceId(std::move(text));
+  if constexpr (Stream::reading) {
+    std::string text;
+    stream.walk(text);
+    id = DeviceId(std::move(text));
+  } else {
+    stream.walk(changeable(id.text()));
+  }
 }
 template <class Stream>
 void walk(Stream& stream, MigPlace& place) {
@@ -141,15 +150,21 @@ void walk(Stream& stream, std::optional<T>& value) {
   }
   if (there) walk(stream, *value);
 }
-template <class Stream, class T>
-void walk(Stream& stream, Reading<T>& reading) {
-  Absent why = reading.get() ? Absent::failed : reading.why();
-  std::optional<T> value = reading.get();
-  walk(stream, value);
-  if (!value) walk_enum(stream, why, Absent::not_sampled);
-  if constexpr (Stream::reading) {
-    reading = value ? Reading<T>(std::move(*value)) : Reading<T>(why);
-  }
+template <class T>
+void walk(Out& out, Reading<T>& reading) {
+  bool there = reading.has_value();
+  out.walk(there);
+  Absent why = reading.why();
+  if (!there) return walk_enum(out, why, Absent::not_sampled);
+  walk(out, changeable(*reading.get()));
+}
+template <class T>
+void walk(In& in, Reading<T>& reading) {
+  std::optional<T> value;
+  Absent why = Absent::failed;
+  walk(in, value);
+  if (!value) walk_enum(in, why, Absent::not_sampled);
+  reading = value ? Reading<T>(std::move(*value)) : Reading<T>(why);
 }
 template <class Stream, class T>
 void walk(Stream& stream, std::vector<T>& list) {
@@ -188,17 +203,32 @@ void walk(Stream& stream, CellValue& value) {
   walk_alternative(stream, value);
 }
 
-/// The device's stored fields by the field table, so that a new reading travels by itself.
-template <class Stream>
-void walk_fields(Stream& stream, Device& device) {
+/// The device's stored fields by the field table, so that a new reading travels by itself; those
+/// alone that somebody has taken.
+constexpr std::uint16_t end_of_fields = 0xFFFF;
+void walk_fields(Out& out, Device& device) {
   static const Snapshot nobody;  // stored fields are the device's own
-  for (const Field& field : fields()) {
-    if (field.write == nullptr || field.detail) continue;
-    Cell cell = Stream::reading ? Cell() : field.read(device, nobody);
-    walk(stream, cell);
-    if constexpr (Stream::reading) {
-      stream.good = stream.good && field.write(device, cell);
+  std::uint16_t which = 0;
+  for (const Field* field : stored_fields()) {
+    Cell cell = field->read(device, nobody);
+    if (cell != Cell(Absent::not_sampled)) {
+      out.walk(which);
+      walk(out, cell);
     }
+    ++which;
+  }
+  std::uint16_t end = end_of_fields;
+  out.walk(end);
+}
+void walk_fields(In& in, Device& device) {
+  while (in.good) {
+    std::uint16_t which = end_of_fields;
+    in.walk(which);
+    if (which == end_of_fields) return;
+    Cell cell;
+    walk(in, cell);
+    in.good =
+        in.good && which < stored_fields().size() && stored_fields()[which]->write(device, cell);
   }
 }
 
@@ -207,9 +237,8 @@ void walk(Out& out, Details& details) {
   out.size(details.entries().size());
   for (const auto& entry : details.entries()) {
     auto which = static_cast<std::uint16_t>(entry.detail);
-    Cell cell = entry.cell;
     out.walk(which);
-    walk(out, cell);
+    walk(out, changeable(entry.cell));
   }
 }
 void walk(In& in, Details& details) {
@@ -378,8 +407,7 @@ void append(std::string& bytes, const Message& message) {
   Out out(bytes);
   auto which = static_cast<std::uint8_t>(message.index());
   out.walk(which);
-  // walk() serves both directions and so takes what it walks as changeable; Out changes nothing.
-  std::visit([&](auto& inner) { walk(out, inner); }, const_cast<Message&>(message));
+  std::visit([&](auto& inner) { walk(out, inner); }, changeable(message));
   const auto length = static_cast<std::uint32_t>(bytes.size() - begin - sizeof(std::uint32_t));
   std::memcpy(bytes.data() + begin, &length, sizeof(length));
 }

@@ -182,14 +182,21 @@ Reading<std::vector<DriverLoad>> ProcfsProbe::driver_loads(WallTime now) const {
   return loads;
 }
 
+namespace {
+
+std::optional<std::int64_t> boot_time_ms(const std::string& proc, WallTime now) {
+  const auto text = read_file(proc + "/uptime");
+  const auto uptime = text ? parse_unsigned(text->substr(0, text->find('.'))) : std::nullopt;
+  if (!uptime) return std::nullopt;
+  return now.unix_ms - static_cast<std::int64_t>(*uptime) * 1000;
+}
+
+}  // namespace
+
 bool ProcfsProbe::for_each_message(
     int log, WallTime now,
     const std::function<void(WallTime at, const std::string& text)>& each) const {
-  const auto uptime_text = read_file(source_.proc + "/uptime");
-  const auto uptime =
-      uptime_text ? parse_unsigned(uptime_text->substr(0, uptime_text->find('.'))) : std::nullopt;
-  if (!uptime) return false;
-  const std::int64_t boot_ms = now.unix_ms - static_cast<std::int64_t>(*uptime) * 1000;
+  std::optional<std::int64_t> boot_ms;  // read where there is a message: mostly there is none
   ReadBlock<16384> record;
   // One read brings one record; EPIPE: it was overwritten while we read, the next is there.
   constexpr int most_records = 1 << 17;
@@ -199,7 +206,10 @@ bool ProcfsProbe::for_each_message(
     if (got <= 0) break;
     const auto message =
         procfs::parse_kernel_message({record.data(), static_cast<std::size_t>(got)});
-    if (message) each({boot_ms + message->boot_us / 1000}, message->text);
+    if (!message) continue;
+    if (!boot_ms) boot_ms = boot_time_ms(source_.proc, now);
+    if (!boot_ms) return false;
+    each({*boot_ms + message->boot_us / 1000}, message->text);
   }
   return true;
 }

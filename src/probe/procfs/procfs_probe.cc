@@ -1,7 +1,9 @@
 #include "probe/procfs/procfs_probe.h"
 
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <pwd.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -32,6 +34,14 @@ void set_all_absent(HostProcess& process, Absent why) {
   process.container = why;
 }
 
+/// The driver's library opens files of its own in this process: it gets most of what the user may.
+std::size_t stat_files_allowed() {
+  constexpr rlim_t most = 512;
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return 0;
+  return std::min(files.rlim_cur / 4, most);
+}
+
 Reading<std::string> first_line(const std::string& path) {
   const auto text = read_file(path);
   if (!text) return procfs::why_absent(text.error());
@@ -41,7 +51,9 @@ Reading<std::string> first_line(const std::string& path) {
 }  // namespace
 
 ProcfsProbe::ProcfsProbe(ProcfsSource source, std::int64_t ticks_per_second)
-    : source_(std::move(source)), ticks_per_second_(ticks_per_second) {}
+    : source_(std::move(source)),
+      ticks_per_second_(ticks_per_second),
+      most_stat_files_(stat_files_allowed()) {}
 
 std::string ProcfsProbe::path_of(pid_t pid, std::string_view file) const {
   std::string path = source_.proc;
@@ -52,11 +64,37 @@ std::string ProcfsProbe::path_of(pid_t pid, std::string_view file) const {
   return path;
 }
 
+bool ProcfsProbe::is_procfs() {
+  if (!is_procfs_) {
+    struct statfs system{};
+    is_procfs_ = ::statfs(source_.proc.c_str(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
+  }
+  return *is_procfs_;
+}
+
+// Opening a file of /proc costs more than reading it does: whoever looks again and again keeps it
+// open. It stays that of its process, and says so when that has ended.
+Result<std::string> ProcfsProbe::stat_text(pid_t pid) {
+  if (const auto kept = stat_files_.find(pid); kept != stat_files_.end()) {
+    if (auto text = reread_proc_file(kept->second.get())) return text;
+    stat_files_.erase(kept);
+  }
+  const std::string path = path_of(pid, "stat");
+  if (looks_ < 2 || stat_files_.size() >= most_stat_files_ || !is_procfs()) {
+    return read_proc_file(path);
+  }
+  auto file = open_fd(path, O_RDONLY);
+  if (!file) return std::unexpected(std::move(file).error());
+  auto text = reread_proc_file(file->get());
+  if (text) stat_files_.emplace(pid, std::move(*file));
+  return text;
+}
+
 const ProcfsProbe::StatRead& ProcfsProbe::stat_of(pid_t pid) {
   const auto known = stats_.find(pid);
   if (known != stats_.end()) return known->second;
   StatRead read;
-  const auto text = read_proc_file(path_of(pid, "stat"));
+  const auto text = stat_text(pid);
   if (text) {
     read.stat = parse_process_stat(*text);
   } else {
@@ -85,12 +123,8 @@ Reading<uid_t> ProcfsProbe::user_of(pid_t pid) {
   // The folder belongs to the effective user, also where the process hides its files: an ordinary
   // user there is the answer, for a sixth of what `status` costs. Behind root may stand whoever
   // started a set-user-ID program: only `status` names that one.
-  if (!is_procfs_) {
-    struct statfs system{};
-    is_procfs_ = ::statfs(source_.proc.c_str(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
-  }
   struct stat folder{};
-  if (*is_procfs_ && ::stat(path_of(pid, "").c_str(), &folder) == 0 && folder.st_uid != 0) {
+  if (is_procfs() && ::stat(path_of(pid, "").c_str(), &folder) == 0 && folder.st_uid != 0) {
     return folder.st_uid;
   }
   const auto status = read_proc_file(path_of(pid, "status"));
@@ -102,7 +136,7 @@ Reading<uid_t> ProcfsProbe::user_of(pid_t pid) {
 HostProcess ProcfsProbe::look_at(pid_t pid) {
   HostProcess process;
   process.id.pid = pid;
-  const StatRead read = stat_of(pid);
+  const StatRead& read = stat_of(pid);  // a map's entries stay where they are
   if (!read.stat) {
     set_all_absent(process, read.why);
     // hidepid=1 shows the folder, and so whose it is, and nothing in it.
@@ -145,6 +179,7 @@ HostProcess ProcfsProbe::look_at(pid_t pid) {
 
 void ProcfsProbe::begin_look() {
   constexpr unsigned looks_kept = 10;
+  std::erase_if(stat_files_, [&](const auto& file) { return !stats_.contains(file.first); });
   stats_.clear();
   if (++looks_ % looks_kept == 0) {
     boot_seconds_.reset();

@@ -78,6 +78,8 @@ class ProcfsProbe {
     std::optional<std::vector<std::string>> command;  // nothing: not asked for yet
   };
   const StatRead& stat_of(pid_t pid);
+  [[nodiscard]] Result<std::string> stat_text(pid_t pid);
+  [[nodiscard]] bool is_procfs();
   const Kept& kept_of(pid_t pid, const ProcessStat& stat);
   void read_cgroup(pid_t pid, Kept& kept);
   [[nodiscard]] std::string path_of(pid_t pid, std::string_view file) const;
@@ -95,6 +97,7 @@ class ProcfsProbe {
   Fd log_end_;  // the kernel log, read as far as new_xids() has told
   std::int64_t ticks_per_second_;
   std::map<pid_t, StatRead> stats_;  // of this look
+  std::map<pid_t, Fd> stat_files_;   // open from the second look on
   std::map<pid_t, Kept> kept_;
   unsigned looks_ = 0;
   std::optional<std::int64_t> boot_seconds_;  // this and the host: for ten looks
@@ -103,6 +106,7 @@ class ProcfsProbe {
   std::optional<Enclosure> enclosure_read_;
   std::optional<std::string> passwd_;
   std::optional<bool> is_procfs_;  // the kernel's own, not a copy of it
+  std::size_t most_stat_files_;
 };
 
 /// Pids that a snapshot's devices and some claims' jobs name, each once, sorted.
