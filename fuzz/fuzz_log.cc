@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "base/encoding.h"
 #include "base/text.h"
 #include "diagnose/death/explain_log.h"
-#include "diagnose/death/log_encoding.h"
 #include "diagnose/death/oom_message.h"
 
 namespace {
@@ -35,8 +35,8 @@ void check_oom(std::string_view text) {
 /// Of UTF-16 as much is left as its units can be.
 void check_encoding(std::string_view text) {
   for (const std::uint64_t left_out : {0U, 1U, 2U}) {
-    const std::string said = berth::log_as_utf8(
-        std::string(text), text.substr(0, berth::byte_order_mark_length), left_out);
+    const std::string said =
+        berth::as_utf8(std::string(text), text.substr(0, berth::byte_order_mark_length), left_out);
     BERTH_CHECK(said.size() <= text.size() / 2 * 3 + text.size() % 2, "three bytes a unit at most");
   }
 }

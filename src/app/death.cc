@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "app/records.h"
+#include "base/encoding.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/tr.h"
-#include "diagnose/death/log_encoding.h"
 #include "probe/procfs/procfs_probe.h"
 
 namespace berth {
@@ -46,7 +46,7 @@ Result<LogTail> read_to_end(int fd, const std::string& name, LogHead head = {}) 
   }
   keep_the_end();
   tail.cut = head.left_out > 0;
-  tail.bytes = log_as_utf8(std::move(tail.bytes), head.beginning, head.left_out);
+  tail.bytes = as_utf8(std::move(tail.bytes), head.beginning, head.left_out);
   return tail;
 }
 

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "base/encoding.h"
 #include "diagnose/death/catalogue.h"
 #include "diagnose/death/log_corpus_test.h"
 
@@ -161,6 +162,18 @@ TEST(ExplainLog, ThePromiseOfTheRunAndItsBatchGoIntoTheAnswer) {
               HasSubstr("a batch of 100 cannot fit, one of at most 95 may"));
   EXPECT_THAT(all_words(findings[0]), HasSubstr("promised 10.0 GiB and wanted at least 23.0 GiB"));
   EXPECT_THAT(all_words(explain_log(LogText(oom)).at(0)), HasSubstr("is not told here"));
+}
+
+TEST(ExplainLog, ALogOfPowerShellIsExplained) {
+  std::string bytes = "\xff\xfe";  // UTF-16, the low byte first
+  for (const char c : std::string_view("step 1\r\nRuntimeError: CUDA error: out of memory\r\n")) {
+    bytes += {c, '\0'};
+  }
+  const LogText log(as_utf8(bytes, bytes.substr(0, 3), 0));
+  const Findings findings = explain_log(log);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].evidence[0].english(),
+            "line 2 of the log: RuntimeError: CUDA error: out of memory");
 }
 
 }  // namespace

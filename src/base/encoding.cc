@@ -1,4 +1,4 @@
-#include "diagnose/death/log_encoding.h"
+#include "base/encoding.h"
 
 #include <algorithm>
 #include <optional>
@@ -72,7 +72,7 @@ std::string utf8_of(const Units& units) {
 
 }  // namespace
 
-std::string log_as_utf8(std::string end, std::string_view beginning, std::uint64_t left_out) {
+std::string as_utf8(std::string end, std::string_view beginning, std::uint64_t left_out) {
   const auto order = utf16_order(beginning);
   if (!order) {
     if (left_out == 0 && beginning.starts_with("\xef\xbb\xbf")) end.erase(0, 3);

@@ -1,8 +1,6 @@
-#include "diagnose/death/log_encoding.h"
+#include "base/encoding.h"
 
 #include <gtest/gtest.h>
-
-#include "diagnose/death/explain_log.h"
 
 namespace berth {
 namespace {
@@ -23,21 +21,21 @@ std::string utf16(std::u16string_view text, bool is_big) {
   return bytes;
 }
 
-std::string whole(const std::string& bytes) { return log_as_utf8(bytes, bytes.substr(0, 3), 0); }
+std::string whole(const std::string& bytes) { return as_utf8(bytes, bytes.substr(0, 3), 0); }
 
-TEST(LogEncoding, BothByteOrdersAreRead) {
+TEST(Encoding, BothByteOrdersAreRead) {
   const std::u16string_view text = u"Größe 显存 \U0001f525 x\r\n";
   EXPECT_EQ(whole(utf16(text, false)), "Größe 显存 \U0001f525 x\r\n");
   EXPECT_EQ(whole(utf16(text, true)), "Größe 显存 \U0001f525 x\r\n");
 }
 
-TEST(LogEncoding, AnOddLastByteIsNoCharacter) {
+TEST(Encoding, AnOddLastByteIsNoCharacter) {
   EXPECT_EQ(whole(utf16(u"ab", false) + "c"), "ab");
   EXPECT_EQ(whole(utf16(u"ab", true) + "\0"s), "ab");
   EXPECT_EQ(whole("\xff\xfe"), "");
 }
 
-TEST(LogEncoding, HalfASurrogatePairIsReplaced) {
+TEST(Encoding, HalfASurrogatePairIsReplaced) {
   using namespace std::string_literals;
   EXPECT_EQ(whole("\xff\xfe\x3d\xd8x\0"s), "\uFFFDx") << "a first half alone";
   EXPECT_EQ(whole("\xff\xfe\x25\xddx\0"s), "\uFFFDx") << "a second half alone";
@@ -45,7 +43,7 @@ TEST(LogEncoding, HalfASurrogatePairIsReplaced) {
   EXPECT_EQ(whole("\xff\xfe\x3d\xd8"s), "\uFFFD") << "at the end";
 }
 
-TEST(LogEncoding, WithoutAMarkTheBytesStayAsTheyAre) {
+TEST(Encoding, WithoutAMarkTheBytesStayAsTheyAre) {
   EXPECT_EQ(whole("a\0b\0"s), "a\0b\0"s);
   EXPECT_EQ(whole("\xff"), "\xff");
   EXPECT_EQ(whole("\xe6\x98\xbe\xff\xfe"), "\xe6\x98\xbe\xff\xfe")
@@ -54,19 +52,11 @@ TEST(LogEncoding, WithoutAMarkTheBytesStayAsTheyAre) {
   EXPECT_EQ(whole("\xef\xbb\xbfKeyError: 'x'"), "KeyError: 'x'") << "UTF-8's own mark";
 }
 
-TEST(LogEncoding, OfACutLogTheFilesBeginningTellsAndHalfACharacterIsLeftOut) {
+TEST(Encoding, OfACutFileItsBeginningTellsAndHalfACharacterIsLeftOut) {
   const std::string file = utf16(u"abcdef", false);
-  EXPECT_EQ(log_as_utf8(file.substr(6), file.substr(0, 3), 6), "cdef");
-  EXPECT_EQ(log_as_utf8(file.substr(7), file.substr(0, 3), 7), "def");
-  EXPECT_EQ(log_as_utf8("\xef\xbb\xbfx", "\xef\xbb\xbf", 100), "\xef\xbb\xbfx");
-}
-
-TEST(LogEncoding, ALogOfPowerShellIsExplained) {
-  const LogText log(whole(utf16(u"step 1\r\nRuntimeError: CUDA error: out of memory\r\n", false)));
-  const Findings findings = explain_log(log);
-  ASSERT_EQ(findings.size(), 1U);
-  EXPECT_EQ(findings[0].evidence[0].english(),
-            "line 2 of the log: RuntimeError: CUDA error: out of memory");
+  EXPECT_EQ(as_utf8(file.substr(6), file.substr(0, 3), 6), "cdef");
+  EXPECT_EQ(as_utf8(file.substr(7), file.substr(0, 3), 7), "def");
+  EXPECT_EQ(as_utf8("\xef\xbb\xbfx", "\xef\xbb\xbf", 100), "\xef\xbb\xbfx");
 }
 
 }  // namespace
