@@ -68,6 +68,7 @@ SENTENCES = [
     "src/health/xid.cc",
     "src/probe/nvml/answers.cc",
     "src/probe/nvml/nvml_probe.cc",
+    "src/smi/dump_problems.cc",
     "src/snapshot/device_fault.h",
     "src/probe/pci/parse.cc",
     "src/probe/process/progress.cc",

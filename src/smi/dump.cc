@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "base/text.h"
@@ -88,21 +89,35 @@ void give_ids(std::vector<Device>& devices) {
   }
 }
 
-void report_lost(const Device& device, Snapshot& snapshot) {
-  if (!device.lost) return;
-  snapshot.problems.push_back(
-      {.source = "replay",
-       .device = device.id,
-       .code = "device_lost",
-       .message = fmt::format("GPU {} was lost when this was written down", *device.index),
-       .remedy = {}});
-}
-
-void count_processes(Snapshot& snapshot) {
+/// Of the devices on which the dump tells who is there, be it nobody.
+void count_processes(const std::unordered_set<DeviceId>& told, Snapshot& snapshot) {
   for (Device& device : snapshot.devices) {
+    if (!told.contains(device.parent.value_or(device.id))) {
+      device.process_count = Absent::failed;
+      continue;
+    }
     device.process_count = static_cast<std::uint64_t>(
         std::ranges::count(snapshot.gpu_processes, device.id, &GpuProcess::device));
   }
+}
+
+Result<Snapshot> read_dump(std::string_view text, std::string_view phase) {
+  if (is_capture(text)) {
+    for (const std::string_view title : {"query (-q)", "query-xml (-q -x)", "(-q -x)", "(-q)"}) {
+      const std::string_view part = section_of_capture(text, phase, title);
+      if (!is_query(part) && !is_xml(part)) continue;
+      auto snapshot = read_dump(part, {});
+      if (snapshot) read_capture_parts(text, phase, *snapshot);
+      return snapshot;
+    }
+    return fail(ErrorCode::not_found,
+                trf("it has no nvidia-smi -q of the phase \"{}\"", printable(phase.substr(0, 64))));
+  }
+  text = dumps_in(text).front();
+  const Surface surface = is_xml(text) ? Surface::xml : Surface::text;
+  const auto tree = surface == Surface::xml ? tree_from_xml(text) : tree_from_text(text);
+  if (!tree) return std::unexpected(tree.error());
+  return snapshot_from_tree(*tree, surface);
 }
 
 }  // namespace
@@ -123,13 +138,14 @@ Result<Snapshot> snapshot_from_tree(const Node& tree, Surface surface) {
     gpus.push_back(read_gpu(*node, surface, static_cast<int>(gpus.size())));
   }
   give_ids(gpus);
+  std::unordered_set<DeviceId> told;
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     snapshot.devices.push_back(gpus[i]);
     read_mig_devices(*nodes[i], surface, gpus[i], snapshot.devices);
-    read_processes(*nodes[i], surface, gpus[i], snapshot);
+    if (read_processes(*nodes[i], surface, gpus[i], snapshot)) told.insert(gpus[i].id);
     report_lost(gpus[i], snapshot);
   }
-  count_processes(snapshot);
+  count_processes(told, snapshot);
   std::ranges::stable_sort(snapshot.processes, {}, [](const auto& one) { return one.id.pid; });
   snapshot.sources = {{"nvml", true}};
   return snapshot;
@@ -155,22 +171,9 @@ std::vector<std::string_view> dumps_in(std::string_view text) {
 }
 
 Result<Snapshot> snapshot_from_dump(std::string_view text, std::string_view phase) {
-  if (is_capture(text)) {
-    for (const std::string_view title : {"query (-q)", "query-xml (-q -x)", "(-q -x)", "(-q)"}) {
-      const std::string_view part = section_of_capture(text, phase, title);
-      if (!is_query(part) && !is_xml(part)) continue;
-      auto snapshot = snapshot_from_dump(part, {});
-      if (snapshot) read_capture_parts(text, phase, *snapshot);
-      return snapshot;
-    }
-    return fail(ErrorCode::not_found,
-                trf("it has no nvidia-smi -q of the phase \"{}\"", printable(phase.substr(0, 64))));
-  }
-  text = dumps_in(text).front();
-  const Surface surface = is_xml(text) ? Surface::xml : Surface::text;
-  const auto tree = surface == Surface::xml ? tree_from_xml(text) : tree_from_text(text);
-  if (!tree) return std::unexpected(tree.error());
-  return snapshot_from_tree(*tree, surface);
+  auto snapshot = read_dump(text, phase);
+  if (snapshot) report_untold(*snapshot);
+  return snapshot;
 }
 
 }  // namespace berth::smi

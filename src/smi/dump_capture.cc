@@ -1,4 +1,5 @@
-// What a capture file tells outside of -q: lists, accounted processes, pmon, NVLinks, affinities.
+// What a capture file tells outside of -q: lists, processes, accounted processes, pmon, NVLinks,
+// affinities.
 
 #include <fmt/format.h>
 
@@ -85,7 +86,7 @@ Reading<T> reading_in(std::string_view text, Format format) {
   return cell ? reading_of<T>(*cell).value_or(Reading<T>()) : Reading<T>();
 }
 
-// --- --query-accounted-apps ----------------------------------------------------------------------
+// --- answers to queries --------------------------------------------------------------------------
 
 using CsvRow = std::map<std::string, std::string_view>;
 
@@ -105,6 +106,51 @@ std::vector<CsvRow> csv_rows(const std::vector<std::string_view>& lines) {
   return rows;
 }
 
+/// The lines of a query's answer, its header first; empty: it answered with something else.
+std::vector<std::string_view> answer_by_pid(std::string_view text) {
+  std::vector<std::string_view> lines = split(text, '\n');
+  std::erase_if(lines, [](std::string_view line) { return trimmed(line).empty(); });
+  const bool asked = !lines.empty() && lines.front().find("pid") != std::string_view::npos &&
+                     lines.front().find("gpu_bus_id") != std::string_view::npos;
+  return asked ? lines : std::vector<std::string_view>();
+}
+
+// --- --query-compute-apps ------------------------------------------------------------------------
+
+/// The process as -q -x tells one.
+Node process_node(CsvRow& row) {
+  const auto leaf = [&](std::string_view name, std::string_view value) {
+    return Node{std::string(name), std::string(value), {}, false};
+  };
+  return {"process_info",
+          "",
+          {leaf("pid", row["pid"]), leaf("type", "C"), leaf("process_name", row["process_name"]),
+           leaf("used_memory", row["used_gpu_memory"])},
+          true};
+}
+
+/// Of GPUs of which -q does not say who is on them; whom it names, it tells in full.
+void read_compute_apps(std::string_view text, Snapshot& snapshot) {
+  const std::vector<std::string_view> lines = answer_by_pid(text);
+  if (lines.empty()) return;
+  std::vector<CsvRow> rows = csv_rows(lines);
+  if (rows.size() + 1 != lines.size()) return;  // cut off: who was in the rest?
+  for (Device& device : snapshot.devices) {
+    if (device.kind != DeviceKind::nvidia_gpu || device.process_count.get()) continue;
+    Node list{"processes", "", {}, true};
+    for (CsvRow& row : rows) {
+      const auto place = reading_in<std::string>(row["gpu_bus_id"], Format::bus_id);
+      if (place.get() && place == device.pci_address) list.children.push_back(process_node(row));
+    }
+    read_processes(Node{"gpu", "", {std::move(list)}, true}, Surface::xml, device, snapshot);
+    device.process_count = static_cast<std::uint64_t>(
+        std::ranges::count(snapshot.gpu_processes, device.id, &GpuProcess::device));
+  }
+  std::ranges::stable_sort(snapshot.processes, {}, [](const auto& one) { return one.id.pid; });
+}
+
+// --- --query-accounted-apps ----------------------------------------------------------------------
+
 AccountedProcess accounted_in(CsvRow& row, pid_t pid) {
   return {.pid = pid,
           .utilization_gpu = reading_in<Percent>(row["gpu_utilization"], Format::percent),
@@ -115,11 +161,8 @@ AccountedProcess accounted_in(CsvRow& row, pid_t pid) {
 }
 
 void read_accounted(std::string_view text, Snapshot& snapshot) {
-  std::vector<std::string_view> lines = split(text, '\n');
-  std::erase_if(lines, [](std::string_view line) { return trimmed(line).empty(); });
-  const bool asked = !lines.empty() && lines.front().find("pid") != std::string_view::npos &&
-                     lines.front().find("gpu_bus_id") != std::string_view::npos;
-  if (!asked) return;
+  const std::vector<std::string_view> lines = answer_by_pid(text);
+  if (lines.empty()) return;
   std::map<std::string, std::vector<AccountedProcess>> found;  // by address
   for (CsvRow& row : csv_rows(lines)) {
     const auto pid = parse_unsigned(row["pid"]);
@@ -268,6 +311,7 @@ void read_capture_parts(std::string_view capture, std::string_view phase, Snapsh
     return section_of_capture(capture, of, title);
   };
   read_list(part({}, ":: list (-L)"), snapshot);
+  read_compute_apps(part(phase, ":: query-compute-apps"), snapshot);
   read_accounted(part(phase, ":: query-accounted-apps"), snapshot);
   read_pmon(part(phase, ":: pmon"), snapshot);
   read_nvlinks(part({}, ":: nvlink -s"), snapshot);

@@ -215,11 +215,14 @@ void read_mig_devices(const Node& gpu, Surface surface, const Device& parent,
   }
 }
 
-void read_processes(const Node& gpu, Surface surface, const Device& parent, Snapshot& snapshot) {
+bool read_processes(const Node& gpu, Surface surface, const Device& parent, Snapshot& snapshot) {
   const Node* list = child_of(gpu, "processes");
-  if (list == nullptr) return;
+  if (list == nullptr || absent_from(list->value)) return false;
+  // "Processes : None"; without a value and without lines below it the dump was cut off there.
+  if (surface == Surface::text && list->children.empty()) return !trimmed(list->value).empty();
   surface == Surface::text ? read_process_lines(*list, parent, snapshot)
                            : read_process_elements(*list, parent, snapshot);
+  return true;
 }
 
 void read_lists(const Node& gpu, Device& device) {

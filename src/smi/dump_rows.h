@@ -48,14 +48,21 @@ void complete(Device& device);
 /// MIG instances, processes and lists of one GPU.
 void read_mig_devices(const Node& gpu, Surface surface, const Device& parent,
                       std::vector<Device>& devices);
-void read_processes(const Node& gpu, Surface surface, const Device& parent, Snapshot& snapshot);
+/// False: the dump does not say who is on it (-q -d MEMORY, a list that the driver refused).
+bool read_processes(const Node& gpu, Surface surface, const Device& parent, Snapshot& snapshot);
 void read_lists(const Node& gpu, Device& device);
+
+/// Problems: the device was lost; nobody told who is on some devices, which is not the same as
+/// nobody.
+void report_lost(const Device& device, Snapshot& snapshot);
+void report_untold(Snapshot& snapshot);
 
 /// The line of hashes that a capture file has around each heading.
 inline constexpr std::string_view capture_rule =
     "################################################################################";
-/// What a capture tells of the machine outside of its -q: names of MIG instances, accounted
-/// processes, what pmon had of each process, NVLinks, affinities.
+/// What a capture tells of the machine outside of its -q: names of MIG instances, processes where
+/// its -q has none of them, accounted processes, what pmon had of each process, NVLinks,
+/// affinities.
 void read_capture_parts(std::string_view capture, std::string_view phase, Snapshot& snapshot);
 
 }  // namespace berth::smi

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/text.h"
+#include "snapshot/questions.h"
 
 namespace berth::smi {
 
@@ -111,6 +112,12 @@ std::vector<const Device*> instances_of(const Device& gpu, const Snapshot& snaps
     if (device.parent == gpu.id) instances.push_back(&device);
   }
   return instances;
+}
+
+bool is_process_list_unknown(const Device& gpu, const Snapshot& snapshot) {
+  const bool failed = !gpu.process_count.get() && gpu.process_count.why() == Absent::failed;
+  return failed && !gpu.lost && gpu.unusable_because.empty() &&
+         processes_on(gpu.id, snapshot).empty();
 }
 
 std::string process_name(const GpuProcess& process, const Snapshot& snapshot) {

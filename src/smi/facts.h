@@ -18,6 +18,10 @@ namespace berth::smi {
                                               const std::vector<std::string>& devices);
 [[nodiscard]] std::vector<const Device*> instances_of(const Device& gpu, const Snapshot& snapshot);
 
+/// Nobody told who is on it: a dump without that section, a list that could not be read. Of a card
+/// that does not answer at all, the cells say so; nvidia-smi calls its list empty.
+[[nodiscard]] bool is_process_list_unknown(const Device& gpu, const Snapshot& snapshot);
+
 /// What the driver calls a process: the first word of its command; "[Not Found]" where it is gone.
 [[nodiscard]] std::string process_name(const GpuProcess& process, const Snapshot& snapshot);
 

@@ -297,10 +297,16 @@ std::string processes(const std::vector<const Device*>& cards, const Snapshot& s
   }
   text += full_rule(layout, '=');
   std::string rows;
+  bool unknown = false;
   for (const Device* gpu : cards) {
+    unknown = unknown || is_process_list_unknown(*gpu, snapshot);
     for (const GpuProcess* process : processes_on(gpu->id, snapshot)) {
       rows += process_row(*process, *gpu, snapshot, layout.processes);
     }
+  }
+  if (unknown) {
+    rows += sentence(layout, rows.empty() ? "Running processes are not known"
+                                          : "Running processes of other GPUs are not known");
   }
   if (rows.empty()) rows = sentence(layout, "No running processes found");
   return text + rows + full_rule(layout, '-');

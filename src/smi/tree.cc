@@ -250,6 +250,10 @@ class Builder {
 
   void add_processes(const Row& row, Node& parent) {
     const auto processes = processes_on(device_.id, snapshot_);
+    if (is_process_list_unknown(device_, snapshot_)) {
+      parent.children.push_back(leaf(name_of(row), "N/A"));
+      return;
+    }
     Node list = section(name_of(row));
     if (is_text() && processes.empty()) list = leaf(name_of(row), "None");
     for (const GpuProcess* process : processes) {

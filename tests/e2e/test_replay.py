@@ -235,3 +235,38 @@ def test_top_shows_it(nowhere, dump, terminal_of):  # noqa: F811
     screen = terminal.until(short(name), f"{degrees}°C")
     for pid in dump.pids:
         assert f" {pid} " in screen, pid
+
+
+@pytest.fixture
+def memory_alone(tmp_path):
+    """As -q -d MEMORY writes it: nothing says who is on the cards."""
+    lines = QUERY.splitlines(keepends=True)
+    begins = [i for i, line in enumerate(lines) if re.match(r" {4}\S", line)] + [len(lines)]
+    sections = dict(zip(begins, begins[1:]))
+    wanted = [i for i, line in enumerate(lines) if line.startswith("    FB Memory Usage")]
+    kept = [line for i, line in enumerate(lines) if not line.startswith(" ") or any(a <= i < sections[a] for a in wanted)]
+    file = tmp_path / "memory.txt"
+    file.write_text("".join(kept))
+    return file
+
+
+def test_of_a_dump_without_processes_nobody_is_said_to_be_there_or_not(nowhere, memory_alone):
+    def ask(*words):
+        return nowhere.run(*words, "--replay", memory_alone, env={"COLUMNS": "120"}).stdout
+
+    assert ask("status", "--csv", "process_count,memory_unexplained_bytes,state").splitlines()[1:] == [",,unknown"] * 2
+    [first, _] = json.loads(ask("status", "--json"))["devices"]
+    assert first["process_count"] is None and first["why"]["process_count"] == "failed"
+    told = "who is on GPU 0, 1 is not known"
+    for words in ([], ["ps"], ["health"]):
+        text = ask(*words)
+        assert told in text, words
+        assert "visible process" not in text and "No process is" not in text and "held by no" not in text, words
+    assert "No running processes found" not in ask("smi")
+    assert ask("smi", "-q").count("    Processes                             : N/A\n") == 2
+    assert "(Not Supported)" in ask("gpustat")
+
+
+def test_health_of_a_dump_without_processes_counts_no_memory_of_nobody(nowhere, memory_alone):
+    answer = json.loads(nowhere.run("health", "--json", "--replay", memory_alone).stdout)
+    assert [finding["code"] for card in answer["devices"] for finding in card["findings"]] == []
