@@ -48,6 +48,9 @@ std::optional<Output> failure_of(const Snapshot& snapshot) {
           "Make sure that the latest NVIDIA driver is installed and running.\n\n",
           driver_not_loaded};
     }
+    // No driver was asked: a file to be replayed cannot be read.
+    if (problem.code == "look_failed")
+      return Output{printable(problem.message) + "\n", other_failure};
     return Output{"Failed to initialize NVML: " + printable(problem.message) + "\n", other_failure};
   }
   return std::nullopt;

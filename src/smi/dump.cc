@@ -19,20 +19,38 @@ namespace {
 /// More GPUs than any machine has: a hostile file does not make a snapshot of a million.
 constexpr std::size_t most_gpus = 1024;
 
+/// What stands before it is passed over: a prompt, a greeting, a warning of a shell.
+constexpr std::size_t most_before = std::size_t{64} << 10;
+
+constexpr std::string_view banner = "==============NVSMI LOG";
+
 std::string_view first_text(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
   return begin == std::string_view::npos ? std::string_view() : text.substr(begin);
 }
 
-bool is_xml(std::string_view text) {
-  text = first_text(text);
+bool begins_xml(std::string_view text) {
   return text.starts_with("<?xml") || text.starts_with("<nvidia_smi_log") ||
          text.starts_with("<!DOCTYPE nvidia_smi_log");
 }
-bool is_query(std::string_view text) {
-  return first_text(text).starts_with("==============NVSMI LOG");
-}
+
 bool is_capture(std::string_view text) { return first_text(text).starts_with(capture_rule); }
+
+/// The text from the line on that begins what the tool printed; empty: it printed nothing here.
+std::string_view from_beginning(std::string_view text) {
+  std::string_view rest = first_text(text);
+  if (rest.starts_with('{') || is_capture(rest)) return {};
+  while (!rest.empty() && text.size() - rest.size() <= most_before) {
+    if (rest.starts_with(banner) || begins_xml(rest)) return rest;
+    const std::size_t end = rest.find('\n');
+    if (end == std::string_view::npos) break;
+    rest = first_text(rest.substr(end));
+  }
+  return {};
+}
+
+bool is_xml(std::string_view text) { return begins_xml(from_beginning(text)); }
+bool is_query(std::string_view text) { return from_beginning(text).starts_with(banner); }
 
 const Node* named(const Node& tree, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
@@ -53,11 +71,36 @@ void read_heading(const Node& log, Snapshot& snapshot) {
   snapshot.host.cuda_version_supported = text_of(named(log, {"cudaumdversion", "cudaversion"}));
 }
 
-/// "GPU 00000000:53:00.0" in text, <gpu id="…"> in XML.
-bool is_gpu(const Node& node) { return node.name == "gpu" || node.name.starts_with("GPU "); }
-
 std::string_view address_in(const Node& gpu) {
   return gpu.name == "gpu" ? std::string_view(gpu.value) : std::string_view(gpu.name).substr(4);
+}
+
+/// "GPU 00000000:53:00.0" in text, where a collector may have masked the digits; <gpu id="…"> in
+/// XML. "GPU UUID" and "GPU 0: NVIDIA A10 (UUID: …)", which may stand behind it, are none.
+bool is_gpu(const Node& node) {
+  if (node.name == "gpu") return true;
+  if (!node.name.starts_with("GPU ")) return false;
+  return !node.children.empty() || read_back(address_in(node), Format::bus_id);
+}
+
+/// In text only the indentation tells what belongs to a GPU.
+std::optional<Error> mistake_in_lines(const Node& log, std::size_t gpus) {
+  const auto no_gpu_below = [](const Node& above, const Node& below) {
+    return is_gpu(above) && above.children.empty() && !is_gpu(below);
+  };
+  if (std::ranges::adjacent_find(log.children, no_gpu_below) != log.children.end()) {
+    return Error(ErrorCode::invalid,
+                 std::string(tr("its lines have lost the spaces they began with, which tell what "
+                                "belongs to which GPU; write it anew: nvidia-smi -q > FILE")));
+  }
+  // Less are told by -i; more are lines that were taken for one.
+  const Node* attached = child_of(log, "attachedgpus");
+  const auto count = attached == nullptr ? std::nullopt : parse_unsigned(trimmed(attached->value));
+  if (!count || gpus <= *count) return std::nullopt;
+  return Error(ErrorCode::invalid,
+               trf("it says \"Attached GPUs : {}\" and tells of {}: its lines are not those that "
+                   "nvidia-smi wrote; write it anew: nvidia-smi -q > FILE",
+                   *count, gpus));
 }
 
 Device read_gpu(const Node& node, Surface surface, int index) {
@@ -114,6 +157,7 @@ Result<Snapshot> read_dump(std::string_view text, std::string_view phase) {
                 trf("it has no nvidia-smi -q of the phase \"{}\"", printable(phase.substr(0, 64))));
   }
   text = dumps_in(text).front();
+  if (const auto own = from_beginning(text); !own.empty()) text = own;
   const Surface surface = is_xml(text) ? Surface::xml : Surface::text;
   const auto tree = surface == Surface::xml ? tree_from_xml(text) : tree_from_text(text);
   if (!tree) return std::unexpected(tree.error());
@@ -131,6 +175,9 @@ Result<Snapshot> snapshot_from_tree(const Node& tree, Surface surface) {
   }
   if (nodes.empty()) return fail(ErrorCode::invalid, "there is no GPU in it");
   if (nodes.size() > most_gpus) return fail(ErrorCode::invalid, "there are too many GPUs in it");
+  if (surface == Surface::text) {
+    if (auto mistake = mistake_in_lines(*log, nodes.size())) return std::unexpected(*mistake);
+  }
   Snapshot snapshot;
   read_heading(*log, snapshot);
   std::vector<Device> gpus;
@@ -157,7 +204,7 @@ bool looks_like_dump(std::string_view text) {
 
 std::vector<std::string_view> dumps_in(std::string_view text) {
   if (!is_query(text)) return {text};
-  constexpr std::string_view banner = "==============NVSMI LOG";
+  text = from_beginning(text);
   std::vector<std::string_view> found;
   std::size_t begin = 0;
   while (begin != std::string_view::npos) {

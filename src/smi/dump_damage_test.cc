@@ -1,4 +1,4 @@
-// Dumps that tell less than all.
+// Dumps that tell less than all, or that editors, shells and people have been at.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,6 +19,11 @@ Snapshot read(std::string_view text, std::string_view phase = {}) {
   auto snapshot = snapshot_from_dump(text, phase);
   EXPECT_TRUE(snapshot.has_value()) << snapshot.error().message();
   return snapshot ? *snapshot : Snapshot{};
+}
+
+std::string mistake_in(std::string_view text) {
+  const auto snapshot = snapshot_from_dump(text, {});
+  return snapshot ? std::string("none") : snapshot.error().message();
 }
 
 std::string replaced(std::string text, std::string_view from, std::string_view by) {
@@ -149,6 +154,58 @@ TEST(DumpProcesses, NoSurfaceCallsAnUnknownListEmpty) {
   EXPECT_THAT(query, HasSubstr("    Processes                                          : N/A\n"));
   EXPECT_FALSE(read(query).devices.at(0).process_count.get());
   EXPECT_THAT(run({"-q", "-x"}, source).text, HasSubstr("<processes>N/A</processes>"));
+}
+
+// --- its lines -----------------------------------------------------------------------------------
+
+/// The text with as many spaces as `width` at the beginning of each line as one tab.
+std::string tabbed(const std::string& text, std::size_t width) {
+  std::string made;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at) + 1;
+    const std::size_t spaces = text.find_first_not_of(' ', at) - at;
+    made += std::string(spaces / width, '\t') + std::string(spaces % width, ' ') +
+            text.substr(at + spaces, end - at - spaces);
+    at = end;
+  }
+  return made;
+}
+
+TEST(DumpLines, TabsAreReadAsTheSpacesTheyStandFor) {
+  const Snapshot plain = read(whole);
+  EXPECT_EQ(read(tabbed(whole, 4)), plain) << "a tab for each level";
+  EXPECT_EQ(read(tabbed(whole, 8)), plain) << "as unexpand puts them";
+}
+
+TEST(DumpLines, WithoutIndentationItIsRefused) {
+  std::string flat = whole;
+  while (flat.contains("\n ")) flat = replaced(flat, "\n ", "\n");
+  EXPECT_THAT(mistake_in(flat), HasSubstr("have lost the spaces they began with"));
+  EXPECT_THAT(mistake_in(flat), HasSubstr("nvidia-smi -q > FILE"));
+  EXPECT_THAT(mistake_in(replaced(whole, "\n    ", "\n")), HasSubstr("have lost the spaces"));
+}
+
+TEST(DumpLines, MoreGpusThanAreAttachedAreRefused) {
+  const std::string twice = head + memory + "GPU Power\n        Draw : 3 W\n";
+  EXPECT_THAT(mistake_in(twice), HasSubstr("\"Attached GPUs : 1\" and tells of 2"));
+  EXPECT_THAT(read(replaced(whole, ": 1\n", ": 8\n")).devices, SizeIs(1)) << "of -q -i 0";
+}
+
+TEST(DumpLines, WhatStandsBehindItIsNoGpu) {
+  EXPECT_EQ(read(whole + "GPU 0: NVIDIA GeForce RTX 2080 SUPER (UUID: GPU-0)\n$ \n"), read(whole));
+}
+
+TEST(DumpLines, WhatStandsBeforeItIsPassedOver) {
+  for (const std::string_view before :
+       {"$ nvidia-smi -q\n", "\n  $ nvidia-smi -q -l\r\nWARNING: infoROM is corrupted\n\n"}) {
+    EXPECT_TRUE(looks_like_dump(std::string(before) + whole));
+    EXPECT_EQ(read(std::string(before) + whole), read(whole));
+    EXPECT_THAT(dumps_in(std::string(before) + whole + whole), SizeIs(2));
+    EXPECT_EQ(read(std::string(before) + xml_with("")), read(xml_with("")));
+  }
+  EXPECT_FALSE(looks_like_dump("{\"name\": \"\n==============NVSMI LOG==============\n\"}"));
+  EXPECT_FALSE(looks_like_dump(std::string(1 << 17, '\n') + "x" + std::string(1 << 17, '\n') +
+                               "==============NVSMI LOG"));
 }
 
 }  // namespace

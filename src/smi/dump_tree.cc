@@ -24,9 +24,19 @@ struct Line {
   bool has_value;
 };
 
+/// Where an editor or unexpand has put tabs for spaces: each reaches to the next multiple of eight.
+/// Lines with nothing but tabs nest in the same way whatever the width.
+std::size_t columns_of(std::string_view indentation) {
+  constexpr std::size_t tab = 8;
+  std::size_t columns = 0;
+  for (const char c : indentation) columns = c == '\t' ? (columns / tab + 1) * tab : columns + 1;
+  return columns;
+}
+
 Line parsed(std::string_view raw) {
-  const std::size_t indent = std::min(raw.find_first_not_of(' '), raw.size());
-  std::string_view rest = raw.substr(indent);
+  const std::size_t begin = std::min(raw.find_first_not_of(" \t"), raw.size());
+  const std::size_t indent = columns_of(raw.substr(0, begin));
+  std::string_view rest = raw.substr(begin);
   if (rest.ends_with('\r')) rest.remove_suffix(1);
   // Labels hold no colon; values (addresses, times) do.
   const std::size_t colon = rest.find(':');

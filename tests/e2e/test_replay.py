@@ -270,3 +270,39 @@ def test_of_a_dump_without_processes_nobody_is_said_to_be_there_or_not(nowhere, 
 def test_health_of_a_dump_without_processes_counts_no_memory_of_nobody(nowhere, memory_alone):
     answer = json.loads(nowhere.run("health", "--json", "--replay", memory_alone).stdout)
     assert [finding["code"] for card in answer["devices"] for finding in card["findings"]] == []
+
+
+def written(tmp_path, content):
+    file = tmp_path / "made"
+    file.write_bytes(content)
+    return file
+
+
+@pytest.mark.parametrize("text", [QUERY, XML], ids=["query", "xml"])
+@pytest.mark.parametrize("before", ["", "$ nvidia-smi -q\n"], ids=["alone", "prompt"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16-le", "utf-16-be"])
+def test_dumps_of_windows_and_of_terminals_are_read(nowhere, tmp_path, text, before, encoding):
+    mark = "" if encoding == "utf-8-sig" else "\ufeff"
+    whole = nowhere.run("status", "--json", "--replay", written(tmp_path, text.encode())).stdout
+    done = nowhere.run("status", "--json", "--replay", written(tmp_path, (mark + before + text).encode(encoding)))
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", whole)
+
+
+def test_tabs_are_indentation_and_lines_without_any_are_refused(nowhere, tmp_path):
+    whole = nowhere.run("status", "--json", "--replay", written(tmp_path, QUERY.encode())).stdout
+    tabs = written(tmp_path, QUERY.replace("    ", "\t").encode())
+    assert nowhere.run("status", "--json", "--replay", tabs).stdout == whole
+    done = nowhere.run("--replay", written(tmp_path, re.sub("^ +", "", QUERY, flags=re.M).encode()))
+    assert done.returncode != 0 and done.stdout == ""
+    assert "its lines have lost the spaces they began with" in done.stderr
+    assert "nvidia-smi -q > FILE" in done.stderr
+
+
+@pytest.mark.parametrize("content", [b"hello\n", b"\x1f\x8b\x08\x00", "héllo".encode("utf-16")], ids=["text", "gzip", "utf-16"])
+def test_a_file_of_no_kind_is_told_which_kinds_there_are(nowhere, tmp_path, content):
+    for words in ([], ["smi"], ["health"], ["gpustat"]):
+        done = nowhere.run(*words, "--replay", written(tmp_path, content))
+        said = done.stdout + done.stderr
+        assert done.returncode != 0
+        assert "it is none of the files that --replay reads" in said and "nvidia-smi -q -x" in said
+        assert "json.exception" not in said and "Failed to initialize NVML" not in said

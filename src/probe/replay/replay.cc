@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/encoding.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -63,6 +64,19 @@ Result<Spec> parse_spec(const std::string& spec) {
   return Spec{.file = spec.substr(0, hash), .first = *number};
 }
 
+bool begins_like_json(std::string_view line) {
+  return line.starts_with('{') || line.starts_with('[');
+}
+
+/// What JSON's reader would say of an arbitrary file helps nobody.
+std::unexpected<Error> nothing_known(const std::string& name) {
+  return fail(ErrorCode::invalid,
+              trf("cannot replay {}: it is none of the files that --replay reads: berth status "
+                  "--json, berth record, nvidia-smi -q, nvidia-smi -q -x, or a capture of several "
+                  "of nvidia-smi's answers",
+                  name));
+}
+
 /// A file may hold times whose difference fits into no number: then it is the largest there is.
 std::int64_t milliseconds_from(WallTime earlier, WallTime later) {
   std::int64_t difference = 0;
@@ -86,6 +100,8 @@ void Recording::split_lines() {
 
 Result<Recording> Recording::parse(std::string text, std::string name, std::size_t first,
                                    std::string_view phase) {
+  const std::string beginning = text.substr(0, byte_order_mark_length);
+  text = as_utf8(std::move(text), beginning, 0);
   if (smi::looks_like_dump(text)) {
     auto lines = lines_of_dump(text, phase);
     if (!lines) {
@@ -101,11 +117,10 @@ Result<Recording> Recording::parse(std::string text, std::string name, std::size
   if (recording.lines_.empty()) {
     return fail(ErrorCode::invalid, trf("{} holds no snapshot: it is empty", recording.name_));
   }
+  if (!recording.has_json()) return nothing_known(recording.name_);
   // Indented JSON has its first line end in the middle of an object.
-  const auto& opening = recording.lines_.front();
-  const std::string_view line =
-      trimmed(std::string_view(recording.text_).substr(opening.begin, opening.length));
-  if (recording.lines_.size() > 1 && !line.ends_with('}')) {
+  const std::string_view opening = recording.line(0);
+  if (recording.lines_.size() > 1 && begins_like_json(opening) && !opening.ends_with('}')) {
     recording.lines_ = {{1, 0, recording.text_.size()}};
   }
   if (recording.first_ >= recording.size()) {
@@ -132,12 +147,27 @@ Result<Recording> Recording::open(const std::string& spec) {
   return parse(std::move(*text), wanted->file, wanted->first, wanted->phase);
 }
 
-Result<Snapshot> Recording::at(std::size_t position) const {
+std::string_view Recording::line(std::size_t position) const {
   const Line& line = lines_.at(position);
-  auto snapshot = snapshot_from_json(std::string_view(text_).substr(line.begin, line.length));
-  if (!snapshot) {
+  return trimmed(std::string_view(text_).substr(line.begin, line.length));
+}
+
+bool Recording::has_json() const {
+  for (std::size_t i = 0; i < lines_.size(); ++i) {
+    if (begins_like_json(line(i))) return true;
+  }
+  return false;
+}
+
+Result<Snapshot> Recording::at(std::size_t position) const {
+  if (!begins_like_json(line(position))) {
     return fail(ErrorCode::invalid,
-                trf("{}, line {}: {}", name_, line.number, snapshot.error().message()));
+                trf("{}, line {}: it is no snapshot", name_, lines_.at(position).number));
+  }
+  auto snapshot = snapshot_from_json(line(position));
+  if (!snapshot) {
+    return fail(ErrorCode::invalid, trf("{}, line {}: {}", name_, lines_.at(position).number,
+                                        snapshot.error().message()));
   }
   return snapshot;
 }

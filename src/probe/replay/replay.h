@@ -40,6 +40,10 @@ class Recording {
   Recording(std::string text, std::string name, std::size_t first)
       : text_(std::move(text)), name_(std::move(name)), first_(first) {}
   void split_lines();
+  /// Without what is blank around it.
+  [[nodiscard]] std::string_view line(std::size_t position) const;
+  /// Whether any line may be a snapshot.
+  [[nodiscard]] bool has_json() const;
 
   std::string text_;
   std::string name_;

@@ -111,6 +111,44 @@ TEST(Recording, PhaseOfACaptureFileIsReadFromTheSpec) {
   EXPECT_THAT(error_of(Recording::parse(three_lines(), "f", 1, "idle")), HasSubstr("no phase"));
 }
 
+/// As PowerShell's > writes it, the low byte first.
+std::string utf16(std::string_view text) {
+  std::string bytes = "\xff\xfe";
+  for (const char c : text) bytes += {c, '\0'};
+  return bytes;
+}
+
+TEST(Recording, FilesOfWindowsAreReadAsWhatTheyAre) {
+  const std::string dump = dump_of("41");
+  const std::string xml =
+      "<?xml version=\"1.0\" ?>\r\n<nvidia_smi_log><gpu id=\"00000000:00:09.0\"><temperature>"
+      "<gpu_temp>41 C</gpu_temp></temperature></gpu></nvidia_smi_log>\r\n";
+  for (const std::string& text : {dump, "PS C:\\> nvidia-smi -q\r\n" + dump, xml}) {
+    for (const std::string& bytes : {"\xef\xbb\xbf" + text, utf16(text)}) {
+      const auto recording = Recording::parse(bytes, "f");
+      ASSERT_TRUE(recording) << recording.error().message();
+      EXPECT_EQ(recording->at(0)->devices.at(0).temperature, Reading<Celsius>(41_celsius));
+    }
+  }
+  const auto recorded = Recording::parse(utf16(three_lines()), "f");
+  ASSERT_TRUE(recorded) << recorded.error().message();
+  EXPECT_EQ(recorded->size(), 3U);
+}
+
+TEST(Recording, WhatIsNoneOfTheFilesIsToldInPlainWords) {
+  for (const std::string_view text :
+       {"hello", "\x1f\x8b\x08", "Mon Nov 22 2026\n| NVIDIA-SMI 595 |\n"}) {
+    const std::string said = error_of(Recording::parse(std::string(text), "f"));
+    EXPECT_THAT(said, HasSubstr("cannot replay f: "));
+    EXPECT_THAT(said, HasSubstr("nvidia-smi -q -x"));
+    EXPECT_THAT(said, testing::Not(HasSubstr("JSON")));
+  }
+  // Of a recording that lost its beginning the rest can be asked for.
+  const std::string cut = "ame\": 1}\n" + three_lines();
+  EXPECT_THAT(error_of(Recording::parse(cut, "f")), HasSubstr("f, line 1: it is no snapshot"));
+  EXPECT_TRUE(Recording::parse(cut, "f", 2));
+}
+
 TEST(Recording, MistakesNameFileLineAndReason) {
   EXPECT_THAT(error_of(Recording::open("/nowhere/x.json")), HasSubstr("/nowhere/x.json"));
   EXPECT_THAT(error_of(Recording::open("/nowhere/x.json#0")), HasSubstr("from 1"));
