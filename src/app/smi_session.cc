@@ -25,7 +25,7 @@ Depth depth_of(smi::Need need) {
 }  // namespace
 
 Snapshot ContextSource::look(smi::Need need) {
-  auto snapshot = context_.look_without_claims(depth_of(need));
+  auto snapshot = looked(depth_of(need));
   if (!snapshot) {
     Snapshot nothing;
     nothing.problems.push_back({.source = "nvml",
@@ -43,6 +43,16 @@ Snapshot ContextSource::look(smi::Need need) {
   if (before_) smi::add_rates(*snapshot, *before_);
   before_ = *snapshot;
   return *std::move(snapshot);
+}
+
+Result<Snapshot> ContextSource::looked(Depth depth) {
+  if (!repeats_) return context_.look(depth);
+  if (!live_) {
+    auto live = Live::start(context_);
+    if (!live) return std::unexpected(std::move(live).error());
+    live_.emplace(std::move(*live));
+  }
+  return live_->look(depth);
 }
 
 smi::Clockface clockface_of(Context& context) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "app/context.h"
+#include "app/live.h"
 #include "smi/smi.h"
 
 namespace berth {
@@ -12,11 +13,17 @@ namespace berth {
 /// The machine, or what is simulated or replayed, as nvidia-smi's surfaces want it.
 class ContextSource final : public smi::Source {
  public:
-  explicit ContextSource(Context& context) : context_(context) {}
+  /// `repeats`: one probe is kept for all looks. The driver's library is started once, what hangs
+  /// costs one look, and what is "since the look before" can be told.
+  ContextSource(Context& context, bool repeats) : context_(context), repeats_(repeats) {}
   Snapshot look(smi::Need need) override;
 
  private:
+  [[nodiscard]] Result<Snapshot> looked(Depth depth);
+
   Context& context_;
+  bool repeats_;
+  std::optional<Live> live_;
   std::optional<Snapshot> before_;
   bool said_simulated_ = false;
 };

@@ -19,7 +19,7 @@ class GpustatVerb final : public Verb {
   int run(Context& context, const std::vector<std::string>& words) override {
     const smi::GpustatRequest request = smi::parse_gpustat(words);
     if (request.said) return say(*request.said);
-    ContextSource source(context);
+    ContextSource source(context, request.every.has_value());
     std::optional<std::string> before;
     int code = exit_code::ok;
     const auto once = [&](std::uint64_t) {

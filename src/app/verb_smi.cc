@@ -61,7 +61,7 @@ class SmiVerb final : public Verb {
       print("Failed to open file " + printable(*request.file) + " for writing\n");
       return exit_code::usage;
     }
-    ContextSource source(context);
+    ContextSource source(context, request.every.has_value());
     int code = exit_code::ok;
     bool arrived = true;
     std::set<std::string> said;

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import BERTH, Terminal, end, many_devices, scenario, wait_until
+from conftest import BERTH, FakeDriver, Terminal, end, many_devices, scenario, wait_until
 
 SURFACES = [
     ["smi"],
@@ -54,6 +54,46 @@ def test_a_link_named_nvidia_smi_is_nvidia_smi(machine):
 def test_a_link_named_gpustat_is_gpustat(machine):
     lines = called(machine, "gpustat", "--no-header").stdout.splitlines()
     assert len(lines) == 8 and lines[0].startswith("[0] NVIDIA H100 80GB HBM3 | ")
+
+
+def test_the_library_is_started_once_for_all_rounds_of_a_loop(tmp_path):
+    """Started anew each round, it would take half a second each time."""
+    driver = FakeDriver(tmp_path, many_devices(1), faults="nvmlInit_v2=sleep:500ms")
+    words = ("smi", "--query-gpu=index", "--format=csv,noheader", "-lms", "100")
+    loop = driver.start(*words)
+    assert loop.stdout.readline() == "0\n"
+    began = time.monotonic()
+    assert [loop.stdout.readline() for _ in range(10)] == ["0\n"] * 10
+    assert time.monotonic() - began < 4, "ten rounds, a tenth of a second each"
+    end(loop)
+
+
+def test_the_second_round_of_a_loop_tells_what_was_since_the_first(tmp_path):
+    snapshot = many_devices(1)
+    snapshot["devices"][0]["utilization_history_ms_percent"] = [[100 * k, 90] for k in range(1, 100)]
+    driver = FakeDriver(tmp_path, snapshot)
+    query = "--query-gpu=window_utilization_gpu_count"
+    loop = driver.start("smi", query, "--format=csv,noheader", "-lms", "300")
+    first, second = (loop.stdout.readline().strip() for _ in range(2))
+    end(loop)
+    assert int(first) > 50, "all that the driver has"
+    assert second == "[N/A]" or int(second) < 20, "those of a third of a second"
+
+
+@pytest.mark.parametrize("loop", [[], ["-lms", "200"]], ids=["once", "again and again"])
+def test_leases_are_those_that_status_tells(tmp_path, loop):
+    driver = FakeDriver(tmp_path, many_devices(2))
+    done = tmp_path / "done"
+    job = driver.start("run", "--only", "1", "--", "sh", "-c", f"until test -e {done}; do sleep 0.05; done")
+    fields = "index,state,users,leases"
+    wait_until(lambda: "leased" in driver.run("status", "--csv", fields).stdout, "the lease")
+    smi = driver.start("smi", f"--query-gpu={fields}", "--format=csv,noheader", *loop)
+    rows = [smi.stdout.readline().strip() for _ in range(2)]
+    end(smi)
+    done.touch()
+    assert job.wait(timeout=15) == 0
+    assert rows[0] == "0, free, , 0"
+    assert re.fullmatch(r"1, leased, \S+, 1", rows[1]), rows
 
 
 def test_berths_own_options_stand_anywhere(machine_of):
