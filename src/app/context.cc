@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "app/verb.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -178,8 +179,19 @@ LedgerView Context::read_ledger() {
   return empty;
 }
 
+Patience Context::patience() const {
+  Patience patience;
+  if (!stderr_is_terminal_) return patience;
+  patience.is_slow = [] {
+    complain(
+        tr("the driver is starting its cards: without persistence mode it does so at each command "
+           "(nvidia-smi -pm 1, as root, keeps them awake)"));
+  };
+  return patience;
+}
+
 Result<Snapshot> Context::look_without_claims(Depth depth) {
-  ObserveOptions options{.depth = depth};
+  ObserveOptions options{.depth = depth, .patience = patience()};
   // A simulated server shows what the leased jobs would use; a real one is asked.
   if (sources_.simulated) options.claims = read_ledger().claims;
   return judged(observe(sources_, options, clock_));
@@ -188,7 +200,7 @@ Result<Snapshot> Context::look_without_claims(Depth depth) {
 Result<Snapshot> Context::look(Depth depth, Relations relations) {
   if (sources_.replay) return judged(observe(sources_, {.depth = depth}, clock_));
   LedgerView view = read_ledger();
-  ObserveOptions options{.depth = depth, .relations = relations};
+  ObserveOptions options{.depth = depth, .relations = relations, .patience = patience()};
   options.claims = view.claims;
   auto snapshot = judged(observe(sources_, options, clock_, &probe_));
   if (!snapshot) return snapshot;

@@ -82,6 +82,9 @@ class Context {
   [[nodiscard]] Result<Snapshot> look(Depth depth, Relations relations = Relations::none);
 
  private:
+  /// With a word for whoever sits at the terminal and waits.
+  [[nodiscard]] Patience patience() const;
+
   SystemClock clock_;
   EndingChild probe_;
   std::optional<Error> ledger_error_;

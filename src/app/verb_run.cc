@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "health/faults.h"
+#include "probe/lookout.h"
 #include "view/placement_text.h"
 #include "world/environment.h"
 #include "world/machine_side.h"
@@ -165,16 +166,21 @@ class RunVerb final : public Verb {
            "(one ledger for all: sudo berth setup)"));
   }
 
-  static Result<Sight> open_sight(const Context& context) {
-    auto observer = Observer::start(context.sources());
-    if (!observer) return std::unexpected(std::move(observer).error());
-    auto shared = std::make_shared<Observer>(std::move(*observer));  // std::function must copy
+  /// Nobody waits for a sample, and of a device that does not answer a job may be stopped
+  /// (--on-gpu-fault): a driver that is only slow gets its time.
+  static Result<Sight> open_sight(Context& context) {
+    using std::chrono::seconds;
+    auto lookout = Lookout::start(context.sources(), {.patience = {.whole = seconds(30),
+                                                                   .stall = seconds(10),
+                                                                   .opening = seconds(30),
+                                                                   .waking = seconds(20)},
+                                                      .logged = LookoutOptions::Logged::new_ones});
+    if (!lookout) return std::unexpected(std::move(lookout).error());
+    auto shared = std::make_shared<Lookout>(std::move(*lookout));  // std::function must copy
     // The first look is for the manifest's facts, the others once a second for the samples.
-    return Sight([shared, depth = Depth::everything](const std::vector<Claim>& claims,
-                                                     WallTime now) mutable {
-      Snapshot snapshot = shared->look(std::exchange(depth, Depth::state), claims, now);
-      shared->add_new_xids(snapshot);
-      return snapshot;
+    return Sight([shared, depth = Depth::everything, &clock = context.clock()](
+                     const std::vector<Claim>& claims, WallTime) mutable {
+      return shared->look(std::exchange(depth, Depth::state), claims, clock);
     });
   }
 

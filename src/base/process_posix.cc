@@ -254,16 +254,28 @@ Result<Fd> beside_standard_streams(Fd fd) {
   if (moved < 0) return fail_system("make a pipe", errno);
   return Fd(moved);
 }
-}  // namespace
-
-Result<Pipe> make_pipe() {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return fail_system("make a pipe", errno);
+Result<Pipe> pipe_of(const int (&ends)[2]) {
   auto write = beside_standard_streams(Fd(ends[1]));
   auto read = beside_standard_streams(Fd(ends[0]));
   if (!read) return std::unexpected(std::move(read).error());
   if (!write) return std::unexpected(std::move(write).error());
   return Pipe{.read = std::move(*read), .write = std::move(*write)};
+}
+
+}  // namespace
+
+Result<Pipe> make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail_system("make a pipe", errno);
+  return pipe_of(ends);
+}
+
+Result<Pipe> make_socket_pipe() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return fail_system("make a pair of sockets", errno);
+  }
+  return pipe_of(ends);
 }
 
 Result<std::string> output_of(const std::vector<std::string>& command,

@@ -82,6 +82,24 @@ TEST(DisplayWidth, CountsEastAsianCharactersTwice) {
   EXPECT_EQ(display_width("显卡"), 4);
   EXPECT_EQ(display_width("e\u0301"), 1);
 }
+TEST(StartsWithDrawing, IsTrueOfFramesBarsAndChartsAlone) {
+  const auto utf8 = [](unsigned point) {
+    return std::string{static_cast<char>(0xE0 | (point >> 12)),
+                       static_cast<char>(0x80 | ((point >> 6) & 0x3F)),
+                       static_cast<char>(0x80 | (point & 0x3F))};
+  };
+  for (unsigned point = 0x800; point < 0xD800; ++point) {
+    const bool is_drawing =
+        (point >= 0x2500 && point <= 0x259F) || (point >= 0x2800 && point <= 0x28FF);
+    ASSERT_EQ(starts_with_drawing(utf8(point)), is_drawing) << std::hex << point;
+    if (!is_drawing) continue;
+    ASSERT_EQ(printable(utf8(point) + "x"), utf8(point) + "x");
+    ASSERT_EQ(display_width("a" + utf8(point) + "中"), 4);
+  }
+  for (const char* text : {"", "\xE2", "\xE2\xA0", "\xE2\xA0x", "\xE2\xA4\x80", "a"}) {
+    EXPECT_FALSE(starts_with_drawing(text)) << text;
+  }
+}
 TEST(CutToWidth, NeverExceedsTheColumns) {
   EXPECT_EQ(cut_to_width("abcdef", 4, false), "abc…");
   EXPECT_EQ(cut_to_width("abcdef", 4, true), "a...");

@@ -98,7 +98,7 @@ struct Lookout::Parts {
   };
 
   Sources sources;
-  LookoutPatience patience;
+  LookoutOptions options;
   std::optional<Observer> observer;  // simulated or replayed: in this process
   std::optional<Snapshot> observed;
   std::optional<Channel> channel;
@@ -116,13 +116,11 @@ struct Lookout::Parts {
   Depth depth = Depth::everything;
   std::vector<Claim> claims;
   Progress progress;
-  Instant began{};
+  std::optional<Deadlines> deadlines;
   WallTime began_wall;
   std::size_t taken_in = 0;  // bytes of the channel
   wire::Unpacker unpacker;
   std::uint64_t steps = 0;
-  Instant last_step{};
-  int stalls = 0;
 
   [[nodiscard]] Progress base(Instant now) const;
   void start_child(Clock& clock);
@@ -176,7 +174,7 @@ void Lookout::Parts::start_child(Clock& clock) {
   child = std::move(*started);
   progress.current.reset();
   steps = shared.steps();
-  last_step = clock.now();
+  deadlines->begins(clock.now());
 }
 
 void Lookout::Parts::end_child() {
@@ -203,37 +201,30 @@ void Lookout::Parts::take_in(Clock& clock) {
   while (auto message = unpacker.next()) apply(progress, std::move(*message));
   if (channel->steps() == steps) return;
   steps = channel->steps();
-  last_step = clock.now();
+  deadlines->answered(clock.now());
 }
 
-/// Until when the step that is going on may be silent; as in watch().
 Instant Lookout::Parts::silence_ends(Clock& clock) const {
-  const Instant end_of_all = began + patience.whole;
-  const Instant end_of_nvml = began + patience.whole * 3 / 4;
-  const bool opening = progress.current && progress.current->kind == StepKind::nvml_open;
-  const bool device = progress.current && progress.current->kind == StepKind::nvml_device;
-  const Instant end = opening || device ? end_of_nvml : end_of_all;
-  if (opening) return end;
-  const Duration left_over = std::max(end - clock.now(), Duration{0});
-  const Duration share = std::max<Duration>(left_over / 3, milliseconds(100));
-  const Duration silence = stalls == 0 ? patience.stall : std::min(patience.stall, share);
-  return std::min(end, last_step + silence);
+  const bool hung_before = progress.current && hung.contains(*progress.current);
+  return deadlines->silence_ends(
+      progress, clock.now(), hung_before ? Deadlines::Before::hung : Deadlines::Before::unknown);
 }
 
 void Lookout::Parts::leave_out(const GivenUp& why, Clock& clock) {
   const Step step = *progress.current;
   const auto row = known.find(step.number);
-  if (step.kind == StepKind::nvml_device && !progress.identified && row != known.end()) {
+  const bool is_identified = progress.identified && progress.identified->index == step.number;
+  if (step.kind == StepKind::nvml_device && !is_identified && row != known.end()) {
     progress.identified = wire::Identified{step.number, row->second};
   }
   give_up(progress, step, why);
   const auto before = hung.find(step);
   const bool again = before != hung.end();
   const Duration longest = std::chrono::minutes(5);
-  const Duration wait = again ? std::min(before->second.wait * 2, longest) : patience.retry;
+  const Duration wait = again ? std::min(before->second.wait * 2, longest) : options.retry;
   const WallTime since = again ? before->second.since : clock.wall_now();
   hung[step] = {.since = since, .retry_at = clock.now() + wait, .wait = wait, .why = why};
-  const bool nvml_is_late = clock.now() >= began + patience.whole * 3 / 4;
+  const bool nvml_is_late = clock.now() >= deadlines->end_of_nvml();
   const GivenUp late{.why = GivenUp::Why::out_of_time};
   if (step.kind == StepKind::nvml_open || (step.kind == StepKind::nvml_device && nvml_is_late)) {
     give_up_nvml(progress, late);
@@ -252,9 +243,11 @@ std::optional<Snapshot> Lookout::Parts::finish() {
   }
   xids.add_told(progress.driver_events, began_wall);
   // A long log takes some milliseconds, once: a first picture that wants no details goes before.
-  if (depth == Depth::details || has_looked) {
+  const bool all = options.logged == LookoutOptions::Logged::all;
+  if (!all || depth == Depth::details || has_looked) {
     if (!log) log.emplace(ProcfsSource{.proc = sources.proc, .kernel_log = sources.kernel_log});
-    xids.add_logged(log->new_xids(began_wall, ProcfsProbe::First::all));
+    xids.add_logged(
+        log->new_xids(began_wall, all ? ProcfsProbe::First::all : ProcfsProbe::First::nothing));
   }
   has_looked = true;
   Snapshot snapshot = finished_snapshot(std::move(progress));
@@ -287,10 +280,10 @@ Lookout::~Lookout() {
   parts_->reap_left();
 }
 
-Result<Lookout> Lookout::start(const Sources& sources, LookoutPatience patience) {
+Result<Lookout> Lookout::start(const Sources& sources, LookoutOptions options) {
   auto parts = std::make_unique<Parts>();
   parts->sources = sources;
-  parts->patience = patience;
+  parts->options = std::move(options);
   if (sources.simulated || sources.replay) {
     auto observer = Observer::start(sources);
     if (!observer) return std::unexpected(std::move(observer).error());
@@ -310,17 +303,17 @@ void Lookout::begin(Depth depth, std::vector<Claim> claims, Clock& clock) {
   parts.looking = true;
   parts.depth = depth;
   parts.claims = std::move(claims);
-  parts.began = clock.now();
+  const Instant began = clock.now();
+  parts.deadlines.emplace(parts.options.patience, began);
   parts.began_wall = clock.wall_now();
   if (parts.observer) {
     parts.observed = parts.observer->look(depth, parts.claims, parts.began_wall);
     return;
   }
   parts.reap_left();
-  parts.stalls = 0;
   parts.failed = false;
   parts.forget_what_may_be_asked_again(clock);
-  parts.progress = parts.base(parts.began);
+  parts.progress = parts.base(began);
   parts.progress.snapshot.taken = parts.began_wall;
   if (!parts.child) {
     parts.start_child(clock);
@@ -329,12 +322,11 @@ void Lookout::begin(Depth depth, std::vector<Claim> claims, Clock& clock) {
     parts.taken_in = 0;
     parts.unpacker = {};
     parts.steps = parts.channel->steps();
-    parts.last_step = clock.now();
   }
   if (!parts.child) return;
   // Where it has died meanwhile, its closed pipe says so.
   static_cast<void>(
-      write_all(parts.child->requests.get(), encoded(depth, parts.claims, parts.began_wall)));
+      send_all(parts.child->requests.get(), encoded(depth, parts.claims, parts.began_wall)));
 }
 
 std::optional<int> Lookout::descriptor() const {
@@ -385,8 +377,8 @@ std::optional<Snapshot> Lookout::advance(Clock& clock) {
     }
     if (auto snapshot = parts.after_death(clock)) return snapshot;
   } else if (parts.unpacker.is_broken() || clock.now() >= parts.silence_ends(clock)) {
-    ++parts.stalls;
-    const Duration waited = clock.now() - parts.last_step;
+    const Duration waited = parts.deadlines->silent(clock.now());
+    parts.deadlines->gave_up(clock.now());
     parts.end_child();
     if (!parts.progress.current) {
       apply(parts.progress,
@@ -399,7 +391,7 @@ std::optional<Snapshot> Lookout::advance(Clock& clock) {
   } else {
     return std::nullopt;
   }
-  if (clock.now() >= parts.began + parts.patience.whole) {
+  if (clock.now() >= parts.deadlines->end_of_all()) {
     give_up_nvml(parts.progress, {.why = GivenUp::Why::out_of_time});
     return parts.finish();
   }
@@ -407,8 +399,16 @@ std::optional<Snapshot> Lookout::advance(Clock& clock) {
   parts.start_child(clock);
   if (!parts.child) return parts.finish();
   static_cast<void>(
-      write_all(parts.child->requests.get(), encoded(parts.depth, parts.claims, parts.began_wall)));
+      send_all(parts.child->requests.get(), encoded(parts.depth, parts.claims, parts.began_wall)));
   return std::nullopt;
+}
+
+Snapshot Lookout::look(Depth depth, std::vector<Claim> claims, Clock& clock) {
+  begin(depth, std::move(claims), clock);
+  while (true) {
+    if (auto snapshot = advance(clock)) return std::move(*snapshot);
+    if (const auto news = descriptor()) static_cast<void>(wait_readable({*news}, patience()));
+  }
 }
 
 std::optional<pid_t> Lookout::probe_process() const {

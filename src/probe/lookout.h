@@ -20,18 +20,18 @@
 
 namespace berth {
 
-struct LookoutPatience {
-  Duration whole = std::chrono::milliseconds(2500);
-  Duration stall = std::chrono::milliseconds(700);
+struct LookoutOptions {
+  Patience patience = {};
   /// What hung is asked again after this long, then after twice as long, up to five minutes.
   Duration retry = std::chrono::seconds(10);
+  /// Which errors of the kernel log a look has: all that are there, or those of our own time.
+  enum class Logged { all, new_ones } logged = Logged::all;
 };
 
 class Lookout {
  public:
-  /// invalid: the scenario or the recording cannot be read. The caller blocks SIGPIPE: a probe
-  /// process may die while it is asked.
-  [[nodiscard]] static Result<Lookout> start(const Sources& sources, LookoutPatience patience = {});
+  /// invalid: the scenario or the recording cannot be read.
+  [[nodiscard]] static Result<Lookout> start(const Sources& sources, LookoutOptions options = {});
   Lookout(Lookout&&) noexcept;
   Lookout& operator=(Lookout&&) noexcept;
   ~Lookout();
@@ -45,6 +45,8 @@ class Lookout {
   [[nodiscard]] Duration patience() const;
   /// The snapshot, once the look is over. Never blocks for longer than a dying child takes.
   [[nodiscard]] std::optional<Snapshot> advance(Clock& clock);
+  /// One look, waited for.
+  [[nodiscard]] Snapshot look(Depth depth, std::vector<Claim> claims, Clock& clock);
   /// Since when something that was asked has not answered; nothing: all answers.
   [[nodiscard]] std::optional<WallTime> unanswered_since(Clock& clock) const;
   /// The process that asks the driver now; nothing: none runs.

@@ -33,8 +33,8 @@ class LookoutOnDriver : public nvml::NvmlFake {
     NvmlFake::TearDown();
   }
   void goes_wrong(const std::string& faults) { ASSERT_TRUE(write_file_atomically(wrong, faults)); }
-  static Lookout started(LookoutPatience patience = {.whole = std::chrono::seconds(60),
-                                                     .stall = std::chrono::seconds(20)},
+  static Lookout started(Patience patience = {.whole = std::chrono::seconds(60),
+                                              .stall = std::chrono::seconds(20)},
                          const std::string& proc = "/nowhere",
                          const std::string& kernel_log = "/nowhere") {
     const Sources sources{.nvml_library = nvml::library("all"),
@@ -42,7 +42,7 @@ class LookoutOnDriver : public nvml::NvmlFake {
                           .sys = "/nowhere",
                           .passwd = "/nowhere",
                           .kernel_log = kernel_log};
-    return std::move(*Lookout::start(sources, patience));
+    return std::move(*Lookout::start(sources, {.patience = std::move(patience)}));
   }
   Snapshot looked(Lookout& lookout, Depth depth = Depth::state) {
     lookout.begin(depth, {}, clock);

@@ -90,8 +90,8 @@ TEST(Lookout, SaysThatNotEverythingCouldBeTold) {
   }
   Sources sources = without_driver();
   sources.proc = root.path();
-  auto lookout =
-      Lookout::start(sources, {.whole = std::chrono::minutes(1), .stall = std::chrono::minutes(1)});
+  auto lookout = Lookout::start(
+      sources, {.patience = {.whole = std::chrono::minutes(1), .stall = std::chrono::minutes(1)}});
   ASSERT_TRUE(lookout);
   SystemClock clock;
   const Snapshot seen = looked(*lookout, clock, claims);

@@ -121,9 +121,7 @@ Result<Snapshot> observe(const Sources& sources, const ObserveOptions& options, 
   const Beside host{.step = {wire::StepKind::host, 0}, .work = [&](Snapshot& snapshot) {
                       ProcfsProbe({.proc = sources.proc}).observe_host(snapshot.host);
                     }};
-  Watched seen =
-      watch(ask, Snapshot{.taken = clock.wall_now()},
-            {.whole = options.patience, .stall = options.stall, .end_child = nullptr}, clock, host);
+  Watched seen = watch(ask, Snapshot{.taken = clock.wall_now()}, options.patience, clock, host);
   if (ending != nullptr) *ending = std::move(seen.child);
   return std::move(seen.snapshot);
 }
@@ -185,12 +183,6 @@ Snapshot Observer::look(Depth depth, const std::vector<Claim>& claims, WallTime 
   snapshot.xids = parts_->xids.all();
   parts_->roll.call(snapshot);
   return snapshot;
-}
-
-void Observer::add_new_xids(Snapshot& snapshot) {
-  if (parts_->scenario || parts_->player) return;
-  parts_->xids.add_logged(parts_->procfs.new_xids(snapshot.taken));
-  snapshot.xids = parts_->xids.all();
 }
 
 void Observer::ask(Depth depth, const std::vector<Claim>& claims, Teller& teller) {

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "probe/process/child.h"
+#include "probe/process/patience.h"
 #include "snapshot/snapshot.h"
 
 namespace berth {
@@ -48,10 +49,7 @@ enum class Relations { none, all };
 struct ObserveOptions {
   Depth depth = Depth::everything;
   Relations relations = Relations::none;
-  /// The whole look, however many devices hang.
-  Duration patience = std::chrono::milliseconds(2500);
-  /// A device or source that has not answered for this long is given up.
-  Duration stall = std::chrono::milliseconds(700);
+  Patience patience = {};
   /// What the simulated server's leased devices should show: see probe/sim.
   std::vector<Claim> claims;
 };
@@ -74,9 +72,6 @@ class Observer {
   [[nodiscard]] Snapshot look(Depth depth, const std::vector<Claim>& claims, WallTime now);
   /// The same of a real machine, told step by step: for a probe process that may be given up.
   void ask(Depth depth, const std::vector<Claim>& claims, Teller& teller);
-  /// Adds what the driver has reported in the kernel log since this was called first to what it
-  /// told by its events. Of a simulated or replayed server its snapshot tells already.
-  void add_new_xids(Snapshot& snapshot);
 
  private:
   struct Parts;

@@ -26,6 +26,15 @@ TEST(Fields, EveryStoredFieldIsReadBackAsWritten) {
   }
 }
 
+TEST(Fields, StoredOnesAreThoseThatAreNeitherDerivedNorADetail) {
+  std::vector<const Field*> expected;
+  for (const Field& field : fields()) {
+    if (field.write != nullptr && !field.detail) expected.push_back(&field);
+  }
+  EXPECT_GT(expected.size(), 50U);
+  EXPECT_TRUE(std::ranges::equal(stored_fields(), expected));
+}
+
 TEST(Fields, EachStoredFieldHasAMemberOfItsOwn) {
   for (const Field& written : fields()) {
     if (written.write == nullptr) continue;

@@ -3,6 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <random>
+
 #include <cmath>
 #include <cstdint>
 
@@ -41,6 +46,21 @@ TEST(Series, FullRingForgetsTheOldest) {
   EXPECT_EQ(*columns[2], (Range{2, 2}));
   EXPECT_EQ(*columns[4], (Range{4, 4}));
   EXPECT_EQ(series.latest(), 4.0F);
+}
+
+TEST(Series, MostIsTheGreatestOfThoseThatAreKept) {
+  std::mt19937 random(7);
+  Series series(5);
+  EXPECT_EQ(series.most(), std::nullopt);
+  std::deque<std::optional<float>> kept;
+  for (int i = 0; i < 500; ++i) {
+    const unsigned drawn = random() % 8;
+    const auto value = drawn == 0 ? std::nullopt : std::optional(static_cast<float>(drawn) - 4);
+    series.add(value);
+    kept.push_back(value);
+    if (kept.size() > 5) kept.pop_front();
+    ASSERT_EQ(series.most(), std::ranges::max(kept)) << i;
+  }
 }
 
 TEST(Series, AbsentSampleIsAGapAndNotZero) {

@@ -134,6 +134,16 @@ TEST(TopPicture, ABrokenCardIsMarkedWithoutItsReadingsBeingHidden) {
   EXPECT_THAT(watched.picture(), HasSubstr("1! ")) << "too narrow for the word";
 }
 
+TEST(TopPicture, IsTheSameInTheMemoryOfAnyOther) {
+  Watched watched({80, 24});
+  Screen used({133, 7});
+  for (int row = 0; row < 7; ++row) used.put(0, row, std::string(100, 'x') + "中文", Tone::bad);
+  const Screen fresh = render(watched.state, watched.history, utf8);
+  const Screen again = render(watched.state, watched.history, utf8, std::move(used));
+  EXPECT_EQ(changes(&fresh, again, Theme::dark), "");
+  EXPECT_EQ(again.text(), fresh.text());
+}
+
 TEST(TopPicture, LightThemeDiffersInColoursAlone) {
   Watched watched({80, 24});
   const Screen screen = render(watched.state, watched.history, utf8);

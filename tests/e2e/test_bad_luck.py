@@ -133,8 +133,59 @@ def test_cards_that_all_hang_at_once_are_rows_with_the_reason(driver_of):
 
 
 def test_a_library_that_hangs_while_it_starts_is_given_up(driver_of):
-    done = run_within(driver_of(many_devices(1), faults="nvmlInit_v2=hang"), "status")
+    """Later than a call: without persistence mode the cards are woken up meanwhile."""
+    done = run_within(driver_of(many_devices(1), faults="nvmlInit_v2=hang"), "status", patience=13)
     assert_explained(done, "no answer", code=1)
+
+
+WAKES_UP = "nvmlDeviceGetHandleByIndex_v2@*=sleep:{0};nvmlDeviceGetHandleByIndex@*=sleep:{0}"
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [WAKES_UP.format("500ms"), WAKES_UP.format("1s"), "nvmlInit_v2=sleep:3s", "nvmlDeviceGetPowerUsage@*=sleep:500ms"],
+    ids=["half a second a card", "a second a card", "three seconds at the start", "a slow call"],
+)
+def test_a_driver_that_answers_slowly_is_well(driver_of, faults):
+    """Without persistence mode each card is woken up for whoever asks, which takes seconds."""
+    driver = driver_of(many_devices(6), faults=faults)
+    done = driver.run("health", "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    states = [device["state"] for device in json.loads(done.stdout)["devices"]]
+    assert states == ["ok"] * 6
+    picked = driver.run("pick", "-n", "6")
+    assert picked.stdout == "0,1,2,3,4,5\n", picked.stderr
+
+
+def test_who_waits_for_a_driver_at_a_terminal_is_told_why(driver_of):
+    driver = driver_of(many_devices(1), faults="nvmlInit_v2=sleep:3s")
+    terminal = Terminal(200)
+    done = driver.start("status", stdin=terminal.slave, stdout=terminal.slave, stderr=terminal.slave)
+    wait_until(lambda: b"without persistence mode" in terminal.read(), "why it takes so long")
+    assert done.wait(timeout=10) == 0
+    wait_until(lambda: b"H100" in terminal.read(), "the card")
+    terminal.close()
+    silent = driver.run("status")
+    assert silent.stderr == ""
+
+
+def test_a_card_that_never_wakes_up_costs_itself_alone(driver_of):
+    faults = "nvmlDeviceGetHandleByIndex_v2@2=hang;nvmlDeviceGetHandleByIndex@2=hang"
+    done = run_within(driver_of(many_devices(4), faults=faults), "status", "--json", patience=9)
+    devices = json.loads(done.stdout)["devices"]
+    assert [device["index"] for device in devices] == [0, 1, 2, 3]
+    assert [bool(device["unusable_because"]) for device in devices] == [False, False, True, False]
+
+
+@pytest.mark.parametrize("words", [("status", "-w", "0.5", "--json"), ("smi", "--query-gpu=index", "--format=csv", "-lms", "500")], ids=" ".join)
+def test_a_probe_that_dies_between_two_looks_is_replaced(driver_of, words):
+    watching = driver_of(many_devices(2)).start(*words)
+    watching.stdout.readline()
+    (probe,) = children(watching.pid)
+    os.kill(probe, signal.SIGKILL)
+    wait_until(lambda: [pid for pid in children(watching.pid) if pid != probe], "another probe process")
+    assert watching.poll() is None
+    end(watching)
 
 
 def test_nothing_is_left_of_a_probe_that_hung(driver_of):

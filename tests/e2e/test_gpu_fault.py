@@ -107,6 +107,24 @@ def test_a_device_that_nobody_was_given_may_get_lost(losing):
     assert events(show(losing)) == []
 
 
+def test_a_device_that_hangs_is_told_and_the_others_are_sampled_on(losing):
+    """The driver answers nobody for one of two cards, for ten seconds and more."""
+    done = losing.directory / "done"
+    run = started(losing, "--only", "0,1", "-n", "2", "--", *waits_for(done))
+    losing.faults.write_text("*@0=hang", encoding="utf-8")
+    wait_until(lambda: "GPU 0: it does not answer" in said(losing), "the silence is said", 30)
+    seen = len(samples_of(show(losing)))
+    wait_until(lambda: len(samples_of(show(losing))) >= seen + 3, "three further samples")
+    assert run.poll() is None, "the job feels nothing of it"
+    done.touch()
+    assert run.wait(timeout=15) == 0
+    record = show(losing)
+    assert events(record) == ["gpu_failed"]
+    samples = pathlib.Path(record["directory"], "samples").read_text(encoding="utf-8").splitlines()
+    hung, well = [json.loads(line)["d"] for line in samples if line.startswith('{"t"')][seen + 1]
+    assert set(hung) == {"failed"} and "failed" not in well
+
+
 @pytest.mark.parametrize(("how", "name"), [("signal", "USR1"), ("signal=TERM", "TERM")])
 def test_the_job_gets_the_signal_that_was_asked_for(losing, how, name):
     script = f"trap 'exit 5' {name}; while :; do sleep 0.02; done"

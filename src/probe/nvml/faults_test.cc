@@ -293,11 +293,12 @@ class NvmlHangs : public NvmlFaults {
                           .proc = "/nowhere",
                           .sys = "/nowhere",
                           .passwd = "/nowhere"};
-    const ObserveOptions options{.depth = Depth::lists, .patience = 12 * stall, .stall = stall};
+    const ObserveOptions options{.depth = Depth::lists,
+                                 .patience = {.whole = 12 * stall, .stall = stall}};
     const Instant before = clock.now();
     auto look = observe(sources, options, clock);
     EXPECT_TRUE(look) << function;
-    EXPECT_LT(clock.now() - before, options.patience + std::chrono::seconds(3)) << function;
+    EXPECT_LT(clock.now() - before, options.patience.whole + std::chrono::seconds(3)) << function;
     return look ? std::move(*look) : Snapshot{};
   }
   /// Patient enough for a quiet machine, more patient where that was not enough. There are more

@@ -374,6 +374,8 @@ void NvmlProbe::observe_host(Host& host, std::vector<Problem>& problems) {
                  "programs and reload the module"});
 }
 
+void NvmlProbe::wake_device(int index) { static_cast<void>(parts_->handle_of(index)); }
+
 Device NvmlProbe::identify_device(int index) {
   const auto handle = parts_->handle_of(index);
   if (!handle) return parts_->row_without_handle(index);

@@ -61,6 +61,10 @@ class NvmlProbe {
   /// Versions of driver, library and CUDA. Only after open() gave a count, as all below.
   void observe_host(Host& host, std::vector<Problem>& problems);
 
+  /// The first call to a device. Without persistence mode the driver starts the card for it, which
+  /// takes seconds; what goes wrong is told by those below. May block.
+  void wake_device(int index);
+
   /// Who the device is (id, index, name, UUID, PCI address, minor number), and nothing that moves:
   /// for telling the watcher which device is being asked. May block.
   [[nodiscard]] Device identify_device(int index);

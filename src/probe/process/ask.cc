@@ -64,6 +64,8 @@ void ask_nvml(NvmlProbe& nvml, Depth depth, Teller& teller) {
     for (int i = 0; i < *known.device_count; ++i) {
       if (known.is_over(device_step(i))) continue;
       teller.begin(device_step(i));
+      nvml.wake_device(i);
+      teller.begin(device_step(i));
       teller.tell(wire::Identified{static_cast<std::uint64_t>(i), nvml.identify_device(i)});
       teller.begin(device_step(i));
       tell_look(teller, nvml.observe_device(i, depth, known.snapshot.taken));

@@ -73,7 +73,10 @@ HostProcess unread_process(pid_t pid) {
 struct Receiver {
   Progress& progress;
 
-  void operator()(wire::Begun& begun) { progress.current = begun.step; }
+  void operator()(wire::Begun& begun) {
+    progress.begun = progress.current == begun.step ? progress.begun + 1 : 1;
+    progress.current = begun.step;
+  }
   void operator()(wire::Finished& finished) {
     progress.over.insert(finished.step);
     progress.current.reset();

@@ -72,8 +72,13 @@ bool wait_for_news(int pipe, Clock& clock, Instant until) {
 
 class Watcher {
  public:
-  Watcher(const Ask& ask, Snapshot start, const Patience& patience, Clock& clock)
-      : ask_(ask), patience_(patience), clock_(clock), began_(clock.now()) {
+  Watcher(const Ask& ask, Snapshot start, const Patience& patience, Clock& clock,
+          EndChild end_child)
+      : ask_(ask),
+        clock_(clock),
+        deadlines_(patience, clock.now()),
+        is_slow_(patience.is_slow),
+        end_child_(std::move(end_child)) {
     progress_.snapshot = std::move(start);
   }
 
@@ -105,41 +110,31 @@ class Watcher {
         break;
       }
       leave_out(*progress_.current, reason);
-      if (is_over(end_of_all())) break;
+      if (is_over(deadlines_.end_of_all())) break;
     }
-    if (is_over(end_of_all())) {
+    if (is_over(deadlines_.end_of_all())) {
       give_up_nvml(progress_, {.why = GivenUp::Why::out_of_time});
     }
     return {.snapshot = finished_snapshot(std::move(progress_)), .child = std::move(ending)};
   }
 
  private:
-  [[nodiscard]] Instant end_of_all() const { return began_ + patience_.whole; }
-  /// What the driver may take of the time, so that PCI and /proc get their turn.
-  [[nodiscard]] Instant end_of_nvml() const { return began_ + patience_.whole * 3 / 4; }
   [[nodiscard]] bool is_over(Instant end) const { return clock_.now() >= end; }
-
-  /// Until when the step that is going on may be silent.
-  [[nodiscard]] Instant limit() const {
-    // Without persistence mode the driver wakes every card up while its library starts: seconds.
-    const bool opening = progress_.current && progress_.current->kind == StepKind::nvml_open;
-    const bool nvml =
-        opening || (progress_.current && progress_.current->kind == StepKind::nvml_device);
-    const Instant end = nvml ? end_of_nvml() : end_of_all();
-    if (opening) return end;
-    // Each that hangs shortens what the next may take, so that many hanging devices all get asked.
-    const Duration left = std::max(end - clock_.now(), Duration{0});
-    const Duration share = std::max<Duration>(left / 3, milliseconds(100));
-    const Duration silence = stalls_ == 0 ? patience_.stall : std::min(patience_.stall, share);
-    return std::min(end, clock_.now() + silence);
-  }
 
   Heard listen(const ProbeChild& child) {
     wire::Unpacker unpacker;
     ReadBlock<16384> block;  // each page of it that is written to costs a fault
+    deadlines_.begins(clock_.now());
     while (true) {
-      heard_last_ = clock_.now();
-      if (!wait_for_news(child.answers.get(), clock_, limit())) return Heard::silence;
+      const Instant now = clock_.now();
+      const Instant limit = deadlines_.silence_ends(progress_, now);
+      const Instant patient = is_slow_ ? std::min(limit, now + Patience::slow_after) : limit;
+      if (!wait_for_news(child.answers.get(), clock_, patient)) {
+        if (patient == limit) return Heard::silence;
+        if (!deadlines_.is_slow_start(progress_, clock_.now())) continue;
+        std::exchange(is_slow_, nullptr)();
+        continue;
+      }
       const ssize_t got = ::read(child.answers.get(), block.data(), block.size());
       if (got < 0 && errno == EINTR) continue;
       if (got <= 0) return Heard::end;
@@ -150,14 +145,16 @@ class Watcher {
         if (done) return Heard::all;
       }
       if (unpacker.is_broken()) return Heard::garbage;
-      if (is_over(end_of_all())) return Heard::silence;
+      deadlines_.answered(clock_.now());
+      if (is_over(deadlines_.end_of_all())) return Heard::silence;
     }
   }
 
   /// Ends the child, waits a moment for it at most, and says what happened.
   GivenUp end(const ProbeChild& child, Heard heard) {
+    const Duration waited = deadlines_.silent(clock_.now());
     if (heard == Heard::silence || heard == Heard::garbage) {
-      ++stalls_;
+      deadlines_.gave_up(clock_.now());
       end_child(child.pid);
     }
     const Duration moment =
@@ -167,7 +164,7 @@ class Watcher {
     }
     const auto ended = reap_if_ended(child.pid);
     if (heard == Heard::silence) {
-      return {.why = GivenUp::Why::stalled, .waited = clock_.now() - heard_last_};
+      return {.why = GivenUp::Why::stalled, .waited = waited};
     }
     GivenUp died{.why = GivenUp::Why::died};
     if (heard == Heard::garbage) {
@@ -179,8 +176,8 @@ class Watcher {
   }
 
   void end_child(pid_t pid) const {
-    if (patience_.end_child) {
-      patience_.end_child(pid);
+    if (end_child_) {
+      end_child_(pid);
     } else {
       // Its own child, not yet reaped: the pid cannot be another's.
       static_cast<void>(send_signal({.pid = pid}, SIGKILL));
@@ -192,7 +189,7 @@ class Watcher {
     if (step.kind == StepKind::nvml_open) {
       give_up_nvml(progress_, {.why = GivenUp::Why::out_of_time});
     }
-    if (step.kind == StepKind::nvml_device && is_over(end_of_nvml())) {
+    if (step.kind == StepKind::nvml_device && is_over(deadlines_.end_of_nvml())) {
       give_up_nvml(progress_, {.why = GivenUp::Why::out_of_time});
     }
   }
@@ -206,19 +203,18 @@ class Watcher {
   }
 
   const Ask& ask_;
-  const Patience& patience_;
   Clock& clock_;
-  Instant began_;
-  Instant heard_last_{};
+  Deadlines deadlines_;
+  std::function<void()> is_slow_;
+  EndChild end_child_;
   Progress progress_;
-  int stalls_ = 0;
 };
 
 }  // namespace
 
 Watched watch(const Ask& ask, Snapshot start, const Patience& patience, Clock& clock,
-              const std::optional<Beside>& beside) {
-  return Watcher(ask, std::move(start), patience, clock).watch(beside);
+              const std::optional<Beside>& beside, EndChild end_child) {
+  return Watcher(ask, std::move(start), patience, clock, std::move(end_child)).watch(beside);
 }
 
 }  // namespace berth

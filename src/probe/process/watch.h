@@ -11,16 +11,12 @@
 #include "base/clock.h"
 #include "probe/process/ask.h"
 #include "probe/process/child.h"
-#include "probe/process/progress.h"
+#include "probe/process/patience.h"
 
 namespace berth {
 
-struct Patience {
-  Duration whole = std::chrono::milliseconds(2500);
-  Duration stall = std::chrono::milliseconds(700);
-  /// Ends a probe process that is given up; replaced in tests by one that cannot.
-  std::function<void(pid_t)> end_child;
-};
+/// Ends a probe process that is given up; replaced in tests by one that cannot.
+using EndChild = std::function<void(pid_t)>;
 
 /// What this process finds out itself while the probe process looks, and the step of which that
 /// relieves the probe process. It must not block.
@@ -37,6 +33,7 @@ struct Watched {
 /// Asks in probe processes until all is told or patience is over. Never fails: what is missing is
 /// in the snapshot's problems.
 [[nodiscard]] Watched watch(const Ask& ask, Snapshot start, const Patience& patience, Clock& clock,
-                            const std::optional<Beside>& beside = std::nullopt);
+                            const std::optional<Beside>& beside = std::nullopt,
+                            EndChild end_child = nullptr);
 
 }  // namespace berth

@@ -64,12 +64,10 @@ Ask driver(std::uint64_t count, std::function<void(std::uint64_t)> instead) {
   };
 }
 
-const Patience short_patience{
-    .whole = milliseconds(1500), .stall = milliseconds(60), .end_child = nullptr};
+const Patience short_patience{.whole = milliseconds(1500), .stall = milliseconds(60)};
 
 /// For what is noticed at once: a loaded machine may not run the probe process for a while.
-const Patience long_patience{
-    .whole = std::chrono::minutes(1), .stall = std::chrono::minutes(1), .end_child = nullptr};
+const Patience long_patience{.whole = std::chrono::minutes(1), .stall = std::chrono::minutes(1)};
 
 Snapshot watched(const Ask& ask, const Patience& patience = short_patience) {
   SystemClock clock;
@@ -107,16 +105,16 @@ TEST(Watch, DeviceThatHangsIsOneRowAndTheOthersAreShown) {
 
 TEST(Watch, ProbeProcessThatCannotBeKilledIsNotWaitedFor) {
   std::vector<pid_t> left;
-  const Patience patience{.whole = milliseconds(1500),
-                          .stall = milliseconds(50),
-                          .end_child = [&](pid_t pid) { left.push_back(pid); }};
+  const Patience patience{.whole = milliseconds(1500), .stall = milliseconds(50)};
   SystemClock clock;
   const Instant began = clock.now();
-  const Snapshot got = watched(driver(2,
-                                      [](std::uint64_t i) {
-                                        if (i == 0) hang();
-                                      }),
-                               patience);
+  const Ask ask = driver(2, [](std::uint64_t i) {
+    if (i == 0) hang();
+  });
+  const Snapshot got =
+      watch(ask, Snapshot{.taken = {1}}, patience, clock, std::nullopt, [&](pid_t pid) {
+        left.push_back(pid);
+      }).snapshot;
   EXPECT_LT(clock.now() - began, milliseconds(1000));
   EXPECT_EQ(*got.devices.at(1).temperature.get(), Celsius(40));
   ASSERT_EQ(left.size(), 1U);
@@ -125,8 +123,7 @@ TEST(Watch, ProbeProcessThatCannotBeKilledIsNotWaitedFor) {
 }
 
 TEST(Watch, EverythingThatHangsEndsWithinPatience) {
-  const Patience patience{
-      .whole = milliseconds(400), .stall = milliseconds(100), .end_child = nullptr};
+  const Patience patience{.whole = milliseconds(400), .stall = milliseconds(100)};
   SystemClock clock;
   const Instant began = clock.now();
   const Snapshot got = watched(driver(64, [](std::uint64_t) { hang(); }), patience);
@@ -206,7 +203,8 @@ TEST(Watch, LibraryThatNeverStartsLeavesTimeForTheOthers) {
     teller.done();
   };
   constexpr milliseconds whole{4000};
-  const Snapshot got = watched(ask, {.whole = whole, .stall = whole / 4, .end_child = nullptr});
+  const Snapshot got =
+      watched(ask, {.whole = whole, .stall = whole / 4, .opening = milliseconds(500)});
   EXPECT_EQ(got.devices.size(), 1U);
   EXPECT_THAT(got.sources, testing::Contains(SourceReport{"nvml", false}));
   EXPECT_THAT(got.sources, testing::Contains(SourceReport{"pci", true}));

@@ -3,13 +3,18 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <tuple>
+#include <utility>
 
 #include "base/fd.h"
+#include "base/process.h"
 #include "base/temporary_directory.h"
 #include "snapshot/builder.h"
 
@@ -221,6 +226,87 @@ TEST(PidsNamed, ArePidsOfDevicesAndJobsOnce) {
 TEST(RealProc, OwnProcessHasItsUser) {
   ProcfsProbe probe({});
   EXPECT_EQ(probe.look_at(::getpid()).uid, Reading<uid_t>(::getuid()));
+}
+
+std::size_t open_files() { return list_directory("/proc/self/fd")->size(); }
+
+/// A process that does nothing until it is ended.
+class Idler {
+ public:
+  Idler() : pid_(*fork_process([] { return ::pause(); })) {}
+  ~Idler() { end(); }
+  Idler(const Idler&) = delete;
+  Idler& operator=(const Idler&) = delete;
+  void end() {
+    if (pid_ == 0) return;
+    EXPECT_TRUE(send_signal({.pid = pid_}, SIGKILL));
+    EXPECT_TRUE(reap(std::exchange(pid_, 0)));
+  }
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_;
+};
+
+TEST(RealProc, AFileThatStaysOpenTellsOfEachLookAnew) {
+  ProcfsProbe probe({});
+  const auto own_time = [&] {
+    probe.begin_look();
+    return probe.look_at(::getpid()).cpu_time;
+  };
+  const Reading<Milliseconds> before = own_time();
+  static_cast<void>(own_time());
+  const std::size_t open = open_files();
+  ASSERT_TRUE(before.get());
+  while (own_time().get().value_or(Milliseconds(0)) == *before.get()) {
+  }
+  EXPECT_EQ(open_files(), open) << "one file for all looks";
+}
+
+TEST(RealProc, AProcessThatEndedBetweenLooksIsGoneAndItsFileIsClosed) {
+  ProcfsProbe probe({});
+  Idler idler;
+  const pid_t pid = idler.pid();
+  const std::size_t before = open_files();
+  for (int i = 0; i < 3; ++i) {
+    probe.begin_look();
+    EXPECT_EQ(probe.look_at(pid).state.get(), "S") << i;
+  }
+  EXPECT_GT(open_files(), before);
+  idler.end();
+  probe.begin_look();
+  EXPECT_EQ(probe.look_at(pid).executable_name, Reading<std::string>(Absent::failed));
+  EXPECT_EQ(open_files(), before);
+}
+
+TEST(RealProc, FilesOfProcessesNobodyAsksForAreClosed) {
+  ProcfsProbe probe({});
+  const std::size_t before = open_files();
+  const Idler idler;
+  for (int i = 0; i < 3; ++i) {
+    probe.begin_look();
+    static_cast<void>(probe.look_at(idler.pid()));
+  }
+  EXPECT_GT(open_files(), before);
+  for (int i = 0; i < 2; ++i) probe.begin_look();
+  EXPECT_EQ(open_files(), before);
+}
+
+TEST(RealProc, LeavesMostDescriptorsToTheDriver) {
+  rlimit had{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &had), 0);
+  const rlimit few{.rlim_cur = 40, .rlim_max = had.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  ProcfsProbe probe({});
+  const std::size_t before = open_files();
+  std::vector<std::unique_ptr<Idler>> idlers;
+  for (int i = 0; i < 15; ++i) idlers.push_back(std::make_unique<Idler>());
+  for (int i = 0; i < 3; ++i) {
+    probe.begin_look();
+    for (const auto& idler : idlers) EXPECT_TRUE(probe.look_at(idler->pid()).state.get());
+  }
+  EXPECT_LE(open_files() - before, 10U) << "a quarter";
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &had), 0);
 }
 
 TEST_F(ProcTree, OpenDeviceFilesAreFoundOnce) {

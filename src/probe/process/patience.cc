@@ -1,0 +1,54 @@
+#include "probe/process/patience.h"
+
+#include <algorithm>
+
+namespace berth {
+
+using wire::StepKind;
+
+namespace {
+
+constexpr Duration most_not_counted = std::chrono::minutes(1);
+constexpr Duration stall_again = std::chrono::milliseconds(700);
+
+bool wakes_cards(const Progress& progress) {
+  if (!progress.current) return false;
+  const StepKind kind = progress.current->kind;
+  return kind == StepKind::nvml_open || (kind == StepKind::nvml_device && progress.begun == 1);
+}
+
+}  // namespace
+
+void Deadlines::answered(Instant now) {
+  not_counted_ = std::min(not_counted_ + (now - last_), most_not_counted);
+  last_ = now;
+}
+
+void Deadlines::gave_up(Instant now) {
+  const Duration beyond = std::max(now - last_ - patience_.stall, Duration{0});
+  not_counted_ = std::min(not_counted_ + beyond, most_not_counted);
+  last_ = now;
+  ++given_up_;
+}
+
+Instant Deadlines::silence_ends(const Progress& progress, Instant now, Before before) const {
+  const auto& step = progress.current;
+  const bool opens = step && step->kind == StepKind::nvml_open;
+  if (opens) return last_ + patience_.opening;
+  const bool is_device = step && step->kind == StepKind::nvml_device;
+  const Instant end = is_device ? end_of_nvml() : end_of_all();
+  const Duration share =
+      std::max<Duration>(std::max(end - now, Duration{0}) / 3, std::chrono::milliseconds(100));
+  const auto at_most = [&](Duration silence) {
+    return last_ + (given_up_ == 0 ? silence : std::min(silence, share));
+  };
+  if (before == Before::hung) return at_most(std::min(patience_.stall, stall_again));
+  if (wakes_cards(progress)) return at_most(patience_.waking);
+  return std::min(end, at_most(patience_.stall));
+}
+
+bool Deadlines::is_slow_start(const Progress& progress, Instant now) const {
+  return wakes_cards(progress) && now - last_ >= Patience::slow_after;
+}
+
+}  // namespace berth
