@@ -54,11 +54,12 @@ struct Option {
 constexpr auto options = std::to_array<Option>({
     {"-i", "--id", Act::devices, true},
     {"-f", "--filename", Act::file, true},
-    {"-l", "--loop", Act::loop, false},  // its value may be left out
-    {"-lms", "--loop-ms", Act::loop_ms, true},
+    {"-l", "--loop", Act::loop, false},  // its value and that of -lms may be left out
+    {"-lms", "--loop-ms", Act::loop_ms, false},
     {"-d", "--display", Act::sections, true},
     {"", "--format", Act::format, true},
     {"-q", "--query", Act::query, false},
+    {"-a", "", Act::query, false},  // in no help; 396.37 to 535.129.03 print -q
     {"-x", "--xml-format", Act::xml, false},
     {"-j", "--json-format", Act::json, false},
     {"-L", "--list-gpus", Act::list, false},
@@ -183,10 +184,12 @@ class Reader {
         request_.file = *value_;
         break;
       case Act::loop:
-        take_loop();
+        take_loop("5", std::chrono::seconds(1));
         break;
       case Act::loop_ms:
-        every(std::chrono::milliseconds(1));
+        // Not in any help text: in a published log of driver 535 with -lms alone, 100 ms lie
+        // between the last row of a round and the first of the next.
+        take_loop("100", std::chrono::milliseconds(1));
         break;
       case Act::sections:
         take_sections();
@@ -242,12 +245,12 @@ class Reader {
     if (request_.fields.empty()) done_ = invalid(argv_);
   }
 
-  /// "-l", "-l 5", "--loop=5": five seconds where it is not said.
-  void take_loop() {
+  /// "-l", "-l 5", "--loop=5".
+  void take_loop(const char* unsaid, std::chrono::milliseconds unit) {
     const auto is_number = [](std::string_view word) { return parse_unsigned(word).has_value(); };
     if (!value_ && at_ < argv_.size() && is_number(argv_[at_])) value_ = argv_[at_++];
-    if (!value_) value_ = "5";
-    every(std::chrono::seconds(1));
+    if (!value_) value_ = unsaid;
+    every(unit);
   }
   void every(std::chrono::milliseconds unit) {
     const auto count = parse_unsigned(*value_);

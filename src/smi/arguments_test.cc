@@ -94,6 +94,31 @@ TEST(SmiArguments, NamesACharacterThatOnlyLooksRight) {
   EXPECT_THAT(parse({"－L"}).said.text, HasSubstr("did you mean -L?"));
 }
 
+// `nvidia-smi -a` of 396.37 (NVIDIA/nvidia-docker#816) and 535.129.03, and what scripts paste.
+TEST(SmiArguments, AIsTheWholeLog) {
+  for (const auto& words : std::vector<std::vector<std::string>>{
+           {"-a"}, {"-q", "-a"}, {"-a", "-q"}, {"-a", "-q", "-l", "3"}}) {
+    const Request request = parse(words);
+    EXPECT_EQ(request.what, What::query) << words.back();
+    EXPECT_EQ(request.need, Need::details_and_lists) << words.back();
+    EXPECT_TRUE(request.sections.empty()) << words.back();
+  }
+  EXPECT_EQ(parse({"-a", "-q", "-l", "3"}).every, milliseconds(3000));
+  EXPECT_THAT(parse({"-a", "-q", "-d", "utilization"}).sections, ElementsAre("UTILIZATION"));
+  EXPECT_EQ(parse({"-a", "-L"}).said.code, 2);
+}
+
+TEST(SmiArguments, MillisecondsMayBeLeftOut) {
+  for (const auto& words :
+       std::vector<std::vector<std::string>>{{"-lms", "--query-gpu=index", "--format=csv"},
+                                             {"--query-gpu=index", "--format=csv", "--loop-ms"}}) {
+    const Request request = parse(words);
+    EXPECT_EQ(request.what, What::query_gpu) << request.said.text;
+    EXPECT_EQ(request.every, milliseconds(100));
+  }
+  EXPECT_EQ(parse({"-lms", "7", "--query-gpu=index", "--format=csv"}).every, milliseconds(7));
+}
+
 TEST(SmiArguments, SettingsAreRefusedWithTheCommandForTheRealOne) {
   for (const auto& words : std::vector<std::vector<std::string>>{{"-pm", "1"},
                                                                  {"-i", "0", "-pl", "250"},

@@ -26,7 +26,7 @@ berth smi [OPTION]...          also: a link named nvidia-smi that points to bert
   -i, --id=ID,...              only these: index, UUID, PCI address or serial number
   -f, --filename=FILE          into a file
   -l, --loop[=SECONDS]         again and again (5) until Ctrl-C
-  -lms, --loop-ms=MILLISECONDS
+  -lms, --loop-ms[=MILLISECONDS]   the same, by the millisecond (100)
       --version                of the driver and its library
   -h, --help                   this
 

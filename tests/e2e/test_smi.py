@@ -188,6 +188,11 @@ def test_a_lost_card_is_told_and_the_others_are_shown(driver_of):
     assert line.startswith("[1] ((GPU is lost))"), line
 
 
+def test_all_is_the_whole_log(machine):
+    assert "    Product Name" in machine.run("smi", "-a").stdout
+    assert machine.run("smi", "-a", "-q", "-d", "MEMORY").stdout.count("FB Memory Usage") == 8
+
+
 @pytest.mark.parametrize("words", [(), ("-L",), ("-q",), ("--query-gpu=index,name", "--format=csv")], ids=" ".join)
 @pytest.mark.parametrize(
     ("faults", "code", "said"),
