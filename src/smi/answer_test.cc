@@ -146,6 +146,32 @@ TEST(SmiFailure, ALostCardExitsWithFifteenAndTheOthersAreShown) {
                          "lost."));
 }
 
+// The captured RTX 2080 SUPER of driver 595.71.05 has 5268 before 5267 in --query-compute-apps and
+// behind it in -q, the table and pmon.
+TEST(SmiOrder, ComputeAppsKeepTheDriversAndTheRestIsByPid) {
+  const Snapshot by_pid = example::workstation();
+  Snapshot host = by_pid;
+  host.gpu_processes[1].use = host.gpu_processes[2].use = GpuUse::compute;
+  std::swap(host.gpu_processes[0], host.gpu_processes[2]);
+  EXPECT_EQ(of(host, {"--query-compute-apps=pid", "--format=csv,noheader"}).text, "190709\n4584\n");
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{}, {"-q"}, {"-q", "-x"}, {"pmon"}}) {
+    const std::string text = of(host, words).text;
+    const std::size_t first = text.find("1696");
+    const std::size_t second = text.find("4584", first);
+    EXPECT_LT(second, text.find("190709", second)) << text;
+    EXPECT_GT(text.find("190709"), second) << text;
+  }
+}
+
+TEST(SmiOrder, WindowsListsProcessesInNoOrder) {
+  Snapshot host = example::workstation();
+  std::swap(host.gpu_processes[0], host.gpu_processes[2]);
+  host.devices[0].details.set(Detail::driver_model, Reading<std::string>(std::string("WDDM")));
+  const std::string text = of(host, {}).text;
+  EXPECT_LT(text.find("190709"), text.find("1696"));
+}
+
 TEST(SmiTopology, OfOneCardIsAsTheDriverPrintsIt) {
   EXPECT_THAT(of(example::workstation(), {"topo", "-m"}).text,
               StartsWith("\t\x1b[4mGPU0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\x1b[0m\n"

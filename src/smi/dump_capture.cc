@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "base/text.h"
@@ -160,16 +161,69 @@ AccountedProcess accounted_in(CsvRow& row, pid_t pid) {
           .running = {}};
 }
 
-void read_accounted(std::string_view text, Snapshot& snapshot) {
+/// A row that says which process on which card, by its address, it is about.
+struct ProcessRow {
+  std::string address;
+  pid_t pid;
+  CsvRow cells;
+};
+
+/// Nothing: it was not asked, or not for these two columns.
+std::optional<std::vector<ProcessRow>> process_rows(std::string_view text) {
   const std::vector<std::string_view> lines = answer_by_pid(text);
-  if (lines.empty()) return;
-  std::map<std::string, std::vector<AccountedProcess>> found;  // by address
+  if (lines.empty()) return std::nullopt;
+  std::vector<ProcessRow> found;
   for (CsvRow& row : csv_rows(lines)) {
     const auto pid = parse_unsigned(row["pid"]);
     const auto place = reading_in<std::string>(row["gpu_bus_id"], Format::bus_id);
     if (!pid || *pid == 0 || !std::in_range<pid_t>(*pid) || !place.get()) continue;
-    found[*place.get()].push_back(accounted_in(row, static_cast<pid_t>(*pid)));
+    found.push_back({*place.get(), static_cast<pid_t>(*pid), std::move(row)});
   }
+  return found;
+}
+
+/// -q has the processes of a card by pid, --query-compute-apps in the driver's order. What only the
+/// former has (graphics) comes behind.
+void read_order(std::string_view text, Snapshot& snapshot) {
+  const auto rows = process_rows(text);
+  if (!rows) return;
+  std::map<std::pair<std::string, pid_t>, std::size_t> listed;
+  for (const ProcessRow& row : *rows) {
+    listed.try_emplace({row.address, row.pid}, listed.size());
+  }
+  struct Card {
+    std::size_t number;
+    std::string address;
+  };
+  std::map<std::string, Card> cards;  // by the id of the card or of an instance of it
+  std::map<std::string, std::size_t> numbers;
+  for (const Device& device : snapshot.devices) {
+    const std::string address = device.pci_address.get().value_or("");
+    const std::size_t number = numbers.try_emplace(address, numbers.size()).first->second;
+    cards.try_emplace(std::string(device.id.text()), Card{number, address});
+  }
+  const auto place = [&](const GpuProcess& process) {
+    const auto card = cards.find(std::string(process.device.text()));
+    if (card == cards.end()) return std::pair(cards.size(), listed.size());
+    const auto found = listed.find({card->second.address, process.pid});
+    return std::pair(card->second.number, found == listed.end() ? listed.size() : found->second);
+  };
+  std::vector<std::pair<decltype(place(GpuProcess())), GpuProcess>> placed;
+  for (GpuProcess& process : snapshot.gpu_processes) {
+    const auto where = place(process);
+    placed.emplace_back(where, std::move(process));
+  }
+  std::ranges::stable_sort(placed, {}, [](const auto& one) { return one.first; });
+  for (std::size_t i = 0; i < placed.size(); ++i) {
+    snapshot.gpu_processes[i] = std::move(placed[i].second);
+  }
+}
+
+void read_accounted(std::string_view text, Snapshot& snapshot) {
+  auto rows = process_rows(text);
+  if (!rows) return;
+  std::map<std::string, std::vector<AccountedProcess>> found;  // by address
+  for (ProcessRow& row : *rows) found[row.address].push_back(accounted_in(row.cells, row.pid));
   for (Device& device : snapshot.devices) {
     if (device.kind != DeviceKind::nvidia_gpu || device.lists.accounted_processes.get()) continue;
     device.lists.accounted_processes = found[device.pci_address.get().value_or("")];
@@ -312,6 +366,7 @@ void read_capture_parts(std::string_view capture, std::string_view phase, Snapsh
   };
   read_list(part({}, ":: list (-L)"), snapshot);
   read_compute_apps(part(phase, ":: query-compute-apps"), snapshot);
+  read_order(part(phase, ":: query-compute-apps"), snapshot);
   read_accounted(part(phase, ":: query-accounted-apps"), snapshot);
   read_pmon(part(phase, ":: pmon"), snapshot);
   read_nvlinks(part({}, ":: nvlink -s"), snapshot);

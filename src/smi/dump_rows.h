@@ -61,8 +61,8 @@ void report_untold(Snapshot& snapshot);
 inline constexpr std::string_view capture_rule =
     "################################################################################";
 /// What a capture tells of the machine outside of its -q: names of MIG instances, processes where
-/// its -q has none of them, accounted processes, what pmon had of each process, NVLinks,
-/// affinities.
+/// its -q has none of them and the driver's order of those it has, accounted processes, what pmon
+/// had of each process, NVLinks, affinities.
 void read_capture_parts(std::string_view capture, std::string_view phase, Snapshot& snapshot);
 
 }  // namespace berth::smi

@@ -340,6 +340,25 @@ TEST(Capture, AccountedProcessesAreThoseOfTheirQuery) {
   EXPECT_EQ(accounted.get()->back().memory_max, Reading<Bytes>(Bytes(538ULL << 20)));
 }
 
+TEST(Capture, ProcessesAreInTheDriversOrder) {
+  const std::string_view listed =
+      "timestamp, gpu_name, gpu_bus_id, pid, process_name, used_gpu_memory [MiB]\n"
+      "2026/06/24 10:26:49.980, NVIDIA L40S, 00000000:01:00.0, 20038, ffmpeg, 681 MiB\n"
+      "2026/06/24 10:26:49.980, NVIDIA L40S, 00000000:01:00.0, 20037, a, b, 538 MiB\n"
+      "2026/06/24 10:26:49.980, NVIDIA L40S, 00000000:02:00.0, 20037, ffmpeg, 538 MiB\n"
+      "2026/06/24 10:26:49.980, NVIDIA L40S, 00000000:01:00.0, 99999, stranger, 1 MiB\n";
+  const std::string capture = part("capabilities :: help-query-compute-apps", "\"pid\"\n") +
+                              part("load :: query (-q)", busy_card) +
+                              part("load :: query-compute-apps (per-process)", listed);
+  const Snapshot host = read(capture);
+  ASSERT_THAT(host.gpu_processes, SizeIs(2));
+  EXPECT_EQ(host.gpu_processes[0].pid, 20038);
+  EXPECT_EQ(host.gpu_processes[1].pid, 20037);
+  const Snapshot unlisted = read(part("load :: query (-q)", busy_card) +
+                                 part("load :: query-compute-apps", "not supported\n"));
+  EXPECT_EQ(unlisted.gpu_processes.at(0).pid, 20037);
+}
+
 TEST(Capture, WithoutAQueryOfAccountedProcessesKnowsOfNone) {
   EXPECT_EQ(read(part("load :: query (-q)", busy_card)).devices.at(0).lists.accounted_processes,
             Reading<std::vector<AccountedProcess>>());

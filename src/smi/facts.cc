@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/text.h"
+#include "snapshot/details.h"
 #include "snapshot/questions.h"
 
 namespace berth::smi {
@@ -118,6 +119,14 @@ bool is_process_list_unknown(const Device& gpu, const Snapshot& snapshot) {
   const bool failed = !gpu.process_count.get() && gpu.process_count.why() == Absent::failed;
   return failed && !gpu.lost && gpu.unusable_because.empty() &&
          processes_on(gpu.id, snapshot).empty();
+}
+
+std::vector<const GpuProcess*> processes_by_pid(const Device& gpu, const Snapshot& snapshot) {
+  auto listed = processes_on(gpu.id, snapshot);
+  // Dumps of Windows, where alone a card has a driver model, list them in no order.
+  if (gpu.details.get<std::string>(Detail::driver_model).get()) return listed;
+  std::ranges::stable_sort(listed, {}, [](const GpuProcess* one) { return one->pid; });
+  return listed;
 }
 
 std::string process_name(const GpuProcess& process, const Snapshot& snapshot) {

@@ -22,6 +22,11 @@ namespace berth::smi {
 /// that does not answer at all, the cells say so; nvidia-smi calls its list empty.
 [[nodiscard]] bool is_process_list_unknown(const Device& gpu, const Snapshot& snapshot);
 
+/// The processes on a card and its instances as -q, the table and pmon list them: by pid. A
+/// snapshot has them in the driver's order, which --query-compute-apps keeps.
+[[nodiscard]] std::vector<const GpuProcess*> processes_by_pid(const Device& gpu,
+                                                              const Snapshot& snapshot);
+
 /// What the driver calls a process: the first word of its command; "[Not Found]" where it is gone.
 [[nodiscard]] std::string process_name(const GpuProcess& process, const Snapshot& snapshot);
 

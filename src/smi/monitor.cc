@@ -210,7 +210,7 @@ Output render_pmon(const Snapshot& snapshot, const Request& request, Clockface c
     text += gap + fmt::format("{:<{}}\n", name, name_width);
   };
   for (const Device* gpu : gpus(snapshot, request.devices)) {
-    const auto processes = processes_on(gpu->id, snapshot);
+    const auto processes = processes_by_pid(*gpu, snapshot);
     if (processes.empty()) line(*gpu, "-", "-", nullptr, "-");
     for (const GpuProcess* process : processes) {
       const std::string name = process_name(*process, snapshot);

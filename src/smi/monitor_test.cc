@@ -97,6 +97,12 @@ TEST(SmiPmon, DrawsEachProcessAsDriver595Does) {
       "    0     190709     C      7      3     99      -      -      -    ollama_llama_se\n");
 }
 
+TEST(SmiPmon, ListsProcessesByPid) {
+  Snapshot host = example::workstation();
+  std::swap(host.gpu_processes.front(), host.gpu_processes.back());
+  EXPECT_EQ(pmon(host), pmon(example::workstation()));
+}
+
 TEST(SmiPmon, ACardWithoutProcessesHasALineOfDashes) {
   Snapshot host = example::workstation();
   host.gpu_processes.clear();

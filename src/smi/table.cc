@@ -300,7 +300,7 @@ std::string processes(const std::vector<const Device*>& cards, const Snapshot& s
   bool unknown = false;
   for (const Device* gpu : cards) {
     unknown = unknown || is_process_list_unknown(*gpu, snapshot);
-    for (const GpuProcess* process : processes_on(gpu->id, snapshot)) {
+    for (const GpuProcess* process : processes_by_pid(*gpu, snapshot)) {
       rows += process_row(*process, *gpu, snapshot, layout.processes);
     }
   }

@@ -249,7 +249,7 @@ class Builder {
   }
 
   void add_processes(const Row& row, Node& parent) {
-    const auto processes = processes_on(device_.id, snapshot_);
+    const auto processes = processes_by_pid(device_, snapshot_);
     if (is_process_list_unknown(device_, snapshot_)) {
       parent.children.push_back(leaf(name_of(row), "N/A"));
       return;

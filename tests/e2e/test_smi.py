@@ -188,6 +188,18 @@ def test_a_lost_card_is_told_and_the_others_are_shown(driver_of):
     assert line.startswith("[1] ((GPU is lost))"), line
 
 
+def test_compute_apps_are_in_the_drivers_order(driver_of):
+    snapshot = many_devices(1)
+    snapshot["gpu_processes"] = [
+        {"device": snapshot["devices"][0]["id"], "pid": pid, "type": "C"} for pid in (5268, 5267)
+    ]
+    driver = driver_of(snapshot)
+    done = driver.run("smi", "--query-compute-apps=pid", "--format=csv,noheader")
+    assert done.stdout == "5268\n5267\n"
+    table = driver.run("smi").stdout
+    assert table.index(" 5267 ") < table.index(" 5268 ")
+
+
 def test_all_is_the_whole_log(machine):
     assert "    Product Name" in machine.run("smi", "-a").stdout
     assert machine.run("smi", "-a", "-q", "-d", "MEMORY").stdout.count("FB Memory Usage") == 8

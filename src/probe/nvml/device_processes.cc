@@ -136,21 +136,23 @@ std::expected<std::vector<GpuProcess>, Return> read_processes(DeviceAsker& asker
        api.nvmlDeviceGetMPSComputeRunningProcesses_v2, api.nvmlDeviceGetMPSComputeRunningProcesses,
        GpuUse::mps}};
   using Place = decltype(place_of(GpuProcess()));
-  std::map<Place, GpuProcess> merged;
+  std::vector<GpuProcess> processes;
+  std::map<Place, std::size_t> places;
   for (const Versions& versions : lists) {
     auto listed = read_list(asker, versions);
     if (!listed && versions.use == GpuUse::compute) return std::unexpected(listed.error());
     if (!listed) continue;
     for (GpuProcess& process : *listed) {
-      const auto [known, is_new] = merged.try_emplace(place_of(process), process);
-      if (is_new) continue;
-      known->second.use = merged_use(known->second.use, process.use);
-      if (!known->second.memory.get()) known->second.memory = process.memory;
+      const auto [place, is_new] = places.try_emplace(place_of(process), processes.size());
+      if (is_new) {
+        processes.push_back(std::move(process));
+        continue;
+      }
+      GpuProcess& known = processes[place->second];
+      known.use = merged_use(known.use, process.use);
+      if (!known.memory.get()) known.memory = process.memory;
     }
   }
-  std::vector<GpuProcess> processes;
-  processes.reserve(merged.size());
-  for (auto& [place, process] : merged) processes.push_back(std::move(process));
   return processes;
 }
 

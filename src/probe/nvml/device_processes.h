@@ -10,9 +10,9 @@
 
 namespace berth::nvml {
 
-/// The processes on a device, each once for each MIG instance it is on, by pid. `device` of each is
-/// left empty. An error only where the list of compute processes cannot be had: then nothing can be
-/// said about who is on the device.
+/// The processes on a device, each once for each MIG instance it is on, in the driver's order:
+/// those that compute first. `device` of each is left empty. An error only where the list of
+/// compute processes cannot be had: then nothing can be said about who is on the device.
 [[nodiscard]] std::expected<std::vector<GpuProcess>, Return> read_processes(DeviceAsker& asker);
 
 /// Fills the utilisations of the processes from the driver's samples since the look before: each

@@ -21,6 +21,7 @@
 namespace berth::nvml {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 TEST_F(NvmlFake, WhatTheSnapshotSaysIsWhatTheProbeReads) {
@@ -100,11 +101,27 @@ TEST_F(NvmlFake, EntriesOfEarly535DriversAreReadByTheirOwnLayout) {
   setenv("BERTH_FAKE_NVML_PROCESS_LAYOUT", "535", 1);
   const auto got = look("simulated-535.54.03").gpu_processes;
   ASSERT_EQ(got.size(), 4U);
-  EXPECT_EQ(got[0].pid, 77);
-  EXPECT_EQ(got[0].use, GpuUse::both);
-  EXPECT_EQ(got[0].memory.get(), 5_MiB);
-  EXPECT_EQ(got[1].pid, 1000);
-  EXPECT_EQ(got[1].memory.get(), 1000_MiB);
+  EXPECT_EQ(got[0].pid, 1000);
+  EXPECT_EQ(got[0].memory.get(), 1000_MiB);
+  EXPECT_EQ(got[1].pid, 77);
+  EXPECT_EQ(got[1].use, GpuUse::both);
+  EXPECT_EQ(got[1].memory.get(), 5_MiB);
+}
+
+TEST_F(NvmlFake, ProcessesComeInTheDriversOrderThoseThatComputeFirst) {
+  Snapshot machine = server();
+  machine.gpu_processes.clear();
+  const auto add = [&](pid_t pid, GpuUse use) {
+    machine.gpu_processes.push_back(
+        {.device = machine.devices[0].id, .pid = pid, .use = use, .memory = 5_MiB});
+  };
+  add(1696, GpuUse::graphics);
+  add(5268, GpuUse::compute);
+  add(5267, GpuUse::both);
+  play(machine);
+  std::vector<pid_t> pids;
+  for (const GpuProcess& process : look("all").gpu_processes) pids.push_back(process.pid);
+  EXPECT_THAT(pids, ElementsAre(5268, 5267, 1696));
 }
 
 TEST_F(NvmlFake, MigInstancesAreDevicesWithTheirOwnMemoryAndProcesses) {
