@@ -332,6 +332,10 @@ void read_nvlinks(std::string_view text, Snapshot& snapshot) {
     if (line.starts_with("Device does not have or support")) {
       gpu->lists.nvlinks = Absent::unsupported;
     }
+    // How many there are is not said, but that the first of them is one.
+    if (line.starts_with("NVML: Unable to retrieve Nvlink information as all links are inActive")) {
+      gpu->lists.nvlinks = std::vector<NvLink>{{.number = 0, .active = false, .speed = {}}};
+    }
     if (const auto link = link_in(line)) {
       auto links = gpu->lists.nvlinks.get().value_or(std::vector<NvLink>{});
       links.push_back(*link);

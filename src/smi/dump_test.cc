@@ -385,6 +385,15 @@ TEST(Capture, LinksAndAffinitiesAreThoseOfTheirLists) {
       part("load :: query (-q)", busy_card);
   EXPECT_EQ(read(without).devices.at(0).lists.nvlinks,
             Reading<std::vector<NvLink>>(Absent::unsupported));
+  // The captured RTX 2080 SUPER.
+  const std::string asleep =
+      part("capabilities :: nvlink -s",
+           "GPU 0: x\nNVML: Unable to retrieve Nvlink information as all links are inActive\n") +
+      part("load :: query (-q)", busy_card);
+  const auto inactive = read(asleep).devices.at(0).lists.nvlinks;
+  ASSERT_TRUE(inactive.get());
+  ASSERT_THAT(*inactive.get(), SizeIs(1));
+  EXPECT_EQ(inactive.get()->front().active, Reading<bool>(false));
 }
 
 TEST(Dump, JsonAndOtherTextsAreNone) {
