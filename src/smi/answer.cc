@@ -84,7 +84,7 @@ void note_silent(const Snapshot& snapshot, const std::vector<const Device*>& dev
 }
 
 Output surface(const Snapshot& snapshot, const Request& request, Clockface clockface,
-               std::uint64_t tick) {
+               std::uint64_t tick, const Snapshot* before) {
   switch (request.what) {
     case What::table:
       return {.text = render_table(snapshot, request, clockface)};
@@ -112,7 +112,7 @@ Output surface(const Snapshot& snapshot, const Request& request, Clockface clock
     case What::nvlink:
       return render_nvlink(snapshot, request);
     case What::dmon:
-      return render_dmon(snapshot, request, clockface, tick);
+      return render_dmon(snapshot, request, clockface, tick, before);
     case What::pmon:
       return render_pmon(snapshot, request, clockface, tick);
     case What::version:
@@ -139,8 +139,9 @@ Output answer(const Request& request, Source& source, Clockface clockface, std::
   }
   const auto devices = chosen(snapshot, request.devices);
   if (!devices) return {.text = "No devices were found\n", .code = object_not_found};
-  Output output = surface(snapshot, later, clockface, tick);
+  Output output = surface(snapshot, later, clockface, tick, source.round_before());
   note_silent(snapshot, *devices, output);
+  if (request.what == What::dmon) source.keep_round(snapshot);
   return output;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/text.h"
@@ -16,8 +17,15 @@ namespace berth::smi {
 
 namespace {
 
-/// From this driver on the columns are a character wider, and there are jpg and ofa.
+// What changed from driver to driver, as published output of each shows it.
+/// The columns are a character wider; 525 is narrow.
 constexpr int first_wide = 530;
+/// dmon has jpg and ofa: 530.30.02 has not, 535.129.03 has.
+constexpr int first_engines = 535;
+/// pmon has them as well and its headings stand above its columns (545.23.08 beside 550.54.14:
+/// NordicHPC/sonar#170). More room is left of both with -o: 535.129.03 has less, logs of 2026 have
+/// more; which driver was the first is not known.
+constexpr int first_even = 550;
 
 std::string dash() { return "-"; }
 
@@ -41,52 +49,98 @@ std::string megabytes_per_second(const Reading<BytesPerSecond>& reading) {
   return shown(reading, [](BytesPerSecond value) { return value.count() / million; });
 }
 
+/// A round of dmon and the one before it; null: this is the first.
+struct Look {
+  const Snapshot& now;
+  const Snapshot* before;
+};
+
+/// What the driver counted of a card the round before; nothing where that is not known.
+std::optional<Microseconds> counted_before(const Device& d, const Look& look, Detail which) {
+  const Device* earlier = look.before == nullptr ? nullptr : find_device(d.id, *look.before);
+  if (earlier == nullptr) return std::nullopt;
+  return earlier->details.get<Microseconds>(which).get();
+}
+
+/// The share of the time since the round before in which the power limit held the card back.
+std::string power_violation(const Device& d, const Look& look) {
+  const auto& now = d.details.get<Microseconds>(Detail::throttled_power_cap);
+  if (!now.get()) return dash();
+  // The real one prints 0 in its first round, of cards at their limit too: A100s at 397 of 400 W
+  // and below their clock in librenms/librenms#15756.
+  if (look.before == nullptr) return "0";
+  const auto then = counted_before(d, look, Detail::throttled_power_cap);
+  const auto lost = then ? minus(*now.get(), *then) : std::nullopt;
+  const std::int64_t passed_ms = look.now.taken.unix_ms - look.before->taken.unix_ms;
+  if (!lost || passed_ms <= 0) return dash();  // counted anew, or the clock was set
+  const double share = static_cast<double>(lost->count()) / (static_cast<double>(passed_ms) * 10.0);
+  return fmt::format("{}", std::lround(std::min(share, 100.0)));
+}
+
+/// Whether heat holds the card back now, or did since the round before.
+std::string thermal_violation(const Device& d, const Look& look) {
+  constexpr std::uint64_t heat = 0x20 | 0x40;  // nvmlClocksEventReasons: by driver, by hardware
+  const auto& reasons = d.throttle_reasons.get();
+  bool known = reasons.has_value();
+  bool slowed = known && (*reasons & heat) != 0;
+  for (const Detail which :
+       {Detail::throttled_software_thermal, Detail::throttled_hardware_thermal}) {
+    const auto now = d.details.get<Microseconds>(which).get();
+    const auto then = counted_before(d, look, which);
+    known = known || now.has_value();
+    slowed = slowed || (now && then && *now > *then);
+  }
+  if (!known) return dash();
+  return slowed ? "1" : "0";
+}
+
 /// A column of dmon: the letter of -s that asks for it, its two titles, its cell.
 struct DeviceColumn {
   char group;
   std::string_view title;
   std::string_view unit;
-  bool only_wide;
+  int since;  // the first driver that has it
   std::string (*cell)(const Device&);
+  std::string (*since_before)(const Device&, const Look&) = nullptr;  // in place of `cell`
 };
 
 constexpr auto device_columns = std::to_array<DeviceColumn>({
-    {'p', "pwr", "W", false,
+    {'p', "pwr", "W", 0,
      [](const Device& d) {
        constexpr std::uint64_t thousand = 1000;
        return shown(d.power_draw, [](Milliwatts value) { return value.count() / thousand; });
      }},
-    {'p', "gtemp", "C", false, [](const Device& d) { return counted(d.temperature); }},
-    {'p', "mtemp", "C", false, [](const Device& d) { return counted(d.temperature_memory); }},
-    {'u', "sm", "%", false, [](const Device& d) { return percent(d.utilization_gpu); }},
-    {'u', "mem", "%", false, [](const Device& d) { return percent(d.utilization_memory); }},
-    {'u', "enc", "%", false, [](const Device& d) { return percent(d.utilization_encoder); }},
-    {'u', "dec", "%", false, [](const Device& d) { return percent(d.utilization_decoder); }},
-    {'u', "jpg", "%", true,
+    {'p', "gtemp", "C", 0, [](const Device& d) { return counted(d.temperature); }},
+    {'p', "mtemp", "C", 0, [](const Device& d) { return counted(d.temperature_memory); }},
+    {'u', "sm", "%", 0, [](const Device& d) { return percent(d.utilization_gpu); }},
+    {'u', "mem", "%", 0, [](const Device& d) { return percent(d.utilization_memory); }},
+    {'u', "enc", "%", 0, [](const Device& d) { return percent(d.utilization_encoder); }},
+    {'u', "dec", "%", 0, [](const Device& d) { return percent(d.utilization_decoder); }},
+    {'u', "jpg", "%", first_engines,
      [](const Device& d) { return percent(d.details.get<Percent>(Detail::utilization_jpeg)); }},
-    {'u', "ofa", "%", true,
+    {'u', "ofa", "%", first_engines,
      [](const Device& d) {
        return percent(d.details.get<Percent>(Detail::utilization_optical_flow));
      }},
-    {'c', "mclk", "MHz", false, [](const Device& d) { return counted(d.clock_memory); }},
-    {'c', "pclk", "MHz", false, [](const Device& d) { return counted(d.clock_sm); }},
-    {'v', "pviol", "%", false, [](const Device&) { return dash(); }},
-    {'v', "tviol", "bool", false, [](const Device&) { return dash(); }},
-    {'m', "fb", "MB", false, [](const Device& d) { return megabytes(d.memory_used); }},
-    {'m', "bar1", "MB", false,
+    {'c', "mclk", "MHz", 0, [](const Device& d) { return counted(d.clock_memory); }},
+    {'c', "pclk", "MHz", 0, [](const Device& d) { return counted(d.clock_sm); }},
+    {'v', "pviol", "%", 0, nullptr, power_violation},
+    {'v', "tviol", "bool", 0, nullptr, thermal_violation},
+    {'m', "fb", "MB", 0, [](const Device& d) { return megabytes(d.memory_used); }},
+    {'m', "bar1", "MB", 0,
      [](const Device& d) { return megabytes(d.details.get<Bytes>(Detail::bar1_used)); }},
-    {'m', "ccpm", "MB", true,
+    {'m', "ccpm", "MB", first_wide,
      [](const Device& d) {
        return megabytes(d.details.get<Bytes>(Detail::protected_memory_used));
      }},
-    {'e', "sbecc", "errs", false, [](const Device& d) { return number(d.ecc_corrected); }},
-    {'e', "dbecc", "errs", false, [](const Device& d) { return number(d.ecc_uncorrected); }},
-    {'e', "pci", "errs", false, [](const Device& d) { return number(d.pcie_replays); }},
-    {'t', "rxpci", "MB/s", false,
+    {'e', "sbecc", "errs", 0, [](const Device& d) { return number(d.ecc_corrected); }},
+    {'e', "dbecc", "errs", 0, [](const Device& d) { return number(d.ecc_uncorrected); }},
+    {'e', "pci", "errs", 0, [](const Device& d) { return number(d.pcie_replays); }},
+    {'t', "rxpci", "MB/s", 0,
      [](const Device& d) {
        return megabytes_per_second(d.details.get<BytesPerSecond>(Detail::pcie_received_rate));
      }},
-    {'t', "txpci", "MB/s", false,
+    {'t', "txpci", "MB/s", 0,
      [](const Device& d) {
        return megabytes_per_second(d.details.get<BytesPerSecond>(Detail::pcie_sent_rate));
      }},
@@ -97,31 +151,31 @@ struct ProcessColumn {
   char group;
   std::string_view title;
   std::string_view unit;
-  bool only_wide;
+  int since;
   std::string (*cell)(const GpuProcess&);
 };
 
 constexpr auto process_columns = std::to_array<ProcessColumn>({
-    {'u', "sm", "%", false, [](const GpuProcess& p) { return percent(p.utilization_sm); }},
-    {'u', "mem", "%", false, [](const GpuProcess& p) { return percent(p.utilization_memory); }},
-    {'u', "enc", "%", false, [](const GpuProcess& p) { return percent(p.utilization_encoder); }},
-    {'u', "dec", "%", false, [](const GpuProcess& p) { return percent(p.utilization_decoder); }},
-    {'u', "jpg", "%", true, [](const GpuProcess& p) { return percent(p.utilization_jpeg); }},
-    {'u', "ofa", "%", true,
+    {'u', "sm", "%", 0, [](const GpuProcess& p) { return percent(p.utilization_sm); }},
+    {'u', "mem", "%", 0, [](const GpuProcess& p) { return percent(p.utilization_memory); }},
+    {'u', "enc", "%", 0, [](const GpuProcess& p) { return percent(p.utilization_encoder); }},
+    {'u', "dec", "%", 0, [](const GpuProcess& p) { return percent(p.utilization_decoder); }},
+    {'u', "jpg", "%", first_even, [](const GpuProcess& p) { return percent(p.utilization_jpeg); }},
+    {'u', "ofa", "%", first_even,
      [](const GpuProcess& p) { return percent(p.utilization_optical_flow); }},
-    {'m', "fb", "MB", false, [](const GpuProcess& p) { return megabytes(p.memory); }},
-    {'m', "ccpm", "MB", true, [](const GpuProcess&) { return dash(); }},
+    {'m', "fb", "MB", 0, [](const GpuProcess& p) { return megabytes(p.memory); }},
+    {'m', "ccpm", "MB", first_wide, [](const GpuProcess&) { return dash(); }},
 });
 
 /// The columns in the order of the letters asked for; each once.
 template <class Column, std::size_t N>
-std::vector<const Column*> columns_for(std::string_view letters, bool wide,
+std::vector<const Column*> columns_for(std::string_view letters, int generation,
                                        const std::array<Column, N>& all) {
   std::vector<const Column*> found;
   for (std::size_t i = 0; i < letters.size(); ++i) {
     if (letters.find(letters[i]) != i) continue;
     for (const Column& column : all) {
-      if (column.group == letters[i] && (wide || !column.only_wide)) found.push_back(&column);
+      if (column.group == letters[i] && generation >= column.since) found.push_back(&column);
     }
   }
   return found;
@@ -131,74 +185,112 @@ std::vector<const Column*> columns_for(std::string_view letters, bool wide,
 struct Margin {
   bool date = false;
   bool time = false;
+  int date_width = 0;
+  int time_width = 0;
 
   [[nodiscard]] std::string titles(bool units) const {
     if (!date && !time) return units ? "# Idx" : "# gpu";
-    std::string text =
-        date ? (units ? "#YYYYMMDD" : "#Date    ") : (units ? "#HH:MM:SS" : "#Time    ");
-    if (date && time) text += units ? "    HH:MM:SS" : "    Time    ";
-    return text + (units ? "     Idx" : "     gpu");
+    return "#" + stamps(units ? "YYYYMMDD" : "Date", units ? "HH:MM:SS" : "Time") +
+           (units ? "Idx" : "gpu");
   }
   [[nodiscard]] std::string cell(const Device& gpu, WallTime when, Clockface clockface) const {
     const std::string index = fmt::format("{}", gpu.index.value_or(0));
     if (!date && !time) return fmt::format("{:>5}", index);
     const Stamp now = stamp(when, clockface.utc_offset);
-    std::string text = " " + (date ? now.date : now.time);
-    if (date && time) text += "    " + now.time;
-    return text + fmt::format("{:>8}", index);
+    return " " + stamps(now.date, now.time) + fmt::format("{:>3}", index);
+  }
+
+ private:
+  [[nodiscard]] std::string stamps(std::string_view day, std::string_view hour) const {
+    std::string text;
+    if (date) text += fmt::format("{:<{}}", day, date_width);
+    if (time) text += fmt::format("{:<{}}", hour, time_width);
+    return text;
   }
 };
 
-Margin margin_of(const Request& request) {
-  return {.date = request.stamps.find('D') != std::string::npos,
-          .time = request.stamps.find('T') != std::string::npos};
+Margin margin_of(const Request& request, int generation) {
+  const bool even = generation >= first_even;
+  Margin margin;
+  margin.date = request.stamps.find('D') != std::string::npos;
+  margin.time = request.stamps.find('T') != std::string::npos;
+  margin.date_width = even ? 12 : 11;
+  margin.time_width = even ? 13 : 12;
+  return margin;
 }
 
 }  // namespace
 
 Output render_dmon(const Snapshot& snapshot, const Request& request, Clockface clockface,
-                   std::uint64_t tick) {
-  const bool wide = generation_of(snapshot) >= first_wide;
+                   std::uint64_t tick, const Snapshot* before) {
+  const int generation = generation_of(snapshot);
+  const bool wide = generation >= first_wide;
   const int width = wide ? 7 : 6;
+  const std::string_view end = wide ? " \n" : "\n";
   const auto columns =
-      columns_for(request.select.empty() ? "puc" : request.select, wide, device_columns);
-  const Margin margin = margin_of(request);
+      columns_for(request.select.empty() ? "puc" : request.select, generation, device_columns);
+  const Margin margin = margin_of(request, generation);
   std::string text;
   if (tick == 0 && request.header) {
     text = margin.titles(false);
     for (const DeviceColumn* column : columns) text += fmt::format("{:>{}}", column->title, width);
-    text += " \n" + margin.titles(true);
+    text += end;
+    text += margin.titles(true);
     for (const DeviceColumn* column : columns) text += fmt::format("{:>{}}", column->unit, width);
-    text += " \n";
+    text += end;
   }
+  const Look look{.now = snapshot, .before = before};
   for (const Device* gpu : gpus(snapshot, request.devices)) {
     text += margin.cell(*gpu, snapshot.taken, clockface);
     for (const DeviceColumn* column : columns) {
-      text += fmt::format("{:>{}}", column->cell(*gpu), width);
+      const std::string cell =
+          column->since_before == nullptr ? column->cell(*gpu) : column->since_before(*gpu, look);
+      text += fmt::format("{:>{}}", cell, width);
     }
-    text += " \n";
+    text += end;
   }
   return {.text = text, .code = 0};
 }
 
+namespace {
+
+/// pmon's two headings. Before they stood above their columns, "type" and "sm" were narrower than
+/// what is below them (535.288.01, 545.23.08).
+std::string process_headings(const Margin& margin, const std::vector<const ProcessColumn*>& columns,
+                             int generation) {
+  const bool wide = generation >= first_wide;
+  const bool even = generation >= first_even;
+  const int width = wide ? 7 : 6;
+  const int narrow = even ? width : 6;
+  const std::string_view gap = wide ? "    " : "   ";
+  std::string text;
+  for (const bool units : {false, true}) {
+    text += margin.titles(units);
+    text += fmt::format("{:>{}}", units ? "#" : "pid", width + 5);
+    text += fmt::format("{:>{}}", units ? "C/G" : "type", narrow);
+    for (const ProcessColumn* column : columns) {
+      text += fmt::format("{:>{}}", units ? column->unit : column->title,
+                          column->title == "sm" ? narrow : width);
+    }
+    text += fmt::format("{}{}{}", gap, units ? "name" : "command", even ? " \n" : "\n");
+  }
+  return text;
+}
+
+}  // namespace
+
 Output render_pmon(const Snapshot& snapshot, const Request& request, Clockface clockface,
                    std::uint64_t tick) {
-  const bool wide = generation_of(snapshot) >= first_wide;
+  const int generation = generation_of(snapshot);
+  const bool wide = generation >= first_wide;
   const int width = wide ? 7 : 6;
   constexpr int name_width = 15;
   const auto columns =
-      columns_for(request.select.empty() ? "u" : request.select, wide, process_columns);
-  const Margin margin = margin_of(request);
+      columns_for(request.select.empty() ? "u" : request.select, generation, process_columns);
+  const Margin margin = margin_of(request, generation);
   const std::string gap(wide ? 4 : 3, ' ');
   std::string text;
-  if (tick == 0 && request.header) {
-    text = margin.titles(false) + fmt::format("{:>{}}{:>{}}", "pid", width + 5, "type", width);
-    for (const ProcessColumn* column : columns) text += fmt::format("{:>{}}", column->title, width);
-    text += gap + "command \n" + margin.titles(true);
-    text += fmt::format("{:>{}}{:>{}}", "#", width + 5, "C/G", width);
-    for (const ProcessColumn* column : columns) text += fmt::format("{:>{}}", column->unit, width);
-    text += gap + "name \n";
-  }
+  if (tick == 0 && request.header) text = process_headings(margin, columns, generation);
   const auto line = [&](const Device& gpu, std::string_view pid, std::string_view type,
                         const GpuProcess* process, std::string name) {
     text += margin.cell(gpu, snapshot.taken, clockface);

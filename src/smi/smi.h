@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "snapshot/snapshot.h"
@@ -81,6 +82,13 @@ class Source {
  public:
   virtual ~Source() = default;
   virtual Snapshot look(Need need) = 0;
+
+  /// The round before, of which dmon tells what has happened since; null: there was none.
+  [[nodiscard]] const Snapshot* round_before() const { return round_ ? &*round_ : nullptr; }
+  void keep_round(Snapshot round) { round_ = std::move(round); }
+
+ private:
+  std::optional<Snapshot> round_;
 };
 
 /// How times are shown: nvidia-smi prints the machine's local time.
@@ -127,8 +135,10 @@ void add_rates(Snapshot& now, const Snapshot& before);
 [[nodiscard]] Output render_excluded(const Snapshot& snapshot);
 [[nodiscard]] Output render_topology(const Snapshot& snapshot, const Request& request);
 [[nodiscard]] Output render_nvlink(const Snapshot& snapshot, const Request& request);
+/// `before` is the round before; null: there was none.
 [[nodiscard]] Output render_dmon(const Snapshot& snapshot, const Request& request,
-                                 Clockface clockface, std::uint64_t tick);
+                                 Clockface clockface, std::uint64_t tick,
+                                 const Snapshot* before = nullptr);
 [[nodiscard]] Output render_pmon(const Snapshot& snapshot, const Request& request,
                                  Clockface clockface, std::uint64_t tick);
 [[nodiscard]] std::string render_version(const Snapshot& snapshot);

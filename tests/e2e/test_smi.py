@@ -188,6 +188,14 @@ def test_a_lost_card_is_told_and_the_others_are_shown(driver_of):
     assert line.startswith("[1] ((GPU is lost))"), line
 
 
+def test_violations_are_numbers_of_the_time_between_two_rounds(driver_of):
+    snapshot = many_devices(1)
+    lost = {"throttled_power_cap_microseconds": 5, "throttled_hardware_thermal_microseconds": 5}
+    snapshot["devices"][0] |= lost
+    done = driver_of(snapshot).run("smi", "dmon", "-s", "v", "-c", "2")
+    assert done.stdout.splitlines()[2:] == ["    0      0      0 "] * 2, done.stdout
+
+
 def test_compute_apps_are_in_the_drivers_order(driver_of):
     snapshot = many_devices(1)
     snapshot["gpu_processes"] = [
