@@ -21,6 +21,7 @@ constexpr int no_power = 8;
 constexpr int driver_not_loaded = 9;
 constexpr int interrupt_issue = 10;
 constexpr int library_not_found = 12;
+constexpr int inforom_corrupted = 14;
 constexpr int device_lost = 15;
 constexpr int version_mismatch = 18;
 constexpr int other_failure = 255;
@@ -83,6 +84,22 @@ void note_silent(const Snapshot& snapshot, const std::vector<const Device*>& dev
   }
 }
 
+/// Below the table alone, the one answer for which nvidia-smi validates the infoROM (its -q -x ends
+/// with 0 of such a card: microsoft/pai#3756).
+void warn_of_inforom(const std::vector<const Device*>& devices, Output& output) {
+  for (const Device* device : devices) {
+    if (device->details.get<bool>(Detail::inforom_valid).get() != false) continue;
+    const std::string address = bus_id(*device);
+    output.text += fmt::format("WARNING: infoROM is corrupted at gpu {}\n",
+                               address.size() > 4 ? address.substr(4) : address);
+    if (output.code == 0) output.code = inforom_corrupted;
+  }
+}
+
+/// Whether the answer is about devices: one that is about the driver does not depend on their
+/// state.
+bool shows_devices(What what) { return what != What::version && what != What::excluded; }
+
 Output surface(const Snapshot& snapshot, const Request& request, Clockface clockface,
                std::uint64_t tick, const Snapshot* before) {
   switch (request.what) {
@@ -133,14 +150,15 @@ Output answer(const Request& request, Source& source, Clockface clockface, std::
   const Snapshot snapshot = source.look(request.need);
   if (gpus(snapshot, {}).empty()) {
     if (auto failure = failure_of(snapshot)) return *failure;
-    if (request.what != What::version && request.what != What::excluded) {
+    if (shows_devices(request.what)) {
       return {.text = "No devices were found\n", .code = object_not_found};
     }
   }
   const auto devices = chosen(snapshot, request.devices);
   if (!devices) return {.text = "No devices were found\n", .code = object_not_found};
   Output output = surface(snapshot, later, clockface, tick, source.round_before());
-  note_silent(snapshot, *devices, output);
+  if (shows_devices(request.what)) note_silent(snapshot, *devices, output);
+  if (request.what == What::table) warn_of_inforom(*devices, output);
   if (request.what == What::dmon) source.keep_round(snapshot);
   return output;
 }

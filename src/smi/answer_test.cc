@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 Output of(Snapshot snapshot, const std::vector<std::string>& words) {
@@ -144,6 +145,38 @@ TEST(SmiFailure, ALostCardExitsWithFifteenAndTheOthersAreShown) {
   EXPECT_THAT(of(host, {"-L"}).text,
               StartsWith("Unable to determine the device handle for GPU0: 0000:0C:00.0: GPU is "
                          "lost."));
+}
+
+// As published of a Quadro RTX 5000 (418.87.00) and a Quadro P4000 (NVIDIA/gpu-operator#20); the
+// code by microsoft/pai#3756, whose `nvidia-smi -q -x` ended with 0.
+TEST(SmiFailure, ACorruptedInforomIsSaidBelowTheTableAlone) {
+  Snapshot host = two_cards();
+  const std::string table = of(host, {}).text;
+  host.devices[0].details.set(Detail::inforom_valid, Reading<bool>(true));
+  EXPECT_EQ(of(host, {}).text, table);
+  host.devices[1].details.set(Detail::inforom_valid, Reading<bool>(false));
+  const Output output = of(host, {});
+  EXPECT_EQ(output.text, table + "WARNING: infoROM is corrupted at gpu 0000:81:00.0\n");
+  EXPECT_EQ(output.code, 14);
+  EXPECT_EQ(of(host, {"-i", "0"}).code, 0);
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"-L"},
+                                                {"-q"},
+                                                {"-q", "-x"},
+                                                {"--query-gpu=index", "--format=csv"}}) {
+    EXPECT_EQ(of(host, words).code, 0) << words.front();
+    EXPECT_THAT(of(host, words).text, Not(HasSubstr("WARNING"))) << words.front();
+  }
+  host.devices[0].lost = true;
+  EXPECT_EQ(of(host, {}).code, 15);
+}
+
+TEST(SmiFailure, WhatIsOfTheDriverDoesNotDependOnItsCards) {
+  Snapshot host = two_cards();
+  host.devices[0].lost = true;
+  EXPECT_EQ(of(host, {"--version"}).code, 0);
+  EXPECT_THAT(of(host, {"--version"}).text, StartsWith("NVIDIA-SMI version"));
+  host.host.excluded_devices = std::vector<ExcludedDevice>{};
+  EXPECT_EQ(of(host, {"-B"}).code, 0);
 }
 
 // The captured RTX 2080 SUPER of driver 595.71.05 has 5268 before 5267 in --query-compute-apps and

@@ -188,6 +188,22 @@ def test_a_lost_card_is_told_and_the_others_are_shown(driver_of):
     assert line.startswith("[1] ((GPU is lost))"), line
 
 
+def test_what_is_of_the_driver_does_not_depend_on_its_cards(driver_of):
+    driver = driver_of(many_devices(2), faults="*@1=15")
+    for words in (["--version"], ["-B"]):
+        done = driver.run("smi", *words)
+        assert (done.returncode, done.stderr) == (0, ""), words
+
+
+def test_a_corrupted_inforom_is_said_below_the_table(driver_of):
+    driver = driver_of(many_devices(2), faults="nvmlDeviceValidateInforom@1=14")
+    done = driver.run("smi")
+    assert done.stdout.endswith("-+\nWARNING: infoROM is corrupted at gpu 0000:02:00.0\n")
+    assert (done.returncode, done.stderr) == (14, "")
+    assert driver.run("smi", "-i", "0").returncode == 0
+    assert driver.run("smi", "-q", "-x").returncode == 0  # as microsoft/pai#3756 has it
+
+
 def test_violations_are_numbers_of_the_time_between_two_rounds(driver_of):
     snapshot = many_devices(1)
     lost = {"throttled_power_cap_microseconds": 5, "throttled_hardware_thermal_microseconds": 5}
