@@ -90,6 +90,14 @@ std::string cell_text(const GpuColumn& column, const Device& device, const Snaps
   return shown_absent(cell.why(), failure_on(device), surface);
 }
 
+/// What a column is headed by. The names of 535 and later for why clocks are held back are no names
+/// to a driver before; what later drivers print of the old ones is not known.
+std::string_view heading_of(const CsvField& written, std::string_view asked, int generation) {
+  constexpr int renamed = 535;
+  const bool old = generation < renamed && asked.starts_with("clocks_throttle_reasons.");
+  return old ? asked : written.name;
+}
+
 Output render_gpu_csv(const Snapshot& snapshot, const Request& request, Clockface clockface) {
   std::vector<GpuColumn> columns;
   std::vector<std::string> names;
@@ -97,8 +105,8 @@ Output render_gpu_csv(const Snapshot& snapshot, const Request& request, Clockfac
     const auto column = find_gpu_column(name);
     if (!column) return unknown_field(name);
     const CsvField& written = column->column;
-    names.push_back(
-        csv_heading(written.name, written.unit.empty() ? unit_of(written.format) : written.unit));
+    names.push_back(csv_heading(heading_of(written, name, generation_of(snapshot)),
+                                written.unit.empty() ? unit_of(written.format) : written.unit));
     columns.push_back(*column);
   }
   const Surface surface = request.units ? Surface::csv : Surface::csv_without_units;

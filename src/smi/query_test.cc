@@ -100,6 +100,16 @@ TEST(Csv, HeaderHasCanonicalNamesAndUnits) {
             "power.draw [W]\nNVIDIA Test GPU, [N/A], [N/A], 81920 MiB, 69.85 W\n");
 }
 
+// CUDA 11.8's drivers printed the name that was asked for; there was no other yet.
+TEST(Csv, BeforeDriver535ReasonsHaveTheirOldNames) {
+  const std::vector<std::string> words = {
+      "--query-gpu=clocks.gr,clocks_throttle_reasons.sw_power_cap", "--format=csv"};
+  EXPECT_THAT(ask(words, server("520.61.05")).text,
+              StartsWith("clocks.current.graphics [MHz], clocks_throttle_reasons.sw_power_cap\n"));
+  EXPECT_THAT(ask(words, server("535.129.03")).text,
+              StartsWith("clocks.current.graphics [MHz], clocks_event_reasons.sw_power_cap\n"));
+}
+
 TEST(Csv, NoUnitsKeepsTheUnitInTheHeader) {
   EXPECT_EQ(ask({"--query-gpu=memory.used", "--format=csv,nounits"}, server("595.80")).text,
             "memory.used [MiB]\n10240\n");
