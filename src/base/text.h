@@ -58,6 +58,10 @@ struct TypographicMistake {
 /// The same of a whole page: its line breaks and tabs stay.
 [[nodiscard]] std::string printable_lines(std::string_view text);
 
+/// Letters, digits, signs and spaces of ASCII, and nothing else: harmless everywhere, and a column
+/// each.
+[[nodiscard]] bool is_plain_ascii(std::string_view text);
+
 /// Frames, bars and charts (box drawing, blocks, braille): of what is not ASCII, nearly all that a
 /// view draws. Harmless, and a column each.
 inline constexpr std::size_t drawing_bytes = 3;

@@ -174,6 +174,12 @@ std::optional<TypographicMistake> typographic_mistake(std::string_view text) {
   return mistake;
 }
 
+bool is_plain_ascii(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) {
+    return is_plain_ascii(static_cast<char32_t>(static_cast<unsigned char>(c)));
+  });
+}
+
 std::string printable(std::string_view text) {
   std::string safe;
   safe.reserve(text.size());

@@ -82,6 +82,16 @@ TEST(DisplayWidth, CountsEastAsianCharactersTwice) {
   EXPECT_EQ(display_width("显卡"), 4);
   EXPECT_EQ(display_width("e\u0301"), 1);
 }
+TEST(IsPlainAscii, IsTrueOfWhatComesOutOfPrintableAsItIsInAsManyColumns) {
+  for (int byte = 0; byte < 256; ++byte) {
+    const std::string text = {'a', static_cast<char>(byte), 'z'};
+    EXPECT_EQ(is_plain_ascii(text), byte >= 0x20 && byte < 0x7F) << byte;
+    if (is_plain_ascii(text)) {
+      EXPECT_EQ(printable(text), text);
+    }
+  }
+  EXPECT_TRUE(is_plain_ascii(""));
+}
 TEST(StartsWithDrawing, IsTrueOfFramesBarsAndChartsAlone) {
   const auto utf8 = [](unsigned point) {
     return std::string{static_cast<char>(0xE0 | (point >> 12)),

@@ -198,7 +198,8 @@ void Lookout::Parts::take_in(Clock& clock) {
     unpacker.feed(bytes.substr(taken_in));
     taken_in = bytes.size();
   }
-  while (auto message = unpacker.next()) apply(progress, std::move(*message));
+  wire::Message message;
+  while (unpacker.next(message)) apply(progress, std::move(message));
   if (channel->steps() == steps) return;
   steps = channel->steps();
   deadlines->answered(clock.now());

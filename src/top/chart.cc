@@ -13,10 +13,14 @@ namespace {
 constexpr std::array<std::array<std::uint8_t, 4>, 2> braille_bits = {
     {{0x01, 0x02, 0x04, 0x40}, {0x08, 0x10, 0x20, 0x80}}};
 
-std::string braille(std::uint8_t dots) {
-  if (dots == 0) return " ";
-  return {static_cast<char>(0xE2), static_cast<char>(0xA0 | (dots >> 6)),
-          static_cast<char>(0x80 | (dots & 0x3F))};
+void add_braille(std::uint8_t dots, std::string& line) {
+  if (dots == 0) {
+    line += ' ';
+    return;
+  }
+  line += '\xE2';
+  line += static_cast<char>(0xA0 | (dots >> 6));
+  line += static_cast<char>(0x80 | (dots & 0x3F));
 }
 
 /// The dots of each cell, as bits.
@@ -34,10 +38,10 @@ struct Grid {
   }
 };
 
-std::string ascii(std::uint8_t dots) {
+void add_ascii(std::uint8_t dots, std::string& line) {
   const bool upper = (dots & braille_bits[0][0]) != 0;
   const bool lower = (dots & braille_bits[0][1]) != 0;
-  return {upper ? (lower ? ':' : '\'') : (lower ? '.' : ' ')};
+  line += upper ? (lower ? ':' : '\'') : (lower ? '.' : ' ');
 }
 
 /// The row of dots, from above, that a value falls into.
@@ -85,8 +89,8 @@ std::vector<std::string> chart(const std::vector<std::optional<Range>>& columns,
   const Grid grid = drawn(columns, top, cells, rows, dots);
   std::vector<std::string> lines(static_cast<std::size_t>(rows));
   for (std::size_t i = 0; i < grid.bits.size(); ++i) {
-    lines[i / static_cast<std::size_t>(cells)] +=
-        dots == Dots::braille ? braille(grid.bits[i]) : ascii(grid.bits[i]);
+    std::string& line = lines[i / static_cast<std::size_t>(cells)];
+    dots == Dots::braille ? add_braille(grid.bits[i], line) : add_ascii(grid.bits[i], line);
   }
   return lines;
 }

@@ -112,7 +112,10 @@ int Painter::say(int column, int row, std::string_view text, Tone tone, int colu
 void Painter::cell(int column, int row, std::string_view text, int columns, bool right,
                    Tone tone) const {
   if (columns <= 0) return;
-  const std::string shown = cut_to_width(own(printable(text), style), columns, !style.utf8);
+  std::string made;
+  const bool fits = is_plain_ascii(text) && text.size() <= static_cast<std::size_t>(columns);
+  if (!fits) made = cut_to_width(own(printable(text), style), columns, !style.utf8);
+  const std::string_view shown = fits ? text : made;
   const int blank = std::max(0, columns - display_width(shown));
   screen.fill(column, row, columns, tone);
   screen.put(column + (right ? blank : 0), row, shown, tone, columns - (right ? blank : 0));

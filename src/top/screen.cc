@@ -25,9 +25,7 @@ void Screen::clear(Size size) {
                 Cell{});
 }
 
-// Whoever writes over half of a wide character leaves a blank for the other half.
-void Screen::split_wide(int column, int row) {
-  if (cell(column, row).width == 1) return;
+void Screen::blank_other_half(int column, int row) {
   if (cell(column, row).is_right_half() && column > 0) cell(column - 1, row) = Cell{};
   if (cell(column, row).width == 2 && column + 1 < size_.columns) cell(column + 1, row) = Cell{};
 }
@@ -42,7 +40,11 @@ int Screen::put(int column, int row, std::string_view text, Tone tone, int colum
     const bool is_ascii = text.front() >= 0x20 && text.front() < 0x7F;
     if (is_ascii || starts_with_drawing(text)) {
       if (column >= end) break;
-      put_narrow(column, row, text.substr(0, is_ascii ? 1 : drawing_bytes), tone);
+      if (is_ascii) {
+        put_narrow(column, row, text.substr(0, 1), tone);
+      } else {
+        put_narrow(column, row, text.substr(0, drawing_bytes), tone);
+      }
       text.remove_prefix(is_ascii ? 1 : drawing_bytes);
       ++column;
       continue;
@@ -69,13 +71,6 @@ int Screen::put(int column, int row, std::string_view text, Tone tone, int colum
     column += width;
   }
   return column;
-}
-
-void Screen::put_narrow(int column, int row, std::string_view character, Tone tone) {
-  split_wide(column, row);
-  Cell& here = cell(column, row);
-  here = Cell{.bytes = {}, .tone = tone};
-  std::ranges::copy(character, here.bytes.begin());
 }
 
 /// On the character before.

@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -73,8 +74,19 @@ class Screen {
     return cells_[static_cast<std::size_t>(row) * static_cast<std::size_t>(size_.columns) +
                   static_cast<std::size_t>(column)];
   }
-  void split_wide(int column, int row);
-  void put_narrow(int column, int row, std::string_view character, Tone tone);
+  /// Whoever writes over half of a wide character leaves a blank for the other half.
+  void split_wide(int column, int row) {
+    if (cell(column, row).width != 1) blank_other_half(column, row);
+  }
+  void blank_other_half(int column, int row);
+  void put_narrow(int column, int row, std::string_view character, Tone tone) {
+    split_wide(column, row);
+    std::uint64_t bytes = 0;  // a cell's text is at its front, and what is left over is zero
+    std::memcpy(&bytes, character.data(), character.size());
+    Cell& here = cell(column, row);
+    here = Cell{.tone = tone};
+    std::memcpy(here.bytes.data(), &bytes, here.bytes.size());
+  }
   void put_mark(int column, int row, std::string_view mark);
 
   Size size_;

@@ -264,7 +264,7 @@ const HostProcess* Progress::process(pid_t pid) const {
   return place != snapshot.processes.end() && place->id.pid == pid ? &*place : nullptr;
 }
 
-void apply(Progress& progress, wire::Message message) { std::visit(Receiver{progress}, message); }
+void apply(Progress& progress, wire::Message&& message) { std::visit(Receiver{progress}, message); }
 
 void give_up(Progress& progress, Step step, const GivenUp& reason) {
   progress.over.insert(step);

@@ -32,7 +32,7 @@ struct Progress {
 };
 
 /// What a message adds.
-void apply(Progress& progress, wire::Message message);
+void apply(Progress& progress, wire::Message&& message);
 
 /// Why a step is not waited for any longer.
 struct GivenUp {

@@ -139,9 +139,10 @@ class Watcher {
       if (got < 0 && errno == EINTR) continue;
       if (got <= 0) return Heard::end;
       unpacker.feed(std::string_view(block.data(), static_cast<std::size_t>(got)));
-      while (auto message = unpacker.next()) {
-        const bool done = std::holds_alternative<wire::Done>(*message);
-        apply(progress_, std::move(*message));
+      wire::Message message;
+      while (unpacker.next(message)) {
+        const bool done = std::holds_alternative<wire::Done>(message);
+        apply(progress_, std::move(message));
         if (done) return Heard::all;
       }
       if (unpacker.is_broken()) return Heard::garbage;

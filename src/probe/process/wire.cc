@@ -412,29 +412,36 @@ void append(std::string& bytes, const Message& message) {
   std::memcpy(bytes.data() + begin, &length, sizeof(length));
 }
 
-std::optional<Message> decode(std::string_view body) {
+namespace {
+
+bool decode_into(std::string_view body, Message& message) {
   In in(body);
   std::uint8_t which = 0;
   in.walk(which);
+  return in.good && read_message(in, which, message);
+}
+
+}  // namespace
+
+std::optional<Message> decode(std::string_view body) {
   Message message;
-  if (!in.good || !read_message(in, which, message)) return std::nullopt;
+  if (!decode_into(body, message)) return std::nullopt;
   return message;
 }
 
-std::optional<Message> Unpacker::next() {
+bool Unpacker::next(Message& message) {
   std::uint32_t length = 0;
-  if (broken_ || bytes_.size() - at_ < sizeof(length)) return std::nullopt;
+  if (broken_ || bytes_.size() - at_ < sizeof(length)) return false;
   std::memcpy(&length, bytes_.data() + at_, sizeof(length));
   broken_ = length > longest_message;
-  if (broken_ || bytes_.size() - at_ - sizeof(length) < length) return std::nullopt;
-  auto message = decode(std::string_view(bytes_).substr(at_ + sizeof(length), length));
-  broken_ = !message;
+  if (broken_ || bytes_.size() - at_ - sizeof(length) < length) return false;
+  broken_ = !decode_into(std::string_view(bytes_).substr(at_ + sizeof(length), length), message);
   at_ += sizeof(length) + length;
   if (at_ == bytes_.size()) {
     bytes_.clear();
     at_ = 0;
   }
-  return message;
+  return !broken_;
 }
 
 }  // namespace berth::wire

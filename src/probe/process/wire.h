@@ -107,8 +107,8 @@ void append(std::string& bytes, const Message& message);
 class Unpacker {
  public:
   void feed(std::string_view bytes) { bytes_.append(bytes); }
-  /// The next whole message; nothing: more bytes are needed, or is_broken().
-  [[nodiscard]] std::optional<Message> next();
+  /// Puts the next whole message there; false: more bytes are needed, or is_broken().
+  [[nodiscard]] bool next(Message& message);
   /// The stream is not ours any more: nothing that follows can be believed.
   [[nodiscard]] bool is_broken() const { return broken_; }
 
