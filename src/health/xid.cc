@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/tr.h"
+
 namespace berth {
 
 namespace {
@@ -17,11 +19,12 @@ struct XidRange {
   XidAction action;
 };
 
-// Ordered by code. What is left out has no meaning any more.
+// Ordered by code. What is left out up to the last is in the catalogue as unused.
 constexpr auto catalogue = std::to_array<XidRange>({
     {8, 8, "the job's work took too long and was ended", restart_app},
     {11, 11, "a command of the job was invalid", restart_app},
     {13, 13, "an exception in the job's kernel: often an index out of bounds", restart_app},
+    {14, 14, "a code that is not in use on cards of today", none},
     {25, 25, "a command of the job was invalid", restart_app},
     {31, 31, "the job touched memory that is not its own", restart_app},
     {32, 32, "a command of the job was invalid or damaged", restart_app},
@@ -57,6 +60,8 @@ constexpr auto catalogue = std::to_array<XidRange>({
     {95, 95, "a memory error that may have hit every job", reset},
     {96, 98, "an error in a video decoder", restart_app},
     {99, 105, "an error in a JPEG engine", restart_app},
+    {106, 107, "a test message of the board's management", none},
+    {108, 108, "a code that is not in use on cards of today", none},
     {109, 109, "one job did not give way to another in time", reset},
     {110, 110, "a security fault", reset},
     {119, 119, "its system processor (GSP) did not answer in time", reset},
@@ -68,17 +73,35 @@ constexpr auto catalogue = std::to_array<XidRange>({
     {139, 139, "an exception in the optical flow engine", restart_app},
     {140, 140, "a memory error it did not recover from", reset},
     {141, 141, "an error in CUDA's fast path", none},
+    {142, 142, "an error in a video encoder", support},
     {143, 143, "it could not be initialised", reset},
     {144, 150, "an error on NVLink", check_link},
     {151, 151, "keys could not be changed (confidential computing)", restart_machine},
+    {152, 153, "an error in the deep learning accelerator (DLA)", none},
     {154, 154, "what it takes to recover it has changed", none},
     {155, 155, "an error on NVLink that software defined", reset},
     {156, 156, "a part of it was retired", reset},
-    {157, 157, "a part of it could not be retired", support},
+    {157, 157, "a part of it could not be retired", none},
     {158, 158, "it did not answer in time, for good", reset},
+    {159, 159, "an error on the link to the CPU (CHI)", support},
     {160, 160, "a channel of memory was retired", none},
-    {161, 161, "a channel of memory could not be retired", support},
+    {161, 161, "a channel of memory could not be retired", none},
+    // From here on NVIDIA names no action. Power smoothing is for the room's power supply: the card
+    // itself works on without it. Of the others nothing is guessed.
+    {162, 162, "its power smoothing is at work again", none},
+    {163, 163, "its power smoothing was switched off", none},
+    {164, 164, "its power smoothing will wear out soon", none},
+    {165, 165, "its power smoothing has worn out: its power swings freely", none},
+    {166, 166, "an NVLink carried data before it was encrypted (confidential computing)", support},
+    {167, 167, "the PCIe link did not answer in time, for good", support},
+    {168, 168, "an error in memory that the driver keeps for itself", support},
+    {169, 169, "its security controller (SEC2) has halted", support},
+    {170, 170, "an NVLink reported an error (confidential computing)", support},
+    // Said beside XID 48, to tell which memory it was.
+    {171, 171, "a memory error that could not be corrected, in DRAM", reset},
+    {172, 172, "a memory error that could not be corrected, in SRAM", reset},
 });
+constexpr std::uint64_t last_in_catalogue = 172;
 
 }  // namespace
 
@@ -86,8 +109,11 @@ XidFacts xid_facts(std::uint64_t code) {
   const auto found = std::find_if(catalogue.begin(), catalogue.end(), [&](const XidRange& range) {
     return code >= range.first && code <= range.last;
   });
-  if (found == catalogue.end()) return {code, "an error that is not in the catalogue", support};
-  return {code, found->meaning, found->action};
+  if (found != catalogue.end()) return {code, found->meaning, found->action};
+  if (code > 0 && code <= last_in_catalogue) {
+    return {code, as_key("a code that is not in use on cards of today"), support};
+  }
+  return {code, as_key("an error that is not in the catalogue"), support};
 }
 
 std::string_view advice_for(XidAction action) {

@@ -25,7 +25,8 @@ struct XidFacts {
   XidAction action = XidAction::support;
 };
 
-/// For a code that is not in the catalogue: "not in the catalogue", support.
+/// For a code that is not in the catalogue: "not in the catalogue", support. Codes that were used
+/// on cards before Ampere alone are in it as unused.
 [[nodiscard]] XidFacts xid_facts(std::uint64_t code);
 
 /// What to do, in a sentence.
