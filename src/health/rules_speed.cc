@@ -13,18 +13,19 @@ namespace {
 // nvmlClocksEventReasons (nvml.h).
 struct Reason {
   std::uint64_t bit;
+  bool of_hardware;  // a cause of hardware_slowdown
   HealthState state;
   std::string_view code;
   std::string_view what;
   std::string_view advice;
 };
 constexpr auto reasons = std::to_array<Reason>({
-    {0x40, HealthState::degraded, "hardware_thermal_slowdown",
+    {0x40, true, HealthState::degraded, "hardware_thermal_slowdown",
      "the hardware slows it down: too hot", "look at fans, dust and the air of the room"},
-    {0x80, HealthState::degraded, "power_brake",
+    {0x80, true, HealthState::degraded, "power_brake",
      "the hardware slows it down: the power supply asks for it",
      "look at the power supply and its cables"},
-    {0x20, HealthState::notice, "software_thermal_slowdown",
+    {0x20, false, HealthState::notice, "software_thermal_slowdown",
      "the driver slows it down: close to its highest temperature",
      "look at fans, dust and the air of the room"},
 });
@@ -40,13 +41,16 @@ Findings throttling(const Device& device, const Snapshot&) {
   if (!device.throttle_reasons.has_value()) return {};
   const std::uint64_t mask = *device.throttle_reasons.get();
   Findings findings;
+  bool has_cause = false;  // of a slowdown by the hardware
   for (const Reason& reason : reasons) {
     if ((mask & reason.bit) == 0) continue;
+    has_cause = has_cause || reason.of_hardware;
     findings.push_back({reason.state, std::string(reason.code), std::string(reason.what),
                         std::string(reason.advice)});
   }
-  // Hardware slowdown is said along with its cause; where no cause is given it stands for itself.
-  if (findings.empty() && (mask & hardware_slowdown) != 0) {
+  // Hardware slowdown is said along with its cause; where no cause is given it stands for itself,
+  // also beside what the driver does of its own accord.
+  if (!has_cause && (mask & hardware_slowdown) != 0) {
     findings.push_back({HealthState::degraded, "hardware_slowdown",
                         "the hardware slows it down: heat or power",
                         "look at temperature and power supply"});
