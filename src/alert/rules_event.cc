@@ -95,7 +95,9 @@ void see_xids(const Round& round) {
          .device = DeviceId(where),
          .index = device != nullptr ? device->index : std::nullopt,
          .at = seen.last,
-         .summary = fmt::format("XID {}, {} times: {}", code, seen.times, facts.meaning),
+         .summary = seen.times == 1
+                        ? fmt::format("XID {}, once: {}", code, facts.meaning)
+                        : fmt::format("XID {}, {} times: {}", code, seen.times, facts.meaning),
          .advice = std::string(advice_for(facts.action))});
   }
 }

@@ -24,6 +24,7 @@ struct Occurrences {
   WallTime last;
   Reading<std::string> process;  // of the last
   Reading<std::uint64_t> pid;
+  bool before_driver_load = false;  // all of them: the driver was loaded anew since
   friend bool operator==(const Occurrences&, const Occurrences&) = default;
 };
 

@@ -147,6 +147,8 @@ INSTANTIATE_TEST_SUITE_P(
              [](Device& d) { d.throttle_reasons = std::uint64_t{0x48}; }},
         Case{"hardware_slowdown", HealthState::degraded,
              [](Device& d) { d.throttle_reasons = std::uint64_t{0x08}; }},
+        Case{"software_thermal_slowdown", HealthState::notice,
+             [](Device& d) { d.throttle_reasons = std::uint64_t{0x20}; }},
         Case{"power_brake", HealthState::degraded,
              [](Device& d) { d.throttle_reasons = std::uint64_t{0x88}; }},
         Case{"pcie_width", HealthState::degraded,
@@ -187,11 +189,23 @@ INSTANTIATE_TEST_SUITE_P(
                d.details.set(Detail::nvlink_recoveries, Reading<std::uint64_t>(5));
                d.details.set(Detail::window_nvlink_recoveries, Reading<std::uint64_t>(1));
              }},
+        Case{"fabric_not_ready", HealthState::degraded,
+             [](Device& d) {
+               d.details.set(Detail::fabric_state, Reading<std::string>("In Progress"));
+             }},
         Case{"fabric_health", HealthState::degraded,
              [](Device& d) {
                d.details.set(Detail::fabric_health_summary, Reading<std::string>("Unhealthy"));
              }}),
     [](const auto& test) { return std::string(test.param.code); });
+
+TEST(Repairs, APartThatComputesIsAskedAboutBesideTheMemory) {
+  const Snapshot host = with(set_flag<Detail::tpc_repair_pending>);
+  EXPECT_EQ(state(host), HealthState::degraded);
+  const HealthFinding found = health_of(host.devices[0], host).findings.at(0);
+  EXPECT_EQ(found.code, "repair_pending");
+  EXPECT_EQ(found.evidence, "a processing cluster waits for its repair at the next reset");
+}
 
 TEST(LostTime, SaysHowMuchAndHowMuchOfItLately) {
   const Snapshot host = with([](Device& d) {
@@ -261,6 +275,12 @@ TEST(Health, ACardThatTheDriverListsNoLongerIsCalledThat) {
   EXPECT_EQ(failed_devices(host).at(0).kind, FaultKind::lost);
 }
 
+XidEvent xid_at(std::uint64_t code, std::int64_t ms, const char* process = nullptr) {
+  XidEvent event{.pci_address = "00000000:3b:00.0", .code = code, .at = {ms}};
+  if (process != nullptr) event.process = std::string(process);
+  return event;
+}
+
 TEST(Health, XidsAreCountedPerCodeAndCard) {
   Snapshot host = with([](Device&) {});
   XidEvent fault{.pci_address = "00000000:3b:00.0",
@@ -281,6 +301,68 @@ TEST(Health, XidsAreCountedPerCodeAndCard) {
   EXPECT_EQ(health.findings[1].state, HealthState::notice);
   EXPECT_THAT(health.findings[1].evidence, HasSubstr("XID 31, 2 times"));
   EXPECT_THAT(health.findings[1].evidence, HasSubstr("last by python (pid 7)"));
+}
+
+TEST(Health, AnErrorThatHappenedOnceIsToldAsThat) {
+  Snapshot host = with([](Device&) {});
+  host.xids = std::vector<XidEvent>{xid_at(31, 5000)};
+  EXPECT_EQ(health_of(host.devices[0], host).findings.at(0).evidence,
+            "XID 31, once: the job touched memory that is not its own");
+}
+
+TEST(Health, AnErrorBeforeTheDriverWasLoadedIsHistory) {
+  Snapshot host = with([](Device&) {});
+  host.xids = std::vector<XidEvent>{xid_at(62, 10'000)};
+  EXPECT_EQ(state(host), HealthState::degraded) << "the log does not tell of a load";
+  host.driver_loaded = WallTime{60'000};
+  const HealthFinding old = health_of(host.devices[0], host).findings.at(0);
+  EXPECT_EQ(old.state, HealthState::notice);
+  EXPECT_EQ(old.code, "xid_62");
+  EXPECT_EQ(old.evidence,
+            "XID 62, once, before the driver was loaded: its internal controller has halted");
+  EXPECT_EQ(old.advice, "");
+  EXPECT_TRUE(old.occurrences.value().before_driver_load);
+  EXPECT_EQ(old.occurrences->times, 1U);
+
+  host.xids = std::vector<XidEvent>{xid_at(62, 10'000), xid_at(62, 11'000)};
+  EXPECT_THAT(health_of(host.devices[0], host).findings.at(0).evidence,
+              HasSubstr("XID 62, 2 times, before the driver was loaded"));
+}
+
+TEST(Health, AnErrorThatCameBackAfterTheDriverWasLoadedDegrades) {
+  Snapshot host = with([](Device&) {});
+  host.driver_loaded = WallTime{60'000};
+  host.xids =
+      std::vector<XidEvent>{xid_at(62, 10'000), xid_at(62, 70'000, "new"), xid_at(62, 11'000)};
+  const HealthFinding now = health_of(host.devices[0], host).findings.at(0);
+  EXPECT_EQ(now.state, HealthState::degraded);
+  EXPECT_EQ(now.evidence,
+            "XID 62, once: its internal controller has halted; last by new (pid ?); 2 more before "
+            "the driver was loaded");
+  EXPECT_EQ(now.occurrences.value().times, 1U);
+  EXPECT_EQ(now.occurrences->last, WallTime{70'000});
+  EXPECT_FALSE(now.occurrences->before_driver_load);
+}
+
+TEST(Health, AnErrorOfTheVeryTimeOfTheLoadIsNotHistory) {
+  Snapshot host = with([](Device&) {});
+  host.driver_loaded = WallTime{60'000};
+  host.xids = std::vector<XidEvent>{xid_at(143, 58'500)};
+  EXPECT_EQ(state(host), HealthState::degraded) << "the log's times are whole seconds off";
+}
+
+TEST(Throttling, MoreReasonsNeverMakeACardHealthier) {
+  const auto state_with = [](std::uint64_t mask) {
+    Snapshot host = with([](Device&) {});
+    host.devices[0].throttle_reasons = mask;
+    return state(host);
+  };
+  constexpr unsigned bits = 10;  // NVML has 0x1 to 0x100
+  for (std::uint64_t mask = 0; mask < (1U << bits); ++mask) {
+    for (unsigned bit = 0; bit < bits; ++bit) {
+      ASSERT_GE(state_with(mask | (1U << bit)), state_with(mask)) << mask << " and bit " << bit;
+    }
+  }
 }
 
 TEST_P(Rule, ThatFailsADeviceKeepsJobsOffIt) {

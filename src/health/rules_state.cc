@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "base/tr.h"
 #include "health/rules.h"
 #include "snapshot/silence.h"
 
@@ -52,36 +53,81 @@ HealthState state_of(XidAction action) {
   return HealthState::degraded;
 }
 
-Findings xids(const Device& device, const Snapshot& snapshot) {
-  if (!snapshot.xids.has_value() || !device.pci_address.has_value()) return {};
-  struct Seen {
-    std::uint64_t times = 0;
-    const XidEvent* last = nullptr;
-  };
+namespace {
+
+/// Errors of one code on one device.
+struct Seen {
+  std::uint64_t times = 0;
+  std::uint64_t times_before = 0;  // before the driver was loaded the last time
+  const XidEvent* last = nullptr;  // of those since then; where there is none, of those before
+};
+
+/// What had happened when the driver was loaded is over: that set the device up anew. The log's
+/// times are good to a second or two: what may have come after the load counts as that.
+bool is_history(const XidEvent& event, const Snapshot& snapshot) {
+  constexpr std::int64_t slack_ms = 2000;
+  const auto& loaded = snapshot.driver_loaded.get();
+  return loaded && event.at.unix_ms + slack_ms < loaded->unix_ms;
+}
+
+std::map<std::uint64_t, Seen> xids_by_code(const Device& device, const Snapshot& snapshot) {
   std::map<std::uint64_t, Seen> by_code;
   for (const XidEvent& event : *snapshot.xids.get()) {
     if (event.pci_address != *device.pci_address.get()) continue;
     Seen& seen = by_code[event.code];
-    ++seen.times;
-    if (seen.last == nullptr || event.at.unix_ms >= seen.last->at.unix_ms) seen.last = &event;
-  }
-  Findings findings;
-  for (const auto& [code, seen] : by_code) {
-    const XidFacts facts = xid_facts(code);
-    std::string who;
-    if (seen.last->process.has_value() || seen.last->pid.has_value()) {
-      who = fmt::format(
-          ", last by {} (pid {})",
-          seen.last->process.has_value() ? *seen.last->process.get() : std::string("?"),
-          seen.last->pid.has_value() ? std::to_string(*seen.last->pid.get()) : std::string("?"));
+    const bool over = is_history(event, snapshot);
+    const bool first_since = !over && seen.times == 0;
+    ++(over ? seen.times_before : seen.times);
+    if (over && seen.times > 0) continue;
+    if (seen.last == nullptr || first_since || event.at.unix_ms >= seen.last->at.unix_ms) {
+      seen.last = &event;
     }
-    findings.push_back({state_of(facts.action), fmt::format("xid_{}", code),
-                        fmt::format("XID {}, {} times: {}{}", code, seen.times, facts.meaning, who),
-                        std::string(advice_for(facts.action)),
-                        Occurrences{.times = seen.times,
+  }
+  return by_code;
+}
+
+std::string xid_evidence(const XidFacts& facts, const Seen& seen) {
+  const std::uint64_t before = seen.times_before;
+  constexpr std::string_view once = as_key("XID {}, once: {}");
+  constexpr std::string_view often = as_key("XID {}, {} times: {}");
+  constexpr std::string_view once_before = as_key("XID {}, once, before the driver was loaded: {}");
+  constexpr std::string_view often_before =
+      as_key("XID {}, {} times, before the driver was loaded: {}");
+  std::string text;
+  if (seen.times == 0) {
+    text = before == 1 ? fmt::format(once_before, facts.code, facts.meaning)
+                       : fmt::format(often_before, facts.code, before, facts.meaning);
+  } else {
+    text = seen.times == 1 ? fmt::format(once, facts.code, facts.meaning)
+                           : fmt::format(often, facts.code, seen.times, facts.meaning);
+  }
+  if (seen.last->process.has_value() || seen.last->pid.has_value()) {
+    text += "; " + fmt::format("last by {} (pid {})", seen.last->process.get().value_or("?"),
+                               seen.last->pid.has_value() ? std::to_string(*seen.last->pid.get())
+                                                          : std::string("?"));
+  }
+  if (seen.times > 0 && before > 0) {
+    text += "; " + fmt::format("{} more before the driver was loaded", before);
+  }
+  return text;
+}
+
+}  // namespace
+
+Findings xids(const Device& device, const Snapshot& snapshot) {
+  if (!snapshot.xids.has_value() || !device.pci_address.has_value()) return {};
+  Findings findings;
+  for (const auto& [code, seen] : xids_by_code(device, snapshot)) {
+    const XidFacts facts = xid_facts(code);
+    const bool over = seen.times == 0;
+    findings.push_back({over ? HealthState::notice : state_of(facts.action),
+                        fmt::format("xid_{}", code), xid_evidence(facts, seen),
+                        std::string(over ? std::string_view() : advice_for(facts.action)),
+                        Occurrences{.times = over ? seen.times_before : seen.times,
                                     .last = seen.last->at,
                                     .process = seen.last->process,
-                                    .pid = seen.last->pid}});
+                                    .pid = seen.last->pid,
+                                    .before_driver_load = over}});
   }
   return findings;
 }

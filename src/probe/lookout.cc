@@ -12,12 +12,12 @@
 #include "base/process.h"
 #include "base/signals.h"
 #include "base/tr.h"
+#include "probe/driver_log.h"
 #include "probe/nvml/device_reading.h"
 #include "probe/process/ask.h"
 #include "probe/process/channel.h"
 #include "probe/process/child.h"
 #include "probe/process/progress.h"
-#include "probe/procfs/procfs_probe.h"
 #include "probe/roll_call.h"
 #include "probe/xid_memory.h"
 
@@ -108,7 +108,8 @@ struct Lookout::Parts {
   std::map<std::uint64_t, Device> known;  // rows of devices, for when one does not answer
   RollCall roll;
   XidMemory xids;
-  std::optional<ProcfsProbe> log;  // the kernel's: reading it blocks nobody
+  std::optional<DriverLog> log;
+  Reading<WallTime> driver_loaded;
 
   bool looking = false;
   bool has_looked = false;
@@ -246,13 +247,18 @@ std::optional<Snapshot> Lookout::Parts::finish() {
   // A long log takes some milliseconds, once: a first picture that wants no details goes before.
   const bool all = options.logged == LookoutOptions::Logged::all;
   if (!all || depth == Depth::details || has_looked) {
-    if (!log) log.emplace(ProcfsSource{.proc = sources.proc, .kernel_log = sources.kernel_log});
-    xids.add_logged(
-        log->new_xids(began_wall, all ? ProcfsProbe::First::all : ProcfsProbe::First::nothing));
+    if (!log) {
+      log.emplace(sources.kernel_log, sources.proc,
+                  all ? DriverLog::From::beginning : DriverLog::From::end);
+    }
+    const DriverMessages told = log->read(began_wall);
+    xids.add_logged(told.errors);
+    driver_loaded = told.loaded;
   }
   has_looked = true;
   Snapshot snapshot = finished_snapshot(std::move(progress));
   snapshot.xids = xids.all();
+  snapshot.driver_loaded = driver_loaded;
   progress = {};
   for (const Device& device : snapshot.devices) {
     if (!device.index || device.parent || device.kind != DeviceKind::nvidia_gpu) continue;

@@ -428,6 +428,10 @@ Snapshot snapshot_from(const Json& root) {
   snapshot.processes = list_of(root, "processes", host_process_from);
   snapshot.device_files = device_files_from(root);
   snapshot.xids = xids_from(root);
+  if (member(root, "driver_loaded_unix_ms").is_number_integer()) {
+    snapshot.driver_loaded =
+        WallTime{as<std::int64_t>(member(root, "driver_loaded_unix_ms"), "driver_loaded_unix_ms")};
+  }
   snapshot.claims = list_of(root, "leases", claim_from);
   snapshot.waiters = list_of(root, "queue", waiter_from);
   snapshot.sources = list_of(root, "sources", [](const Json& object) {

@@ -34,6 +34,16 @@ TEST(SnapshotJson, GivesBackAnEmptySnapshot) {
   EXPECT_EQ(snapshot_from_json(to_json(Snapshot{}, JsonLayout::compact)).value(), Snapshot{});
 }
 
+TEST(SnapshotJson, TellsWhenTheDriverWasLoadedWhereThatIsKnown) {
+  Snapshot snapshot;
+  EXPECT_THAT(to_json(snapshot, JsonLayout::compact),
+              testing::Not(testing::HasSubstr("driver_loaded")));
+  snapshot.driver_loaded = WallTime{1'760'000'000'123};
+  const auto read = snapshot_from_json(to_json(snapshot, JsonLayout::compact));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(*read, snapshot);
+}
+
 TEST(SnapshotJson, CompactIsOneLine) {
   EXPECT_EQ(to_json(full_snapshot(), JsonLayout::compact).find('\n'), std::string::npos);
 }

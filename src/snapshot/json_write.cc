@@ -318,6 +318,9 @@ std::string to_json(const Snapshot& snapshot, JsonLayout layout) {
     root["device_files"] = device_files_json(*snapshot.device_files.get());
   }
   if (snapshot.xids.get()) root["xids"] = array_of(*snapshot.xids.get(), xid_json);
+  if (snapshot.driver_loaded.get()) {
+    root["driver_loaded_unix_ms"] = snapshot.driver_loaded.get()->unix_ms;
+  }
   root["leases"] = array_of(snapshot.claims, claim_json);
   root["queue"] = array_of(snapshot.waiters, waiter_json);
   root["sources"] = array_of(snapshot.sources, [](const SourceReport& report) {

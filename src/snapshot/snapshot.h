@@ -81,6 +81,10 @@ struct Snapshot {
   /// In the order of their times. Since the kernel log begins where somebody asks (`berth health`);
   /// for who looks again and again, since the first look.
   Reading<std::vector<XidEvent>> xids;
+  /// When the NVIDIA module was loaded last, by the same log: errors before that are history.
+  ///
+  /// Absent  not_sampled: the log does not tell it, or was not read.
+  Reading<WallTime> driver_loaded;
   std::vector<Claim> claims;    // by `since`
   std::vector<Waiter> waiters;  // in queue order
   /// Devices that no job should be given, each with the first reason, by order of the devices.

@@ -37,6 +37,7 @@ std::string health_json(const std::vector<DeviceHealth>& devices, const Snapshot
       findings.back()["last_unix_ms"] = seen.last.unix_ms;
       findings.back()["last_process"] = or_null(seen.process);
       findings.back()["last_pid"] = or_null(seen.pid);
+      findings.back()["before_driver_load"] = seen.before_driver_load;
     }
     root["devices"].push_back({{"id", health.device.text()},
                                {"index", health.index ? Json(*health.index) : Json(nullptr)},

@@ -244,7 +244,7 @@ def test_an_error_that_the_driver_tells_by_an_event(tmp_path, serve_on, receiver
     tell(1, 79)
     began = hears(team, "xid", "began")
     assert (began["alert"]["device"], began["alert"]["index"]) == (machine.snapshot["devices"][1]["uuid"], 1)
-    assert began["alert"]["summary"] == "XID 79, 1 times: it has fallen off the bus"
+    assert began["alert"]["summary"] == "XID 79, once: it has fallen off the bus"
     assert_active(machine, server, began, "critical")
     # Once more the same is the same alert; another error is another, as bad as the catalogue says.
     tell(1, 79)

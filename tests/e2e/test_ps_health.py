@@ -5,7 +5,7 @@ import os
 import subprocess
 
 import pytest
-from conftest import scenario, wait_until
+from conftest import BERTH, scenario, wait_until
 
 
 def with_processes(pids, memory=20 << 30, used=None):
@@ -294,3 +294,47 @@ def test_health_of_no_device_and_of_wrong_words_is_unknown(driver_of):
     nothing["devices"] = nothing["gpu_processes"] = []
     assert driver_of(nothing).run("health").returncode == 3
     assert driver_of(with_processes([])).run("health", "--wrong").returncode == 3
+
+
+# /dev/kmsg in a mount namespace of our own: a record per read, as the kernel gives them.
+KERNEL_LOG = """
+import fcntl, json, os, subprocess, sys
+fifo, records, words = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3:]
+os.mkfifo(fifo)
+subprocess.run(["mount", "--bind", fifo, "/dev/kmsg"], check=True)
+kept = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+written = os.open(fifo, os.O_WRONLY)
+fcntl.fcntl(written, fcntl.F_SETFL, os.O_DIRECT)
+up = float(open("/proc/uptime").read().split()[0])
+for ago, text in records:
+    os.write(written, f"4,100,{max(0, int((up - ago) * 1e6))},-;{text}\\n".encode())
+sys.exit(subprocess.run(words).returncode)
+"""
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="mounts a kernel log of its own")
+@pytest.mark.parametrize(("first", "code", "state"), [("error", 0, "notice"), ("load", 1, "degraded")])
+def test_an_error_before_the_driver_was_loaded_is_history(driver_of, tmp_path, first, code, state):
+    snapshot = with_processes([])
+    machine = driver_of(snapshot)
+    address = snapshot["devices"][0]["pci_address"].removeprefix("0000").removesuffix(".0")
+    lines = {"error": f"NVRM: Xid (PCI:{address}): 62, pid=1234, name=python, x",
+             "load": "NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  595.10"}
+    second = "load" if first == "error" else "error"
+    records = json.dumps([[60, lines[first]], [30, lines[second]]])
+    for words in ([], ["--json"]):
+        done = subprocess.run(
+            ["unshare", "-m", "python3", "-c", KERNEL_LOG, tmp_path / f"kmsg{len(words)}", records,
+             BERTH, "health", *words],
+            env=machine.environment({"COLUMNS": "120"}), capture_output=True, text=True, timeout=60)
+        if "unshare" in done.stderr or "mount" in done.stderr:
+            pytest.skip("no mount namespace here")
+        assert done.returncode == code, done.stderr
+        if not words:
+            assert ("before the driver was loaded" in done.stdout) == (first == "error"), done.stdout
+            continue
+        answer = json.loads(done.stdout)
+        assert answer["state"] == state
+        [found] = [one for one in answer["devices"][0]["findings"] if one["code"] == "xid_62"]
+        assert found["state"] == state
+        assert found["before_driver_load"] == (first == "error")

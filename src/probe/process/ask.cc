@@ -239,11 +239,12 @@ void ask_host(ProcfsProbe& procfs, Teller& teller) {
   teller.finish(step);
 }
 
-void ask_kernel_log(const ProcfsProbe& procfs, Teller& teller) {
+void ask_kernel_log(DriverLog& log, Teller& teller) {
   constexpr Step step{StepKind::kernel_log, 0};
   if (teller.progress().is_over(step)) return;
   teller.begin(step);
-  teller.tell(wire::XidEvents{procfs.xids(teller.progress().snapshot.taken)});
+  DriverMessages told = log.read(teller.progress().snapshot.taken);
+  teller.tell(wire::XidEvents{.events = std::move(told.errors), .driver_loaded = told.loaded});
   teller.finish(step);
 }
 
@@ -275,7 +276,9 @@ void ask_with(Probes probes, const Wish& wish, Teller& teller) {
   ask_nvml(probes.nvml, wish.depth, teller);
   if (wish.events == Events::new_ones) ask_events(probes.nvml, teller);
   ask_pci(probes.pci, wish.depth, teller);
-  if (wish.relations == Relations::all) ask_kernel_log(probes.procfs, teller);
+  if (wish.relations == Relations::all && probes.driver_log != nullptr) {
+    ask_kernel_log(*probes.driver_log, teller);
+  }
   ask_procfs(probes, wish, teller);
   teller.done();
 }
@@ -286,7 +289,13 @@ void ask_sources(const Sources& sources, const Wish& wish, Teller& teller) {
   PciProbe pci({.sys = sources.sys, .pci_ids = sources.pci_ids, .proc = sources.proc});
   ProcfsProbe procfs({.proc = sources.proc, .passwd = sources.passwd});
   const ContainerFiles containers({.root = sources.root, .passwd = sources.passwd});
-  ask_with({.nvml = *nvml, .pci = pci, .procfs = procfs, .containers = containers}, wish, teller);
+  DriverLog driver_log(sources.kernel_log, sources.proc);
+  ask_with({.nvml = *nvml,
+            .pci = pci,
+            .procfs = procfs,
+            .containers = containers,
+            .driver_log = &driver_log},
+           wish, teller);
   // The process ends now, and somebody waits for that: shutting the driver's library down first
   // takes time and can block.
   static_cast<void>(nvml.release());

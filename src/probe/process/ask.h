@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "probe/driver_log.h"
 #include "probe/observe.h"
 #include "probe/process/progress.h"
 #include "probe/process/wire.h"
@@ -49,6 +50,7 @@ struct Probes {
   PciProbe& pci;
   ProcfsProbe& procfs;
   const ContainerFiles& containers;
+  DriverLog* driver_log = nullptr;  // of whoever wants all relations
 };
 /// Whether to ask for what the driver tells by events: only who has asked before hears anything.
 enum class Events { none, new_ones };

@@ -120,7 +120,10 @@ struct Receiver {
   void operator()(GpuProcess& process) {
     progress.snapshot.gpu_processes.push_back(std::move(process));
   }
-  void operator()(wire::XidEvents& xids) { progress.snapshot.xids = std::move(xids.events); }
+  void operator()(wire::XidEvents& xids) {
+    progress.snapshot.xids = std::move(xids.events);
+    progress.snapshot.driver_loaded = xids.driver_loaded;
+  }
   void operator()(wire::DriverEvents& told) { progress.driver_events = std::move(told.events); }
   void operator()(DeviceFiles& files) { progress.snapshot.device_files = std::move(files); }
   void operator()(HostProcess& process) { put(progress.snapshot.processes, std::move(process)); }

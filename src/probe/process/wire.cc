@@ -329,7 +329,7 @@ void walk(Stream& stream, XidEvent& event) {
 }
 template <class Stream>
 void walk(Stream& stream, XidEvents& xids) {
-  walk(stream, xids.events);
+  walk_all(stream, xids.events, xids.driver_loaded);
 }
 template <class Stream>
 void walk(Stream& stream, DriverEvents& told) {

@@ -74,9 +74,10 @@ struct EnclosureNames {
   Reading<std::string> image;
   friend bool operator==(const EnclosureNames&, const EnclosureNames&) = default;
 };
-/// What the kernel log says, whole.
+/// What the driver says in the kernel log, whole.
 struct XidEvents {
   Reading<std::vector<XidEvent>> events;
+  Reading<WallTime> driver_loaded;
   friend bool operator==(const XidEvents&, const XidEvents&) = default;
 };
 /// What the driver has told by its events since the look before.

@@ -116,6 +116,13 @@ std::optional<DriverLoad> parse_driver_load(std::string_view text) {
   return std::nullopt;
 }
 
+std::optional<std::int64_t> boot_time_ms(const std::string& proc, WallTime now) {
+  const auto text = read_file(proc + "/uptime");
+  const auto uptime = text ? parse_unsigned(text->substr(0, text->find('.'))) : std::nullopt;
+  if (!uptime) return std::nullopt;
+  return now.unix_ms - static_cast<std::int64_t>(*uptime) * 1000;
+}
+
 }  // namespace procfs
 
 namespace {
@@ -125,34 +132,6 @@ Absent why_closed(const Error& error) {
 }
 
 }  // namespace
-
-Reading<std::vector<XidEvent>> ProcfsProbe::xids(WallTime now) const {
-  const auto log = open_fd(source_.kernel_log, O_RDONLY | O_NONBLOCK);
-  if (!log) return why_closed(log.error());
-  return xids_from(log->get(), now);
-}
-
-Reading<std::vector<XidEvent>> ProcfsProbe::new_xids(WallTime now, First first) {
-  if (log_end_.is_open()) return xids_from(log_end_.get(), now);
-  auto log = open_fd(source_.kernel_log, O_RDONLY | O_NONBLOCK);
-  if (!log) return why_closed(log.error());
-  if (first == First::nothing && ::lseek(log->get(), 0, SEEK_END) < 0) return Absent::failed;
-  log_end_ = std::move(*log);
-  if (first == First::all) return xids_from(log_end_.get(), now);
-  return std::vector<XidEvent>{};
-}
-
-Reading<std::vector<XidEvent>> ProcfsProbe::xids_from(int log, WallTime now) const {
-  std::vector<XidEvent> events;
-  const bool read = for_each_message(log, now, [&](WallTime at, const std::string& text) {
-    auto event = procfs::parse_xid(text);
-    if (!event) return;
-    event->at = at;
-    events.push_back(std::move(*event));
-  });
-  if (!read) return Absent::failed;
-  return events;
-}
 
 Reading<std::vector<OomKill>> ProcfsProbe::oom_kills(WallTime now) const {
   const auto log = open_fd(source_.kernel_log, O_RDONLY | O_NONBLOCK);
@@ -182,17 +161,6 @@ Reading<std::vector<DriverLoad>> ProcfsProbe::driver_loads(WallTime now) const {
   return loads;
 }
 
-namespace {
-
-std::optional<std::int64_t> boot_time_ms(const std::string& proc, WallTime now) {
-  const auto text = read_file(proc + "/uptime");
-  const auto uptime = text ? parse_unsigned(text->substr(0, text->find('.'))) : std::nullopt;
-  if (!uptime) return std::nullopt;
-  return now.unix_ms - static_cast<std::int64_t>(*uptime) * 1000;
-}
-
-}  // namespace
-
 bool ProcfsProbe::for_each_message(
     int log, WallTime now,
     const std::function<void(WallTime at, const std::string& text)>& each) const {
@@ -207,7 +175,7 @@ bool ProcfsProbe::for_each_message(
     const auto message =
         procfs::parse_kernel_message({record.data(), static_cast<std::size_t>(got)});
     if (!message) continue;
-    if (!boot_ms) boot_ms = boot_time_ms(source_.proc, now);
+    if (!boot_ms) boot_ms = procfs::boot_time_ms(source_.proc, now);
     if (!boot_ms) return false;
     each({*boot_ms + message->boot_us / 1000}, message->text);
   }

@@ -59,4 +59,7 @@ struct KernelMessage {
 /// "slurm job 42", "systemd unit ollama.service".
 [[nodiscard]] std::string container_text(const Enclosure& enclosure);
 
+/// When the machine was started, by how long ago `proc`/uptime says it was.
+[[nodiscard]] std::optional<std::int64_t> boot_time_ms(const std::string& proc, WallTime now);
+
 }  // namespace berth::procfs

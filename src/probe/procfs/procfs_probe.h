@@ -45,18 +45,11 @@ class ProcfsProbe {
   /// Every process of this machine that has a device's file open.
   [[nodiscard]] DeviceFiles device_files() const;
 
-  /// What the driver reported in the kernel log, oldest first. no_permission: the log is root's
-  /// (kernel.dmesg_restrict).
-  [[nodiscard]] Reading<std::vector<XidEvent>> xids(WallTime now) const;
-  /// Of that, what has come since this was called last; the first time all that is there, or
-  /// nothing, where only the log's end is to be found.
-  enum class First { all, nothing };
-  [[nodiscard]] Reading<std::vector<XidEvent>> new_xids(WallTime now, First first = First::nothing);
-
-  /// Whom the kernel killed for want of memory, by its log, oldest first. As xids().
+  /// Whom the kernel killed for want of memory, by its log, oldest first. no_permission: the log is
+  /// root's (kernel.dmesg_restrict).
   [[nodiscard]] Reading<std::vector<OomKill>> oom_kills(WallTime now) const;
 
-  /// When the NVIDIA module was loaded, by its log, oldest first. As xids().
+  /// When the NVIDIA module was loaded, by its log, oldest first. As oom_kills().
   [[nodiscard]] Reading<std::vector<DriverLoad>> driver_loads(WallTime now) const;
 
   /// Forgets what was read for one look. What rarely changes (the host's name and boot time, a
@@ -87,14 +80,12 @@ class ProcfsProbe {
   Reading<uid_t> user_of(pid_t pid);
   [[nodiscard]] Reading<std::string> process_view(const Host& host) const;
 
-  [[nodiscard]] Reading<std::vector<XidEvent>> xids_from(int log, WallTime now) const;
   /// From where the log has been read to, to its end. False: when a message came is not known.
   [[nodiscard]] bool for_each_message(
       int log, WallTime now,
       const std::function<void(WallTime at, const std::string& text)>& each) const;
 
   ProcfsSource source_;
-  Fd log_end_;  // the kernel log, read as far as new_xids() has told
   std::int64_t ticks_per_second_;
   std::map<pid_t, StatRead> stats_;  // of this look
   std::map<pid_t, Fd> stat_files_;   // open from the second look on

@@ -148,28 +148,6 @@ TEST_F(ViewOfProcesses, IsUnknownWhereTheNamespaceCannotBeRead) {
   EXPECT_FALSE(view("6.1.0-13-amd64", "").get());
 }
 
-std::vector<std::uint64_t> codes_of(const Reading<std::vector<XidEvent>>& xids) {
-  std::vector<std::uint64_t> codes;
-  for (const XidEvent& event : xids.get().value_or(std::vector<XidEvent>{})) {
-    codes.push_back(event.code);
-  }
-  return codes;
-}
-
-TEST_F(ProcTree, NewErrorsOfTheDriverAreToldOnceAndOldOnesNever) {
-  put("uptime", "100.00 200.00\n");
-  const std::string path = root_ + "/kmsg";
-  put("kmsg", "4,1,1000,-;NVRM: Xid (PCI:0000:3b:00): 31, old\n");
-  const auto log = open_fd(path, O_WRONLY | O_APPEND);
-  ProcfsProbe watching({.proc = root_, .passwd = root_ + "/passwd", .kernel_log = path});
-  const WallTime now{1'760'000'100'000};
-  EXPECT_THAT(codes_of(watching.new_xids(now)), testing::IsEmpty());
-  ASSERT_TRUE(write_all(log->get(), "4,2,2000,-;NVRM: Xid (PCI:0000:3b:00): 79, lost\n"));
-  EXPECT_THAT(codes_of(watching.new_xids(now)), ElementsAre(79U));
-  EXPECT_THAT(codes_of(watching.new_xids(now)), testing::IsEmpty());
-  EXPECT_THAT(codes_of(watching.xids(now)), ElementsAre(31U)) << "of a file one record is read";
-}
-
 TEST_F(ProcTree, WhomTheKernelKilledHasTheTimeOfItsMessage) {
   put("kmsg", "4,1,2000000,-;Out of memory: Killed process 12 (python) anon-rss:4kB\n");
   put("uptime", "10.00 5.00\n");
@@ -192,9 +170,10 @@ TEST_F(ProcTree, ALoadOfTheDriverHasTheTimeOfItsMessage) {
 }
 
 TEST_F(ProcTree, AKernelLogThatCannotBeReadSaysWhyEachTime) {
-  ProcfsProbe watching({.proc = root_, .passwd = root_ + "/passwd", .kernel_log = root_ + "/none"});
+  const ProcfsProbe probe(
+      {.proc = root_, .passwd = root_ + "/passwd", .kernel_log = root_ + "/none"});
   for (int look = 0; look < 2; ++look) {
-    EXPECT_EQ(watching.new_xids({1}), Reading<std::vector<XidEvent>>(Absent::failed));
+    EXPECT_EQ(probe.oom_kills({1}), Reading<std::vector<OomKill>>(Absent::failed));
   }
 }
 

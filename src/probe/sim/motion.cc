@@ -25,7 +25,7 @@ double wave_at(const Wave& wave, double unix_seconds) {
   return (wave.high + wave.low) / 2 + (wave.high - wave.low) / 2 * sine;
 }
 
-std::optional<double> value_of(const Cell& cell) {
+std::optional<double> number_of_cell(const Cell& cell) {
   if (!cell.get()) return std::nullopt;
   return std::visit(
       [](const auto& value) -> std::optional<double> {
@@ -57,8 +57,8 @@ std::optional<double> moved(const How& how, std::optional<double> value, std::ui
 void move_field(const Move& move, Device& device, const Snapshot& snapshot, std::uint64_t seed,
                 std::uint64_t stream, double since_taken) {
   const double seconds = static_cast<double>(snapshot.taken.unix_ms) / 1000;
-  const auto value = moved(move.how, value_of(move.field->read(device, snapshot)), seed, stream,
-                           seconds, since_taken);
+  const auto value = moved(move.how, number_of_cell(move.field->read(device, snapshot)), seed,
+                           stream, seconds, since_taken);
   if (!value) return;
   const auto count = static_cast<std::int64_t>(std::llround(std::clamp(*value, 0.0, 9e15)));
   // A field of a type that takes no number keeps what the file says.
