@@ -15,8 +15,9 @@ constexpr int meter_minimum = 76;
 constexpr int strip_minimum = 64;
 
 bool has_notice(const State& state) {
-  return state.unanswered_since.has_value() ||
-         (state.seen && !state.seen->snapshot.problems.empty());
+  if (state.unanswered_since) return true;
+  return state.seen &&
+         !(state.seen->snapshot.problems.empty() && state.seen->snapshot.faults.empty());
 }
 
 int rounded_up(int a, int b) { return (a + b - 1) / b; }
@@ -30,6 +31,9 @@ void place_meters(Layout& layout, const State& state, int devices) {
     ++layout.meter_columns;
   }
   layout.meter_rows = std::min(rounded_up(devices, layout.meter_columns), most);
+  if (layout.meter_rows * layout.meter_columns < devices) {
+    layout.more_row = layout.meters_row + --layout.meter_rows;
+  }
   const int shown = layout.meter_rows * layout.meter_columns;
   const int focus = static_cast<int>(state.focus);
   layout.first_meter = std::clamp(focus - shown / 2, 0, std::max(0, devices - shown));
@@ -55,7 +59,7 @@ Layout layout_of(const State& state) {
   const int devices = static_cast<int>(shown_devices(state).size());
   layout.meters_row = next;
   if (rows > 5) place_meters(layout, state, devices);
-  next += layout.meter_rows;
+  next += layout.meter_rows + (layout.more_row >= 0 ? 1 : 0);
   layout.charts_row = next;
   layout.footer_row = std::max(rows - 1, 0);
   const int left = std::max(layout.footer_row - next, 0);

@@ -12,6 +12,7 @@ struct Layout {
   int meter_rows = 0;
   int meter_columns = 1;  // side by side
   int first_meter = 0;    // which device is the first
+  int more_row = -1;      // says how many devices have no meter; -1: all have one
   int charts_row = 0;
   int chart_height = 0;  // of one device's strip; 0: no charts
   int chart_columns = 1;

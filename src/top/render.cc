@@ -187,6 +187,27 @@ void draw_title(const Painter& painter) {
   painter.screen.put(right_at, 0, right, state.paused ? Tone::warning : Tone::dim);
 }
 
+namespace {
+
+/// The first of the problems and of the cards that are broken, and how many more there are.
+std::string what_is_wrong(const Seen& seen) {
+  const Snapshot& snapshot = seen.snapshot;
+  std::size_t count = snapshot.problems.size();
+  std::string text;
+  if (count > 0) text = tr_composed(snapshot.problems.front().message);
+  for (const DeviceFault& fault : snapshot.faults) {
+    const Device* device = seen.index.device(fault.device);
+    if (device == nullptr || device->parent) continue;  // an instance is as well as its card
+    if (count++ > 0) continue;
+    text = trf("GPU {} is broken: {}", short_name(*device), tr_composed(fault.evidence));
+  }
+  if (count == 0) return {};
+  if (count > 1) text += "; " + trf("{} more", count - 1);
+  return text + "  " + std::string(tr("(! shows all)"));
+}
+
+}  // namespace
+
 void draw_notice(const Painter& painter) {
   const State& state = painter.state;
   if (painter.layout.notice_row < 0) return;
@@ -195,12 +216,10 @@ void draw_notice(const Painter& painter) {
     text = trf("the driver does not answer since {}",
                clock_text(*state.unanswered_since, painter.style));
   }
-  if (state.seen && !state.seen->snapshot.problems.empty()) {
-    const auto& problems = state.seen->snapshot.problems;
-    if (!text.empty()) text += "; ";
-    text += tr_composed(problems.front().message);
-    if (problems.size() > 1) text += "; " + trf("{} more", problems.size() - 1);
-    text += "  " + std::string(tr("(! shows all)"));
+  if (state.seen) {
+    const std::string wrong = what_is_wrong(*state.seen);
+    if (!text.empty() && !wrong.empty()) text += "; ";
+    text += wrong;
   }
   painter.cell(0, painter.layout.notice_row, text, painter.screen.size().columns, false, Tone::bad);
 }

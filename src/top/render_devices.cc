@@ -164,6 +164,11 @@ void draw_meters(const Painter& painter) {
     draw_meter(painter, *devices[place], (i / layout.meter_rows) * width,
                layout.meters_row + i % layout.meter_rows, width, place == painter.state.focus);
   }
+  if (layout.more_row < 0) return;
+  const auto shown = static_cast<std::size_t>(layout.meter_rows * layout.meter_columns);
+  painter.say(5, layout.more_row,
+              trf("{} more devices (Left, Right, Tab)", devices.size() - shown),
+              Tone::dim);
 }
 
 void draw_charts(const Painter& painter) {

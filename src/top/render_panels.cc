@@ -9,6 +9,7 @@
 #include "base/tr.h"
 #include "snapshot/questions.h"
 #include "top/painter.h"
+#include "view/health_text.h"
 #include "view/paint.h"
 #include "view/values.h"
 
@@ -238,9 +239,54 @@ std::vector<PanelLine> lease_lines(const Painter& painter) {
   return lines;
 }
 
+namespace {
+
+Tone tone_of(HealthState state) {
+  switch (state) {
+    case HealthState::ok:
+      return Tone::good;
+    case HealthState::notice:
+      return Tone::plain;
+    case HealthState::degraded:
+      return Tone::warning;
+    case HealthState::failed:
+      return Tone::bad;
+  }
+  return Tone::bad;
+}
+
+/// As `berth health` says it.
+void add_health(std::vector<PanelLine>& lines, const DeviceHealth& health, const Painter& painter) {
+  if (health.findings.empty() && health.not_examined.empty()) return;
+  const Device* device = painter.state.seen->index.device(health.device);
+  const std::string name = device != nullptr ? short_name(*device) : health.device.text();
+  const std::string model = device != nullptr ? device->name.get().value_or("") : "";
+  std::string title = trf("GPU {}", name) + std::string(tr(": "));
+  title += health_word(health.state);
+  if (!model.empty()) title += " (" + model + ")";
+  add_wrapped(lines, title, tone_of(health.state), 0, painter);
+  for (const HealthFinding& finding : health.findings) {
+    add_wrapped(lines, tr_composed(finding.evidence), tone_of(finding.state), 2, painter);
+    if (finding.advice.empty()) continue;
+    const std::string_view arrow = painter.style.utf8 ? "→ " : "> ";
+    add_wrapped(lines, std::string(arrow) + tr_composed(finding.advice), Tone::plain, 4, painter);
+  }
+  std::string unread;
+  for (const std::string& one : health.not_examined) {
+    unread += (unread.empty() ? "" : "; ") + tr_composed(one);
+  }
+  if (unread.empty()) return;
+  add_wrapped(lines, trf("could not be examined: {}", unread), Tone::dim, 2, painter);
+}
+
+}  // namespace
+
 std::vector<PanelLine> problem_lines(const Painter& painter) {
   std::vector<PanelLine> lines;
   if (!painter.state.seen) return lines;
+  for (const DeviceHealth& health : health_of(painter.state.seen->snapshot)) {
+    add_health(lines, health, painter);
+  }
   for (const Problem& problem : painter.state.seen->snapshot.problems) {
     add_wrapped(lines, problem.source + ": " + tr_composed(problem.message), Tone::bad, 0, painter);
     if (!problem.remedy.empty()) {
@@ -256,7 +302,9 @@ std::vector<PanelLine> detail_lines(const Painter& painter) {
   const Row* row = selected_row(painter.state);
   if (row == nullptr) return lines;
   add_fact(lines, "pid", std::to_string(row->use->pid), painter);
-  add_fact(lines, tr("command"), command_text(*row), painter);
+  const std::string command = command_text(*row);
+  add_fact(lines, tr("command"),
+           command.empty() ? unknown_command(*painter.state.seen, *row->use) : command, painter);
   for (const Row& other : painter.state.rows) {
     if (other.use->pid != row->use->pid || other.device == nullptr) continue;
     add_fact(lines, trf("GPU {}", short_name(*other.device)),
@@ -273,6 +321,11 @@ std::vector<PanelLine> detail_lines(const Painter& painter) {
              painter);
   }
   if (row->process != nullptr) add_process_facts(lines, *row->process, painter);
+  if (painter.state.viewer.replay) {
+    lines.push_back(
+        {own(tr("a recording has nothing of a process's own files"), painter.style), Tone::dim});
+    return lines;
+  }
   const auto& details = painter.state.details;
   if (!details || details->process != row->key().process) {
     lines.push_back({own(tr("reading its files"), painter.style), Tone::dim});

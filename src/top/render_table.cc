@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
 
 #include "base/text.h"
 #include "base/tr.h"
 #include "snapshot/gpu_use.h"
 #include "top/painter.h"
 #include "view/paint.h"
+#include "view/process_rows.h"
 #include "view/values.h"
 
 namespace berth::top {
@@ -37,6 +40,31 @@ std::string host_cell(const Row& row, TableColumn::What what, WallTime now, cons
   }
 }
 
+using PresenceOf = std::map<const GpuProcess*, Presence>;
+
+PresenceOf presences(const Seen& seen) {
+  PresenceOf all;
+  for (const ProcessRow& row : process_rows(seen.index, {})) all[row.use] = row.presence;
+  return all;
+}
+
+std::string words_of(Presence presence) {
+  switch (presence) {
+    case Presence::gone:
+      return std::string(tr("gone")) + " " + std::string(tr("(ended; its memory is still held)"));
+    case Presence::elsewhere:
+      return std::string(tr("(outside this container)"));
+    case Presence::hidden:
+      return std::string(tr("(not visible from here)"));
+    case Presence::zombie:
+      return std::string(tr("zombie"));
+    case Presence::alive:
+    case Presence::stuck:
+      break;
+  }
+  return {};
+}
+
 std::string tree_mark(const Row& row, const Style& style) {
   if (row.depth == 0) return {};
   const auto indent = static_cast<std::size_t>(std::min(row.depth - 1, 12)) * 2;
@@ -51,7 +79,8 @@ std::string brief(const std::string& command) {
   return has_folder && slash + 1 < end ? command.substr(slash + 1) : command;
 }
 
-std::string cell_text(const Row& row, const TableColumn& column, WallTime now, const Style& style) {
+std::string cell_text(const Row& row, const TableColumn& column, WallTime now, const Style& style,
+                      const PresenceOf& presence) {
   using What = TableColumn::What;
   switch (column.what) {
     case What::device:
@@ -71,7 +100,9 @@ std::string cell_text(const Row& row, const TableColumn& column, WallTime now, c
     case What::decoder:
       return percent_of(row.use->utilization_decoder, style);
     case What::command: {
-      const std::string command = brief(command_text(row));
+      std::string command = brief(command_text(row));
+      const auto found = presence.find(row.use);
+      if (command.empty() && found != presence.end()) command = words_of(found->second);
       return tree_mark(row, style) + (command.empty() ? std::string(absent_mark(style)) : command);
     }
     case What::user:
@@ -95,10 +126,12 @@ std::string header_text(const TableColumn& column, const State& state, const Sty
   return text;
 }
 
-Tone tone_of(const State& state, std::size_t place) {
+Tone tone_of(const State& state, std::size_t place, const PresenceOf& presence) {
   const Row& row = state.rows[place];
   if (place == state.cursor) return Tone::selected;
   if (state.marked.contains(row.key())) return Tone::marked;
+  const auto found = presence.find(row.use);
+  if (found != presence.end() && found->second == Presence::gone) return Tone::warning;
   const std::string word =
       row.process != nullptr ? row.process->state.get().value_or("") : std::string();
   if (word.starts_with('Z') || word.starts_with('D')) return Tone::warning;
@@ -135,15 +168,58 @@ void draw_header(const Painter& painter, const std::vector<TableColumn>& columns
   painter.screen.put(width - display_width(shown), row, shown, Tone::warning);
 }
 
+/// Why nobody can be seen although somebody may be there, empty where nobody says why; nothing:
+/// they could be seen.
+std::optional<std::string> why_blind(const Snapshot& snapshot) {
+  const auto of_everybody = [](const Problem& problem) {
+    return problem.source == "nvml" && (!problem.device || problem.code == "timeout");
+  };
+  const auto problem = std::ranges::find_if(snapshot.problems, of_everybody);
+  if (problem != snapshot.problems.end()) return tr_composed(problem->message);
+  const auto unread = [](const Device& device) {
+    return !device.process_count.get() && device.process_count.why() == Absent::failed;
+  };
+  const auto device = std::ranges::find_if(snapshot.devices, unread);
+  if (device == snapshot.devices.end()) return std::nullopt;
+  for (const Problem& one : snapshot.problems) {
+    if (one.device == device->id) return tr_composed(one.message);
+  }
+  return std::string();
+}
+
 std::string nothing_text(const State& state) {
   if (!state.seen) return std::string(tr("looking at the devices"));
-  if (state.seen->snapshot.devices.empty()) return std::string(tr("no GPU was found"));
+  const Snapshot& snapshot = state.seen->snapshot;
+  const auto why = why_blind(snapshot);
+  if (snapshot.devices.empty()) {
+    return why ? trf("which GPUs there are could not be read: {}", *why)
+               : std::string(tr("no GPU was found"));
+  }
+  if (why && why->empty()) return std::string(tr("Who is on the devices could not be read."));
+  if (why) return trf("who is on the devices could not be read: {}", *why);
   const bool filtered = !state.filter.empty() || !state.user.empty() || !state.only_devices.empty();
   if (filtered) return std::string(tr("no process passes the filter (Esc shows all)"));
   return std::string(tr("no process uses a GPU"));
 }
 
+/// Of the rows on the screen, where one has no command to show; else of nobody.
+PresenceOf presences_shown(const State& state, const Layout& layout) {
+  const std::size_t end =
+      std::min(state.rows.size(),
+               state.first_row + static_cast<std::size_t>(std::max(0, layout.table_rows)));
+  for (std::size_t place = state.first_row; place < end; ++place) {
+    if (command_text(state.rows[place]).empty()) return presences(*state.seen);
+  }
+  return {};
+}
+
 }  // namespace
+
+std::string unknown_command(const Seen& seen, const GpuProcess& use) {
+  const PresenceOf all = presences(seen);
+  const auto found = all.find(&use);
+  return found == all.end() ? std::string() : words_of(found->second);
+}
 
 void draw_table(const Painter& painter) {
   const State& state = painter.state;
@@ -152,22 +228,24 @@ void draw_table(const Painter& painter) {
   const std::vector<TableColumn> columns = table_columns(state);
   draw_header(painter, columns);
   if (state.rows.empty() && layout.table_rows > 0) {
-    painter.say(1, layout.table_row, nothing_text(state), Tone::dim);
+    painter.cell(1, layout.table_row, nothing_text(state), painter.screen.size().columns - 1, false,
+                 Tone::dim);
   }
   const WallTime now = state.seen ? state.seen->snapshot.taken : state.now;
+  const PresenceOf presence = presences_shown(state, layout);
   for (int i = 0; i < layout.table_rows; ++i) {
     const std::size_t place = state.first_row + static_cast<std::size_t>(i);
     if (place >= state.rows.size()) break;
     const Row& row = state.rows[place];
     const int y = layout.table_row + i;
-    const Tone tone = tone_of(state, place);
+    const Tone tone = tone_of(state, place, presence);
     painter.screen.fill(0, y, painter.screen.size().columns, tone);
     if (state.marked.contains(row.key())) painter.say(0, y, "*", tone);
     int at = 1;
     for (const TableColumn& column : columns) {
       if (column.width == 0) continue;
-      painter.cell(at, y, cell_text(row, column, now, painter.style), column.width, column.right,
-                   tone);
+      painter.cell(at, y, cell_text(row, column, now, painter.style, presence), column.width,
+                   column.right, tone);
       at += column.width + 1;
     }
   }

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/text.h"
+#include "top/layout.h"
 #include "top/screen_writer.h"
 #include "top/terminal_model_test.h"
 #include "view/example_server.h"
@@ -142,6 +143,157 @@ TEST(TopPicture, IsTheSameInTheMemoryOfAnyOther) {
   const Screen again = render(watched.state, watched.history, utf8, std::move(used));
   EXPECT_EQ(changes(&fresh, again, Theme::dark), "");
   EXPECT_EQ(again.text(), fresh.text());
+}
+
+/// One look at such a server.
+State at(Snapshot snapshot, Size size = {100, 30}) {
+  State state;
+  state.size = size;
+  state.viewer.uid = 1000;
+  return update(std::move(state), Looked{std::make_shared<const Seen>(std::move(snapshot))});
+}
+State pressed(State state, std::string_view keys) {
+  for (const char key : keys) {
+    state =
+        update(std::move(state), Key{.name = Key::Name::character, .text = std::string(1, key)});
+  }
+  return state;
+}
+std::string picture_of(const State& state) {
+  return render(state, History(std::chrono::seconds(1)), utf8).text();
+}
+
+Snapshot with_a_broken_card() {
+  Snapshot snapshot = example::server();
+  Device& broken = snapshot.devices[0];
+  broken.details.set(Detail::remapped_rows_failed, Reading<bool>(true));
+  snapshot.faults = {
+      {.device = broken.id,
+       .code = "row_remap_failed",
+       .evidence = "a broken row of memory could not be replaced: no spare is left"}};
+  snapshot.devices[1].throttle_reasons = Absent::no_permission;
+  return snapshot;
+}
+
+TEST(TopPicture, WhatIsWrongTellsTheHealthOfEachCardAndTheProblems) {
+  Snapshot snapshot = with_a_broken_card();
+  snapshot.problems = {{.source = "ledger", .message = "no leases", .remedy = "setup"}};
+  const std::string shown = picture_of(pressed(at(std::move(snapshot), {100, 60}), "!"));
+  EXPECT_THAT(shown, AllOf(HasSubstr("GPU 0: broken (NVIDIA H100 80GB HBM3)"),
+                           HasSubstr("  a broken row of memory could not be replaced"),
+                           HasSubstr("    → ask for its replacement")));
+  EXPECT_THAT(shown, HasSubstr("GPU 4: notice"));
+  EXPECT_THAT(shown, HasSubstr("are held by no process in the driver's list"));
+  EXPECT_THAT(shown, HasSubstr("could not be examined: throttling: no permission"));
+  EXPECT_THAT(shown, AllOf(HasSubstr("ledger: no leases"), HasSubstr("  setup")));
+  EXPECT_THAT(shown, Not(HasSubstr("nothing is wrong")));
+}
+
+TEST(TopPicture, NothingIsWrongOnlyWhereTheCardsAreWellToo) {
+  const Snapshot well = SnapshotBuilder().gpu("A", Bytes{std::uint64_t{80} << 30}).build();
+  EXPECT_THAT(picture_of(pressed(at(well), "!")), HasSubstr("nothing is wrong"));
+  EXPECT_THAT(picture_of(at(well)), Not(HasSubstr("(! shows all)")));
+}
+
+TEST(TopPicture, TheNoticeCountsBrokenCardsWithTheProblems) {
+  Snapshot snapshot = with_a_broken_card();
+  snapshot.problems.clear();
+  EXPECT_THAT(picture_of(at(snapshot)),
+              AllOf(HasSubstr("GPU 0 is broken: a broken row of memory"),
+                    HasSubstr("(! shows all)"), Not(HasSubstr(" more  (!"))));
+  snapshot.problems = {{.source = "ledger", .message = "no leases"}};
+  EXPECT_THAT(picture_of(at(snapshot)), HasSubstr("no leases; 1 more  (! shows all)"));
+}
+
+Snapshot with_one_who_cannot_be_seen(Reading<std::string> user, const char* view) {
+  Snapshot snapshot = SnapshotBuilder().gpu("A", Bytes{std::uint64_t{80} << 30}).build();
+  snapshot.host.process_view = std::string(view);
+  snapshot.gpu_processes = {{.device = DeviceId("A"), .pid = 4711}};
+  HostProcess process{.id = {.pid = 4711}};
+  process.user = std::move(user);
+  process.command = Absent::failed;
+  snapshot.processes = {process};
+  return snapshot;
+}
+
+TEST(TopPicture, AProcessThatHasGoneIsCalledThat) {
+  State gone = at(with_one_who_cannot_be_seen(Absent::failed, "whole"), {140, 30});
+  EXPECT_THAT(picture_of(gone), HasSubstr("gone (ended; its memory is still held)"));
+  gone = update(gone, Key{.name = Key::Name::enter, .text = {}});
+  EXPECT_THAT(picture_of(gone),
+              HasSubstr("command         gone (ended; its memory is still held)"));
+  EXPECT_THAT(picture_of(at(with_one_who_cannot_be_seen(Absent::failed, "namespace"))),
+              HasSubstr("(outside this container)"));
+  EXPECT_THAT(picture_of(at(with_one_who_cannot_be_seen(Absent::no_permission, "whole"))),
+              HasSubstr("(not visible from here)"));
+}
+
+TEST(TopPicture, WhoCouldNotBeReadIsNotNobody) {
+  Snapshot snapshot = SnapshotBuilder().gpu("A", Bytes{std::uint64_t{80} << 30}).build();
+  EXPECT_THAT(picture_of(at(snapshot)), HasSubstr("no process uses a GPU"));
+  snapshot.devices[0].process_count = Absent::failed;
+  EXPECT_THAT(picture_of(at(snapshot)), HasSubstr("Who is on the devices could not be read."));
+  snapshot.problems = {
+      {.source = "nvml", .device = DeviceId("A"), .message = "the list of processes: error 999"}};
+  const std::string shown = picture_of(at(snapshot));
+  EXPECT_THAT(shown, HasSubstr("could not be read: the list of processes: error 999"));
+  EXPECT_THAT(shown, Not(HasSubstr("no process uses a GPU")));
+}
+
+TEST(TopPicture, GpusThatCouldNotBeReadAreNotNone) {
+  Snapshot snapshot;
+  EXPECT_THAT(picture_of(at(snapshot)), HasSubstr("no GPU was found"));
+  snapshot.problems = {{.source = "nvml", .message = "the driver said no"}};
+  const std::string shown = picture_of(at(snapshot));
+  EXPECT_THAT(shown, HasSubstr("which GPUs there are could not be read: the driver said no"));
+  EXPECT_THAT(shown, Not(HasSubstr("no GPU was found")));
+}
+
+TEST(TopPicture, CardsWithoutRoomAreCounted) {
+  for (const Size size : {Size{80, 24}, Size{200, 24}, Size{40, 10}}) {
+    SnapshotBuilder builder;
+    for (int i = 0; i < 64; ++i)
+      builder.gpu("A" + std::to_string(i), Bytes{std::uint64_t{1} << 30});
+    const State state = at(builder.build(), size);
+    const Layout layout = layout_of(state);
+    const int shown = layout.meter_rows * layout.meter_columns;
+    ASSERT_GE(shown, 2);
+    EXPECT_THAT(picture_of(state),
+                HasSubstr("\n     " + std::to_string(64 - shown) + " more devices"));
+  }
+  EXPECT_THAT(Watched({200, 60}).picture(), Not(HasSubstr("more GPUs")));
+}
+
+TEST(TopPicture, ARecordingHasNoFilesOfAProcess) {
+  Watched watched({100, 44});
+  watched.state.viewer.replay = true;
+  watched.state = update(watched.state, Key{.name = Key::Name::enter, .text = {}});
+  EXPECT_THAT(watched.picture(),
+              AllOf(HasSubstr("a recording has nothing of a process's own files"),
+                    Not(HasSubstr("reading its files"))));
+}
+
+TEST(TopPicture, ACardCloseToItsSlowdownIsInTheColourOfWarning) {
+  const auto tone_at = [](std::int64_t degrees) {
+    Snapshot snapshot = SnapshotBuilder().gpu("A", Bytes{std::uint64_t{80} << 30}).build();
+    snapshot.devices[0].temperature = Celsius(degrees);
+    snapshot.devices[0].temperature_slowdown = Celsius(87);
+    const State state = at(std::move(snapshot), {80, 24});
+    const Screen screen = render(state, History(std::chrono::seconds(1)), utf8);
+    const std::string shown = std::to_string(degrees);
+    for (int column = 0; column + 1 < 80; ++column) {
+      const int row = layout_of(state).meters_row;
+      if (screen.at(column, row).text() == shown.substr(0, 1) &&
+          screen.at(column + 1, row).text() == shown.substr(1, 1)) {
+        return screen.at(column, row).tone;
+      }
+    }
+    ADD_FAILURE() << "no temperature is shown";
+    return Tone::plain;
+  };
+  EXPECT_EQ(tone_at(83), Tone::plain);
+  EXPECT_EQ(tone_at(84), Tone::high);
+  EXPECT_EQ(tone_at(91), Tone::high);
 }
 
 TEST(TopPicture, LightThemeDiffersInColoursAlone) {
