@@ -29,8 +29,9 @@ class PsVerb final : public Verb {
     ProcessListOptions options{.user = std::nullopt, .tree = tree_};
     if (!user_.empty()) options.user = user_;
     print(json_ ? process_list_json(*snapshot, options)
-                : render_process_list(*snapshot, context.out(), options));
-    return exit_code::ok;
+                : render_process_list(*snapshot, context.out_uncut(), options));
+    // No device at all is an answer that scripts must notice, as of `berth`.
+    return snapshot->devices.empty() ? exit_code::failed : exit_code::ok;
   }
 
  private:

@@ -122,6 +122,24 @@ def test_memory_of_nobody_is_said_with_who_could_hold_it(driver_of):
     assert "nobody has it open" in done.stdout or "could not be looked into" in done.stdout
 
 
+def test_commands_are_whole_where_nobody_looks_at_a_terminal(driver_of):
+    long = "x" * 300
+    made = subprocess.Popen(["sh", "-c", f"sleep 300; true {long}end"])
+    try:
+        machine = driver_of(with_processes([made.pid]))
+        assert long + "end" in machine.run("ps", env={"COLUMNS": None}).stdout
+        assert long + "end" not in machine.run("ps", env={"COLUMNS": "80"}).stdout
+    finally:
+        made.kill()
+        made.wait()
+
+
+@pytest.mark.parametrize("words", [["ps"], ["ps", "--json"]])
+def test_ps_of_a_driver_that_cannot_be_asked_is_no_success(driver_of, words):
+    machine = driver_of(with_processes([]), faults="nvmlInit_v2=9;nvmlInit=9")
+    assert machine.run(*words).returncode == machine.run().returncode == 1
+
+
 # A /dev of its own, with a device file that can be opened (it is that of /dev/null) and is called like a
 # card's; somebody holds it open while the program looks.
 WITH_DEVICE_OPEN = """
