@@ -291,6 +291,7 @@ HostProcess host_process_from(const Json& object) {
   take(object, "state", process.state);
   take(object, "container", process.container);
   process.enclosure = enclosure_from(member(object, "enclosure"));
+  process.stuck = optional_as<bool>(object, "stuck", false);
   return process;
 }
 

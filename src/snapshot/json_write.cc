@@ -202,6 +202,7 @@ Json host_process_json(const HostProcess& process) {
   writer.put("state", process.state);
   writer.put("container", process.container);
   if (process.enclosure) object["enclosure"] = enclosure_json(*process.enclosure);
+  if (process.stuck) object["stuck"] = true;
   writer.finish();
   return object;
 }

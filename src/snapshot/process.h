@@ -68,6 +68,9 @@ struct HostProcess {
   Reading<std::string> state;          // "R", "S", "D", "Z", …
   Reading<std::string> container;      // "docker 1a2b3c4d5e6f", "slurm job 42"; empty text: none
   std::optional<Enclosure> enclosure;  // the same in parts; nothing: none, or not read
+  /// Seen twice in state "D", a moment apart, without having run between: looked for only where
+  /// somebody asks (`berth ps`). One look at "D" says no more than that it waits for a disk.
+  bool stuck = false;
   friend bool operator==(const HostProcess&, const HostProcess&) = default;
 };
 

@@ -23,7 +23,22 @@ Presence presence_of(const HostProcess* process, const Host& host) {
   }
   const std::string state = process->state.get() ? *process->state.get() : "";
   if (state == "Z" || state == "X") return Presence::zombie;
-  return state == "D" ? Presence::stuck : Presence::alive;
+  return process->stuck ? Presence::stuck : Presence::alive;
+}
+
+/// Who has the device's file open without being in the driver's list of the card.
+std::vector<pid_t> unlisted_holders(const Device& device, const SnapshotIndex& index) {
+  std::vector<pid_t> holders;
+  const Reading<DeviceFiles>& files = index.snapshot().device_files;
+  if (!files.get() || !device.minor_number.get()) return holders;
+  const auto& listed = index.processes_on(device.parent.value_or(device.id));
+  for (const DeviceFileHolder& one : files.get()->holders) {
+    if (one.minor != *device.minor_number.get()) continue;
+    const bool known = std::any_of(listed.begin(), listed.end(),
+                                   [&](const GpuProcess* use) { return use->pid == one.pid; });
+    if (!known) holders.push_back(one.pid);
+  }
+  return holders;
 }
 
 }  // namespace

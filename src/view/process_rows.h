@@ -13,7 +13,7 @@ namespace berth {
 /// Whether the process behind an entry of the driver's list is there.
 enum class Presence {
   alive,
-  stuck,      // in uninterruptible sleep: no signal reaches it
+  stuck,      // it stays in uninterruptible sleep: no signal reaches it
   zombie,     // ended, its parent has not asked how
   gone,       // ended altogether, and the driver still lists it
   elsewhere,  // in a namespace that cannot be seen into

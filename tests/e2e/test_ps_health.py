@@ -140,6 +140,36 @@ def test_ps_of_a_driver_that_cannot_be_asked_is_no_success(driver_of, words):
     assert machine.run(*words).returncode == machine.run().returncode == 1
 
 
+# Its parent waits in the kernel (state D), without a signal reaching it, until it ends itself.
+WAITS_IN_THE_KERNEL = """
+import ctypes, os, time
+libc = ctypes.CDLL(None)
+if libc.vfork() == 0:
+    time.sleep(60)
+    os._exit(0)
+"""
+
+
+def state_of(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
+        return stat.read().rpartition(")")[2].split()[0]
+
+
+def test_a_process_that_stays_in_the_kernel_is_stuck(driver_of):
+    # In a session of its own: parent and child are ended together.
+    made = subprocess.Popen(["python3", "-c", WAITS_IN_THE_KERNEL], start_new_session=True)
+    try:
+        wait_until(lambda: state_of(made.pid) == "D", "it waits in the kernel")
+        machine = driver_of(with_processes([made.pid]))
+        done = machine.run("ps", env={"COLUMNS": "120"})
+        assert "no signal reaches them" in done.stdout
+        [row] = json.loads(machine.run("ps", "--json").stdout)["processes"]
+        assert row["presence"] == "stuck" and row["process"]["state"] == "D"
+    finally:
+        os.killpg(made.pid, 9)
+        made.wait()
+
+
 # A /dev of its own, with a device file that can be opened (it is that of /dev/null) and is called like a
 # card's; somebody holds it open while the program looks.
 WITH_DEVICE_OPEN = """

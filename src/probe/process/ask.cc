@@ -1,10 +1,13 @@
 #include "probe/process/ask.h"
 
 #include <algorithm>
+#include <chrono>
+#include <map>
 #include <memory>
 #include <set>
 #include <utility>
 
+#include "base/clock.h"
 #include "probe/containers/container_files.h"
 #include "probe/nvml/nvml_probe.h"
 #include "probe/pci/pci_probe.h"
@@ -194,6 +197,28 @@ void ask_processes(ProcfsProbe& procfs, const std::vector<pid_t>& pids, Teller& 
   }
 }
 
+/// Which of those on the devices are stuck: in disk sleep twice, and nothing done between.
+void ask_who_is_stuck(const ProcfsProbe& procfs, Teller& teller) {
+  constexpr auto between = std::chrono::milliseconds(200);
+  const Snapshot& seen = teller.progress().snapshot;
+  std::map<pid_t, ProcfsProbe::DiskSleep> first;
+  for (const GpuProcess& use : seen.gpu_processes) {
+    const HostProcess* process = teller.progress().process(use.pid);
+    if (process == nullptr || process->state.get() != "D" || process->stuck) continue;
+    const auto sleep = procfs.disk_sleep_of(use.pid);
+    if (sleep && sleep->id == process->id) first.emplace(use.pid, *sleep);
+  }
+  if (first.empty()) return;
+  SystemClock clock;
+  clock.wait_until(clock.now() + between);
+  for (const auto& [pid, sleep] : first) {
+    if (procfs.disk_sleep_of(pid) != sleep) continue;
+    HostProcess stuck = *teller.progress().process(pid);
+    stuck.stuck = true;
+    teller.tell(std::move(stuck));
+  }
+}
+
 void ask_device_files(const ProcfsProbe& procfs, Teller& teller) {
   constexpr Step step{StepKind::files, 0};
   if (teller.progress().is_over(step)) return;
@@ -223,6 +248,7 @@ void ask_procfs(Probes probes, const Wish& wish, Teller& teller) {
     const std::vector<pid_t> parents = parents_of(teller.progress().snapshot);
     ask_processes(procfs, parents, teller);
     pids.insert(pids.end(), parents.begin(), parents.end());
+    ask_who_is_stuck(procfs, teller);
   }
   ask_users(procfs, teller);
   ask_commands(procfs, pids, teller);

@@ -31,6 +31,20 @@ std::optional<uid_t> parse_status_uid(std::string_view text) {
   return static_cast<uid_t>(*uid);
 }
 
+std::optional<std::uint64_t> parse_context_switches(std::string_view text) {
+  std::uint64_t sum = 0;
+  for (const std::string_view key :
+       {"\nvoluntary_ctxt_switches:\t", "\nnonvoluntary_ctxt_switches:\t"}) {
+    const std::size_t at = text.find(key);
+    if (at == std::string_view::npos) return std::nullopt;
+    const std::string_view rest = text.substr(at + key.size());
+    const auto count = parse_unsigned(rest.substr(0, rest.find('\n')));
+    if (!count) return std::nullopt;
+    sum += *count;
+  }
+  return sum;
+}
+
 std::optional<std::uint64_t> device_minor(std::string_view target) {
   constexpr std::string_view beginning = "/dev/nvidia";
   if (!target.starts_with(beginning)) return std::nullopt;

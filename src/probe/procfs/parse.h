@@ -27,6 +27,9 @@ namespace berth::procfs {
 /// The real user in /proc/PID/status.
 [[nodiscard]] std::optional<uid_t> parse_status_uid(std::string_view text);
 
+/// How often the kernel took the processor from it and gave it back, in /proc/PID/status.
+[[nodiscard]] std::optional<std::uint64_t> parse_context_switches(std::string_view text);
+
 /// N of "/dev/nvidiaN", the target of a file descriptor; nothing: another file.
 [[nodiscard]] std::optional<std::uint64_t> device_minor(std::string_view target);
 

@@ -36,6 +36,16 @@ TEST(ParseStatus, RefusesAMissingOrWrongUser) {
   }
 }
 
+TEST(ParseContextSwitches, AddsThoseOfItsOwnWishAndTheOthers) {
+  EXPECT_EQ(parse_context_switches("Name:\tpython\nvoluntary_ctxt_switches:\t40\n"
+                                   "nonvoluntary_ctxt_switches:\t2\n"),
+            42U);
+  EXPECT_EQ(parse_context_switches("Name:\tpython\nvoluntary_ctxt_switches:\t40\n"), std::nullopt);
+  EXPECT_EQ(parse_context_switches("\nvoluntary_ctxt_switches:\t-1\n"
+                                   "nonvoluntary_ctxt_switches:\t2\n"),
+            std::nullopt);
+}
+
 TEST(ParseBootTime, FindsItsLine) {
   EXPECT_EQ(parse_boot_time("cpu 1 2\nintr 1\nbtime 1760000000\nprocesses 1\n"), 1'760'000'000);
   EXPECT_EQ(parse_boot_time("btime 5"), 5);

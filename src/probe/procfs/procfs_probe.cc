@@ -244,6 +244,15 @@ std::optional<std::string> ProcfsProbe::directory_user(uid_t uid) {
   return std::string(found->pw_name);
 }
 
+std::optional<ProcfsProbe::DiskSleep> ProcfsProbe::disk_sleep_of(pid_t pid) const {
+  const auto stat = read_process_stat(pid, source_.proc);
+  if (!stat || stat->state != 'D') return std::nullopt;
+  const auto status = read_proc_file(path_of(pid, "status"));
+  const auto switches = status ? procfs::parse_context_switches(*status) : std::nullopt;
+  if (!switches) return std::nullopt;
+  return DiskSleep{.id = stat->id, .cpu_ticks = stat->cpu_ticks, .context_switches = *switches};
+}
+
 DeviceFiles ProcfsProbe::device_files() const {
   DeviceFiles files;
   const auto entries = list_directory(source_.proc);

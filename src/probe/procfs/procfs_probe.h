@@ -42,6 +42,16 @@ class ProcfsProbe {
   /// From the directory services that the machine is set up for. May block for very long.
   [[nodiscard]] static std::optional<std::string> directory_user(uid_t uid);
 
+  /// How far a process in disk sleep (state "D") has come, read anew: it did not run at all between
+  /// two that are the same. Nothing: it is not in that state, or cannot be read.
+  struct DiskSleep {
+    ProcessId id;
+    std::uint64_t cpu_ticks = 0;
+    std::uint64_t context_switches = 0;
+    friend bool operator==(const DiskSleep&, const DiskSleep&) = default;
+  };
+  [[nodiscard]] std::optional<DiskSleep> disk_sleep_of(pid_t pid) const;
+
   /// Every process of this machine that has a device's file open.
   [[nodiscard]] DeviceFiles device_files() const;
 

@@ -288,6 +288,24 @@ TEST(RealProc, LeavesMostDescriptorsToTheDriver) {
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &had), 0);
 }
 
+TEST_F(ProcTree, DiskSleepTellsWhatAProcessHasDone) {
+  process(77, "python", 'D', 1, 1001, "python\0"s);
+  EXPECT_EQ(probe().disk_sleep_of(77), std::nullopt) << "its switches are not told";
+  const auto switched = [&](const std::string& times) {
+    put("77/status", "Name:\tpython\nUid:\t1001\t0\t0\t0\nvoluntary_ctxt_switches:\t" + times +
+                         "\nnonvoluntary_ctxt_switches:\t2\n");
+  };
+  switched("40");
+  const auto before = probe().disk_sleep_of(77);
+  ASSERT_TRUE(before);
+  EXPECT_EQ(before->context_switches, 42U);
+  EXPECT_EQ(probe().disk_sleep_of(77), before);
+  switched("41");
+  EXPECT_NE(probe().disk_sleep_of(77), before);
+  process(77, "python", 'S', 1, 1001, "python\0"s);
+  EXPECT_EQ(probe().disk_sleep_of(77), std::nullopt);
+}
+
 TEST_F(ProcTree, OpenDeviceFilesAreFoundOnce) {
   process(77, "python", 'R', 1, 1001, "python\0"s);
   process(78, "idle", 'S', 1, 1001, "idle\0"s);
