@@ -12,6 +12,8 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "health/faults.h"
+#include "probe/procfs/procfs_probe.h"
+#include "snapshot/questions.h"
 
 extern char** environ;
 
@@ -42,6 +44,13 @@ int terminal_width(int fd, const std::optional<std::string>& columns) {
 Result<Snapshot> judged(Result<Snapshot> look) {
   if (look) look->faults = failed_devices(*look);
   return look;
+}
+
+/// Whether it takes leases to tell which process here is which of the driver's.
+bool needs_leases(const Sources& sources) {
+  Host host;
+  ProcfsProbe({.proc = sources.proc}).observe_host(host);
+  return numbers_are_the_hosts(host);
 }
 
 int terminal_height(int fd) {
@@ -193,7 +202,7 @@ Patience Context::patience() const {
 Result<Snapshot> Context::look_without_claims(Depth depth) {
   ObserveOptions options{.depth = depth, .patience = patience()};
   // A simulated server shows what the leased jobs would use; a real one is asked.
-  if (sources_.simulated) options.claims = read_ledger().claims;
+  if (sources_.simulated || needs_leases(sources_)) options.claims = read_ledger().claims;
   return judged(observe(sources_, options, clock_));
 }
 

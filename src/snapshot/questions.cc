@@ -147,6 +147,15 @@ Division division_of(const Device& device) {
   return device.mig_mode.get() == true ? Division::divided : Division::whole;
 }
 
+bool numbers_are_the_hosts(const Host& host) {
+  const auto& view = host.process_view.get();
+  return view && *view != "whole";
+}
+
+bool is_elsewhere(const HostProcess& process, const Host& host) {
+  return numbers_are_the_hosts(host) && !process.uid.get() && process.uid.why() == Absent::failed;
+}
+
 bool is_prohibited(const Device& device) {
   const auto& mode = device.compute_mode.get();
   return mode && equals_ignoring_case(*mode, "Prohibited");
@@ -217,6 +226,7 @@ std::vector<const Claim*> claims_on(const DeviceId& device, const Snapshot& snap
 
 const Claim* claim_of(pid_t pid, const Snapshot& snapshot) {
   const HostProcess* process = find_process(pid, snapshot);
+  if (process != nullptr && is_elsewhere(*process, snapshot.host)) return nullptr;
   for (const Claim& claim : snapshot.claims) {
     if (pid > 0 && claim.job && claim.job->pid == pid) return &claim;
     if (claim.keeper.pid <= 0) continue;  // the lease does not say

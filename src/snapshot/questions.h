@@ -40,6 +40,13 @@ constexpr std::size_t device_state_count = 9;
 enum class Division { whole, divided, unknown };
 [[nodiscard]] Division division_of(const Device& device);
 
+/// Whether the driver numbers processes otherwise than /proc does here (a container, WSL): that a
+/// process here has the same number proves nothing.
+[[nodiscard]] bool numbers_are_the_hosts(const Host& host);
+/// Whether a process of the driver's list is none of those here, as far as can be told: /proc has
+/// no such number, or what has it was not found to be on the device.
+[[nodiscard]] bool is_elsewhere(const HostProcess& process, const Host& host);
+
 /// Whether it is in the compute mode in which its administrator lets nobody compute.
 [[nodiscard]] bool is_prohibited(const Device& device);
 
@@ -52,7 +59,7 @@ enum class Division { whole, divided, unknown };
 [[nodiscard]] std::vector<const Claim*> claims_on(const DeviceId& device, const Snapshot& snapshot);
 
 /// The claim that a process runs under: its keeper is the process or an ancestor of it. Null: a
-/// stranger to the ledger, or its keeper has died.
+/// stranger to the ledger, or its keeper has died, or a process elsewhere.
 [[nodiscard]] const Claim* claim_of(pid_t pid, const Snapshot& snapshot);
 
 /// True for processes that only draw (a desktop): they cost memory and never block a device.

@@ -227,6 +227,18 @@ TEST(UnexplainedMemory, IsUnknownWhereTheListOfProcessesIsUnread) {
             Reading<Bytes>(Absent::failed));
 }
 
+TEST(ClaimOf, ProcessElsewhereIsUnderNobodysLease) {
+  Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).process(9, "x", 1_GiB).claim("x").build();
+  host.claims[0].job = ProcessId{.pid = 9};
+  host.host.process_view = std::string("namespace");
+  host.processes[0].uid = Absent::failed;  // nobody here is known to be the one
+  EXPECT_EQ(claim_of(9, host), nullptr);
+  EXPECT_EQ(SnapshotIndex(host).claim_of(9), nullptr);
+  host.processes[0].uid = uid_t{1000};
+  EXPECT_EQ(claim_of(9, host), &host.claims[0]);
+  EXPECT_EQ(SnapshotIndex(host).claim_of(9), &host.claims[0]);
+}
+
 /// Any claims, processes and MIG instances on few devices and pids, so that they meet.
 Snapshot random_host(std::mt19937& random) {
   const auto below = [&](int limit) {
@@ -250,6 +262,10 @@ Snapshot random_host(std::mt19937& random) {
   host.gpu_processes.push_back({.device = DeviceId("GPU-unknown"), .pid = 3});
   for (int k = below(3); k > 0; --k) {
     host.faults.push_back({.device = DeviceId("GPU-" + std::to_string(below(7)))});
+  }
+  if (below(2) == 0) host.host.process_view = std::string("namespace");
+  for (HostProcess& process : host.processes) {
+    if (below(4) == 0) process.uid = Absent::failed;
   }
   return host;
 }

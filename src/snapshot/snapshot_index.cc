@@ -70,6 +70,8 @@ const std::vector<const Claim*>& SnapshotIndex::claims_on(const DeviceId& id) co
 }
 
 const Claim* SnapshotIndex::claim_of(pid_t pid) const {
+  const HostProcess* known = process(pid);
+  if (known != nullptr && is_elsewhere(*known, snapshot_->host)) return nullptr;
   std::size_t first = snapshot_->claims.size();
   const auto keep_first = [&](const std::unordered_map<pid_t, std::size_t>& by, pid_t one) {
     const auto found = by.find(one);
@@ -77,7 +79,7 @@ const Claim* SnapshotIndex::claim_of(pid_t pid) const {
   };
   if (pid > 0) keep_first(by_job_, pid);
   keep_first(by_keeper_, pid);
-  if (const HostProcess* known = process(pid)) {
+  if (known != nullptr) {
     for (const pid_t parent : known->ancestors) keep_first(by_keeper_, parent);
   }
   return first == snapshot_->claims.size() ? nullptr : &snapshot_->claims[first];

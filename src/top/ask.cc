@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "snapshot/questions.h"
 #include "top/model.h"
 
 namespace berth::top {
@@ -18,9 +19,13 @@ Target target_of(const Row& row) {
 }
 
 /// Why nothing may be done to this process; empty: it may be asked for.
-std::string refusal(const Row& row, const Viewer& viewer) {
+std::string refusal(const Row& row, const State& state) {
+  const Viewer& viewer = state.viewer;
   const pid_t pid = row.use->pid;
   if (viewer.replay) return std::string(tr("a recording: nobody can be signalled in it"));
+  if (row.process != nullptr && is_elsewhere(*row.process, state.seen->snapshot.host)) {
+    return trf("{} is the driver's number: no process here is known to be that one", pid);
+  }
   if (row.process == nullptr || row.process->id.start_ticks == 0) {
     return trf("process {} has gone, or cannot be told from a later one with its number", pid);
   }
@@ -60,7 +65,7 @@ std::optional<std::vector<Target>> targets(State& state) {
   }
   std::vector<Target> chosen;
   for (const Row* row : rows) {
-    std::string why = refusal(*row, state.viewer);
+    std::string why = refusal(*row, state);
     if (!why.empty()) {
       say(state, std::move(why), false);
       return std::nullopt;

@@ -11,6 +11,7 @@
 #include "top/painter.h"
 #include "view/health_text.h"
 #include "view/paint.h"
+#include "view/process_list.h"
 #include "view/values.h"
 
 namespace berth::top {
@@ -294,6 +295,8 @@ std::vector<PanelLine> problem_lines(const Painter& painter) {
     }
   }
   if (lines.empty()) lines.push_back({own(tr("nothing is wrong"), painter.style), Tone::good});
+  const std::string note = process_view_note(painter.state.seen->snapshot.host);
+  if (!note.empty()) add_wrapped(lines, note, Tone::plain, 0, painter);
   return lines;
 }
 
@@ -319,6 +322,11 @@ std::vector<PanelLine> detail_lines(const Painter& painter) {
                  percent(other.use->utilization_memory), percent(other.use->utilization_encoder),
                  percent(other.use->utilization_decoder)),
              painter);
+  }
+  if (row->process != nullptr && is_elsewhere(*row->process, painter.state.seen->snapshot.host)) {
+    add_wrapped(lines, process_view_note(painter.state.seen->snapshot.host), Tone::plain, 0,
+                painter);
+    return lines;
   }
   if (row->process != nullptr) add_process_facts(lines, *row->process, painter);
   if (painter.state.viewer.replay) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "snapshot/questions.h"
 #include "top/history.h"
 #include "top/layout.h"
 #include "top/model.h"
@@ -51,6 +52,8 @@ void open_details(State& state) {
   state.panel = Panel::details;
   state.panel_scroll = 0;
   state.details.reset();
+  // Another's files, if any, have its number here.
+  if (row->process != nullptr && is_elsewhere(*row->process, state.seen->snapshot.host)) return;
   state.wanted.emplace_back(ReadDetails{row->key().process});
 }
 

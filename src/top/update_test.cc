@@ -210,6 +210,30 @@ TEST(Top, ProcessThatCannotBeToldFromALaterOneIsLeftAlone) {
   EXPECT_FALSE(typed(shown(std::move(host)), "kt").question);
 }
 
+TEST(Top, ProcessOfTheDriversNumberThatNobodyHereIsKnownToBeIsLeftAlone) {
+  for (const char* view : {"namespace", "wsl"}) {
+    Snapshot host = example::server();
+    host.host.process_view = std::string(view);
+    for (HostProcess& process : host.processes) {
+      process.uid = Absent::failed;
+      process.user = Absent::failed;
+      process.id.start_ticks = 0;
+    }
+    for (const uid_t viewer : {0U, 1000U}) {
+      State state = shown(host);
+      state.viewer.uid = viewer;
+      const State asked = typed(state, "kt");
+      EXPECT_FALSE(asked.question);
+      ASSERT_TRUE(asked.message);
+      EXPECT_THAT(asked.message->text, HasSubstr("is the driver's number"));
+      EXPECT_FALSE(typed(state, "r5").question);
+      const State opened = update(state, named(Key::Name::enter));
+      EXPECT_EQ(opened.panel, Panel::details);
+      EXPECT_THAT(opened.wanted, IsEmpty()) << "another's files would be read";
+    }
+  }
+}
+
 TEST(Top, NobodyIsSignalledInARecording) {
   State state = server();
   state.viewer.replay = true;

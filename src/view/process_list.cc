@@ -366,15 +366,11 @@ std::string notes(const std::vector<ProcessRow>& rows, const std::vector<GhostRo
     text += advice(tr("root sees them: sudo berth ps"), style);
   }
   for (const GhostRow& ghost : ghosts) text += holders_text(ghost, index, style);
-  const Reading<std::string>& view = index.snapshot().host.process_view;
-  if (view.get() && *view.get() == "namespace") {
-    text += bullet(std::string(tr("this is a container: the driver numbers processes as the host "
-                                  "does, so names and users of most cannot be told")),
-                   style);
-    text += advice(tr("start the container with --pid=host, or run berth on the host"), style);
-  }
-  if (view.get() && *view.get() == "wsl") {
-    text += bullet(std::string(tr("this is WSL: processes of Windows are not listed")), style);
+  if (const std::string note = process_view_note(index.snapshot().host); !note.empty()) {
+    text += bullet(note, style);
+    if (*index.snapshot().host.process_view.get() == "namespace") {
+      text += advice(tr("start the container with --pid=host, or run berth on the host"), style);
+    }
   }
   for (const Problem& problem : index.snapshot().problems) {
     text += bullet(outside(tr_composed(problem.message), style), style);
@@ -383,6 +379,20 @@ std::string notes(const std::vector<ProcessRow>& rows, const std::vector<GhostRo
 }
 
 }  // namespace
+
+std::string process_view_note(const Host& host) {
+  const auto& view = host.process_view.get();
+  if (view && *view == "namespace") {
+    return std::string(
+        tr("this is a container: the driver numbers processes as the host does, so "
+           "names and users of most cannot be told: only of those here that have "
+           "the device open or run under a lease of it"));
+  }
+  if (view && *view == "wsl") {
+    return std::string(tr("this is WSL: processes of Windows are not listed"));
+  }
+  return {};
+}
 
 std::string render_process_list(const Snapshot& snapshot, const Style& style,
                                 const ProcessListOptions& options) {

@@ -21,6 +21,9 @@ struct ProcessListOptions {
 [[nodiscard]] std::string render_process_list(const Snapshot& snapshot, const Style& style,
                                               const ProcessListOptions& options = {});
 
+/// What of the processes cannot be seen from here, in a sentence; empty: all can.
+[[nodiscard]] std::string process_view_note(const Host& host);
+
 /// The same as JSON: one object per process and device, and one per device whose memory its
 /// processes do not explain. Absent values are null with the reason under "why".
 [[nodiscard]] std::string process_list_json(const Snapshot& snapshot,

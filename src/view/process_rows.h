@@ -16,7 +16,7 @@ enum class Presence {
   stuck,      // it stays in uninterruptible sleep: no signal reaches it
   zombie,     // ended, its parent has not asked how
   gone,       // ended altogether, and the driver still lists it
-  elsewhere,  // in a namespace that cannot be seen into
+  elsewhere,  // in a namespace that cannot be seen into, or none of those here that can be told
   hidden      // /proc does not show other users' processes
 };
 [[nodiscard]] std::string_view name_of(Presence presence);

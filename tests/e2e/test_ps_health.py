@@ -116,6 +116,92 @@ def test_in_a_namespace_processes_of_the_host_are_elsewhere_and_not_gone(driver_
         assert outside["processes"][0]["presence"] == "alive"
 
 
+# In a namespace: an innocent process whose number there is the first argument's, then the program.
+WITH_THAT_NUMBER = """
+echo $(($1 - 1)) > /proc/sys/kernel/ns_last_pid || exit 9
+sleep 302 </dev/null >/dev/null 2>&1 &
+innocent=$!
+test $innocent = $1 || exit 9
+shift
+"$@"
+code=$?
+kill -0 $innocent || code=8
+kill $innocent
+exit $code
+"""
+
+
+def test_in_a_namespace_the_hosts_number_is_not_given_anothers_name(driver_of, namespaced):
+    number = 300
+    machine = driver_of(with_processes([number]))
+
+    def inside(*words):
+        done = subprocess.run(
+            [*namespaced, "sh", "-c", WITH_THAT_NUMBER, "sh", str(number), *machine.command(*words)],
+            env=machine.environment({"COLUMNS": "200"}), capture_output=True, text=True, timeout=30, check=False,
+        )  # fmt: skip
+        if done.returncode == 9:
+            pytest.skip(f"no process can be given a number here: {done.stderr.strip()}")
+        assert done.returncode == 0, (done.stdout, done.stderr)
+        return done.stdout
+
+    said = " ".join(inside("ps").split())
+    assert "outside this container" in said and "sleep 302" not in said
+    answer = json.loads(inside("ps", "--json"))
+    assert answer["process_view"] == "namespace"
+    [row] = answer["processes"]
+    assert (row["pid"], row["presence"]) == (number, "elsewhere")
+    assert row["process"]["command"] is None and row["process"]["user"] is None
+    assert row["process"]["start_ticks"] == 0, "nobody can be signalled by it"
+    assert "sleep 302" not in inside()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root: a device file is made in a /dev of its own")
+def test_in_a_namespace_who_has_the_device_open_is_the_one_of_the_list(driver_of, namespaced):
+    snapshot = with_processes([300])
+    snapshot["devices"][0]["minor_number"] = 0
+    machine = driver_of(snapshot)
+    opened = WITH_THAT_NUMBER.replace("sleep 302 </dev/null", "sleep 302 </dev/nvidia0")
+    own = "mount -t tmpfs none /dev && mknod /dev/null c 1 3 && mknod /dev/urandom c 1 9 && mknod /dev/nvidia0 c 1 3 || exit 9\n"
+    done = subprocess.run(
+        [*namespaced, "sh", "-c", own + opened, "sh", "300", *machine.command("ps", "--json")],
+        env=machine.environment({}), capture_output=True, text=True, timeout=30, check=False,
+    )  # fmt: skip
+    if done.returncode == 9:
+        pytest.skip(f"neither number nor device file can be made here: {done.stderr.strip()}")
+    [row] = json.loads(done.stdout)["processes"]
+    assert row["presence"] == "alive" and row["process"]["command"] == ["sleep", "302"]
+
+
+# In a namespace: a job of `berth run`, then whatever is asked while the driver lists it by the number it has there.
+WITH_A_JOB = """
+berth=$1; folder=$2; shift 2
+"$berth" run --detach -- sh -c "echo \\$\\$ > $folder/number; exec sleep 303" >/dev/null || exit 7
+until test -s $folder/number; do sleep 0.05; done
+sed "s/299999/$(cat $folder/number)/" $folder/listing.json > $folder/with_job.json
+export BERTH_FAKE_NVML=$folder/with_job.json
+for words in "ps --json" "smi"; do "$berth" $words || exit 6; echo "======"; done
+"""
+
+
+def test_in_a_namespace_a_job_under_a_lease_is_the_one_of_the_list(driver_of, namespaced, tmp_path):
+    idle = {"utilization_gpu_percent": 0.0, "utilization_history_ms_percent": []}
+    free, listing = with_processes([]), with_processes([299999])
+    free["devices"][0] |= idle
+    machine = driver_of(free)
+    (tmp_path / "listing.json").write_text(json.dumps(listing), encoding="utf-8")
+    done = subprocess.run(
+        [*namespaced, "sh", "-c", WITH_A_JOB, "sh", machine.command()[0], str(tmp_path)],
+        env=machine.environment({"COLUMNS": "200"}), capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    listed, shown, _ = done.stdout.split("======\n")
+    [row] = json.loads(listed)["processes"]
+    assert row["presence"] == "alive" and row["lease"], row
+    assert row["process"]["command"] == ["sleep", "303"]
+    assert "sleep" in shown
+
+
 def test_memory_of_nobody_is_said_with_who_could_hold_it(driver_of):
     done = driver_of(with_processes([], used=30 << 30)).run("ps", env={"COLUMNS": "120"})
     assert "GPU 0: 30.0 GiB held by no process" in done.stdout

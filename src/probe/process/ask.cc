@@ -187,12 +187,17 @@ void ask_enclosures(const ContainerFiles& files, Teller& teller) {
   }
 }
 
-void ask_processes(ProcfsProbe& procfs, const std::vector<pid_t>& pids, Teller& teller) {
+void ask_processes(ProcfsProbe& procfs, const std::vector<pid_t>& pids, const Wish& wish,
+                   Teller& teller) {
   for (const pid_t pid : pids) {
     const Step step{StepKind::process, static_cast<std::uint64_t>(pid)};
     if (teller.progress().is_over(step)) continue;
     teller.begin(step);
-    teller.tell(procfs.look_at(pid));
+    HostProcess process = procfs.look_at(pid);
+    // Before it is told: what comes in between must not leave another's name.
+    const bool is_it = !process.uid.get() ||
+                       procfs.is_the_listed_one(pid, teller.progress().snapshot, wish.claims);
+    teller.tell(is_it ? std::move(process) : unread_process(pid));
     teller.finish(step);
   }
 }
@@ -243,10 +248,10 @@ void ask_procfs(Probes probes, const Wish& wish, Teller& teller) {
   const bool relations = wish.relations == Relations::all;
   if (relations) ask_device_files(procfs, teller);
   std::vector<pid_t> pids = pids_named_by(teller.progress().snapshot, wish.claims);
-  ask_processes(procfs, pids, teller);
+  ask_processes(procfs, pids, wish, teller);
   if (relations) {
     const std::vector<pid_t> parents = parents_of(teller.progress().snapshot);
-    ask_processes(procfs, parents, teller);
+    ask_processes(procfs, parents, wish, teller);
     pids.insert(pids.end(), parents.begin(), parents.end());
     ask_who_is_stuck(procfs, teller);
   }

@@ -57,19 +57,6 @@ void put(std::vector<HostProcess>& processes, HostProcess process) {
   }
 }
 
-HostProcess unread_process(pid_t pid) {
-  HostProcess process;
-  process.id.pid = pid;
-  process.uid = Absent::failed;
-  process.user = process.executable_name = Absent::failed;
-  process.command = Absent::failed;
-  process.started = Absent::failed;
-  process.cpu_time = Absent::failed;
-  process.memory_resident = Absent::failed;
-  process.state = process.container = Absent::failed;
-  return process;
-}
-
 struct Receiver {
   Progress& progress;
 
@@ -265,6 +252,19 @@ void leave_enclosure_unnamed(Progress& progress, pid_t pid) {
 const HostProcess* Progress::process(pid_t pid) const {
   const auto place = place_of(pid, snapshot.processes);
   return place != snapshot.processes.end() && place->id.pid == pid ? &*place : nullptr;
+}
+
+HostProcess unread_process(pid_t pid) {
+  HostProcess process;
+  process.id.pid = pid;
+  process.uid = Absent::failed;
+  process.user = process.executable_name = Absent::failed;
+  process.command = Absent::failed;
+  process.started = Absent::failed;
+  process.cpu_time = Absent::failed;
+  process.memory_resident = Absent::failed;
+  process.state = process.container = Absent::failed;
+  return process;
 }
 
 void apply(Progress& progress, wire::Message&& message) { std::visit(Receiver{progress}, message); }

@@ -31,6 +31,9 @@ struct Progress {
   [[nodiscard]] const HostProcess* process(pid_t pid) const;
 };
 
+/// Of whom no more than the number is known.
+[[nodiscard]] HostProcess unread_process(pid_t pid);
+
 /// What a message adds.
 void apply(Progress& progress, wire::Message&& message);
 

@@ -17,6 +17,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "base/user_name.h"
+#include "snapshot/questions.h"
 
 namespace berth {
 
@@ -40,6 +41,17 @@ std::size_t stat_files_allowed() {
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return 0;
   return std::min(files.rlim_cur / 4, most);
+}
+
+/// A lease of a card is one of its instances, and the other way round.
+bool names(const Claim& claim, const DeviceId& device, const Snapshot& seen) {
+  const auto is_same_card = [&](const DeviceId& a, const DeviceId& b) {
+    const Device* known = find_device(a, seen);
+    return a == b || (known != nullptr && known->parent == b);
+  };
+  return std::ranges::any_of(claim.devices, [&](const ClaimedDevice& claimed) {
+    return is_same_card(claimed.device, device) || is_same_card(device, claimed.device);
+  });
 }
 
 Reading<std::string> first_line(const std::string& path) {
@@ -242,6 +254,52 @@ std::optional<std::string> ProcfsProbe::directory_user(uid_t uid) {
   if (::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) != 0) return std::nullopt;
   if (found == nullptr || found->pw_name == nullptr) return std::nullopt;
   return std::string(found->pw_name);
+}
+
+bool ProcfsProbe::has_open(pid_t pid, const Device* device) const {
+  const std::string folder = path_of(pid, "fd");
+  const auto files = list_directory(folder);
+  if (!files) return false;
+  const auto minor = device != nullptr ? device->minor_number.get() : std::nullopt;
+  return std::ranges::any_of(*files, [&](const std::string& name) {
+    const auto target = read_link(folder + "/" + name);
+    if (!target) return false;
+    if (*target == "/dev/dxg") return true;  // WSL: one file for all devices
+    if (minor) return procfs::device_minor(*target) == minor;
+    return target->starts_with("/dev/nvidia");
+  });
+}
+
+bool ProcfsProbe::is_in_job_on(pid_t pid, const DeviceId& device, const Snapshot& seen,
+                               const std::vector<Claim>& claims) {
+  const StatRead& read = stat_of(pid);
+  if (!read.stat) return false;
+  std::vector<pid_t> line = ancestors_of(read.stat->parent);
+  line.push_back(pid);
+  return std::ranges::any_of(claims, [&](const Claim& claim) {
+    const auto keeper = std::ranges::find(line, claim.keeper.pid);
+    if (claim.keeper.pid <= 0 || keeper == line.end() || !names(claim, device, seen)) return false;
+    // The ledger may be the host's, with the host's numbers.
+    const StatRead& known = stat_of(*keeper);
+    return known.stat && known.stat->id.start_ticks == claim.keeper.start_ticks;
+  });
+}
+
+bool ProcfsProbe::is_the_listed_one(pid_t pid, const Snapshot& seen,
+                                    const std::vector<Claim>& claims) {
+  Host here;
+  here.process_view = seen.host.process_view;
+  observe_host(here);  // a probe process is not told what is learned beside it
+  if (!numbers_are_the_hosts(here)) return true;
+  bool is_listed = false;
+  for (const GpuProcess& use : seen.gpu_processes) {
+    if (use.pid != pid) continue;
+    is_listed = true;
+    // On one of its devices is enough: the driver's numbers are of one namespace.
+    if (has_open(pid, find_device(use.device, seen))) return true;
+    if (is_in_job_on(pid, use.device, seen, claims)) return true;
+  }
+  return !is_listed;
 }
 
 std::optional<ProcfsProbe::DiskSleep> ProcfsProbe::disk_sleep_of(pid_t pid) const {

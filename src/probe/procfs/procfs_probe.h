@@ -42,6 +42,13 @@ class ProcfsProbe {
   /// From the directory services that the machine is set up for. May block for very long.
   [[nodiscard]] static std::optional<std::string> directory_user(uid_t uid);
 
+  /// Whether the process with this number here is the one that the driver's list means by it. In a
+  /// container a driver lists the host's numbers, or (some newer ones) the container's, and does
+  /// not say which: there only who is known to be on the device counts, by its open files or by a
+  /// lease on it. Also true of who is not listed. May block.
+  [[nodiscard]] bool is_the_listed_one(pid_t pid, const Snapshot& seen,
+                                       const std::vector<Claim>& claims);
+
   /// How far a process in disk sleep (state "D") has come, read anew: it did not run at all between
   /// two that are the same. Nothing: it is not in that state, or cannot be read.
   struct DiskSleep {
@@ -83,6 +90,9 @@ class ProcfsProbe {
   const StatRead& stat_of(pid_t pid);
   [[nodiscard]] Result<std::string> stat_text(pid_t pid);
   [[nodiscard]] bool is_procfs();
+  [[nodiscard]] bool has_open(pid_t pid, const Device* device) const;
+  [[nodiscard]] bool is_in_job_on(pid_t pid, const DeviceId& device, const Snapshot& seen,
+                                  const std::vector<Claim>& claims);
   const Kept& kept_of(pid_t pid, const ProcessStat& stat);
   void read_cgroup(pid_t pid, Kept& kept);
   [[nodiscard]] std::string path_of(pid_t pid, std::string_view file) const;

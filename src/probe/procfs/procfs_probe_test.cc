@@ -288,6 +288,73 @@ TEST(RealProc, LeavesMostDescriptorsToTheDriver) {
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &had), 0);
 }
 
+/// The driver lists process 77 on the device "A", whose file is /dev/nvidia0.
+class ListedProcess : public ProcTree {
+ protected:
+  ListedProcess() {
+    process(50, "berth", 'S', 1, 1001, "berth\0"s);
+    process(77, "python", 'R', 50, 1001, "python\0"s);
+    EXPECT_TRUE(make_directories(root_ + "/77/fd"));
+    seen_.host.process_view = std::string("namespace");
+  }
+  void opens(const std::string& target, const std::string& number) {
+    ASSERT_EQ(::symlink(target.c_str(), (root_ + "/77/fd/" + number).c_str()), 0);
+  }
+  bool is_it(const std::vector<Claim>& claims = {}) {
+    return probe().is_the_listed_one(77, seen_, claims);
+  }
+  Snapshot seen_ = SnapshotBuilder().gpu("A", Bytes(1)).process(77, "x", Bytes(1)).build();
+};
+
+TEST_F(ListedProcess, InAContainerIsNotWhoOnlyHasItsNumber) {
+  opens("/dev/null", "0");
+  opens("/dev/nvidia1", "1");
+  EXPECT_FALSE(is_it()) << "another device's file";
+  seen_.host.process_view = std::string("wsl");
+  EXPECT_FALSE(is_it());
+}
+
+TEST_F(ListedProcess, OfTheWholeMachineIsWhoHasItsNumber) {
+  seen_.host.process_view = std::string("whole");
+  EXPECT_TRUE(is_it());
+  seen_.host.process_view = Absent::not_sampled;
+  EXPECT_TRUE(is_it());
+}
+
+TEST_F(ListedProcess, InAContainerIsWhoHasTheDeviceOpen) {
+  opens("/dev/nvidia0", "4");
+  EXPECT_TRUE(is_it());
+}
+
+TEST_F(ListedProcess, WhereTheDeviceFileIsUnknownAnyOfTheDriversWillDo) {
+  opens("/dev/nvidiactl", "4");
+  EXPECT_FALSE(is_it());
+  seen_.devices[0].minor_number = Absent::unsupported;
+  EXPECT_TRUE(is_it());
+}
+
+TEST_F(ListedProcess, OfWslHasTheOneFileOfAllDevicesOpen) {
+  seen_.host.process_view = std::string("wsl");
+  opens("/dev/dxg", "4");
+  EXPECT_TRUE(is_it());
+}
+
+TEST_F(ListedProcess, InAContainerIsWhoRunsUnderALeaseOfTheDevice) {
+  Claim claim;
+  claim.keeper = {.pid = 50, .start_ticks = 4200};
+  claim.devices.push_back({DeviceId("A"), std::nullopt});
+  EXPECT_TRUE(is_it({claim}));
+  claim.keeper.start_ticks = 7;
+  EXPECT_FALSE(is_it({claim})) << "the number is another's: the ledger is the host's";
+  claim.keeper.start_ticks = 4200;
+  claim.devices[0].device = DeviceId("B");
+  EXPECT_FALSE(is_it({claim})) << "the lease is of another device";
+}
+
+TEST_F(ListedProcess, NotListedAtAllIsWhoItIs) {
+  EXPECT_TRUE(probe().is_the_listed_one(50, seen_, {}));
+}
+
 TEST_F(ProcTree, DiskSleepTellsWhatAProcessHasDone) {
   process(77, "python", 'D', 1, 1001, "python\0"s);
   EXPECT_EQ(probe().disk_sleep_of(77), std::nullopt) << "its switches are not told";
