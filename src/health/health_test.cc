@@ -379,6 +379,22 @@ TEST_P(Rule, ThatFailsADeviceKeepsJobsOffIt) {
   EXPECT_EQ(faults_of(host), failed);
 }
 
+TEST(MemoryOfNobody, OnAnInstanceIsAFindingOfItsCard) {
+  Snapshot host = with([](Device& d) { d.mig_mode = true; });
+  Device instance = host.devices[0];
+  instance.id = DeviceId("MIG-1");
+  instance.kind = DeviceKind::nvidia_mig;
+  instance.parent = DeviceId("A");
+  instance.mig = MigPlace{2, 0};
+  instance.memory_used = 30_GiB;
+  host.devices.push_back(instance);
+  EXPECT_THAT(codes(host), ElementsAre("memory_of_nobody"));
+  EXPECT_THAT(health_of(host.devices[0], host).findings.at(0).evidence,
+              HasSubstr("of MIG instance 2/0 are held by no process"));
+  host.devices[1].memory_used = 1_MiB;
+  EXPECT_THAT(codes(host), IsEmpty());
+}
+
 TEST(Faults, AMigInstanceIsAsWellAsItsCard) {
   Snapshot host = with(set_flag<Detail::remapped_rows_failed>);
   Device instance;

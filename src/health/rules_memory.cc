@@ -164,14 +164,35 @@ Findings repairs(const Device& device, const Snapshot&) {
 }
 
 Findings ghost_memory(const Device& device, const Snapshot& snapshot) {
-  if (division_of(device) != Division::whole) return {};
   constexpr Bytes worth_saying{std::uint64_t{1} << 30};
-  const Reading<Bytes> unexplained = unexplained_memory(device, snapshot);
-  if (!unexplained.has_value() || *unexplained.get() < worth_saying) return {};
-  return {{HealthState::notice, "memory_of_nobody",
-           fmt::format("{} are held by no process in the driver's list",
-                       short_size(*unexplained.get())),
-           "berth ps says who has the device open"}};
+  constexpr const char* advice = "berth ps says who has the device open";
+  const auto memory_of = [&](const Device& one) -> std::optional<std::string> {
+    const Reading<Bytes> unexplained = unexplained_memory(one, snapshot);
+    if (!unexplained.has_value() || *unexplained.get() < worth_saying) return std::nullopt;
+    return short_size(*unexplained.get());
+  };
+  Findings findings;
+  const Division division = division_of(device);
+  if (division == Division::whole) {
+    if (const auto memory = memory_of(device)) {
+      findings.push_back({HealthState::notice, "memory_of_nobody",
+                          fmt::format("{} are held by no process in the driver's list", *memory),
+                          advice});
+    }
+  }
+  // A divided card's memory is its instances'.
+  for (const Device& instance : snapshot.devices) {
+    if (division != Division::divided || instance.parent != device.id || !instance.mig) continue;
+    if (const auto memory = memory_of(instance)) {
+      findings.push_back(
+          {HealthState::notice, "memory_of_nobody",
+           fmt::format("{} of MIG instance {}/{} are held by no process in the "
+                       "driver's list",
+                       *memory, instance.mig->gpu_instance, instance.mig->compute_instance),
+           advice});
+    }
+  }
+  return findings;
 }
 
 }  // namespace berth::health

@@ -7,6 +7,7 @@
 
 #include "serve/metrics_page.h"
 #include "smi/facts.h"
+#include "snapshot/questions.h"
 
 namespace berth::serve {
 
@@ -153,9 +154,7 @@ void write_compute_apps(const std::vector<SmiGpu>& gpus, const Scrape& scrape,
   out.begin({"nvidia_smi_compute_apps", gauge, "Processes that compute on a GPU."});
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     // A list that could not be read is not an empty one.
-    if (gpus[i].gpu->process_count.why() == Absent::failed && !gpus[i].gpu->process_count.get()) {
-      continue;
-    }
+    if (is_list_unread(*gpus[i].gpu)) continue;
     out.add(gpus[i].labels, decimal(counts[i]));
   }
   out.begin({"nvidia_smi_compute_apps_last_collect_success", gauge,

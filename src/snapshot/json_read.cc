@@ -392,7 +392,10 @@ Reading<DeviceFiles> device_files_from(const Json& root) {
     return DeviceFileHolder{as<pid_t>(member(one, "pid"), "pid"),
                             as<std::uint64_t>(member(one, "minor_number"), "minor_number")};
   });
-  files.unreadable = optional_as<std::uint64_t>(object, "unreadable_processes", 0);
+  Reading<std::uint64_t> unreadable;
+  take(object, "unreadable_processes", unreadable);
+  files.unreadable = unreadable.get().value_or(0);
+  files.hides_others = !unreadable.get() && unreadable.why() == Absent::no_permission;
   return files;
 }
 

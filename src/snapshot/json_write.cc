@@ -273,7 +273,13 @@ Json device_files_json(const DeviceFiles& files) {
   for (const DeviceFileHolder& one : files.holders) {
     holders.push_back({{"pid", one.pid}, {"minor_number", one.minor}});
   }
-  return {{"holders", std::move(holders)}, {"unreadable_processes", files.unreadable}};
+  Json object = {{"holders", std::move(holders)}};
+  ReadingWriter writer(object);
+  writer.put("unreadable_processes", files.hides_others
+                                         ? Reading<std::uint64_t>(Absent::no_permission)
+                                         : Reading<std::uint64_t>(files.unreadable));
+  writer.finish();
+  return object;
 }
 
 Json xid_json(const XidEvent& event) {

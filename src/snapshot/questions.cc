@@ -68,7 +68,7 @@ DeviceState state_without_computing(const Device& device, const Processes& drawi
   const Reading<Bytes> memory = memory_of_nobody(device, drawing);
   const Reading<Percent> load = load_now(device);
   if (drawing.empty() && load.get() && *load.get() > most_load_of_nobody) return DeviceState::busy;
-  if (failed_to_read(device.process_count) || !memory.get()) return DeviceState::unknown;
+  if (is_list_unread(device) || !memory.get()) return DeviceState::unknown;
   if (*memory.get() > Bytes{0}) return DeviceState::held;
   if (drawing.empty() && failed_to_read(load)) return DeviceState::unknown;
   return DeviceState::free;
@@ -105,34 +105,39 @@ Reading<Bytes> unexplained_by(const Device& device, const Processes& processes) 
   return minus(*device.memory_used.get(), explained).value_or(Bytes{0});
 }
 
+/// Those on the device; of an instance also its card's own that may be there.
+Processes processes_possibly_on(const Device& device, const Snapshot& snapshot) {
+  Processes processes = processes_on(device.id, snapshot);
+  if (!device.parent) return processes;
+  for (const GpuProcess& use : snapshot.gpu_processes) {
+    const bool of_the_card = use.device == *device.parent;
+    if (of_the_card && may_be_on_instance(use, device)) processes.push_back(&use);
+  }
+  return processes;
+}
+Processes processes_possibly_on(const Device& device, const SnapshotIndex& index) {
+  Processes processes = index.processes_on(device.id);
+  if (!device.parent) return processes;
+  for (const GpuProcess* use : index.processes_itself(*device.parent)) {
+    if (may_be_on_instance(*use, device)) processes.push_back(use);
+  }
+  return processes;
+}
+
 }  // namespace
 
 DeviceState state_of(const Device& device, const Snapshot& snapshot) {
-  bool is_leased = !claims_on(device.id, snapshot).empty();
-  Processes processes = processes_on(device.id, snapshot);
-  if (device.parent) {
-    is_leased = is_leased || !claims_on(*device.parent, snapshot).empty();
-    for (const GpuProcess& use : snapshot.gpu_processes) {
-      const bool of_the_card = use.device == *device.parent;
-      if (of_the_card && may_be_on_instance(use, device)) processes.push_back(&use);
-    }
-  }
-  return unless_failed(judge(device, is_leased, processes),
+  const bool is_leased = !claims_on(device.id, snapshot).empty() ||
+                         (device.parent && !claims_on(*device.parent, snapshot).empty());
+  return unless_failed(judge(device, is_leased, processes_possibly_on(device, snapshot)),
                        fault_of(device.id, snapshot) != nullptr);
 }
 DeviceState state_of(const Device& device, const SnapshotIndex& index) {
   // Few devices are failed: the list itself is the index.
   const bool is_failed = fault_of(device.id, index.snapshot()) != nullptr;
-  Processes processes = index.processes_on(device.id);
-  if (!device.parent) {
-    return unless_failed(judge(device, !index.claims_on(device.id).empty(), processes), is_failed);
-  }
-  for (const GpuProcess* use : index.processes_itself(*device.parent)) {
-    if (may_be_on_instance(*use, device)) processes.push_back(use);
-  }
-  const bool is_leased =
-      !index.claims_on(device.id).empty() || !index.claims_on(*device.parent).empty();
-  return unless_failed(judge(device, is_leased, processes), is_failed);
+  const bool is_leased = !index.claims_on(device.id).empty() ||
+                         (device.parent && !index.claims_on(*device.parent).empty());
+  return unless_failed(judge(device, is_leased, processes_possibly_on(device, index)), is_failed);
 }
 
 const DeviceFault* fault_of(const DeviceId& device, const Snapshot& snapshot) {
@@ -145,6 +150,18 @@ Division division_of(const Device& device) {
   if (device.kind == DeviceKind::nvidia_mig) return Division::whole;
   if (failed_to_read(device.mig_mode)) return Division::unknown;
   return device.mig_mode.get() == true ? Division::divided : Division::whole;
+}
+
+bool is_list_unread(const Device& device) {
+  if (device.process_count.has_value()) return false;
+  const Absent why = device.process_count.why();
+  return why == Absent::failed || why == Absent::no_permission;
+}
+
+bool sees_all_processes(const Host& host) {
+  const Reading<std::string>& view = host.process_view;
+  // A source that never tells (an old capture) is no doubt.
+  return view.get() ? *view.get() == "whole" : view.why() == Absent::not_sampled;
 }
 
 bool numbers_are_the_hosts(const Host& host) {
@@ -258,12 +275,12 @@ Reading<std::string> enclosure_title(const HostProcess& process) {
 }
 
 Reading<Bytes> unexplained_memory(const Device& device, const Snapshot& snapshot) {
-  if (failed_to_read(device.process_count)) return device.process_count.why();
-  return unexplained_by(device, processes_on(device.id, snapshot));
+  if (is_list_unread(device)) return device.process_count.why();
+  return unexplained_by(device, processes_possibly_on(device, snapshot));
 }
 Reading<Bytes> unexplained_memory(const Device& device, const SnapshotIndex& index) {
-  if (failed_to_read(device.process_count)) return device.process_count.why();
-  return unexplained_by(device, index.processes_on(device.id));
+  if (is_list_unread(device)) return device.process_count.why();
+  return unexplained_by(device, processes_possibly_on(device, index));
 }
 
 }  // namespace berth

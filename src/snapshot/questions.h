@@ -40,6 +40,12 @@ constexpr std::size_t device_state_count = 9;
 enum class Division { whole, divided, unknown };
 [[nodiscard]] Division division_of(const Device& device);
 
+/// Whether who is on it is unknown: the driver's list could not be read, or is not for us. A source
+/// that never tells (an old capture) is not that.
+[[nodiscard]] bool is_list_unread(const Device& device);
+
+/// Whether every process of the machine can be seen from here, as far as anybody has looked.
+[[nodiscard]] bool sees_all_processes(const Host& host);
 /// Whether the driver numbers processes otherwise than /proc does here (a container, WSL): that a
 /// process here has the same number proves nothing.
 [[nodiscard]] bool numbers_are_the_hosts(const Host& host);
@@ -88,7 +94,8 @@ inline constexpr Percent most_load_of_nobody{10.0};
 [[nodiscard]] Reading<std::string> enclosure_title(const HostProcess& process);
 
 /// Memory used less what the device's processes account for. Absent where either is absent, a
-/// process's memory is, or the list of them could not be read (then nothing can be said).
+/// process's memory is, or the list of them could not be read (then nothing can be said). Of a MIG
+/// instance: less those of its card's processes too that may be on it.
 [[nodiscard]] Reading<Bytes> unexplained_memory(const Device& device, const Snapshot& snapshot);
 
 }  // namespace berth

@@ -65,6 +65,9 @@ TEST(StateOf, MemoryOfNobodyIsHeldAndLoadOfNobodyBusy) {
 TEST(StateOf, UnreadableProcessListIsUnknownNotFree) {
   const auto blind = [](Device& d) { d.process_count = Absent::failed; };
   EXPECT_EQ(state(SnapshotBuilder().gpu("A", 8_GiB).with(blind).build()), DeviceState::unknown);
+  const auto refused = [](Device& d) { d.process_count = Absent::no_permission; };
+  EXPECT_EQ(state(SnapshotBuilder().gpu("A", 8_GiB).used(2_GiB).with(refused).build()),
+            DeviceState::unknown);
   EXPECT_EQ(state(SnapshotBuilder().gpu("A", 8_GiB).claim("x").with(blind).build()),
             DeviceState::leased);
   EXPECT_EQ(state(SnapshotBuilder().gpu("A", 8_GiB).utilization(50_percent).with(blind).build()),
@@ -225,6 +228,16 @@ TEST(UnexplainedMemory, IsUnknownWhereTheListOfProcessesIsUnread) {
   EXPECT_EQ(unexplained_memory(host.devices[0], host), Reading<Bytes>(Absent::failed));
   EXPECT_EQ(unexplained_memory(host.devices[0], SnapshotIndex(host)),
             Reading<Bytes>(Absent::failed));
+}
+
+TEST(UnexplainedMemory, OfAnInstanceMayBeThatOfItsCardsUnplacedProcesses) {
+  Snapshot host = divided_card();
+  host.devices[1].memory_used = 5_GiB;
+  EXPECT_EQ(unexplained_memory(host.devices[1], host), Reading<Bytes>(5_GiB));
+  host.gpu_processes.push_back({.device = DeviceId("A"), .pid = 5, .memory = 3_GiB});
+  EXPECT_EQ(unexplained_memory(host.devices[1], host), Reading<Bytes>(2_GiB));
+  host.gpu_processes[0].mig = MigPlace{2, 0};
+  EXPECT_EQ(unexplained_memory(host.devices[1], host), Reading<Bytes>(5_GiB)) << "on another";
 }
 
 TEST(ClaimOf, ProcessElsewhereIsUnderNobodysLease) {

@@ -291,13 +291,34 @@ std::string advice(std::string_view text, const Style& style) {
   return wrapped(style.utf8 ? "  → " : "  > ", own(text, style), 4, style);
 }
 
-std::string holders_text(const GhostRow& ghost, const SnapshotIndex& index, const Style& style) {
-  const std::string name = device_text(*ghost.device, style);
-  const Reading<DeviceFiles>& files = index.snapshot().device_files;
-  std::string text = bullet(
-      trf("GPU {}: {} held by no process in the driver's list", name, bytes_text(ghost.memory)),
-      style);
-  for (const pid_t pid : ghost.holders) {
+/// Why it is not known who has the device's file open, and what to do; empty: it is.
+std::string unknown_holders(const Device& device, const Snapshot& snapshot, bool any_known) {
+  const Reading<DeviceFiles>& files = snapshot.device_files;
+  if (!files.get()) return trf("who has it open was not found out: {}", reason_text(files.why()));
+  if (!device.minor_number.get()) {
+    return trf("who has it open was not found out: {}",
+               trf("the number of its device file is not known ({})",
+                   reason_text(device.minor_number.why())));
+  }
+  if (files.get()->hides_others) {
+    return std::string(
+        tr("other users' processes could not be looked into: /proc hides them "
+           "(hidepid); root sees them: sudo berth ps"));
+  }
+  if (files.get()->unreadable > 0) {
+    return trf("{} processes could not be looked into; root sees them: sudo berth ps",
+               files.get()->unreadable);
+  }
+  if (any_known || sees_all_processes(snapshot.host)) return {};
+  return std::string(
+      tr("nobody that can be seen from here has it open; who is outside could not "
+         "be looked into: run berth on the host"));
+}
+
+std::string holders_text(const Device& device, const std::vector<pid_t>& holders,
+                         const SnapshotIndex& index, const Style& style) {
+  std::string text;
+  for (const pid_t pid : holders) {
     const HostProcess* process = index.process(pid);
     const auto shown = [&](const std::string& user) { return outside(user, style); };
     text += advice(trf("{} ({}) has the device open: {}", pid,
@@ -305,13 +326,10 @@ std::string holders_text(const GhostRow& ghost, const SnapshotIndex& index, cons
                        command_text(process, Presence::hidden, style)),
                    style);
   }
-  if (!files.get()) {
-    text += advice(trf("who has it open was not found out: {}", reason_text(files.why())), style);
-  } else if (files.get()->unreadable > 0) {
-    text += advice(trf("{} processes could not be looked into; root sees them: sudo berth ps",
-                       files.get()->unreadable),
-                   style);
-  } else if (ghost.holders.empty()) {
+  const std::string unknown = unknown_holders(device, index.snapshot(), !holders.empty());
+  if (!unknown.empty()) {
+    text += advice(unknown, style);
+  } else if (holders.empty()) {
     text += advice(tr("nobody has it open: the driver has not given it back; unloading the driver "
                       "or a reset by root does"),
                    style);
@@ -319,11 +337,34 @@ std::string holders_text(const GhostRow& ghost, const SnapshotIndex& index, cons
   return text;
 }
 
+std::string ghost_text(const GhostRow& ghost, const SnapshotIndex& index, const Style& style) {
+  return bullet(trf("GPU {}: {} held by no process in the driver's list",
+                    device_text(*ghost.device, style), bytes_text(ghost.memory)),
+                style) +
+         holders_text(*ghost.device, ghost.holders, index, style);
+}
+
+/// Those that have ended and are still listed, with who may keep their memory for them.
+std::string ended_text(const std::vector<ProcessRow>& rows, const std::vector<GhostRow>& ghosts,
+                       const SnapshotIndex& index, const Style& style) {
+  const auto count = std::count_if(rows.begin(), rows.end(), has_ended);
+  if (count == 0) return {};
+  std::string text =
+      bullet(trf("{} listed by the driver have ended and still hold memory", count), style);
+  text += advice(tr("a child that inherited the device may hold it: see who has it open"), style);
+  std::set<const Device*> said;
+  for (const GhostRow& ghost : ghosts) said.insert(ghost.device);  // below
+  for (const ProcessRow& row : rows) {
+    if (!has_ended(row) || !said.insert(row.device).second) continue;
+    text += bullet(
+        trf("GPU {}: held by processes that have ended", device_text(*row.device, style)), style);
+    text += holders_text(*row.device, row.holders, index, style);
+  }
+  return text;
+}
+
 bool is_blind(const Snapshot& snapshot) {
-  const auto unread = [](const Device& device) {
-    return !device.process_count.has_value() && device.process_count.why() == Absent::failed;
-  };
-  return std::any_of(snapshot.devices.begin(), snapshot.devices.end(), unread) ||
+  return std::any_of(snapshot.devices.begin(), snapshot.devices.end(), is_list_unread) ||
          std::any_of(
              snapshot.problems.begin(), snapshot.problems.end(), [](const Problem& problem) {
                return problem.source == "nvml" && (!problem.device || problem.code == "timeout");
@@ -349,11 +390,7 @@ bool is_kept_from_us(const ProcessRow& row) {
 
 std::string notes(const std::vector<ProcessRow>& rows, const std::vector<GhostRow>& ghosts,
                   const SnapshotIndex& index, const Style& style) {
-  std::string text;
-  if (const std::size_t gone = count_of(rows, Presence::gone); gone > 0) {
-    text += bullet(trf("{} listed by the driver have ended and still hold memory", gone), style);
-    text += advice(tr("a child that inherited the device may hold it: see who has it open"), style);
-  }
+  std::string text = ended_text(rows, ghosts, index, style);
   if (const std::size_t stuck = count_of(rows, Presence::stuck); stuck > 0) {
     text +=
         bullet(trf("{} wait in the kernel (state D): no signal reaches them there", stuck), style);
@@ -365,7 +402,7 @@ std::string notes(const std::vector<ProcessRow>& rows, const std::vector<GhostRo
         trf("{} of other users cannot be looked into: /proc hides them (hidepid)", hidden), style);
     text += advice(tr("root sees them: sudo berth ps"), style);
   }
-  for (const GhostRow& ghost : ghosts) text += holders_text(ghost, index, style);
+  for (const GhostRow& ghost : ghosts) text += ghost_text(ghost, index, style);
   if (const std::string note = process_view_note(index.snapshot().host); !note.empty()) {
     text += bullet(note, style);
     if (*index.snapshot().host.process_view.get() == "namespace") {

@@ -23,6 +23,18 @@ Json found_in(const Json& list, const char* key, const Value& value) {
   return nullptr;
 }
 
+/// Null where nobody could be looked for.
+Json holders_json(const Device& device, const std::vector<pid_t>& pids, const Snapshot& snapshot,
+                  const Json& whole) {
+  if (!snapshot.device_files.get() || !device.minor_number.get()) return nullptr;
+  Json holders = Json::array();
+  for (const pid_t pid : pids) {
+    Json holder = found_in(whole["processes"], "pid", pid);
+    holders.push_back(holder.is_null() ? Json{{"pid", pid}} : std::move(holder));
+  }
+  return holders;
+}
+
 }  // namespace
 
 std::string process_list_json(const Snapshot& snapshot, const ProcessListOptions& options) {
@@ -49,23 +61,22 @@ std::string process_list_json(const Snapshot& snapshot, const ProcessListOptions
     object["run"] = row.claim != nullptr ? Json(row.claim->run) : Json(nullptr);
     object["lease"] = row.claim != nullptr ? Json(row.claim->id) : Json(nullptr);
     object["process"] = found_in(whole["processes"], "pid", row.use->pid);
+    if (has_ended(row)) {
+      object["has_device_open"] = holders_json(*row.device, row.holders, snapshot, whole);
+    }
     root["processes"].push_back(std::move(object));
   }
   root["unexplained"] = Json::array();
   for (const GhostRow& ghost : ghost_rows(index)) {
-    Json holders = Json::array();
-    for (const pid_t pid : ghost.holders) {
-      Json holder = found_in(whole["processes"], "pid", pid);
-      holders.push_back(holder.is_null() ? Json{{"pid", pid}} : std::move(holder));
-    }
     root["unexplained"].push_back(
         {{"device", ghost.device->id.text()},
          {"device_index", ghost.device->index ? Json(*ghost.device->index) : Json(nullptr)},
          {"memory_bytes", ghost.memory.count()},
-         {"has_device_open", std::move(holders)}});
+         {"has_device_open", holders_json(*ghost.device, ghost.holders, snapshot, whole)}});
   }
+  const auto& files = snapshot.device_files.get();
   root["unreadable_processes"] =
-      snapshot.device_files.get() ? Json(snapshot.device_files.get()->unreadable) : Json(nullptr);
+      files && !files->hides_others ? Json(files->unreadable) : Json(nullptr);
   root["problems"] = whole["problems"];
   return printable_json(root.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }

@@ -96,6 +96,28 @@ TEST(ProcessList, EndedProcessThatHoldsMemoryIsCalledGone) {
   EXPECT_THAT(text, HasSubstr("! 1 listed by the driver have ended and still hold memory"));
 }
 
+TEST(ProcessList, WhoKeepsTheDeviceOfAnEndedProcessOpenIsNamed) {
+  for (const char* state : {"", "Z"}) {
+    Snapshot host = example::server();
+    host.devices[3].minor_number = std::uint64_t{3};
+    HostProcess& ended = process(host, 5100);
+    ended.state = std::string(state);
+    if (*state == 0) ended.user = ended.state = Absent::failed;
+    host.host.process_view = std::string("whole");
+    parent(host, 777, "loader");
+    host.device_files = DeviceFiles{.holders = {{777, 3}}, .unreadable = 0};
+    const std::string text = render_process_list(host, {.width = 120});
+    EXPECT_THAT(text, HasSubstr("GPU 3: held by processes that have ended"));
+    EXPECT_THAT(text, HasSubstr("777 (alice) has the device open: loader"));
+    const std::string json = process_list_json(host);
+    EXPECT_THAT(json.substr(0, json.find("\"unexplained\"")), HasSubstr("\"has_device_open\": ["));
+    EXPECT_THAT(json, HasSubstr("\"loader\""));
+    host.device_files = DeviceFiles{.holders = {}, .unreadable = 12};
+    EXPECT_THAT(render_process_list(host, {.width = 120}),
+                HasSubstr("12 processes could not be looked into"));
+  }
+}
+
 TEST(ProcessList, ContainerSaysThatItCannotTell) {
   Snapshot host = example::server();
   HostProcess& outside = process(host, 5100);
@@ -159,6 +181,48 @@ TEST(ProcessList, MemoryOfNobodyNamesWhoHasTheDeviceOpen) {
   EXPECT_THAT(text, HasSubstr("777 (alice) has the device open: jupyter-lab"));
   host.device_files = DeviceFiles{.holders = {}, .unreadable = 12};
   EXPECT_THAT(render_process_list(host, {.width = 120}), HasSubstr("12 processes could not"));
+}
+
+TEST(ProcessList, WhereNobodyCouldLookNobodyIsNotSaidToHaveItOpen) {
+  constexpr const char* verdict = "nobody has it open: the driver has not given it back";
+  Snapshot host = example::server();
+  host.devices[4].minor_number = std::uint64_t{6};
+  host.device_files = DeviceFiles{};
+  host.host.process_view = std::string("whole");
+  EXPECT_THAT(render_process_list(host, {.width = 200}), HasSubstr(verdict));
+  host.host.process_view = std::string("namespace");
+  const std::string contained = render_process_list(host, {.width = 200});
+  EXPECT_THAT(contained, HasSubstr("who is outside could not be looked into"));
+  EXPECT_THAT(contained, Not(HasSubstr(verdict)));
+  host.host.process_view = std::string("whole");
+  host.device_files = DeviceFiles{.holders = {}, .unreadable = 0, .hides_others = true};
+  const std::string hidden = render_process_list(host, {.width = 200});
+  EXPECT_THAT(hidden, HasSubstr("could not be looked into: /proc hides them"));
+  EXPECT_THAT(hidden, Not(HasSubstr(verdict)));
+  EXPECT_THAT(process_list_json(host), HasSubstr("\"unreadable_processes\": null"));
+  host.device_files = DeviceFiles{};
+  host.devices[4].minor_number = Absent::unsupported;
+  const std::string numberless = render_process_list(host, {.width = 200});
+  EXPECT_THAT(numberless, HasSubstr("the number of its device file is not known"));
+  EXPECT_THAT(numberless, Not(HasSubstr(verdict)));
+  EXPECT_THAT(process_list_json(host), HasSubstr("\"has_device_open\": null"));
+}
+
+TEST(ProcessList, MemoryOfNobodyOnAnInstanceIsSaid) {
+  Snapshot host = example::server();
+  Device& card = host.devices[6];
+  Device& instance = host.devices[8];  // the second of two
+  card.minor_number = instance.minor_number = std::uint64_t{6};
+  instance.mig = MigPlace{2, 0};
+  instance.memory_used = 8_GiB;
+  parent(host, 777, "loader");
+  // 6001 is on the card's other instance.
+  host.device_files = DeviceFiles{.holders = {{777, 6}, {6001, 6}}, .unreadable = 0};
+  const std::string text = render_process_list(host, {.width = 120});
+  EXPECT_THAT(text, HasSubstr("GPU 6:2/0: 8.0 GiB held by no process"));
+  EXPECT_THAT(text, HasSubstr("777 (alice) has the device open: loader"));
+  EXPECT_THAT(text, Not(HasSubstr("6001 (")));
+  EXPECT_THAT(process_list_json(host), HasSubstr("\"device\": \"MIG-6a-2\""));
 }
 
 TEST(ProcessList, TreeStandsUnderItsParents) {
@@ -237,9 +301,14 @@ TEST(DeviceFilesJson, ComesBackAsItWas) {
   Snapshot host = example::server();
   host.device_files = DeviceFiles{.holders = {{777, 6}}, .unreadable = 12};
   host.host.process_view = std::string("namespace");
-  const auto again = snapshot_from_json(to_json(host, JsonLayout::compact));
+  auto again = snapshot_from_json(to_json(host, JsonLayout::compact));
   ASSERT_TRUE(again.has_value());
   EXPECT_EQ(again->device_files, host.device_files);
+  Snapshot hiding = host;
+  hiding.device_files = DeviceFiles{.holders = {{777, 6}}, .unreadable = 0, .hides_others = true};
+  const auto hidden = snapshot_from_json(to_json(hiding, JsonLayout::compact));
+  ASSERT_TRUE(hidden.has_value());
+  EXPECT_EQ(hidden->device_files, hiding.device_files);
   EXPECT_EQ(again->host.process_view, host.host.process_view);
 }
 

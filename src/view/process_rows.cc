@@ -49,6 +49,10 @@ bool is_of(const std::string& user, const HostProcess* process) {
   return process->uid.get() && std::to_string(*process->uid.get()) == user;
 }
 
+bool has_ended(const ProcessRow& row) {
+  return row.presence == Presence::gone || row.presence == Presence::zombie;
+}
+
 std::string_view name_of(Presence presence) {
   switch (presence) {
     case Presence::alive:
@@ -80,7 +84,9 @@ std::vector<ProcessRow> process_rows(const SnapshotIndex& index,
                       .use = use,
                       .process = process,
                       .claim = index.claim_of(use->pid),
-                      .presence = presence_of(process, snapshot.host)});
+                      .presence = presence_of(process, snapshot.host),
+                      .holders = {}});
+      if (has_ended(rows.back())) rows.back().holders = unlisted_holders(device, index);
     }
     std::sort(rows.begin() + static_cast<std::ptrdiff_t>(first), rows.end(),
               [](const ProcessRow& a, const ProcessRow& b) { return a.use->pid < b.use->pid; });
@@ -92,21 +98,13 @@ std::vector<GhostRow> ghost_rows(const SnapshotIndex& index) {
   const Snapshot& snapshot = index.snapshot();
   std::vector<GhostRow> rows;
   for (const Device& device : snapshot.devices) {
-    // A divided card's memory is its instances': their processes are listed there.
-    if (device.kind == DeviceKind::nvidia_mig || division_of(device) != Division::whole) continue;
+    // A divided card's memory is its instances', and theirs is asked for each.
+    if (division_of(device) != Division::whole) continue;
     const Reading<Bytes> unexplained = unexplained_memory(device, index);
     if (!unexplained.get() || *unexplained.get() < worth_a_search) continue;
-    GhostRow row{.device = &device, .memory = *unexplained.get(), .holders = {}};
-    if (snapshot.device_files.get() && device.minor_number.get()) {
-      const auto& listed = index.processes_on(device.id);
-      for (const DeviceFileHolder& one : snapshot.device_files.get()->holders) {
-        if (one.minor != *device.minor_number.get()) continue;
-        const bool known = std::any_of(listed.begin(), listed.end(),
-                                       [&](const GpuProcess* use) { return use->pid == one.pid; });
-        if (!known) row.holders.push_back(one.pid);
-      }
-    }
-    rows.push_back(std::move(row));
+    rows.push_back({.device = &device,
+                    .memory = *unexplained.get(),
+                    .holders = unlisted_holders(device, index)});
   }
   return rows;
 }

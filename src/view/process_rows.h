@@ -27,7 +27,10 @@ struct ProcessRow {
   const HostProcess* process = nullptr;  // null: /proc does not have it
   const Claim* claim = nullptr;          // the lease it runs under
   Presence presence = Presence::alive;
+  /// Of one that has ended: who has the device's file open without being in the driver's list.
+  std::vector<pid_t> holders;
 };
+[[nodiscard]] bool has_ended(const ProcessRow& row);
 
 /// Whether it is of this user, by name or number. Null: nobody knows whose it is.
 [[nodiscard]] bool is_of(const std::string& user, const HostProcess* process);
@@ -36,11 +39,11 @@ struct ProcessRow {
 [[nodiscard]] std::vector<ProcessRow> process_rows(const SnapshotIndex& index,
                                                    const ProcessListOptions& options);
 
-/// A device whose memory its processes do not explain.
+/// A device, or a MIG instance, whose memory its processes do not explain.
 struct GhostRow {
   const Device* device = nullptr;
   Bytes memory;
-  /// Who has its file open without being in the driver's list.
+  /// Who has its file (an instance's: its card's) open without being in the driver's list.
   std::vector<pid_t> holders;
 };
 [[nodiscard]] std::vector<GhostRow> ghost_rows(const SnapshotIndex& index);

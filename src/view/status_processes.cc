@@ -125,7 +125,7 @@ OccupantRow unused_lease_row(const Claim& claim, const ClaimedDevice& part,
 
 std::optional<OccupantRow> unexplained_row(const Device& device, const SnapshotIndex& index,
                                            const Style& style) {
-  if (device.kind == DeviceKind::nvidia_mig || division_of(device) != Division::whole) return {};
+  if (division_of(device) != Division::whole) return {};
   const Reading<Bytes> unexplained = unexplained_memory(device, index);
   if (!unexplained.get()) return {};
   const bool is_all =

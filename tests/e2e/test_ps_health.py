@@ -202,10 +202,52 @@ def test_in_a_namespace_a_job_under_a_lease_is_the_one_of_the_list(driver_of, na
     assert "sleep" in shown
 
 
+def test_in_a_namespace_nobody_here_having_it_open_is_no_proof(driver_of, namespaced):
+    machine = driver_of(with_processes([], used=30 << 30))
+    done = subprocess.run(
+        [*namespaced, *machine.command("ps")], env=machine.environment({"COLUMNS": "200"}),
+        capture_output=True, text=True, timeout=30, check=False,
+    )  # fmt: skip
+    assert "GPU 0: 30.0 GiB held by no process" in done.stdout
+    assert "could not be looked into" in done.stdout
+    assert "has not given it back" not in done.stdout
+
+
 def test_memory_of_nobody_is_said_with_who_could_hold_it(driver_of):
     done = driver_of(with_processes([], used=30 << 30)).run("ps", env={"COLUMNS": "120"})
     assert "GPU 0: 30.0 GiB held by no process" in done.stdout
     assert "nobody has it open" in done.stdout or "could not be looked into" in done.stdout
+
+
+def test_a_list_that_is_refused_leaves_it_unknown_who_holds_the_memory(driver_of):
+    lists = [f"nvmlDeviceGet{kind}RunningProcesses{version}"
+             for kind in ("Compute", "Graphics", "MPSCompute") for version in ("", "_v2", "_v3")]  # fmt: skip
+    refused = ";".join(f"{name}@*=4" for name in (*lists, "nvmlDeviceGetRunningProcessDetailList"))
+    snapshot = with_processes([], used=30 << 30)
+    snapshot["devices"][0] |= {"utilization_gpu_percent": 0.0, "utilization_history_ms_percent": []}
+    machine = driver_of(snapshot, faults=refused)
+    [card] = machine.status_json()["devices"]
+    assert card["state"] == "unknown" and card["why"]["process_count"] == "no permission", card
+    assert "held by no process" not in machine.run("ps").stdout
+    assert "could not be read" in machine.run("ps").stdout
+
+
+def test_memory_of_nobody_on_an_instance_is_said_everywhere(driver_of):
+    snapshot = scenario("h100-mig")
+    instance = next(d for d in snapshot["devices"] if "3g.40gb" in d["name"])
+    for list_of_others in ("gpu_processes", "processes", "leases", "queue", "moves", "problems"):
+        snapshot.pop(list_of_others, None)
+    for one in snapshot["devices"]:
+        one["memory_used_bytes"] = 30 << 30 if one is instance else 8 << 20
+        one["memory_free_bytes"] = one["memory_total_bytes"] - one["memory_used_bytes"]
+    machine = driver_of(snapshot)
+    assert "30.0 GiB held by no process in the driver's list" in machine.run("ps", env={"COLUMNS": "120"}).stdout
+    [ghost] = json.loads(machine.run("ps", "--json").stdout)["unexplained"]
+    assert (ghost["device"], ghost["memory_bytes"]) == (instance["id"], 30 << 30)
+    assert "(held by no visible process)" in machine.run(env={"COLUMNS": "120"}).stdout
+    findings = json.loads(machine.run("health", "--json").stdout)["devices"][0]["findings"]
+    [said] = [one["evidence"] for one in findings if one["code"] == "memory_of_nobody"]
+    assert said.startswith("30.0 GiB of MIG instance"), said
 
 
 def test_commands_are_whole_where_nobody_looks_at_a_terminal(driver_of):

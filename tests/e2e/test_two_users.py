@@ -136,6 +136,8 @@ def test_what_proc_hides_is_said_and_not_guessed(viewer_of, theirs, hidepid):
     else:
         assert process["uid"] is None and row["presence"] == "hidden"
     assert row["memory_used_bytes"] == 1 << 30, "the driver tells that to everybody"
+    counted = json.loads(seen_by(machine, "ps", "--json", wrapped=hiding).stdout)["unreadable_processes"]
+    assert counted is None if hidepid == 2 else counted > 0, "who is not shown cannot be counted"
     text = seen_by(machine, "ps", wrapped=hiding).stdout
     assert "1 of other users cannot be looked into: /proc hides them (hidepid)" in text
     assert "sudo berth ps" in text

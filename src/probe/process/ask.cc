@@ -224,7 +224,7 @@ void ask_who_is_stuck(const ProcfsProbe& procfs, Teller& teller) {
   }
 }
 
-void ask_device_files(const ProcfsProbe& procfs, Teller& teller) {
+void ask_device_files(ProcfsProbe& procfs, Teller& teller) {
   constexpr Step step{StepKind::files, 0};
   if (teller.progress().is_over(step)) return;
   teller.begin(step);

@@ -321,7 +321,7 @@ void walk(Stream& stream, DeviceFileHolder& holder) {
 }
 template <class Stream>
 void walk(Stream& stream, DeviceFiles& files) {
-  walk_all(stream, files.holders, files.unreadable);
+  walk_all(stream, files.holders, files.unreadable, files.hides_others);
 }
 template <class Stream>
 void walk(Stream& stream, XidEvent& event) {

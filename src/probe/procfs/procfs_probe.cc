@@ -311,10 +311,12 @@ std::optional<ProcfsProbe::DiskSleep> ProcfsProbe::disk_sleep_of(pid_t pid) cons
   return DiskSleep{.id = stat->id, .cpu_ticks = stat->cpu_ticks, .context_switches = *switches};
 }
 
-DeviceFiles ProcfsProbe::device_files() const {
+DeviceFiles ProcfsProbe::device_files() {
   DeviceFiles files;
   const auto entries = list_directory(source_.proc);
   if (!entries) return files;
+  // The first of all is always there: where it is not shown, others are not either.
+  files.hides_others = is_procfs() && std::ranges::find(*entries, "1") == entries->end();
   for (const std::string& entry : *entries) {
     const auto pid = parse_unsigned(entry);
     if (!pid || !std::in_range<pid_t>(*pid)) continue;

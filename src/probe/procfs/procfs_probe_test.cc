@@ -389,6 +389,7 @@ TEST_F(ProcTree, OpenDeviceFilesAreFoundOnce) {
   const DeviceFiles files = probe().device_files();
   EXPECT_THAT(files.holders, ElementsAre(DeviceFileHolder{77, 3}));
   EXPECT_EQ(files.unreadable, 0U);
+  EXPECT_FALSE(files.hides_others);
 }
 
 }  // namespace

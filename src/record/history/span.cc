@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "record/history/rollup.h"
+#include "snapshot/questions.h"
 
 namespace berth::history {
 
@@ -98,8 +99,7 @@ bool is_hidden(const Span& span, const SnapshotIndex& index) {
                          [](const Problem& problem) { return problem.source == "ledger"; });
     case SpanKind::user: {
       const Device* device = index.device(span.device);
-      return device != nullptr && index.claims_on(span.device).empty() &&
-             !device->process_count.has_value() && device->process_count.why() == Absent::failed;
+      return device != nullptr && index.claims_on(span.device).empty() && is_list_unread(*device);
     }
     case SpanKind::state:
       return false;
