@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -108,16 +107,6 @@ Result<void> write_all(int fd, std::string_view bytes) {
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote < 0) return fail_system("write", errno);
     bytes.remove_prefix(static_cast<std::size_t>(wrote));
-  }
-  return {};
-}
-
-Result<void> send_all(int socket, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0) return fail_system("send", errno);
-    bytes.remove_prefix(static_cast<std::size_t>(sent));
   }
   return {};
 }

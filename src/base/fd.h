@@ -78,8 +78,6 @@ class ReadBlock {
 [[nodiscard]] Result<std::string> read_all(int fd, std::size_t limit = 64 << 20);
 
 [[nodiscard]] Result<void> write_all(int fd, std::string_view bytes);
-/// The same to a socket, without SIGPIPE where its other end has gone.
-[[nodiscard]] Result<void> send_all(int socket, std::string_view bytes);
 
 /// Replaces `path` so that a reader or a crash sees the old or the new file, never half of one.
 [[nodiscard]] Result<void> write_file_atomically(const std::string& path, std::string_view bytes,

@@ -166,8 +166,7 @@ void draw_meters(const Painter& painter) {
   }
   if (layout.more_row < 0) return;
   const auto shown = static_cast<std::size_t>(layout.meter_rows * layout.meter_columns);
-  painter.say(5, layout.more_row,
-              trf("{} more devices (Left, Right, Tab)", devices.size() - shown),
+  painter.say(5, layout.more_row, trf("{} more devices (Left, Right, Tab)", devices.size() - shown),
               Tone::dim);
 }
 
