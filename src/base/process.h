@@ -97,10 +97,6 @@ struct Pipe {
 };
 /// Both ends are 3 or above, so that a child whose standard streams are replaced keeps them.
 [[nodiscard]] Result<Pipe> make_pipe();
-/// The same of sockets: send_all() to an end that nobody has open any more fails, and ends nobody.
-[[nodiscard]] Result<Pipe> make_socket_pipe();
-/// As write_all(), without SIGPIPE where the socket's other end has gone.
-[[nodiscard]] Result<void> send_all(int socket, std::string_view bytes);
 
 /// Runs a short command with no input and its errors thrown away, and gives its output.
 /// timeout: killed when `patience` was over; io: it failed, with its exit code.

@@ -1,7 +1,6 @@
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -269,24 +268,6 @@ Result<Pipe> make_pipe() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return fail_system("make a pipe", errno);
   return pipe_of(ends);
-}
-
-Result<Pipe> make_socket_pipe() {
-  int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-    return fail_system("make a pair of sockets", errno);
-  }
-  return pipe_of(ends);
-}
-
-Result<void> send_all(int socket, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0) return fail_system("send", errno);
-    bytes.remove_prefix(static_cast<std::size_t>(sent));
-  }
-  return {};
 }
 
 Result<std::string> output_of(const std::vector<std::string>& command,

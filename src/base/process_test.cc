@@ -336,16 +336,5 @@ TEST(Signals, StopAndContinueOfAChildAreSeen) {
   EXPECT_EQ(reap(*child).value(), Exit{.code = 9});
 }
 
-TEST(SocketPipe, CarriesWhatIsSentAndWhoHasGoneIsAnErrorAndNoSignal) {
-  auto pipe = make_socket_pipe();
-  ASSERT_TRUE(pipe);
-  ASSERT_TRUE(send_all(pipe->write.get(), "hello"));
-  char got[8] = {};
-  ASSERT_EQ(::read(pipe->read.get(), got, sizeof got), 5);
-  EXPECT_STREQ(got, "hello");
-  pipe->read.close();
-  EXPECT_FALSE(send_all(pipe->write.get(), "hello"));
-}
-
 }  // namespace
 }  // namespace berth

@@ -103,6 +103,24 @@ void outlive(int signal) {
   if (!is_ignored(signal)) set_disposition(signal, do_nothing, nullptr);
 }
 
+Result<void> write_without_signal(int pipe, std::string_view bytes) {
+  sigset_t broken_pipe;
+  sigset_t before;
+  sigset_t pending;
+  sigemptyset(&broken_pipe);
+  sigaddset(&broken_pipe, SIGPIPE);
+  sigpending(&pending);
+  ::pthread_sigmask(SIG_BLOCK, &broken_pipe, &before);
+  auto written = write_all(pipe, bytes);
+  if (!written && sigismember(&pending, SIGPIPE) == 0) {
+    const timespec at_once{};
+    while (::sigtimedwait(&broken_pipe, nullptr, &at_once) < 0 && errno == EINTR) {
+    }
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return written;
+}
+
 void reset_signals() {
   set_disposition(SIGPIPE, SIG_DFL, nullptr);
   set_disposition(SIGCHLD, SIG_DFL, nullptr);

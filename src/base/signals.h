@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -56,6 +57,10 @@ class SignalQueue {
 /// What would end us of this signal fails with its error instead (SIGPIPE, SIGXFSZ). An executed
 /// program does not inherit it, as it would SIG_IGN; one that is ignored already stays so.
 void outlive(int signal);
+
+/// As write_all(), and where nobody reads any more it fails without SIGPIPE, whatever this process
+/// does with that otherwise.
+[[nodiscard]] Result<void> write_without_signal(int pipe, std::string_view bytes);
 
 /// For a forked child about to execute a program of its own: that dies of what we block and read,
 /// and of a closed pipe. A job gets what we were started with instead (restore_original).

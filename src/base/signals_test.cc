@@ -70,5 +70,24 @@ TEST_F(SignalDispositions, ResetLetsAProgramDieOfWhatIsReadOrIgnoredHere) {
   EXPECT_FALSE(is_ignored(SIGCHLD));
 }
 
+TEST(WriteWithoutSignal, FailsWhereNobodyReadsAndEndsNobody) {
+  auto pipe = make_pipe();
+  ASSERT_TRUE(pipe);
+  EXPECT_TRUE(write_without_signal(pipe->write.get(), "hello"));
+  pipe->read.close();
+  struct sigaction deadly{};
+  struct sigaction before{};
+  deadly.sa_handler = SIG_DFL;
+  ASSERT_EQ(::sigaction(SIGPIPE, &deadly, &before), 0);
+  EXPECT_FALSE(write_without_signal(pipe->write.get(), "hello"));
+  sigset_t mask;
+  ASSERT_EQ(::pthread_sigmask(SIG_BLOCK, nullptr, &mask), 0);
+  EXPECT_EQ(sigismember(&mask, SIGPIPE), 0) << "as it was";
+  sigset_t pending;
+  ASSERT_EQ(sigpending(&pending), 0);
+  EXPECT_EQ(sigismember(&pending, SIGPIPE), 0) << "nothing is left to strike later";
+  ::sigaction(SIGPIPE, &before, nullptr);
+}
+
 }  // namespace
 }  // namespace berth

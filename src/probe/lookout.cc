@@ -332,8 +332,8 @@ void Lookout::begin(Depth depth, std::vector<Claim> claims, Clock& clock) {
   }
   if (!parts.child) return;
   // Where it has died meanwhile, its closed pipe says so.
-  static_cast<void>(
-      send_all(parts.child->requests.get(), encoded(depth, parts.claims, parts.began_wall)));
+  static_cast<void>(write_without_signal(parts.child->requests.get(),
+                                         encoded(depth, parts.claims, parts.began_wall)));
 }
 
 std::optional<int> Lookout::descriptor() const {
@@ -405,8 +405,8 @@ std::optional<Snapshot> Lookout::advance(Clock& clock) {
   // A new process goes on where this one stopped.
   parts.start_child(clock);
   if (!parts.child) return parts.finish();
-  static_cast<void>(
-      send_all(parts.child->requests.get(), encoded(parts.depth, parts.claims, parts.began_wall)));
+  static_cast<void>(write_without_signal(parts.child->requests.get(),
+                                         encoded(parts.depth, parts.claims, parts.began_wall)));
   return std::nullopt;
 }
 

@@ -41,7 +41,7 @@ Result<ProbeChild> start_probe_child(const std::function<void()>& body, Requests
   if (!answers) return std::unexpected(std::move(answers).error());
   Pipe asked;
   if (requests == Requests::some) {
-    auto made = make_socket_pipe();
+    auto made = make_pipe();
     if (!made) return std::unexpected(std::move(made).error());
     asked = std::move(*made);
   }

@@ -21,7 +21,7 @@ inline constexpr int probe_requests = 4;  // to read from; only where it takes r
 struct ProbeChild {
   pid_t pid = 0;
   Fd answers;   // to read from
-  Fd requests;  // to send_all() to: it may have died
+  Fd requests;  // to write to; it may have died: write_without_signal()
 };
 
 enum class Requests { none, some };
