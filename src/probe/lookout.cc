@@ -1,5 +1,6 @@
 #include "probe/lookout.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 
 #include "base/process.h"
 #include "base/signals.h"
+#include "base/text.h"
 #include "base/tr.h"
 #include "probe/driver_log.h"
 #include "probe/nvml/device_reading.h"
@@ -29,11 +31,11 @@ using std::chrono::milliseconds;
 using wire::Step;
 using wire::StepKind;
 
-/// What the probe process is asked, followed by the pids that claims name.
+/// What the probe process is asked, followed by the leases as text.
 struct Request {
   std::int64_t now_ms = 0;
   std::uint32_t depth = 0;
-  std::uint32_t pids = 0;
+  std::uint32_t bytes = 0;
 };
 
 bool read_whole(int fd, void* to, std::size_t size) {
@@ -48,20 +50,43 @@ bool read_whole(int fd, void* to, std::size_t size) {
   return true;
 }
 
-std::string encoded(Depth depth, const std::vector<Claim>& claims, WallTime now) {
-  std::vector<pid_t> pids;
+/// Of each lease with a job a line: the job's pid, its keeper's pid and start, its devices.
+std::string lines_of(const std::vector<Claim>& claims) {
+  std::string lines;
   for (const Claim& claim : claims) {
-    if (claim.job) pids.push_back(claim.job->pid);
+    if (!claim.job) continue;
+    lines += fmt::format("{} {} {}", claim.job->pid, claim.keeper.pid, claim.keeper.start_ticks);
+    for (const ClaimedDevice& one : claim.devices) lines += ' ' + one.device.text();
+    lines += '\n';
   }
+  return lines;
+}
+
+std::vector<Claim> claims_in(const std::string& lines) {
+  std::vector<Claim> claims;
+  const std::vector<std::string_view> each = split(lines, '\n');
+  for (const std::string_view line : each) {
+    const std::vector<std::string_view> words = split(line, ' ');
+    if (words.size() < 3) continue;
+    const auto number = [&](std::size_t place) { return parse_unsigned(words[place]).value_or(0); };
+    Claim& claim = claims.emplace_back();
+    claim.job = ProcessId{.pid = static_cast<pid_t>(number(0))};
+    claim.keeper = {.pid = static_cast<pid_t>(number(1)), .start_ticks = number(2)};
+    for (std::size_t i = 3; i < words.size(); ++i) {
+      claim.devices.push_back({DeviceId(std::string(words[i])), std::nullopt});
+    }
+  }
+  return claims;
+}
+
+std::string encoded(Depth depth, const std::vector<Claim>& claims, WallTime now) {
+  const std::string lines = lines_of(claims);
   const Request request{.now_ms = now.unix_ms,
                         .depth = static_cast<std::uint32_t>(depth),
-                        .pids = static_cast<std::uint32_t>(pids.size())};
-  std::string bytes(sizeof request + pids.size() * sizeof(pid_t), '\0');
+                        .bytes = static_cast<std::uint32_t>(lines.size())};
+  std::string bytes(sizeof request, '\0');
   std::memcpy(bytes.data(), &request, sizeof request);
-  if (!pids.empty()) {
-    std::memcpy(bytes.data() + sizeof request, pids.data(), pids.size() * sizeof(pid_t));
-  }
-  return bytes;
+  return bytes + lines;
 }
 
 /// The probe process: looks whenever it is asked, until nobody asks any more. `so_far`: what the
@@ -72,16 +97,14 @@ void look_on_request(const Sources& sources, Channel& channel, Progress so_far,
   if (!observer) return;
   Request request;
   while (read_whole(probe_requests, &request, sizeof request)) {
-    std::vector<pid_t> pids(request.pids);
-    if (!read_whole(probe_requests, pids.data(), pids.size() * sizeof(pid_t))) break;
-    std::vector<Claim> claims(pids.size());
-    for (std::size_t i = 0; i < pids.size(); ++i) claims[i].job = ProcessId{.pid = pids[i]};
+    std::string lines(request.bytes, '\0');
+    if (!read_whole(probe_requests, lines.data(), lines.size())) break;
     so_far.snapshot.taken = WallTime{request.now_ms};
     Teller teller(so_far, [&](std::string_view bytes) {
       channel.note_step();
       return bytes.empty() || channel.write(bytes);
     });
-    observer->ask(static_cast<Depth>(request.depth), claims, teller);
+    observer->ask(static_cast<Depth>(request.depth), claims_in(lines), teller);
     if (!write_all(probe_answers, "!")) break;
     so_far = base;
   }

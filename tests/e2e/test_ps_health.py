@@ -181,6 +181,7 @@ until test -s $folder/number; do sleep 0.05; done
 sed "s/299999/$(cat $folder/number)/" $folder/listing.json > $folder/with_job.json
 export BERTH_FAKE_NVML=$folder/with_job.json
 for words in "ps --json" "smi"; do "$berth" $words || exit 6; echo "======"; done
+"$berth" smi --query-compute-apps=pid,name --format=csv,noheader -lms 200 | head -n 3
 """
 
 
@@ -195,11 +196,12 @@ def test_in_a_namespace_a_job_under_a_lease_is_the_one_of_the_list(driver_of, na
         env=machine.environment({"COLUMNS": "200"}), capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 0, (done.stdout, done.stderr)
-    listed, shown, _ = done.stdout.split("======\n")
+    listed, shown, again = done.stdout.split("======\n")
     [row] = json.loads(listed)["processes"]
     assert row["presence"] == "alive" and row["lease"], row
     assert row["process"]["command"] == ["sleep", "303"]
     assert "sleep" in shown
+    assert [line.split(", ")[1] for line in again.splitlines()] == ["sleep"] * 3, "each look knows the leases"
 
 
 def test_in_a_namespace_nobody_here_having_it_open_is_no_proof(driver_of, namespaced):
