@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "probe/driver_log.h"
 #include "probe/procfs/procfs_probe.h"
 
 namespace berth {
@@ -102,7 +103,8 @@ void add_kernel_log(const Context& context, WallTime now, DeathEvidence& evidenc
   const ProcfsProbe kernel({.kernel_log = context.sources().kernel_log});
   evidence.oom_kills = kernel.oom_kills(now);
   if (!context.sources().simulated && !evidence.run.manifest.given.simulated) {
-    evidence.xids = kernel.xids(now);
+    evidence.xids =
+        DriverLog(context.sources().kernel_log, context.sources().proc).read(now).errors;
     evidence.driver_loads = kernel.driver_loads(now);
   }
 }
