@@ -5,7 +5,7 @@ import os
 import subprocess
 
 import pytest
-from conftest import BERTH, scenario, wait_until
+from conftest import BERTH, children, scenario, wait_until
 
 
 def with_processes(pids, memory=20 << 30, used=None):
@@ -289,7 +289,8 @@ def test_a_process_that_stays_in_the_kernel_is_stuck(driver_of):
     # In a session of its own: parent and child are ended together.
     made = subprocess.Popen(["python3", "-c", WAITS_IN_THE_KERNEL], start_new_session=True)
     try:
-        wait_until(lambda: state_of(made.pid) == "D", "it waits in the kernel")
+        # Without its child it reads its own program from the disk.
+        wait_until(lambda: children(made.pid) and state_of(made.pid) == "D", "it waits in the kernel")
         machine = driver_of(with_processes([made.pid]))
         done = machine.run("ps", env={"COLUMNS": "120"})
         assert "no signal reaches them" in done.stdout
