@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
@@ -25,7 +26,8 @@ std::vector<wire::Message> messages_in(std::string_view stream, std::size_t piec
   wire::Unpacker unpacker;
   for (std::size_t at = 0; at < stream.size(); at += piece) {
     unpacker.feed(stream.substr(at, piece));
-    while (auto message = unpacker.next()) messages.push_back(std::move(*message));
+    wire::Message message;
+    while (unpacker.next(message)) messages.push_back(std::move(message));
   }
   return messages;
 }
@@ -39,7 +41,7 @@ std::string bytes_of(const std::vector<wire::Message>& messages) {
 
 berth::Snapshot snapshot_of(const std::vector<wire::Message>& messages) {
   berth::Progress progress;
-  for (const wire::Message& message : messages) berth::apply(progress, message);
+  for (wire::Message message : messages) berth::apply(progress, std::move(message));
   if (progress.current) berth::give_up(progress, *progress.current, {});
   // A thousand rows that all say the same would cost the fuzzer its speed.
   if (progress.device_count.value_or(0) <= 16) {
