@@ -119,7 +119,8 @@ TEST_F(LookoutOnDriver, EventsThatHangCostNoDevice) {
     Snapshot look;
     // More patience where a loaded machine did not get to run the probe process for a stall.
     for (const auto stall : {std::chrono::milliseconds(700), std::chrono::milliseconds(7000)}) {
-      Lookout lookout = started({.whole = 12 * stall, .stall = stall});
+      Lookout lookout = started(
+          {.whole = 12 * stall, .stall = stall, .opening = 12 * stall, .waking = 6 * stall});
       const Instant before = clock.now();
       look = looked(lookout);
       EXPECT_LT(clock.now() - before, 12 * stall + std::chrono::seconds(3)) << function;

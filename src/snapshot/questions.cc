@@ -68,8 +68,11 @@ DeviceState state_without_computing(const Device& device, const Processes& drawi
   const Reading<Bytes> memory = memory_of_nobody(device, drawing);
   const Reading<Percent> load = load_now(device);
   if (drawing.empty() && load.get() && *load.get() > most_load_of_nobody) return DeviceState::busy;
-  if (is_list_unread(device) || !memory.get()) return DeviceState::unknown;
-  if (*memory.get() > Bytes{0}) return DeviceState::held;
+  if (failed_to_read(device.process_count) || !memory.get()) return DeviceState::unknown;
+  // A list that is refused for good is no reason to give nobody the device, nor to blame nobody.
+  if (*memory.get() > Bytes{0}) {
+    return is_list_unread(device) ? DeviceState::unknown : DeviceState::held;
+  }
   if (drawing.empty() && failed_to_read(load)) return DeviceState::unknown;
   return DeviceState::free;
 }

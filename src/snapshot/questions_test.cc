@@ -68,6 +68,8 @@ TEST(StateOf, UnreadableProcessListIsUnknownNotFree) {
   const auto refused = [](Device& d) { d.process_count = Absent::no_permission; };
   EXPECT_EQ(state(SnapshotBuilder().gpu("A", 8_GiB).used(2_GiB).with(refused).build()),
             DeviceState::unknown);
+  EXPECT_EQ(state(SnapshotBuilder().gpu("A", 8_GiB).with(refused).build()), DeviceState::free)
+      << "its memory tells, as it does to a placement";
   EXPECT_EQ(state(SnapshotBuilder().gpu("A", 8_GiB).claim("x").with(blind).build()),
             DeviceState::leased);
   EXPECT_EQ(state(SnapshotBuilder().gpu("A", 8_GiB).utilization(50_percent).with(blind).build()),

@@ -293,8 +293,10 @@ class NvmlHangs : public NvmlFaults {
                           .proc = "/nowhere",
                           .sys = "/nowhere",
                           .passwd = "/nowhere"};
-    const ObserveOptions options{.depth = Depth::lists,
-                                 .patience = {.whole = 12 * stall, .stall = stall}};
+    const ObserveOptions options{
+        .depth = Depth::lists,
+        .patience = {
+            .whole = 12 * stall, .stall = stall, .opening = 12 * stall, .waking = 6 * stall}};
     const Instant before = clock.now();
     auto look = observe(sources, options, clock);
     EXPECT_TRUE(look) << function;

@@ -34,6 +34,7 @@ void tell_look(Teller& teller, DeviceLook look) {
 std::optional<int> open_nvml(NvmlProbe& nvml, Teller& teller) {
   teller.begin(nvml_open);
   const auto count = nvml.open();
+  teller.begin(nvml_open);
   Host host;
   if (count) {
     teller.tell(wire::DeviceCount{static_cast<std::uint64_t>(*count)});

@@ -12,9 +12,9 @@ constexpr Duration most_not_counted = std::chrono::minutes(1);
 constexpr Duration stall_again = std::chrono::milliseconds(700);
 
 bool wakes_cards(const Progress& progress) {
-  if (!progress.current) return false;
+  if (!progress.current || progress.begun != 1) return false;
   const StepKind kind = progress.current->kind;
-  return kind == StepKind::nvml_open || (kind == StepKind::nvml_device && progress.begun == 1);
+  return kind == StepKind::nvml_open || kind == StepKind::nvml_device;
 }
 
 }  // namespace
@@ -33,10 +33,11 @@ void Deadlines::gave_up(Instant now) {
 
 Instant Deadlines::silence_ends(const Progress& progress, Instant now, Before before) const {
   const auto& step = progress.current;
-  const bool opens = step && step->kind == StepKind::nvml_open;
+  const bool opens = step && step->kind == StepKind::nvml_open && progress.begun == 1;
   if (opens) return last_ + patience_.opening;
-  const bool is_device = step && step->kind == StepKind::nvml_device;
-  const Instant end = is_device ? end_of_nvml() : end_of_all();
+  const bool asks_nvml =
+      step && (step->kind == StepKind::nvml_device || step->kind == StepKind::nvml_open);
+  const Instant end = asks_nvml ? end_of_nvml() : end_of_all();
   const Duration share =
       std::max<Duration>(std::max(end - now, Duration{0}) / 3, std::chrono::milliseconds(100));
   const auto at_most = [&](Duration silence) {

@@ -22,6 +22,9 @@ Step device(std::uint64_t number) { return {StepKind::nvml_device, number}; }
 TEST(Deadlines, StartingTheLibraryAndWakingACardMayTakeSeconds) {
   const Deadlines deadlines({}, began);
   EXPECT_EQ(deadlines.silence_ends(at({StepKind::nvml_open, 0}), began), began + seconds(10));
+  EXPECT_EQ(deadlines.silence_ends(at({StepKind::nvml_open, 0}, 2), began),
+            began + milliseconds(700))
+      << "it has started, and is asked";
   EXPECT_EQ(deadlines.silence_ends(at(device(0)), began), began + seconds(5));
   EXPECT_EQ(deadlines.silence_ends(at(device(0), 2), began), began + milliseconds(700));
   EXPECT_EQ(deadlines.silence_ends(at({StepKind::pci, 0}), began), began + milliseconds(700));

@@ -18,7 +18,9 @@ struct Progress {
   std::set<wire::Step> over;      // finished or given up: not asked again
   std::set<wire::Step> given_up;  // a part of `over`
   std::optional<wire::Step> current;
-  int begun = 0;  // how often it has said so: a device first wakes up, then says who it is
+  /// How often it has said so. The driver's library first starts, then is asked; a device first
+  /// wakes up, then says who it is.
+  int begun = 0;
   std::optional<int> device_count;             // once the driver has told
   std::optional<wire::Identified> identified;  // the device being asked
   /// What the driver has told by its events since the look before; whoever looks again and again
