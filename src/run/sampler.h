@@ -1,7 +1,7 @@
 #pragma once
 // The sampler: a child of the keeper that looks once a second and writes what it sees into the
-// record. It holds no lease and may die; the run does not depend on it. What may hang it leaves to a
-// probe process (RunServices::sight), so that it can say so.
+// record. It holds no lease and may die; the run does not depend on it. What may hang it leaves to
+// a probe process (RunServices::sight), so that it can say so.
 
 #include <optional>
 #include <string>

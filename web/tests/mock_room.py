@@ -94,7 +94,7 @@ class Room:
         device, now = self.snapshot["devices"][position], now_ms()
         self.errors.append({"at_unix_ms": now - 400, "kind": "xid", "device": device["id"], "code": "79",
                             "text": "it has fallen off the bus", "advice": "reboot; if it comes back, look at seating, power and cooling"})
-        finding = {"state": "degraded", "code": "xid_79", "evidence": "XID 79, 1 times: it has fallen off the bus",
+        finding = {"state": "degraded", "code": "xid_79", "evidence": "XID 79, once: it has fallen off the bus",
                    "advice": "reboot; if it comes back, look at seating, power and cooling"}
         one = next(one for one in self.health["devices"] if one["id"] == device["id"])
         one |= {"state": "failed" if one["state"] == "failed" else "degraded", "findings": [*one["findings"], finding]}

@@ -34,7 +34,7 @@ test(
     await tells("reboot; if it comes back, look at seating, power and cooling");
     await event.getByText("XID 79: it has fallen off the bus", { exact: true }).waitFor();
     const card = page.locator(".health-card", { hasText: "GPU 1" });
-    await card.getByText("XID 79, 1 times: it has fallen off the bus").waitFor();
+    await card.getByText("XID 79, once: it has fallen off the bus").waitFor();
     await page.getByRole("button", { name: "中文" }).click();
     const events = page.locator("section", { hasText: "30 天内的事件" }).locator(".event");
     await events
