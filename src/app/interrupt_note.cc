@@ -11,7 +11,14 @@ volatile std::sig_atomic_t noted_signal = 0;
 InterruptNote::InterruptNote() {
   noted_signal = 0;
   struct sigaction action{};
-  action.sa_handler = [](int signal) { noted_signal = signal; };
+  action.sa_handler = [](int signal) {
+    // A second one is for whoever is kept waiting, by a driver that does not answer say.
+    if (noted_signal != 0) {
+      ::signal(signal, SIG_DFL);
+      ::raise(signal);
+    }
+    noted_signal = signal;
+  };
   for (std::size_t i = 0; i < noted.size(); ++i) {
     ::sigaction(noted[i], nullptr, &before_[i]);
     if (before_[i].sa_handler != SIG_IGN) ::sigaction(noted[i], &action, nullptr);

@@ -9,7 +9,7 @@
 namespace berth {
 
 /// While it lives, SIGINT, SIGTERM and SIGHUP (a closed terminal) are noted instead of ending the
-/// program. What whoever started us had ignored (nohup) stays ignored.
+/// program; a second one ends it. What whoever started us had ignored (nohup) stays ignored.
 class InterruptNote {
  public:
   InterruptNote();

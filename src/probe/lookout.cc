@@ -153,7 +153,7 @@ struct Lookout::Parts {
   void take_in(Clock& clock);
   [[nodiscard]] Instant silence_ends(Clock& clock) const;
   void leave_out(const GivenUp& why, Clock& clock);
-  [[nodiscard]] std::optional<Snapshot> finish();
+  [[nodiscard]] std::optional<Snapshot> finish(Clock& clock);
   [[nodiscard]] std::optional<Snapshot> after_death(Clock& clock);
   void forget_what_may_be_asked_again(Clock& clock);
 };
@@ -256,7 +256,7 @@ void Lookout::Parts::leave_out(const GivenUp& why, Clock& clock) {
   }
 }
 
-std::optional<Snapshot> Lookout::Parts::finish() {
+std::optional<Snapshot> Lookout::Parts::finish(Clock& clock) {
   looking = false;
   if (channel->is_full()) {
     apply(progress,
@@ -274,7 +274,7 @@ std::optional<Snapshot> Lookout::Parts::finish() {
       log.emplace(sources.kernel_log, sources.proc,
                   all ? DriverLog::From::beginning : DriverLog::From::end);
     }
-    const DriverMessages told = log->read(began_wall);
+    const DriverMessages told = log->read(clock.wall_now());
     xids.add_logged(told.errors);
     driver_loaded = told.loaded;
   }
@@ -380,7 +380,7 @@ std::optional<Snapshot> Lookout::Parts::after_death(Clock& clock) {
     apply(progress, Problem{.source = "probe",
                             .code = "crashed",
                             .message = trf("the probe process died of {}", why.how)});
-    return finish();
+    return finish(clock);
   }
   leave_out(why, clock);
   return std::nullopt;
@@ -393,7 +393,7 @@ std::optional<Snapshot> Lookout::advance(Clock& clock) {
     parts.looking = false;
     return std::exchange(parts.observed, std::nullopt);
   }
-  if (parts.failed || !parts.child) return parts.finish();
+  if (parts.failed || !parts.child) return parts.finish(clock);
   const int answers = parts.child->answers.get();
   const bool news = wait_readable({answers}, Duration{0}).front();
   parts.take_in(clock);
@@ -403,7 +403,7 @@ std::optional<Snapshot> Lookout::advance(Clock& clock) {
       // What hung and answered now, or is not there to be asked any more, is well again.
       std::erase_if(parts.hung,
                     [&](const auto& entry) { return !parts.progress.is_given_up(entry.first); });
-      return parts.finish();
+      return parts.finish(clock);
     }
     if (auto snapshot = parts.after_death(clock)) return snapshot;
   } else if (parts.unpacker.is_broken() || clock.now() >= parts.silence_ends(clock)) {
@@ -415,7 +415,7 @@ std::optional<Snapshot> Lookout::advance(Clock& clock) {
             Problem{.source = "probe",
                     .code = "timeout",
                     .message = std::string(tr("the probe process did not answer"))});
-      return parts.finish();
+      return parts.finish(clock);
     }
     parts.leave_out({.why = GivenUp::Why::stalled, .waited = waited}, clock);
   } else {
@@ -423,11 +423,11 @@ std::optional<Snapshot> Lookout::advance(Clock& clock) {
   }
   if (clock.now() >= parts.deadlines->end_of_all()) {
     give_up_nvml(parts.progress, {.why = GivenUp::Why::out_of_time});
-    return parts.finish();
+    return parts.finish(clock);
   }
   // A new process goes on where this one stopped.
   parts.start_child(clock);
-  if (!parts.child) return parts.finish();
+  if (!parts.child) return parts.finish(clock);
   static_cast<void>(write_without_signal(parts.child->requests.get(),
                                          encoded(parts.depth, parts.claims, parts.began_wall)));
   return std::nullopt;

@@ -160,6 +160,11 @@ class Sampler {
     if (sight_) {
       snapshot = sight_(given.empty() ? std::vector<Claim>() : std::vector{own_claim(moment)}, now);
     }
+    // In a container a number of the driver's list may be ours by chance.
+    for (GpuProcess& process : snapshot.gpu_processes) {
+      const HostProcess* known = find_process(process.pid, snapshot);
+      if (known != nullptr && is_elsewhere(*known, snapshot.host)) process.pid = 0;
+    }
     if (has_to_keep_off && sight_) sample.tree.gpu_contexts = listed_on_gpus(snapshot, seen.pids);
     if (!std::exchange(facts_taken_, true)) take_facts(snapshot);
     for (const Device& device : given) {

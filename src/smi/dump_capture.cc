@@ -138,6 +138,7 @@ void read_compute_apps(std::string_view text, Snapshot& snapshot) {
   if (rows.size() + 1 != lines.size()) return;  // cut off: who was in the rest?
   for (Device& device : snapshot.devices) {
     if (device.kind != DeviceKind::nvidia_gpu || device.process_count.get()) continue;
+    if (device.lost || !device.unusable_because.empty()) continue;  // it was not asked
     Node list{"processes", "", {}, true};
     for (CsvRow& row : rows) {
       const auto place = reading_in<std::string>(row["gpu_bus_id"], Format::bus_id);

@@ -116,8 +116,7 @@ std::vector<const Device*> instances_of(const Device& gpu, const Snapshot& snaps
 }
 
 bool is_process_list_unknown(const Device& gpu, const Snapshot& snapshot) {
-  const bool failed = !gpu.process_count.get() && gpu.process_count.why() == Absent::failed;
-  return failed && !gpu.lost && gpu.unusable_because.empty() &&
+  return is_list_unread(gpu) && !gpu.lost && gpu.unusable_because.empty() &&
          processes_on(gpu.id, snapshot).empty();
 }
 

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "snapshot/gpu_use.h"
+#include "snapshot/questions.h"
 #include "top/painter.h"
 #include "view/paint.h"
 #include "view/process_rows.h"
@@ -176,10 +177,7 @@ std::optional<std::string> why_blind(const Snapshot& snapshot) {
   };
   const auto problem = std::ranges::find_if(snapshot.problems, of_everybody);
   if (problem != snapshot.problems.end()) return tr_composed(problem->message);
-  const auto unread = [](const Device& device) {
-    return !device.process_count.get() && device.process_count.why() == Absent::failed;
-  };
-  const auto device = std::ranges::find_if(snapshot.devices, unread);
+  const auto device = std::ranges::find_if(snapshot.devices, is_list_unread);
   if (device == snapshot.devices.end()) return std::nullopt;
   for (const Problem& one : snapshot.problems) {
     if (one.device == device->id) return tr_composed(one.message);

@@ -231,8 +231,10 @@ TEST(TopPicture, AProcessThatHasGoneIsCalledThat) {
 TEST(TopPicture, WhoCouldNotBeReadIsNotNobody) {
   Snapshot snapshot = SnapshotBuilder().gpu("A", Bytes{std::uint64_t{80} << 30}).build();
   EXPECT_THAT(picture_of(at(snapshot)), HasSubstr("no process uses a GPU"));
-  snapshot.devices[0].process_count = Absent::failed;
-  EXPECT_THAT(picture_of(at(snapshot)), HasSubstr("Who is on the devices could not be read."));
+  for (const Absent why : {Absent::failed, Absent::no_permission}) {
+    snapshot.devices[0].process_count = why;
+    EXPECT_THAT(picture_of(at(snapshot)), HasSubstr("Who is on the devices could not be read."));
+  }
   snapshot.problems = {
       {.source = "nvml", .device = DeviceId("A"), .message = "the list of processes: error 999"}};
   const std::string shown = picture_of(at(snapshot));
@@ -261,7 +263,7 @@ TEST(TopPicture, CardsWithoutRoomAreCounted) {
     EXPECT_THAT(picture_of(state),
                 HasSubstr("\n     " + std::to_string(64 - shown) + " more devices"));
   }
-  EXPECT_THAT(Watched({200, 60}).picture(), Not(HasSubstr("more GPUs")));
+  EXPECT_THAT(Watched({200, 60}).picture(), Not(HasSubstr("more devices")));
 }
 
 TEST(TopPicture, ARecordingHasNoFilesOfAProcess) {

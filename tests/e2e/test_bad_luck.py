@@ -188,6 +188,18 @@ def test_a_probe_that_dies_between_two_looks_is_replaced(driver_of, words):
     end(watching)
 
 
+@pytest.mark.parametrize("words", [("status", "-w", "1"), ("smi", "-l", "1"), ("gpustat", "-i", "1")], ids=" ".join)
+def test_a_second_ctrl_c_ends_whoever_waits_for_a_driver(driver_of, words):
+    watching = driver_of(many_devices(1), faults="nvmlInit_v2=hang").start(*words)
+    wait_until(lambda: children(watching.pid), "it asks the driver")
+    began = time.monotonic()
+    while watching.poll() is None and time.monotonic() - began < PATIENCE_S:
+        watching.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+    assert watching.wait(timeout=PATIENCE_S) != 0
+    assert time.monotonic() - began < PATIENCE_S, "the library would be waited for 10 s"
+
+
 def test_nothing_is_left_of_a_probe_that_hung(driver_of):
     """Every process with this test's own library in its environment is gone."""
     driver = driver_of(many_devices(2), faults="nvmlDeviceGetName@1=hang")

@@ -232,6 +232,7 @@ def test_a_list_that_is_refused_leaves_it_unknown_who_holds_the_memory(driver_of
     assert card["state"] == "unknown" and card["why"]["process_count"] == "no permission", card
     assert "held by no process" not in machine.run("ps").stdout
     assert "could not be read" in machine.run("ps").stdout
+    assert "No running processes found" not in machine.run("smi").stdout
 
 
 def test_memory_of_nobody_on_an_instance_is_said_everywhere(driver_of):

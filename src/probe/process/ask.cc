@@ -275,7 +275,9 @@ void ask_kernel_log(DriverLog& log, Teller& teller) {
   constexpr Step step{StepKind::kernel_log, 0};
   if (teller.progress().is_over(step)) return;
   teller.begin(step);
-  DriverMessages told = log.read(teller.progress().snapshot.taken);
+  // The log counts from the machine's start, which is told by the time since: now, not by the time
+  // at which a long look began.
+  DriverMessages told = log.read(SystemClock().wall_now());
   teller.tell(wire::XidEvents{.events = std::move(told.errors), .driver_loaded = told.loaded});
   teller.finish(step);
 }

@@ -34,7 +34,7 @@ void Deadlines::gave_up(Instant now) {
 Instant Deadlines::silence_ends(const Progress& progress, Instant now, Before before) const {
   const auto& step = progress.current;
   const bool opens = step && step->kind == StepKind::nvml_open && progress.begun == 1;
-  if (opens) return last_ + patience_.opening;
+  if (opens && before != Before::hung) return last_ + patience_.opening;
   const bool asks_nvml =
       step && (step->kind == StepKind::nvml_device || step->kind == StepKind::nvml_open);
   const Instant end = asks_nvml ? end_of_nvml() : end_of_all();

@@ -75,6 +75,8 @@ TEST(Deadlines, OneThatHungBeforeIsNotWaitedForAsLongAgain) {
   EXPECT_EQ(waited(2, Deadlines::Before::unknown), seconds(10));
   EXPECT_EQ(waited(2, Deadlines::Before::hung), milliseconds(700));
   EXPECT_EQ(waited(1, Deadlines::Before::hung), milliseconds(700));
+  EXPECT_EQ(deadlines.silence_ends(at({StepKind::nvml_open, 0}), began, Deadlines::Before::hung),
+            began + milliseconds(700));
 }
 
 TEST(Deadlines, ACardThatNeverWakesUpIsNotHeldAgainstTheOthers) {

@@ -165,7 +165,9 @@ class Watcher {
     }
     const auto ended = reap_if_ended(child.pid);
     if (heard == Heard::silence) {
-      return {.why = GivenUp::Why::stalled, .waited = waited};
+      const bool has_just_answered = waited < milliseconds(1);
+      return {.why = has_just_answered ? GivenUp::Why::out_of_time : GivenUp::Why::stalled,
+              .waited = waited};
     }
     GivenUp died{.why = GivenUp::Why::died};
     if (heard == Heard::garbage) {
