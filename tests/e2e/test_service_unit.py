@@ -100,7 +100,9 @@ def booted_machine():
 def installed_service(machine):
     """Installed as a user would; a command is told of alerts, and anna has a process on GPU 0."""
     service = Service(machine)
-    job = int(service.succeed("sh", "-c", "sleep 6000 >/dev/null 2>&1 & echo $!", uid=ANNA))
+    # In a namespace of its own a number of the driver's list is a process's only with the device's file open.
+    service.succeed("mknod", "-m", "666", "/dev/nvidia0", "c", "1", "3")
+    job = int(service.succeed("sh", "-c", "sleep 6000 3</dev/nvidia0 >/dev/null 2>&1 & echo $!", uid=ANNA))
     snapshot = many_devices(4)
     snapshot["gpu_processes"] = [{"device": snapshot["devices"][0]["id"], "pid": job, "type": "C",
                                   "memory_used_bytes": 1 << 30}]
