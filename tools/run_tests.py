@@ -148,7 +148,10 @@ IN_A_BROWSER = E2E / "test_page.py"
 # can go on beside the others.
 BESIDE_THE_OTHERS = [
     E2E / f"test_{name}.py"
-    for name in ("gpu_test", "explain_pace", "report", "doctor", "support", "fit", "spec", "recipes")
+    for name in (
+        *("gpu_test", "explain_pace", "explain_together", "report", "doctor", "support", "fit"),
+        *("spec", "recipes", "alert_rules", "gpu_fault"),
+    )
 ]
 
 
