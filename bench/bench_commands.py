@@ -126,16 +126,17 @@ def run_true(env):
 
 
 def sampler_cpu(env, processes, seconds):
-    """CPU seconds that the sampler of a run with so many processes used within `seconds`."""
+    """CPU seconds that the sampler of a run with so many processes and its probe process used within
+    `seconds`."""
     job = f"for i in $(seq {processes - 1}); do sleep {seconds + 6} & done; sleep {seconds + 6}"
     run = subprocess.Popen([BERTH, "run", "-q", "-n", "8", "--", "sh", "-c", job], env=env,
                            stdin=subprocess.DEVNULL)
     try:
         time.sleep(3)  # the manifest is gathered in the first seconds, once
-        pid = sampler_of(run.pid)
-        began = cpu_nanoseconds(pid)
+        both = sampler_of(run.pid)
+        began = sum(map(cpu_nanoseconds, both))
         time.sleep(seconds)
-        return (cpu_nanoseconds(pid) - began) / 1e9
+        return (sum(map(cpu_nanoseconds, both)) - began) / 1e9
     finally:
         # All of its tree: what survives keeps the lease for a while.
         subprocess.run([BERTH, "stop", "--all", "-q", "--grace", "0s"], env=env, check=True)
@@ -150,12 +151,13 @@ def children_of(pid):
 
 
 def sampler_of(launcher):
-    """The launcher's child that is the keeper has the sampler among its children: the one of this
-    program that has the NVML library mapped."""
+    """The launcher's child that is the keeper has the sampler among its children: the one whose own
+    child, its probe process, has the NVML library mapped. Both."""
     for keeper in children_of(launcher):
         for child in children_of(keeper):
-            if "libnvidia-ml" in pathlib.Path(f"/proc/{child}/maps").read_text():
-                return child
+            for probe in children_of(child):
+                if "libnvidia-ml" in pathlib.Path(f"/proc/{probe}/maps").read_text():
+                    return child, probe
     raise SystemExit("the sampler was not found")
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from test_report import Report
 
 UNIT_PATIENCE_S = 600
-PYTEST_PATIENCE_S = 900
+PYTEST_PATIENCE_S = 1200
 # How long a driver that hangs may hold up a look.
 LOOK_AT_THE_CLOCK = {"probe_tests"}
 
