@@ -191,7 +191,7 @@ LedgerView Context::read_ledger() {
 Patience Context::patience() const {
   Patience patience;
   if (!stderr_is_terminal_) return patience;
-  patience.is_slow = [] {
+  patience.tell_slow_start = [] {
     complain(
         tr("the driver is starting its cards: without persistence mode it does so at each command "
            "(nvidia-smi -pm 1, as root, keeps them awake)"));

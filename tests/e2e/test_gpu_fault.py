@@ -54,6 +54,13 @@ def started(machine, *words, **how):
     return run
 
 
+def wait_for_samples(machine, further):
+    """Waits for so many more than there are; how many there were."""
+    seen = len(samples_of(show(machine)))
+    wait_until(lambda: len(samples_of(show(machine))) >= seen + further, f"{further} further samples")
+    return seen
+
+
 def said(machine):
     return " ".join((machine.directory / "said").read_text(encoding="utf-8").split())
 
@@ -72,8 +79,7 @@ def test_a_lost_device_is_said_once_within_two_samples_and_recorded(losing):
     lost_at = time.time() * 1000
     losing.lose(1)
     wait_until(lambda: f"GPU 1: {LOST}" in said(losing), "the loss is said")
-    seen = len(samples_of(show(losing)))
-    wait_until(lambda: len(samples_of(show(losing))) >= seen + 2, "two further samples")
+    wait_for_samples(losing, 2)
     assert run.poll() is None, "the job feels nothing of it"
     done.touch()
     assert run.wait(timeout=10) == 0
@@ -100,8 +106,7 @@ def test_a_device_that_nobody_was_given_may_get_lost(losing):
     done = losing.directory / "done"
     run = started(losing, "--only", "1", "--on-gpu-fault", "stop", "--", *waits_for(done))
     losing.lose(0)
-    seen = len(samples_of(show(losing)))
-    wait_until(lambda: len(samples_of(show(losing))) >= seen + 2, "two further samples")
+    wait_for_samples(losing, 2)
     done.touch()
     assert run.wait(timeout=10) == 0
     assert events(show(losing)) == []
@@ -113,8 +118,7 @@ def test_a_device_that_hangs_is_told_and_the_others_are_sampled_on(losing):
     run = started(losing, "--only", "0,1", "-n", "2", "--", *waits_for(done))
     losing.faults.write_text("*@0=hang", encoding="utf-8")
     wait_until(lambda: "GPU 0: it does not answer" in said(losing), "the silence is said", 30)
-    seen = len(samples_of(show(losing)))
-    wait_until(lambda: len(samples_of(show(losing))) >= seen + 3, "three further samples")
+    seen = wait_for_samples(losing, 3)
     assert run.poll() is None, "the job feels nothing of it"
     done.touch()
     assert run.wait(timeout=15) == 0

@@ -19,7 +19,7 @@ struct Patience {
   Duration opening = std::chrono::seconds(10);
   Duration waking = std::chrono::seconds(5);
   /// Called once where that has taken `slow_after`, so that nobody wonders; null: nobody is told.
-  std::function<void()> is_slow = nullptr;
+  std::function<void()> tell_slow_start = nullptr;
   static constexpr Duration slow_after = std::chrono::seconds(2);
 };
 

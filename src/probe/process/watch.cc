@@ -77,7 +77,7 @@ class Watcher {
       : ask_(ask),
         clock_(clock),
         deadlines_(patience, clock.now()),
-        is_slow_(patience.is_slow),
+        tell_slow_start_(patience.tell_slow_start),
         end_child_(std::move(end_child)) {
     progress_.snapshot = std::move(start);
   }
@@ -128,11 +128,12 @@ class Watcher {
     while (true) {
       const Instant now = clock_.now();
       const Instant limit = deadlines_.silence_ends(progress_, now);
-      const Instant patient = is_slow_ ? std::min(limit, now + Patience::slow_after) : limit;
+      const Instant patient =
+          tell_slow_start_ ? std::min(limit, now + Patience::slow_after) : limit;
       if (!wait_for_news(child.answers.get(), clock_, patient)) {
         if (patient == limit) return Heard::silence;
         if (!deadlines_.is_slow_start(progress_, clock_.now())) continue;
-        std::exchange(is_slow_, nullptr)();
+        std::exchange(tell_slow_start_, nullptr)();
         continue;
       }
       const ssize_t got = ::read(child.answers.get(), block.data(), block.size());
@@ -208,7 +209,7 @@ class Watcher {
   const Ask& ask_;
   Clock& clock_;
   Deadlines deadlines_;
-  std::function<void()> is_slow_;
+  std::function<void()> tell_slow_start_;
   EndChild end_child_;
   Progress progress_;
 };
