@@ -122,6 +122,10 @@ echo $(($1 - 1)) > /proc/sys/kernel/ns_last_pid || exit 9
 sleep 302 </dev/null >/dev/null 2>&1 &
 innocent=$!
 test $innocent = $1 || exit 9
+until tr '\\0' ' ' </proc/$innocent/cmdline | grep -q '^sleep 302'; do  # its files are open then
+  kill -0 $innocent || exit 9
+  sleep 0.01
+done
 shift
 "$@"
 code=$?
