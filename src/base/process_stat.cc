@@ -12,8 +12,9 @@ namespace berth {
 namespace {
 
 constexpr std::size_t state_field = 3;
-constexpr std::size_t resident_field = 24;  // the last we ask for; a line has over 50
-using Fields = std::array<std::string_view, resident_field - state_field + 1>;
+constexpr std::size_t resident_field = 24;
+constexpr std::size_t stack_field = 28;  // the last we ask for; a line has over 50
+using Fields = std::array<std::string_view, stack_field - state_field + 1>;
 
 Fields fields_of(std::string_view after_command) {
   Fields fields{};
@@ -50,13 +51,15 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text) {
   const auto resident = parse_unsigned(field(resident_field));
   if (!pid || !parent || !session || !user || !system || !start || !resident) return std::nullopt;
   if (field(state_field).size() != 1) return std::nullopt;
+  const auto stack = parse_unsigned(field(stack_field));
   return ProcessStat{.id = {.pid = *pid, .start_ticks = *start},
                      .comm = std::string(text.substr(open + 1, close - open - 1)),
                      .state = field(state_field)[0],
                      .parent = *parent,
                      .session = *session,
                      .cpu_ticks = *user + *system,
-                     .resident_pages = *resident};
+                     .resident_pages = *resident,
+                     .stack_begin = stack != 0 ? stack : std::nullopt};
 }
 
 std::optional<ProcessStat> read_process_stat(pid_t pid, const std::string& proc) {

@@ -21,6 +21,9 @@ struct ProcessStat {
   pid_t session = 0;
   std::uint64_t cpu_ticks = 0;  // user and system
   std::uint64_t resident_pages = 0;
+  /// Where its first stack begins: at random, anew with each program it becomes. Nothing: the
+  /// kernel does not tell us of this one.
+  std::optional<std::uint64_t> stack_begin;
 };
 
 /// Nothing: not such a line.

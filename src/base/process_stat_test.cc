@@ -21,6 +21,7 @@ TEST(ProcessStat, ReadsWhatIsAskedOfIt) {
   EXPECT_EQ(stat->session, 21790);
   EXPECT_EQ(stat->cpu_ticks, 1750U);
   EXPECT_EQ(stat->resident_pages, 4500U);
+  EXPECT_EQ(stat->stack_begin, std::nullopt) << "of another user's the kernel tells 0";
 }
 
 TEST(ProcessStat, CommandMayHoldParenthesesSpacesAndLineBreaks) {

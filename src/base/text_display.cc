@@ -104,6 +104,16 @@ constexpr std::array<Range, 8> unprintable = {{{0x00, 0x1F},
 /// Most text is this, and needs no look into the tables.
 bool is_plain_ascii(char32_t point) { return point >= 0x20 && point < 0x7F; }
 
+/// U+00A0 to U+00FF: "·" of a meter, "°", "é".
+constexpr std::size_t latin_bytes = 2;
+bool starts_with_latin(std::string_view text) {
+  if (text.size() < latin_bytes) return false;
+  const auto first = static_cast<unsigned char>(text[0]);
+  const auto second = static_cast<unsigned char>(text[1]);
+  return (first == 0xC2 && second >= 0xA0 && second <= 0xBF) ||
+         (first == 0xC3 && second >= 0x80 && second <= 0xBF);
+}
+
 /// What the front of `text` is that needs no look into the tables: harmless, a column each.
 struct Front {
   std::size_t bytes = 0;
@@ -117,6 +127,8 @@ Front plain_front(std::string_view text) {
       ++front.bytes;
     } else if (starts_with_drawing(rest)) {
       front.bytes += drawing_bytes;
+    } else if (starts_with_latin(rest)) {
+      front.bytes += latin_bytes;
     } else {
       break;
     }

@@ -1,6 +1,7 @@
 #include "probe/observe.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/process.h"
@@ -143,6 +144,7 @@ struct Observer::Parts {
   PciProbe pci;
   ProcfsProbe procfs;
   ContainerFiles containers;
+  std::map<int, Device> identified;
   RollCall roll;
   XidMemory xids;
 };
@@ -189,7 +191,8 @@ void Observer::ask(Depth depth, const std::vector<Claim>& claims, Teller& teller
   ask_with({.nvml = parts_->nvml,
             .pci = parts_->pci,
             .procfs = parts_->procfs,
-            .containers = parts_->containers},
+            .containers = parts_->containers,
+            .identified = &parts_->identified},
            {.depth = depth, .claims = claims, .events = Events::new_ones}, teller);
 }
 

@@ -18,9 +18,9 @@ void add_braille(std::uint8_t dots, std::string& line) {
     line += ' ';
     return;
   }
-  line += '\xE2';
-  line += static_cast<char>(0xA0 | (dots >> 6));
-  line += static_cast<char>(0x80 | (dots & 0x3F));
+  const std::array<char, 3> bytes = {'\xE2', static_cast<char>(0xA0 | (dots >> 6)),
+                                     static_cast<char>(0x80 | (dots & 0x3F))};
+  line.append(bytes.data(), bytes.size());
 }
 
 /// The dots of each cell, as bits.
@@ -29,11 +29,13 @@ struct Grid {
   int cells;  // in a row
   std::vector<std::uint8_t> bits;
   void set(int column, int row) {
-    const int wide = dots == Dots::braille ? 2 : 1;
-    const int high = dots == Dots::braille ? 4 : 2;
+    dots == Dots::braille ? set_in<2, 4>(column, row) : set_in<1, 2>(column, row);
+  }
+  template <int wide, int high>
+  void set_in(int column, int row) {
     auto& cell = bits[static_cast<std::size_t>(row / high * cells + column / wide)];
-    const std::uint8_t dot = braille_bits.at(
-        static_cast<std::size_t>(column % wide))[static_cast<std::size_t>(row % high)];
+    const std::uint8_t dot =
+        braille_bits[static_cast<std::size_t>(column % wide)][static_cast<std::size_t>(row % high)];
     cell = static_cast<std::uint8_t>(cell | dot);
   }
 };
@@ -88,9 +90,12 @@ std::vector<std::string> chart(const std::vector<std::optional<Range>>& columns,
   if (cells <= 0 || rows <= 0) return {};
   const Grid grid = drawn(columns, top, cells, rows, dots);
   std::vector<std::string> lines(static_cast<std::size_t>(rows));
-  for (std::size_t i = 0; i < grid.bits.size(); ++i) {
-    std::string& line = lines[i / static_cast<std::size_t>(cells)];
-    dots == Dots::braille ? add_braille(grid.bits[i], line) : add_ascii(grid.bits[i], line);
+  auto bits = grid.bits.begin();
+  for (std::string& line : lines) {
+    line.reserve(static_cast<std::size_t>(cells) * 3);
+    for (int i = 0; i < cells; ++i, ++bits) {
+      dots == Dots::braille ? add_braille(*bits, line) : add_ascii(*bits, line);
+    }
   }
   return lines;
 }

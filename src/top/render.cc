@@ -117,8 +117,9 @@ void Painter::cell(int column, int row, std::string_view text, int columns, bool
   if (!fits) made = cut_to_width(own(printable(text), style), columns, !style.utf8);
   const std::string_view shown = fits ? text : made;
   const int blank = std::max(0, columns - display_width(shown));
-  screen.fill(column, row, columns, tone);
-  screen.put(column + (right ? blank : 0), row, shown, tone, columns - (right ? blank : 0));
+  const int at = column + (right ? blank : 0);
+  screen.put(at, row, shown, tone, columns - (right ? blank : 0));
+  screen.fill(right ? column : column + columns - blank, row, blank, tone);
 }
 
 void Painter::meter(int column, int row, int columns, double share) const {

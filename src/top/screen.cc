@@ -1,6 +1,7 @@
 #include "top/screen.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/text.h"
@@ -15,14 +16,25 @@ std::size_t character_length(std::string_view text) {
   return std::min(length, text.size());
 }
 
+/// Twice as many each time, as whole blocks of memory.
+void fill_cells(std::span<Cell> cells, Cell with) {
+  if (cells.empty()) return;
+  cells.front() = with;
+  for (std::size_t done = 1; done < cells.size();) {
+    const std::size_t more = std::min(done, cells.size() - done);
+    std::memcpy(&cells[done], cells.data(), more * sizeof(Cell));
+    done += more;
+  }
+}
+
 }  // namespace
 
 Screen::Screen(Size size) { clear(size); }
 
 void Screen::clear(Size size) {
   size_ = {std::max(size.columns, 0), std::max(size.rows, 0)};
-  cells_.assign(static_cast<std::size_t>(size_.columns) * static_cast<std::size_t>(size_.rows),
-                Cell{});
+  cells_.resize(static_cast<std::size_t>(size_.columns) * static_cast<std::size_t>(size_.rows));
+  fill_cells(cells_, Cell{});
 }
 
 void Screen::blank_other_half(int column, int row) {
@@ -41,9 +53,9 @@ int Screen::put(int column, int row, std::string_view text, Tone tone, int colum
     if (is_ascii || starts_with_drawing(text)) {
       if (column >= end) break;
       if (is_ascii) {
-        put_narrow(column, row, text.substr(0, 1), tone);
+        put_narrow(column, row, text.data(), 1, tone);
       } else {
-        put_narrow(column, row, text.substr(0, drawing_bytes), tone);
+        put_narrow(column, row, text.data(), drawing_bytes, tone);
       }
       text.remove_prefix(is_ascii ? 1 : drawing_bytes);
       ++column;
@@ -62,7 +74,7 @@ int Screen::put(int column, int row, std::string_view text, Tone tone, int colum
       continue;
     }
     if (column + width > end) break;
-    put_narrow(column, row, character, tone);
+    put_narrow(column, row, character.data(), character.size(), tone);
     if (width == 2) {
       cell(column, row).width = 2;
       split_wide(column + 1, row);
@@ -88,7 +100,7 @@ void Screen::fill(int column, int row, int columns, Tone tone) {
   const int last = std::min(columns, size_.columns - column) + column - 1;
   split_wide(column, row);
   split_wide(last, row);
-  std::fill_n(&cell(column, row), last - column + 1, Cell{.tone = tone});
+  fill_cells({&cell(column, row), static_cast<std::size_t>(last - column + 1)}, Cell{.tone = tone});
 }
 
 std::string Screen::text() const {

@@ -79,13 +79,12 @@ class Screen {
     if (cell(column, row).width != 1) blank_other_half(column, row);
   }
   void blank_other_half(int column, int row);
-  void put_narrow(int column, int row, std::string_view character, Tone tone) {
+  /// `length`: a constant where it is one, since this is done for every cell of every look.
+  void put_narrow(int column, int row, const char* character, std::size_t length, Tone tone) {
     split_wide(column, row);
-    std::uint64_t bytes = 0;  // a cell's text is at its front, and what is left over is zero
-    std::memcpy(&bytes, character.data(), character.size());
-    Cell& here = cell(column, row);
-    here = Cell{.tone = tone};
-    std::memcpy(here.bytes.data(), &bytes, here.bytes.size());
+    auto bits = std::bit_cast<std::uint64_t>(Cell{.bytes = {}, .tone = tone});
+    std::memcpy(&bits, character, length);  // a cell's text is at its front
+    cell(column, row) = std::bit_cast<Cell>(bits);
   }
   void put_mark(int column, int row, std::string_view mark);
 

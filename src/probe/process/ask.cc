@@ -54,7 +54,19 @@ std::optional<int> open_nvml(NvmlProbe& nvml, Teller& teller) {
   return *count;
 }
 
-void ask_nvml(NvmlProbe& nvml, Depth depth, Teller& teller) {
+/// Who a device is, unless those who listen have heard it in a look before.
+void tell_identity(int index, Probes probes, Teller& teller) {
+  Device device = probes.nvml.identify_device(index);
+  if (probes.identified != nullptr) {
+    Device& told = (*probes.identified)[index];
+    if (told == device) return;
+    told = device;
+  }
+  teller.tell(wire::Identified{static_cast<std::uint64_t>(index), std::move(device)});
+}
+
+void ask_nvml(Probes probes, Depth depth, Teller& teller) {
+  NvmlProbe& nvml = probes.nvml;
   const Progress& known = teller.progress();
   const auto left = [&] {
     if (!known.device_count) return !known.is_over(nvml_open);
@@ -70,7 +82,7 @@ void ask_nvml(NvmlProbe& nvml, Depth depth, Teller& teller) {
       teller.begin(device_step(i));
       nvml.wake_device(i);
       teller.begin(device_step(i));
-      teller.tell(wire::Identified{static_cast<std::uint64_t>(i), nvml.identify_device(i)});
+      tell_identity(i, probes, teller);
       teller.begin(device_step(i));
       tell_look(teller, nvml.observe_device(i, depth, known.snapshot.taken));
       teller.finish(device_step(i));
@@ -125,8 +137,8 @@ void ask_commands(ProcfsProbe& procfs, const std::vector<pid_t>& pids, Teller& t
     const Step step{StepKind::command, static_cast<std::uint64_t>(pid)};
     if (teller.progress().is_over(step)) continue;
     const HostProcess* process = teller.progress().process(pid);
-    // Not there to be asked, or hidden: look_at has said so.
-    if (process == nullptr || !process->uid.get()) continue;
+    // Not there to be asked, or hidden: look_at has said so. Known from a look before: that too.
+    if (process == nullptr || !process->uid.get() || process->command.get()) continue;
     teller.begin(step);
     teller.tell(wire::CommandOf{pid, procfs.command_of(pid)});
     teller.finish(step);
@@ -307,7 +319,7 @@ void Teller::done() {
 
 void ask_with(Probes probes, const Wish& wish, Teller& teller) {
   ask_host(probes.procfs, teller);
-  ask_nvml(probes.nvml, wish.depth, teller);
+  ask_nvml(probes, wish.depth, teller);
   if (wish.events == Events::new_ones) ask_events(probes.nvml, teller);
   ask_pci(probes.pci, wish.depth, teller);
   if (wish.relations == Relations::all && probes.driver_log != nullptr) {

@@ -3,6 +3,7 @@
 // learned. Runs in the probe process; anything here may never return.
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,8 @@ struct Probes {
   ProcfsProbe& procfs;
   const ContainerFiles& containers;
   DriverLog* driver_log = nullptr;  // of whoever wants all relations
+  /// Of whoever looks again and again and remembers them: what was last told, by index.
+  std::map<int, Device>* identified = nullptr;
 };
 /// Whether to ask for what the driver tells by events: only who has asked before hears anything.
 enum class Events { none, new_ones };

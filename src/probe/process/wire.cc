@@ -1,7 +1,6 @@
 #include "probe/process/wire.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <type_traits>
@@ -16,20 +15,22 @@ namespace {
 
 constexpr std::size_t longest_message = 16 << 20;
 
-/// Appends values to a message.
+/// Appends values to a message: thousands of a few bytes each within a look, so there is room
+/// before it is needed.
 class Out {
  public:
-  explicit Out(std::string& to) : bytes(to) {}
+  explicit Out(std::string& to) : bytes_(to), length_(to.size()) {}
+  Out(const Out&) = delete;
+  Out& operator=(const Out&) = delete;
+  ~Out() { bytes_.resize(length_); }
   template <class T>
     requires(std::is_arithmetic_v<T>)
   void walk(T& value) {
-    std::array<char, sizeof(T)> raw{};
-    std::memcpy(raw.data(), &value, sizeof(T));
-    bytes.append(raw.data(), raw.size());
+    put(&value, sizeof(T));
   }
   void walk(std::string& text) {
     size(text.size());
-    bytes.append(text);
+    put(text.data(), text.size());
   }
   std::size_t size(std::size_t count) {
     auto short_count = static_cast<std::uint32_t>(count);
@@ -37,7 +38,16 @@ class Out {
     return count;
   }
   static constexpr bool reading = false;
-  std::string& bytes;
+
+ private:
+  void put(const void* from, std::size_t count) {
+    constexpr std::size_t room = 256;
+    if (bytes_.size() - length_ < count) bytes_.resize(length_ + count + room);
+    std::memcpy(bytes_.data() + length_, from, count);
+    length_ += count;
+  }
+  std::string& bytes_;
+  std::size_t length_;
 };
 
 /// Takes values from a message; after the first mistake everything is empty and `good` false.
@@ -404,10 +414,12 @@ bool read_message(In& in, std::uint8_t which, Message& message) {
 void append(std::string& bytes, const Message& message) {
   const std::size_t begin = bytes.size();
   bytes.append(sizeof(std::uint32_t), '\0');
-  Out out(bytes);
-  auto which = static_cast<std::uint8_t>(message.index());
-  out.walk(which);
-  std::visit([&](auto& inner) { walk(out, inner); }, changeable(message));
+  {
+    Out out(bytes);
+    auto which = static_cast<std::uint8_t>(message.index());
+    out.walk(which);
+    std::visit([&](auto& inner) { walk(out, inner); }, changeable(message));
+  }
   const auto length = static_cast<std::uint32_t>(bytes.size() - begin - sizeof(std::uint32_t));
   std::memcpy(bytes.data() + begin, &length, sizeof(length));
 }

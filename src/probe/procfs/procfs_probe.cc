@@ -186,18 +186,19 @@ HostProcess ProcfsProbe::look_at(pid_t pid) {
                                    : Reading<std::string>(process.uid.why());
   process.enclosure = kept.enclosure;
   process.container = kept.container;
+  if (kept.command) process.command = *kept.command;
   return process;
 }
 
 void ProcfsProbe::begin_look() {
-  constexpr unsigned looks_kept = 10;
+  constexpr unsigned looks_kept = 30;
   std::erase_if(stat_files_, [&](const auto& file) { return !stats_.contains(file.first); });
   stats_.clear();
   if (++looks_ % looks_kept == 0) {
     boot_seconds_.reset();
     host_.reset();
   }
-  // A tenth of them each time, so that no look costs more than the others.
+  // A part of them each time, so that no look costs more than the others.
   std::erase_if(kept_, [&](const auto& one) {
     const bool is_whole = one.second.uid.get() && one.second.container.get();
     return !is_whole || (static_cast<unsigned>(one.first) + looks_) % looks_kept == 0;
@@ -207,10 +208,12 @@ void ProcfsProbe::begin_look() {
 const ProcfsProbe::Kept& ProcfsProbe::kept_of(pid_t pid, const ProcessStat& stat) {
   const auto known = kept_.find(pid);
   if (known != kept_.end() && known->second.start_ticks == stat.id.start_ticks &&
-      known->second.executable_name == stat.comm) {
+      known->second.executable_name == stat.comm && known->second.stack_begin == stat.stack_begin) {
     return known->second;
   }
-  Kept kept{.start_ticks = stat.id.start_ticks, .executable_name = stat.comm};
+  Kept kept{.start_ticks = stat.id.start_ticks,
+            .executable_name = stat.comm,
+            .stack_begin = stat.stack_begin};
   kept.uid = user_of(pid);
   read_cgroup(pid, kept);
   return kept_.insert_or_assign(pid, std::move(kept)).first->second;

@@ -32,8 +32,8 @@ class ProcfsProbe {
   /// Host name, kernel and boot id, where not known yet.
   void observe_host(Host& host);
 
-  /// Without its command and with the user's number as the name. A process that has gone, or that
-  /// may not be seen, says so in its readings.
+  /// With the user's number as the name, and without its command where that has not been asked for
+  /// yet. A process that has gone, or that may not be seen, says so in its readings.
   [[nodiscard]] HostProcess look_at(pid_t pid);
   /// Masked. May block for as long as the process is stuck.
   [[nodiscard]] Reading<std::vector<std::string>> command_of(pid_t pid);
@@ -70,8 +70,8 @@ class ProcfsProbe {
   [[nodiscard]] Reading<std::vector<DriverLoad>> driver_loads(WallTime now) const;
 
   /// Forgets what was read for one look. What rarely changes (the host's name and boot time, a
-  /// process's user, control group and command) stays for ten looks, a process's only as long as it
-  /// does not become another program.
+  /// process's user, control group and command) stays for thirty looks, a process's only as long
+  /// as it does not become another program.
   void begin_look();
 
  private:
@@ -82,6 +82,7 @@ class ProcfsProbe {
   struct Kept {
     std::uint64_t start_ticks = 0;
     std::string executable_name;
+    std::optional<std::uint64_t> stack_begin;
     Reading<uid_t> uid = Absent::failed;
     Reading<std::string> container = Absent::failed;
     std::optional<Enclosure> enclosure;
@@ -111,7 +112,7 @@ class ProcfsProbe {
   std::map<pid_t, Fd> stat_files_;   // open from the second look on
   std::map<pid_t, Kept> kept_;
   unsigned looks_ = 0;
-  std::optional<std::int64_t> boot_seconds_;  // this and the host: for ten looks
+  std::optional<std::int64_t> boot_seconds_;  // this and the host: for thirty looks
   std::optional<Host> host_;
   std::string cgroup_read_;  // the last text, and what it means
   std::optional<Enclosure> enclosure_read_;
