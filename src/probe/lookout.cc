@@ -192,7 +192,7 @@ void Lookout::Parts::start_child(Clock& clock) {
     apply(progress, Problem{.source = "probe",
                             .code = "no_process",
                             .message = started.error().message(),
-                            .remedy = std::string(tr("too many processes? see ulimit -u"))});
+                            .remedy = std::string(tr("see ulimit -u (processes) and ulimit -n (open files)"))});
     return;
   }
   child = std::move(*started);

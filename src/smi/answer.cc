@@ -29,7 +29,8 @@ constexpr int other_failure = 255;
 /// Why no device can be shown, as nvidia-smi says it.
 std::optional<Output> failure_of(const Snapshot& snapshot) {
   for (const Problem& problem : snapshot.problems) {
-    if (problem.source != "nvml" || problem.device) continue;
+    const bool of_all = problem.source == "nvml" || problem.source == "probe";
+    if (!of_all || problem.device) continue;
     if (problem.code == "library_not_found") {
       return Output{
           "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system. Please make "

@@ -226,8 +226,8 @@ const Problem* why_devices_are_unknown(const Snapshot& snapshot) {
     return report.source == "nvml" && report.succeeded;
   });
   const auto why = std::ranges::find_if(snapshot.problems, [](const Problem& problem) {
-    return problem.source == "nvml" && !problem.device && problem.code != "library_not_found" &&
-           problem.code != "driver_not_loaded";
+    const bool of_all = (problem.source == "nvml" || problem.source == "probe") && !problem.device;
+    return of_all && problem.code != "library_not_found" && problem.code != "driver_not_loaded";
   });
   return answered || why == snapshot.problems.end() ? nullptr : &*why;
 }

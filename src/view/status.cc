@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "view/paint.h"
+#include "view/placement_text.h"
 #include "view/status_rows.h"
 #include "view/values.h"
 
@@ -92,7 +93,9 @@ std::string summary_line(const Counts& counts, const Snapshot& snapshot, const S
   add_simulated(line, snapshot, style);
   const int free = counts.of(DeviceState::free);
   if (counts.all == 0) {
-    line.add(own(tr("No GPU found"), style), Paint::yellow);
+    const bool unknown = why_devices_are_unknown(snapshot) != nullptr;
+    line.add(own(unknown ? tr("Which GPUs there are is not known") : tr("No GPU found"), style),
+             Paint::yellow);
   } else if (free == 0) {
     line.add(own(trf("0 of {} free", counts.all), style), Paint::yellow);
   } else {

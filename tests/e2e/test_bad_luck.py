@@ -71,6 +71,17 @@ def test_a_driver_that_calls_all_lost_is_no_machine_without_devices(driver_of, w
     assert "can never" not in done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("words", [("run", "--", "true"), ("pick",), ("smi", "-L"), ()], ids=" ".join)
+def test_too_few_files_to_look_with_is_no_machine_without_devices(driver_of, words):
+    machine = driver_of(many_devices(1))
+    limited = ["sh", "-c", 'ulimit -n 20; exec "$@"', "sh", *machine.command(*words)]
+    done = subprocess.run(limited, env=machine.environment({}), capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode != 0
+    said = " ".join((done.stdout + done.stderr).split())
+    assert "20 files may be open at once" in said and "no device" not in said.lower(), said
+    assert "No GPU found" not in said and "can never" not in said
+
+
 def test_no_devices_is_an_answer(driver_of):
     snapshot = many_devices(0)
     snapshot["sources"] = []
@@ -143,8 +154,9 @@ WAKES_UP = "nvmlDeviceGetHandleByIndex_v2@*=sleep:{0};nvmlDeviceGetHandleByIndex
 
 @pytest.mark.parametrize(
     "faults",
-    [WAKES_UP.format("500ms"), WAKES_UP.format("1s"), "nvmlInit_v2=sleep:3s", "nvmlDeviceGetPowerUsage@*=sleep:500ms"],
-    ids=["half a second a card", "a second a card", "three seconds at the start", "a slow call"],
+    [WAKES_UP.format("500ms"), WAKES_UP.format("1s"), "nvmlInit_v2=sleep:3s", "nvmlDeviceGetPowerUsage@*=sleep:500ms",
+     "*@3=sleep:15ms"],
+    ids=["half a second a card", "a second a card", "three seconds at the start", "a slow call", "all calls to a card"],
 )
 def test_a_driver_that_answers_slowly_is_well(driver_of, faults):
     """Without persistence mode each card is woken up for whoever asks, which takes seconds."""

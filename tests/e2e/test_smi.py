@@ -56,6 +56,14 @@ def test_a_link_named_gpustat_is_gpustat(machine):
     assert len(lines) == 8 and lines[0].startswith("[0] NVIDIA H100 80GB HBM3 | ")
 
 
+@pytest.mark.parametrize("words", [("-L",), ("--query-gpu=index,name", "--format=csv,noheader", "-i", "1"), ()], ids=str)
+@pytest.mark.parametrize("fault", ["nvmlDeviceGetHandleByIndex_v2@1=hang", "nvmlDeviceGetUUID@1=hang"])
+def test_a_card_that_dies_before_its_name_is_known_is_in_the_exit_code(tmp_path, words, fault):
+    done = FakeDriver(tmp_path, many_devices(2), faults=fault).run("smi", *words)
+    assert done.returncode == 255, done.stdout
+    assert "asking GPU 1" in done.stderr
+
+
 def test_the_library_is_started_once_for_all_rounds_of_a_loop(tmp_path):
     """Started anew each round, it would take half a second each time."""
     driver = FakeDriver(tmp_path, many_devices(1), faults="nvmlInit_v2=sleep:500ms")

@@ -6,6 +6,7 @@
 #include <bitset>
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -35,10 +36,16 @@ class Refusals {
   std::bitset<static_cast<std::size_t>(Ordinal::count) * variants> bits_;
 };
 
+/// Called after each answer of the driver: a card of a hundred slow answers is not silent.
+using OnAnswer = std::function<void()>;
+
 class DeviceAsker {
  public:
-  DeviceAsker(const Api& api, Handle handle, Refusals& refusals)
-      : api_(api), handle_(handle), refusals_(refusals) {}
+  DeviceAsker(const Api& api, Handle handle, Refusals& refusals, const OnAnswer& on_answer = {})
+      : api_(api), handle_(handle), refusals_(refusals), on_answer_(on_answer) {}
+  /// Another device of the same driver.
+  DeviceAsker(const DeviceAsker& parent, Handle handle, Refusals& refusals)
+      : DeviceAsker(parent.api_, handle, refusals, parent.on_answer_) {}
 
   [[nodiscard]] const Api& api() const { return api_; }
 
@@ -49,7 +56,7 @@ class DeviceAsker {
     if (lost_) return gpu_is_lost;
     if (function.call == nullptr) return function_not_found;
     if (refusals_.has(function.ordinal, variant)) return not_supported;
-    const Return code = function.call(handle_, given...);
+    const Return code = answer(function, given...);
     if (code != success) note(code, function.ordinal, variant, function.symbol);
     return code;
   }
@@ -72,7 +79,7 @@ class DeviceAsker {
     if (lost_ || function.call == nullptr || refusals_.has(function.ordinal, variant)) {
       return call(function, variant, given...);
     }
-    Return code = function.call(handle_, given...);
+    Return code = answer(function, given...);
     if (code == invalid_argument) code = not_supported;
     if (code != success) note(code, function.ordinal, variant, function.symbol);
     return code;
@@ -118,6 +125,12 @@ class DeviceAsker {
   }
 
  private:
+  template <class... Parameters, class... Given>
+  Return answer(const Function<Handle, Parameters...>& function, Given... given) {
+    const Return code = function.call(handle_, given...);
+    if (on_answer_) on_answer_();
+    return code;
+  }
   void note(Return code, std::size_t ordinal, unsigned variant, std::string_view symbol) {
     if (is_refused_for_good(code)) return refusals_.add(ordinal, variant);
     if (code == gpu_is_lost) lost_ = true;
@@ -130,6 +143,7 @@ class DeviceAsker {
   const Api& api_;
   Handle handle_;
   Refusals& refusals_;
+  OnAnswer on_answer_;
   bool lost_ = false;
   Return verdict_ = success;
   bool wants_initialising_ = false;

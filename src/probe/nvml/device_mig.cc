@@ -69,7 +69,7 @@ std::vector<Device> read_mig_instances(DeviceAsker& parent_asker, Depth depth, c
   for (unsigned slot = 0; count && slot < std::min(*count, most); ++slot) {
     const auto handle = parent_asker.ask<Handle>(api.nvmlDeviceGetMigDeviceHandleByIndex, 0, slot);
     if (!handle) continue;  // an empty slot answers "not found"
-    DeviceAsker asker(api, *handle, memory.instance_refusals);
+    DeviceAsker asker(parent_asker, *handle, memory.instance_refusals);
     instances.push_back(read_instance(asker, depth, parent, slot));
     if (processes == nullptr) continue;
     auto listed = read_processes(asker);
@@ -80,6 +80,14 @@ std::vector<Device> read_mig_instances(DeviceAsker& parent_asker, Depth depth, c
     }
   }
   return instances;
+}
+
+void leave_out_impossible_memory(const Device& device, std::vector<GpuProcess>& processes) {
+  const auto& total = device.memory_total.get();
+  for (GpuProcess& process : processes) {
+    const auto& used = process.memory.get();
+    if (total && used && *used > *total) process.memory = Absent::failed;
+  }
 }
 
 void attribute_processes(const std::vector<Device>& devices, std::vector<GpuProcess>& processes) {

@@ -19,4 +19,7 @@ namespace berth::nvml {
 /// Gives each process that runs on an instance the instance's id, the others the parent's.
 void attribute_processes(const std::vector<Device>& devices, std::vector<GpuProcess>& processes);
 
+/// A process cannot hold more than its device has: the driver's answer for it is none.
+void leave_out_impossible_memory(const Device& device, std::vector<GpuProcess>& processes);
+
 }  // namespace berth::nvml

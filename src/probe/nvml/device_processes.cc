@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -74,6 +75,20 @@ GpuProcess process_of(const ProcessV2& entry, GpuUse use) {
   return process;
 }
 
+/// Linux has no higher number. One that cannot be makes the whole list one that was not read:
+/// nobody can say whom else it leaves out.
+constexpr unsigned highest_pid = 1 << 22;
+std::expected<std::vector<GpuProcess>, Return> believed(std::vector<GpuProcess> processes,
+                                                        std::string_view symbol,
+                                                        DeviceAsker& asker) {
+  const auto is_possible = [](const GpuProcess& one) {
+    return one.pid > 0 && std::cmp_less_equal(one.pid, highest_pid);
+  };
+  if (std::ranges::all_of(processes, is_possible)) return processes;
+  asker.note_failure(symbol, unknown);
+  return std::unexpected(unknown);
+}
+
 std::vector<GpuProcess> processes_in(const RawList& list, std::size_t stride, GpuUse use) {
   std::vector<GpuProcess> processes;
   for (std::size_t i = 0; i < list.count; ++i) {
@@ -95,11 +110,14 @@ std::expected<std::vector<GpuProcess>, Return> read_list(DeviceAsker& asker,
   auto list = fetch(asker, versions.v3, five_members ? sizeof(ProcessV3Of535) : sizeof(ProcessV2));
   if (list) {
     const std::size_t stride = five_members ? measured_stride(*list) : sizeof(ProcessV2);
-    return processes_in(*list, stride, versions.use);
+    return believed(processes_in(*list, stride, versions.use), versions.v3.symbol, asker);
   }
   if (!is_refused_for_good(list.error())) return std::unexpected(list.error());
   list = fetch(asker, versions.v2, sizeof(ProcessV2));
-  if (list) return processes_in(*list, sizeof(ProcessV2), versions.use);
+  if (list) {
+    return believed(processes_in(*list, sizeof(ProcessV2), versions.use), versions.v2.symbol,
+                    asker);
+  }
   if (!is_refused_for_good(list.error())) return std::unexpected(list.error());
   list = fetch(asker, versions.v1, sizeof(ProcessV1));
   if (!list) return std::unexpected(list.error());
@@ -109,7 +127,7 @@ std::expected<std::vector<GpuProcess>, Return> read_list(DeviceAsker& asker,
     processes.push_back(
         process_of({entry.pid, entry.used_memory, no_instance, no_instance}, versions.use));
   }
-  return processes;
+  return believed(std::move(processes), versions.v1.symbol, asker);
 }
 
 auto place_of(const GpuProcess& process) {

@@ -28,6 +28,7 @@ struct NvmlProbe::Parts {
   bool stale = false;  // some answer said that the library must be initialised again
   std::vector<DeviceMemory> devices;
   EventWatch events;
+  OnAnswer on_answer;
 
   [[nodiscard]] const Api& api() const { return given ? *given : library->api(); }
 
@@ -176,6 +177,7 @@ std::vector<GpuProcess> processes_of(DeviceAsker& asker, Depth depth, WallTime t
     look.problems.push_back(processes_problem(listed.error(), look.devices.front().id, shown));
   }
   attribute_processes(look.devices, processes);
+  leave_out_impossible_memory(look.devices.front(), processes);
   for (Device& device : look.devices) {
     if (!listed && processes.empty()) {
       device.process_count = why_absent(listed.error());
@@ -330,6 +332,8 @@ NvmlProbe::NvmlProbe(const Api& api, NvmlSource source) : NvmlProbe(std::move(so
 
 NvmlProbe::~NvmlProbe() { parts_->close(); }
 
+void NvmlProbe::on_answer(std::function<void()> act) { parts_->on_answer = std::move(act); }
+
 std::expected<int, Problem> NvmlProbe::open() {
   if (parts_->initialised && !parts_->stale) {
     if (const auto count = parts_->count()) {
@@ -380,7 +384,7 @@ Device NvmlProbe::identify_device(int index) {
   const auto handle = parts_->handle_of(index);
   if (!handle) return parts_->row_without_handle(index);
   DeviceMemory& memory = parts_->devices[static_cast<std::size_t>(index)];
-  DeviceAsker asker(parts_->api(), *handle, memory.refusals);
+  DeviceAsker asker(parts_->api(), *handle, memory.refusals, parts_->on_answer);
   parts_->identify(index, asker);
   parts_->stale |= asker.wants_initialising();
   return memory.facts;
@@ -407,7 +411,7 @@ DeviceLook NvmlProbe::observe_device(int index, Depth depth, WallTime taken) {
   }
   DeviceMemory& memory = parts_->devices[static_cast<std::size_t>(index)];
   if (++memory.looks % DeviceMemory::looks_between_refusals == 0) memory.forget_refusals();
-  DeviceAsker asker(parts_->api(), *handle, memory.refusals);
+  DeviceAsker asker(parts_->api(), *handle, memory.refusals, parts_->on_answer);
   parts_->identify(index, asker);
   if (memory.mig_mode != std::exchange(memory.mig_mode, read_mig_mode(asker))) {
     memory.forget_refusals();

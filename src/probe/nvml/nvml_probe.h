@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <expected>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,6 +51,9 @@ class NvmlProbe {
   NvmlProbe(const nvml::Api& api, NvmlSource source);
   /// Shuts the library down, which may block: a process that gave up on a device ends by _exit.
   ~NvmlProbe();
+
+  /// Called after each answer of a device, from now on: for whoever waits for silence to end.
+  void on_answer(std::function<void()> act);
 
   /// Loads and initialises the library where that is not done, or done again because the driver
   /// was reloaded, and counts the devices. May block.

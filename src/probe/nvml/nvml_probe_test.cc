@@ -287,6 +287,26 @@ TEST_F(NvmlProbeTest, MergesComputeAndGraphicsOfOneProcess) {
   EXPECT_EQ(got[2].use, GpuUse::graphics);
 }
 
+TEST_F(NvmlProbeTest, AListWithANumberThatNoProcessHasWasNotRead) {
+  for (const unsigned impossible : {0U, 0xA5A5A5A5U, (1U << 22) + 1}) {
+    script.compute = {{100, 5, no_instance, no_instance},
+                      {impossible, 5, no_instance, no_instance}};
+    const Snapshot got = look();
+    EXPECT_THAT(got.gpu_processes, IsEmpty()) << impossible;
+    EXPECT_EQ(got.devices[0].process_count, Reading<std::uint64_t>(Absent::failed)) << impossible;
+    EXPECT_THAT(got.problems, Not(IsEmpty())) << impossible;
+  }
+}
+
+TEST_F(NvmlProbeTest, AProcessWithMoreMemoryThanItsDeviceHasIsThereWithoutIt) {
+  script.compute = {{100, script.memory_total, no_instance, no_instance},
+                    {200, script.memory_total + 1, no_instance, no_instance}};
+  const Snapshot got = look();
+  ASSERT_GE(got.gpu_processes.size(), 2U);
+  EXPECT_EQ(got.gpu_processes[0].memory, Reading<Bytes>(Bytes(script.memory_total)));
+  EXPECT_EQ(got.gpu_processes[1].memory, Reading<Bytes>(Absent::failed));
+}
+
 TEST_F(NvmlProbeTest, AProcessListThatGrowsWhileAskingIsReadWhole) {
   script.devices = 1;
   for (unsigned pid = 100; pid < 140; ++pid)

@@ -306,7 +306,16 @@ void Teller::send() {
   unsent_.clear();
 }
 
+void Teller::goes_on() {
+  constexpr auto often_enough = std::chrono::milliseconds(100);
+  if (!send_ || clock_.now() - sent_ < often_enough) return;
+  sent_ = clock_.now();
+  tell(wire::GoesOn{});
+  send();
+}
+
 void Teller::begin(wire::Step step) {
+  if (send_) sent_ = clock_.now();
   tell(wire::Begun{step});
   send();
 }
@@ -319,7 +328,9 @@ void Teller::done() {
 
 void ask_with(Probes probes, const Wish& wish, Teller& teller) {
   ask_host(probes.procfs, teller);
+  probes.nvml.on_answer([&teller] { teller.goes_on(); });
   ask_nvml(probes, wish.depth, teller);
+  probes.nvml.on_answer(nullptr);
   if (wish.events == Events::new_ones) ask_events(probes.nvml, teller);
   ask_pci(probes.pci, wish.depth, teller);
   if (wish.relations == Relations::all && probes.driver_log != nullptr) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "probe/driver_log.h"
 #include "probe/observe.h"
 #include "probe/process/progress.h"
@@ -30,6 +31,8 @@ class Teller {
   /// Says that this comes next, and sends all that was told before.
   void begin(wire::Step step);
   void finish(wire::Step step) { tell(wire::Finished{step}); }
+  /// The step that was begun goes on: it has had an answer. Sent now and then.
+  void goes_on();
   void done();
   /// All that is known, what was just told included.
   [[nodiscard]] const Progress& progress() const { return progress_; }
@@ -40,6 +43,8 @@ class Teller {
   Progress& progress_;
   std::function<bool(std::string_view)> send_;
   std::string unsent_;
+  SystemClock clock_;
+  Instant sent_{};
 };
 
 /// What a probe process does: ask whatever `teller.progress()` does not know to be over.

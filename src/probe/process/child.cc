@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -37,6 +38,14 @@ void keep_only(int answers, int requests) {
 }  // namespace
 
 Result<ProbeChild> start_probe_child(const std::function<void()>& body, Requests requests) {
+  // With fewer it could not even load the driver's library, and would find no device.
+  constexpr rlim_t fewest_files = 32;
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < fewest_files) {
+    return fail(ErrorCode::io, trf("starting the probe process: {} files may be open at once, and "
+                                   "it needs {}",
+                                   files.rlim_cur, fewest_files));
+  }
   auto answers = make_pipe();
   if (!answers) return std::unexpected(std::move(answers).error());
   Pipe asked;

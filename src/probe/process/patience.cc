@@ -10,6 +10,7 @@ namespace {
 
 constexpr Duration most_not_counted = std::chrono::minutes(1);
 constexpr Duration stall_again = std::chrono::milliseconds(700);
+constexpr Duration shortest = std::chrono::milliseconds(100);
 
 bool wakes_cards(const Progress& progress) {
   if (!progress.current || progress.begun != 1) return false;
@@ -38,13 +39,15 @@ Instant Deadlines::silence_ends(const Progress& progress, Instant now, Before be
   const bool asks_nvml =
       step && (step->kind == StepKind::nvml_device || step->kind == StepKind::nvml_open);
   const Instant end = asks_nvml ? end_of_nvml() : end_of_all();
-  const Duration share =
-      std::max<Duration>(std::max(end - now, Duration{0}) / 3, std::chrono::milliseconds(100));
+  const Duration share = std::max<Duration>(std::max(end - now, Duration{0}) / 3, shortest);
   const auto at_most = [&](Duration silence) {
     return last_ + (given_up_ == 0 ? silence : std::min(silence, share));
   };
   if (before == Before::hung) return at_most(std::min(patience_.stall, stall_again));
-  if (wakes_cards(progress)) return at_most(patience_.waking);
+  // Halved with each that was given up, whatever is left of the whole: the next may be well.
+  if (wakes_cards(progress)) {
+    return last_ + std::max<Duration>(patience_.waking / (1 << std::min(given_up_, 5)), shortest);
+  }
   return std::min(end, at_most(patience_.stall));
 }
 

@@ -87,6 +87,21 @@ TEST(Deadlines, ACardThatNeverWakesUpIsNotHeldAgainstTheOthers) {
   EXPECT_EQ(deadlines.end_of_all(), began + milliseconds(2500 + 4300));
 }
 
+TEST(Deadlines, ACardThatWakesUpSlowlyIsWaitedForAfterTwoThatNeverDid) {
+  Deadlines deadlines({}, began);
+  Instant now = began;
+  for (std::uint64_t card = 0; card < 2; ++card) {
+    now = deadlines.silence_ends(at(device(card)), now);
+    deadlines.gave_up(now);
+  }
+  EXPECT_GE(deadlines.silence_ends(at(device(2)), now), now + seconds(1));
+  for (std::uint64_t card = 2; card < 8; ++card) {
+    now = deadlines.silence_ends(at(device(card)), now);
+    deadlines.gave_up(now);
+  }
+  EXPECT_LE(now, began + seconds(11)) << "eight that never wake up";
+}
+
 TEST(Deadlines, ASlowStartIsOneOfMoreThanTwoSeconds) {
   const Deadlines deadlines({}, began);
   const Progress opening = at({StepKind::nvml_open, 0});

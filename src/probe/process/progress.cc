@@ -92,6 +92,7 @@ struct Receiver {
     }
   }
   void operator()(wire::Done&) { progress.current.reset(); }
+  void operator()(wire::GoesOn&) {}
   void operator()(Host& told) {
     Host& host = progress.snapshot.host;
     fill(host.name, std::move(told.name));
@@ -226,7 +227,10 @@ Problem problem_of(const Step& step, const GivenUp& reason) {
 }
 
 void leave_device_row(Progress& progress, const Step& step, Problem& problem) {
-  if (!progress.identified || progress.identified->index != step.number) return;
+  if (!progress.identified || progress.identified->index != step.number) {
+    progress.unnamed.emplace(step.number, problem.message);
+    return;
+  }
   Device device = progress.identified->device;
   problem.device = device.id;
   if (device.unusable_because.empty()) {
@@ -244,6 +248,20 @@ void leave_enclosure_unnamed(Progress& progress, pid_t pid) {
                                          .name = Absent::failed,
                                          .image = Absent::failed});
     return;
+  }
+}
+
+/// What was said of devices before they had said who they are is said of the rows they got.
+void name_devices(const std::map<std::uint64_t, std::string>& unnamed, Snapshot& snapshot) {
+  for (const auto& [index, message] : unnamed) {
+    const auto row = std::ranges::find_if(snapshot.devices, [&](const Device& device) {
+      return !device.parent && device.index && std::cmp_equal(*device.index, index);
+    });
+    const auto problem = std::ranges::find_if(snapshot.problems, [&](const Problem& one) {
+      return !one.device && one.message == message;
+    });
+    if (row == snapshot.devices.end() || problem == snapshot.problems.end()) continue;
+    problem->device = row->id;
   }
 }
 
@@ -312,6 +330,7 @@ void give_up_nvml(Progress& progress, const GivenUp& reason) {
 
 Snapshot finished_snapshot(Progress progress) {
   Snapshot& snapshot = progress.snapshot;
+  name_devices(progress.unnamed, snapshot);
   const auto report = [&](const char* source, bool succeeded) {
     const bool told = std::any_of(snapshot.sources.begin(), snapshot.sources.end(),
                                   [&](const SourceReport& one) { return one.source == source; });

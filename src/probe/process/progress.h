@@ -3,6 +3,7 @@
 // going on. Both sides of the pipe keep one and change it by the same messages, so that a new probe
 // process goes on where one that was given up had stopped. Pure.
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -23,6 +24,8 @@ struct Progress {
   int begun = 0;
   std::optional<int> device_count;             // once the driver has told
   std::optional<wire::Identified> identified;  // the device being asked
+  /// What was said of devices that were given up before they had said who they are.
+  std::map<std::uint64_t, std::string> unnamed;
   /// What the driver has told by its events since the look before; whoever looks again and again
   /// keeps it (probe/xid_memory.h).
   Reading<std::vector<XidEvent>> driver_events;

@@ -89,6 +89,38 @@ TEST(Watch, AnswersOfAHealthyMachineArriveWhole) {
   EXPECT_EQ(got.taken, WallTime{1});
 }
 
+TEST(Watch, AStepOfManySlowAnswersIsNotSilent) {
+  const Snapshot got = watched(
+      [](Teller& teller) {
+        teller.tell(wire::DeviceCount{1});
+        teller.begin(device_step(0));
+        teller.begin(device_step(0));
+        SystemClock clock;
+        for (int i = 0; i < 10; ++i) {
+          clock.wait_until(clock.now() + milliseconds(110));
+          teller.goes_on();
+        }
+        teller.tell(Device{.id = DeviceId("GPU-0"), .index = 0, .temperature = Celsius(40)});
+        teller.finish(device_step(0));
+        teller.done();
+      },
+      {.whole = milliseconds(500), .stall = milliseconds(400)});
+  ASSERT_EQ(got.devices.size(), 1U);
+  EXPECT_EQ(got.devices[0].temperature, Reading<Celsius>(Celsius(40)));
+  EXPECT_THAT(got.problems, IsEmpty());
+}
+
+TEST(Progress, WhatIsSaidOfANamelessDeviceIsSaidOfTheRowItGets) {
+  Progress progress;
+  apply(progress, wire::DeviceCount{2});
+  give_up(progress, device_step(1), {.why = GivenUp::Why::stalled, .waited = milliseconds(60)});
+  apply(progress, Device{.id = DeviceId("GPU-0"), .index = 0});
+  apply(progress, Device{.id = DeviceId("nvml-index-1"), .index = 1});
+  const Snapshot got = finished_snapshot(std::move(progress));
+  ASSERT_EQ(got.problems.size(), 1U);
+  EXPECT_EQ(got.problems[0].device, DeviceId("nvml-index-1"));
+}
+
 TEST(Watch, DeviceThatHangsIsOneRowAndTheOthersAreShown) {
   const Snapshot got = watched(driver(4, [](std::uint64_t i) {
     if (i == 1) hang();

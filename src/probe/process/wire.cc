@@ -397,6 +397,8 @@ void walk(Stream& stream, UserName& user) {
 }
 template <class Stream>
 void walk(Stream&, Done&) {}
+template <class Stream>
+void walk(Stream&, GoesOn&) {}
 
 template <std::size_t I = 0>
 bool read_message(In& in, std::uint8_t which, Message& message) {

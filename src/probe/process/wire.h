@@ -85,6 +85,10 @@ struct DriverEvents {
   Reading<std::vector<XidEvent>> events;
   friend bool operator==(const DriverEvents&, const DriverEvents&) = default;
 };
+/// The step that was begun takes long and gets its answers.
+struct GoesOn {
+  friend bool operator==(const GoesOn&, const GoesOn&) = default;
+};
 /// The last message: nothing is left to ask.
 struct Done {
   friend bool operator==(const Done&, const Done&) = default;
@@ -92,7 +96,7 @@ struct Done {
 
 using Message = std::variant<Begun, Finished, DeviceCount, Identified, CommandOf, UserName,
                              EnclosureNames, Done, Host, Device, GpuProcess, HostProcess,
-                             DeviceFiles, XidEvents, DriverEvents, Problem, SourceReport>;
+                             DeviceFiles, XidEvents, DriverEvents, Problem, SourceReport, GoesOn>;
 
 /// Adds the message with its length in front.
 void append(std::string& bytes, const Message& message);

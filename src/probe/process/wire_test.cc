@@ -30,6 +30,7 @@ std::vector<Message> every_kind_of_message() {
       UserName{1001, "alice"},
       EnclosureNames{"podman", "1a2b3c4d5e6f", std::string("train"), Absent::no_permission},
       Done{},
+      GoesOn{},
       host.host,
       faults.problems.at(0),
       SourceReport{"nvml", true},
