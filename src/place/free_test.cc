@@ -23,7 +23,7 @@ Absent any_reason(Random& random) { return static_cast<Absent>(below(random, 4))
 
 /// Something that decides whether it can be had.
 void change(Device& device, Random& random) {
-  switch (below(random, 13)) {
+  switch (below(random, 14)) {
     case 0:
       device.utilization_gpu = Percent(below(random, 20));
       break;
@@ -61,6 +61,9 @@ void change(Device& device, Random& random) {
       break;
     case 11:
       device.unusable_because = "no driver";
+      break;
+    case 12:
+      device.details.put(Detail::recovery_action, any_reason(random));
       break;
     default:
       device.kind = DeviceKind::amd_gpu;

@@ -23,7 +23,8 @@ enum class Rule {
   not_visible,       // outside the inherited visible-devices list, or outside the lease we run in
   excluded,          // --except
   not_listed,        // not in --only
-  failed,            // judged failed (`berth health`), unless --allow-failed
+  failed,            // judged failed (`berth health`), or whether it is could not be read, unless
+                     // --allow-failed
   compute_mode,      // Prohibited; Exclusive_Process with somebody on it already
   too_old,           // --min-compute
   lacks_feature,     // --need

@@ -123,6 +123,18 @@ TEST(Place, AFailedDeviceIsGivenToWhoAllowsIt) {
   EXPECT_THAT(got.refused, IsEmpty());
 }
 
+TEST(Place, ADeviceThatCouldNotBeJudgedIsRefusedForNowUntilItIsAllowed) {
+  const auto unread = [](Device& device) {
+    device.details.put(Detail::recovery_action, Absent::failed);
+  };
+  const Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).with(unread).build();
+  const Placement got = place(host, Request{});
+  EXPECT_EQ(rule_of(got), "failed");
+  EXPECT_THAT(refusal(got).text, HasSubstr("whether it is broken could not be read"));
+  EXPECT_TRUE(refusal(got).may_change) << "the next look may read it";
+  EXPECT_THAT(chosen(place(host, Request{.allow_failed = true})), ElementsAre("A"));
+}
+
 TEST(Place, ALostDeviceIsCalledLostAlsoWhereItIsJudgedFailedOrAllowed) {
   Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).build();
   host.devices[0].lost = true;

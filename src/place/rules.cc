@@ -104,12 +104,16 @@ Verdict allowed(const Case& asked) {
 
 Verdict failed(const Case& asked) {
   if (asked.request.allow_failed) return std::nullopt;
-  const DeviceFault* fault = fault_of(asked.device.id, asked.snapshot);
-  if (fault == nullptr) return std::nullopt;
+  if (const DeviceFault* fault = fault_of(asked.device.id, asked.snapshot)) {
+    return refuse(
+        asked.device, Rule::failed,
+        trf("broken: {} (--allow-failed takes it all the same)", tr_composed(fault->evidence)),
+        false);
+  }
+  if (!is_verdict_unread(asked.device, asked.snapshot)) return std::nullopt;
   return refuse(
       asked.device, Rule::failed,
-      trf("broken: {} (--allow-failed takes it all the same)", tr_composed(fault->evidence)),
-      false);
+      said("whether it is broken could not be read (--allow-failed takes it all the same)"));
 }
 
 Verdict compute_mode(const Case& asked) {

@@ -70,7 +70,9 @@ Cell read_state(const Device& device, const Snapshot& snapshot) {
 
 Cell read_failed_because(const Device& device, const Snapshot& snapshot) {
   const DeviceFault* fault = fault_of(device.id, snapshot);
-  return CellValue(fault == nullptr ? std::string() : fault->evidence);
+  if (fault != nullptr) return CellValue(fault->evidence);
+  if (is_verdict_unread(device, snapshot)) return Absent::failed;
+  return CellValue(std::string());
 }
 
 Cell read_index(const Device& device, const Snapshot&) {
@@ -154,13 +156,12 @@ constexpr auto table = std::to_array<Field>({
                               "Kernel driver bound to the device."),
     {"state", "State", "", "", none,
      "free, leased, busy (without a lease), held (memory taken, nothing running), unknown (who is "
-     "on it could not be read), failed (nobody is on it, and no job is given it), divided (by "
-     "MIG), "
-     "lost or unusable.",
+     "on it, or whether it is broken, could not be read), failed (nobody is on it, and no job is "
+     "given it), divided (by MIG), lost or unusable.",
      read_state, nullptr},
     {"failed_because", "Failed because", "", "", none,
      "Why no job is given it, as `berth health` judges, whoever is on it; empty: nothing forbids "
-     "it.",
+     "it; absent: whether anything does could not be read.",
      read_failed_because, nullptr},
     {"users", "Users", "", "", none, "Users with a process or a lease on it.", read_users, nullptr},
     {"leases", "Leases", "", "berth_device_leases", count, "Leases that name the device.",

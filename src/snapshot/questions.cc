@@ -1,6 +1,7 @@
 #include "snapshot/questions.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
 #include "snapshot/device_kind.h"
@@ -77,9 +78,11 @@ DeviceState state_without_computing(const Device& device, const Processes& drawi
   return DeviceState::free;
 }
 
-DeviceState unless_failed(DeviceState state, bool is_failed) {
-  const bool nobody_there = state == DeviceState::free || state == DeviceState::unknown;
-  return is_failed && nobody_there ? DeviceState::failed : state;
+DeviceState unless_failed(DeviceState state, const Device& device, const Snapshot& snapshot) {
+  if (state != DeviceState::free && state != DeviceState::unknown) return state;
+  // Few devices are failed: the list itself is the index.
+  if (fault_of(device.id, snapshot) != nullptr) return DeviceState::failed;
+  return is_verdict_unread(device, snapshot) ? DeviceState::unknown : state;
 }
 
 DeviceState judge(const Device& device, bool is_leased, const Processes& processes) {
@@ -132,21 +135,29 @@ Processes processes_possibly_on(const Device& device, const SnapshotIndex& index
 DeviceState state_of(const Device& device, const Snapshot& snapshot) {
   const bool is_leased = !claims_on(device.id, snapshot).empty() ||
                          (device.parent && !claims_on(*device.parent, snapshot).empty());
-  return unless_failed(judge(device, is_leased, processes_possibly_on(device, snapshot)),
-                       fault_of(device.id, snapshot) != nullptr);
+  return unless_failed(judge(device, is_leased, processes_possibly_on(device, snapshot)), device,
+                       snapshot);
 }
 DeviceState state_of(const Device& device, const SnapshotIndex& index) {
-  // Few devices are failed: the list itself is the index.
-  const bool is_failed = fault_of(device.id, index.snapshot()) != nullptr;
   const bool is_leased = !index.claims_on(device.id).empty() ||
                          (device.parent && !index.claims_on(*device.parent).empty());
-  return unless_failed(judge(device, is_leased, processes_possibly_on(device, index)), is_failed);
+  return unless_failed(judge(device, is_leased, processes_possibly_on(device, index)), device,
+                       index.snapshot());
 }
 
 const DeviceFault* fault_of(const DeviceId& device, const Snapshot& snapshot) {
   const auto found = std::find_if(snapshot.faults.begin(), snapshot.faults.end(),
                                   [&](const DeviceFault& one) { return one.device == device; });
   return found == snapshot.faults.end() ? nullptr : &*found;
+}
+
+bool is_verdict_unread(const Device& device, const Snapshot& snapshot) {
+  const Device* card = device.parent ? find_device(*device.parent, snapshot) : &device;
+  if (card == nullptr) return false;
+  constexpr std::array verdicts = {Detail::remapped_rows_failed, Detail::recovery_action,
+                                   Detail::unrepairable_memory};
+  return std::ranges::any_of(
+      verdicts, [&](Detail verdict) { return failed_to_read(card->details.cell(verdict)); });
 }
 
 Division division_of(const Device& device) {

@@ -16,10 +16,10 @@ namespace berth {
 ///
 /// `free` nothing of anybody's on it but a desktop. `leased` a lease names it (or the card that it
 /// is an instance of). `busy` no lease, but processes compute on it. `held` no lease, memory is
-/// taken and nothing runs. `unknown` nobody can be seen on it, and what would show them could not
-/// be read. `failed` nobody is on it, and nobody is to be: its health forbids it. `divided` by MIG:
-/// its instances are what a job is given. `lost` it fell off the bus. `unusable` no job can be
-/// given it (no driver, unsupported kind, compute mode Prohibited).
+/// taken and nothing runs. `unknown` nobody can be seen on it, and what would show them, or whether
+/// it is broken, could not be read. `failed` nobody is on it, and nobody is to be: its health
+/// forbids it. `divided` by MIG: its instances are what a job is given. `lost` it fell off the bus.
+/// `unusable` no job can be given it (no driver, unsupported kind, compute mode Prohibited).
 ///
 /// Where several hold: what takes it away for good (lost, unusable) comes first, then who is on it
 /// (leased, busy, held), because whoever looks for a process or wants to repair the card has to
@@ -33,6 +33,12 @@ constexpr std::size_t device_state_count = 9;
 
 /// Why no job should be given it; null: nothing speaks against it, or nobody has judged the look.
 [[nodiscard]] const DeviceFault* fault_of(const DeviceId& device, const Snapshot& snapshot);
+
+/// Whether the driver was asked for one of the three verdicts by which a device is judged failed
+/// and did not answer: nothing known against it says nothing then. A card that has no such verdict,
+/// a user who may not read it and a source that never tells are not that. An instance has its
+/// card's.
+[[nodiscard]] bool is_verdict_unread(const Device& device, const Snapshot& snapshot);
 
 /// Whether MIG divides a card into instances. `unknown`: reading its mode failed. A source that
 /// says nothing of it (an old capture, a card without MIG) means whole, and an instance is whole

@@ -117,6 +117,23 @@ TEST(StateOf, WhatForbidsAJobIsAFieldWhoeverIsOnIt) {
   EXPECT_EQ(field->read(host.devices[1], host), Cell(CellValue(std::string("no spare is left"))));
 }
 
+TEST(StateOf, WhatCouldNotBeJudgedIsUnknownNotFree) {
+  for (const Detail verdict :
+       {Detail::remapped_rows_failed, Detail::recovery_action, Detail::unrepairable_memory}) {
+    Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).build();
+    for (const Absent fine : {Absent::unsupported, Absent::no_permission, Absent::not_sampled}) {
+      host.devices[0].details.put(verdict, fine);
+      EXPECT_EQ(state(host), DeviceState::free) << name_of(fine);
+      EXPECT_FALSE(is_verdict_unread(host.devices[0], host)) << name_of(fine);
+    }
+    host.devices[0].details.put(verdict, Absent::failed);
+    EXPECT_EQ(state(host), DeviceState::unknown);
+    EXPECT_EQ(find_field("failed_because")->read(host.devices[0], host), Cell(Absent::failed));
+    host.faults = {{DeviceId("A"), FaultKind::failed, "recovery_action", "reset it"}};
+    EXPECT_EQ(state(host), DeviceState::failed) << "another verdict was read, and is enough";
+  }
+}
+
 Snapshot divided_card() {
   return SnapshotBuilder()
       .gpu("A", 80_GiB)
@@ -136,6 +153,12 @@ TEST(StateOf, DividedCardIsNotWhatAJobIsGivenAndItsInstanceIs) {
   EXPECT_EQ(state_of(host.devices[1], host), DeviceState::free);
   host.devices[1].memory_used = 5_GiB;
   EXPECT_EQ(state_of(host.devices[1], host), DeviceState::held);
+}
+TEST(StateOf, InstanceIsAsUnknownAsItsCardsVerdict) {
+  Snapshot host = divided_card();
+  host.devices[0].details.put(Detail::remapped_rows_failed, Absent::failed);
+  EXPECT_EQ(state_of(host.devices[0], host), DeviceState::divided);
+  EXPECT_EQ(state_of(host.devices[1], host), DeviceState::unknown);
 }
 TEST(StateOf, InstanceHasItsCardsLeaseAndItsUnplacedProcesses) {
   Snapshot host = divided_card();

@@ -432,6 +432,34 @@ def test_what_the_driver_says_is_broken_is_passed_over(driver_of, field, value, 
     assert picked(machine.run("pick", "-n", "2", "--allow-failed")) == "0,1"
 
 
+@pytest.mark.parametrize("verdict", ["nvmlDeviceGetFieldValues", "nvmlDeviceGetUnrepairableMemoryFlag_v1"])
+def test_a_card_whose_verdict_could_not_be_read_is_neither_free_nor_given(driver_of, verdict):
+    machine = driver_of(many_devices(2), faults=f"{verdict}@0=999")
+    rows = machine.run("status", "--csv", "index,state,failed_because").stdout.split()
+    assert rows[1:] == ["0,unknown,", "1,free,"]
+    assert picked(machine.run("pick")) == "1"
+    alone = machine.run("pick", "--only", "0")
+    assert (alone.returncode, alone.stdout) == (124, "")
+    assert picked(machine.run("pick", "--only", "0", "--allow-failed")) == "0"
+    refused = json.loads(machine.run("pick", "-n", "2", "--json").stdout)["refused"]
+    assert [(one["index"], one["rule"]) for one in refused] == [(0, "failed")]
+    assert "whether it is broken could not be read" in refused[0]["text"]
+
+
+def test_a_broken_card_is_not_given_where_the_quick_look_cannot_read_that(driver_of):
+    played = many_devices(1)
+    played["devices"][0] |= {"remapped_rows_failed": True, "remapped_rows_pending": False}
+    played["devices"][0] |= {"remapped_rows_correctable": 0, "remapped_rows_uncorrectable": 8}
+    machine = driver_of(played, faults="nvmlDeviceGetFieldValues@0=999")
+    assert "no spare is left" in machine.run("health").stdout
+    assert machine.run("pick").returncode == 124
+
+
+def test_a_card_without_any_verdict_is_given(driver_of):
+    machine = driver_of(many_devices(1), faults="nvmlDeviceGetFieldValues@0=3;nvmlDeviceGetUnrepairableMemoryFlag_v1@0=3")
+    assert picked(machine.run("pick")) == "0"
+
+
 def test_a_worn_card_is_offered_and_a_well_server_refuses_nothing(driver_of):
     played = many_devices(2)
     played["devices"][0]["remapped_rows_pending"] = True

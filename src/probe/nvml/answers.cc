@@ -117,6 +117,10 @@ Absent why_absent(Return code) {
   return row == nullptr ? Absent::failed : row->why;
 }
 
+Absent why_absent_newcomer(Return code) {
+  return code == invalid_argument ? Absent::unsupported : why_absent(code);
+}
+
 bool is_refused_for_good(Return code) {
   return code == not_supported || code == function_not_found || code == deprecated ||
          code == argument_version_mismatch;

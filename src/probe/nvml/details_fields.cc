@@ -116,13 +116,8 @@ constexpr auto counters = std::to_array<CounterRow>({
     {&Counters::nvlink_received, 139, scope_all_links, 1024},
 });
 
-// A driver older than a field answers that it is no argument it knows.
-Absent why_absent_field(Return answer) {
-  return answer == invalid_argument ? Absent::unsupported : why_absent(answer);
-}
-
 Reading<Counter> counter_of(const CounterRow& row, const FieldValue& field) {
-  if (field.answer != success) return why_absent_field(field.answer);
+  if (field.answer != success) return why_absent_newcomer(field.answer);
   const auto whole = whole_of(field);
   if (!whole || *whole < 0) return Absent::failed;
   if (is_unavailable(static_cast<std::uint64_t>(*whole))) return Absent::unsupported;
@@ -147,7 +142,7 @@ Reading<std::uint64_t> active_links(DeviceAsker& asker, const Details& details) 
   std::uint64_t active = 0;
   for (const FieldValue& field : fields) {
     if (field.answer == gpu_is_lost) asker.note_lost();
-    if (field.answer != success) return why_absent_field(field.answer);
+    if (field.answer != success) return why_absent_newcomer(field.answer);
     const auto is_up = whole_of(field);
     if (!is_up || *is_up < 0 || *is_up > 1) return Absent::failed;
     active += static_cast<std::uint64_t>(*is_up);
@@ -175,7 +170,7 @@ void read_field_details(DeviceAsker& asker, Details& details, Counters& now) {
   for (std::size_t i = 0; i < field_rows.size(); ++i) {
     details.put(field_rows[i].detail, fields[i].answer == success
                                           ? cell_of_field(field_rows[i].as, fields[i])
-                                          : Cell(why_absent_field(fields[i].answer)));
+                                          : Cell(why_absent_newcomer(fields[i].answer)));
   }
   for (std::size_t i = 0; i < counters.size(); ++i) {
     now.*counters[i].counter = counter_of(counters[i], fields[field_rows.size() + i]);

@@ -295,9 +295,7 @@ void read_repairs(DeviceAsker& asker, Details& details) {
   put_all(details, code,
           {{Detail::channel_repair_pending, As::yes_or_no, repair.channel_pending},
            {Detail::tpc_repair_pending, As::yes_or_no, repair.tpc_pending}});
-  UnrepairableMemory memory{};
-  code = asker.call(api.nvmlDeviceGetUnrepairableMemoryFlag_v1, 0, &memory);
-  put_all(details, code, {{Detail::unrepairable_memory, As::yes_or_no, memory.unrepairable}});
+  details.put(Detail::unrepairable_memory, unrepairable_memory(asker));
 }
 
 /// "0, 3, 17": the profiles whose bits are set. None: no text, so "unsupported" is not what it
@@ -384,6 +382,13 @@ void read_fabric(DeviceAsker& asker, Details& details) {
 }
 
 }  // namespace
+
+Cell unrepairable_memory(DeviceAsker& asker) {
+  UnrepairableMemory memory{};
+  const Return code = asker.call(asker.api().nvmlDeviceGetUnrepairableMemoryFlag_v1, 0, &memory);
+  if (code != success) return why_absent_newcomer(code);
+  return cell_as(As::yes_or_no, std::int64_t{memory.unrepairable});
+}
 
 void read_struct_details(DeviceAsker& asker, Details& details) {
   read_pci_details(asker, details);

@@ -33,6 +33,8 @@ void read_number_details(DeviceAsker& asker, Details& details);
 void read_field_details(DeviceAsker& asker, Details& details, Counters& now);
 /// Functions that fill a structure, and texts.
 void read_struct_details(DeviceAsker& asker, Details& details);
+/// Whether an error of its memory cannot be repaired. Only the newest drivers have the function.
+[[nodiscard]] Cell unrepairable_memory(DeviceAsker& asker);
 /// Memory errors by kind, age and place.
 void read_ecc_details(DeviceAsker& asker, Details& details);
 /// Rates between two readings of a counter.

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "probe/nvml/card_table.h"
-#include "probe/nvml/detail_values.h"
+#include "probe/nvml/device_details.h"
 #include "probe/nvml/samples.h"
 #include "snapshot/fields.h"
 
@@ -251,20 +251,24 @@ std::optional<std::uint64_t> whole_number(const FieldValue& field) {
 
 template <class T>
 Reading<T> field_reading(const FieldValue& field) {
-  // A driver older than the field answers that it is no argument it knows.
-  if (field.answer == invalid_argument) return Absent::unsupported;
-  if (field.answer != success) return why_absent(field.answer);
+  if (field.answer != success) return why_absent_newcomer(field.answer);
   const auto value = whole_number(field);
   if (!value) return Absent::failed;
   return reading<T>(std::expected<std::uint64_t, Return>(*value));
 }
 
-/// What a card does not have is left out, as all that nobody asked for is.
-void put_verdict(Detail detail, As as, const FieldValue& field, Details& details) {
-  const bool unknown_to_driver = field.answer == invalid_argument;
-  const Cell cell = field.answer == success ? cell_of_field(as, field) : why_absent(field.answer);
-  if (unknown_to_driver || (!cell.get() && cell.why() == Absent::unsupported)) return;
+/// What a card does not have is left out, as all that nobody asked for is. What was asked and not
+/// answered is not: it would look as if nothing spoke against the card.
+void put_verdict(Detail detail, const Cell& cell, Details& details) {
+  if (!cell.get() && cell.why() == Absent::unsupported) return;
   details.put(detail, cell);
+}
+
+void put_verdict(Detail detail, As as, const FieldValue& field, Details& details) {
+  put_verdict(
+      detail,
+      field.answer == success ? cell_of_field(as, field) : Cell(why_absent_newcomer(field.answer)),
+      details);
 }
 
 // One call for all of them. The byte counters are cumulative: nvmlDeviceGetPcieThroughput, which
@@ -281,12 +285,8 @@ void read_field_values(DeviceAsker& asker, Device& device) {
   for (FieldValue& field : fields) field.answer = unknown;
   const Return code = asker.call(asker.api().nvmlDeviceGetFieldValues, 0,
                                  static_cast<int>(fields.size()), fields.data());
-  if (code != success) {
-    device.pcie_sent = device.pcie_received = why_absent(code);
-    device.temperature_memory = why_absent(code);
-    return;
-  }
-  for (const FieldValue& field : fields) {
+  for (FieldValue& field : fields) {
+    if (code != success) field.answer = code;
     if (field.answer == gpu_is_lost) asker.note_lost();
   }
   device.pcie_sent = field_reading<Bytes>(fields[0]);
@@ -296,13 +296,9 @@ void read_field_values(DeviceAsker& asker, Device& device) {
   put_verdict(Detail::recovery_action, As::recovery_action, fields[4], device.details);
 }
 
-/// The third thing that a device is judged failed by. Only the newest drivers have the function.
+/// The third thing that a device is judged failed by.
 void read_unrepairable_memory(DeviceAsker& asker, Device& device) {
-  UnrepairableMemory memory{};
-  const Return code = asker.call(asker.api().nvmlDeviceGetUnrepairableMemoryFlag_v1, 0, &memory);
-  if (code != success) return;
-  device.details.put(Detail::unrepairable_memory,
-                     cell_as(As::yes_or_no, std::int64_t{memory.unrepairable}));
+  put_verdict(Detail::unrepairable_memory, unrepairable_memory(asker), device.details);
 }
 
 void read_links_and_errors(DeviceAsker& asker, Device& device) {

@@ -267,6 +267,32 @@ TEST_F(NvmlFake, StateAloneTellsWhatADeviceIsJudgedFailedBy) {
   }
 }
 
+TEST_F(NvmlFake, AVerdictThatWasAskedForAndNotAnsweredIsFailedAtEveryDepth) {
+  faults("nvmlDeviceGetFieldValues@0=999;nvmlDeviceGetUnrepairableMemoryFlag_v1@0=999");
+  for (const Depth depth : {Depth::state, Depth::everything}) {
+    NvmlProbe probe({.library = library("all"), .proc = "/nonexistent"});
+    const Snapshot got = whole_look(probe, now, depth);
+    const auto failed = [](const Details& details, Detail verdict) {
+      return details.cell(verdict) == Cell(Absent::failed);
+    };
+    for (const Detail verdict :
+         {Detail::remapped_rows_failed, Detail::recovery_action, Detail::unrepairable_memory}) {
+      EXPECT_TRUE(failed(got.devices.at(0).details, verdict)) << static_cast<int>(verdict);
+      EXPECT_FALSE(failed(got.devices.at(1).details, verdict)) << static_cast<int>(verdict);
+    }
+  }
+}
+
+TEST_F(NvmlFake, AVerdictThatACardOrItsDriverDoesNotHaveIsLeftOut) {
+  for (const Return code : {not_supported, function_not_found, invalid_argument}) {
+    faults(fmt::format(
+        "nvmlDeviceGetFieldValues@0={0};nvmlDeviceGetUnrepairableMemoryFlag_v1@0={0}", code));
+    NvmlProbe probe({.library = library("all"), .proc = "/nonexistent"});
+    const Snapshot got = whole_look(probe, now, Depth::everything);
+    EXPECT_TRUE(got.devices.at(0).details.entries().empty()) << code;
+  }
+}
+
 TEST_F(NvmlFake, AMissingAndABrokenLibraryAreTwoProblems) {
   NvmlProbe missing({.library = directory / "none.so", .proc = "/nonexistent"});
   EXPECT_EQ(missing.open().error().code, "library_not_found");
