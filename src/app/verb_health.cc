@@ -44,6 +44,8 @@ class HealthVerb final : public Verb {
       case HealthState::ok:
       case HealthState::notice:
         return all_well;
+      case HealthState::unknown:
+        return unknown;
       case HealthState::degraded:
         return warning;
       case HealthState::failed:

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "health/rules.h"
+#include "snapshot/questions.h"
 
 namespace berth {
 
@@ -49,6 +50,15 @@ std::vector<std::string> not_examined(const Device& device, const Snapshot& snap
   return missing;
 }
 
+/// Whether what a device is judged by was asked for and not answered. What it does not have and
+/// what we may not read is not that; of a device out of use that it is, is the finding.
+bool is_unjudged(const Device& device, const Snapshot& snapshot) {
+  if (device.lost || !device.unusable_because.empty()) return false;
+  const Reading<std::uint64_t>& errors = device.ecc_uncorrected;
+  return is_verdict_unread(device, snapshot) ||
+         (!errors.has_value() && errors.why() == Absent::failed);
+}
+
 bool is_examined(const Device& device) {
   return device.kind == DeviceKind::nvidia_gpu;  // others' readings are not supported yet
 }
@@ -61,6 +71,8 @@ std::string_view name_of(HealthState state) {
       return "ok";
     case HealthState::notice:
       return "notice";
+    case HealthState::unknown:
+      return "unknown";
     case HealthState::degraded:
       return "degraded";
     case HealthState::failed:
@@ -84,6 +96,7 @@ DeviceHealth health_of(const Device& device, const Snapshot& snapshot) {
       health.findings.begin(), health.findings.end(),
       [](const HealthFinding& a, const HealthFinding& b) { return a.state > b.state; });
   if (!health.findings.empty()) health.state = health.findings.front().state;
+  if (is_unjudged(device, snapshot)) health.state = std::max(health.state, HealthState::unknown);
   return health;
 }
 

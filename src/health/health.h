@@ -13,9 +13,10 @@
 
 namespace berth {
 
-/// `notice` worth knowing, nothing to do now. `degraded` it works, not as it should. `failed` it is
-/// not to be used.
-enum class HealthState { ok, notice, degraded, failed };
+/// `notice` worth knowing, nothing to do now. `unknown` nothing worse was found, but what a device
+/// is judged by was asked for, and the driver answered with an error; no finding is that.
+/// `degraded` it works, not as it should. `failed` it is not to be used.
+enum class HealthState { ok, notice, unknown, degraded, failed };
 [[nodiscard]] std::string_view name_of(HealthState state);
 
 /// Of what happened more than once.
@@ -40,7 +41,7 @@ struct HealthFinding {
 struct DeviceHealth {
   DeviceId device;
   std::optional<int> index;
-  HealthState state = HealthState::ok;    // of the worst finding
+  HealthState state = HealthState::ok;    // of the worst finding, or unknown
   std::vector<HealthFinding> findings;    // worst first
   std::vector<std::string> not_examined;  // "memory errors: no permission"
 };

@@ -8,6 +8,7 @@
 #include "health/faults.h"
 #include "health/xid.h"
 #include "snapshot/builder.h"
+#include "snapshot/device_fault.h"
 
 namespace berth {
 namespace {
@@ -441,6 +442,47 @@ TEST(Health, RuleWhoseReadingFailedHasNotFoundNothing) {
   const DeviceHealth health = health_of(host.devices[0], host);
   EXPECT_THAT(health.findings, IsEmpty()) << "the memory may be an instance's";
   EXPECT_THAT(health.not_examined, ElementsAre("row remapping: failed", "division by MIG: failed"));
+}
+
+TEST(Health, ADeviceThatCouldNotBeJudgedIsNotWell) {
+  const auto unread = [](void (*put)(Device&, Absent), Absent why) {
+    Snapshot host = with([](Device&) {});
+    put(host.devices[0], why);
+    return state(host);
+  };
+  const auto each = {
+      +[](Device& d, Absent why) { d.details.put(Detail::recovery_action, why); },
+      +[](Device& d, Absent why) { d.details.put(Detail::remapped_rows_failed, why); },
+      +[](Device& d, Absent why) { d.details.put(Detail::unrepairable_memory, why); },
+      +[](Device& d, Absent why) { d.ecc_uncorrected = why; }};
+  for (const auto put : each) {
+    EXPECT_EQ(unread(put, Absent::failed), HealthState::unknown);
+    for (const Absent fine : {Absent::unsupported, Absent::no_permission, Absent::not_sampled}) {
+      EXPECT_EQ(unread(put, fine), HealthState::ok) << name_of(fine);
+    }
+  }
+}
+
+TEST(Health, WhatWasFoundIsWorseThanWhatCouldNotBeRead) {
+  Snapshot host = with([](Device& d) { d.details.put(Detail::recovery_action, Absent::failed); });
+  set_flag<Detail::remapped_rows_pending>(host.devices[0]);
+  EXPECT_EQ(state(host), HealthState::degraded);
+  set_flag<Detail::remapped_rows_failed>(host.devices[0]);
+  EXPECT_EQ(state(host), HealthState::failed);
+}
+
+TEST(Health, ADeviceTakenAwayOnPurposeIsNotUnknown) {
+  const Snapshot host = with([](Device& d) {
+    d.unusable_because = std::string(given_to_a_machine);
+    d.ecc_uncorrected = Absent::failed;
+  });
+  EXPECT_EQ(state(host), HealthState::notice);
+}
+
+TEST(Health, NotBeingAllowedToReadTheKernelLogIsWell) {
+  Snapshot host = with([](Device&) {});
+  host.xids = Absent::no_permission;
+  EXPECT_EQ(state(host), HealthState::ok);
 }
 
 TEST(Health, UnsupportedKindsAndInstancesAreLeftOut) {

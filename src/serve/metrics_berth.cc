@@ -169,8 +169,8 @@ void write_health(const Page& page) {
     examined.push_back({&one, health_of(*one.device, page.scrape.snapshot)});
   }
   page.out.begin(families::device_health);
-  for (const HealthState state :
-       {HealthState::ok, HealthState::notice, HealthState::degraded, HealthState::failed}) {
+  for (const HealthState state : {HealthState::ok, HealthState::notice, HealthState::unknown,
+                                  HealthState::degraded, HealthState::failed}) {
     const std::string label = fmt::format("health=\"{}\"", name_of(state));
     for (const Examined& one : examined) {
       page.out.add(one.device->labels, label, decimal(one.health.state == state ? 1 : 0));

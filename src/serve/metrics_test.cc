@@ -249,6 +249,15 @@ TEST(Metrics, FindingsOfHealthAreGauges) {
             1);
 }
 
+TEST(Metrics, ADeviceThatCouldNotBeJudgedIsNotOk) {
+  const Snapshot host =
+      h100_builder().with([](Device& device) { device.ecc_uncorrected = Absent::failed; }).build();
+  const std::string labels = "device=\"0\",uuid=\"GPU-1b2c\",name=\"NVIDIA H100\"";
+  const ReadPage page = read_metrics(host, {berth});
+  EXPECT_EQ(page.value("berth_device_health{" + labels + ",health=\"unknown\"}"), 1);
+  EXPECT_EQ(page.value("berth_device_health{" + labels + ",health=\"ok\"}"), 0);
+}
+
 TEST(Metrics, AFailedSourceIsSaid) {
   Snapshot host = h100_builder().build();
   host.sources = {{"nvml", true}, {"pci", true}, {"nvml", false}};

@@ -248,6 +248,7 @@ Tone tone_of(HealthState state) {
       return Tone::good;
     case HealthState::notice:
       return Tone::plain;
+    case HealthState::unknown:
     case HealthState::degraded:
       return Tone::warning;
     case HealthState::failed:
@@ -272,12 +273,8 @@ void add_health(std::vector<PanelLine>& lines, const DeviceHealth& health, const
     const std::string_view arrow = painter.style.utf8 ? "→ " : "> ";
     add_wrapped(lines, std::string(arrow) + tr_composed(finding.advice), Tone::plain, 4, painter);
   }
-  std::string unread;
-  for (const std::string& one : health.not_examined) {
-    unread += (unread.empty() ? "" : "; ") + tr_composed(one);
-  }
-  if (unread.empty()) return;
-  add_wrapped(lines, trf("could not be examined: {}", unread), Tone::dim, 2, painter);
+  const std::string unread = not_examined_text(health);
+  if (!unread.empty()) add_wrapped(lines, unread, Tone::dim, 2, painter);
 }
 
 }  // namespace

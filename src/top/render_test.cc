@@ -172,6 +172,7 @@ Snapshot with_a_broken_card() {
        .code = "row_remap_failed",
        .evidence = "a broken row of memory could not be replaced: no spare is left"}};
   snapshot.devices[1].throttle_reasons = Absent::no_permission;
+  snapshot.devices[2].ecc_uncorrected = Absent::failed;
   return snapshot;
 }
 
@@ -182,6 +183,7 @@ TEST(TopPicture, WhatIsWrongTellsTheHealthOfEachCardAndTheProblems) {
   EXPECT_THAT(shown, AllOf(HasSubstr("GPU 0: broken (NVIDIA H100 80GB HBM3)"),
                            HasSubstr("  a broken row of memory could not be replaced"),
                            HasSubstr("    → ask for its replacement")));
+  EXPECT_THAT(shown, AllOf(HasSubstr("GPU 2: unknown"), HasSubstr("memory errors: failed")));
   EXPECT_THAT(shown, HasSubstr("GPU 4: notice"));
   EXPECT_THAT(shown, HasSubstr("are held by no process in the driver's list"));
   EXPECT_THAT(shown, HasSubstr("could not be examined: throttling: no permission"));

@@ -30,19 +30,20 @@ std::string findings_text(const DeviceHealth& health, const Style& style) {
     text += wrapped(style.utf8 ? "        → " : "        > ",
                     outside(tr_composed(finding.advice), style), 10, style);
   }
-  if (!health.not_examined.empty()) {
-    std::string what;
-    for (const std::string& one : health.not_examined) {
-      if (!what.empty()) what += "; ";
-      what += tr_composed(one);
-    }
-    text +=
-        wrapped("      ", own(trf("could not be examined: {}", what), style), 8, style, Paint::dim);
-  }
-  return text;
+  const std::string unread = not_examined_text(health);
+  if (unread.empty()) return text;
+  return text + wrapped("      ", own(unread, style), 8, style, Paint::dim);
 }
 
 }  // namespace
+
+std::string not_examined_text(const DeviceHealth& health) {
+  std::string what;
+  for (const std::string& one : health.not_examined) {
+    what += (what.empty() ? "" : "; ") + tr_composed(one);
+  }
+  return what.empty() ? what : trf("could not be examined: {}", what);
+}
 
 std::string_view health_word(HealthState state) {
   switch (state) {
@@ -50,6 +51,8 @@ std::string_view health_word(HealthState state) {
       return tr("ok");
     case HealthState::notice:
       return tr("notice");
+    case HealthState::unknown:
+      return tr("unknown");
     case HealthState::degraded:
       return tr("degraded");
     case HealthState::failed:
@@ -64,6 +67,7 @@ Paint health_paint(HealthState state) {
       return Paint::green;
     case HealthState::notice:
       return Paint::plain;
+    case HealthState::unknown:
     case HealthState::degraded:
       return Paint::yellow;
     case HealthState::failed:

@@ -18,6 +18,8 @@ namespace berth {
 [[nodiscard]] std::string health_json(const std::vector<DeviceHealth>& devices,
                                       const Snapshot& snapshot);
 
+/// "could not be examined: memory errors: failed; …"; empty: everything could be.
+[[nodiscard]] std::string not_examined_text(const DeviceHealth& health);
 [[nodiscard]] std::string_view health_word(HealthState state);
 [[nodiscard]] Paint health_paint(HealthState state);
 

@@ -22,6 +22,15 @@ TEST(HealthText, SaysWhatCouldNotBeExamined) {
                         "permission\n"));
 }
 
+TEST(HealthText, ADeviceThatCouldNotBeJudgedIsCalledUnknown) {
+  Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).build();
+  host.devices[0].ecc_uncorrected = Absent::failed;
+  EXPECT_THAT(render_health(health_of(host), host, {.width = 80}),
+              ::testing::AllOf(HasSubstr("   0  unknown  NVIDIA Test GPU"),
+                               HasSubstr("could not be examined: memory errors: failed")));
+  EXPECT_THAT(health_json(health_of(host), host), HasSubstr("\"state\": \"unknown\""));
+}
+
 TEST(HealthText, AnErrorBeforeTheDriverWasLoadedIsToldAsThat) {
   Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).build();
   host.devices[0].pci_address = std::string("00000000:3b:00.0");

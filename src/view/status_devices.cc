@@ -109,11 +109,12 @@ void add_health(const Device& device, const Snapshot& snapshot, const Style& sty
   const auto bad = std::ranges::count_if(health.findings, [](const HealthFinding& finding) {
     return finding.state >= HealthState::degraded;
   });
-  if (bad == 0) return;
+  if (bad == 0 && health.state != HealthState::unknown) return;
   std::string text(health_word(health.state));
   if (bad > 1) text = trf("{} (first of {})", text, bad);
   text += tr(": ");
-  text += printable(tr_composed(health.findings.front().evidence));
+  text += bad == 0 ? not_examined_text(health)
+                   : printable(tr_composed(health.findings.front().evidence));
   row.health = own(text, style);
   row.health_paint = health_paint(health.state);
 }

@@ -128,6 +128,15 @@ TEST(Status, SaysUnderEachDeviceWhatIsNotOkAndNothingUnderTheOthers) {
               HasSubstr("degraded (first of 2): 12 memory errors"));
 }
 
+TEST(Status, SaysUnderADeviceThatItCouldNotBeJudged) {
+  const auto unread = [](Device& device) {
+    device.details.put(Detail::recovery_action, Absent::failed);
+  };
+  const Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).with(unread).build();
+  EXPECT_THAT(render_status(host, {}),
+              HasSubstr("unknown: could not be examined: recovery action: failed"));
+}
+
 TEST(Status, ABrokenDeviceIsNotCalledFreeToTake) {
   const std::string first = lines_of(render_status(worn_server(), {}))[0];
   EXPECT_TRUE(first.starts_with("2 of 5 free: 0 3  1 held  1 broken  1 lost")) << first;

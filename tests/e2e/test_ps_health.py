@@ -257,6 +257,34 @@ def test_memory_of_nobody_on_an_instance_is_said_everywhere(driver_of):
     assert said.startswith("30.0 GiB of MIG instance"), said
 
 
+UNTOLD = ";".join(
+    f"nvmlDeviceGet{name}@0=999"
+    for name in ("FieldValues", "TotalEccErrors", "RemappedRows", "RemappedRows_v2", "UnrepairableMemoryFlag_v1")
+)
+
+
+def test_a_card_of_which_nothing_could_be_read_is_not_ok(driver_of):
+    machine = driver_of(with_processes([]), faults=UNTOLD)
+    done = machine.run("health", env={"COLUMNS": "200"})
+    assert done.returncode == 3 and "0  unknown  " in done.stdout, done.stdout
+    assert "recovery action: failed; memory errors: failed; row remapping: failed" in done.stdout
+    answer = json.loads(machine.run("health", "--json").stdout)
+    assert answer["state"] == answer["devices"][0]["state"] == "unknown"
+    assert "unknown: could not be examined" in machine.run("status", env={"COLUMNS": "120"}).stdout
+
+
+def test_what_is_found_counts_for_more_than_what_could_not_be_read(driver_of):
+    snapshot = with_processes([])
+    snapshot["devices"][0] |= {"channel_repair_pending": True, "tpc_repair_pending": False}
+    assert driver_of(snapshot, faults=UNTOLD).run("health").returncode == 1
+
+
+@pytest.mark.parametrize("code", [3, 4])
+def test_a_card_that_has_no_verdicts_or_may_not_be_asked_is_ok(driver_of, code):
+    done = driver_of(with_processes([]), faults=UNTOLD.replace("=999", f"={code}")).run("health")
+    assert done.returncode == 0 and "ok" in done.stdout, done.stdout
+
+
 def test_commands_are_whole_where_nobody_looks_at_a_terminal(driver_of):
     long = "x" * 300
     made = subprocess.Popen(["sh", "-c", f"sleep 300; true {long}end"])

@@ -2,7 +2,7 @@
 // null, and `why` of the same object has the reason under its key.
 
 export type Why = Record<string, string>;
-export type HealthWord = "ok" | "notice" | "degraded" | "failed";
+export type HealthWord = "ok" | "notice" | "unknown" | "degraded" | "failed";
 export type StateWord =
   "free" | "leased" | "busy" | "held" | "divided" | "unknown" | "lost" | "unusable";
 

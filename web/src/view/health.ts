@@ -79,7 +79,7 @@ export function health_view(world: World): View {
       return;
     }
     const { devices, problems } = health.value;
-    const order = ["failed", "degraded", "notice", "ok"];
+    const order = ["failed", "degraded", "unknown", "notice", "ok"];
     const unwell = devices
       .filter((device) => device.state !== "ok")
       .sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state));

@@ -36,6 +36,7 @@ export const words = {
 
   "health.ok": ["ok", "正常"],
   "health.notice": ["notice", "注意"],
+  "health.unknown": ["unknown", "未知"],
   "health.degraded": ["degraded", "降级"],
   "health.failed": ["failed", "故障"],
   "health.now": ["Now", "当前"],

@@ -11,6 +11,7 @@ Severity severity_of(HealthState state) {
     case HealthState::ok:
     case HealthState::notice:
       return Severity::hint;
+    case HealthState::unknown:
     case HealthState::degraded:
       return Severity::warning;
     case HealthState::failed:
