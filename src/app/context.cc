@@ -180,6 +180,7 @@ LedgerView Context::read_ledger() {
   if (view) return std::move(*view);
   ledger_error_ = view.error();
   LedgerView empty;
+  empty.is_unread = true;
   empty.problems.push_back({.source = "ledger",
                             .device = std::nullopt,
                             .code = std::string(name_of(view.error().code())),
@@ -213,9 +214,14 @@ Result<Snapshot> Context::look(Depth depth, Relations relations) {
   options.claims = view.claims;
   auto snapshot = judged(observe(sources_, options, clock_, &probe_));
   if (!snapshot) return snapshot;
-  add_holders(*snapshot, std::move(view.claims), std::move(view.waiters), names_);
-  snapshot->problems.insert(snapshot->problems.end(), view.problems.begin(), view.problems.end());
+  add_ledger(*snapshot, std::move(view), names_);
   return snapshot;
+}
+
+void add_ledger(Snapshot& snapshot, LedgerView view, HolderNames& names) {
+  snapshot.sources.push_back({.source = std::string(ledger_source), .succeeded = !view.is_unread});
+  add_holders(snapshot, std::move(view.claims), std::move(view.waiters), names);
+  snapshot.problems.insert(snapshot.problems.end(), view.problems.begin(), view.problems.end());
 }
 
 }  // namespace berth

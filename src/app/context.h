@@ -96,4 +96,7 @@ class Context {
   Sources sources_;
 };
 
+/// Adds what the ledger says to a look, and whether it could be read.
+void add_ledger(Snapshot& snapshot, LedgerView view, HolderNames& names);
+
 }  // namespace berth

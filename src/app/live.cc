@@ -22,8 +22,7 @@ void Live::begin(Depth depth) {
 std::optional<Snapshot> Live::advance() {
   auto snapshot = lookout_.advance(context_->clock());
   if (!snapshot) return std::nullopt;
-  add_holders(*snapshot, std::exchange(view_.claims, {}), std::exchange(view_.waiters, {}), names_);
-  snapshot->problems.insert(snapshot->problems.end(), view_.problems.begin(), view_.problems.end());
+  if (!context_->sources().replay) add_ledger(*snapshot, std::exchange(view_, {}), names_);
   snapshot->faults = failed_devices(*snapshot);
   return snapshot;
 }

@@ -1,6 +1,8 @@
 // `berth status`, and plain `berth`: every device and who is on it.
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "app/interrupt_note.h"
@@ -99,6 +101,7 @@ class StatusVerb final : public Verb {
     if (!text) return report(text.error(), code_of(text.error()));
     print(*text);
     say_simulated(*snapshot);
+    say_problems(*snapshot);
     // No device at all is an answer that scripts must notice.
     return snapshot->devices.empty() ? exit_code::failed : exit_code::ok;
   }
@@ -137,6 +140,20 @@ class StatusVerb final : public Verb {
     }
   }
 
+  /// Nor for what could not be read: an empty cell does not say that. Once, however often it is
+  /// looked.
+  void say_problems(const Snapshot& snapshot) {
+    if (csv_.empty()) return;
+    const auto shown = narrowed(snapshot, options_);
+    if (!shown) return;
+    for (const Problem& problem : shown->problems) {
+      const std::string subject = problem.device.value_or(DeviceId()).text();
+      if (!said_.insert(problem.source + " " + subject + " " + problem.code).second) continue;
+      complain(printable(tr_composed(problem.message)));
+      if (!problem.remedy.empty()) complain(printable(tr_composed(problem.remedy)));
+    }
+  }
+
   int watch(Context& context, std::chrono::milliseconds every) {
     // One probe for all looks: rates and "since the look before" are its own to know.
     auto live = Live::start(context);
@@ -153,6 +170,7 @@ class StatusVerb final : public Verb {
       const auto text = answer(snapshot, style, JsonLayout::compact);
       if (!text) return report(text.error(), code_of(text.error()));
       if (std::exchange(first, false)) say_simulated(snapshot);
+      say_problems(snapshot);
       if (in_place) {
         if (style.width != style_before.width) before.reset();
         const std::string picture = fit_to_height(*text, context.terminal_rows(), style);
@@ -175,6 +193,7 @@ class StatusVerb final : public Verb {
   bool all_ = false;
   StatusAll every_;
   StatusOptions options_;
+  std::set<std::string> said_;         // problems, by what they are of
   std::vector<const Field*> columns_;  // of --csv
 };
 

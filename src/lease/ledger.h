@@ -127,6 +127,8 @@ struct LedgerView {
   std::vector<std::string> ticket_ids;
   std::vector<Problem> problems;  // files that could not be understood: honoured where they
                                   // claim
+  /// Nothing of it could be read: that nobody is in it says nothing.
+  bool is_unread = false;
 };
 
 /// The ledger. Its tickets must not outlive it.

@@ -116,6 +116,7 @@ Snapshot random_machine(Random& random) {
     if (use.device == DeviceId("D") && below(random, 2) == 0) use.mig = MigPlace{1, 0};
     if (below(random, 4) == 0) use.memory = any_reason(random);
   }
+  if (below(random, 8) == 0) host.sources = {{"ledger", below(random, 2) == 0}};
   return host;
 }
 

@@ -28,7 +28,8 @@ enum class Rule {
   compute_mode,      // Prohibited; Exclusive_Process with somebody on it already
   too_old,           // --min-compute
   lacks_feature,     // --need
-  leased,            // another claim has it whole, or any claim while we want it whole
+  leased,            // another claim has it whole, or any claim while we want it whole, or
+                     // whether any has could not be read
   in_use,            // processes of strangers compute on it, or hold memory unseen
   memory,            // not enough left to promise
   memory_unknown,    // how much is left cannot be read

@@ -135,6 +135,17 @@ TEST(Place, ADeviceThatCouldNotBeJudgedIsRefusedForNowUntilItIsAllowed) {
   EXPECT_THAT(chosen(place(host, Request{.allow_failed = true})), ElementsAre("A"));
 }
 
+TEST(Place, WhereTheLedgerCouldNotBeReadNothingIsGiven) {
+  Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).build();
+  host.sources = {{"ledger", false}};
+  for (const Request& request : {Request{}, Request{.memory = 1_GiB}}) {
+    const Placement got = place(host, request);
+    EXPECT_EQ(rule_of(got), "leased");
+    EXPECT_EQ(refusal(got).text, "who has leased it could not be read");
+    EXPECT_TRUE(refusal(got).may_change);
+  }
+}
+
 TEST(Place, ALostDeviceIsCalledLostAlsoWhereItIsJudgedFailedOrAllowed) {
   Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).build();
   host.devices[0].lost = true;

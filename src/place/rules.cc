@@ -210,6 +210,9 @@ std::vector<const Occupant*> strangers(const Case& asked) {
 }
 
 Verdict leased(const Case& asked) {
+  if (is_ledger_unread(asked.snapshot)) {
+    return refuse(asked.device, Rule::leased, said("who has leased it could not be read"));
+  }
   const auto& promises = asked.occupancy.promises;
   if (promises.empty()) return std::nullopt;
   const bool whole = std::any_of(promises.begin(), promises.end(),

@@ -104,9 +104,12 @@ void write_users(const Page& page, const PeopleFound& people) {
     for (const auto& [label, user] : users) page.out.add(label, {}, value(*user));
   };
   const auto some = [](std::size_t count) { return std::optional(decimal(count)); };
-  each(families::user_devices, [&](const UserUse& user) { return some(user.present.size()); });
-  each(families::user_leased, [&](const UserUse& user) { return some(user.leased.size()); });
-  if (page.scrape.window != nullptr) {
+  const bool leases_are_known = !is_ledger_unread(page.scrape.snapshot);
+  if (leases_are_known) {
+    each(families::user_devices, [&](const UserUse& user) { return some(user.present.size()); });
+    each(families::user_leased, [&](const UserUse& user) { return some(user.leased.size()); });
+  }
+  if (leases_are_known && page.scrape.window != nullptr) {
     each(families::user_idle, [&](const UserUse& user) {
       const auto idle = std::ranges::count_if(
           user.present, [&](DevicePosition position) { return was_idle(page, position); });
@@ -162,6 +165,7 @@ std::optional<Decimal> promised_memory(const Claim& claim) {
 }
 
 void write_leases(const Page& page, const PeopleFound& people) {
+  if (is_ledger_unread(page.scrape.snapshot)) return;
   const std::vector<LabelledLease> leases = labelled_leases(page);
   const DeviceUse nothing;
   const auto use_of = [&](const Claim& claim) -> const DeviceUse& {
@@ -186,6 +190,7 @@ void write_leases(const Page& page, const PeopleFound& people) {
 
 void write_queue(const Page& page) {
   const Snapshot& snapshot = page.scrape.snapshot;
+  if (is_ledger_unread(snapshot)) return;
   page.out.begin(families::queue_length);
   page.out.add(decimal(snapshot.waiters.size()));
   if (snapshot.waiters.empty()) return;
@@ -248,7 +253,9 @@ void write_left_out(const Page& page, const PeopleFound& people) {
     page.out.add(what, decimal(there > most ? there - most : 0));
   };
   page.out.begin(families::left_out);
-  one("of=\"leases\"", snapshot.claims.size(), page.options.most_leases);
+  if (!is_ledger_unread(snapshot)) {
+    one("of=\"leases\"", snapshot.claims.size(), page.options.most_leases);
+  }
   one("of=\"users\"", people.users.size(), page.options.most_users);
   if (page.options.per_process) {
     one("of=\"processes\"", snapshot.gpu_processes.size(), page.options.most_processes);

@@ -258,6 +258,21 @@ TEST(Metrics, ADeviceThatCouldNotBeJudgedIsNotOk) {
   EXPECT_EQ(page.value("berth_device_health{" + labels + ",health=\"ok\"}"), 0);
 }
 
+TEST(Metrics, OfALedgerThatCouldNotBeReadThereAreNoNumbers) {
+  Snapshot host = h100_builder().process(5, "alice", 1_GiB).build();
+  host.sources = {{"nvml", true}, {"ledger", false}};
+  const std::string page = metrics_page({.snapshot = host}, {}, MetricsFormat::text_0_0_4);
+  EXPECT_THAT(page, HasSubstr("berth_probe_success{probe=\"ledger\"} 0\n"));
+  EXPECT_THAT(page, HasSubstr("berth_user_processes{user=\"alice\"} 1\n"));
+  for (const char* unknown : {"\nberth_leases ", "\nberth_queue_length ", "\nberth_device_leases{",
+                              "\nberth_user_leased_devices{", "\nberth_user_devices{"}) {
+    EXPECT_THAT(page, Not(HasSubstr(unknown)));
+  }
+  host.sources[1].succeeded = true;
+  EXPECT_THAT(metrics_page({.snapshot = host}, {}, MetricsFormat::text_0_0_4),
+              HasSubstr("\nberth_leases 0\n"));
+}
+
 TEST(Metrics, AFailedSourceIsSaid) {
   Snapshot host = h100_builder().build();
   host.sources = {{"nvml", true}, {"pci", true}, {"nvml", false}};

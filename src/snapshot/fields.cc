@@ -82,7 +82,10 @@ Cell read_index(const Device& device, const Snapshot&) {
 
 Cell read_id(const Device& device, const Snapshot&) { return CellValue(device.id.text()); }
 
+/// Absent where somebody may be missing from them.
 Cell read_users(const Device& device, const Snapshot& snapshot) {
+  if (is_ledger_unread(snapshot)) return Absent::failed;
+  if (is_list_unread(device)) return device.process_count.why();
   std::string names;
   for (const std::string& user : users_of(device, snapshot)) {
     if (!names.empty()) names += ' ';
@@ -92,6 +95,7 @@ Cell read_users(const Device& device, const Snapshot& snapshot) {
 }
 
 Cell read_leases(const Device& device, const Snapshot& snapshot) {
+  if (is_ledger_unread(snapshot)) return Absent::failed;
   return CellValue(static_cast<std::uint64_t>(claims_on(device.id, snapshot).size()));
 }
 
@@ -156,14 +160,16 @@ constexpr auto table = std::to_array<Field>({
                               "Kernel driver bound to the device."),
     {"state", "State", "", "", none,
      "free, leased, busy (without a lease), held (memory taken, nothing running), unknown (who is "
-     "on it, or whether it is broken, could not be read), failed (nobody is on it, and no job is "
-     "given it), divided (by MIG), lost or unusable.",
+     "on it, whose lease it is, or whether it is broken, could not be read), failed (nobody is on "
+     "it, and no job is given it), divided (by MIG), lost or unusable.",
      read_state, nullptr},
     {"failed_because", "Failed because", "", "", none,
      "Why no job is given it, as `berth health` judges, whoever is on it; empty: nothing forbids "
      "it; absent: whether anything does could not be read.",
      read_failed_because, nullptr},
-    {"users", "Users", "", "", none, "Users with a process or a lease on it.", read_users, nullptr},
+    {"users", "Users", "", "", none,
+     "Users with a process or a lease on it; absent: processes or leases could not be read.",
+     read_users, nullptr},
     {"leases", "Leases", "", "berth_device_leases", count, "Leases that name the device.",
      read_leases, nullptr},
     stored<&D::brand>("brand", "Brand", "", "", none, "Product line."),

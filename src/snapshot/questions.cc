@@ -78,11 +78,12 @@ DeviceState state_without_computing(const Device& device, const Processes& drawi
   return DeviceState::free;
 }
 
-DeviceState unless_failed(DeviceState state, const Device& device, const Snapshot& snapshot) {
+DeviceState as_far_as_known(DeviceState state, const Device& device, const Snapshot& snapshot) {
   if (state != DeviceState::free && state != DeviceState::unknown) return state;
   // Few devices are failed: the list itself is the index.
   if (fault_of(device.id, snapshot) != nullptr) return DeviceState::failed;
-  return is_verdict_unread(device, snapshot) ? DeviceState::unknown : state;
+  const bool is_known = !is_verdict_unread(device, snapshot) && !is_ledger_unread(snapshot);
+  return is_known ? state : DeviceState::unknown;
 }
 
 DeviceState judge(const Device& device, bool is_leased, const Processes& processes) {
@@ -135,14 +136,14 @@ Processes processes_possibly_on(const Device& device, const SnapshotIndex& index
 DeviceState state_of(const Device& device, const Snapshot& snapshot) {
   const bool is_leased = !claims_on(device.id, snapshot).empty() ||
                          (device.parent && !claims_on(*device.parent, snapshot).empty());
-  return unless_failed(judge(device, is_leased, processes_possibly_on(device, snapshot)), device,
-                       snapshot);
+  return as_far_as_known(judge(device, is_leased, processes_possibly_on(device, snapshot)), device,
+                         snapshot);
 }
 DeviceState state_of(const Device& device, const SnapshotIndex& index) {
   const bool is_leased = !index.claims_on(device.id).empty() ||
                          (device.parent && !index.claims_on(*device.parent).empty());
-  return unless_failed(judge(device, is_leased, processes_possibly_on(device, index)), device,
-                       index.snapshot());
+  return as_far_as_known(judge(device, is_leased, processes_possibly_on(device, index)), device,
+                         index.snapshot());
 }
 
 const DeviceFault* fault_of(const DeviceId& device, const Snapshot& snapshot) {
@@ -158,6 +159,12 @@ bool is_verdict_unread(const Device& device, const Snapshot& snapshot) {
                                    Detail::unrepairable_memory};
   return std::ranges::any_of(
       verdicts, [&](Detail verdict) { return failed_to_read(card->details.cell(verdict)); });
+}
+
+bool is_ledger_unread(const Snapshot& snapshot) {
+  return std::ranges::any_of(snapshot.sources, [](const SourceReport& report) {
+    return report.source == ledger_source && !report.succeeded;
+  });
 }
 
 Division division_of(const Device& device) {

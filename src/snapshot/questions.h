@@ -16,10 +16,11 @@ namespace berth {
 ///
 /// `free` nothing of anybody's on it but a desktop. `leased` a lease names it (or the card that it
 /// is an instance of). `busy` no lease, but processes compute on it. `held` no lease, memory is
-/// taken and nothing runs. `unknown` nobody can be seen on it, and what would show them, or whether
-/// it is broken, could not be read. `failed` nobody is on it, and nobody is to be: its health
-/// forbids it. `divided` by MIG: its instances are what a job is given. `lost` it fell off the bus.
-/// `unusable` no job can be given it (no driver, unsupported kind, compute mode Prohibited).
+/// taken and nothing runs. `unknown` nobody can be seen on it, and what would show them, whose
+/// lease it is, or whether it is broken, could not be read. `failed` nobody is on it, and nobody is
+/// to be: its health forbids it. `divided` by MIG: its instances are what a job is given. `lost` it
+/// fell off the bus. `unusable` no job can be given it (no driver, unsupported kind, compute mode
+/// Prohibited).
 ///
 /// Where several hold: what takes it away for good (lost, unusable) comes first, then who is on it
 /// (leased, busy, held), because whoever looks for a process or wants to repair the card has to
@@ -39,6 +40,10 @@ constexpr std::size_t device_state_count = 9;
 /// a user who may not read it and a source that never tells are not that. An instance has its
 /// card's.
 [[nodiscard]] bool is_verdict_unread(const Device& device, const Snapshot& snapshot);
+
+/// Whether there is a ledger that could not be read: then no lease and nobody in the queue says
+/// nothing. A source that never tells (an old capture) is not that.
+[[nodiscard]] bool is_ledger_unread(const Snapshot& snapshot);
 
 /// Whether MIG divides a card into instances. `unknown`: reading its mode failed. A source that
 /// says nothing of it (an old capture, a card without MIG) means whole, and an instance is whole
@@ -93,7 +98,8 @@ enum class Division { whole, divided, unknown };
 /// Load above this has a cause, seen or not: below it the counter flickers on an idle card.
 inline constexpr Percent most_load_of_nobody{10.0};
 
-/// User names with a process or a claim on the device, sorted, each once.
+/// User names with a process or a claim on the device, sorted, each once: those that are known,
+/// although there may be others where is_list_unread() or is_ledger_unread().
 [[nodiscard]] std::vector<std::string> users_of(const Device& device, const Snapshot& snapshot);
 
 /// "docker train" where its runtime's name for it is known, else as HostProcess::container.

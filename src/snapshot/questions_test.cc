@@ -134,6 +134,27 @@ TEST(StateOf, WhatCouldNotBeJudgedIsUnknownNotFree) {
   }
 }
 
+TEST(StateOf, WhereTheLedgerCouldNotBeReadNothingIsFree) {
+  Snapshot host =
+      SnapshotBuilder().gpu("A", 8_GiB).process(5, "eve", 1_GiB).gpu("B", 8_GiB).build();
+  host.sources = {{"nvml", true}, {"ledger", true}};
+  EXPECT_EQ(state_of(host.devices[1], host), DeviceState::free);
+  host.sources[1].succeeded = false;
+  EXPECT_EQ(state_of(host.devices[0], host), DeviceState::held);
+  EXPECT_EQ(state_of(host.devices[1], host), DeviceState::unknown);
+  for (const char* key : {"leases", "users"}) {
+    EXPECT_EQ(find_field(key)->read(host.devices[1], host), Cell(Absent::failed)) << key;
+  }
+}
+TEST(Users, AreUnknownWhereTheListOfProcessesIs) {
+  for (const Absent why : {Absent::failed, Absent::no_permission}) {
+    Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).claim("alice").build();
+    host.devices[0].process_count = why;
+    EXPECT_EQ(find_field("users")->read(host.devices[0], host), Cell(why));
+    EXPECT_EQ(find_field("leases")->read(host.devices[0], host), Cell(CellValue(std::uint64_t{1})));
+  }
+}
+
 Snapshot divided_card() {
   return SnapshotBuilder()
       .gpu("A", 80_GiB)

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
@@ -32,6 +33,9 @@ struct SourceReport {
   bool succeeded = false;
   friend bool operator==(const SourceReport&, const SourceReport&) = default;
 };
+
+/// The source of claims and waiters. It tells of no device.
+inline constexpr std::string_view ledger_source = "ledger";
 
 /// A card that the driver was told to leave alone: it has no index and no readings.
 struct ExcludedDevice {
@@ -85,6 +89,7 @@ struct Snapshot {
   ///
   /// Absent  not_sampled: the log does not tell it, or was not read.
   Reading<WallTime> driver_loaded;
+  // Empty also where the ledger could not be read: is_ledger_unread() of snapshot/questions.h.
   std::vector<Claim> claims;    // by `since`
   std::vector<Waiter> waiters;  // in queue order
   /// Devices that no job should be given, each with the first reason, by order of the devices.

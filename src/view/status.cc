@@ -249,6 +249,7 @@ std::string nothing_text(const Snapshot& snapshot, const StatusOptions& options,
   }
   std::string sources;
   for (const SourceReport& report : snapshot.sources) {
+    if (report.source == ledger_source) continue;
     if (!sources.empty()) sources += ", ";
     sources += printable(report.source) + " ";
     sources += report.succeeded ? tr("(nothing there)") : tr("(could not be asked)");

@@ -491,6 +491,41 @@ def test_a_ledger_that_is_a_file_is_refused(machine, tmp_path):
     assert_explained(machine.run("status"), str(tmp_path / "ledger"), code=0)
 
 
+def test_a_ledger_that_cannot_be_read_leaves_no_card_free(driver_of, tmp_path):
+    machine = driver_of(many_devices(1))
+    (tmp_path / "ledger").write_text("no directory", encoding="utf-8")
+    done = machine.run("status", "--csv", "index,state,leases,users")
+    assert (done.returncode, done.stdout) == (0, "index,state,leases,users\n0,unknown,,\n")
+    assert_explained(done, str(tmp_path / "ledger"), code=0)
+    told = machine.status_json()
+    assert {one["source"]: one["succeeded"] for one in told["sources"]}["ledger"] is False
+    [card] = told["devices"]
+    assert card["leases"] is None and card["why"]["leases"] == "failed"
+    (tmp_path / "told.json").write_text(json.dumps(told), encoding="utf-8")
+    assert machine.run("pick", "--replay", str(tmp_path / "told.json")).returncode == 124
+    (tmp_path / "ledger").unlink()
+    told = machine.status_json()
+    assert {one["source"]: one["succeeded"] for one in told["sources"]}["ledger"] is True
+    assert (told["devices"][0]["state"], told["devices"][0]["leases"]) == ("free", 0)
+
+
+def test_who_is_on_a_card_whose_list_could_not_be_read_is_unknown_not_nobody(driver_of):
+    lists = [f"nvmlDeviceGet{kind}RunningProcesses{version}@0=999"
+             for kind in ("Compute", "Graphics", "MPSCompute") for version in ("", "_v2", "_v3")]  # fmt: skip
+    [card] = driver_of(many_devices(1), faults=";".join(lists)).status_json()["devices"]
+    assert card["users"] is None and card["why"]["users"] == card["why"]["process_count"] == "failed"
+
+
+def test_csv_says_on_stderr_what_it_has_no_cell_for(driver_of):
+    none = driver_of(None, faults="nvmlInit_v2=9;nvmlInit=9").run("status", "--csv", "index,state")
+    assert (none.returncode, none.stdout) == (1, "index,state\n")
+    assert "driver" in none.stderr.lower(), none.stderr
+    silent = driver_of(many_devices(2), faults="*@1=15")
+    done = silent.run("status", "--csv", "index,state")
+    assert done.stdout == "index,state\n0,free\n1,lost\n" and done.stderr.count("GPU 1") == 1, done.stderr
+    assert silent.run("status", "-i", "0", "--csv", "index,state").stderr == ""
+
+
 def test_a_ledger_that_cannot_be_made_is_refused(machine):
     done = machine.run("run", "--", "true", env={"BERTH_LEDGER": "/proc/ledger"})
     assert_explained(done, "/proc/ledger", code=125)
