@@ -386,21 +386,18 @@ auto list_of(const Json& root, const char* key, Read read) {
 
 Reading<DeviceFiles> device_files_from(const Json& root) {
   const Json& object = member(root, "device_files");
-  if (!object.is_object()) return Absent::not_sampled;
+  if (!object.is_object()) return reason(root, "device_files");
   DeviceFiles files;
   files.holders = list_of(object, "holders", [](const Json& one) {
     return DeviceFileHolder{as<pid_t>(member(one, "pid"), "pid"),
                             as<std::uint64_t>(member(one, "minor_number"), "minor_number")};
   });
-  Reading<std::uint64_t> unreadable;
-  take(object, "unreadable_processes", unreadable);
-  files.unreadable = unreadable.get().value_or(0);
-  files.hides_others = !unreadable.get() && unreadable.why() == Absent::no_permission;
+  take(object, "unreadable_processes", files.unreadable);
   return files;
 }
 
 Reading<std::vector<XidEvent>> xids_from(const Json& root) {
-  if (!member(root, "xids").is_array()) return Absent::not_sampled;
+  if (!member(root, "xids").is_array()) return reason(root, "xids");
   return list_of(root, "xids", [](const Json& object) {
     XidEvent event;
     event.pci_address = optional_as<std::string>(object, "pci_address", "");
@@ -435,6 +432,8 @@ Snapshot snapshot_from(const Json& root) {
   if (member(root, "driver_loaded_unix_ms").is_number_integer()) {
     snapshot.driver_loaded =
         WallTime{as<std::int64_t>(member(root, "driver_loaded_unix_ms"), "driver_loaded_unix_ms")};
+  } else {
+    snapshot.driver_loaded = reason(root, "driver_loaded_unix_ms");
   }
   snapshot.claims = list_of(root, "leases", claim_from);
   snapshot.waiters = list_of(root, "queue", waiter_from);

@@ -116,6 +116,31 @@ TEST(SnapshotJson, WritesValidJsonOfBrokenUtf8) {
   EXPECT_EQ(back->host.name.get().value_or(""), "a\uFFFD\uFFFD(b\n\x01");
 }
 
+TEST(SnapshotJson, WhatCouldNotBeLookedForComesBackWithItsReason) {
+  for (const Absent why : {Absent::failed, Absent::no_permission, Absent::not_sampled}) {
+    Snapshot snapshot;
+    snapshot.xids = why;
+    snapshot.device_files = why;
+    const std::string text = to_json(snapshot, JsonLayout::compact);
+    EXPECT_EQ(text.contains("\"xids\":null"), why != Absent::not_sampled) << text;
+    const auto back = snapshot_from_json(text);
+    ASSERT_TRUE(back) << back.error().message();
+    EXPECT_EQ(*back, snapshot) << text;
+  }
+}
+
+TEST(SnapshotJson, ProcessesThatCouldNotBeLookedIntoMayBeUncounted) {
+  for (const Reading<std::uint64_t>& count :
+       {Reading<std::uint64_t>(12U), Reading<std::uint64_t>(Absent::no_permission),
+        Reading<std::uint64_t>(Absent::failed)}) {
+    Snapshot snapshot;
+    snapshot.device_files = DeviceFiles{.holders = {{777, 6}}, .unreadable = count};
+    const auto back = snapshot_from_json(to_json(snapshot, JsonLayout::compact));
+    ASSERT_TRUE(back) << back.error().message();
+    EXPECT_EQ(back->device_files, snapshot.device_files);
+  }
+}
+
 TEST(SnapshotJson, UnknownReasonIsAFailure) {
   const auto snapshot = snapshot_from_json(
       with_device(R"(,"power_draw_milliwatts":null,"why":{"power_draw_milliwatts":"gremlins"})"));

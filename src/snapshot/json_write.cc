@@ -275,9 +275,7 @@ Json device_files_json(const DeviceFiles& files) {
   }
   Json object = {{"holders", std::move(holders)}};
   ReadingWriter writer(object);
-  writer.put("unreadable_processes", files.hides_others
-                                         ? Reading<std::uint64_t>(Absent::no_permission)
-                                         : Reading<std::uint64_t>(files.unreadable));
+  writer.put("unreadable_processes", files.unreadable);
   writer.finish();
   return object;
 }
@@ -309,6 +307,22 @@ Json array_of(const Items& items, Write write) {
   return list;
 }
 
+template <class T, class Write>
+Reading<Json> written(const Reading<T>& reading, Write write) {
+  return reading.get() ? Reading<Json>(write(*reading.get())) : Reading<Json>(reading.why());
+}
+
+/// What is looked for only where somebody asks.
+void put_looked_for(const Snapshot& snapshot, Json& root) {
+  ReadingWriter writer(root);
+  writer.put_if_sampled("device_files", written(snapshot.device_files, device_files_json));
+  writer.put_if_sampled("xids", written(snapshot.xids, [](const std::vector<XidEvent>& events) {
+                          return array_of(events, xid_json);
+                        }));
+  writer.put_if_sampled("driver_loaded_unix_ms", snapshot.driver_loaded);
+  writer.finish();
+}
+
 }  // namespace
 
 std::string to_json(const Snapshot& snapshot, JsonLayout layout) {
@@ -321,13 +335,7 @@ std::string to_json(const Snapshot& snapshot, JsonLayout layout) {
                              [&](const Device& device) { return device_json(device, snapshot); });
   root["gpu_processes"] = array_of(snapshot.gpu_processes, gpu_process_json);
   root["processes"] = array_of(snapshot.processes, host_process_json);
-  if (snapshot.device_files.get()) {
-    root["device_files"] = device_files_json(*snapshot.device_files.get());
-  }
-  if (snapshot.xids.get()) root["xids"] = array_of(*snapshot.xids.get(), xid_json);
-  if (snapshot.driver_loaded.get()) {
-    root["driver_loaded_unix_ms"] = snapshot.driver_loaded.get()->unix_ms;
-  }
+  put_looked_for(snapshot, root);
   root["leases"] = array_of(snapshot.claims, claim_json);
   root["queue"] = array_of(snapshot.waiters, waiter_json);
   root["sources"] = array_of(snapshot.sources, [](const SourceReport& report) {

@@ -86,9 +86,9 @@ struct DeviceFileHolder {
 struct DeviceFiles {
   std::vector<DeviceFileHolder> holders;  // by pid
   /// Processes whose open files may not be seen: other users', for all but root.
-  std::uint64_t unreadable = 0;
-  /// /proc does not even show that they are there (hidepid=2): how many is not known.
-  bool hides_others = false;
+  ///
+  /// Absent  no_permission: /proc does not even show that they are there (hidepid=2).
+  Reading<std::uint64_t> unreadable;
   friend bool operator==(const DeviceFiles&, const DeviceFiles&) = default;
 };
 

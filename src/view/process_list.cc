@@ -300,14 +300,18 @@ std::string unknown_holders(const Device& device, const Snapshot& snapshot, bool
                trf("the number of its device file is not known ({})",
                    reason_text(device.minor_number.why())));
   }
-  if (files.get()->hides_others) {
+  const Reading<std::uint64_t>& unreadable = files.get()->unreadable;
+  if (!unreadable.get() && unreadable.why() == Absent::no_permission) {
     return std::string(
         tr("other users' processes could not be looked into: /proc hides them "
            "(hidepid); root sees them: sudo berth ps"));
   }
-  if (files.get()->unreadable > 0) {
+  if (!unreadable.get()) {
+    return trf("who has it open was not found out: {}", reason_text(unreadable.why()));
+  }
+  if (*unreadable.get() > 0) {
     return trf("{} processes could not be looked into; root sees them: sudo berth ps",
-               files.get()->unreadable);
+               *unreadable.get());
   }
   if (any_known || sees_all_processes(snapshot.host)) return {};
   return std::string(

@@ -76,7 +76,7 @@ std::string process_list_json(const Snapshot& snapshot, const ProcessListOptions
   }
   const auto& files = snapshot.device_files.get();
   root["unreadable_processes"] =
-      files && !files->hides_others ? Json(files->unreadable) : Json(nullptr);
+      files && files->unreadable.get() ? Json(*files->unreadable.get()) : Json(nullptr);
   root["problems"] = whole["problems"];
   return printable_json(root.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }

@@ -187,7 +187,7 @@ TEST(ProcessList, WhereNobodyCouldLookNobodyIsNotSaidToHaveItOpen) {
   constexpr const char* verdict = "nobody has it open: the driver has not given it back";
   Snapshot host = example::server();
   host.devices[4].minor_number = std::uint64_t{6};
-  host.device_files = DeviceFiles{};
+  host.device_files = DeviceFiles{.holders = {}, .unreadable = 0};
   host.host.process_view = std::string("whole");
   EXPECT_THAT(render_process_list(host, {.width = 200}), HasSubstr(verdict));
   host.host.process_view = std::string("namespace");
@@ -195,12 +195,16 @@ TEST(ProcessList, WhereNobodyCouldLookNobodyIsNotSaidToHaveItOpen) {
   EXPECT_THAT(contained, HasSubstr("who is outside could not be looked into"));
   EXPECT_THAT(contained, Not(HasSubstr(verdict)));
   host.host.process_view = std::string("whole");
-  host.device_files = DeviceFiles{.holders = {}, .unreadable = 0, .hides_others = true};
+  host.device_files = DeviceFiles{.holders = {}, .unreadable = Absent::no_permission};
   const std::string hidden = render_process_list(host, {.width = 200});
   EXPECT_THAT(hidden, HasSubstr("could not be looked into: /proc hides them"));
   EXPECT_THAT(hidden, Not(HasSubstr(verdict)));
   EXPECT_THAT(process_list_json(host), HasSubstr("\"unreadable_processes\": null"));
-  host.device_files = DeviceFiles{};
+  host.device_files = DeviceFiles{.holders = {}, .unreadable = Absent::failed};
+  const std::string uncounted = render_process_list(host, {.width = 200});
+  EXPECT_THAT(uncounted, HasSubstr("who has it open was not found out: reading it failed"));
+  EXPECT_THAT(uncounted, Not(HasSubstr(verdict)));
+  host.device_files = DeviceFiles{.holders = {}, .unreadable = 0};
   host.devices[4].minor_number = Absent::unsupported;
   const std::string numberless = render_process_list(host, {.width = 200});
   EXPECT_THAT(numberless, HasSubstr("the number of its device file is not known"));
@@ -305,7 +309,7 @@ TEST(DeviceFilesJson, ComesBackAsItWas) {
   ASSERT_TRUE(again.has_value());
   EXPECT_EQ(again->device_files, host.device_files);
   Snapshot hiding = host;
-  hiding.device_files = DeviceFiles{.holders = {{777, 6}}, .unreadable = 0, .hides_others = true};
+  hiding.device_files = DeviceFiles{.holders = {{777, 6}}, .unreadable = Absent::no_permission};
   const auto hidden = snapshot_from_json(to_json(hiding, JsonLayout::compact));
   ASSERT_TRUE(hidden.has_value());
   EXPECT_EQ(hidden->device_files, hiding.device_files);

@@ -285,6 +285,20 @@ def test_a_card_that_has_no_verdicts_or_may_not_be_asked_is_ok(driver_of, code):
     assert done.returncode == 0 and "ok" in done.stdout, done.stdout
 
 
+def test_a_record_tells_what_could_not_be_looked_at(machine, tmp_path):
+    look = with_processes([], used=30 << 30)
+    look["devices"][0]["minor_number"] = 0
+    look |= {"xids": None, "device_files": None, "why": {"xids": "no permission", "device_files": "failed"}}
+    played, again = tmp_path / "played.json", tmp_path / "again.json"
+    played.write_text(json.dumps(look), encoding="utf-8")
+    again.write_text(machine.run("--replay", str(played), "status", "--json").stdout, encoding="utf-8")
+    assert json.loads(again.read_text())["why"] == look["why"]
+    for file in (str(played), str(again)):
+        assert "kernel log: no permission" in machine.run("--replay", file, "health").stdout
+        said = machine.run("--replay", file, "ps", env={"COLUMNS": "200"}).stdout
+        assert "who has it open was not found out: reading it failed" in said, said
+
+
 def test_commands_are_whole_where_nobody_looks_at_a_terminal(driver_of):
     long = "x" * 300
     made = subprocess.Popen(["sh", "-c", f"sleep 300; true {long}end"])

@@ -241,7 +241,7 @@ void ask_device_files(ProcfsProbe& procfs, Teller& teller) {
   constexpr Step step{StepKind::files, 0};
   if (teller.progress().is_over(step)) return;
   teller.begin(step);
-  teller.tell(procfs.device_files());
+  teller.tell(wire::OpenFiles{.found = procfs.device_files()});
   teller.finish(step);
 }
 

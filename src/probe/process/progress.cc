@@ -113,7 +113,9 @@ struct Receiver {
     progress.snapshot.driver_loaded = xids.driver_loaded;
   }
   void operator()(wire::DriverEvents& told) { progress.driver_events = std::move(told.events); }
-  void operator()(DeviceFiles& files) { progress.snapshot.device_files = std::move(files); }
+  void operator()(wire::OpenFiles& files) {
+    progress.snapshot.device_files = std::move(files.found);
+  }
   void operator()(HostProcess& process) { put(progress.snapshot.processes, std::move(process)); }
   void operator()(Problem& problem) {
     auto& problems = progress.snapshot.problems;

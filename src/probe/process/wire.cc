@@ -331,7 +331,7 @@ void walk(Stream& stream, DeviceFileHolder& holder) {
 }
 template <class Stream>
 void walk(Stream& stream, DeviceFiles& files) {
-  walk_all(stream, files.holders, files.unreadable, files.hides_others);
+  walk_all(stream, files.holders, files.unreadable);
 }
 template <class Stream>
 void walk(Stream& stream, XidEvent& event) {
@@ -366,6 +366,10 @@ template <class Stream>
 void walk(Stream& stream, Step& step) {
   walk_enum(stream, step.kind, StepKind::nvml_events);
   walk(stream, step.number);
+}
+template <class Stream>
+void walk(Stream& stream, OpenFiles& files) {
+  walk(stream, files.found);
 }
 template <class Stream>
 void walk(Stream& stream, Begun& begun) {

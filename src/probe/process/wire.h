@@ -74,6 +74,11 @@ struct EnclosureNames {
   Reading<std::string> image;
   friend bool operator==(const EnclosureNames&, const EnclosureNames&) = default;
 };
+/// Who has device files open.
+struct OpenFiles {
+  Reading<DeviceFiles> found;
+  friend bool operator==(const OpenFiles&, const OpenFiles&) = default;
+};
 /// What the driver says in the kernel log, whole.
 struct XidEvents {
   Reading<std::vector<XidEvent>> events;
@@ -95,8 +100,8 @@ struct Done {
 };
 
 using Message = std::variant<Begun, Finished, DeviceCount, Identified, CommandOf, UserName,
-                             EnclosureNames, Done, Host, Device, GpuProcess, HostProcess,
-                             DeviceFiles, XidEvents, DriverEvents, Problem, SourceReport, GoesOn>;
+                             EnclosureNames, Done, Host, Device, GpuProcess, HostProcess, OpenFiles,
+                             XidEvents, DriverEvents, Problem, SourceReport, GoesOn>;
 
 /// Adds the message with its length in front.
 void append(std::string& bytes, const Message& message);

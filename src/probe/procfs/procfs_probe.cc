@@ -314,19 +314,18 @@ std::optional<ProcfsProbe::DiskSleep> ProcfsProbe::disk_sleep_of(pid_t pid) cons
   return DiskSleep{.id = stat->id, .cpu_ticks = stat->cpu_ticks, .context_switches = *switches};
 }
 
-DeviceFiles ProcfsProbe::device_files() {
-  DeviceFiles files;
+Reading<DeviceFiles> ProcfsProbe::device_files() {
   const auto entries = list_directory(source_.proc);
-  if (!entries) return files;
-  // The first of all is always there: where it is not shown, others are not either.
-  files.hides_others = is_procfs() && std::ranges::find(*entries, "1") == entries->end();
+  if (!entries) return procfs::why_absent(entries.error());
+  DeviceFiles files;
+  std::uint64_t unreadable = 0;
   for (const std::string& entry : *entries) {
     const auto pid = parse_unsigned(entry);
     if (!pid || !std::in_range<pid_t>(*pid)) continue;
     const std::string folder = path_of(static_cast<pid_t>(*pid), "fd");
     const auto names = list_directory(folder);
     if (!names) {
-      if (names.error().code() == ErrorCode::no_permission) ++files.unreadable;
+      if (names.error().code() == ErrorCode::no_permission) ++unreadable;
       continue;  // else it has ended
     }
     std::set<std::uint64_t> minors;
@@ -340,6 +339,9 @@ DeviceFiles ProcfsProbe::device_files() {
     }
   }
   std::sort(files.holders.begin(), files.holders.end());
+  // The first of all is always there: where it is not shown, others are not either.
+  const bool hides_others = is_procfs() && std::ranges::find(*entries, "1") == entries->end();
+  files.unreadable = hides_others ? Reading<std::uint64_t>(Absent::no_permission) : unreadable;
   return files;
 }
 

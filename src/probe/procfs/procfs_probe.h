@@ -60,7 +60,9 @@ class ProcfsProbe {
   [[nodiscard]] std::optional<DiskSleep> disk_sleep_of(pid_t pid) const;
 
   /// Every process of this machine that has a device's file open.
-  [[nodiscard]] DeviceFiles device_files();
+  ///
+  /// Absent  failed, no_permission: /proc itself could not be listed.
+  [[nodiscard]] Reading<DeviceFiles> device_files();
 
   /// Whom the kernel killed for want of memory, by its log, oldest first. no_permission: the log is
   /// root's (kernel.dmesg_restrict).

@@ -400,10 +400,15 @@ TEST_F(ProcTree, OpenDeviceFilesAreFoundOnce) {
   link("/dev/nvidia3", "/77/fd/5");
   link("/dev/nvidiactl", "/77/fd/6");
   link("/dev/null", "/78/fd/0");
-  const DeviceFiles files = probe().device_files();
-  EXPECT_THAT(files.holders, ElementsAre(DeviceFileHolder{77, 3}));
-  EXPECT_EQ(files.unreadable, 0U);
-  EXPECT_FALSE(files.hides_others);
+  const Reading<DeviceFiles> files = probe().device_files();
+  ASSERT_TRUE(files.get());
+  EXPECT_THAT(files.get()->holders, ElementsAre(DeviceFileHolder{77, 3}));
+  EXPECT_EQ(files.get()->unreadable, Reading<std::uint64_t>(0U));
+}
+
+TEST(Procfs, WhoHasDeviceFilesOpenIsNotNobodyWhereThereIsNoProc) {
+  EXPECT_EQ(ProcfsProbe({.proc = "/nonexistent"}).device_files(),
+            Reading<DeviceFiles>(Absent::failed));
 }
 
 }  // namespace
