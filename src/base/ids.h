@@ -28,7 +28,7 @@ class DeviceId {
 struct ProcessId {
   pid_t pid = 0;
   /// Field 22 of /proc/PID/stat: clock ticks since boot. 0: not known (the process had gone, or
-  /// lives in another PID namespace), then only the pid speaks.
+  /// lives in another PID namespace): it cannot be signalled then.
   std::uint64_t start_ticks = 0;
   friend auto operator<=>(const ProcessId&, const ProcessId&) = default;
 };

@@ -43,8 +43,11 @@ struct Exit {
 /// wrapper would need a newer glibc than we promise). unsupported before Linux 5.3.
 [[nodiscard]] Result<Fd> open_pidfd(pid_t pid);
 
-/// Sends a signal to exactly this process. not_found: it has ended, or the pid is another's now.
+/// Sends a signal to exactly this process. not_found: it has ended, or the pid is another's now;
+/// invalid: when it started is not known, so that nobody can tell.
 [[nodiscard]] Result<void> send_signal(ProcessId process, int signal);
+/// To a child of ours that was not reaped yet: its pid cannot be another's.
+[[nodiscard]] Result<void> signal_child(pid_t child, int signal);
 /// Sets the nice value (-20 to 19) of exactly this process. not_found: as for send_signal.
 [[nodiscard]] Result<void> set_nice(ProcessId process, int nice);
 

@@ -83,31 +83,49 @@ Result<Fd> open_pidfd(pid_t pid) {
   return Fd(static_cast<int>(fd));
 }
 
+namespace {
+
+/// Whether the pid is still this process's.
+Result<void> is_still(ProcessId process) {
+  const std::string name = "process " + std::to_string(process.pid);
+  if (process.pid <= 0 || process.start_ticks == 0) {
+    return fail(
+        ErrorCode::invalid,
+        name + " cannot be told from another with its number: when it started is not known");
+  }
+  const auto now = identify_process(process.pid);
+  if (!now || now->start_ticks != process.start_ticks) {
+    return fail(ErrorCode::not_found, name + " has ended");
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<void> send_signal(ProcessId process, int signal) {
   const std::string what = "signal process " + std::to_string(process.pid);
   auto fd = open_pidfd(process.pid);
   if (!fd && fd.error().code() == ErrorCode::not_found) {
     return std::unexpected(std::move(fd).error());
   }
-  if (process.start_ticks != 0) {
-    const auto now = identify_process(process.pid);
-    if (!now || now->start_ticks != process.start_ticks) {
-      return fail(ErrorCode::not_found, "process " + std::to_string(process.pid) + " has ended");
-    }
-  }
+  if (auto still = is_still(process); !still) return still;
   const long sent = fd ? ::syscall(pidfd_send_signal_number, fd->get(), signal, nullptr, 0)
                        : ::kill(process.pid, signal);
   if (sent != 0) return fail_system(what, errno);
   return {};
 }
 
+Result<void> signal_child(pid_t child, int signal) {
+  if (child <= 0) return fail(ErrorCode::invalid, "there is no process " + std::to_string(child));
+  if (::kill(child, signal) != 0) {
+    return fail_system("signal process " + std::to_string(child), errno);
+  }
+  return {};
+}
+
 Result<void> set_nice(ProcessId process, int nice) {
   // There is no pidfd for this: the start time is compared as late as can be.
-  const auto now = identify_process(process.pid);
-  const bool same = process.start_ticks == 0 || (now && now->start_ticks == process.start_ticks);
-  if (!now || !same) {
-    return fail(ErrorCode::not_found, "process " + std::to_string(process.pid) + " has ended");
-  }
+  if (auto still = is_still(process); !still) return still;
   if (::setpriority(PRIO_PROCESS, static_cast<id_t>(process.pid), nice) != 0) {
     return fail_system("set the nice value of process " + std::to_string(process.pid), errno);
   }

@@ -136,6 +136,10 @@ TEST(Process, ThatHasEndedGetsNoSignal) {
   ASSERT_TRUE(reap(*child));
   EXPECT_EQ(send_signal(*id, 0).error().code(), ErrorCode::not_found);
   EXPECT_EQ(send_signal({.pid = *child}, 0).error().code(), ErrorCode::not_found);
+  const ProcessId unknown_start{.pid = own_process_id().pid};
+  EXPECT_EQ(send_signal(unknown_start, 0).error().code(), ErrorCode::invalid);
+  EXPECT_EQ(set_nice(unknown_start, 0).error().code(), ErrorCode::invalid);
+  EXPECT_EQ(send_signal(ProcessId{}, 0).error().code(), ErrorCode::invalid) << "our own group";
   EXPECT_EQ(open_pidfd(*child).error().code(), ErrorCode::not_found);
 }
 
@@ -332,7 +336,7 @@ TEST(Signals, StopAndContinueOfAChildAreSeen) {
   ASSERT_TRUE(stopped);
   EXPECT_EQ(stopped->what, ChildChange::What::stopped);
   EXPECT_EQ(stopped->stop_signal, SIGSTOP);
-  ASSERT_TRUE(send_signal({.pid = *child}, SIGCONT));
+  ASSERT_TRUE(signal_child(*child, SIGCONT));
   EXPECT_EQ(reap(*child).value(), Exit{.code = 9});
 }
 

@@ -203,8 +203,7 @@ void Lookout::Parts::start_child(Clock& clock) {
 
 void Lookout::Parts::end_child() {
   if (!child) return;
-  // Our own child, not yet reaped: the pid cannot be another's.
-  static_cast<void>(send_signal({.pid = child->pid}, SIGKILL));
+  static_cast<void>(signal_child(child->pid, SIGKILL));
   left.push_back(child->pid);
   child.reset();
 }

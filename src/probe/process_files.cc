@@ -108,7 +108,7 @@ ProcessFilesLook::ProcessFilesLook(ProcessFilesLook&&) noexcept = default;
 ProcessFilesLook& ProcessFilesLook::operator=(ProcessFilesLook&&) noexcept = default;
 ProcessFilesLook::~ProcessFilesLook() {
   if (!parts_) return;
-  static_cast<void>(send_signal({.pid = parts_->child.pid}, SIGKILL));
+  static_cast<void>(signal_child(parts_->child.pid, SIGKILL));
   static_cast<void>(reap_if_ended(parts_->child.pid));
 }
 

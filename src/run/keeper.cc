@@ -286,7 +286,7 @@ class Keeper {
   void perform(const SurveyTree&) { survey(); }
   void perform(const StartSampler&) { start_sampler(); }
   void perform(const SignalJob& order) {
-    if (manifest_.job && !job_ended_) (void)send_signal(*manifest_.job, order.signal);
+    if (manifest_.job && !job_ended_) (void)signal_child(job_, order.signal);
   }
   void perform(const SignalTree& order) {
     const auto tree = run_processes(manifest_.keeper.pid, task_.options->proc);

@@ -100,7 +100,6 @@ struct Watch {
   std::function<void(Result<void>)> done;
   Fd news;
   pid_t above = 0;
-  ProcessId identity;
   Instant end{};
 };
 
@@ -129,7 +128,7 @@ void hear(const std::shared_ptr<Watch>& watch) {
   } else if (watch->clock.now() < watch->end) {
     return await_word(watch);
   } else {
-    static_cast<void>(send_signal(watch->identity, SIGKILL));
+    static_cast<void>(signal_child(watch->above, SIGKILL));
   }
   bury(watch->loop, watch->above);
   if (word == went_well) return watch->done({});
@@ -159,7 +158,6 @@ void run_alert_command(Loop& loop, Clock& clock, AlertCommand command,
   if (!above) return refuse(above.error());
   auto watch = std::make_shared<Watch>(loop, clock, std::move(done));
   watch->above = *above;
-  watch->identity = identify_process(*above).value_or(ProcessId{.pid = *above});
   watch->news = std::move(pipe->read);
   watch->end = clock.now() + command.patience + grace;
   await_word(watch);

@@ -61,7 +61,6 @@ struct DeviceRow {
 
 class DeviceColumns {
  public:
-  /// `with_users`: the users' names are the last column (where the occupants stand below).
   DeviceColumns(const std::vector<DeviceRow>& rows, int width, const Style& style);
   [[nodiscard]] std::string header() const;
   void add(Line& line, const DeviceRow& row) const;

@@ -56,6 +56,7 @@ def test_a_simulated_servers_own_jobs_are_no_neighbours_of_themselves(machine):
     for device in ("0", "1", "2"):
         _, (answer,) = explained(machine, device)
         assert "shared_with_others" not in [one["rule"] for one in answer["findings"]], answer
+    assert first_rule(answer) == "memory_held_idle", answer
 
 
 def test_a_running_job_is_explained_by_run_process_and_gpu(follows):

@@ -236,9 +236,7 @@ def test_top_shows_it(nowhere, dump, terminal_of):  # noqa: F811
     terminal = terminal_of(nowhere, 200, 50)
     terminal.top("--replay", f"'{dump.words}'")
     name, degrees, _ = dump.cards[0]
-    screen = terminal.until(short(name), f"{degrees}°C")
-    for pid in dump.pids:
-        assert f" {pid} " in screen, pid
+    terminal.until(short(name), f"{degrees}°C", *(f" {pid} " for pid in dump.pids))
 
 
 @pytest.fixture
@@ -273,7 +271,7 @@ def test_of_a_dump_without_processes_nobody_is_said_to_be_there_or_not(nowhere, 
 
 def test_health_of_a_dump_without_processes_counts_no_memory_of_nobody(nowhere, memory_alone):
     answer = json.loads(nowhere.run("health", "--json", "--replay", memory_alone).stdout)
-    assert [finding["code"] for card in answer["devices"] for finding in card["findings"]] == []
+    assert [card["findings"] for card in answer["devices"]] == [[], []]
 
 
 def written(tmp_path, content):

@@ -209,6 +209,9 @@ def test_nothing_is_claimed_of_a_cpu_run_that_nobody_could_look_at(machine):
     if summary["device_files_open"] is None:
         assert "GPU device file" not in done.stderr
         assert summary["device_files_looks"] is None
+    else:
+        assert summary["device_files_looks"] >= 1
+        assert "GPU device file" in done.stderr
 
 
 @pytest.mark.parametrize("listed", [True, False], ids=["listed", "not listed"])

@@ -92,7 +92,7 @@ def test_the_version_is_that_of_the_driver(capture):
 def test_pmon_is_its_own_first_round(capture, phase):
     theirs = printed(capture, phase, "pmon (per-process monitor)").splitlines()
     drawn = answer(capture, "pmon", "-c", "1", phase=phase).splitlines()
-    assert drawn == theirs[: len(drawn)]
+    assert len(drawn) > 2 and drawn == theirs[: len(drawn)]
     numbers = sum(cell.isdigit() for line in drawn[2:] for cell in line.split()[3:9])
     print(f"pmon of {name_of((capture, phase))}: {numbers} numbers alike")
 

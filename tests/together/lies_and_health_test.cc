@@ -44,6 +44,9 @@ class LiesAndHealth : public NvmlFake {
 };
 
 TEST_F(LiesAndHealth, NoFunctionThatSaysNothingInNumbersMakesACardIll) {
+  faults("*@0=15");
+  ASSERT_NE(diagnosis(), "ok") << "of a card that fell off the bus";
+  faults("");
   ASSERT_EQ(diagnosis(), "ok");
   for (const std::string_view function : symbols()) {
     if (!function.starts_with("nvmlDevice") && !function.starts_with("nvmlGpm")) continue;

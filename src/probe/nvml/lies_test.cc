@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "probe/nvml/api.h"
@@ -26,6 +27,9 @@ class NvmlLies : public NvmlFake {
     opened = Library::open(library("all"));
     ASSERT_TRUE(opened);
     sound = look_in_process();
+    const auto present = std::ranges::count_if(
+        fields(), [&](const Field& field) { return field.read(sound.devices.at(0), sound).get(); });
+    ASSERT_GT(present, 100) << "what nobody reads cannot be lied about";
   }
   void TearDown() override {
     opened = {};

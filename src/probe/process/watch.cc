@@ -183,8 +183,7 @@ class Watcher {
     if (end_child_) {
       end_child_(pid);
     } else {
-      // Its own child, not yet reaped: the pid cannot be another's.
-      static_cast<void>(send_signal({.pid = pid}, SIGKILL));
+      static_cast<void>(signal_child(pid, SIGKILL));
     }
   }
 

@@ -150,7 +150,7 @@ TEST(Watch, ProbeProcessThatCannotBeKilledIsNotWaitedFor) {
   EXPECT_LT(clock.now() - began, milliseconds(1000));
   EXPECT_EQ(*got.devices.at(1).temperature.get(), Celsius(40));
   ASSERT_EQ(left.size(), 1U);
-  ASSERT_TRUE(send_signal({.pid = left[0]}, SIGKILL));
+  ASSERT_TRUE(signal_child(left[0], SIGKILL));
   EXPECT_EQ(reap(left[0])->signal, SIGKILL);
 }
 

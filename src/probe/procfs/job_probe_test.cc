@@ -202,7 +202,7 @@ TEST(JobProbe, SeesTheThreadsOfARealProcess) {
   EXPECT_GE(burnt(), 50'000'000U);
   EXPECT_TRUE(got[0].read.get()) << "our own child's files may be read";
   EXPECT_TRUE(probe.cpus_allowed(*child).get());
-  static_cast<void>(send_signal({.pid = *child}, SIGKILL));
+  static_cast<void>(signal_child(*child, SIGKILL));
   static_cast<void>(reap(*child));
   EXPECT_TRUE(probe.processes({*child}, {}).list.empty());
 }

@@ -231,7 +231,7 @@ class Idler {
   Idler& operator=(const Idler&) = delete;
   void end() {
     if (pid_ == 0) return;
-    EXPECT_TRUE(send_signal({.pid = pid_}, SIGKILL));
+    EXPECT_TRUE(signal_child(pid_, SIGKILL));
     EXPECT_TRUE(reap(std::exchange(pid_, 0)));
   }
   [[nodiscard]] pid_t pid() const { return pid_; }
