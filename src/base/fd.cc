@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,14 +36,25 @@ Result<Fd> open_fd(const std::string& path, int flags, mode_t mode) {
 namespace {
 
 enum class Ends { with_an_empty_read, with_a_short_one };
+enum class WhenEmpty { fails, waits };
+
+void wait_for_more(int fd) {
+  pollfd more{.fd = fd, .events = POLLIN, .revents = 0};
+  (void)::poll(&more, 1, -1);
+}
 
 Result<std::string> read_bounded(int fd, std::size_t limit, const std::string& what,
-                                 Ends ends = Ends::with_an_empty_read) {
+                                 Ends ends = Ends::with_an_empty_read,
+                                 WhenEmpty when_empty = WhenEmpty::fails) {
   std::string bytes;
   ReadBlock<16384> block;
   while (true) {
     const ssize_t got = ::read(fd, block.data(), block.size());
     if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN && when_empty == WhenEmpty::waits) {
+      wait_for_more(fd);
+      continue;
+    }
     if (got < 0) return fail_system("read " + what, errno);
     if (got == 0) return bytes;
     bytes.append(block.data(), static_cast<std::size_t>(got));
@@ -67,6 +79,16 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
   auto fd = open_fd(path, O_RDONLY | O_NONBLOCK);
   if (!fd) return std::unexpected(std::move(fd).error());
   return read_bounded(fd->get(), limit, path);
+}
+
+Result<std::string> read_named_file(const std::string& path, std::size_t limit) {
+  auto fd = open_fd(path, O_RDONLY);
+  if (!fd) return std::unexpected(std::move(fd).error());
+  return read_stream(fd->get(), limit, path);
+}
+
+Result<std::string> read_stream(int fd, std::size_t limit, const std::string& what) {
+  return read_bounded(fd, limit, what, Ends::with_an_empty_read, WhenEmpty::waits);
 }
 
 Result<std::string> read_proc_file(const std::string& path, std::size_t limit) {

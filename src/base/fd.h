@@ -59,6 +59,13 @@ class ReadBlock {
 /// For files of the kernel and our own; /proc files of strangers may block, see probe/process.
 [[nodiscard]] Result<std::string> read_file(const std::string& path, std::size_t limit = 1 << 20);
 
+/// The whole of a file that a user names: of a pipe or a FIFO it waits for who writes, until they
+/// are done.
+[[nodiscard]] Result<std::string> read_named_file(const std::string& path, std::size_t limit);
+
+/// Everything that comes through a descriptor, likewise, also where it was set not to block.
+[[nodiscard]] Result<std::string> read_stream(int fd, std::size_t limit, const std::string& what);
+
 /// As read_file, for a file of /proc that the kernel makes in one piece: what one read brings is
 /// all of it, and the second that would say so is spared.
 [[nodiscard]] Result<std::string> read_proc_file(const std::string& path,

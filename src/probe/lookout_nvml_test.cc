@@ -75,6 +75,16 @@ TEST_F(LookoutOnDriver, ErrorsThatWereToldByEventsStay) {
   EXPECT_THAT(codes(looked(lookout)), ElementsAre(79, 31));
 }
 
+TEST_F(LookoutOnDriver, AnErrorIsHeardAlsoWhereItsCardHangsOfIt) {
+  Lookout lookout = started({.whole = std::chrono::seconds(60), .stall = std::chrono::seconds(1)});
+  EXPECT_THAT(codes(looked(lookout)), IsEmpty());
+  ASSERT_TRUE(write_file_atomically(events, "1 79\n"));
+  goes_wrong("nvmlDeviceGetMemoryInfo_v2@1=hang;nvmlDeviceGetMemoryInfo@1=hang");
+  const Snapshot look = looked(lookout);
+  EXPECT_THAT(codes(look), ElementsAre(79));
+  EXPECT_FALSE(look.devices.at(1).unusable_because.empty());
+}
+
 TEST_F(LookoutOnDriver, ErrorsInTheKernelLogAreHeardOnceAlsoThoseOfBefore) {
   const std::string log = files / "kmsg";
   const auto line = [](int code) {

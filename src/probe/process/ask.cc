@@ -101,9 +101,11 @@ void ask_nvml(Probes probes, Depth depth, Teller& teller) {
   }
 }
 
+/// Before the devices are asked, since one of them may hang of what the events would have told; at
+/// a first look after them, since that one registers for the events of those that answered.
 void ask_events(NvmlProbe& nvml, Teller& teller) {
   constexpr Step step{StepKind::nvml_events, 0};
-  // Not open: another process asked the devices, and this one goes on after it.
+  // Not open: a first look, or another process asked the devices and this one goes on after it.
   if (teller.progress().is_over(step) || !nvml.is_open()) return;
   teller.begin(step);
   teller.tell(wire::DriverEvents{nvml.new_xids(teller.progress().snapshot.taken)});
@@ -328,6 +330,7 @@ void Teller::done() {
 
 void ask_with(Probes probes, const Wish& wish, Teller& teller) {
   ask_host(probes.procfs, teller);
+  if (wish.events == Events::new_ones) ask_events(probes.nvml, teller);
   probes.nvml.on_answer([&teller] { teller.goes_on(); });
   ask_nvml(probes, wish.depth, teller);
   probes.nvml.on_answer(nullptr);
