@@ -72,6 +72,7 @@ SENTENCES = [
     "src/snapshot/device_fault.h",
     "src/probe/pci/parse.cc",
     "src/probe/process/progress.cc",
+    "src/run/driver_silence.cc",
     "src/run/driver_watch.cc",
     "src/run/keeper_plan.cc",
     "src/run/memory_kills.cc",

@@ -333,7 +333,9 @@ void Lookout::begin(Depth depth, std::vector<Claim> claims, Clock& clock) {
   parts.depth = depth;
   parts.claims = std::move(claims);
   const Instant began = clock.now();
-  parts.deadlines.emplace(parts.options.patience, began);
+  Patience patience = parts.options.patience;
+  if (parts.child) patience.opening = std::min(patience.opening, parts.options.reopening);
+  parts.deadlines.emplace(patience, began);
   parts.began_wall = clock.wall_now();
   if (parts.observer) {
     parts.observed = parts.observer->look(depth, parts.claims, parts.began_wall);

@@ -24,6 +24,8 @@ struct LookoutOptions {
   Patience patience = {};
   /// What hung is asked again after this long, then after twice as long, up to five minutes.
   Duration retry = std::chrono::seconds(10);
+  /// What Patience::opening is for a probe process that has looked before: its library is open.
+  Duration reopening = std::chrono::seconds(10);
   /// Which errors of the kernel log a look has: all that are there, or those of our own time.
   enum class Logged { all, new_ones } logged = Logged::all;
 };

@@ -263,6 +263,7 @@ Json json_of_summary(const Summary& summary) {
     put(device, "energy_millijoules", one.energy);
     device["energy_source"] = source(one.energy_source);
     put(device, "temperature_peak_celsius", one.temperature_peak);
+    put(device, "not_read_milliseconds", one.not_read);
     json["devices"].push_back(std::move(device));
   }
   return json;
@@ -292,7 +293,8 @@ Summary summary_from(const Json& json) {
          .memory_source = own ? MemorySource::own_processes : MemorySource::whole_device,
          .energy = take<Millijoules>(one, "energy_millijoules"),
          .energy_source = source(one),
-         .temperature_peak = take<Celsius>(one, "temperature_peak_celsius")});
+         .temperature_peak = take<Celsius>(one, "temperature_peak_celsius"),
+         .not_read = take<Milliseconds>(one, "not_read_milliseconds")});
   }
   return summary;
 }

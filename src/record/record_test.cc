@@ -436,6 +436,29 @@ TEST(Summary, TimesAndPowersBeyondAllNumbersIntegrateToNothingOrTheMost) {
   EXPECT_FALSE(hot.summary().energy.has_value()) << "more than any number: not known";
 }
 
+TEST(Summary, SaysForHowLongADeviceWasNotRead) {
+  Summarizer summarizer;
+  summarizer.add(sample_at(0));
+  EXPECT_EQ(summarizer.summary().devices.at(0).not_read, Reading<Milliseconds>(Milliseconds(0)));
+  for (int at = 1; at <= 5; ++at) {
+    Sample unread = sample_at(1000 * at);
+    unread.devices = {DeviceSample{}};
+    summarizer.add(unread);
+  }
+  summarizer.add(sample_at(6000));
+  EXPECT_EQ(summarizer.summary().devices.at(0).not_read, Reading<Milliseconds>(Milliseconds(5000)));
+  summarizer.add(sample_at(36'000));  // nobody looked meanwhile
+  EXPECT_EQ(summarizer.summary().devices.at(0).not_read,
+            Reading<Milliseconds>(Milliseconds(35'000)));
+  const WallTime last = sample_at(36'000).at;
+  summarizer.end({last.unix_ms + 2000});
+  EXPECT_EQ(summarizer.summary().devices.at(0).not_read,
+            Reading<Milliseconds>(Milliseconds(35'000)));
+  summarizer.end({last.unix_ms + 20'000});
+  EXPECT_EQ(summarizer.summary().devices.at(0).not_read,
+            Reading<Milliseconds>(Milliseconds(55'000)));
+}
+
 TEST(Summary, SaysInHowManyLooksNoDeviceFileWasOpen) {
   Summarizer summarizer;
   const auto add = [&](const Reading<std::uint64_t>& open, const Reading<std::uint64_t>& listed) {

@@ -407,6 +407,13 @@ Summary summary_of(const RunRecord& run) {
   return summarizer.summary();
 }
 
+Summary summary_until(const RunRecord& run, WallTime ended) {
+  Summarizer summarizer;
+  (void)for_each_sample(run, [&](const Sample& sample) { summarizer.add(sample); });
+  summarizer.end(ended);
+  return summarizer.summary();
+}
+
 Result<void> append_mark(const std::string& marks_path, WallTime now, std::string_view text) {
   if (trimmed(text).empty()) return fail(ErrorCode::invalid, "a mark needs a text: epoch=3");
   const auto fd = open_fd(marks_path, O_WRONLY | O_APPEND | O_NOFOLLOW);

@@ -210,6 +210,8 @@ struct SamplesRead {
                                                   const std::function<void(const Sample&)>& each);
 /// The summary so far (running) or at the end, from the samples.
 [[nodiscard]] Summary summary_of(const RunRecord& run);
+/// From the samples of a run that ended then.
+[[nodiscard]] Summary summary_until(const RunRecord& run, WallTime ended);
 
 /// The whole record as JSON, samples left out: `berth show --json`.
 [[nodiscard]] std::string to_json(const RunRecord& run);

@@ -21,6 +21,22 @@ template <class T>
 Reading<T> or_absent(const std::optional<T>& value, Absent why) {
   return value ? Reading<T>(*value) : Reading<T>(why);
 }
+
+bool was_read(const DeviceSample& device) {
+  bool any = false;
+  bool any_missing = false;
+  const auto look_at = [&](const auto& reading) {
+    any |= reading.has_value();
+    any_missing |= !reading.has_value() && reading.why() != Absent::unsupported;
+  };
+  look_at(device.utilization_gpu);
+  look_at(device.memory_used);
+  look_at(device.power_draw);
+  look_at(device.temperature);
+  look_at(device.clock_sm);
+  look_at(device.energy);
+  return any || !any_missing;
+}
 }  // namespace
 
 void Summarizer::add_device(Gathered& gathered, const DeviceSample& device, WallTime at) {
@@ -71,8 +87,13 @@ void Summarizer::add(const Sample& sample) {
   for (const ProcessSample& process : sample.processes) {
     if (process.memory.get()) own[process.device] += *process.memory.get();
   }
+  const std::int64_t step = step_to(sample.at);
+  last_at_ = sample.at;
   for (std::size_t at = 0; at < sample.devices.size(); ++at) {
     add_device(devices_[at], sample.devices[at], sample.at);
+    if (step > longest_step_ms || !was_read(sample.devices[at])) {
+      devices_[at].not_read += Milliseconds(step);
+    }
     const auto mine = own.find(at);
     if (mine != own.end()) keep_largest(devices_[at].own_peak, mine->second);
   }
@@ -80,6 +101,20 @@ void Summarizer::add(const Sample& sample) {
   keep_largest(tree_cpu_, sample.tree.cpu);
   device_files_.add(sample.tree.device_files_open);
   gpu_contexts_.add(sample.tree.gpu_contexts);
+}
+
+/// How long the sample before was ago; 0 where there was none or the file's times are broken.
+std::int64_t Summarizer::step_to(WallTime at) const {
+  constexpr std::int64_t longest = std::int64_t{1000} * 86'400'000;  // of a run, in ms
+  std::int64_t step = 0;
+  if (!last_at_ || __builtin_sub_overflow(at.unix_ms, last_at_->unix_ms, &step)) return 0;
+  return step > 0 && step < longest ? step : 0;
+}
+
+void Summarizer::end(WallTime at) {
+  const std::int64_t step = step_to(at);
+  if (step <= longest_step_ms) return;
+  for (Gathered& device : devices_) device.not_read += Milliseconds(step);
 }
 
 void Summarizer::Most::add(const Reading<std::uint64_t>& seen) {
@@ -124,6 +159,7 @@ Summary Summarizer::summary() const {
     device.memory_source = one.own_peak ? MemorySource::own_processes : MemorySource::whole_device;
     device.memory_peak = or_absent(one.own_peak ? one.own_peak : one.used_peak, one.memory_why);
     device.temperature_peak = or_absent(one.hottest, one.temperature_why);
+    device.not_read = one.not_read;
     // A counter that went back was reset (the driver was reloaded), and what it had counted since
     // the sample before is lost: the power then has to do.
     const bool has_counted = one.energy_first && !one.energy_was_reset;

@@ -21,6 +21,9 @@ struct DeviceSummary {
   Reading<Millijoules> energy;  // of the whole device, whoever else was on it
   EnergySource energy_source = EnergySource::counter;
   Reading<Celsius> temperature_peak;
+  /// For how long nothing was read of it: no figure here holds anything of that time. Not sampled:
+  /// an older record, which does not tell.
+  Reading<Milliseconds> not_read = Absent::not_sampled;
   friend bool operator==(const DeviceSummary&, const DeviceSummary&) = default;
 };
 
@@ -46,6 +49,8 @@ struct Summary {
 class Summarizer {
  public:
   void add(const Sample& sample);
+  /// The run ended then: how long the last sample was ago may be time that was not read.
+  void end(WallTime at);
   [[nodiscard]] Summary summary() const;
 
  private:
@@ -66,9 +71,12 @@ class Summarizer {
     std::uint64_t power_steps = 0;
     std::optional<Celsius> hottest;
     Absent temperature_why = Absent::not_sampled;
+    Milliseconds not_read{0};
   };
   void add_device(Gathered& gathered, const DeviceSample& device, WallTime at);
+  [[nodiscard]] std::int64_t step_to(WallTime at) const;
   std::vector<Gathered> devices_;
+  std::optional<WallTime> last_at_;
   std::uint64_t samples_ = 0;
   std::optional<Bytes> tree_memory_peak_;
   std::optional<Milliseconds> tree_cpu_;

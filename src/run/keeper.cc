@@ -322,7 +322,7 @@ class Keeper {
         end_.because = end_cause::stopped;
       }
       const RunRecord run{.directory = task_.record->directory(), .manifest = manifest_};
-      end_.summary = summary_of(run);
+      end_.summary = summary_until(run, end_.at);
       write_end();
     }
     tell(fmt::format("end {} {} {} {}", told.exit.code, told.exit.signal, told.exit.dumped ? 1 : 0,

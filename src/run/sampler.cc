@@ -1,5 +1,6 @@
 #include "run/sampler.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "base/process.h"
 #include "base/signals.h"
 #include "base/text.h"
+#include "run/driver_silence.h"
 #include "run/driver_watch.h"
 #include "run/tree.h"
 #include "snapshot/fields.h"
@@ -37,7 +39,8 @@ class Sampler {
         faults_(task.manifest.given.devices, task.options->request.allow_failed
                                                  ? FaultWatch::Known::what_the_first_look_finds
                                                  : FaultWatch::Known::nothing),
-        driver_(task.manifest.given) {
+        driver_(task.manifest.given),
+        silence_(task.manifest.given.devices) {
     if (task.manifest.job) own_.insert(task.manifest.job->pid);
   }
 
@@ -178,6 +181,7 @@ class Sampler {
     for (const DriverNews& news : driver_.news(snapshot)) {
       tell(fmt::format("event {} {}", news.kind, printable(news.text)));
     }
+    report_silence(snapshot);
     report_strays(snapshot, seen.pids);
     write(sample);
   }
@@ -205,6 +209,26 @@ class Sampler {
     if (!task_.services->faults || task_.manifest.given.devices.empty()) return;
     const auto found = without_errors_of_others(task_.services->faults(snapshot), own_);
     for (const FaultNews& news : faults_.news(found, snapshot)) tell("fault " + to_line(news));
+  }
+
+  void report_silence(const Snapshot& snapshot) {
+    using Means = DriverSilence::Means;
+    const Means means = may_ask_driver() ? Means::there : Means::lacking;
+    const SilenceNews news = silence_.news(snapshot, means, task_.services->clock.now());
+    for (const DriverNews& event : news.events) {
+      tell(fmt::format("event {} {}", event.kind, printable(event.text)));
+    }
+    for (const FaultNews& fault : news.faults) tell("fault " + to_line(fault));
+  }
+
+  /// A container that lost its access to the devices (after `systemctl daemon-reload`, say), and
+  /// who may open no more files, hears "Unknown Error" of devices on which jobs go on working.
+  [[nodiscard]] bool may_ask_driver() const {
+    if (had_access_ && !has_access()) return false;
+    return open_fd("/dev/null", O_RDONLY).has_value();
+  }
+  [[nodiscard]] static bool has_access() {
+    return ::access("/dev/nvidiactl", R_OK | W_OK) == 0;  // asks the control group, too
   }
 
   void report_strays(const Snapshot& snapshot, const std::vector<pid_t>& pids) {
@@ -240,6 +264,8 @@ class Sampler {
   Sight sight_;
   FaultWatch faults_;
   DriverWatch driver_;
+  DriverSilence silence_;
+  bool had_access_ = has_access();
   std::set<pid_t> own_;  // every process of the run that was ever seen
   bool facts_taken_ = false;
   std::set<Stray> reported_;

@@ -190,6 +190,12 @@ std::string device_text(std::size_t i, const RunRecord& run, const RunDetails& d
     return own(trf("hottest {}", temperature_text(hottest, style)), style);
   });
   if (!rest.empty()) text += chart_line(tr("Energy"), {}, 1, rest, style);
+  const Milliseconds missing = summary.not_read.get().value_or(Milliseconds{0});
+  if (missing >= Milliseconds{1000}) {
+    const std::string time = short_duration(std::chrono::milliseconds(missing.count()));
+    text += chart_line(tr("Not read"), {}, 1,
+                       own(trf("for {}: no figure here is of that time", time), style), style);
+  }
   return text;
 }
 

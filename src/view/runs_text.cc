@@ -138,6 +138,18 @@ std::optional<Bytes> promised_each(const RunRecord& run) {
   return same ? promised.front() : std::nullopt;
 }
 
+/// Of how much of the time the figures hold nothing, where they hold something.
+std::string not_read_text(const Summary& summary) {
+  const bool any_figure = summary.mean_utilization.get() || memory_peak(summary).get();
+  Milliseconds longest{0};
+  for (const DeviceSummary& device : summary.devices) {
+    longest = std::max(longest, device.not_read.get().value_or(Milliseconds{0}));
+  }
+  if (!any_figure || longest < Milliseconds{1000}) return "";
+  return trf("; for {} of that the devices were not read",
+             short_duration(std::chrono::milliseconds(longest.count())));
+}
+
 std::string used_text(const RunRecord& run, const Summary& summary) {
   std::string text;
   const Reading<Bytes> peak = memory_peak(summary);
@@ -159,6 +171,7 @@ std::string used_text(const RunRecord& run, const Summary& summary) {
     text += trf("; what it used on the GPU is not known ({})",
                 reason_text(summary.mean_utilization.why()));
   }
+  text += not_read_text(summary);
   if (run.manifest.given.devices.empty()) {
     for (const std::string& part : kept_off_texts(summary)) text += std::string(tr("; ")) + part;
   }

@@ -54,10 +54,10 @@ def started(machine, *words, **how):
     return run
 
 
-def wait_for_samples(machine, further):
+def wait_for_samples(machine, further, timeout=10.0):
     """Waits for so many more than there are; how many there were."""
     seen = len(samples_of(show(machine)))
-    wait_until(lambda: len(samples_of(show(machine))) >= seen + further, f"{further} further samples")
+    wait_until(lambda: len(samples_of(show(machine))) >= seen + further, f"{further} further samples", timeout)
     return seen
 
 
@@ -127,6 +127,86 @@ def test_a_device_that_hangs_is_told_and_the_others_are_sampled_on(losing):
     samples = pathlib.Path(record["directory"], "samples").read_text(encoding="utf-8").splitlines()
     hung, well = [json.loads(line)["d"] for line in samples if line.startswith('{"t"')][seen + 1]
     assert set(hung) == {"failed"} and "failed" not in well
+
+
+# --- the whole driver ------------------------------------------------------------------------------
+
+
+def silent_driver(machine, what="*@*=999"):
+    """The library answers nothing but errors from now on, also at its start."""
+    machine.faults.write_text(what, encoding="utf-8")
+
+
+@pytest.mark.parametrize("devices", [1, 3])
+@pytest.mark.parametrize("code", [999, 15])
+def test_a_driver_that_fails_is_told_at_once_and_what_was_not_read_is_said(tmp_path, devices, code):
+    machine = Losing(tmp_path, devices)
+    done = machine.directory / "done"
+    run = started(machine, "--only", "0", "--on-gpu-fault", "stop", "--", *waits_for(done))
+    silent_driver(machine, f"*@*={code}")
+    wait_until(lambda: "the driver no longer answers for GPU 0: " in said(machine), "it is said")
+    wait_for_samples(machine, 3)
+    silent_driver(machine, "")
+    wait_until(lambda: "the driver answers again, after" in said(machine), "its return is said")
+    assert run.poll() is None, "a few looks prove nothing: the job feels nothing of it"
+    done.touch()
+    assert run.wait(timeout=15) == 0
+    record = show(machine)
+    assert events(record) == ["driver_silent", "driver_answers"]
+    assert said(machine).count("no longer answers") == 1
+    missing = record["end"]["summary"]["devices"][0]["not_read_milliseconds"]
+    assert 2000 <= missing <= 30_000
+    assert f"; for {missing // 1000}s of that the devices were not read" in said(machine)
+    assert f"for {missing // 1000}s: no figure here is of that time" in machine.run("show").stdout
+
+
+def test_a_driver_that_fails_for_good_ends_the_job_where_that_is_wanted(losing):
+    run = started(losing, "--only", "1", "--on-gpu-fault", "stop", "--retry-on", "gpu-lost", "--",
+                  "sh", "-c", "sleep 300 & wait")
+    silent_driver(losing)
+    assert run.wait(timeout=30) == -signal.SIGTERM
+    record = show(losing)
+    assert events(record) == ["driver_silent", "gpu_failed", "on_gpu_fault"]
+    assert "GPU 1: the driver has told nothing but errors for" in record["events"][1]["text"]
+    assert record["end"]["because"] == "GPU fault"
+    assert len(runs(losing)["runs"]) == 1, "no device was seen to be lost"
+    poll(lambda: processes(losing), 5, "processes of a stopped run")
+
+
+def test_a_driver_that_fails_for_good_is_only_said_where_nothing_else_is_wanted(losing):
+    done = losing.directory / "done"
+    run = started(losing, "--only", "1", "--", *waits_for(done))
+    silent_driver(losing)
+    wait_until(lambda: "nothing but errors" in said(losing), "it is sure", 30)
+    assert run.poll() is None
+    done.touch()
+    assert run.wait(timeout=15) == 0
+    assert events(show(losing)) == ["driver_silent", "gpu_failed"]
+
+
+@pytest.mark.parametrize("what", ["nvmlInit_v2=18;nvmlDeviceGetCount_v2=18", "nvmlInit_v2=9;nvmlDeviceGetCount_v2=9"],
+                         ids=["another version", "not loaded"])
+def test_a_driver_that_is_being_exchanged_ends_nothing(losing, what):
+    done = losing.directory / "done"
+    run = started(losing, "--only", "1", "--on-gpu-fault", "stop", "--", *waits_for(done))
+    silent_driver(losing, what)
+    wait_until(lambda: "the driver no longer answers for GPU 1: " in said(losing), "it is said")
+    wait_for_samples(losing, 12, timeout=30)
+    assert run.poll() is None, "its job may go on through that"
+    done.touch()
+    assert run.wait(timeout=15) == 0
+    assert events(show(losing)) == ["driver_silent"]
+
+
+def test_a_driver_that_says_nothing_at_all_is_told(losing):
+    done = losing.directory / "done"
+    run = started(losing, "--only", "1", "--on-gpu-fault", "stop", "--", *waits_for(done))
+    silent_driver(losing, "*@*=hang")
+    wait_until(lambda: "the driver no longer answers for GPU 1: " in said(losing), "it is said", 20)
+    assert run.poll() is None, "once is not enough: it is asked anew"
+    done.touch()
+    assert run.wait(timeout=30) == 0
+    assert "of that the devices were not read" in said(losing)
 
 
 @pytest.mark.parametrize(("how", "name"), [("signal", "USR1"), ("signal=TERM", "TERM")])
