@@ -304,6 +304,7 @@ def test_a_job_that_its_user_ended_is_not_started_again(losing, how):
         os.kill(run.pid, signal.SIGINT)
     assert run.wait(timeout=15) == 9
     assert len(runs(losing)["runs"]) == 1
+    assert "why:" not in said(losing), "the loss did not end it"
 
 
 def test_a_job_that_waits_for_its_second_start_can_be_stopped_by_its_first(losing):
@@ -363,6 +364,9 @@ def test_ctrl_c_on_the_terminal_is_an_end_that_was_wanted(losing):
         terminal.type(b"\x03")
         assert run.wait(timeout=10) == -signal.SIGINT
         assert len(runs(losing)["runs"]) == 1
+        assert b"why:" not in terminal.read()
+        explained = json.loads(losing.run("explain", "last", "--json").stdout)
+        assert [one["rule"] for one in explained["findings"]] == ["interrupted", "device_lost"]
     finally:
         terminal.close()
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <utility>
 
 #include "diagnose/death/catalogue.h"
 #include "diagnose/death/rules.h"
@@ -23,6 +25,14 @@ bool is_remark(const Finding& finding) {
 /// What may have been beside it, and tells nothing of the signal that ended it.
 bool is_no_cause(const Finding& finding) {
   return is_remark(finding) || finding.rule == "driver_reloaded";
+}
+
+/// Beside the matter, and worth knowing all the same.
+Finding as_remark(Finding finding) {
+  finding.severity = Severity::hint;
+  finding.meaning = sentence("It was not that which ended the run.");
+  finding.steps = {{sentence("see how the devices are now"), "berth health"}};
+  return finding;
 }
 
 // tools/check_docs.py holds doc/EXPLAIN.md against this list.
@@ -73,12 +83,19 @@ Findings explain_death(const DeathEvidence& evidence) {
       ended_by_signal,
       rank_ended_first,
   });
+  const bool on_purpose = was_ended_on_purpose(evidence);
+  Findings remarks;
   for (const Rule rule : rules) {
+    const bool is_of_device = rule == device_fault || rule == device_reset;
     // What only names the signal, and a guess, add nothing to a cause.
     const bool is_last_resort = rule == ended_by_signal || rule == perhaps_neighbour_grew;
     if (is_last_resort && !std::ranges::all_of(findings, is_no_cause)) continue;
     for (Finding& finding : rule(evidence)) {
-      if (!knows(findings, finding.rule)) findings.push_back(std::move(finding));
+      if (on_purpose && is_of_device) {
+        remarks.push_back(as_remark(std::move(finding)));
+      } else if (!knows(findings, finding.rule)) {
+        findings.push_back(std::move(finding));
+      }
     }
   }
   const bool is_told = std::ranges::any_of(findings, [](const Finding& finding) {
@@ -89,6 +106,7 @@ Findings explain_death(const DeathEvidence& evidence) {
     for (Finding& finding : end_unknown(evidence)) findings.push_back(std::move(finding));
     for (Finding& finding : last_lines(evidence)) findings.push_back(std::move(finding));
   }
+  std::ranges::move(remarks, std::back_inserter(findings));
   return findings;
 }
 

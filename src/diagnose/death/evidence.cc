@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <csignal>
 #include <cstring>
 
 namespace berth {
@@ -12,6 +14,23 @@ bool has_failed(const RunRecord& run) {
 }
 
 bool ended_well(const RunRecord& run) { return run.end && run.end->known && !has_failed(run); }
+
+bool was_ended_on_purpose(const DeathEvidence& evidence) {
+  const RunRecord& run = evidence.run;
+  if (!run.end || !run.end->known || run.end->because == end_cause::gpu_fault) return false;
+  const std::string& because = run.end->because;
+  constexpr std::array wanted = {end_cause::stopped, end_cause::time_limit, end_cause::warned};
+  if (std::ranges::find(wanted, because) != wanted.end()) return true;
+  // The signal may be the one that --on-gpu-fault sent.
+  if (std::ranges::find(evidence.events, "on_gpu_fault", &RunEvent::kind) !=
+      evidence.events.end()) {
+    return false;
+  }
+  if (evidence.end_was_wanted) return true;
+  // A device that fails sends none of these; a program that dies of it exits, or aborts.
+  constexpr std::array askings = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+  return std::ranges::find(askings, signal_of(run)) != askings.end();
+}
 
 bool was_while_it_ran(WallTime at, const RunRecord& run) {
   constexpr std::int64_t slack_ms = 2000;

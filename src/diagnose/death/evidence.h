@@ -20,6 +20,9 @@ namespace berth {
 struct DeathEvidence {
   const RunRecord& run;
   std::vector<RunEvent> events;
+  /// Somebody asked for its end (Ctrl-C, a signal to its launcher), whatever it then exited with.
+  /// The record does not hold that: who was there knows it.
+  bool end_was_wanted = false;
   /// Processes of the run that the driver named.
   std::vector<pid_t> processes;
   /// By the run's samples.
@@ -38,6 +41,9 @@ struct DeathEvidence {
 [[nodiscard]] bool has_failed(const RunRecord& run);
 /// It has ended with 0. Of a run whose end is not known neither is true.
 [[nodiscard]] bool ended_well(const RunRecord& run);
+
+/// Whether somebody, or its time limit, ended it: what was wrong with its devices by then did not.
+[[nodiscard]] bool was_ended_on_purpose(const DeathEvidence& evidence);
 
 /// Whether the kernel's log speaks of the time of the run, which has ended: its clock is a second
 /// off at most, and the job may outlive an error a little.

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <utility>
 
 #include "diagnose/death/ended_run_test.h"
@@ -21,6 +22,41 @@ TEST(DeviceFault, AnEventOfTheRunIsEvidence) {
   EXPECT_THAT(causes_of(evidence), ElementsAre("device_lost"));
   EXPECT_EQ(evidence_in(first_cause(evidence)), "GPU 0: it fell off the bus\n");
   EXPECT_THAT(steps_in(first_cause(evidence)), HasSubstr("berth run --retry-on gpu-fault"));
+  EXPECT_TRUE(cause_to_tell(explain_death(evidence)));
+}
+
+TEST(DeviceFault, OfARunThatItsUserOrItsTimeEndedIsARemark) {
+  const auto lost = event_at_the_end("gpu_lost", "GPU 0: it fell off the bus");
+  for (const auto& [run, cause] : {std::pair{ended_run({.signal = SIGINT}), "interrupted"},
+                                   {ended_run({.code = 130}), "interrupted"},
+                                   {ended_run({.signal = SIGTERM}), "terminated"},
+                                   {ended_run({.signal = SIGKILL}, end_cause::stopped), "stopped"},
+                                   {ended_run({.code = 1}, end_cause::time_limit), "time_limit"}}) {
+    const DeathEvidence evidence{.run = run, .events = {lost}};
+    const Findings findings = explain_death(evidence);
+    ASSERT_THAT(findings, Not(IsEmpty()));
+    EXPECT_EQ(findings.front().rule, cause);
+    EXPECT_EQ(findings.back().rule, "device_lost") << "worth knowing all the same";
+    EXPECT_EQ(findings.back().severity, Severity::hint);
+    EXPECT_FALSE(cause_to_tell(findings)) << cause;
+  }
+}
+
+TEST(DeviceFault, OfARunWhoseEndWasWantedIsARemarkWhateverItExitedWith) {
+  const RunRecord run = ended_run({.code = 9});
+  DeathEvidence evidence{.run = run, .events = {event_at_the_end("gpu_lost", "GPU 0: lost")}};
+  EXPECT_TRUE(cause_to_tell(explain_death(evidence)));
+  evidence.end_was_wanted = true;
+  EXPECT_FALSE(cause_to_tell(explain_death(evidence)));
+}
+
+TEST(DeviceFault, IsTheCauseOfASignalThatWasSentForIt) {
+  const RunRecord run = ended_run({.signal = SIGTERM});
+  const DeathEvidence evidence{
+      .run = run,
+      .events = {event_at_the_end("gpu_lost", "GPU 0: it fell off the bus"),
+                 event_at_the_end("on_gpu_fault", "the job got a signal for it")}};
+  EXPECT_THAT(causes_of(evidence), ElementsAre("device_lost"));
   EXPECT_TRUE(cause_to_tell(explain_death(evidence)));
 }
 
