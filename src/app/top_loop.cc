@@ -104,7 +104,13 @@ void TopLoop::start_tape_clock() {
 
 void TopLoop::seen(Snapshot snapshot) {
   if (options_.choose && !std::exchange(chosen_, true)) {
-    for (DeviceId& id : options_.choose(snapshot)) state_.only_devices.insert(std::move(id));
+    auto chosen = options_.choose(snapshot);
+    if (!chosen) {
+      failure_ = std::move(chosen).error();
+      state_.quits = true;
+      return;
+    }
+    for (DeviceId& id : *chosen) state_.only_devices.insert(std::move(id));
   }
   history_.add(snapshot);
   hear(top::Looked{std::make_shared<const top::Seen>(std::move(snapshot))});

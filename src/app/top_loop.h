@@ -13,8 +13,8 @@ namespace berth {
 
 struct TopOptions {
   top::State state;  // theme, sort keys, filters, interval
-  /// Chooses devices on the first snapshot; null: all.
-  std::function<std::vector<DeviceId>(const Snapshot&)> choose;
+  /// Chooses devices on the first snapshot; null: all. An error ends it, told on the terminal.
+  std::function<Result<std::vector<DeviceId>>(const Snapshot&)> choose;
   std::optional<Recording> recording;
 };
 

@@ -87,7 +87,10 @@ class TopVerb final : public Verb {
     auto patterns = parse_patterns(devices_);
     if (!patterns) return std::move(patterns).error().because("-i");
     options.choose = [chosen = StatusOptions{.devices = std::move(*patterns), .user = {}}](
-                         const Snapshot& snapshot) {
+                         const Snapshot& snapshot) -> Result<std::vector<DeviceId>> {
+      if (auto known = check_patterns(snapshot, chosen); !known) {
+        return std::unexpected(std::move(known).error());
+      }
       std::vector<DeviceId> ids;
       for (const Device* device : shown_devices(snapshot, chosen)) ids.push_back(device->id);
       return ids;

@@ -65,6 +65,16 @@ def test_i_shows_one_device_and_its_processes_alone(machine, terminal_of):  # no
     assert [row.split()[0] for row in rows(screen)] == ["0", "1"]
 
 
+@pytest.mark.parametrize("devices", ["nosuch", "1,nosuch"])
+def test_i_of_a_device_that_is_not_there_is_refused(machine, terminal_of, devices):  # noqa: F811
+    terminal = terminal_of(machine, 120, 40)
+    terminal.top("-i", devices)
+    screen = terminal.until('no device matches "nosuch"; there are: 0 1 2', PROMPT)
+    assert "H100" not in screen
+    terminal.shell("echo ended with $?")
+    terminal.until("ended with 1")
+
+
 @pytest.mark.parametrize(("columns", "order", "heads"), [
     ("memory,device", [3, 2, 4, 1], ["GPU▲", "GPU MEM▼"]),
     ("device,memory", [4, 3, 2, 1], ["GPU▲", "GPU MEM▼"]),
