@@ -133,7 +133,7 @@ std::unique_ptr<CLI::App> declare_options(const VerbEntry& entry, Verb& verb,
       "--sim", globals.sim,
       "a simulated server: a built-in name or a file; alone: server-8xh100 (BERTH_SIM)", "NAME");
   options.filled_value("--replay", globals.replay,
-                       "a snapshot or recording instead of this machine", "FILE");
+                       "a snapshot or recording instead of this machine; - is stdin", "FILE");
   options.filled_value("--lang", globals.lang, "en or zh_CN (BERTH_LANG)", "LANGUAGE");
   return app;
 }

@@ -13,6 +13,7 @@
 #include "base/tr.h"
 #include "health/faults.h"
 #include "probe/procfs/procfs_probe.h"
+#include "probe/replay/replay.h"
 #include "snapshot/questions.h"
 
 extern char** environ;
@@ -118,7 +119,9 @@ void Context::apply(const GlobalOptions& options) {
   sources_.simulated = sim.empty() ? std::nullopt : std::optional(sim);
   const auto work = variable("BERTH_SIM_WORK");
   if (sources_.simulated && work && !work->empty()) sources_.simulated_work = *work;
-  if (!options.replay.empty()) sources_.replay = options.replay;
+  if (options.replay.empty()) return;
+  sources_.replay = options.replay;
+  sources_.piped = piped_recording(options.replay);
 }
 
 Style Context::out_now() const {

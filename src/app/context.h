@@ -33,7 +33,8 @@ class Context {
   /// Reads the environment. Nothing can fail here: what is wrong shows when it is used.
   Context();
 
-  /// Takes --sim, --replay and --lang into account; sets the language of the process.
+  /// Takes --sim, --replay and --lang into account; sets the language of the process. Where
+  /// --replay names a pipe, it waits for all that comes through it.
   void apply(const GlobalOptions& options);
 
   [[nodiscard]] std::optional<std::string> variable(const char* name) const;

@@ -49,7 +49,7 @@ Result<void> save(const std::vector<PaceAnswer>& answers, const std::string& pat
 Result<std::string> series_text(const std::string& path) {
   constexpr std::size_t longest = 256 << 20;
   if (path == "-") return read_all(0, longest);
-  return read_file(path, longest);
+  return read_named_file(path, longest);
 }
 
 /// The answer first: what was watched is not lost where it cannot be saved.

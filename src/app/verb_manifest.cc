@@ -107,7 +107,7 @@ class ManifestVerb final : public Verb {
   }
 
   static Result<Manifest> of_file(const std::string& path) {
-    const auto text = read_file(path, largest_manifest);
+    const auto text = read_named_file(path, largest_manifest);
     if (!text) return std::unexpected(text.error());
     auto manifest = any_manifest_from_json(*text);
     if (!manifest) return std::unexpected(std::move(manifest).error().because("reading " + path));

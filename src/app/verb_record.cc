@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <tuple>
 #include <utility>
 
 #include "app/live.h"
@@ -59,7 +60,7 @@ class RecordVerb final : public Verb {
     }
     const int create = append_ ? 0 : O_EXCL;
     auto fd = open_fd(file_, O_WRONLY | O_CREAT | O_APPEND | create, 0644);
-    if (!fd && !append_) {
+    if (!fd && !append_ && is_there(file_)) {
       return fail(fd.error().code(),
                   trf("{}; --append goes on with a file that is there", fd.error().message()));
     }
@@ -68,38 +69,64 @@ class RecordVerb final : public Verb {
 
   /// Adding to anything else would spoil it, and the recording too.
   [[nodiscard]] Result<void> is_fit_to_go_on() const {
-    constexpr std::size_t largest = std::size_t{1} << 30;
     struct stat facts{};
     if (::stat(file_.c_str(), &facts) != 0 || facts.st_size == 0) return {};
     if (!S_ISREG(facts.st_mode)) {
       return fail(ErrorCode::invalid, trf("{} is not a regular file", printable(file_)));
     }
-    auto text = read_file(file_, largest);
-    if (!text) return std::unexpected(text.error());
-    const bool is_whole = text->ends_with('\n');
-    const auto recording = Recording::parse(std::move(*text), file_);
+    const auto recording = Recording::open_file(file_);
+    const bool is_whole = ends_a_line(facts.st_size);
     if (recording && is_whole) return {};
+    if (recording && !recording->at(recording->size() - 1)) return torn(recording->last_line());
     return fail(ErrorCode::invalid,
                 trf("{} is no whole recording: nothing was added to it", printable(file_)));
   }
 
-  static int record(Context& context, Live& live, SignalQueue& signals, int out, Duration delay,
-                    std::optional<Duration> length) {
+  [[nodiscard]] bool ends_a_line(off_t size) const {
+    const auto fd = open_fd(file_, O_RDONLY | O_NONBLOCK);
+    char last = 0;
+    return fd && ::pread(fd->get(), &last, 1, size - 1) == 1 && last == '\n';
+  }
+
+  [[nodiscard]] std::unexpected<Error> torn(const Recording::Line& last) const {
+    return fail(ErrorCode::invalid,
+                trf("{} breaks off in its last line, {}: nothing was added to it; --replay plays "
+                    "what is before. To go on with it, cut that line off: truncate -s {} {}",
+                    printable(file_), last.number, last.begin, shell_quoted(file_)));
+  }
+
+  int record(Context& context, Live& live, SignalQueue& signals, int out, Duration delay,
+             std::optional<Duration> length) const {
     const Instant began = context.clock().now();
     Instant next = began;
     std::size_t count = 0;
     while (true) {
+      const off_t whole = ::lseek(out, 0, SEEK_END);  // -1: no file
       // A whole line in one write: whoever reads the file meanwhile sees no half of one.
       const auto written =
           write_all(out, to_json(live.look(Depth::everything), JsonLayout::compact) + "\n");
-      if (!written) return report(Error(written.error()).because(trf("snapshot {}", count + 1)));
+      if (!written) {
+        if (whole >= 0) std::ignore = ::ftruncate(out, whole);  // the half of our line
+        return report(gave_up(written.error(), count));
+      }
       ++count;
       next = std::max(next + delay, context.clock().now());
       if (length && next - began >= *length) break;
       if (ends(context, signals, next)) break;
     }
-    complain(trf("{} snapshots were recorded", count));
+    complain(count == 1 ? std::string(tr("1 snapshot was recorded"))
+                        : trf("{} snapshots were recorded", count));
     return exit_code::ok;
+  }
+
+  [[nodiscard]] Error gave_up(const Error& why, std::size_t count) const {
+    if (file_ == "-") return Error(why).because(trf("snapshot {}", count + 1));
+    const std::string file = printable(file_);
+    return {why.code(), count == 0
+                            ? trf("{}: {}: nothing was recorded", file, why.message())
+                            : trf("{}: {}; the snapshots before ({}) are kept whole: --append "
+                                  "goes on with them",
+                                  file, why.message(), count)};
   }
 
   /// Waits; true: somebody wants us to stop.

@@ -75,7 +75,7 @@ class TopVerb final : public Verb {
     }
     if (context.sources().replay) {
       state.viewer.replay = true;
-      auto recording = Recording::open(*context.sources().replay);
+      auto recording = Recording::open(*context.sources().replay, context.sources().piped);
       if (!recording) return std::move(recording).error();
       options.recording.emplace(std::move(*recording));
     }

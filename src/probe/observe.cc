@@ -109,7 +109,7 @@ Result<Snapshot> observe(const Sources& sources, const ObserveOptions& options, 
                     followed ? &*followed : nullptr, energy);
   }
   if (sources.replay) {
-    const auto recording = Recording::open(*sources.replay);
+    const auto recording = Recording::open(*sources.replay, sources.piped);
     if (!recording) return std::unexpected(recording.error());
     return recording->at(recording->first());
   }
@@ -163,7 +163,7 @@ Result<Observer> Observer::start(const Sources& sources) {
     parts->scenario.emplace(std::move(*scenario));
     if (sources.simulated_work) parts->followed.emplace(*sources.simulated_work);
   } else if (sources.replay) {
-    auto recording = Recording::open(*sources.replay);
+    auto recording = Recording::open(*sources.replay, sources.piped);
     if (!recording) return std::unexpected(std::move(recording).error());
     parts->player.emplace(std::move(*recording));
   }

@@ -35,6 +35,8 @@ struct Sources {
   std::optional<std::string> simulated_work;
   /// A snapshot or a recording (one snapshot per line): then nothing else is asked.
   std::optional<std::string> replay;
+  /// What came through the pipe that `replay` names: it can be read once only.
+  std::optional<Result<std::string>> piped;
 };
 
 /// How much to read, each more than the one before: placement and the sampler need less than

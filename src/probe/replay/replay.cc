@@ -1,5 +1,11 @@
 #include "probe/replay/replay.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <limits>
 #include <system_error>
@@ -17,8 +23,13 @@ namespace berth {
 
 namespace {
 
-/// A day at one snapshot a second, of a small machine.
-constexpr std::size_t longest_recording = std::size_t{1} << 30;
+/// A recording that is longer is not held in memory, but read as it is played.
+constexpr std::size_t long_from = std::size_t{64} << 20;
+/// Of all else: one snapshot, a dump, what comes through a pipe.
+constexpr std::size_t longest_in_memory = std::size_t{1} << 30;
+/// Of a long recording. A look at eight H100 takes 21 kB.
+constexpr std::size_t longest_line = std::size_t{256} << 20;
+constexpr std::size_t most_lines = 100'000'000;  // three years at one a second
 
 struct Spec {
   std::string file;
@@ -77,6 +88,49 @@ std::unexpected<Error> nothing_known(const std::string& name) {
                   name));
 }
 
+std::unexpected<Error> cannot_replay(const std::string& what, const Error& why) {
+  return fail(ErrorCode::invalid, trf("cannot replay {}: {}", what, why.message()));
+}
+
+/// Whether the file begins as a recording does and is too long for memory.
+bool is_long_recording(int fd) {
+  struct stat facts{};
+  if (::fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode)) return false;
+  if (static_cast<std::size_t>(facts.st_size) <= long_from) return false;
+  ReadBlock<1 << 20> block;
+  const ssize_t got = ::pread(fd, block.data(), block.size(), 0);
+  if (got <= 0) return false;
+  const std::string_view beginning(block.data(), static_cast<std::size_t>(got));
+  const std::string_view first = trimmed(beginning.substr(0, beginning.find('\n')));
+  return first.starts_with('{') && first.ends_with('}');
+}
+
+/// What the reader of JSON says of a line that breaks off is for programmers: of it, the place.
+std::unexpected<Error> unreadable(const std::string& why, const std::string& name,
+                                  std::size_t line) {
+  if (!why.starts_with("not valid JSON")) {
+    return fail(ErrorCode::invalid, trf("{}, line {}: {}", name, line, why));
+  }
+  const auto number_after = [&](std::string_view words) -> std::optional<std::uint64_t> {
+    const std::size_t at = why.find(words);
+    if (at == std::string::npos) return std::nullopt;
+    const std::string_view rest = std::string_view(why).substr(at + words.size());
+    return parse_unsigned(rest.substr(0, rest.find_first_not_of("0123456789")));
+  };
+  const auto within = number_after("parse error at line ");
+  const auto column = number_after(", column ");
+  if (!within || !column) {
+    return fail(ErrorCode::invalid,
+                trf("{}, line {}: not valid JSON: the file was cut short or damaged; have it "
+                    "written again",
+                    name, line));
+  }
+  return fail(ErrorCode::invalid,
+              trf("{}, line {}: not valid JSON from column {} on: the file was cut short or "
+                  "damaged; have it written again, or begin at another snapshot of it: FILE#N",
+                  name, line + *within - 1, *column));
+}
+
 /// A file may hold times whose difference fits into no number: then it is the largest there is.
 std::int64_t milliseconds_from(WallTime earlier, WallTime later) {
   std::int64_t difference = 0;
@@ -92,10 +146,48 @@ void Recording::split_lines() {
   for (std::size_t number = 1; begin < text_.size(); ++number) {
     std::size_t end = text_.find('\n', begin);
     if (end == std::string::npos) end = text_.size();
-    const std::string_view line = std::string_view(text_).substr(begin, end - begin);
-    if (!trimmed(line).empty()) lines_.push_back({number, begin, end - begin});
+    const std::string_view line = trimmed(std::string_view(text_).substr(begin, end - begin));
+    if (!line.empty()) lines_.push_back({number, begin, end - begin, begins_like_json(line)});
     begin = end + 1;
   }
+}
+
+Result<void> Recording::find_lines() {
+  ReadBlock<1 << 16> block;
+  Line line{.number = 1, .begin = 0, .length = 0, .is_json = false};
+  bool is_blank = true;
+  std::size_t offset = 0;
+  const auto end_line = [&](std::size_t end) {
+    line.length = end - line.begin;
+    if (!is_blank) lines_.push_back(line);
+    line = {.number = line.number + 1, .begin = end + 1, .length = 0, .is_json = false};
+    is_blank = true;
+  };
+  while (lines_.size() < most_lines) {
+    const ssize_t got =
+        ::pread(file_.get(), block.data(), block.size(), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail_system("read " + name_, errno);
+    if (got == 0) {
+      if (line.begin < offset) end_line(offset);
+      return {};
+    }
+    std::string_view rest(block.data(), static_cast<std::size_t>(got));
+    while (!rest.empty()) {
+      const std::string_view piece = rest.substr(0, rest.find('\n'));
+      const std::string_view words = is_blank ? trimmed(piece) : std::string_view();
+      if (!words.empty()) {
+        is_blank = false;
+        line.is_json = begins_like_json(words);
+      }
+      offset += piece.size();
+      rest.remove_prefix(piece.size());
+      if (rest.empty()) break;
+      end_line(offset++);
+      rest.remove_prefix(1);
+    }
+  }
+  return fail(ErrorCode::invalid, trf("{} has more than {} lines", name_, most_lines));
 }
 
 Result<Recording> Recording::parse(std::string text, std::string name, std::size_t first,
@@ -114,61 +206,108 @@ Result<Recording> Recording::parse(std::string text, std::string name, std::size
   }
   Recording recording(std::move(text), std::move(name), first - 1);
   recording.split_lines();
-  if (recording.lines_.empty()) {
-    return fail(ErrorCode::invalid, trf("{} holds no snapshot: it is empty", recording.name_));
-  }
-  if (!recording.has_json()) return nothing_known(recording.name_);
   // Indented JSON has its first line end in the middle of an object.
-  const std::string_view opening = recording.line(0);
-  if (recording.lines_.size() > 1 && begins_like_json(opening) && !opening.ends_with('}')) {
-    recording.lines_ = {{1, 0, recording.text_.size()}};
+  if (recording.lines_.size() > 1 && recording.lines_.front().is_json &&
+      !recording.line(0).value_or("").ends_with('}')) {
+    recording.lines_ = {{1, 0, recording.text_.size(), true}};
   }
-  if (recording.first_ >= recording.size()) {
-    return fail(ErrorCode::invalid, trf("{} holds {} snapshots, there is no number {}",
-                                        recording.name_, recording.size(), first));
+  if (auto playable = recording.check(); !playable) {
+    return std::unexpected(std::move(playable).error());
   }
-  auto readable = recording.at(recording.first_);
-  if (!readable) return std::unexpected(std::move(readable).error());
   return recording;
 }
 
-Result<Recording> Recording::open(const std::string& spec) {
+Result<void> Recording::check() const {
+  if (lines_.empty()) {
+    return fail(ErrorCode::invalid, trf("{} holds no snapshot: it is empty", name_));
+  }
+  if (std::ranges::none_of(lines_, &Line::is_json)) return nothing_known(name_);
+  if (first_ >= size()) {
+    return fail(ErrorCode::invalid,
+                trf("{} holds {} snapshots, there is no number {}", name_, size(), first_ + 1));
+  }
+  auto readable = at(first_);
+  if (!readable) return std::unexpected(std::move(readable).error());
+  return {};
+}
+
+Result<Recording> Recording::open(const std::string& spec,
+                                  const std::optional<Result<std::string>>& piped) {
   const auto wanted = parse_spec(spec);
   if (!wanted) return std::unexpected(wanted.error());
+  if (!piped) return open_file(wanted->file, wanted->first, wanted->phase);
+  if (!*piped) return cannot_replay(spec, piped->error());
+  return parse(**piped, wanted->file == "-" ? std::string(tr("the standard input")) : wanted->file,
+               wanted->first, wanted->phase);
+}
+
+Result<Recording> Recording::open_file(const std::string& file, std::size_t first,
+                                       std::string_view phase) {
   std::error_code unknown;
-  const auto kind = std::filesystem::status(wanted->file, unknown).type();
+  const auto kind = std::filesystem::status(file, unknown).type();
   if (kind == std::filesystem::file_type::character || kind == std::filesystem::file_type::block) {
-    return fail(ErrorCode::invalid, trf("cannot replay {}: it is a device, not a file", spec));
+    return fail(ErrorCode::invalid, trf("cannot replay {}: it is a device, not a file", file));
   }
-  auto text = read_file(wanted->file, longest_recording);
-  if (!text) {
-    return fail(ErrorCode::invalid, trf("cannot replay {}: {}", spec, text.error().message()));
+  auto fd = open_fd(file, O_RDONLY | O_NONBLOCK);
+  if (!fd) return cannot_replay(file, fd.error());
+  if (phase.empty() && is_long_recording(fd->get())) {
+    Recording recording({}, file, first - 1);
+    recording.file_ = std::move(*fd);
+    if (auto found = recording.find_lines(); !found) return cannot_replay(file, found.error());
+    if (auto playable = recording.check(); !playable) {
+      return std::unexpected(std::move(playable).error());
+    }
+    return recording;
   }
-  return parse(std::move(*text), wanted->file, wanted->first, wanted->phase);
+  auto text = read_file(file, longest_in_memory);
+  if (!text) return cannot_replay(file, text.error());
+  return parse(std::move(*text), file, first, phase);
 }
 
-std::string_view Recording::line(std::size_t position) const {
+std::optional<Result<std::string>> piped_recording(const std::string& spec) {
+  const auto wanted = parse_spec(spec);
+  if (!wanted) return std::nullopt;
+  const std::string& file = wanted->file;
+  if (file == "-" && !is_there(file)) {
+    return read_stream(STDIN_FILENO, longest_in_memory, std::string(tr("the standard input")));
+  }
+  std::error_code unknown;
+  const auto kind = std::filesystem::status(file, unknown).type();
+  if (kind != std::filesystem::file_type::fifo) return std::nullopt;
+  return read_named_file(file, longest_in_memory);
+}
+
+Result<std::string> Recording::line(std::size_t position) const {
   const Line& line = lines_.at(position);
-  return trimmed(std::string_view(text_).substr(line.begin, line.length));
-}
-
-bool Recording::has_json() const {
-  for (std::size_t i = 0; i < lines_.size(); ++i) {
-    if (begins_like_json(line(i))) return true;
+  if (!file_.is_open()) {
+    return std::string(trimmed(std::string_view(text_).substr(line.begin, line.length)));
   }
-  return false;
+  if (line.length > longest_line) {
+    return fail(ErrorCode::invalid, trf("{}, line {}: it is no snapshot", name_, line.number));
+  }
+  std::string text(line.length, '\0');
+  std::size_t have = 0;
+  while (have < text.size()) {
+    const ssize_t got = ::pread(file_.get(), text.data() + have, text.size() - have,
+                                static_cast<off_t>(line.begin + have));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail_system("read " + name_, errno);
+    if (got == 0) break;  // somebody has cut the file meanwhile
+    have += static_cast<std::size_t>(got);
+  }
+  text.resize(have);
+  return std::string(trimmed(text));
 }
 
 Result<Snapshot> Recording::at(std::size_t position) const {
-  if (!begins_like_json(line(position))) {
-    return fail(ErrorCode::invalid,
-                trf("{}, line {}: it is no snapshot", name_, lines_.at(position).number));
+  const Line& one = lines_.at(position);
+  if (!one.is_json) {
+    return fail(ErrorCode::invalid, trf("{}, line {}: it is no snapshot", name_, one.number));
   }
-  auto snapshot = snapshot_from_json(line(position));
-  if (!snapshot) {
-    return fail(ErrorCode::invalid, trf("{}, line {}: {}", name_, lines_.at(position).number,
-                                        snapshot.error().message()));
-  }
+  const auto text = line(position);
+  if (!text) return std::unexpected(text.error());
+  auto snapshot = snapshot_from_json(*text);
+  if (!snapshot) return unreadable(snapshot.error().message(), name_, one.number);
   return snapshot;
 }
 

@@ -9,17 +9,29 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/result.h"
 #include "snapshot/snapshot.h"
 
 namespace berth {
+
+/// All that comes through the pipe, the FIFO or the standard input ("-", where no file has that
+/// name) that `spec` names: waits for who writes it. Nothing: it names a file, or what is not
+/// there.
+[[nodiscard]] std::optional<Result<std::string>> piped_recording(const std::string& spec);
 
 class Recording {
  public:
   /// `spec` is FILE, FILE#N for the N-th snapshot in it, counted from 1, or FILE#idle, FILE#load
   /// for that phase of a capture file.
   /// invalid: no such file, no such snapshot, or the first one wanted cannot be read.
-  [[nodiscard]] static Result<Recording> open(const std::string& spec);
+  /// `piped`: what piped_recording() brought of it. A recording is read line by line as it is
+  /// played, however long it is.
+  [[nodiscard]] static Result<Recording> open(
+      const std::string& spec, const std::optional<Result<std::string>>& piped = std::nullopt);
+  /// The same from a file whose name is taken as it is.
+  [[nodiscard]] static Result<Recording> open_file(const std::string& file, std::size_t first = 1,
+                                                   std::string_view phase = {});
   /// The same from a text, for messages called `name`.
   [[nodiscard]] static Result<Recording> parse(std::string text, std::string name,
                                                std::size_t first = 1, std::string_view phase = {});
@@ -31,21 +43,27 @@ class Recording {
   /// Where FILE#N starts, counted from 0.
   [[nodiscard]] std::size_t first() const { return first_; }
 
- private:
   struct Line {
     std::size_t number;  // in the file, from 1
-    std::size_t begin;
+    std::size_t begin;   // in bytes
     std::size_t length;
+    bool is_json;  // as far as its first character tells
   };
+  [[nodiscard]] const Line& last_line() const { return lines_.back(); }
+
+ private:
   Recording(std::string text, std::string name, std::size_t first)
       : text_(std::move(text)), name_(std::move(name)), first_(first) {}
   void split_lines();
+  /// invalid: not every line of the file could be read.
+  [[nodiscard]] Result<void> find_lines();
+  /// invalid: there is nothing to play, beginning with the first one wanted.
+  [[nodiscard]] Result<void> check() const;
   /// Without what is blank around it.
-  [[nodiscard]] std::string_view line(std::size_t position) const;
-  /// Whether any line may be a snapshot.
-  [[nodiscard]] bool has_json() const;
+  [[nodiscard]] Result<std::string> line(std::size_t position) const;
 
   std::string text_;
+  Fd file_;  // instead of the text
   std::string name_;
   std::size_t first_ = 0;
   std::vector<Line> lines_;

@@ -1,10 +1,14 @@
 #include "probe/replay/replay.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <limits>
+#include <thread>
 
 #include "base/fd.h"
 #include "base/temporary_directory.h"
@@ -16,6 +20,7 @@ namespace {
 
 using namespace literals;
 using testing::HasSubstr;
+using testing::Not;
 
 Snapshot at_second(std::int64_t second) {
   Snapshot host = SnapshotBuilder().gpu("A", 24_GiB).build();
@@ -182,6 +187,60 @@ TEST(Player, LeavesOutABrokenLineAndSaysSo) {
   ASSERT_EQ(first.problems.size(), 1U);
   EXPECT_THAT(first.problems[0].message, HasSubstr("line 2"));
   EXPECT_EQ(player.look({1000}), at_second(1));
+}
+
+TEST(Recording, LongerThanMemoryHoldsIsReadLineByLine) {
+  const TemporaryDirectory folder;
+  const std::string path = folder.path() + "/long.jsonl";
+  const std::string before = three_lines();
+  const std::string after = to_json(at_second(9), JsonLayout::compact) + "\n{torn";
+  constexpr off_t hole = (off_t{1} << 30) + 12345;  // more than was ever read at once
+  const auto file = open_fd(path, O_RDWR | O_CREAT, 0600);
+  ASSERT_TRUE(file);
+  ASSERT_TRUE(write_all(file->get(), before));
+  ASSERT_EQ(::lseek(file->get(), hole, SEEK_END), static_cast<off_t>(before.size()) + hole);
+  ASSERT_TRUE(write_all(file->get(), "\n" + after));
+  const auto recording = Recording::open(path);
+  ASSERT_TRUE(recording) << recording.error().message();
+  EXPECT_EQ(recording->size(), 6U);
+  EXPECT_EQ(*recording->at(0), at_second(0));
+  EXPECT_EQ(*recording->at(2), at_second(5));
+  EXPECT_FALSE(recording->at(3)) << "a hole is no snapshot";
+  EXPECT_EQ(*recording->at(4), at_second(9));
+  EXPECT_FALSE(recording->at(5)) << "torn";
+  EXPECT_EQ(recording->last_line().number, 6U);
+  const auto fifth = Recording::open(path + "#5");
+  ASSERT_TRUE(fifth) << fifth.error().message();
+  EXPECT_EQ(*fifth->at(fifth->first()), at_second(9));
+  EXPECT_THAT(error_of(Recording::open(path + "#6")), HasSubstr("line 6: not valid JSON"));
+}
+
+TEST(Recording, ComesThroughAPipeAsSlowlyAsItsWriterIs) {
+  const TemporaryDirectory folder;
+  const std::string path = folder.path() + "/pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  std::thread writer([&] {
+    const auto out = open_fd(path, O_WRONLY);  // waits for who reads
+    const std::string text = three_lines();
+    (void)write_all(out->get(), text.substr(0, 10));
+    (void)write_all(out->get(), text.substr(10));
+  });
+  const auto piped = piped_recording(path + "#2");
+  writer.join();
+  ASSERT_TRUE(piped);
+  const auto recording = Recording::open(path + "#2", piped);
+  ASSERT_TRUE(recording) << recording.error().message();
+  EXPECT_EQ(recording->size(), 3U);
+  EXPECT_EQ(*recording->at(recording->first()), at_second(1));
+  EXPECT_FALSE(piped_recording(folder.path())) << "no pipe";
+}
+
+TEST(Recording, ADamagedLineIsNamedByItsPlaceAndNotInAParsersWords) {
+  const std::string whole = to_json(at_second(0), JsonLayout::compact);
+  const std::string said = error_of(Recording::parse(whole.substr(0, 40), "f"));
+  EXPECT_THAT(said, HasSubstr("f, line 1: not valid JSON from column 41 on"));
+  EXPECT_THAT(said, HasSubstr("have it written again"));
+  EXPECT_THAT(said, Not(HasSubstr("json.exception")));
 }
 
 }  // namespace
