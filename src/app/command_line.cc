@@ -63,7 +63,11 @@ int refuse(const VerbEntry& entry, const Verb& verb, std::string_view mistake) {
 int run_verb(Context& context, const VerbEntry& entry, std::vector<std::string> words) {
   const std::unique_ptr<Verb> verb = entry.make();
   if (verb->takes_words_as_they_are()) {
-    context.apply(taken_globals(words));
+    const GlobalOptions globals = taken_globals(words);
+    if (!globals.incomplete.empty()) {
+      return refuse(entry, *verb, trf("{} needs a value behind it", globals.incomplete));
+    }
+    context.apply(globals);
     return verb->run(context, words);
   }
   GlobalOptions globals;

@@ -20,9 +20,10 @@ namespace berth {
 
 /// Options that every verb takes, before or after its name.
 struct GlobalOptions {
-  std::string sim;     // --sim NAME|FILE, else BERTH_SIM
-  std::string replay;  // --replay FILE
-  std::string lang;    // --lang, else BERTH_LANG, else the locale
+  std::string sim;         // --sim NAME|FILE, else BERTH_SIM
+  std::string replay;      // --replay FILE
+  std::string lang;        // --lang, else BERTH_LANG, else the locale
+  std::string incomplete;  // the one that stands without its value
 };
 
 /// How far local time is ahead of UTC at that moment.

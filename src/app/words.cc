@@ -69,7 +69,11 @@ GlobalOptions taken_globals(std::vector<std::string>& words) {
     const bool value_follows = equals == std::string::npos;
     const bool lacks_value = value_follows ? i + 1 == words.size() || words[i + 1].empty()
                                            : equals + 1 == words[i].size();
-    if (!is_global_with_value(name) || lacks_value) {
+    if (is_global_with_value(name) && lacks_value) {
+      globals.incomplete = name;
+      continue;
+    }
+    if (!is_global_with_value(name)) {
       others.push_back(words[i]);
       continue;
     }

@@ -156,6 +156,11 @@ Result<Snapshot> read_dump(std::string_view text, std::string_view phase) {
     return fail(ErrorCode::not_found,
                 trf("it has no nvidia-smi -q of the phase \"{}\"", printable(phase.substr(0, 64))));
   }
+  if (!phase.empty()) {
+    return fail(ErrorCode::not_found,
+                trf("it is no capture of several answers and has no phase \"{}\"",
+                    printable(phase.substr(0, 64))));
+  }
   text = dumps_in(text).front();
   if (const auto own = from_beginning(text); !own.empty()) text = own;
   const Surface surface = is_xml(text) ? Surface::xml : Surface::text;

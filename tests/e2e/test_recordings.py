@@ -160,3 +160,19 @@ def test_a_damaged_snapshot_is_told_in_words_with_its_place(machine, tmp_path):
     assert "line 1: not valid JSON from column 30" in in_one_line(done)
     assert "have it written again" in in_one_line(done)
     assert "json.exception" not in done.stderr
+    gpustat = machine.run("gpustat", "--replay", broken)
+    assert gpustat.returncode == 1 and "--debug" not in gpustat.stderr + gpustat.stdout
+
+
+def test_a_phase_of_what_has_none_is_refused(machine, tmp_path):
+    dump = tmp_path / "dump.txt"
+    dump.write_text(QUERY, encoding="utf-8")
+    done = machine.run("status", "--replay", f"{dump}#nosuch")
+    assert done.returncode == 1 and 'has no phase "nosuch"' in in_one_line(done)
+
+
+@pytest.mark.parametrize("verb", ["smi", "gpustat"])
+@pytest.mark.parametrize("words", [("--replay",), ("--replay=",)], ids=" ".join)
+def test_an_option_without_its_value_is_told_so(machine, verb, words):
+    done = machine.run(verb, *words)
+    assert done.returncode != 0 and "--replay needs a value" in done.stderr + done.stdout

@@ -243,5 +243,10 @@ TEST(Recording, ADamagedLineIsNamedByItsPlaceAndNotInAParsersWords) {
   EXPECT_THAT(said, Not(HasSubstr("json.exception")));
 }
 
+TEST(Recording, OfOneDumpAPhaseIsRefused) {
+  EXPECT_THAT(error_of(Recording::parse(dump_of("41"), "f", 1, "nosuch")),
+              HasSubstr("has no phase \"nosuch\""));
+}
+
 }  // namespace
 }  // namespace berth
