@@ -16,6 +16,18 @@ std::size_t character_length(std::string_view text) {
   return std::min(length, text.size());
 }
 
+/// U+00A0 to U+00FF: the "·" of a meter, "°".
+constexpr std::size_t latin_bytes = 2;
+
+/// How many bytes a character at the front has that takes one column and needs no further look; 0:
+/// it does. `is_safe`: the text is printable().
+std::size_t plain_bytes(std::string_view text, bool is_safe) {
+  if (text.front() >= 0x20 && text.front() < 0x7F) return 1;
+  if (starts_with_drawing(text)) return drawing_bytes;
+  const bool is_latin = is_safe && (text.front() == '\xC2' || text.front() == '\xC3');
+  return is_latin && text.size() >= latin_bytes ? latin_bytes : 0;
+}
+
 /// Twice as many each time, as whole blocks of memory.
 void fill_cells(std::span<Cell> cells, Cell with) {
   if (cells.empty()) return;
@@ -49,15 +61,20 @@ int Screen::put(int column, int row, std::string_view text, Tone tone, int colum
   std::string safe;
   bool is_safe = false;
   while (!text.empty()) {
-    const bool is_ascii = text.front() >= 0x20 && text.front() < 0x7F;
-    if (is_ascii || starts_with_drawing(text)) {
+    const std::size_t bytes = plain_bytes(text, is_safe);
+    if (bytes > 0) {
       if (column >= end) break;
-      if (is_ascii) {
-        put_narrow(column, row, text.data(), 1, tone);
-      } else {
-        put_narrow(column, row, text.data(), drawing_bytes, tone);
+      switch (bytes) {
+        case 1:
+          put_narrow(column, row, text.data(), 1, tone);
+          break;
+        case latin_bytes:
+          put_narrow(column, row, text.data(), latin_bytes, tone);
+          break;
+        default:
+          put_narrow(column, row, text.data(), drawing_bytes, tone);
       }
-      text.remove_prefix(is_ascii ? 1 : drawing_bytes);
+      text.remove_prefix(bytes);
       ++column;
       continue;
     }

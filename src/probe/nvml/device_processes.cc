@@ -75,15 +75,12 @@ GpuProcess process_of(const ProcessV2& entry, GpuUse use) {
   return process;
 }
 
-/// Linux has no higher number. One that cannot be makes the whole list one that was not read:
-/// nobody can say whom else it leaves out.
-constexpr unsigned highest_pid = 1 << 22;
+/// A number that no process can have makes the whole list one that was not read: nobody can say
+/// whom else it leaves out.
 std::expected<std::vector<GpuProcess>, Return> believed(std::vector<GpuProcess> processes,
                                                         std::string_view symbol,
                                                         DeviceAsker& asker) {
-  const auto is_possible = [](const GpuProcess& one) {
-    return one.pid > 0 && std::cmp_less_equal(one.pid, highest_pid);
-  };
+  const auto is_possible = [](const GpuProcess& one) { return one.pid > 0; };
   if (std::ranges::all_of(processes, is_possible)) return processes;
   asker.note_failure(symbol, unknown);
   return std::unexpected(unknown);

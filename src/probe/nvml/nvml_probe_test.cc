@@ -288,7 +288,7 @@ TEST_F(NvmlProbeTest, MergesComputeAndGraphicsOfOneProcess) {
 }
 
 TEST_F(NvmlProbeTest, AListWithANumberThatNoProcessHasWasNotRead) {
-  for (const unsigned impossible : {0U, 0xA5A5A5A5U, (1U << 22) + 1}) {
+  for (const unsigned impossible : {0U, 0xA5A5A5A5U, 0x80000000U}) {
     script.compute = {{100, 5, no_instance, no_instance},
                       {impossible, 5, no_instance, no_instance}};
     const Snapshot got = look();

@@ -65,8 +65,20 @@ void tell_identity(int index, Probes probes, Teller& teller) {
   teller.tell(wire::Identified{static_cast<std::uint64_t>(index), std::move(device)});
 }
 
-void ask_nvml(Probes probes, Depth depth, Teller& teller) {
+/// Before the devices are asked, since one of them may hang of what the events would have told; at
+/// a first look after them, since that one registers for the events of those that answered.
+void ask_events(NvmlProbe& nvml, Teller& teller) {
+  constexpr Step step{StepKind::nvml_events, 0};
+  // Not open: another process asked the devices, and this one goes on after it.
+  if (teller.progress().is_over(step) || !nvml.is_open()) return;
+  teller.begin(step);
+  teller.tell(wire::DriverEvents{nvml.new_xids(teller.progress().snapshot.taken)});
+  teller.finish(step);
+}
+
+void ask_nvml(Probes probes, const Wish& wish, Teller& teller) {
   NvmlProbe& nvml = probes.nvml;
+  const bool has_looked = nvml.is_open();
   const Progress& known = teller.progress();
   const auto left = [&] {
     if (!known.device_count) return !known.is_over(nvml_open);
@@ -77,6 +89,7 @@ void ask_nvml(Probes probes, Depth depth, Teller& teller) {
     return false;
   };
   if (left() && open_nvml(nvml, teller)) {
+    if (has_looked && wish.events == Events::new_ones) ask_events(nvml, teller);
     for (int i = 0; i < *known.device_count; ++i) {
       if (known.is_over(device_step(i))) continue;
       teller.begin(device_step(i));
@@ -84,7 +97,7 @@ void ask_nvml(Probes probes, Depth depth, Teller& teller) {
       teller.begin(device_step(i));
       tell_identity(i, probes, teller);
       teller.begin(device_step(i));
-      tell_look(teller, nvml.observe_device(i, depth, known.snapshot.taken));
+      tell_look(teller, nvml.observe_device(i, wish.depth, known.snapshot.taken));
       teller.finish(device_step(i));
     }
   }
@@ -99,17 +112,6 @@ void ask_nvml(Probes probes, Depth depth, Teller& teller) {
     look.problems.clear();  // whoever gave it up has said why
     tell_look(teller, std::move(look));
   }
-}
-
-/// Before the devices are asked, since one of them may hang of what the events would have told; at
-/// a first look after them, since that one registers for the events of those that answered.
-void ask_events(NvmlProbe& nvml, Teller& teller) {
-  constexpr Step step{StepKind::nvml_events, 0};
-  // Not open: a first look, or another process asked the devices and this one goes on after it.
-  if (teller.progress().is_over(step) || !nvml.is_open()) return;
-  teller.begin(step);
-  teller.tell(wire::DriverEvents{nvml.new_xids(teller.progress().snapshot.taken)});
-  teller.finish(step);
 }
 
 void ask_pci(PciProbe& pci, Depth depth, Teller& teller) {
@@ -330,9 +332,8 @@ void Teller::done() {
 
 void ask_with(Probes probes, const Wish& wish, Teller& teller) {
   ask_host(probes.procfs, teller);
-  if (wish.events == Events::new_ones) ask_events(probes.nvml, teller);
   probes.nvml.on_answer([&teller] { teller.goes_on(); });
-  ask_nvml(probes, wish.depth, teller);
+  ask_nvml(probes, wish, teller);
   probes.nvml.on_answer(nullptr);
   if (wish.events == Events::new_ones) ask_events(probes.nvml, teller);
   ask_pci(probes.pci, wish.depth, teller);
