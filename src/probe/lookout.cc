@@ -189,10 +189,12 @@ void Lookout::Parts::start_child(Clock& clock) {
       start_probe_child([&] { look_on_request(sources, shared, progress, later); }, Requests::some);
   if (!started) {
     failed = true;
-    apply(progress, Problem{.source = "probe",
-                            .code = "no_process",
-                            .message = started.error().message(),
-                            .remedy = std::string(tr("see ulimit -u (processes) and ulimit -n (open files)"))});
+    apply(
+        progress,
+        Problem{.source = "probe",
+                .code = "no_process",
+                .message = started.error().message(),
+                .remedy = std::string(tr("see ulimit -u (processes) and ulimit -n (open files)"))});
     return;
   }
   child = std::move(*started);

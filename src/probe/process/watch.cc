@@ -93,7 +93,8 @@ class Watcher {
         apply(progress_, Problem{.source = "probe",
                                  .code = "no_process",
                                  .message = child.error().message(),
-                                 .remedy = std::string(tr("see ulimit -u (processes) and ulimit -n (open files)"))});
+                                 .remedy = std::string(
+                                     tr("see ulimit -u (processes) and ulimit -n (open files)"))});
         break;
       }
       if (!std::exchange(is_done, true)) beside->work(progress_.snapshot);
