@@ -51,6 +51,26 @@ def first_rule(answer):
     return answer["findings"][0]["rule"] if answer["findings"] else None
 
 
+def found_first(rule, machine, *words):
+    """The answer whose first finding is that. Beside a busy machine a job may not get to run in the two
+    seconds, and then nothing is to be found: five tries."""
+    for _ in range(5):
+        code, (answer,) = explained(machine, *words)
+        if first_rule(answer) == rule:
+            break
+    assert (code, first_rule(answer)) == (1, rule), answer
+    return answer
+
+
+def said_with(words, machine, *asked):
+    """What is printed and has those words; as many tries, for the same reason."""
+    for _ in range(5):
+        said = machine.run(*asked).stdout
+        if words in said:
+            return said
+    pytest.fail(f"no {words!r} in {said}")
+
+
 def test_a_simulated_servers_own_jobs_are_no_neighbours_of_themselves(machine):
     """They are in no /proc that could be read; that does not make them somebody else's."""
     for device in ("0", "1", "2"):
@@ -63,15 +83,15 @@ def test_a_running_job_is_explained_by_run_process_and_gpu(follows):
     run, pid, device = started(follows, "serial_python")
     try:
         for word in (run, pid, device):
-            code, (answer,) = explained(follows, word)
-            assert (code, first_rule(answer)) == (1, "serial_python"), answer
+            answer = found_first("serial_python", follows, word)
             assert answer["simulated"] == "server-8xh100"
             assert [one["index"] for one in answer["devices"]] == [device]
             assert answer["job"]["on_devices"] == [pid]
-        text = follows.run("explain", "--seconds", "2", device).stdout
-        assert text.startswith("SIMULATED") and f"GPU {device}" in text and "num_workers" in text
+        words = ("explain", "--seconds", "2", device)
+        text = said_with("num_workers", follows, *words)
+        assert text.startswith("SIMULATED") and f"GPU {device}" in text
         assert "py-spy top" in text and "\x1b" not in text
-        assert "GPU 在等一个一直忙碌的线程" in follows.run("--lang", "zh_CN", "explain", "--seconds", "2", device).stdout
+        said_with("GPU 在等一个一直忙碌的线程", follows, "--lang", "zh_CN", *words)
     finally:
         follows.run("stop", run)
 
@@ -81,8 +101,7 @@ def test_a_worker_is_explained_by_the_job_it_works_for(follows):
     try:
         tasks = Path(f"/proc/{pid}/task/{pid}/children")
         worker = wait_until(lambda: tasks.read_text(encoding="ascii").split(), "a worker").pop()
-        code, (answer,) = explained(follows, worker)
-        assert (code, first_rule(answer)) == (1, "loader_too_few_workers"), answer
+        answer = found_first("loader_too_few_workers", follows, worker)
         assert answer["job"]["on_devices"] == [pid] and answer["job"]["cpus_allowed"] == 16
     finally:
         follows.run("stop", run)
@@ -133,10 +152,9 @@ def test_a_series_is_saved_and_explained_elsewhere(follows, tmp_path):
     run, _, device = started(follows, "host_device_copies")
     saved = tmp_path / "series.jsonl"
     try:
-        code, (answer,) = explained(follows, device, "--save", saved)
+        answer = found_first("host_device_copies", follows, device, "--save", saved)
     finally:
         follows.run("stop", run)
-    assert (code, first_rule(answer)) == (1, "host_device_copies")
     elsewhere = Machine(tmp_path, sim=None)
     code, (again,) = explained(elsewhere, "--series", saved)
     assert code == 1 and again["findings"] == answer["findings"] and again["simulated"] == "server-8xh100"
