@@ -154,9 +154,10 @@ WAKES_UP = "nvmlDeviceGetHandleByIndex_v2@*=sleep:{0};nvmlDeviceGetHandleByIndex
 
 @pytest.mark.parametrize(
     "faults",
-    [WAKES_UP.format("500ms"), WAKES_UP.format("1s"), "nvmlInit_v2=sleep:3s", "nvmlDeviceGetPowerUsage@*=sleep:500ms",
+    [WAKES_UP.format("500ms"), WAKES_UP.format("1s"), "nvmlInit_v2=sleep:3s",
+     "nvmlDeviceGetPowerUsage@*=sleep:300ms;nvmlDeviceGetUtilizationRates@*=sleep:300ms",
      "*@3=sleep:15ms"],
-    ids=["half a second a card", "a second a card", "three seconds at the start", "a slow call", "all calls to a card"],
+    ids=["half a second a card", "a second a card", "three seconds at the start", "slow calls", "all calls to a card"],
 )
 def test_a_driver_that_answers_slowly_is_well(driver_of, faults):
     """Without persistence mode each card is woken up for whoever asks, which takes seconds."""
