@@ -113,7 +113,7 @@ void TopLoop::seen(Snapshot snapshot) {
     for (DeviceId& id : *chosen) state_.only_devices.insert(std::move(id));
   }
   history_.add(snapshot);
-  hear(top::Looked{std::make_shared<const top::Seen>(std::move(snapshot))});
+  hear(top::Looked{std::make_shared<const top::Seen>(std::move(snapshot)), history_.cpu()});
 }
 
 void TopLoop::begin_look() {

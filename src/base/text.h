@@ -62,17 +62,23 @@ struct TypographicMistake {
 /// each.
 [[nodiscard]] bool is_plain_ascii(std::string_view text);
 
-/// Frames, bars and charts (box drawing, blocks, braille): of what is not ASCII, nearly all that a
-/// view draws. Harmless, and a column each.
-inline constexpr std::size_t drawing_bytes = 3;
-[[nodiscard]] inline bool starts_with_drawing(std::string_view text) {
-  if (text.size() < drawing_bytes || text[0] != '\xE2') return false;
-  const auto second = static_cast<unsigned char>(text[1]);
-  const auto third = static_cast<unsigned char>(text[2]);
-  const bool is_frame_or_bar =
-      second >= 0x94 && (second < 0x96 || (second == 0x96 && third < 0xA0));
-  const bool is_braille = second >= 0xA0 && second <= 0xA3;
-  return (is_frame_or_bar || is_braille) && third >= 0x80 && third <= 0xBF;
+/// How many bytes the character at the front has where it is one of those that nearly all of a view
+/// is made of and that are harmless and a column each for certain: ASCII's, Latin-1's, dashes and
+/// quotation marks, frames, blocks, braille. 0: another one, or none.
+[[nodiscard]] inline std::size_t plain_character_bytes(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const auto goes_on = [&](std::size_t i) { return byte(i) >= 0x80 && byte(i) <= 0xBF; };
+  if (text.empty()) return 0;
+  if (byte(0) >= 0x20 && byte(0) < 0x7F) return 1;
+  if (byte(0) == 0xC2 || byte(0) == 0xC3) {  // from U+00A0 on
+    return text.size() >= 2 && goes_on(1) && (byte(0) == 0xC3 || byte(1) >= 0xA0) ? 2 : 0;
+  }
+  if (byte(0) != 0xE2 || text.size() < 3 || !goes_on(2)) return 0;
+  const bool is_dash_or_quote = byte(1) == 0x80 && byte(2) >= 0x90 && byte(2) <= 0xA7;
+  const bool is_frame_or_block =
+      byte(1) == 0x94 || byte(1) == 0x95 || (byte(1) == 0x96 && byte(2) < 0xA0);
+  const bool is_braille = byte(1) >= 0xA0 && byte(1) <= 0xA3;
+  return is_dash_or_quote || is_frame_or_block || is_braille ? 3 : 0;
 }
 
 /// How many columns the text takes on a terminal (East Asian wide characters take two, combining

@@ -88,31 +88,24 @@ constexpr std::array<Range, 8> no_width = {{{0x0300, 0x036F},
                                             {0x0591, 0x05BD},
                                             {0x064B, 0x065F},
                                             {0x1AB0, 0x1AFF},
-                                            {0x200B, 0x200D},
+                                            {0x200C, 0x200D},
                                             {0x20D0, 0x20F0},
                                             {0xFE00, 0xFE0F}}};
 // What moves the cursor, reorders or hides text: escaped, never printed.
-constexpr std::array<Range, 8> unprintable = {{{0x00, 0x1F},
-                                               {0x7F, 0x9F},
-                                               {0x061C, 0x061C},
-                                               {0x200E, 0x200F},
-                                               {0x2028, 0x202E},
-                                               {0x2066, 0x2069},
-                                               {0xFEFF, 0xFEFF},
-                                               {0xE0000, 0xE007F}}};
+constexpr std::array<Range, 11> unprintable = {{{0x00, 0x1F},
+                                                {0x7F, 0x9F},
+                                                {0x061C, 0x061C},
+                                                {0x180E, 0x180E},
+                                                {0x200B, 0x200B},
+                                                {0x200E, 0x200F},
+                                                {0x2028, 0x202E},
+                                                {0x2060, 0x206F},
+                                                {0xFEFF, 0xFEFF},
+                                                {0xFFF9, 0xFFFB},
+                                                {0xE0000, 0xE007F}}};
 
 /// Most text is this, and needs no look into the tables.
 bool is_plain_ascii(char32_t point) { return point >= 0x20 && point < 0x7F; }
-
-/// U+00A0 to U+00FF: "·" of a meter, "°", "é".
-constexpr std::size_t latin_bytes = 2;
-bool starts_with_latin(std::string_view text) {
-  if (text.size() < latin_bytes) return false;
-  const auto first = static_cast<unsigned char>(text[0]);
-  const auto second = static_cast<unsigned char>(text[1]);
-  return (first == 0xC2 && second >= 0xA0 && second <= 0xBF) ||
-         (first == 0xC3 && second >= 0x80 && second <= 0xBF);
-}
 
 /// What the front of `text` is that needs no look into the tables: harmless, a column each.
 struct Front {
@@ -121,17 +114,8 @@ struct Front {
 };
 Front plain_front(std::string_view text) {
   Front front;
-  while (front.bytes < text.size()) {
-    const std::string_view rest = text.substr(front.bytes);
-    if (is_plain_ascii(static_cast<unsigned char>(rest.front()))) {
-      ++front.bytes;
-    } else if (starts_with_drawing(rest)) {
-      front.bytes += drawing_bytes;
-    } else if (starts_with_latin(rest)) {
-      front.bytes += latin_bytes;
-    } else {
-      break;
-    }
+  while (const std::size_t bytes = plain_character_bytes(text.substr(front.bytes))) {
+    front.bytes += bytes;
     ++front.columns;
   }
   return front;

@@ -75,6 +75,11 @@ TEST(Printable, EscapesWhatMovesTheCursor) {
   EXPECT_EQ(printable("a\x1b[31m\n"), "a\\x1B[31m\\x0A");
   EXPECT_EQ(printable("\xFF"), "\\xFF");
   EXPECT_EQ(printable("a\u202Eb"), "a\\u{202E}b");
+  for (const char* hidden :
+       {"\u200B", "\u2060", "\u2064", "\u206F", "\uFFF9", "\uFFFB", "\u180E"}) {
+    EXPECT_EQ(printable(hidden).substr(0, 3), "\\u{") << "nobody would see it";
+  }
+  EXPECT_EQ(printable("👩\u200D🔬"), "👩\u200D🔬") << "joins what is seen";
   EXPECT_EQ(printable("中文 é"), "中文 é");
 }
 TEST(DisplayWidth, CountsEastAsianCharactersTwice) {
@@ -92,22 +97,34 @@ TEST(IsPlainAscii, IsTrueOfWhatComesOutOfPrintableAsItIsInAsManyColumns) {
   }
   EXPECT_TRUE(is_plain_ascii(""));
 }
-TEST(StartsWithDrawing, IsTrueOfFramesBarsAndChartsAlone) {
+TEST(PlainCharacterBytes, IsTheLengthOfAHarmlessCharacterOfOneColumn) {
   const auto utf8 = [](unsigned point) {
+    if (point < 0x80) return std::string(1, static_cast<char>(point));
+    if (point < 0x800) {
+      return std::string{static_cast<char>(0xC0 | (point >> 6)),
+                         static_cast<char>(0x80 | (point & 0x3F))};
+    }
     return std::string{static_cast<char>(0xE0 | (point >> 12)),
                        static_cast<char>(0x80 | ((point >> 6) & 0x3F)),
                        static_cast<char>(0x80 | (point & 0x3F))};
   };
-  for (unsigned point = 0x800; point < 0xD800; ++point) {
-    const bool is_drawing =
-        (point >= 0x2500 && point <= 0x259F) || (point >= 0x2800 && point <= 0x28FF);
-    ASSERT_EQ(starts_with_drawing(utf8(point)), is_drawing) << std::hex << point;
-    if (!is_drawing) continue;
-    ASSERT_EQ(printable(utf8(point) + "x"), utf8(point) + "x");
-    ASSERT_EQ(display_width("a" + utf8(point) + "中"), 4);
+  const auto is_plain = [](unsigned point) {
+    return (point >= 0x20 && point < 0x7F) || (point >= 0xA0 && point <= 0xFF) ||
+           (point >= 0x2010 && point <= 0x2027) || (point >= 0x2500 && point <= 0x259F) ||
+           (point >= 0x2800 && point <= 0x28FF);
+  };
+  for (unsigned point = 0; point < 0xD800; ++point) {
+    const std::string character = utf8(point);
+    ASSERT_EQ(plain_character_bytes(character + "x"), is_plain(point) ? character.size() : 0)
+        << std::hex << point;
+    if (!is_plain(point)) continue;
+    // By the tables, which a mark behind it makes them look into.
+    ASSERT_EQ(printable(character + "\u0301"), character + "\u0301");
+    ASSERT_EQ(display_width("a" + character + "中"), 4);
   }
-  for (const char* text : {"", "\xE2", "\xE2\xA0", "\xE2\xA0x", "\xE2\xA4\x80", "a"}) {
-    EXPECT_FALSE(starts_with_drawing(text)) << text;
+  for (const char* text : {"", "\xC2", "\xC2x", "\xC2\x9F", "\xE2", "\xE2\xA0", "\xE2\xA0x",
+                           "\xE2\xA4\x80", "\xE2\x80\xA8"}) {
+    EXPECT_EQ(plain_character_bytes(text), 0U) << text;
   }
 }
 TEST(CutToWidth, NeverExceedsTheColumns) {

@@ -25,8 +25,7 @@ std::optional<float> memory_percent(const Device& device) {
   return static_cast<float>(100.0 * static_cast<double>(device.memory_used.get()->count()) / total);
 }
 
-}  // namespace
-
+/// Nothing: no time has passed, or the counter went back.
 std::optional<double> cpu_share(WallTime before, Milliseconds used_before, WallTime now,
                                 Milliseconds used_now) {
   const double passed = static_cast<double>(now.unix_ms) - static_cast<double>(before.unix_ms);
@@ -34,6 +33,46 @@ std::optional<double> cpu_share(WallTime before, Milliseconds used_before, WallT
       static_cast<double>(used_now.count()) - static_cast<double>(used_before.count());
   if (passed <= 0 || used < 0) return std::nullopt;
   return 100.0 * used / passed;
+}
+
+/// By their numbers; of two with the same one the first.
+std::vector<const HostProcess*> sorted_by_pid(const Snapshot& snapshot) {
+  std::vector<const HostProcess*> all;
+  all.reserve(snapshot.processes.size());
+  for (const HostProcess& process : snapshot.processes) all.push_back(&process);
+  const auto pid = [](const HostProcess* process) { return process->id.pid; };
+  if (!std::ranges::is_sorted(all, {}, pid)) std::ranges::stable_sort(all, {}, pid);
+  return all;
+}
+
+}  // namespace
+
+void CpuShares::add(const Snapshot& snapshot) {
+  std::vector<Used> now;
+  now.reserve(snapshot.processes.size());
+  for (const HostProcess& process : snapshot.processes) {
+    const auto& time = process.cpu_time.get();
+    if (!time) continue;
+    const Used* before = find(used_, process.id);
+    now.push_back({.id = process.id,
+                   .at = snapshot.taken,
+                   .time = *time,
+                   .share = before == nullptr
+                                ? std::nullopt
+                                : cpu_share(before->at, before->time, snapshot.taken, *time)});
+  }
+  if (!std::ranges::is_sorted(now, {}, &Used::id)) std::ranges::stable_sort(now, {}, &Used::id);
+  used_ = std::move(now);
+}
+
+const CpuShares::Used* CpuShares::find(const std::vector<Used>& used, const ProcessId& id) {
+  const auto place = std::ranges::lower_bound(used, id, {}, &Used::id);
+  return place != used.end() && place->id == id ? &*place : nullptr;
+}
+
+std::optional<double> CpuShares::of(const ProcessId& id) const {
+  const Used* used = find(used_, id);
+  return used == nullptr ? std::nullopt : used->share;
 }
 
 void Series::add(std::optional<float> value) {
@@ -98,10 +137,12 @@ void History::add_blanks(std::size_t count) {
       device.power.add({});
       device.temperature.add({});
     }
-    for (auto& [key, process] : processes_) {
-      process.memory.add({});
-      process.sm.add({});
-      process.cpu.add({});
+    for (auto& [id, uses] : processes_) {
+      for (auto& [device, process] : uses) {
+        process.memory.add({});
+        process.sm.add({});
+        process.cpu.add({});
+      }
     }
   }
 }
@@ -130,38 +171,30 @@ void History::add_devices(const Snapshot& snapshot) {
 }
 
 void History::add_processes(const Snapshot& snapshot) {
-  std::map<pid_t, const HostProcess*> by_pid;
-  for (const HostProcess& process : snapshot.processes) by_pid[process.id.pid] = &process;
-  std::map<ProcessId, std::optional<float>> shares;
-  std::map<ProcessId, std::pair<WallTime, Milliseconds>> now;
-  for (const auto& [pid, process] : by_pid) {
-    if (!process->cpu_time.get()) continue;
-    const auto before = cpu_.find(process->id);
-    if (before != cpu_.end()) {
-      const auto share = cpu_share(before->second.first, before->second.second, snapshot.taken,
-                                   *process->cpu_time.get());
-      if (share) shares[process->id] = static_cast<float>(*share);
-    }
-    now[process->id] = {snapshot.taken, *process->cpu_time.get()};
-  }
-  cpu_ = std::move(now);
+  cpu_.add(snapshot);
+  const std::vector<const HostProcess*> by_pid = sorted_by_pid(snapshot);
   for (const GpuProcess& use : snapshot.gpu_processes) {
-    const auto found = by_pid.find(use.pid);
-    const ProcessId id = found == by_pid.end() ? ProcessId{.pid = use.pid} : found->second->id;
-    ProcessHistory& history = processes_[{id, use.device}];
+    const auto found = std::ranges::lower_bound(
+        by_pid, use.pid, {}, [](const HostProcess* process) { return process->id.pid; });
+    const bool is_known = found != by_pid.end() && (*found)->id.pid == use.pid;
+    const ProcessId id = is_known ? (*found)->id : ProcessId{.pid = use.pid};
+    ProcessHistory& history = processes_[id][use.device];
     const auto& memory = use.memory.get();
     history.memory.add(memory ? std::optional(static_cast<float>(
                                     static_cast<double>(memory->count()) / bytes_per_gib))
                               : std::nullopt);
     history.sm.add(plain_percent(use.utilization_sm));
-    history.cpu.add(shares[id]);
+    const auto share = cpu_.of(id);
+    history.cpu.add(share ? std::optional(static_cast<float>(*share)) : std::nullopt);
     history.seen = snapshot.taken;
   }
-  std::erase_if(processes_, [&](const auto& entry) {
-    const std::int64_t seen = entry.second.seen.unix_ms;
+  const auto is_forgotten = [&](const auto& use) {
+    const std::int64_t seen = use.second.seen.unix_ms;
     return seen != snapshot.taken.unix_ms &&
            snapshot.taken.unix_ms / 2 - seen / 2 > remembered_ms / 2;
-  });
+  };
+  for (auto& [id, uses] : processes_) std::erase_if(uses, is_forgotten);
+  std::erase_if(processes_, [](const auto& entry) { return entry.second.empty(); });
 }
 
 const DeviceHistory* History::device(const DeviceId& id) const {
@@ -170,8 +203,10 @@ const DeviceHistory* History::device(const DeviceId& id) const {
 }
 
 const ProcessHistory* History::process(const DeviceId& device, const ProcessId& id) const {
-  const auto found = processes_.find({id, device});
-  return found == processes_.end() ? nullptr : &found->second;
+  const auto uses = processes_.find(id);
+  if (uses == processes_.end()) return nullptr;
+  const auto found = uses->second.find(device);
+  return found == uses->second.end() ? nullptr : &found->second;
 }
 
 }  // namespace berth::top

@@ -56,6 +56,26 @@ struct ProcessHistory {
   WallTime seen;
 };
 
+/// What processes used of a core between the last two looks.
+class CpuShares {
+ public:
+  /// Forgets whoever is not in it.
+  void add(const Snapshot& snapshot);
+  /// Percent of a core. Nothing: the process was not in both looks with a counter that went on.
+  [[nodiscard]] std::optional<double> of(const ProcessId& id) const;
+
+ private:
+  struct Used {
+    ProcessId id;
+    WallTime at;
+    Milliseconds time;
+    std::optional<double> share;
+  };
+  [[nodiscard]] static const Used* find(const std::vector<Used>& used, const ProcessId& id);
+
+  std::vector<Used> used_;  // sorted by id
+};
+
 class History {
  public:
   /// `cadence`: how often snapshots come; where one is missing, so is a sample.
@@ -66,6 +86,7 @@ class History {
   /// Null: nothing is known of it.
   [[nodiscard]] const DeviceHistory* device(const DeviceId& id) const;
   [[nodiscard]] const ProcessHistory* process(const DeviceId& device, const ProcessId& id) const;
+  [[nodiscard]] const CpuShares& cpu() const { return cpu_; }
 
  private:
   void add_devices(const Snapshot& snapshot);
@@ -75,14 +96,8 @@ class History {
   Duration cadence_;
   std::optional<WallTime> last_;
   std::map<DeviceId, DeviceHistory> devices_;
-  using ProcessKey = std::pair<ProcessId, DeviceId>;
-  std::map<ProcessKey, ProcessHistory> processes_;
-  std::map<ProcessId, std::pair<WallTime, Milliseconds>> cpu_;
+  std::map<ProcessId, std::map<DeviceId, ProcessHistory>> processes_;
+  CpuShares cpu_;
 };
-
-/// Percent of a core that a process used between two looks. Nothing: no time has passed, or the
-/// counter went back.
-[[nodiscard]] std::optional<double> cpu_share(WallTime before, Milliseconds used_before,
-                                              WallTime now, Milliseconds used_now);
 
 }  // namespace berth::top

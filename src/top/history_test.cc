@@ -108,7 +108,30 @@ TEST(History, CpuOfAProcessIsWhatItUsedBetweenLooks) {
   const ProcessHistory* process = history.process(DeviceId("A"), {.pid = 7, .start_ticks = 1});
   ASSERT_NE(process, nullptr);
   EXPECT_EQ(process->cpu.latest(), 50.0F);
+  EXPECT_EQ(history.cpu().of({.pid = 7, .start_ticks = 1}), 50.0);
+  EXPECT_EQ(history.cpu().of({.pid = 7, .start_ticks = 2}), std::nullopt)
+      << "another of its number";
   EXPECT_EQ(process->memory.latest(), 1.0F);
+}
+
+TEST(History, CpuIsAbsentWhereTheCounterWentBackOrALookIsMissing) {
+  CpuShares shares;
+  Snapshot host =
+      SnapshotBuilder().gpu("A", 10_GiB).process(9, "x", 1_GiB).process(7, "y", 1_GiB).build();
+  const auto look = [&](std::int64_t second, int used_by_9) {
+    host.taken.unix_ms = second * 1000;
+    for (HostProcess& process : host.processes) process.cpu_time = Milliseconds(second * 250);
+    host.processes[0].cpu_time = Milliseconds(used_by_9);
+    shares.add(host);
+  };
+  look(1, 500);
+  EXPECT_EQ(shares.of(host.processes[1].id), std::nullopt) << "of one look";
+  look(2, 400);
+  EXPECT_EQ(shares.of(host.processes[0].id), std::nullopt);
+  EXPECT_EQ(shares.of(host.processes[1].id), 25.0);
+  shares.add(Snapshot{});
+  look(3, 800);
+  EXPECT_EQ(shares.of(host.processes[1].id), std::nullopt);
 }
 
 TEST(History, HostileTimesAreSurvived) {

@@ -5,7 +5,6 @@
 
 #include <sys/types.h>
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -15,6 +14,7 @@
 
 #include "base/tr.h"
 #include "snapshot/snapshot_index.h"
+#include "top/history.h"
 #include "top/input.h"
 #include "top/screen.h"
 
@@ -100,6 +100,7 @@ struct Resized {
 };
 struct Looked {
   std::shared_ptr<const Seen> seen;
+  CpuShares cpu = {};  // between it and the look before
 };
 struct Tick {
   WallTime now;
@@ -153,8 +154,7 @@ struct State {
   Viewer viewer;
   WallTime now;
   std::shared_ptr<const Seen> seen;  // null: nothing looked at yet
-  std::map<ProcessId, std::pair<WallTime, Milliseconds>> cpu_before;
-  std::map<ProcessId, double> cpu;
+  CpuShares cpu;
   std::optional<WallTime> unanswered_since;
 
   std::vector<SortLevel> sort = {{SortKey::device, false}, {SortKey::memory, true}};

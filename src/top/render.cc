@@ -113,10 +113,15 @@ void Painter::cell(int column, int row, std::string_view text, int columns, bool
                    Tone tone) const {
   if (columns <= 0) return;
   std::string made;
-  const bool fits = is_plain_ascii(text) && text.size() <= static_cast<std::size_t>(columns);
-  if (!fits) made = cut_to_width(own(printable(text), style), columns, !style.utf8);
-  const std::string_view shown = fits ? text : made;
-  const int blank = std::max(0, columns - display_width(shown));
+  std::string_view shown = text;
+  // Most are numbers.
+  int width = static_cast<int>(std::min(text.size(), static_cast<std::size_t>(columns) + 1));
+  if (width > columns || !is_plain_ascii(text)) {
+    made = cut_to_width(own(printable(text), style), columns, !style.utf8);
+    shown = made;
+    width = display_width(made);
+  }
+  const int blank = std::max(0, columns - width);
   const int at = column + (right ? blank : 0);
   screen.put(at, row, shown, tone, columns - (right ? blank : 0));
   screen.fill(right ? column : column + columns - blank, row, blank, tone);

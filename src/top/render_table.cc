@@ -127,10 +127,14 @@ std::string header_text(const TableColumn& column, const State& state, const Sty
   return text;
 }
 
+bool is_marked(const State& state, const Row& row) {
+  return !state.marked.empty() && state.marked.contains(row.key());
+}
+
 Tone tone_of(const State& state, std::size_t place, const PresenceOf& presence) {
   const Row& row = state.rows[place];
   if (place == state.cursor) return Tone::selected;
-  if (state.marked.contains(row.key())) return Tone::marked;
+  if (is_marked(state, row)) return Tone::marked;
   const auto found = presence.find(row.use);
   if (found != presence.end() && found->second == Presence::gone) return Tone::warning;
   const std::string word =
@@ -238,7 +242,7 @@ void draw_table(const Painter& painter) {
     const int y = layout.table_row + i;
     const Tone tone = tone_of(state, place, presence);
     painter.screen.fill(0, y, painter.screen.size().columns, tone);
-    if (state.marked.contains(row.key())) painter.say(0, y, "*", tone);
+    if (is_marked(state, row)) painter.say(0, y, "*", tone);
     int at = 1;
     for (const TableColumn& column : columns) {
       if (column.width == 0) continue;

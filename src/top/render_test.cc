@@ -49,7 +49,8 @@ struct Watched {
     }
     history.add(snapshot);
     state = update(std::move(state), Tick{snapshot.taken});
-    state = update(std::move(state), Looked{std::make_shared<const Seen>(std::move(snapshot))});
+    state = update(std::move(state),
+                   Looked{std::make_shared<const Seen>(std::move(snapshot)), history.cpu()});
   }
   Watched& press(std::string_view keys) {
     for (const char key : keys) {
@@ -478,8 +479,11 @@ TEST(TopPicture, WhateverHappensTheTerminalShowsTheScreenAndNothingRaw) {
     Screen before;
     std::optional<TerminalModel> terminal;
     for (int step = 0; step < 250; ++step) {
-      const Event event = random_event(random, 1'760'000'000'000 + step * 1000);
-      if (const auto* looked = std::get_if<Looked>(&event)) history.add(looked->seen->snapshot);
+      Event event = random_event(random, 1'760'000'000'000 + step * 1000);
+      if (auto* looked = std::get_if<Looked>(&event)) {
+        history.add(looked->seen->snapshot);
+        looked->cpu = history.cpu();
+      }
       state = update(std::move(state), event);
       state.quits = false;
       state.wanted.clear();

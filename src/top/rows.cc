@@ -199,10 +199,7 @@ void arrange_rows(State& state) {
     Row row{.use = &use,
             .process = seen.index.process(use.pid),
             .device = seen.index.device(use.device)};
-    if (row.process != nullptr) {
-      const auto share = state.cpu.find(row.process->id);
-      if (share != state.cpu.end()) row.cpu = share->second;
-    }
+    if (row.process != nullptr) row.cpu = state.cpu.of(row.process->id);
     if (passes(row, state)) state.rows.push_back(row);
   }
   std::stable_sort(state.rows.begin(), state.rows.end(), [&](const Row& a, const Row& b) {

@@ -16,18 +16,6 @@ std::size_t character_length(std::string_view text) {
   return std::min(length, text.size());
 }
 
-/// U+00A0 to U+00FF: the "·" of a meter, "°".
-constexpr std::size_t latin_bytes = 2;
-
-/// How many bytes a character at the front has that takes one column and needs no further look; 0:
-/// it does. `is_safe`: the text is printable().
-std::size_t plain_bytes(std::string_view text, bool is_safe) {
-  if (text.front() >= 0x20 && text.front() < 0x7F) return 1;
-  if (starts_with_drawing(text)) return drawing_bytes;
-  const bool is_latin = is_safe && (text.front() == '\xC2' || text.front() == '\xC3');
-  return is_latin && text.size() >= latin_bytes ? latin_bytes : 0;
-}
-
 /// Twice as many each time, as whole blocks of memory.
 void fill_cells(std::span<Cell> cells, Cell with) {
   if (cells.empty()) return;
@@ -49,33 +37,30 @@ void Screen::clear(Size size) {
   fill_cells(cells_, Cell{});
 }
 
-void Screen::blank_other_half(int column, int row) {
-  if (cell(column, row).is_right_half() && column > 0) cell(column - 1, row) = Cell{};
-  if (cell(column, row).width == 2 && column + 1 < size_.columns) cell(column + 1, row) = Cell{};
+void Screen::leave_no_right_half(int column, int row) {
+  if (column < size_.columns && cell(column, row).is_right_half()) cell(column, row) = Cell{};
 }
 
 int Screen::put(int column, int row, std::string_view text, Tone tone, int columns) {
   if (row < 0 || row >= size_.rows || column < 0) return column;
   const int end = static_cast<int>(
       std::min<std::int64_t>(size_.columns, static_cast<std::int64_t>(column) + columns));
+  const int begin = column;
+  const bool cuts_left = begin > 0 && begin < end && cell(begin, row).is_right_half();
+  const Cell blank{.bytes = {}, .tone = tone};
+  Cell* const cells =
+      cells_.data() + static_cast<std::size_t>(row) * static_cast<std::size_t>(size_.columns);
+  const auto set = [&](int at, std::string_view character) {
+    cells[at] = blank;
+    for (std::size_t i = 0; i < character.size(); ++i) cells[at].bytes[i] = character[i];
+  };
   std::string safe;
   bool is_safe = false;
   while (!text.empty()) {
-    const std::size_t bytes = plain_bytes(text, is_safe);
-    if (bytes > 0) {
+    if (const std::size_t bytes = plain_character_bytes(text); bytes > 0) {
       if (column >= end) break;
-      switch (bytes) {
-        case 1:
-          put_narrow(column, row, text.data(), 1, tone);
-          break;
-        case latin_bytes:
-          put_narrow(column, row, text.data(), latin_bytes, tone);
-          break;
-        default:
-          put_narrow(column, row, text.data(), drawing_bytes, tone);
-      }
+      set(column++, text.substr(0, bytes));
       text.remove_prefix(bytes);
-      ++column;
       continue;
     }
     if (!std::exchange(is_safe, true)) {
@@ -91,14 +76,16 @@ int Screen::put(int column, int row, std::string_view text, Tone tone, int colum
       continue;
     }
     if (column + width > end) break;
-    put_narrow(column, row, character.data(), character.size(), tone);
+    set(column, character);
     if (width == 2) {
-      cell(column, row).width = 2;
-      split_wide(column + 1, row);
-      cell(column + 1, row) = Cell{.bytes = {}, .width = 0, .tone = tone};
+      cells[column].width = 2;
+      cells[column + 1] = Cell{.bytes = {}, .width = 0, .tone = tone};
     }
     column += width;
   }
+  // What is written over whole needs no blanks: only the run's two ends can halve a wide one.
+  if (column > begin && cuts_left) cells[begin - 1] = Cell{};
+  if (column > begin) leave_no_right_half(column, row);
   return column;
 }
 
@@ -114,10 +101,10 @@ void Screen::put_mark(int column, int row, std::string_view mark) {
 
 void Screen::fill(int column, int row, int columns, Tone tone) {
   if (row < 0 || row >= size_.rows || column < 0 || column >= size_.columns || columns <= 0) return;
-  const int last = std::min(columns, size_.columns - column) + column - 1;
-  split_wide(column, row);
-  split_wide(last, row);
-  fill_cells({&cell(column, row), static_cast<std::size_t>(last - column + 1)}, Cell{.tone = tone});
+  const int end = std::min(columns, size_.columns - column) + column;
+  if (cell(column, row).is_right_half() && column > 0) cell(column - 1, row) = Cell{};
+  fill_cells({&cell(column, row), static_cast<std::size_t>(end - column)}, Cell{.tone = tone});
+  leave_no_right_half(end, row);
 }
 
 std::string Screen::text() const {

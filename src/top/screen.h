@@ -74,18 +74,8 @@ class Screen {
     return cells_[static_cast<std::size_t>(row) * static_cast<std::size_t>(size_.columns) +
                   static_cast<std::size_t>(column)];
   }
-  /// Whoever writes over half of a wide character leaves a blank for the other half.
-  void split_wide(int column, int row) {
-    if (cell(column, row).width != 1) blank_other_half(column, row);
-  }
-  void blank_other_half(int column, int row);
-  /// `length`: a constant where it is one, since this is done for every cell of every look.
-  void put_narrow(int column, int row, const char* character, std::size_t length, Tone tone) {
-    split_wide(column, row);
-    auto bits = std::bit_cast<std::uint64_t>(Cell{.bytes = {}, .tone = tone});
-    std::memcpy(&bits, character, length);  // a cell's text is at its front
-    cell(column, row) = std::bit_cast<Cell>(bits);
-  }
+  /// A blank for a right half there whose left one has just been written over.
+  void leave_no_right_half(int column, int row);
   void put_mark(int column, int row, std::string_view mark);
 
   Size size_;

@@ -33,6 +33,26 @@ TEST(Screen, WritingOverHalfOfAWideCharacterBlanksTheOther) {
   EXPECT_EQ(screen.text(), " xy\n");
 }
 
+TEST(Screen, RunsOverSeveralWideCharactersBlankWhatStandsOutAtTheirEnds) {
+  Screen screen({8, 2});
+  screen.put(0, 0, "中文中文");
+  screen.put(1, 0, "│xyz");
+  EXPECT_EQ(screen.text(), " │xyz 文\n\n");
+  screen.put(0, 1, "中文中文");
+  screen.fill(3, 1, 2, Tone::bold);
+  EXPECT_EQ(screen.text(), " │xyz 文\n中    文\n");
+  screen.put(0, 1, "a中");  // its right half where a left one was
+  EXPECT_EQ(screen.text(), " │xyz 文\na中   文\n");
+}
+
+TEST(Screen, WritingNothingLeavesAWideCharacter) {
+  Screen screen({4, 1});
+  screen.put(0, 0, "中文");
+  screen.put(1, 0, "");
+  screen.put(1, 0, "文", Tone::plain, 1);  // does not fit
+  EXPECT_EQ(screen.text(), "中文\n");
+}
+
 TEST(Screen, OutsideOfTheScreenIsNothing) {
   Screen screen({3, 2});
   screen.put(5, 0, "x");
@@ -50,6 +70,9 @@ TEST(Screen, CombiningMarksStayOnTheirCharacter) {
   for (int i = 0; i < 50; ++i) many += "\xCC\x81";
   screen.put(0, 0, many);
   EXPECT_LT(screen.at(0, 0).text().size(), 14U);
+  screen.put(3, 0, "e");
+  EXPECT_EQ(screen.put(4, 0, "\xCC\x81"), 4) << "by itself, behind the last column";
+  EXPECT_EQ(screen.at(3, 0).text(), "e\xCC\x81");
 }
 
 TEST(ScreenWriter, SameScreenWritesNothing) {

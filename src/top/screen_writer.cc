@@ -1,9 +1,8 @@
 #include "top/screen_writer.h"
 
-#include <fmt/format.h>
-
+#include <array>
+#include <charconv>
 #include <cstring>
-#include <iterator>
 #include <type_traits>
 
 namespace berth::top {
@@ -26,12 +25,17 @@ class Writer {
   void cell(const Cell& cell, int column, int row) {
     if (cell.is_right_half()) return;  // came with its left half
     if (row != row_ || column != column_) {
-      fmt::format_to(std::back_inserter(out_), "\033[{};{}H", row + 1, column + 1);
+      out_ += "\033[";
+      add_number(row + 1);
+      out_ += ';';
+      add_number(column + 1);
+      out_ += 'H';
     }
     if (!painted_ || cell.tone != tone_) {
-      fmt::format_to(std::back_inserter(out_), "\033[0{}{}m",
-                     colours_of(cell.tone, theme_).empty() ? "" : ";",
-                     colours_of(cell.tone, theme_));
+      const std::string_view colours = colours_of(cell.tone, theme_);
+      out_ += colours.empty() ? "\033[0" : "\033[0;";
+      out_ += colours;
+      out_ += 'm';
       painted_ = true;
       tone_ = cell.tone;
     }
@@ -51,6 +55,11 @@ class Writer {
   }
 
  private:
+  void add_number(int number) {
+    std::array<char, 12> digits{};
+    out_.append(digits.data(), std::to_chars(digits.begin(), digits.end(), number).ptr);
+  }
+
   Theme theme_;
   std::string out_;
   bool painted_ = false;

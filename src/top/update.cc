@@ -5,7 +5,6 @@
 
 #include "base/text.h"
 #include "snapshot/questions.h"
-#include "top/history.h"
 #include "top/layout.h"
 #include "top/model.h"
 #include "top/steps.h"
@@ -319,13 +318,12 @@ struct Updater {
   void operator()(const Resized& resized) const { state.size = resized.size; }
   void operator()(const Looked& looked) const {
     if (!looked.seen) return;
-    learn_cpu(*looked.seen);
     // A frozen picture stays; what is new waits for the pause to end. A tape stands by itself.
     if (state.paused && !state.viewer.replay && state.seen) return;
     state.seen = looked.seen;
+    state.cpu = looked.cpu;
     arrange(state);
   }
-  void learn_cpu(const Seen& seen) const;
   void operator()(const Tick& tick) const {
     state.now = tick.now;
     if (state.message && state.message->until < tick.now) state.message.reset();
@@ -335,23 +333,6 @@ struct Updater {
   void operator()(const ProcessDetails& details) const { state.details = details; }
   void operator()(const TapePlace& place) const { state.tape = place; }
 };
-
-void Updater::learn_cpu(const Seen& seen) const {
-  std::map<ProcessId, std::pair<WallTime, Milliseconds>> now;
-  std::map<ProcessId, double> shares;
-  for (const HostProcess& process : seen.snapshot.processes) {
-    if (!process.cpu_time.get()) continue;
-    const auto used = std::pair(seen.snapshot.taken, *process.cpu_time.get());
-    now[process.id] = used;
-    const auto before = state.cpu_before.find(process.id);
-    if (before == state.cpu_before.end()) continue;
-    const auto share =
-        cpu_share(before->second.first, before->second.second, used.first, used.second);
-    if (share) shares[process.id] = *share;
-  }
-  state.cpu_before = std::move(now);
-  state.cpu = std::move(shares);
-}
 
 void click_header(State& state, int column) {
   int at = 1;

@@ -151,20 +151,18 @@ std::string age_text(WallTime since, WallTime now) {
 }
 
 std::string bar(double share, int columns, const Style& style) {
+  if (columns <= 0) return {};
   constexpr std::array<std::string_view, 8> parts = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const std::string_view full = style.utf8 ? "█" : "#";
+  const std::string_view empty = style.utf8 ? "·" : ".";
   const int steps = style.utf8 ? 8 : 1;
   const auto filled = static_cast<int>(std::lround(within_0_1(share) * columns * steps));
   std::string picture;
-  for (int i = 0; i < columns; ++i) {
-    const int here = filled - i * steps;
-    if (here >= steps) {
-      picture += style.utf8 ? "█" : "#";
-    } else if (here > 0) {
-      picture += parts[static_cast<std::size_t>(here)];
-    } else {
-      picture += style.utf8 ? "·" : ".";
-    }
-  }
+  picture.reserve(static_cast<std::size_t>(columns) * full.size());
+  for (int left = filled / steps; left > 0; --left) picture += full;
+  const auto part = static_cast<std::size_t>(filled % steps);
+  picture += parts[part];
+  for (int left = columns - filled / steps - (part > 0 ? 1 : 0); left > 0; --left) picture += empty;
   return picture;
 }
 

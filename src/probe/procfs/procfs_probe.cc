@@ -23,6 +23,9 @@ namespace berth {
 
 namespace {
 
+/// How often what rarely changes is read anew.
+constexpr unsigned looks_kept = 30;
+
 void set_all_absent(HostProcess& process, Absent why) {
   process.uid = why;
   process.user = why;
@@ -84,6 +87,14 @@ bool ProcfsProbe::is_procfs() {
   return *is_procfs_;
 }
 
+bool ProcfsProbe::is_own_procfs() {
+  if (!is_own_procfs_) {
+    const auto self = read_link(source_.proc + "/self");
+    is_own_procfs_ = self && *self == std::to_string(::getpid()) && is_procfs();
+  }
+  return *is_own_procfs_;
+}
+
 // Opening a file of /proc costs more than reading it does: whoever looks again and again keeps it
 // open. It stays that of its process, and says so when that has ended.
 Result<std::string> ProcfsProbe::stat_text(pid_t pid) {
@@ -102,10 +113,10 @@ Result<std::string> ProcfsProbe::stat_text(pid_t pid) {
   return text;
 }
 
-const ProcfsProbe::StatRead& ProcfsProbe::stat_of(pid_t pid) {
-  const auto known = stats_.find(pid);
-  if (known != stats_.end()) return known->second;
+ProcfsProbe::StatRead ProcfsProbe::read_stat(pid_t pid) {
   StatRead read;
+  // Before the line is read: what the process does meanwhile counts as done after it.
+  if (looks_ > 1 && is_own_procfs()) read.cpu_clock = process_cpu_time(pid);
   const auto text = stat_text(pid);
   if (text) {
     read.stat = parse_process_stat(*text);
@@ -116,17 +127,43 @@ const ProcfsProbe::StatRead& ProcfsProbe::stat_of(pid_t pid) {
                         open_pidfd(pid).has_value();
     if (hidden) read.why = Absent::no_permission;
   }
-  return stats_.emplace(pid, std::move(read)).first->second;
+  return read;
 }
 
-std::vector<pid_t> ProcfsProbe::ancestors_of(pid_t first_parent) {
+// The kernel makes the line anew for whoever reads it, which is most of what a look at a process
+// costs; that it did not run since is told for a tenth of that. To end, stop, become another
+// program or open a file, a process has to run; to lose its parent it does not: ancestors_of().
+bool ProcfsProbe::has_rested(pid_t pid, const StatRead& read) {
+  const bool is_due = (static_cast<unsigned>(pid) + looks_) % looks_kept == 0;
+  if (is_due || !read.stat || read.stat->state == 'R' || !read.cpu_clock) return false;
+  return read.cpu_clock > Duration{0} && process_cpu_time(pid) == read.cpu_clock;
+}
+
+const ProcfsProbe::StatRead& ProcfsProbe::stat_of(pid_t pid) {
+  const auto known = stats_.find(pid);
+  if (known != stats_.end()) return known->second;
+  const auto before = stats_before_.find(pid);
+  if (before == stats_before_.end() || !has_rested(pid, before->second)) {
+    return stats_.emplace(pid, read_stat(pid)).first->second;
+  }
+  before->second.is_rested = true;
+  return stats_.insert(stats_before_.extract(before)).position->second;
+}
+
+std::vector<pid_t> ProcfsProbe::ancestors_of(pid_t pid) {
   constexpr std::size_t deepest = 256;  // a /proc that changes while being read could go in circles
   std::vector<pid_t> ancestors;
-  for (pid_t pid = first_parent; pid > 0 && ancestors.size() < deepest;) {
+  while (ancestors.size() < deepest) {
+    const StatRead& child = stat_of(pid);
+    if (!child.stat || child.stat->parent <= 0) break;
+    const StatRead& parent = stat_of(child.stat->parent);
+    const bool is_older = parent.stat && parent.stat->id.start_ticks <= child.stat->id.start_ticks;
+    if (child.is_rested && !is_older) {  // that parent has gone
+      stats_[pid] = read_stat(pid);
+      continue;
+    }
+    pid = child.stat->parent;
     ancestors.push_back(pid);
-    const StatRead& parent = stat_of(pid);
-    if (!parent.stat) break;
-    pid = parent.stat->parent;
   }
   return ancestors;
 }
@@ -159,9 +196,10 @@ HostProcess ProcfsProbe::look_at(pid_t pid) {
     }
     return process;
   }
+  process.ancestors = ancestors_of(pid);
+  if (!read.stat) return look_at(pid);  // it has ended meanwhile
   const ProcessStat& stat = *read.stat;
   process.id.start_ticks = stat.id.start_ticks;
-  process.ancestors = ancestors_of(stat.parent);
   process.executable_name = stat.comm;
   process.state = std::string(1, stat.state);
   process.cpu_time =
@@ -191,9 +229,8 @@ HostProcess ProcfsProbe::look_at(pid_t pid) {
 }
 
 void ProcfsProbe::begin_look() {
-  constexpr unsigned looks_kept = 30;
   std::erase_if(stat_files_, [&](const auto& file) { return !stats_.contains(file.first); });
-  stats_.clear();
+  stats_before_ = std::exchange(stats_, {});
   if (++looks_ % looks_kept == 0) {
     boot_seconds_.reset();
     host_.reset();
@@ -277,7 +314,7 @@ bool ProcfsProbe::is_in_job_on(pid_t pid, const DeviceId& device, const Snapshot
                                const std::vector<Claim>& claims) {
   const StatRead& read = stat_of(pid);
   if (!read.stat) return false;
-  std::vector<pid_t> line = ancestors_of(read.stat->parent);
+  std::vector<pid_t> line = ancestors_of(pid);
   line.push_back(pid);
   return std::ranges::any_of(claims, [&](const Claim& claim) {
     const auto keeper = std::ranges::find(line, claim.keeper.pid);

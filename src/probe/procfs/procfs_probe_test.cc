@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -16,6 +17,7 @@
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/temporary_directory.h"
+#include "base/text.h"
 #include "snapshot/builder.h"
 
 namespace berth {
@@ -225,7 +227,10 @@ std::size_t open_files() { return list_directory("/proc/self/fd")->size(); }
 /// A process that does nothing until it is ended.
 class Idler {
  public:
-  Idler() : pid_(*fork_process([] { return ::pause(); })) {}
+  Idler() : pid_(*fork_process([] { return ::pause(); })) {
+    while (read_process_stat(pid_, "/proc")->state != 'S') {
+    }
+  }
   ~Idler() { end(); }
   Idler(const Idler&) = delete;
   Idler& operator=(const Idler&) = delete;
@@ -253,6 +258,79 @@ TEST(RealProc, AFileThatStaysOpenTellsOfEachLookAnew) {
   while (own_time().get().value_or(Milliseconds(0)) == *before.get()) {
   }
   EXPECT_EQ(open_files(), open) << "one file for all looks";
+}
+
+/// Bytes that this process has read so far, by the kernel's count.
+std::uint64_t bytes_read() {
+  const std::string io = *read_file("/proc/self/io");
+  return *parse_unsigned(io.substr(7, io.find('\n') - 7));  // "rchar: 1234"
+}
+
+TEST(RealProc, ProcessesThatDidNotRunAreNotReadAgainForAWhile) {
+  ProcfsProbe probe({});
+  std::vector<std::unique_ptr<Idler>> idlers;
+  for (int i = 0; i < 20; ++i) idlers.push_back(std::make_unique<Idler>());
+  const auto read_of_a_look = [&] {
+    const std::uint64_t before = bytes_read();
+    probe.begin_look();
+    for (const auto& idler : idlers) {
+      const HostProcess seen = probe.look_at(idler->pid());
+      EXPECT_EQ(seen.state, Reading<std::string>("S"s));
+      EXPECT_THAT(seen.ancestors, testing::Contains(::getpid()));
+    }
+    return bytes_read() - before;
+  };
+  const std::uint64_t whole = read_of_a_look();
+  EXPECT_GT(whole, 20U * 100) << "each has a line of some 300 bytes";
+  static_cast<void>(read_of_a_look());
+  std::uint64_t in_thirty = 0;
+  for (int i = 0; i < 30; ++i) in_thirty += read_of_a_look();
+  EXPECT_LT(in_thirty, 15 * whole);
+  EXPECT_GT(in_thirty, whole) << "what a process holds is read anew once in a while";
+}
+
+TEST(RealProc, AProcessThatRestedAndStopsSaysSoAtTheNextLook) {
+  ProcfsProbe probe({});
+  const Idler idler;
+  const auto state = [&] {
+    probe.begin_look();
+    return probe.look_at(idler.pid()).state.get().value_or("");
+  };
+  const auto becomes = [&](int signal, char wanted) {
+    ASSERT_TRUE(signal_child(idler.pid(), signal));
+    while (read_process_stat(idler.pid(), "/proc")->state != wanted) {
+    }
+  };
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(state(), "S");
+  becomes(SIGSTOP, 'T');
+  EXPECT_EQ(state(), "T");
+  EXPECT_EQ(state(), "T");
+  becomes(SIGCONT, 'S');
+  EXPECT_EQ(state(), "S");
+}
+
+TEST(RealProc, AProcessThatRestedAndLostItsParentHasAnother) {
+  Pipe names = *make_pipe();
+  const pid_t parent = *fork_process([&] {
+    const pid_t child = *fork_process([] { return ::pause(); });
+    EXPECT_TRUE(write_all(names.write.get(), std::to_string(child)));
+    return ::pause();
+  });
+  std::array<char, 16> text{};
+  ASSERT_GT(::read(names.read.get(), text.data(), text.size()), 0);
+  const auto pid = static_cast<pid_t>(*parse_unsigned(text.data()));
+  ProcfsProbe probe({});
+  const auto ancestors = [&] {
+    probe.begin_look();
+    return probe.look_at(pid).ancestors;
+  };
+  while (read_process_stat(pid, "/proc")->state != 'S') {
+  }
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(ancestors().front(), parent);
+  EXPECT_TRUE(signal_child(parent, SIGKILL));
+  EXPECT_TRUE(reap(parent));
+  EXPECT_NE(ancestors().front(), parent);
+  EXPECT_TRUE(send_signal(read_process_stat(pid, "/proc")->id, SIGKILL));
 }
 
 TEST(RealProc, AProcessThatEndedBetweenLooksIsGoneAndItsFileIsClosed) {
