@@ -9,6 +9,7 @@ import pty
 import select
 import shutil
 import signal
+import statistics
 import struct
 import subprocess
 import sys
@@ -107,11 +108,16 @@ def main():
             pathlib.Path(scratch, "machine.json").write_text(machine_json([p.pid for p in sleepers]))
             what = "CPU of 20 s at 1 Hz, 8 GPUs, 64 processes"
             nvtop = nvtop_command()
+            beside = env | {"LD_LIBRARY_PATH": str(LIBRARY.parent)}
+            theirs, ours = [], []
+            for _ in range(3):  # by turns: the machine's hour is the same for both
+                if nvtop:
+                    theirs.append(cpu_of(beside, nvtop))
+                ours.append(cpu_of(env, [BERTH, "top", "-d", "1s"]))
             if nvtop:
-                beside = env | {"LD_LIBRARY_PATH": str(LIBRARY.parent)}
-                tell(f"nvtop: {what}", "s", [cpu_of(beside, nvtop) for _ in range(3)], None, None)
-            tell(f"`berth top`: {what}, probe process included", "s",
-                 [cpu_of(env, [BERTH, "top", "-d", "1s"]) for _ in range(3)], None, 0.07)
+                tell(f"nvtop: {what}", "s", theirs, None, None)
+            limit = statistics.median(theirs) if nvtop else 0.07  # nvtop's on such a machine
+            tell(f"`berth top`: {what}, probe process included", "s", ours, None, limit)
             tell("`berth top`: first picture", "ms",
                  [first_picture(env) for _ in range(FIRST_PICTURES)], None, 20)
         finally:

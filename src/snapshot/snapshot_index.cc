@@ -35,12 +35,23 @@ void SnapshotIndex::learn_processes() {
   for (const HostProcess& process : snapshot_->processes) {
     processes_.emplace(process.id.pid, &process);
   }
+  using Uses = std::vector<const GpuProcess*>;
+  const GpuProcess* before = nullptr;  // a device's stand together: its lists are looked for once
+  Uses* itself = nullptr;
+  Uses* on_it = nullptr;
+  Uses* on_its_card = nullptr;
   for (const GpuProcess& use : snapshot_->gpu_processes) {
-    uses_itself_[use.device].push_back(&use);
-    uses_[use.device].push_back(&use);
-    const Device* place = device(use.device);
-    if (place == nullptr || !place->parent || *place->parent == use.device) continue;
-    uses_[*place->parent].push_back(&use);
+    if (before == nullptr || before->device != use.device) {
+      itself = &uses_itself_[use.device];
+      on_it = &uses_[use.device];
+      const Device* place = device(use.device);
+      const bool is_part = place != nullptr && place->parent && *place->parent != use.device;
+      on_its_card = is_part ? &uses_[*place->parent] : nullptr;
+    }
+    before = &use;
+    itself->push_back(&use);
+    on_it->push_back(&use);
+    if (on_its_card != nullptr) on_its_card->push_back(&use);
   }
 }
 

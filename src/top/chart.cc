@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
+#include <span>
 
 namespace berth::top {
 
@@ -90,12 +92,19 @@ std::vector<std::string> chart(const std::vector<std::optional<Range>>& columns,
   if (cells <= 0 || rows <= 0) return {};
   const Grid grid = drawn(columns, top, cells, rows, dots);
   std::vector<std::string> lines(static_cast<std::size_t>(rows));
-  auto bits = grid.bits.begin();
+  std::span<const std::uint8_t> rest = grid.bits;
   for (std::string& line : lines) {
-    line.reserve(static_cast<std::size_t>(cells) * 3);
-    for (int i = 0; i < cells; ++i, ++bits) {
-      dots == Dots::braille ? add_braille(*bits, line) : add_ascii(*bits, line);
+    const auto row = rest.first(static_cast<std::size_t>(cells));
+    rest = rest.subspan(row.size());
+    const auto is_blank = [](std::uint8_t dots_of_cell) { return dots_of_cell == 0; };
+    const auto first = std::ranges::find_if_not(row, is_blank);
+    const auto end = std::find_if_not(row.rbegin(), std::reverse_iterator(first), is_blank).base();
+    line.reserve(row.size() + static_cast<std::size_t>(end - first) * 2);
+    line.append(static_cast<std::size_t>(first - row.begin()), ' ');
+    for (const std::uint8_t bits : std::span(first, end)) {
+      dots == Dots::braille ? add_braille(bits, line) : add_ascii(bits, line);
     }
+    line.append(static_cast<std::size_t>(row.end() - end), ' ');
   }
   return lines;
 }

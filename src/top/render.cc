@@ -144,7 +144,12 @@ void Painter::plot(int column, int row, int columns, int rows, const Plot& plot)
   const auto lines =
       chart(plot.series->columns(wanted, samples_each()), plot.top, columns, rows - 1, dots());
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    screen.put(column, row + 1 + static_cast<int>(i), lines[i], plot.tone, columns);
+    // The screen is blank there, and so is most of a chart.
+    const std::size_t first = lines[i].find_first_not_of(' ');
+    if (first == std::string::npos) continue;
+    const std::size_t end = lines[i].find_last_not_of(' ') + 1;
+    screen.put(column + static_cast<int>(first), row + 1 + static_cast<int>(i),
+               std::string_view(lines[i]).substr(first, end - first), plot.tone, columns);
   }
 }
 
