@@ -13,7 +13,15 @@ class SetupVerb final : public Verb {
     options.filled_value("--root", paths_.root, "put everything under this directory (for images)",
                          "DIRECTORY");
   }
-  int run(Context&, const std::vector<std::string>&) override {
+  int run(Context& context, const std::vector<std::string>&) override {
+    const bool is_not_here = context.sources().simulated || context.sources().replay;
+    if (is_not_here && paths_.root.empty()) {
+      return report(Error(ErrorCode::invalid,
+                          std::string(tr("setup changes this machine, and no simulated or recorded "
+                                         "one: leave --sim and --replay out, or see what it makes "
+                                         "with --root DIRECTORY"))),
+                    exit_code::usage);
+    }
     const auto report_of = make_shared_ledger(paths_);
     if (!report_of) return report(report_of.error());
     for (const std::string& line : report_of->done) print("+ " + line + "\n");

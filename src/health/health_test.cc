@@ -80,6 +80,25 @@ TEST(Health, ErrorsOfAPartAreToldWhereThereIsNoTotal) {
   EXPECT_EQ(health.state, HealthState::degraded);
 }
 
+TEST(Health, OneErrorIsOne) {
+  const auto evidence = [](void (*change)(Device&)) {
+    const Snapshot host = with(change);
+    return health_of(host.devices[0], host).findings.at(0).evidence;
+  };
+  EXPECT_EQ(evidence([](Device& d) { d.ecc_uncorrected = std::uint64_t{1}; }),
+            "one memory error was not corrected since the driver loaded");
+  EXPECT_EQ(evidence([](Device& d) { d.ecc_corrected = std::uint64_t{1}; }),
+            "one memory error was corrected since the driver loaded");
+  EXPECT_EQ(evidence([](Device& d) {
+              d.details.set(Detail::remapped_rows_uncorrectable, Reading<std::uint64_t>(1));
+            }),
+            "one row of memory was replaced after an error");
+  EXPECT_EQ(evidence([](Device& d) {
+              d.details.set(Detail::retired_pages_double_bit, Reading<std::uint64_t>(1));
+            }),
+            "one page of memory was retired after a double bit error");
+}
+
 TEST(Health, ErrorsInSramAreCountedOnceHoweverOftenTheyAreTold) {
   const Snapshot host = with([](Device& d) {
     d.ecc_uncorrected = Absent::failed;

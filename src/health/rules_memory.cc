@@ -79,8 +79,10 @@ Findings memory_errors(const Device& device, const Snapshot&) {
   const std::uint64_t least = least_errors(device, uncorrected_places);
   if (uncorrected.has_value() && *uncorrected.get() > 0) {
     note(HealthState::degraded, "ecc_uncorrected",
-         fmt::format("{} memory errors were not corrected since the driver loaded",
-                     *uncorrected.get()),
+         *uncorrected.get() == 1
+             ? "one memory error was not corrected since the driver loaded"
+             : fmt::format("{} memory errors were not corrected since the driver loaded",
+                           *uncorrected.get()),
          reset_advice);
   } else if (!uncorrected.has_value() && least > 0) {
     note(HealthState::degraded, "ecc_uncorrected",
@@ -91,7 +93,10 @@ Findings memory_errors(const Device& device, const Snapshot&) {
   const std::uint64_t least_corrected = least_errors(device, corrected_places);
   if (corrected.has_value() && *corrected.get() > 0) {
     note(HealthState::notice, "ecc_corrected",
-         fmt::format("{} memory errors were corrected since the driver loaded", *corrected.get()),
+         *corrected.get() == 1
+             ? "one memory error was corrected since the driver loaded"
+             : fmt::format("{} memory errors were corrected since the driver loaded",
+                           *corrected.get()),
          "");
   } else if (!corrected.has_value() && least_corrected > 0) {
     note(HealthState::notice, "ecc_corrected",
@@ -120,9 +125,12 @@ Findings row_remapping(const Device& device, const Snapshot&) {
   }
   const std::uint64_t uncorrectable = count_of(device, Detail::remapped_rows_uncorrectable);
   if (uncorrectable > 0) {
-    findings.push_back({HealthState::notice, "rows_remapped",
-                        fmt::format("{} rows of memory were replaced after errors", uncorrectable),
-                        ""});
+    findings.push_back(
+        {HealthState::notice, "rows_remapped",
+         uncorrectable == 1
+             ? "one row of memory was replaced after an error"
+             : fmt::format("{} rows of memory were replaced after errors", uncorrectable),
+         ""});
   }
   return findings;
 }
@@ -140,7 +148,9 @@ Findings retired_pages(const Device& device, const Snapshot&) {
     findings.push_back(
         {double_bit >= most_of_warranty ? HealthState::degraded : HealthState::notice,
          "pages_retired",
-         fmt::format("{} pages of memory were retired after double bit errors", double_bit),
+         double_bit == 1
+             ? "one page of memory was retired after a double bit error"
+             : fmt::format("{} pages of memory were retired after double bit errors", double_bit),
          double_bit >= most_of_warranty ? "ask for its replacement" : ""});
   }
   return findings;

@@ -15,6 +15,7 @@
 #include "probe/replay/replay.h"
 #include "probe/roll_call.h"
 #include "probe/sim/energy.h"
+#include "probe/sim/load.h"
 #include "probe/sim/motion.h"
 #include "probe/sim/scenario.h"
 #include "probe/sim/work.h"
@@ -87,11 +88,12 @@ Snapshot simulate(const sim::Scenario& scenario, const Sources& sources,
     sim::put_work(snapshot, files, now, followed->last);
     followed->last = now;
     add_workers(snapshot, files, sources);
-    return snapshot;
+  } else {
+    sim::add_jobs(snapshot, running, scenario.seed);
+    energy.add(snapshot, running);
+    add_real_processes(snapshot, running, sources);
   }
-  sim::add_jobs(snapshot, running, scenario.seed);
-  energy.add(snapshot, running);
-  add_real_processes(snapshot, running, sources);
+  for (Device& device : snapshot.devices) sim::tell_power_in_each_way(device);
   return snapshot;
 }
 

@@ -310,8 +310,11 @@ std::string unknown_holders(const Device& device, const Snapshot& snapshot, bool
     return trf("who has it open was not found out: {}", reason_text(unreadable.why()));
   }
   if (*unreadable.get() > 0) {
-    return trf("{} processes could not be looked into; root sees them: sudo berth ps",
-               *unreadable.get());
+    return *unreadable.get() == 1
+               ? std::string(
+                     tr("one process could not be looked into; root sees it: sudo berth ps"))
+               : trf("{} processes could not be looked into; root sees them: sudo berth ps",
+                     *unreadable.get());
   }
   if (any_known || sees_all_processes(snapshot.host)) return {};
   return std::string(
@@ -396,8 +399,11 @@ std::string notes(const std::vector<ProcessRow>& rows, const std::vector<GhostRo
                   const SnapshotIndex& index, const Style& style) {
   std::string text = ended_text(rows, ghosts, index, style);
   if (const std::size_t stuck = count_of(rows, Presence::stuck); stuck > 0) {
-    text +=
-        bullet(trf("{} wait in the kernel (state D): no signal reaches them there", stuck), style);
+    text += bullet(
+        stuck == 1
+            ? std::string(tr("one waits in the kernel (state D): no signal reaches it there"))
+            : trf("{} wait in the kernel (state D): no signal reaches them there", stuck),
+        style);
     text += advice(tr("a driver or a network file system that does not answer; see the kernel log"),
                    style);
   }

@@ -115,6 +115,9 @@ TEST(ProcessList, WhoKeepsTheDeviceOfAnEndedProcessOpenIsNamed) {
     host.device_files = DeviceFiles{.holders = {}, .unreadable = 12};
     EXPECT_THAT(render_process_list(host, {.width = 120}),
                 HasSubstr("12 processes could not be looked into"));
+    host.device_files = DeviceFiles{.holders = {}, .unreadable = 1};
+    EXPECT_THAT(render_process_list(host, {.width = 120}),
+                HasSubstr("one process could not be looked into; root sees it"));
   }
 }
 

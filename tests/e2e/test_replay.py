@@ -162,6 +162,15 @@ def short(name):
     return name.removeprefix("NVIDIA ").removeprefix("GeForce ")
 
 
+@pytest.mark.parametrize("form", [["-q"], ["-q", "-x"]], ids=" ".join)
+def test_a_dump_of_a_simulated_server_has_its_power(tmp_path, form):
+    machine = Machine(tmp_path, sim="server-8xh100")
+    dump = tmp_path / "dump"
+    dump.write_text(machine.run("smi", *form).stdout, encoding="utf-8")
+    rows = machine.run("--csv", "power_draw_milliwatts", "--replay", dump, env={"BERTH_SIM": None}).stdout.split()[1:]
+    assert len(rows) == 8 and all(0 < int(row) <= 700_000 for row in rows), rows
+
+
 def test_there_are_captures_to_show():
     if not captured():
         pytest.skip(f"no captures of real machines in {CAPTURES} (BERTH_CAPTURES names another folder)")

@@ -2,6 +2,7 @@
 and what is wrong with a value that it cannot use."""
 
 import json
+import os
 import re
 import subprocess
 
@@ -84,6 +85,14 @@ def test_a_value_that_is_none_is_explained(machine, words, says):
     done = machine.run(*words)
     assert done.returncode == 2 and says in done.stderr, done
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize("words", [[], ["--sim", "lab-4"], ["--replay", "/dev/null"]], ids=" ".join)
+def test_setup_does_not_set_up_this_machine_in_place_of_a_simulated_one(machine, words):
+    # As an ordinary user, whom setup refuses anyhow: where the test is red, nothing is set up.
+    somebody = 65534 if os.geteuid() == 0 else None
+    done = machine.run("setup", *words, user=somebody)
+    assert done.returncode == 2 and "setup changes this machine" in done.stderr, done
 
 
 def test_the_last_time_of_an_error_is_told(machine_of, tmp_path):

@@ -73,4 +73,11 @@ void put_under_load(Device& device, const std::function<double(double)>& percent
   put_history(device, percent_ago);
 }
 
+void tell_power_in_each_way(Device& device) {
+  for (const Detail detail : {Detail::power_draw_average, Detail::power_draw_instant}) {
+    if (device.details.cell(detail).why() != Absent::not_sampled) continue;
+    if (device.power_draw.get()) device.details.set(detail, device.power_draw);
+  }
+}
+
 }  // namespace berth::sim

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "snapshot/details.h"
 #include "snapshot/device.h"
 
 namespace berth::sim {
@@ -14,5 +15,9 @@ void put_under_load(Device& device, const std::function<double(double seconds)>&
 
 /// What a device draws that computes all the time, if it draws `idle` milliwatts when it does not.
 [[nodiscard]] double most_power_milliwatts(const Device& device, double idle);
+
+/// The mean of a second and the moment's power, which drivers tell beside each other: here they are
+/// the same, where a scenario does not say otherwise.
+void tell_power_in_each_way(Device& device);
 
 }  // namespace berth::sim
