@@ -40,6 +40,9 @@ class RecordVerb final : public Verb {
       if (!parsed) return report(Error(parsed.error()).because("--for"), exit_code::usage);
       length = *parsed;
     }
+    const std::string begins =
+        length ? std::string()
+               : trf("recording to {} until Ctrl-C", file_ == "-" ? "stdout" : printable(file_));
     // A recording is for programs: its sentences are the same in every language.
     set_language(Language::english);
     auto out = open_file();
@@ -48,6 +51,7 @@ class RecordVerb final : public Verb {
     if (!signals) return report(signals.error());
     auto live = Live::start(context);
     if (!live) return report(live.error());
+    if (!begins.empty() && ::isatty(STDERR_FILENO) == 1) complain(begins);
     return record(context, *live, *signals, out->get(),
                   std::max(*delay, std::chrono::milliseconds(100)), length);
   }

@@ -106,7 +106,7 @@ Result<void> send_signal(ProcessId process, int signal) {
   const std::string what = "signal process " + std::to_string(process.pid);
   auto fd = open_pidfd(process.pid);
   if (!fd && fd.error().code() == ErrorCode::not_found) {
-    return std::unexpected(std::move(fd).error());
+    return fail(ErrorCode::not_found, "process " + std::to_string(process.pid) + " has ended");
   }
   if (auto still = is_still(process); !still) return still;
   const long sent = fd ? ::syscall(pidfd_send_signal_number, fd->get(), signal, nullptr, 0)

@@ -18,6 +18,13 @@ Target target_of(const Row& row) {
           .command = command_text(row)};
 }
 
+/// Whether nobody on this machine is behind it: of a simulated server only the jobs of leases are.
+bool is_made_up(const HostProcess& process, const Snapshot& snapshot) {
+  return snapshot.simulated && std::ranges::none_of(snapshot.claims, [&](const Claim& claim) {
+           return claim.job == process.id;
+         });
+}
+
 /// Why nothing may be done to this process; empty: it may be asked for.
 std::string refusal(const Row& row, const State& state) {
   const Viewer& viewer = state.viewer;
@@ -25,6 +32,9 @@ std::string refusal(const Row& row, const State& state) {
   if (viewer.replay) return std::string(tr("a recording: nobody can be signalled in it"));
   if (row.process != nullptr && is_elsewhere(*row.process, state.seen->snapshot.host)) {
     return trf("{} is the driver's number: no process here is known to be that one", pid);
+  }
+  if (row.process != nullptr && is_made_up(*row.process, state.seen->snapshot)) {
+    return trf("process {} is simulated: there is nobody to signal", pid);
   }
   if (row.process == nullptr || row.process->id.start_ticks == 0) {
     return trf("process {} has gone, or cannot be told from a later one with its number", pid);

@@ -240,6 +240,22 @@ TEST(Top, NobodyIsSignalledInARecording) {
   EXPECT_FALSE(typed(std::move(state), "kt").question);
 }
 
+TEST(Top, OfASimulatedServerOnlyAJobIsSignalled) {
+  Snapshot host = example::server();
+  host.simulated = "example";
+  host.claims.clear();
+  for (HostProcess& process : host.processes) process.uid = uid_t{1000};
+  const State made_up = typed(shown(host), "kt");
+  EXPECT_FALSE(made_up.question);
+  ASSERT_TRUE(made_up.message);
+  EXPECT_THAT(made_up.message->text, HasSubstr("is simulated: there is nobody to signal"));
+  EXPECT_FALSE(typed(shown(host), "r5").question);
+  Claim claim;
+  claim.job = shown(host).rows.at(0).process->id;
+  host.claims.push_back(claim);
+  EXPECT_TRUE(typed(shown(std::move(host)), "kt").question) << "a job of a lease is a real process";
+}
+
 TEST(Top, OneProcessOfAnotherUserAmongTheMarkedStopsAll) {
   State state = typed(server(), "    kt");
   EXPECT_EQ(state.marked.size(), 4U);

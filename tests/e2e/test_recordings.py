@@ -9,8 +9,9 @@ import threading
 import time
 
 import pytest
-from conftest import Machine, wait_until
+from conftest import BERTH, Machine, wait_until
 from test_replay import QUERY
+from test_top import terminal_of  # noqa: F401  a fixture
 
 
 @pytest.fixture
@@ -91,6 +92,16 @@ def test_ctrl_c_ends_the_wait_for_who_writes(machine, tmp_path):
 
 
 # --- what is no longer whole, or too long ------------------------------------------------------------
+
+
+def test_whoever_watches_is_told_that_it_records(machine, terminal_of, tmp_path):  # noqa: F811
+    terminal = terminal_of(machine, 100, 10)
+    terminal.shell(f"{BERTH} record {tmp_path}/tape -d 100ms")
+    terminal.until(f"recording to {tmp_path}/tape until Ctrl-C")
+    wait_until(lambda: (tmp_path / "tape").read_text(encoding="utf-8").count("\n") > 1, "it records")
+    terminal.press("C-c")
+    terminal.until("snapshots were recorded")
+    assert machine.run("record", "-", "--for", "100ms").stderr == "berth: 1 snapshot was recorded\n", "no terminal"
 
 
 def test_a_recording_longer_than_a_gibibyte_is_played_and_gone_on_with(machine, tape):
