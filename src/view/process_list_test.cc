@@ -163,10 +163,11 @@ TEST(ProcessList, ProcessStuckInTheKernelIsSaid) {
   Snapshot host = example::server();
   process(host, 4802).state = std::string("D");
   // One look at a process that reads from a disk shows that, too.
-  EXPECT_THAT(render_process_list(host, {.width = 120}), Not(HasSubstr("no signal reaches them")));
+  EXPECT_THAT(render_process_list(host, {.width = 120}), Not(HasSubstr("no signal reaches")));
   EXPECT_THAT(process_list_json(host), Not(HasSubstr("\"presence\": \"stuck\"")));
   process(host, 4802).stuck = true;
-  EXPECT_THAT(render_process_list(host, {.width = 120}), HasSubstr("no signal reaches them"));
+  EXPECT_THAT(render_process_list(host, {.width = 120}),
+              HasSubstr("one waits in the kernel (state D): no signal reaches it"));
   EXPECT_THAT(process_list_json(host), HasSubstr("\"presence\": \"stuck\""));
   const auto again = snapshot_from_json(to_json(host, JsonLayout::compact));
   ASSERT_TRUE(again.has_value());

@@ -340,7 +340,7 @@ def test_a_process_that_stays_in_the_kernel_is_stuck(driver_of):
         wait_until(lambda: children(made.pid) and state_of(made.pid) == "D", "it waits in the kernel")
         machine = driver_of(with_processes([made.pid]))
         done = machine.run("ps", env={"COLUMNS": "120"})
-        assert "no signal reaches them" in done.stdout
+        assert "one waits in the kernel (state D): no signal reaches it" in done.stdout
         [row] = json.loads(machine.run("ps", "--json").stdout)["processes"]
         assert row["presence"] == "stuck" and row["process"]["state"] == "D"
     finally:
