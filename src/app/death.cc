@@ -30,7 +30,7 @@ struct LogHead {
 /// Everything that comes, of which the last part is kept: a pipe cannot be read from its end.
 Result<LogTail> read_to_end(int fd, const std::string& name, LogHead head = {}) {
   LogTail tail;
-  std::array<char, 65536> piece{};
+  std::array<char, 16384> piece{};
   const auto keep_the_end = [&] {
     if (head.left_out == 0) head.beginning = tail.bytes.substr(0, byte_order_mark_length);
     if (tail.bytes.size() <= longest_log) return;

@@ -391,7 +391,7 @@ Result<SamplesRead> for_each_sample(const RunRecord& run,
     return fail(ErrorCode::invalid, path + " is no regular file: remove it");
   }
   SampleReader reader;
-  std::array<char, 65536> piece{};
+  std::array<char, 16384> piece{};
   for (;;) {
     const ssize_t got = ::read(fd->get(), piece.data(), piece.size());
     if (got < 0) return fail_system("read the samples of " + run.directory, errno);

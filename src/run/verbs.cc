@@ -159,7 +159,7 @@ Result<void> read_log(const RunRecord& run, Follow follow, Clock& clock,
   }
   const auto fd = open_fd(*run.manifest.log, O_RDONLY);
   if (!fd) return std::unexpected(fd.error());
-  std::array<char, 65536> piece{};
+  std::array<char, 16384> piece{};
   bool is_last_look = follow == Follow::no;
   for (;;) {
     const ssize_t got = ::read(fd->get(), piece.data(), piece.size());
