@@ -1,11 +1,8 @@
 #include "probe/procfs/procfs_probe.h"
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <pwd.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/text.h"
@@ -38,14 +36,6 @@ void set_all_absent(HostProcess& process, Absent why) {
   process.container = why;
 }
 
-/// The driver's library opens files of its own in this process: it gets most of what the user may.
-std::size_t stat_files_allowed() {
-  constexpr rlim_t most = 512;
-  rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return 0;
-  return std::min(files.rlim_cur / 4, most);
-}
-
 /// A lease of a card is one of its instances, and the other way round.
 bool names(const Claim& claim, const DeviceId& device, const Snapshot& seen) {
   const auto is_same_card = [&](const DeviceId& a, const DeviceId& b) {
@@ -66,9 +56,7 @@ Reading<std::string> first_line(const std::string& path) {
 }  // namespace
 
 ProcfsProbe::ProcfsProbe(ProcfsSource source, std::int64_t ticks_per_second)
-    : source_(std::move(source)),
-      ticks_per_second_(ticks_per_second),
-      most_stat_files_(stat_files_allowed()) {}
+    : source_(std::move(source)), ticks_per_second_(ticks_per_second), stats_(source_.proc) {}
 
 std::string ProcfsProbe::path_of(pid_t pid, std::string_view file) const {
   std::string path = source_.proc;
@@ -79,101 +67,12 @@ std::string ProcfsProbe::path_of(pid_t pid, std::string_view file) const {
   return path;
 }
 
-bool ProcfsProbe::is_procfs() {
-  if (!is_procfs_) {
-    struct statfs system{};
-    is_procfs_ = ::statfs(source_.proc.c_str(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
-  }
-  return *is_procfs_;
-}
-
-bool ProcfsProbe::is_own_procfs() {
-  if (!is_own_procfs_) {
-    const auto self = read_link(source_.proc + "/self");
-    is_own_procfs_ = self && *self == std::to_string(::getpid()) && is_procfs();
-  }
-  return *is_own_procfs_;
-}
-
-// Opening a file of /proc costs more than reading it does: whoever looks again and again keeps it
-// open. It stays that of its process, and says so when that has ended.
-Result<std::string> ProcfsProbe::stat_text(pid_t pid) {
-  if (const auto kept = stat_files_.find(pid); kept != stat_files_.end()) {
-    if (auto text = reread_proc_file(kept->second.get())) return text;
-    stat_files_.erase(kept);
-  }
-  const std::string path = path_of(pid, "stat");
-  if (looks_ < 2 || stat_files_.size() >= most_stat_files_ || !is_procfs()) {
-    return read_proc_file(path);
-  }
-  auto file = open_fd(path, O_RDONLY);
-  if (!file) return std::unexpected(std::move(file).error());
-  auto text = reread_proc_file(file->get());
-  if (text) stat_files_.emplace(pid, std::move(*file));
-  return text;
-}
-
-ProcfsProbe::StatRead ProcfsProbe::read_stat(pid_t pid) {
-  StatRead read;
-  // Before the line is read: what the process does meanwhile counts as done after it.
-  if (looks_ > 1 && is_own_procfs()) read.cpu_clock = process_cpu_time(pid);
-  const auto text = stat_text(pid);
-  if (text) {
-    read.stat = parse_process_stat(*text);
-  } else {
-    read.why = procfs::why_absent(text.error());
-    // A /proc mounted with hidepid=2 denies that others' processes exist; a pidfd can be had.
-    const bool hidden = text.error().code() == ErrorCode::not_found && source_.proc == "/proc" &&
-                        open_pidfd(pid).has_value();
-    if (hidden) read.why = Absent::no_permission;
-  }
-  return read;
-}
-
-// The kernel makes the line anew for whoever reads it, which is most of what a look at a process
-// costs; that it did not run since is told for a tenth of that. To end, stop, become another
-// program or open a file, a process has to run; to lose its parent it does not: ancestors_of().
-bool ProcfsProbe::has_rested(pid_t pid, const StatRead& read) {
-  const bool is_due = (static_cast<unsigned>(pid) + looks_) % looks_kept == 0;
-  if (is_due || !read.stat || read.stat->state == 'R' || !read.cpu_clock) return false;
-  return read.cpu_clock > Duration{0} && process_cpu_time(pid) == read.cpu_clock;
-}
-
-const ProcfsProbe::StatRead& ProcfsProbe::stat_of(pid_t pid) {
-  const auto known = stats_.find(pid);
-  if (known != stats_.end()) return known->second;
-  const auto before = stats_before_.find(pid);
-  if (before == stats_before_.end() || !has_rested(pid, before->second)) {
-    return stats_.emplace(pid, read_stat(pid)).first->second;
-  }
-  before->second.is_rested = true;
-  return stats_.insert(stats_before_.extract(before)).position->second;
-}
-
-std::vector<pid_t> ProcfsProbe::ancestors_of(pid_t pid) {
-  constexpr std::size_t deepest = 256;  // a /proc that changes while being read could go in circles
-  std::vector<pid_t> ancestors;
-  while (ancestors.size() < deepest) {
-    const StatRead& child = stat_of(pid);
-    if (!child.stat || child.stat->parent <= 0) break;
-    const StatRead& parent = stat_of(child.stat->parent);
-    const bool is_older = parent.stat && parent.stat->id.start_ticks <= child.stat->id.start_ticks;
-    if (child.is_rested && !is_older) {  // that parent has gone
-      stats_[pid] = read_stat(pid);
-      continue;
-    }
-    pid = child.stat->parent;
-    ancestors.push_back(pid);
-  }
-  return ancestors;
-}
-
 Reading<uid_t> ProcfsProbe::user_of(pid_t pid) {
   // The folder belongs to the effective user, also where the process hides its files: an ordinary
   // user there is the answer, for a sixth of what `status` costs. Behind root may stand whoever
   // started a set-user-ID program: only `status` names that one.
   struct stat folder{};
-  if (is_procfs() && ::stat(path_of(pid, "").c_str(), &folder) == 0 && folder.st_uid != 0) {
+  if (stats_.is_procfs() && ::stat(path_of(pid, "").c_str(), &folder) == 0 && folder.st_uid != 0) {
     return folder.st_uid;
   }
   const auto status = read_proc_file(path_of(pid, "status"));
@@ -185,7 +84,9 @@ Reading<uid_t> ProcfsProbe::user_of(pid_t pid) {
 HostProcess ProcfsProbe::look_at(pid_t pid) {
   HostProcess process;
   process.id.pid = pid;
-  const StatRead& read = stat_of(pid);  // a map's entries stay where they are
+  // Before the line itself is taken: where its parent has gone, it is read anew.
+  process.ancestors = stats_.ancestors_of(pid);
+  const StatRead read = stats_.stat_of(pid);
   if (!read.stat) {
     set_all_absent(process, read.why);
     // hidepid=1 shows the folder, and so whose it is, and nothing in it.
@@ -196,8 +97,6 @@ HostProcess ProcfsProbe::look_at(pid_t pid) {
     }
     return process;
   }
-  process.ancestors = ancestors_of(pid);
-  if (!read.stat) return look_at(pid);  // it has ended meanwhile
   const ProcessStat& stat = *read.stat;
   process.id.start_ticks = stat.id.start_ticks;
   process.executable_name = stat.comm;
@@ -229,8 +128,7 @@ HostProcess ProcfsProbe::look_at(pid_t pid) {
 }
 
 void ProcfsProbe::begin_look() {
-  std::erase_if(stat_files_, [&](const auto& file) { return !stats_.contains(file.first); });
-  stats_before_ = std::exchange(stats_, {});
+  stats_.begin_look(SystemClock().now());
   if (++looks_ % looks_kept == 0) {
     boot_seconds_.reset();
     host_.reset();
@@ -312,15 +210,15 @@ bool ProcfsProbe::has_open(pid_t pid, const Device* device) const {
 
 bool ProcfsProbe::is_in_job_on(pid_t pid, const DeviceId& device, const Snapshot& seen,
                                const std::vector<Claim>& claims) {
-  const StatRead& read = stat_of(pid);
+  const StatRead read = stats_.stat_of(pid);
   if (!read.stat) return false;
-  std::vector<pid_t> line = ancestors_of(pid);
+  std::vector<pid_t> line = stats_.ancestors_of(pid);
   line.push_back(pid);
   return std::ranges::any_of(claims, [&](const Claim& claim) {
     const auto keeper = std::ranges::find(line, claim.keeper.pid);
     if (claim.keeper.pid <= 0 || keeper == line.end() || !names(claim, device, seen)) return false;
     // The ledger may be the host's, with the host's numbers.
-    const StatRead& known = stat_of(*keeper);
+    const StatRead known = stats_.stat_of(*keeper);
     return known.stat && known.stat->id.start_ticks == claim.keeper.start_ticks;
   });
 }
@@ -377,7 +275,8 @@ Reading<DeviceFiles> ProcfsProbe::device_files() {
   }
   std::sort(files.holders.begin(), files.holders.end());
   // The first of all is always there: where it is not shown, others are not either.
-  const bool hides_others = is_procfs() && std::ranges::find(*entries, "1") == entries->end();
+  const bool hides_others =
+      stats_.is_procfs() && std::ranges::find(*entries, "1") == entries->end();
   files.unreadable = hides_others ? Reading<std::uint64_t>(Absent::no_permission) : unreadable;
   return files;
 }

@@ -11,10 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/clock.h"
-#include "base/fd.h"
 #include "base/process_stat.h"
 #include "probe/procfs/parse.h"
+#include "probe/procfs/stat_reader.h"
 #include "snapshot/snapshot.h"
 
 namespace berth {
@@ -74,18 +73,10 @@ class ProcfsProbe {
 
   /// Forgets what was read for one look. What rarely changes (the host's name and boot time, a
   /// process's user, control group and command) stays for thirty looks, a process's only as long
-  /// as it does not become another program. So does the memory of a process that did not run for a
-  /// moment between two looks: nothing else of it can have changed, and it is not read again.
+  /// as it does not become another program; for what else stays see StatReader.
   void begin_look();
 
  private:
-  struct StatRead {
-    std::optional<ProcessStat> stat;
-    Absent why = Absent::failed;
-    /// What the process had run when it was read. Nothing: not asked for.
-    std::optional<Duration> cpu_clock;
-    bool is_rested = false;  // read in a look before, and true still
-  };
   struct Kept {
     std::uint64_t start_ticks = 0;
     std::string executable_name;
@@ -95,19 +86,12 @@ class ProcfsProbe {
     std::optional<Enclosure> enclosure;
     std::optional<std::vector<std::string>> command;  // nothing: not asked for yet
   };
-  const StatRead& stat_of(pid_t pid);
-  [[nodiscard]] StatRead read_stat(pid_t pid);
-  [[nodiscard]] bool has_rested(pid_t pid, const StatRead& read);
-  [[nodiscard]] Result<std::string> stat_text(pid_t pid);
-  [[nodiscard]] bool is_procfs();
-  [[nodiscard]] bool is_own_procfs();
   [[nodiscard]] bool has_open(pid_t pid, const Device* device) const;
   [[nodiscard]] bool is_in_job_on(pid_t pid, const DeviceId& device, const Snapshot& seen,
                                   const std::vector<Claim>& claims);
   const Kept& kept_of(pid_t pid, const ProcessStat& stat);
   void read_cgroup(pid_t pid, Kept& kept);
   [[nodiscard]] std::string path_of(pid_t pid, std::string_view file) const;
-  std::vector<pid_t> ancestors_of(pid_t pid);
   Reading<uid_t> user_of(pid_t pid);
   [[nodiscard]] Reading<std::string> process_view(const Host& host) const;
 
@@ -118,9 +102,7 @@ class ProcfsProbe {
 
   ProcfsSource source_;
   std::int64_t ticks_per_second_;
-  std::map<pid_t, StatRead> stats_;         // of this look
-  std::map<pid_t, StatRead> stats_before_;  // of the look before
-  std::map<pid_t, Fd> stat_files_;          // open from the second look on
+  StatReader stats_;
   std::map<pid_t, Kept> kept_;
   unsigned looks_ = 0;
   std::optional<std::int64_t> boot_seconds_;  // this and the host: for thirty looks
@@ -128,9 +110,6 @@ class ProcfsProbe {
   std::string cgroup_read_;  // the last text, and what it means
   std::optional<Enclosure> enclosure_read_;
   std::optional<std::string> passwd_;
-  std::optional<bool> is_procfs_;      // the kernel's own, not a copy of it
-  std::optional<bool> is_own_procfs_;  // and of this PID namespace
-  std::size_t most_stat_files_;
 };
 
 /// Pids that a snapshot's devices and some claims' jobs name, each once, sorted.
