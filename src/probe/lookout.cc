@@ -155,6 +155,7 @@ struct Lookout::Parts {
   void leave_out(const GivenUp& why, Clock& clock);
   [[nodiscard]] std::optional<Snapshot> finish(Clock& clock);
   [[nodiscard]] std::optional<Snapshot> after_death(Clock& clock);
+  [[nodiscard]] std::optional<Snapshot> without(const GivenUp& died, Clock& clock);
   void forget_what_may_be_asked_again(Clock& clock);
 };
 
@@ -376,16 +377,22 @@ std::optional<Snapshot> Lookout::Parts::after_death(Clock& clock) {
   if (const auto pidfd = open_pidfd(child->pid)) {
     static_cast<void>(wait_readable({pidfd->get()}, milliseconds(50)));
   }
-  const GivenUp why{.why = GivenUp::Why::died, .how = how_it_ended(reap_if_ended(child->pid))};
+  const GivenUp died{.why = GivenUp::Why::died, .how = how_it_ended(reap_if_ended(child->pid))};
   left.push_back(child->pid);
   child.reset();
+  return without(died, clock);
+}
+
+/// Leaves out the step at which the probe process died, for another to go on behind it. A snapshot:
+/// it was at none, and the next one would fare no better.
+std::optional<Snapshot> Lookout::Parts::without(const GivenUp& died, Clock& clock) {
   if (!progress.current) {
     apply(progress, Problem{.source = "probe",
                             .code = "crashed",
-                            .message = trf("the probe process died of {}", why.how)});
+                            .message = trf("the probe process died of {}", died.how)});
     return finish(clock);
   }
-  leave_out(why, clock);
+  leave_out(died, clock);
   return std::nullopt;
 }
 
@@ -400,7 +407,12 @@ std::optional<Snapshot> Lookout::advance(Clock& clock) {
   const int answers = parts.child->answers.get();
   const bool news = wait_readable({answers}, Duration{0}).front();
   parts.take_in(clock);
-  if (news) {
+  if (parts.unpacker.is_broken()) {  // also of one that says it is done: the rest cannot be read
+    parts.end_child();
+    const GivenUp died{.why = GivenUp::Why::died,
+                       .how = std::string(tr("bytes that are not its own in its pipe"))};
+    if (auto snapshot = parts.without(died, clock)) return snapshot;
+  } else if (news) {
     char bell = 0;
     if (::read(answers, &bell, 1) == 1) {
       // What hung and answered now, or is not there to be asked any more, is well again.
@@ -409,7 +421,7 @@ std::optional<Snapshot> Lookout::advance(Clock& clock) {
       return parts.finish(clock);
     }
     if (auto snapshot = parts.after_death(clock)) return snapshot;
-  } else if (parts.unpacker.is_broken() || clock.now() >= parts.silence_ends(clock)) {
+  } else if (clock.now() >= parts.silence_ends(clock)) {
     const Duration waited = parts.deadlines->silent(clock.now());
     parts.deadlines->gave_up(clock.now());
     parts.end_child();

@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <cstring>
+
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/signals.h"
+#include "base/text.h"
 #include "probe/lookout.h"
 #include "probe/nvml/fake_machine_test.h"
 
@@ -120,6 +123,49 @@ TEST_F(LookoutOnDriver, ACardThatIsListedNoLongerStaysAsLost) {
   }
   goes_wrong("");
   EXPECT_FALSE(looked(lookout).devices.at(2).lost);
+}
+
+/// The memory that the only Lookout of this process shares with its probe process: a page that
+/// begins with the length of the messages, then these.
+char* shared_memory() {
+  const std::string maps = *read_file("/proc/self/maps", 16 << 20);
+  for (const std::string_view line : split(maps, '\n')) {
+    const auto dash = line.find('-');
+    if (line.find(" rw-s ") == std::string_view::npos) continue;
+    const auto begin = std::stoull(std::string(line.substr(0, dash)), nullptr, 16);
+    const auto end = std::stoull(std::string(line.substr(dash + 1)), nullptr, 16);
+    if (end - begin == std::uint64_t{64} << 20) return reinterpret_cast<char*>(begin);
+  }
+  return nullptr;
+}
+
+TEST_F(LookoutOnDriver, WhatADriverScribblesOverIsNotTakenForAWholeLook) {
+  Lookout lookout = started();
+  lookout.begin(Depth::state, {}, clock);
+  ASSERT_TRUE(wait_readable({*lookout.descriptor()}, std::chrono::seconds(30)).front())
+      << "it says that it is done";
+  char* memory = shared_memory();
+  ASSERT_NE(memory, nullptr);
+  std::uint64_t length = 0;
+  std::memcpy(&length, memory, sizeof length);
+  char* const messages = memory + 4096;
+  std::uint64_t at = 0;
+  while (at < length / 2) {
+    std::uint32_t of_message = 0;
+    std::memcpy(&of_message, messages + at, sizeof of_message);
+    at += sizeof of_message + of_message;
+  }
+  ASSERT_LT(at, length);
+  std::memset(messages + at, 0xFF, 4);  // a message of four gibibytes
+  std::optional<Snapshot> look;
+  while (!(look = lookout.advance(clock))) {
+    if (const auto news = lookout.descriptor()) {
+      static_cast<void>(wait_readable({*news}, lookout.patience()));
+    }
+  }
+  EXPECT_THAT(look->problems, Contains(testing::Field(&Problem::code, "crashed")));
+  ASSERT_THAT(look->devices, SizeIs(3)) << "another process went on behind the step";
+  for (const Device& device : look->devices) EXPECT_FALSE(device.lost) << device.id.text();
 }
 
 TEST_F(LookoutOnDriver, EventsThatHangCostNoDevice) {
