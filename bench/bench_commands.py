@@ -162,7 +162,8 @@ def sampler_of(launcher):
 
 
 def cpu_nanoseconds(pid):
-    return int(pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()[0])
+    """Of all of its threads, as clock_getcpuclockid(3) names the clock."""
+    return time.clock_gettime_ns((~pid << 3) | 2)
 
 
 def sampler(env):

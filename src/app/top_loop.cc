@@ -44,6 +44,7 @@ class TopLoop {
   void start_tape_clock();
   void seen(Snapshot snapshot);
   void hear(const top::Event& event);
+  void pause_or_go_on();
   void grant(const top::Wish& wish);
   void grant_signal(const top::SendSignal& wish);
   void grant_renice(const top::Renice& wish);
@@ -63,6 +64,12 @@ class TopLoop {
   SignalQueue signals_;
   top::State state_;
   top::History history_;
+  /// While the picture stands still: what it shows, and what came meanwhile.
+  struct Pause {
+    top::History shown;
+    std::optional<top::Looked> latest;
+  };
+  std::optional<Pause> pause_;
   top::InputDecoder decoder_;
   std::optional<Live> live_;
   std::optional<Tape> tape_;
@@ -88,12 +95,21 @@ void TopLoop::hear(const top::Event& event) {
   state_ = top::update(std::move(state_), event);
   changed_ = true;
   if (tape_ && (state_.paused != paused || state_.speed != speed)) start_tape_clock();
+  if (!tape_ && state_.paused != paused) pause_or_go_on();
   if (state_.interval != interval) {
     history_.set_cadence(state_.interval);
     next_look_ = std::min(next_look_, context_.clock().now() + state_.interval);
   }
   if (state_.language != language) set_language(state_.language);
   for (const top::Wish& wish : std::exchange(state_.wanted, {})) grant(wish);
+}
+
+void TopLoop::pause_or_go_on() {
+  if (state_.paused) {
+    pause_.emplace(Pause{.shown = history_, .latest = std::nullopt});
+  } else if (const auto pause = std::exchange(pause_, std::nullopt); pause && pause->latest) {
+    hear(*pause->latest);
+  }
 }
 
 /// The next snapshot of a tape is due when its time has passed from now on.
@@ -113,7 +129,9 @@ void TopLoop::seen(Snapshot snapshot) {
     for (DeviceId& id : *chosen) state_.only_devices.insert(std::move(id));
   }
   history_.add(snapshot);
-  hear(top::Looked{std::make_shared<const top::Seen>(std::move(snapshot)), history_.cpu()});
+  top::Looked looked{std::make_shared<const top::Seen>(std::move(snapshot)), history_.cpu()};
+  if (pause_) pause_->latest = looked;
+  hear(looked);
 }
 
 void TopLoop::begin_look() {
@@ -248,7 +266,8 @@ void TopLoop::read_keys() {
 void TopLoop::draw() {
   if (!changed_ || terminal_.is_behind()) return;
   changed_ = false;
-  top::Screen screen = top::render(state_, history_, context_.out(), std::move(spare_));
+  const top::History& history = pause_ ? pause_->shown : history_;
+  top::Screen screen = top::render(state_, history, context_.out(), std::move(spare_));
   if (shown_theme_ != state_.theme) shown_.reset();
   shown_theme_ = state_.theme;
   terminal_.write(top::changes(shown_ ? &*shown_ : nullptr, screen, state_.theme));

@@ -113,6 +113,14 @@ std::vector<std::optional<Range>> Series::columns(std::size_t count,
   return ranges;
 }
 
+void DeviceHistory::add_blank() {
+  for (Series* series : {&utilization, &memory, &power, &temperature}) series->add({});
+}
+
+void ProcessHistory::add_blank() {
+  for (Series* series : {&memory, &sm, &cpu}) series->add({});
+}
+
 void History::add(const Snapshot& snapshot) {
   const std::int64_t cadence_ms = std::max<std::int64_t>(
       1, std::chrono::duration_cast<std::chrono::milliseconds>(cadence_).count());
@@ -131,18 +139,9 @@ void History::add(const Snapshot& snapshot) {
 
 void History::add_blanks(std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
-    for (auto& [id, device] : devices_) {
-      device.utilization.add({});
-      device.memory.add({});
-      device.power.add({});
-      device.temperature.add({});
-    }
+    for (auto& [id, device] : devices_) device.add_blank();
     for (auto& [id, uses] : processes_) {
-      for (auto& [device, process] : uses) {
-        process.memory.add({});
-        process.sm.add({});
-        process.cpu.add({});
-      }
+      for (auto& [device, process] : uses) process.add_blank();
     }
   }
 }
@@ -163,10 +162,7 @@ void History::add_devices(const Snapshot& snapshot) {
     const bool is_there = std::any_of(snapshot.devices.begin(), snapshot.devices.end(),
                                       [&](const Device& device) { return device.id == id; });
     if (is_there) continue;
-    history.utilization.add({});
-    history.memory.add({});
-    history.power.add({});
-    history.temperature.add({});
+    history.add_blank();
   }
 }
 
@@ -193,7 +189,12 @@ void History::add_processes(const Snapshot& snapshot) {
     return seen != snapshot.taken.unix_ms &&
            snapshot.taken.unix_ms / 2 - seen / 2 > remembered_ms / 2;
   };
-  for (auto& [id, uses] : processes_) std::erase_if(uses, is_forgotten);
+  for (auto& [id, uses] : processes_) {
+    std::erase_if(uses, is_forgotten);
+    for (auto& [device, history] : uses) {
+      if (history.seen != snapshot.taken) history.add_blank();  // its time goes on
+    }
+  }
   std::erase_if(processes_, [](const auto& entry) { return entry.second.empty(); });
 }
 

@@ -46,6 +46,7 @@ struct DeviceHistory {
   Series memory;       // percent of the whole
   Series power;        // watts
   Series temperature;  // degrees Celsius
+  void add_blank();
 };
 
 struct ProcessHistory {
@@ -54,6 +55,7 @@ struct ProcessHistory {
   Series sm{capacity};      // percent
   Series cpu{capacity};     // percent of a core
   WallTime seen;
+  void add_blank();
 };
 
 /// What processes used of a core between the last two looks.

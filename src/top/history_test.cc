@@ -19,6 +19,7 @@ namespace {
 
 using namespace literals;
 using testing::ElementsAre;
+using testing::Optional;
 
 TEST(Series, SpikeIsSeenHoweverManySamplesAColumnHas) {
   Series series;
@@ -95,6 +96,22 @@ TEST(History, DeviceThatComesBackGoesOnWhereItWas) {
   host.taken.unix_ms += 2000;
   history.add(host);
   EXPECT_EQ(history.device(DeviceId("A"))->utilization.size(), 3U);
+}
+
+TEST(History, ProcessThatComesBackHasAGapInItsCharts) {
+  History history(std::chrono::seconds(1));
+  Snapshot host = SnapshotBuilder().gpu("A", 10_GiB).process(7, "x", 1_GiB).build();
+  history.add(host);
+  Snapshot without = host;
+  without.gpu_processes.clear();
+  without.taken.unix_ms += 1000;
+  history.add(without);
+  host.taken.unix_ms += 2000;
+  history.add(host);
+  const ProcessHistory* process = history.process(DeviceId("A"), host.processes[0].id);
+  ASSERT_NE(process, nullptr);
+  EXPECT_THAT(process->memory.columns(3, 1),
+              ElementsAre(Optional(Range{1, 1}), std::nullopt, Optional(Range{1, 1})));
 }
 
 TEST(History, CpuOfAProcessIsWhatItUsedBetweenLooks) {

@@ -45,7 +45,7 @@ class Tmux:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def type(self, text):
-        self.call("send-keys", "-l", text)
+        self.call("send-keys", "-l", "--", text)
 
     def press(self, *names):
         self.call("send-keys", *names)
@@ -478,6 +478,21 @@ def test_mistaken_options_are_named(machine, words):
     code, printed = machine.on_terminal(80, "top", *words)
     assert code == 2
     assert words[1] in printed or words[0] in printed
+
+
+def test_a_paused_picture_stands_still_and_then_shows_what_came_meanwhile(machine, terminal_of):
+    terminal = terminal_of(machine, 120, 40)  # simulated: every look differs
+    terminal.top("-d", "100ms")
+    terminal.until("alice")
+    terminal.type("p")
+    paused = terminal.until("paused")
+    time.sleep(1)
+    assert terminal.screen() == paused
+    terminal.type("-------")  # a minute between looks: what is shown then came before
+    time.sleep(0.5)
+    terminal.type("p")
+    shown = terminal.until("every 60 s")
+    assert shown.splitlines()[1:] != paused.splitlines()[1:]
 
 
 def test_a_recording_is_made_and_replayed(machine, terminal_of, tmp_path):
