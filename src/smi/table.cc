@@ -208,12 +208,15 @@ Reading<std::uint64_t> uncorrected(const Device& device) {
 std::string instance(const Device& device, int number, const Device& gpu,
                      const TableLayout& layout) {
   const MigLayout& widths = layout.mig;
-  const MigPlace place = device.mig.value_or(MigPlace{});
+  const auto part = [&](std::uint32_t MigPlace::* which) {
+    return device.mig ? std::to_string(*device.mig.*which) : std::string("N/A");
+  };
   const auto engines = [&](Detail which) {
     return count_text(device.details.get<std::uint64_t>(which), device);
   };
-  const std::string where = fmt::format("{:>3}{:>5}{:>4}{:>4}", gpu.index.value_or(0),
-                                        place.gpu_instance, place.compute_instance, number);
+  const std::string where =
+      fmt::format("{:>3}{:>5}{:>4}{:>4}", gpu.index.value_or(0), part(&MigPlace::gpu_instance),
+                  part(&MigPlace::compute_instance), number);
   const std::string shares =
       fmt::format("{:>3}{:>4}{:>5}{:>5}{:>5}", engines(Detail::mig_copy_engines),
                   engines(Detail::mig_encoders), engines(Detail::mig_decoders),

@@ -120,6 +120,10 @@ class DeviceAsker {
 
   /// What failed without a reason of its own ("nvmlDeviceGetTemperature: Unknown Error (999)").
   [[nodiscard]] const std::vector<std::string>& failures() const { return failures_; }
+  /// Of an instance: told as its card's.
+  void add_failures_of(const DeviceAsker& instance) {
+    failures_.insert(failures_.end(), instance.failures_.begin(), instance.failures_.end());
+  }
   void note_failure(std::string_view symbol, Return code) {
     failures_.push_back(std::string(symbol) + ": " + words(code));
   }

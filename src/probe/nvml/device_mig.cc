@@ -61,9 +61,13 @@ Device read_instance(DeviceAsker& asker, Depth depth, const Device& parent, unsi
 }  // namespace
 
 std::vector<Device> read_mig_instances(DeviceAsker& parent_asker, Depth depth, const Device& parent,
-                                       DeviceMemory& memory, std::vector<GpuProcess>* processes) {
+                                       DeviceMemory& memory, ProcessList* processes) {
   const Api& api = parent_asker.api();
   const auto count = parent_asker.ask<unsigned>(api.nvmlDeviceGetMaxMigDeviceCount, 0);
+  // That many can be there, not that many are: a divided card that can have none is no answer.
+  if (count && *count == 0) {
+    parent_asker.note_failure(api.nvmlDeviceGetMaxMigDeviceCount.symbol, unknown);
+  }
   constexpr unsigned most = 64;  // seven today
   std::vector<Device> instances;
   for (unsigned slot = 0; count && slot < std::min(*count, most); ++slot) {
@@ -71,14 +75,18 @@ std::vector<Device> read_mig_instances(DeviceAsker& parent_asker, Depth depth, c
     if (!handle) continue;  // an empty slot answers "not found"
     DeviceAsker asker(parent_asker, *handle, memory.instance_refusals);
     instances.push_back(read_instance(asker, depth, parent, slot));
-    if (processes == nullptr) continue;
-    auto listed = read_processes(asker);
-    if (!listed) continue;
-    for (GpuProcess& process : *listed) {
-      process.mig = instances.back().mig;
-      processes->push_back(std::move(process));
+    if (processes != nullptr) {
+      ProcessList listed = read_processes(asker);
+      if (listed.unread && !processes->unread) processes->unread = listed.unread;
+      for (GpuProcess& process : listed.processes) {
+        process.mig = instances.back().mig;
+        process.device = instances.back().id;
+        processes->processes.push_back(std::move(process));
+      }
     }
+    parent_asker.add_failures_of(asker);
   }
+  if (instances.empty() && processes != nullptr) processes->unread = unknown;
   return instances;
 }
 
@@ -92,6 +100,7 @@ void leave_out_impossible_memory(const Device& device, std::vector<GpuProcess>& 
 
 void attribute_processes(const std::vector<Device>& devices, std::vector<GpuProcess>& processes) {
   for (GpuProcess& process : processes) {
+    if (!process.device.text().empty()) continue;
     process.device = devices.front().id;
     for (const Device& device : devices) {
       if (device.mig && device.mig == process.mig) process.device = device.id;

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "probe/nvml/device_processes.h"
 #include "probe/nvml/device_reading.h"
 #include "snapshot/process.h"
 
@@ -10,13 +11,13 @@ namespace berth::nvml {
 
 /// The instances that exist now, each with identity, facts and memory. What belongs to the whole
 /// card (power, temperature, clocks, utilisation) is unsupported for an instance.
-/// `processes`, where not null, gets those that the instances list themselves: for a user who may
-/// not see the parent's.
+/// `processes`, where not null, gets those that the instances list themselves, with their `device`:
+/// for a user who may not see the parent's.
 [[nodiscard]] std::vector<Device> read_mig_instances(DeviceAsker& parent_asker, Depth depth,
                                                      const Device& parent, DeviceMemory& memory,
-                                                     std::vector<GpuProcess>* processes);
+                                                     ProcessList* processes);
 
-/// Gives each process that runs on an instance the instance's id, the others the parent's.
+/// Gives each process that has no device yet its instance's id, or the parent's.
 void attribute_processes(const std::vector<Device>& devices, std::vector<GpuProcess>& processes);
 
 /// A process cannot hold more than its device has: the driver's answer for it is none.

@@ -140,7 +140,7 @@ GpuUse merged_use(GpuUse before, GpuUse also) {
 
 }  // namespace
 
-std::expected<std::vector<GpuProcess>, Return> read_processes(DeviceAsker& asker) {
+ProcessList read_processes(DeviceAsker& asker) {
   const Api& api = asker.api();
   const Versions lists[] = {
       {api.nvmlDeviceGetComputeRunningProcesses_v3, api.nvmlDeviceGetComputeRunningProcesses_v2,
@@ -151,12 +151,18 @@ std::expected<std::vector<GpuProcess>, Return> read_processes(DeviceAsker& asker
        api.nvmlDeviceGetMPSComputeRunningProcesses_v2, api.nvmlDeviceGetMPSComputeRunningProcesses,
        GpuUse::mps}};
   using Place = decltype(place_of(GpuProcess()));
-  std::vector<GpuProcess> processes;
+  ProcessList all;
+  std::vector<GpuProcess>& processes = all.processes;
   std::map<Place, std::size_t> places;
   for (const Versions& versions : lists) {
     auto listed = read_list(asker, versions);
-    if (!listed && versions.use == GpuUse::compute) return std::unexpected(listed.error());
-    if (!listed) continue;
+    if (!listed) {
+      // A device that has no such list has nobody in it; each has one of those that compute.
+      const bool is_missed = versions.use == GpuUse::compute ||
+                             why_absent_newcomer(listed.error()) != Absent::unsupported;
+      if (is_missed && !all.unread) all.unread = listed.error();
+      continue;
+    }
     for (GpuProcess& process : *listed) {
       const auto [place, is_new] = places.try_emplace(place_of(process), processes.size());
       if (is_new) {
@@ -168,7 +174,7 @@ std::expected<std::vector<GpuProcess>, Return> read_processes(DeviceAsker& asker
       if (!known.memory.get()) known.memory = process.memory;
     }
   }
-  return processes;
+  return all;
 }
 
 namespace {

@@ -2,7 +2,7 @@
 // Who is on a device: the driver's three lists of processes (compute, graphics, MPS) made one, and
 // how busy each process keeps the device's engines.
 
-#include <expected>
+#include <optional>
 #include <vector>
 
 #include "probe/nvml/device_reading.h"
@@ -10,10 +10,15 @@
 
 namespace berth::nvml {
 
-/// The processes on a device, each once for each MIG instance it is on, in the driver's order:
-/// those that compute first. `device` of each is left empty. An error only where the list of
-/// compute processes cannot be had: then nothing can be said about who is on the device.
-[[nodiscard]] std::expected<std::vector<GpuProcess>, Return> read_processes(DeviceAsker& asker);
+struct ProcessList {
+  /// Each once for each MIG instance it is on, in the driver's order: those that compute first.
+  /// `device` of each is left empty.
+  std::vector<GpuProcess> processes;
+  /// Why there may be more: the list of those that compute could not be had, or another one that
+  /// this device has. Nothing: these are all.
+  std::optional<Return> unread;
+};
+[[nodiscard]] ProcessList read_processes(DeviceAsker& asker);
 
 /// Fills the utilisations of the processes from the driver's samples since the look before: each
 /// the newest sample of its process. JPEG and optical flow only at Depth::details, from driver 550

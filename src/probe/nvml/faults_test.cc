@@ -18,9 +18,14 @@
 #include "probe/nvml/api.h"
 #include "probe/nvml/fake_machine_test.h"
 #include "probe/observe.h"
+#include "snapshot/questions.h"
 
 namespace berth::nvml {
 namespace {
+
+using ::testing::AnyOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 using Keys = std::set<std::string, std::less<>>;
 
@@ -52,11 +57,23 @@ bool may_hold_another(std::string_view key) {
   return keys.contains(key);
 }
 
+/// Somebody draws on the first device, too, and somebody computes through MPS.
+Snapshot busy_server() {
+  Snapshot host = detailed_server();
+  const DeviceId first = host.devices[0].id;
+  host.gpu_processes.push_back(
+      {.device = first, .pid = 2001, .use = GpuUse::graphics, .memory = 300_MiB});
+  host.gpu_processes.push_back(
+      {.device = first, .pid = 2002, .use = GpuUse::mps, .memory = 200_MiB});
+  return host;
+}
+
 class NvmlFaults : public NvmlFake {
  protected:
+  [[nodiscard]] virtual Snapshot machine() const { return busy_server(); }
   void SetUp() override {
     NvmlFake::SetUp();
-    play(detailed_server());
+    play(machine());
     loaded = dlopen(library("all").c_str(), RTLD_NOW | RTLD_LOCAL);
     ASSERT_NE(loaded, nullptr) << dlerror();
     opened = Library::open(library("all"));
@@ -250,6 +267,81 @@ TEST_F(NvmlFaults, EachFunctionOfTheLibraryFailingLeavesTheDevicesOrSaysWhyThere
       expect_same(got.gpu_processes, sound.gpu_processes, fault);
     }
   }
+}
+
+/// The first card is divided by MIG into two instances, each with a process.
+class NvmlFaultsOfInstances : public NvmlFaults {
+ protected:
+  [[nodiscard]] Snapshot machine() const override {
+    Snapshot host = detailed_server();
+    Device& card = host.devices[0];
+    card.mig_mode = true;
+    card.utilization_gpu = card.utilization_memory = Absent::unsupported;
+    host.gpu_processes.erase(host.gpu_processes.begin());
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      Device instance;
+      instance.kind = DeviceKind::nvidia_mig;
+      instance.parent = host.devices[0].id;
+      instance.mig = MigPlace{3 + i, 0};
+      instance.index = 0;
+      instance.uuid = fmt::format("MIG-00000000-0000-0000-0000-00000000000{}", i);
+      instance.id = DeviceId(*instance.uuid.get());
+      instance.name = std::string("NVIDIA H100 80GB HBM3 MIG 1g.10gb");
+      instance.memory_total = 9984_MiB;
+      instance.memory_used = 1100_MiB;
+      instance.memory_free = 8884_MiB;
+      host.devices.insert(host.devices.begin() + 1 + i, instance);
+      host.gpu_processes.push_back({.device = instance.id,
+                                    .pid = static_cast<pid_t>(50 + i),
+                                    .memory = 1000_MiB,
+                                    .utilization_sm = Absent::unsupported});
+    }
+    return host;
+  }
+  static const Device* instance(const Snapshot& got, const DeviceId& id) {
+    return find_device(id, got);
+  }
+  /// What is not as on the sound machine is absent, and a sentence says why.
+  void expect_told(const Snapshot& got, const std::string& fault) {
+    EXPECT_EQ(differences(got.devices.back(), sound.devices.back()), "") << fault;
+    bool is_less = false;
+    for (std::size_t i = 1; i <= 2; ++i) {
+      const Device& wanted = sound.devices[i];
+      const Device* known = instance(got, wanted.id);
+      is_less = is_less || known == nullptr || known->mig != wanted.mig ||
+                known->process_count != wanted.process_count ||
+                known->memory_used != wanted.memory_used;
+      if (known == nullptr) continue;
+      EXPECT_THAT(known->process_count.get(), AnyOf(std::nullopt, wanted.process_count.get()))
+          << fault << " " << wanted.id.text();
+      EXPECT_TRUE(!known->mig || known->mig == wanted.mig) << fault;
+      EXPECT_THAT(known->memory_used.get(), AnyOf(std::nullopt, wanted.memory_used.get())) << fault;
+    }
+    EXPECT_TRUE(!is_less || !got.problems.empty()) << fault << " is not told";
+  }
+};
+
+TEST_F(NvmlFaultsOfInstances, EachFunctionThatFailsOfACardOrAnInstanceIsToldAndMakesNoZero) {
+  ASSERT_EQ(sound.devices.size(), 4U);
+  ASSERT_EQ(sound.devices[1].process_count, Reading<std::uint64_t>(1U));
+  ASSERT_EQ(sound.devices[1].memory_used, Reading<Bytes>(1100_MiB));
+  for (const std::string_view function : symbols()) {
+    if (!is_of_a_device(function)) continue;
+    for (const char* place : {"0", "0.0", "0.1"}) {
+      const std::string fault = fmt::format("{}@{}={}", function, place, static_cast<int>(unknown));
+      faults(fault);
+      expect_told(look_in_process(), fault);
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+TEST_F(NvmlFaultsOfInstances, ACardThatSaysItCanHaveNoneIsNotBelieved) {
+  faults("nvmlDeviceGetMaxMigDeviceCount@0=lie:0");
+  const Snapshot got = look_in_process();
+  EXPECT_EQ(got.devices.size(), 2U);
+  EXPECT_THAT(got.problems, ElementsAre(::testing::Field(
+                                &Problem::message, HasSubstr("nvmlDeviceGetMaxMigDeviceCount"))));
 }
 
 // Through the probe process, which is what gives up: real time passes, little of it.

@@ -132,12 +132,14 @@ Problem failures_problem(const std::vector<std::string>& failures, const DeviceI
           .remedy = "look for NVRM and Xid lines in the kernel log (journalctl -k)"};
 }
 
-Problem processes_problem(Return code, const DeviceId& device, std::string_view shown) {
+Problem processes_problem(Return code, bool is_any_listed, const DeviceId& device,
+                          std::string_view shown) {
   return {.source = "nvml",
           .device = device,
           .code = "processes_unreadable",
           .message = fmt::format("listing the processes on {}: {}", shown, words(code)),
-          .remedy = "its processes are not shown; nvidia-smi may say more"};
+          .remedy = is_any_listed ? "there may be more of them than are shown"
+                                  : "its processes are not shown; nvidia-smi may say more"};
 }
 
 /// The device as one that cannot be used or read: facts stay, readings go.
@@ -163,32 +165,38 @@ void add_problems(const DeviceAsker& asker, const Device& device, const std::str
 std::vector<GpuProcess> processes_of(DeviceAsker& asker, Depth depth, WallTime taken,
                                      DeviceMemory& memory, DeviceLook& look,
                                      const std::string& shown) {
-  const bool divided = division_of(look.devices.front()) == Division::divided;
-  auto listed = read_processes(asker);
-  std::vector<GpuProcess> from_instances;
-  if (divided) {
+  ProcessList listed = read_processes(asker);
+  if (division_of(look.devices.front()) == Division::divided) {
+    ProcessList by_instances;
     auto instances = read_mig_instances(asker, depth, look.devices.front(), memory,
-                                        listed ? nullptr : &from_instances);
+                                        listed.unread ? &by_instances : nullptr);
     for (Device& instance : instances) look.devices.push_back(std::move(instance));
+    const bool is_more = listed.processes.empty() || !by_instances.unread;
+    if (listed.unread && is_more) {
+      if (!by_instances.unread) listed.unread.reset();
+      listed.processes = std::move(by_instances.processes);
+    }
   }
-  std::vector<GpuProcess> processes = listed ? std::move(*listed) : std::move(from_instances);
-  const bool told = listed || !processes.empty() || is_refused_for_good(listed.error());
-  if (!told && !asker.is_lost()) {
-    look.problems.push_back(processes_problem(listed.error(), look.devices.front().id, shown));
+  std::vector<GpuProcess>& processes = listed.processes;
+  if (listed.unread && !is_refused_for_good(*listed.unread) && !asker.is_lost()) {
+    look.problems.push_back(
+        processes_problem(*listed.unread, !processes.empty(), look.devices.front().id, shown));
   }
   attribute_processes(look.devices, processes);
   leave_out_impossible_memory(look.devices.front(), processes);
   for (Device& device : look.devices) {
-    if (!listed && processes.empty()) {
-      device.process_count = why_absent(listed.error());
-      continue;
+    if (listed.unread) {
+      device.process_count = why_absent(*listed.unread);
+    } else if (device.parent && !device.mig) {
+      device.process_count = Absent::failed;  // the driver's list names instances by their place
+    } else {
+      device.process_count = static_cast<std::uint64_t>(
+          std::count_if(processes.begin(), processes.end(),
+                        [&](const GpuProcess& process) { return process.device == device.id; }));
     }
-    device.process_count = static_cast<std::uint64_t>(
-        std::count_if(processes.begin(), processes.end(),
-                      [&](const GpuProcess& process) { return process.device == device.id; }));
   }
   read_process_utilization(asker, depth, taken, memory, processes);
-  return processes;
+  return std::move(processes);
 }
 
 }  // namespace
