@@ -67,7 +67,7 @@ class SmiVerb final : public Verb {
     std::set<std::string> said;
     const auto once = [&](std::uint64_t tick) {
       const smi::Output output = smi::answer(request, source, clockface_of(context), tick);
-      arrived = answers.write(smi::printable_answer(output.text));
+      arrived = answers.write(smi::printable_answer(output.text, request));
       for (const Problem& problem : output.silent) {
         // Once, however often it is looked: how long it was waited for is another each time.
         if (!said.insert(problem.device.value_or(DeviceId()).text() + problem.code).second)

@@ -58,6 +58,9 @@ struct TypographicMistake {
 /// The same of a whole page: its line breaks and tabs stay.
 [[nodiscard]] std::string printable_lines(std::string_view text);
 
+/// Each byte that is not UTF-8 becomes U+FFFD.
+[[nodiscard]] std::string valid_utf8(std::string_view text);
+
 /// Letters, digits, signs and spaces of ASCII, and nothing else: harmless everywhere, and a column
 /// each.
 [[nodiscard]] bool is_plain_ascii(std::string_view text);
@@ -70,8 +73,10 @@ struct TypographicMistake {
   const auto goes_on = [&](std::size_t i) { return byte(i) >= 0x80 && byte(i) <= 0xBF; };
   if (text.empty()) return 0;
   if (byte(0) >= 0x20 && byte(0) < 0x7F) return 1;
-  if (byte(0) == 0xC2 || byte(0) == 0xC3) {  // from U+00A0 on
-    return text.size() >= 2 && goes_on(1) && (byte(0) == 0xC3 || byte(1) >= 0xA0) ? 2 : 0;
+  if (byte(0) == 0xC2 || byte(0) == 0xC3) {  // from U+00A0 on, but for the soft hyphen
+    const bool is_seen =
+        byte(0) == 0xC3 || (text.size() >= 2 && byte(1) >= 0xA0 && byte(1) != 0xAD);
+    return text.size() >= 2 && goes_on(1) && is_seen ? 2 : 0;
   }
   if (byte(0) != 0xE2 || text.size() < 3 || !goes_on(2)) return 0;
   const bool is_dash_or_quote = byte(1) == 0x80 && byte(2) >= 0x90 && byte(2) <= 0xA7;

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <iterator>
 
 #include "base/text.h"
+#include "base/width_tables.h"
 
 namespace berth {
 
@@ -53,56 +55,24 @@ char32_t take_code_point(std::string_view& text) {
   return value;
 }
 
-struct Range {
-  char32_t first;
-  char32_t last;
-};
+using unicode::Range;
 
+/// `ranges`: in their order.
 template <std::size_t N>
 bool in_any(char32_t point, const std::array<Range, N>& ranges) {
-  return std::any_of(ranges.begin(), ranges.end(),
-                     [&](Range range) { return point >= range.first && point <= range.last; });
+  const auto behind = std::ranges::upper_bound(ranges, point, {}, &Range::first);
+  return behind != ranges.begin() && point <= std::prev(behind)->last;
 }
 
-// Unicode 15 EastAsianWidth.txt, W and F, merged where what lies between is unassigned.
-constexpr std::array<Range, 17> wide = {{{0x1100, 0x115F},
-                                         {0x231A, 0x231B},
-                                         {0x2329, 0x232A},
-                                         {0x23E9, 0x23EC},
-                                         {0x2614, 0x2615},
-                                         {0x26A1, 0x26A1},
-                                         {0x2705, 0x2705},
-                                         {0x274C, 0x274C},
-                                         {0x2E80, 0x303E},
-                                         {0x3041, 0xA4CF},
-                                         {0xA960, 0xA97C},
-                                         {0xAC00, 0xD7A3},
-                                         {0xF900, 0xFAFF},
-                                         {0xFE30, 0xFE6F},
-                                         {0xFF00, 0xFF60},
-                                         {0xFFE0, 0xFFE6},
-                                         {0x1F300, 0x3FFFD}}};
-// Marks that sit on the character before them, and invisible joiners.
-constexpr std::array<Range, 8> no_width = {{{0x0300, 0x036F},
-                                            {0x0483, 0x0489},
-                                            {0x0591, 0x05BD},
-                                            {0x064B, 0x065F},
-                                            {0x1AB0, 0x1AFF},
-                                            {0x200C, 0x200D},
-                                            {0x20D0, 0x20F0},
-                                            {0xFE00, 0xFE0F}}};
+// Invisible joiners, the variant of the character before, and letters that join that one.
+constexpr std::array<Range, 3> joiners = {{{0x1160, 0x11FF}, {0x200C, 0x200D}, {0xFE0F, 0xFE0F}}};
 // What moves the cursor, reorders or hides text: escaped, never printed.
-constexpr std::array<Range, 11> unprintable = {{{0x00, 0x1F},
-                                                {0x7F, 0x9F},
-                                                {0x061C, 0x061C},
-                                                {0x180E, 0x180E},
-                                                {0x200B, 0x200B},
-                                                {0x200E, 0x200F},
-                                                {0x2028, 0x202E},
-                                                {0x2060, 0x206F},
-                                                {0xFEFF, 0xFEFF},
-                                                {0xFFF9, 0xFFFB},
-                                                {0xE0000, 0xE007F}}};
+constexpr std::array<Range, 20> unprintable = {
+    {{0x00, 0x1F},     {0x7F, 0x9F},       {0xAD, 0xAD},       {0x34F, 0x34F},
+     {0x61C, 0x61C},   {0x115F, 0x1160},   {0x17B4, 0x17B5},   {0x180B, 0x180F},
+     {0x200B, 0x200B}, {0x200E, 0x200F},   {0x2028, 0x202E},   {0x2060, 0x206F},
+     {0x3164, 0x3164}, {0xFE00, 0xFE0E},   {0xFEFF, 0xFEFF},   {0xFFA0, 0xFFA0},
+     {0xFFF0, 0xFFFB}, {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF}}};
 
 /// Most text is this, and needs no look into the tables.
 bool is_plain_ascii(char32_t point) { return point >= 0x20 && point < 0x7F; }
@@ -123,8 +93,8 @@ Front plain_front(std::string_view text) {
 
 int width_of(char32_t point) {
   if (is_plain_ascii(point)) return 1;
-  if (point == broken || in_any(point, no_width)) return 0;
-  return in_any(point, wide) ? 2 : 1;
+  if (point == broken || in_any(point, joiners) || in_any(point, unicode::marks)) return 0;
+  return in_any(point, unicode::wide) ? 2 : 1;
 }
 
 struct LookAlike {
@@ -224,6 +194,17 @@ std::string printable_json(std::string_view json) {
     }
   }
   return safe;
+}
+
+std::string valid_utf8(std::string_view text) {
+  std::string valid;
+  valid.reserve(text.size());
+  while (!text.empty()) {
+    const std::string_view before = text;
+    const bool is_broken = take_code_point(text) == broken;
+    valid += is_broken ? "\uFFFD" : before.substr(0, before.size() - text.size());
+  }
+  return valid;
 }
 
 std::string printable_lines(std::string_view text) {

@@ -76,7 +76,8 @@ TEST(Printable, EscapesWhatMovesTheCursor) {
   EXPECT_EQ(printable("\xFF"), "\\xFF");
   EXPECT_EQ(printable("a\u202Eb"), "a\\u{202E}b");
   for (const char* hidden :
-       {"\u200B", "\u2060", "\u2064", "\u206F", "\uFFF9", "\uFFFB", "\u180E"}) {
+       {"\u200B", "\u2060", "\u2064", "\u206F", "\uFFF9", "\uFFFB", "\u180E", "\u00AD", "\u034F",
+        "\u115F", "\u3164", "\uFE01", "\U000E0172", "\U0001D173"}) {
     EXPECT_EQ(printable(hidden).substr(0, 3), "\\u{") << "nobody would see it";
   }
   EXPECT_EQ(printable("👩\u200D🔬"), "👩\u200D🔬") << "joins what is seen";
@@ -86,6 +87,21 @@ TEST(DisplayWidth, CountsEastAsianCharactersTwice) {
   EXPECT_EQ(display_width("ab"), 2);
   EXPECT_EQ(display_width("显卡"), 4);
   EXPECT_EQ(display_width("e\u0301"), 1);
+}
+TEST(DisplayWidth, IsThatOfPictogramsAndMarksOfAllScripts) {
+  for (const char* wide : {"⭐", "✨", "⏳", "❓", "⛔", "🆗", "🀄", "🚀", "한", "ｆ"}) {
+    EXPECT_EQ(display_width(wide), 2) << wide;
+  }
+  for (const char* narrow : {"🌡", "🏎", "🎙", "é", "→", "ﾊ", "ก", "ب"}) {
+    EXPECT_EQ(display_width(narrow), 1) << narrow;
+  }
+  for (const char* mark : {"\u0E31", "\u0670", "\u05BF", "\u0941", "\u200D", "\uFE0F"}) {
+    EXPECT_EQ(display_width("x" + std::string(mark)), 1) << mark;
+  }
+}
+TEST(ValidUtf8, HasASignForEachByteThatIsNone) {
+  EXPECT_EQ(valid_utf8("a\xFFé\xE2\x82"), "a\uFFFDé\uFFFD\uFFFD");
+  EXPECT_EQ(valid_utf8("显卡"), "显卡");
 }
 TEST(IsPlainAscii, IsTrueOfWhatComesOutOfPrintableAsItIsInAsManyColumns) {
   for (int byte = 0; byte < 256; ++byte) {
@@ -109,7 +125,7 @@ TEST(PlainCharacterBytes, IsTheLengthOfAHarmlessCharacterOfOneColumn) {
                        static_cast<char>(0x80 | (point & 0x3F))};
   };
   const auto is_plain = [](unsigned point) {
-    return (point >= 0x20 && point < 0x7F) || (point >= 0xA0 && point <= 0xFF) ||
+    return (point >= 0x20 && point < 0x7F) || (point >= 0xA0 && point <= 0xFF && point != 0xAD) ||
            (point >= 0x2010 && point <= 0x2027) || (point >= 0x2500 && point <= 0x259F) ||
            (point >= 0x2800 && point <= 0x28FF);
   };

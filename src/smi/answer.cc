@@ -168,17 +168,15 @@ Output run(const std::vector<std::string>& argv, Source& source, Clockface clock
   return answer(parse(argv), source, clockface);
 }
 
-std::string printable_answer(std::string_view text) {
-  constexpr std::array<std::string_view, 2> kept = {"\x1b[4m", "\x1b[0m"};
-  std::string shown;
-  while (true) {
-    std::size_t at = std::string_view::npos;
-    for (const std::string_view sequence : kept) at = std::min(at, text.find(sequence));
-    shown += printable_lines(text.substr(0, at));
-    if (at == std::string_view::npos) return shown;
-    shown += text.substr(at, kept[0].size());
-    text.remove_prefix(at + kept[0].size());
+std::string printable_answer(std::string_view text, const Request& request) {
+  if (request.form == Request::Form::json && text.starts_with('{')) return printable_json(text);
+  constexpr std::string_view underlined = "\t\x1b[4m";
+  if (request.what != Request::What::topology || !text.starts_with(underlined)) {
+    return printable_lines(text);
   }
+  // Of the first line, which has nothing of a stranger's.
+  const std::size_t heading = std::min(text.find('\n'), text.size());
+  return std::string(text.substr(0, heading)) + printable_lines(text.substr(heading));
 }
 
 }  // namespace berth::smi

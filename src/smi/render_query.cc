@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/text.h"
 #include "smi/facts.h"
 #include "smi/smi.h"
 #include "smi/tree.h"
@@ -70,7 +71,7 @@ void print_xml(const Node& node, std::size_t depth, std::string& text) {
 
 std::string quoted_json(std::string_view raw) {
   std::string text = "\"";
-  for (const char c : raw) {
+  for (const char c : valid_utf8(raw)) {
     if (c == '"' || c == '\\') {
       text += '\\';
       text += c;

@@ -145,8 +145,8 @@ void add_rates(Snapshot& now, const Snapshot& before);
 /// --help-query-WHAT: "gpu", "compute-apps", …
 [[nodiscard]] Output help_query(std::string_view what);
 
-/// An answer as a terminal may have it: control characters made visible, but for the underline that
-/// is part of a format and can do no harm.
-[[nodiscard]] std::string printable_answer(std::string_view text);
+/// An answer to the request as a terminal may have it: control characters made visible, in JSON as
+/// escapes that read back as they; but for the underline that is part of the heading of topo.
+[[nodiscard]] std::string printable_answer(std::string_view text, const Request& request);
 
 }  // namespace berth::smi

@@ -303,19 +303,25 @@ def test_names_with_escapes_never_reach_the_terminal_raw(machine_of, tmp_path):
     for process in snapshot["processes"]:
         process["command"] = [evil, "\x1b[31mred"]
         process["user"] = "ali\x1b[5mce"
-    snapshot["devices"][0]["name"] = "RTX\x1b[7m\n3070"
+    name = "RTX\x1b[7m\n3070\x1b[4m\x9b1m"
+    snapshot["devices"][0]["name"] = name
     saved = tmp_path / "evil.json"
     saved.write_text(json.dumps(snapshot), encoding="utf-8")
     plain = machine_of(None)
-    snapshot["devices"][0]["serial"] = "12\x1b[7m34"
+    snapshot["devices"][0]["serial"] = "12\x1b[7m3\x1b[4m4\x1b[0m"
     saved.write_text(json.dumps(snapshot), encoding="utf-8")
-    smi = [["smi", *words] for words in ([], ["-q"], ["-q", "-x"], ["-L"], ["-pm", "\x1b[31m\x07"])]
+    forms = [], ["-q"], ["-q", "-x"], ["-q", "-j"], ["-L"], ["topo", "-m"], ["-pm", "\x1b[31m\x07"]
+    smi = [["smi", *words] for words in forms]
     for words in (["status"], ["pick", "-n", "2"], ["leases"], ["health"], ["ps"], *smi):
         _, printed = plain.on_terminal(120, *words, "--replay", saved, env={"NO_COLOR": "1"})
+        if words[-2:] == ["topo", "-m"]:
+            printed = printed.replace("\x1b[4mGPU0", "").replace("NUMA ID\x1b[0m", "")
         assert "\x1b" not in printed and "\x07" not in printed, f"{words}: {printed!r}"
         assert "\x9b" not in printed and "\u202e" not in printed, f"{words}: {printed!r}"
     csv = plain.run("--csv", "index,name", "--replay", saved).stdout
     assert "\x1b" not in csv
+    told = plain.run("smi", "-q", "-j", "--replay", saved).stdout
+    assert json.loads(told)["nvidia_smi_log"]["gpu"][0]["product_name"] == name
 
 
 def test_a_process_with_a_broken_name_behind_the_driver_is_shown_escaped(driver_of, tmp_path):

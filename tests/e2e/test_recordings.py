@@ -104,6 +104,13 @@ def test_whoever_watches_is_told_that_it_records(machine, terminal_of, tmp_path)
     assert machine.run("record", "-", "--for", "100ms").stderr == "berth: 1 snapshot was recorded\n", "no terminal"
 
 
+def test_what_could_not_be_read_is_said_once_and_recorded(tmp_path):
+    here = Machine(tmp_path, sim=None)
+    done = here.run("record", tmp_path / "tape", "-d", "100ms", "--for", "300ms", env={"BERTH_NVML": "/nonexistent.so"})
+    assert "3 snapshots were recorded" in done.stderr
+    assert done.stderr.count("nonexistent.so") == 1, done.stderr
+
+
 def test_a_recording_longer_than_a_gibibyte_is_played_and_gone_on_with(machine, tape):
     text = tape.read_text(encoding="utf-8")
     with open(tape, "r+", encoding="utf-8") as file:

@@ -117,7 +117,7 @@ HostProcess ProcfsProbe::look_at(pid_t pid) {
         WallTime{*boot_seconds_ * 1000 +
                  static_cast<std::int64_t>(stat.id.start_ticks) * 1000 / ticks_per_second_};
   }
-  const Kept& kept = kept_of(pid, stat);
+  const Kept& kept = kept_of(pid, read);
   process.uid = kept.uid;
   process.user = process.uid.get() ? Reading<std::string>(std::to_string(*process.uid.get()))
                                    : Reading<std::string>(process.uid.why());
@@ -128,7 +128,8 @@ HostProcess ProcfsProbe::look_at(pid_t pid) {
 }
 
 void ProcfsProbe::begin_look() {
-  stats_.begin_look(SystemClock().now());
+  now_ = SystemClock().now();
+  stats_.begin_look(now_);
   if (++looks_ % looks_kept == 0) {
     boot_seconds_.reset();
     host_.reset();
@@ -140,15 +141,27 @@ void ProcfsProbe::begin_look() {
   });
 }
 
-const ProcfsProbe::Kept& ProcfsProbe::kept_of(pid_t pid, const ProcessStat& stat) {
-  const auto known = kept_.find(pid);
-  if (known != kept_.end() && known->second.start_ticks == stat.id.start_ticks &&
-      known->second.executable_name == stat.comm && known->second.stack_begin == stat.stack_begin) {
-    return known->second;
+/// Another's program is not told from the next of the same name by its stack, and a user changes
+/// without either.
+bool ProcfsProbe::is_fresh(const Kept& kept, const StatRead& read) const {
+  constexpr auto while_running = std::chrono::seconds(4);
+  const ProcessStat& stat = *read.stat;
+  if (kept.start_ticks != stat.id.start_ticks || kept.executable_name != stat.comm ||
+      kept.stack_begin != stat.stack_begin) {
+    return false;
   }
-  Kept kept{.start_ticks = stat.id.start_ticks,
-            .executable_name = stat.comm,
-            .stack_begin = stat.stack_begin};
+  const bool has_rested = kept.cpu_time && kept.cpu_time == read.cpu_time;
+  return has_rested || now_ - kept.read_at < while_running;
+}
+
+const ProcfsProbe::Kept& ProcfsProbe::kept_of(pid_t pid, const StatRead& read) {
+  const auto known = kept_.find(pid);
+  if (known != kept_.end() && is_fresh(known->second, read)) return known->second;
+  Kept kept{.start_ticks = read.stat->id.start_ticks,
+            .executable_name = read.stat->comm,
+            .stack_begin = read.stat->stack_begin,
+            .cpu_time = read.cpu_time,
+            .read_at = now_};
   kept.uid = user_of(pid);
   read_cgroup(pid, kept);
   return kept_.insert_or_assign(pid, std::move(kept)).first->second;

@@ -71,9 +71,10 @@ class ProcfsProbe {
   /// When the NVIDIA module was loaded, by its log, oldest first. As oom_kills().
   [[nodiscard]] Reading<std::vector<DriverLoad>> driver_loads(WallTime now) const;
 
-  /// Forgets what was read for one look. What rarely changes (the host's name and boot time, a
-  /// process's user, control group and command) stays for thirty looks, a process's only as long
-  /// as it does not become another program; for what else stays see StatReader.
+  /// Forgets what was read for one look. What rarely changes stays for thirty looks at most: the
+  /// host's name and boot time; of a process its user, control group and command, while it does
+  /// not run, or for a few seconds where it does not become another program as far as that can be
+  /// told. For what else stays see StatReader.
   void begin_look();
 
  private:
@@ -81,6 +82,8 @@ class ProcfsProbe {
     std::uint64_t start_ticks = 0;
     std::string executable_name;
     std::optional<std::uint64_t> stack_begin;
+    std::optional<Duration> cpu_time;  // when it was read
+    Instant read_at;
     Reading<uid_t> uid = Absent::failed;
     Reading<std::string> container = Absent::failed;
     std::optional<Enclosure> enclosure;
@@ -89,7 +92,8 @@ class ProcfsProbe {
   [[nodiscard]] bool has_open(pid_t pid, const Device* device) const;
   [[nodiscard]] bool is_in_job_on(pid_t pid, const DeviceId& device, const Snapshot& seen,
                                   const std::vector<Claim>& claims);
-  const Kept& kept_of(pid_t pid, const ProcessStat& stat);
+  const Kept& kept_of(pid_t pid, const StatRead& read);
+  [[nodiscard]] bool is_fresh(const Kept& kept, const StatRead& read) const;
   void read_cgroup(pid_t pid, Kept& kept);
   [[nodiscard]] std::string path_of(pid_t pid, std::string_view file) const;
   Reading<uid_t> user_of(pid_t pid);
@@ -105,6 +109,7 @@ class ProcfsProbe {
   StatReader stats_;
   std::map<pid_t, Kept> kept_;
   unsigned looks_ = 0;
+  Instant now_{};                             // of this look
   std::optional<std::int64_t> boot_seconds_;  // this and the host: for thirty looks
   std::optional<Host> host_;
   std::string cgroup_read_;  // the last text, and what it means

@@ -20,6 +20,8 @@ namespace berth {
 struct StatRead {
   std::optional<ProcessStat> stat;
   Absent why = Absent::failed;  // where there is none
+  /// What the process had run when it was read. Nothing: not asked for.
+  std::optional<Duration> cpu_time;
 };
 
 class StatReader {
@@ -45,7 +47,6 @@ class StatReader {
  private:
   struct Entry {
     StatRead read;
-    std::optional<Duration> cpu_time;  // just before it was read
     Instant read_at;
     bool is_rested = false;  // read in a look before
   };
