@@ -50,7 +50,12 @@ Device read_instance(DeviceAsker& asker, Depth depth, const Device& parent, unsi
   device.id = DeviceId(device.uuid.get() ? *device.uuid.get() : parent.id.text() + place);
   read_multiprocessors(asker, device);
   read_memory(asker, device);
-  if (depth >= Depth::details) read_instance_details(asker, device.details);
+  if (depth >= Depth::details) {
+    read_instance_details(asker, device.details);
+    // Of an instance's errors these are all that the driver tells.
+    device.ecc_uncorrected =
+        device.details.get<std::uint64_t>(Detail::ecc_uncorrected_volatile_sram);
+  }
   if (asker.is_lost()) {
     device.lost = true;
     device = only_facts(device, Absent::failed);
