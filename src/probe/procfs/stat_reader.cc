@@ -67,7 +67,7 @@ Result<std::string> StatReader::text_of(pid_t pid) {
 StatReader::Entry StatReader::read_anew(pid_t pid) {
   Entry entry;
   // Before the line is read: what the process does meanwhile counts as done after it.
-  if (looks_ > 1) entry.read.cpu_time = cpu_time_of(pid);
+  entry.read.cpu_time = cpu_time_of(pid);
   entry.read_at = now_;
   const auto text = text_of(pid);
   if (text) {
@@ -87,7 +87,7 @@ StatReader::Entry StatReader::read_anew(pid_t pid) {
 // woken and gets no processor, a freezer calls its sleep "D" or does so no longer. Hence not for
 // long, and never where it was "R" or "D".
 bool StatReader::has_rested(pid_t pid, const Entry& entry) {
-  constexpr auto shortest = std::chrono::seconds(2);
+  constexpr auto shortest = std::chrono::seconds(3);
   // Not all of them in the same look.
   const auto kept = shortest + std::chrono::seconds(static_cast<unsigned>(pid) % 4);
   if (!entry.read.stat || !entry.read.cpu_time || now_ - entry.read_at > kept) return false;

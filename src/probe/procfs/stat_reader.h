@@ -20,7 +20,7 @@ namespace berth {
 struct StatRead {
   std::optional<ProcessStat> stat;
   Absent why = Absent::failed;  // where there is none
-  /// What the process had run when it was read. Nothing: not asked for.
+  /// What the process had run when it was read. Nothing: that is not known here.
   std::optional<Duration> cpu_time;
 };
 

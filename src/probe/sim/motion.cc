@@ -81,7 +81,16 @@ void move_times(Snapshot& snapshot, WallTime now) {
   if (elapsed % day_ms < 0) --days;
   const std::int64_t shift = days * day_ms;
   for (HostProcess& process : snapshot.processes) {
-    if (process.started.get()) process.started = WallTime{process.started.get()->unix_ms + shift};
+    if (!process.started.get()) continue;
+    const std::int64_t age = snapshot.taken.unix_ms - process.started.get()->unix_ms;
+    process.started = WallTime{process.started.get()->unix_ms + shift};
+    if (!process.cpu_time.get() || age <= 0) continue;
+    // It goes on working as it has.
+    const double share =
+        static_cast<double>(process.cpu_time.get()->count()) / static_cast<double>(age);
+    process.cpu_time =
+        *process.cpu_time.get() +
+        Milliseconds(static_cast<std::int64_t>(share * static_cast<double>(elapsed - shift)));
   }
   for (Claim& claim : snapshot.claims) claim.since.unix_ms += shift;
   for (Waiter& waiter : snapshot.waiters) waiter.since.unix_ms += shift;

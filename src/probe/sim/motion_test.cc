@@ -37,6 +37,23 @@ Claim claim_on(const std::string& device, std::optional<Bytes> promised, WallTim
   return claim;
 }
 
+TEST(Motion, AProcessGoesOnUsingTheCpuAsItHas) {
+  const auto scenario = sim::load_scenario("server-8xh100");
+  ASSERT_TRUE(scenario);
+  const WallTime begin{1'795'000'000'000};
+  const auto at = [&](std::int64_t ms) {
+    return sim::scenario_at(*scenario, {begin.unix_ms + ms}).processes.at(0);
+  };
+  const HostProcess before = at(0);
+  const HostProcess after = at(100'000);
+  EXPECT_EQ(before.started, after.started);
+  const double share = static_cast<double>(before.cpu_time.get()->count()) /
+                       static_cast<double>(begin.unix_ms - before.started.get()->unix_ms);
+  EXPECT_GT(share, 0.5) << "it trains";
+  EXPECT_NEAR(static_cast<double>(after.cpu_time.get()->count() - before.cpu_time.get()->count()),
+              share * 100'000, 10);
+}
+
 TEST(Motion, SameTimeGivesTheSameServer) {
   const auto scenario = sim::load_scenario("server-8xh100");
   ASSERT_TRUE(scenario);
