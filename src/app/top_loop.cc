@@ -106,7 +106,7 @@ void TopLoop::hear(const top::Event& event) {
 
 void TopLoop::pause_or_go_on() {
   if (state_.paused) {
-    pause_.emplace(Pause{.shown = history_, .latest = std::nullopt});
+    if (state_.seen) pause_.emplace(Pause{.shown = history_, .latest = std::nullopt});
   } else if (const auto pause = std::exchange(pause_, std::nullopt); pause && pause->latest) {
     hear(*pause->latest);
   }
@@ -132,6 +132,7 @@ void TopLoop::seen(Snapshot snapshot) {
   top::Looked looked{std::make_shared<const top::Seen>(std::move(snapshot)), history_.cpu()};
   if (pause_) pause_->latest = looked;
   hear(looked);
+  if (!tape_ && !pause_ && state_.paused) pause_or_go_on();  // paused before the first picture
 }
 
 void TopLoop::begin_look() {

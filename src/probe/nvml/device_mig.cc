@@ -77,7 +77,11 @@ std::vector<Device> read_mig_instances(DeviceAsker& parent_asker, Depth depth, c
   std::vector<Device> instances;
   for (unsigned slot = 0; count && slot < std::min(*count, most); ++slot) {
     const auto handle = parent_asker.ask<Handle>(api.nvmlDeviceGetMigDeviceHandleByIndex, 0, slot);
-    if (!handle) continue;  // an empty slot answers "not found"
+    if (!handle) {  // an empty slot answers "not found"
+      const bool is_missed = handle.error() != not_found;
+      if (is_missed && processes != nullptr) processes->unread = handle.error();
+      continue;
+    }
     DeviceAsker asker(parent_asker, *handle, memory.instance_refusals);
     instances.push_back(read_instance(asker, depth, parent, slot));
     if (processes != nullptr) {

@@ -23,7 +23,7 @@ struct RawList {
 
 // The list can grow between two calls, so each retry has slack, and a driver that always says "too
 // small" is left after a few.
-std::expected<RawList, Return> fetch(DeviceAsker& asker, const ListFunction& function,
+std::expected<RawList, Return> fetch(DeviceAsker& asker, const ListFunction& function, GpuUse use,
                                      std::size_t entry_size) {
   constexpr unsigned most = 1 << 16;
   constexpr unsigned char untouched = 0xA5;
@@ -31,7 +31,10 @@ std::expected<RawList, Return> fetch(DeviceAsker& asker, const ListFunction& fun
   for (int attempt = 0; attempt < 5; ++attempt) {
     RawList list{.bytes = Bytestring(capacity * entry_size, untouched)};
     unsigned count = capacity;
-    const Return code = asker.call(function, 0, &count, static_cast<void*>(list.bytes.data()));
+    auto* const room = static_cast<void*>(list.bytes.data());
+    // Every device has a list of those that compute; of the others some know nothing.
+    const Return code = use == GpuUse::compute ? asker.call(function, 0, &count, room)
+                                               : asker.call_if_known(function, 0, &count, room);
     // More than there was room for was not written, whatever the driver says of it.
     if (code == success && count <= capacity) {
       list.count = count;
@@ -104,19 +107,20 @@ struct Versions {
 std::expected<std::vector<GpuProcess>, Return> read_list(DeviceAsker& asker,
                                                          const Versions& versions) {
   const bool five_members = asker.api().has_five_member_processes();
-  auto list = fetch(asker, versions.v3, five_members ? sizeof(ProcessV3Of535) : sizeof(ProcessV2));
+  auto list = fetch(asker, versions.v3, versions.use,
+                    five_members ? sizeof(ProcessV3Of535) : sizeof(ProcessV2));
   if (list) {
     const std::size_t stride = five_members ? measured_stride(*list) : sizeof(ProcessV2);
     return believed(processes_in(*list, stride, versions.use), versions.v3.symbol, asker);
   }
   if (!is_refused_for_good(list.error())) return std::unexpected(list.error());
-  list = fetch(asker, versions.v2, sizeof(ProcessV2));
+  list = fetch(asker, versions.v2, versions.use, sizeof(ProcessV2));
   if (list) {
     return believed(processes_in(*list, sizeof(ProcessV2), versions.use), versions.v2.symbol,
                     asker);
   }
   if (!is_refused_for_good(list.error())) return std::unexpected(list.error());
-  list = fetch(asker, versions.v1, sizeof(ProcessV1));
+  list = fetch(asker, versions.v1, versions.use, sizeof(ProcessV1));
   if (!list) return std::unexpected(list.error());
   std::vector<GpuProcess> processes;
   for (std::size_t i = 0; i < list->count; ++i) {
@@ -158,8 +162,8 @@ ProcessList read_processes(DeviceAsker& asker) {
     auto listed = read_list(asker, versions);
     if (!listed) {
       // A device that has no such list has nobody in it; each has one of those that compute.
-      const bool is_missed = versions.use == GpuUse::compute ||
-                             why_absent_newcomer(listed.error()) != Absent::unsupported;
+      const bool is_missed =
+          versions.use == GpuUse::compute || !is_refused_for_good(listed.error());
       if (is_missed && !all.unread) all.unread = listed.error();
       continue;
     }

@@ -336,6 +336,21 @@ TEST_F(NvmlFaultsOfInstances, EachFunctionThatFailsOfACardOrAnInstanceIsToldAndM
   }
 }
 
+TEST_F(NvmlFaultsOfInstances, WhereTheCardsListFailsTheInstancesCountOnlyIfAllOfThemTell) {
+  const std::string card = "nvmlDeviceGetComputeRunningProcesses_v3@0=4";
+  faults(card);
+  EXPECT_EQ(look_in_process().devices[1].process_count, sound.devices[1].process_count);
+  for (const char* also : {"nvmlDeviceGetMigDeviceHandleByIndex@0=999",
+                           "nvmlDeviceGetComputeRunningProcesses_v3@0.1=999"}) {
+    faults(card + ";" + also);
+    const Snapshot got = look_in_process();
+    EXPECT_FALSE(got.devices[0].process_count.get()) << also;
+    EXPECT_THAT(got.problems,
+                ::testing::Contains(::testing::Field(&Problem::code, "processes_unreadable")))
+        << also;
+  }
+}
+
 TEST_F(NvmlFaultsOfInstances, ACardThatSaysItCanHaveNoneIsNotBelieved) {
   faults("nvmlDeviceGetMaxMigDeviceCount@0=lie:0");
   const Snapshot got = look_in_process();

@@ -166,13 +166,15 @@ std::vector<GpuProcess> processes_of(DeviceAsker& asker, Depth depth, WallTime t
                                      DeviceMemory& memory, DeviceLook& look,
                                      const std::string& shown) {
   ProcessList listed = read_processes(asker);
+  bool by_instance = false;
   if (division_of(look.devices.front()) == Division::divided) {
     ProcessList by_instances;
     auto instances = read_mig_instances(asker, depth, look.devices.front(), memory,
                                         listed.unread ? &by_instances : nullptr);
     for (Device& instance : instances) look.devices.push_back(std::move(instance));
-    const bool is_more = listed.processes.empty() || !by_instances.unread;
-    if (listed.unread && is_more) {
+    const bool is_more = by_instances.processes.size() > listed.processes.size();
+    by_instance = listed.unread && (is_more || !by_instances.unread);
+    if (by_instance) {
       if (!by_instances.unread) listed.unread.reset();
       listed.processes = std::move(by_instances.processes);
     }
@@ -186,8 +188,9 @@ std::vector<GpuProcess> processes_of(DeviceAsker& asker, Depth depth, WallTime t
   leave_out_impossible_memory(look.devices.front(), processes);
   for (Device& device : look.devices) {
     if (listed.unread) {
-      device.process_count = why_absent(*listed.unread);
-    } else if (device.parent && !device.mig) {
+      const Absent why = why_absent(*listed.unread);
+      device.process_count = why == Absent::not_sampled ? Absent::failed : why;
+    } else if (device.parent && !device.mig && !by_instance) {
       device.process_count = Absent::failed;  // the driver's list names instances by their place
     } else {
       device.process_count = static_cast<std::uint64_t>(

@@ -150,7 +150,7 @@ bool ProcfsProbe::is_fresh(const Kept& kept, const StatRead& read) const {
       kept.stack_begin != stat.stack_begin) {
     return false;
   }
-  const bool has_rested = kept.cpu_time && kept.cpu_time == read.cpu_time;
+  const bool has_rested = kept.cpu_time > Duration{0} && kept.cpu_time == read.cpu_time;
   return has_rested || now_ - kept.read_at < while_running;
 }
 

@@ -82,12 +82,16 @@ void move_times(Snapshot& snapshot, WallTime now) {
   const std::int64_t shift = days * day_ms;
   for (HostProcess& process : snapshot.processes) {
     if (!process.started.get()) continue;
-    const std::int64_t age = snapshot.taken.unix_ms - process.started.get()->unix_ms;
+    const double age = static_cast<double>(snapshot.taken.unix_ms) -
+                       static_cast<double>(process.started.get()->unix_ms);
     process.started = WallTime{process.started.get()->unix_ms + shift};
     if (!process.cpu_time.get() || age <= 0) continue;
-    // It goes on working as it has.
-    const double share =
-        static_cast<double>(process.cpu_time.get()->count()) / static_cast<double>(age);
+    // It goes on working as it has, if that can be.
+    const auto used = static_cast<double>(process.cpu_time.get()->count());
+    const double share = used / age;
+    constexpr double most_cores = 10'000;
+    constexpr double longest_ms = 1e15;
+    if (share < 0 || share > most_cores || used > longest_ms) continue;
     process.cpu_time =
         *process.cpu_time.get() +
         Milliseconds(static_cast<std::int64_t>(share * static_cast<double>(elapsed - shift)));
