@@ -91,26 +91,20 @@ TEST_F(StatLines, OfOneThatIsRunnableOrDeepInTheKernelIsReadAnew) {
   }
 }
 
-TEST_F(StatLines, OfAChildWhoseParentHasEndedIsReadAnewBeforeTheParentIsReaped) {
-  put(6, "parent", 'S', 1, 60);
-  put(7, "child", 'S', 6, 70);
-  EXPECT_THAT(reader_.ancestors_of(7), ElementsAre(6, 1));
-  put(6, "parent", 'Z', 1, 60);
-  clocks_[6] += milliseconds(1);
-  put(7, "child", 'S', 1, 70);
-  look();
-  EXPECT_THAT(reader_.ancestors_of(7), ElementsAre(1));
-}
-
-TEST_F(StatLines, OfAChildWhoseParentsNumberIsAYoungerOnesIsReadAnew) {
-  put(6, "parent", 'S', 1, 60);
-  put(7, "child", 'S', 6, 70);
-  EXPECT_THAT(reader_.ancestors_of(7), ElementsAre(6, 1));
-  put(6, "stranger", 'S', 1, 80);
-  clocks_[6] += milliseconds(1);
-  put(7, "child", 'S', 1, 70);
-  look();
-  EXPECT_THAT(reader_.ancestors_of(7), ElementsAre(1));
+TEST_F(StatLines, OfAChildThatLostItsParentIsReadAnew) {
+  const auto lost = [&](const std::string& comm, char state, int start_ticks) {
+    put(6, "parent", 'S', 1, 60);
+    put(7, "child", 'S', 6, 70);
+    look(seconds(10));
+    EXPECT_THAT(reader_.ancestors_of(7), ElementsAre(6, 1));
+    put(6, comm, state, 1, start_ticks);
+    clocks_[6] += milliseconds(1);
+    put(7, "child", 'S', 1, 70);
+    look();
+    EXPECT_THAT(reader_.ancestors_of(7), ElementsAre(1)) << comm;
+  };
+  lost("parent", 'Z', 60);    // it has ended, and nobody has asked how
+  lost("stranger", 'S', 80);  // its number is a younger one's
 }
 
 }  // namespace
