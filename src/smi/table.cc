@@ -198,13 +198,6 @@ std::string used_of_total(const Reading<Bytes>& used, const Reading<Bytes>& tota
   return right(mebibytes(used, device), width) + " / " + right(mebibytes(total, device), 8);
 }
 
-/// Of an instance only the errors in SRAM are told.
-Reading<std::uint64_t> uncorrected(const Device& device) {
-  if (device.ecc_uncorrected.get()) return device.ecc_uncorrected;
-  const auto in_sram = device.details.get<std::uint64_t>(Detail::ecc_uncorrected_volatile_sram);
-  return in_sram.get() ? in_sram : device.ecc_uncorrected;
-}
-
 std::string instance(const Device& device, int number, const Device& gpu,
                      const TableLayout& layout) {
   const MigLayout& widths = layout.mig;
@@ -223,7 +216,7 @@ std::string instance(const Device& device, int number, const Device& gpu,
                   engines(Detail::mig_ofa_engines), engines(Detail::mig_jpeg_engines));
   const std::string multiprocessors =
       fmt::format(" {:<3}{:>6}", count_text(device.multiprocessors, device),
-                  count_text(uncorrected(device), device));
+                  count_text(device.ecc_uncorrected, device));
   std::string text =
       row<4>(widths.cells,
              {where, used_of_total(device.memory_used, device.memory_total, widths.used, device),
