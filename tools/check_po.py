@@ -52,7 +52,7 @@ TABLES = [
     Table("src/alert/rules.cc", r"constexpr auto table\b", 2, (1,)),
     Table("src/health/xid.cc", r"constexpr auto catalogue\b", 1, (0,)),
     Table("src/diagnose/doctor/rules/cuda_refuses.cc", r"constexpr auto codes\b", 3, (0, 1)),
-    Table("src/base/reading.h", r"string_view name_of\(Absent", 1, (0,)),
+    Table("src/base/reading.h", r"string_view reason_of\(Absent", 1, (0,)),
 ]
 
 # Where problems and events are composed: their texts of three words and more are shown to people.

@@ -29,7 +29,7 @@ void RequestOptions::declare(Options& options) {
   options.filled_value("--idle-for", idle_for_, "how long it must have been idle, such as 5s",
                        "TIME");
   options.flag("--allow-failed", allow_failed_,
-               "also a device that `berth health` calls broken or could not judge");
+               "also a device that `berth health` calls failed or could not judge");
   options.begin_group("When none is free");
   options.value("--wait", wait_, "wait in the queue, at most so long: --wait=30m", "[TIME]");
   options.flag("--no-wait", no_wait_, "answer at once, as without --wait");

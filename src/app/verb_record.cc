@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <csignal>
-#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
 
 #include "app/live.h"
+#include "app/said_problems.h"
 #include "app/verb.h"
 #include "base/fd.h"
 #include "base/signals.h"
@@ -106,14 +106,12 @@ class RecordVerb final : public Verb {
     const Instant began = context.clock().now();
     Instant next = began;
     std::size_t count = 0;
-    std::set<std::string> said;  // each problem once, however often it is recorded
+    SaidProblems said;
     while (true) {
       const off_t whole = ::lseek(out, 0, SEEK_END);  // -1: no file
       const Snapshot snapshot = live.look(Depth::everything);
       for (const Problem& problem : snapshot.problems) {
-        if (said.insert(problem.device.value_or(DeviceId()).text() + problem.code).second) {
-          complain(printable(tr_composed(problem.message)));
-        }
+        if (said.is_new(problem)) complain(printable(tr_composed(problem.message)));
       }
       // A whole line in one write: whoever reads the file meanwhile sees no half of one.
       const auto written = write_all(out, to_json(snapshot, JsonLayout::compact) + "\n");

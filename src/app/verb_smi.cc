@@ -3,9 +3,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <set>
 #include <string>
 
+#include "app/said_problems.h"
 #include "app/smi_session.h"
 #include "app/verb.h"
 #include "base/text.h"
@@ -64,14 +64,12 @@ class SmiVerb final : public Verb {
     ContextSource source(context, request.every.has_value());
     int code = exit_code::ok;
     bool arrived = true;
-    std::set<std::string> said;
+    SaidProblems said;
     const auto once = [&](std::uint64_t tick) {
       const smi::Output output = smi::answer(request, source, clockface_of(context), tick);
       arrived = answers.write(smi::printable_answer(output.text, request));
       for (const Problem& problem : output.silent) {
-        // Once, however often it is looked: how long it was waited for is another each time.
-        if (!said.insert(problem.device.value_or(DeviceId()).text() + problem.code).second)
-          continue;
+        if (!said.is_new(problem)) continue;
         complain(printable(problem.message));
         if (!problem.remedy.empty()) complain(printable(problem.remedy));
       }

@@ -1,12 +1,12 @@
 // `berth status`, and plain `berth`: every device and who is on it.
 
 #include <algorithm>
-#include <set>
 #include <string>
 #include <utility>
 
 #include "app/interrupt_note.h"
 #include "app/live.h"
+#include "app/said_problems.h"
 #include "app/status_all.h"
 #include "app/verb.h"
 #include "base/text.h"
@@ -147,8 +147,7 @@ class StatusVerb final : public Verb {
     const auto shown = narrowed(snapshot, options_);
     if (!shown) return;
     for (const Problem& problem : shown->problems) {
-      const std::string subject = problem.device.value_or(DeviceId()).text();
-      if (!said_.insert(problem.source + " " + subject + " " + problem.code).second) continue;
+      if (!said_.is_new(problem)) continue;
       complain(printable(tr_composed(problem.message)));
       if (!problem.remedy.empty()) complain(printable(tr_composed(problem.remedy)));
     }
@@ -193,7 +192,7 @@ class StatusVerb final : public Verb {
   bool all_ = false;
   StatusAll every_;
   StatusOptions options_;
-  std::set<std::string> said_;         // problems, by what they are of
+  SaidProblems said_;
   std::vector<const Field*> columns_;  // of --csv
 };
 

@@ -17,7 +17,7 @@ namespace berth {
 /// `not_sampled` nobody has tried yet, or a rate still lacks its second sample.
 enum class Absent { unsupported, no_permission, failed, not_sampled };
 
-/// The word used for the reason in JSON and in refusals: never translated, never changed.
+/// The word used for the reason in JSON: never translated, never changed.
 [[nodiscard]] constexpr std::string_view name_of(Absent why) {
   switch (why) {
     case Absent::unsupported:
@@ -30,6 +30,21 @@ enum class Absent { unsupported, no_permission, failed, not_sampled };
       return "not sampled";
   }
   return "failed";
+}
+
+/// The reason as a text for people goes on with it: a key of the catalogue.
+[[nodiscard]] constexpr std::string_view reason_of(Absent why) {
+  switch (why) {
+    case Absent::unsupported:
+      return "not supported by this device";
+    case Absent::no_permission:
+      return "no permission to read it";
+    case Absent::failed:
+      return "reading it failed";
+    case Absent::not_sampled:
+      return "not read";
+  }
+  return "not read";
 }
 
 [[nodiscard]] constexpr std::optional<Absent> absent_from_name(std::string_view name) {

@@ -27,7 +27,7 @@ std::vector<std::string> not_examined(const Device& device, const Snapshot& snap
     if (reading.has_value()) return;
     const Absent why = reading.why();
     if (why == Absent::failed || why == Absent::no_permission) {
-      missing.push_back(std::string(what) + ": " + std::string(name_of(why)));
+      missing.push_back(std::string(what) + ": " + std::string(reason_of(why)));
     }
   };
   if (device.lost) return missing;  // then that is all there is to say

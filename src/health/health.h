@@ -43,7 +43,7 @@ struct DeviceHealth {
   std::optional<int> index;
   HealthState state = HealthState::ok;    // of the worst finding, or unknown
   std::vector<HealthFinding> findings;    // worst first
-  std::vector<std::string> not_examined;  // "memory errors: no permission"
+  std::vector<std::string> not_examined;  // "memory errors: no permission to read it"
 };
 
 /// Devices in the snapshot's order; MIG instances with their card, not by themselves. Devices whose

@@ -448,7 +448,8 @@ TEST(Health, WhatCouldNotBeReadIsSaid) {
   Snapshot host = with([](Device& d) { d.ecc_uncorrected = Absent::no_permission; });
   host.xids = Absent::no_permission;
   EXPECT_THAT(health_of(host.devices[0], host).not_examined,
-              ElementsAre("memory errors: no permission", "kernel log: no permission"));
+              ElementsAre("memory errors: no permission to read it",
+                          "kernel log: no permission to read it"));
 }
 
 TEST(Health, RuleWhoseReadingFailedHasNotFoundNothing) {
@@ -460,7 +461,8 @@ TEST(Health, RuleWhoseReadingFailedHasNotFoundNothing) {
   });
   const DeviceHealth health = health_of(host.devices[0], host);
   EXPECT_THAT(health.findings, IsEmpty()) << "the memory may be an instance's";
-  EXPECT_THAT(health.not_examined, ElementsAre("row remapping: failed", "division by MIG: failed"));
+  EXPECT_THAT(health.not_examined, ElementsAre("row remapping: reading it failed",
+                                               "division by MIG: reading it failed"));
 }
 
 TEST(Health, ADeviceThatCouldNotBeJudgedIsNotWell) {

@@ -130,7 +130,7 @@ TEST(Place, ADeviceThatCouldNotBeJudgedIsRefusedForNowUntilItIsAllowed) {
   const Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).with(unread).build();
   const Placement got = place(host, Request{});
   EXPECT_EQ(rule_of(got), "failed");
-  EXPECT_THAT(refusal(got).text, HasSubstr("whether it is broken could not be read"));
+  EXPECT_THAT(refusal(got).text, HasSubstr("whether it has failed could not be read"));
   EXPECT_TRUE(refusal(got).may_change) << "the next look may read it";
   EXPECT_THAT(chosen(place(host, Request{.allow_failed = true})), ElementsAre("A"));
 }
@@ -309,7 +309,7 @@ TEST(Place, SkipsDeviceWhoseFreeMemoryIsUnknown) {
   const Snapshot host = SnapshotBuilder().gpu("A", Absent::no_permission).gpu("B", 20_GiB).build();
   const Placement got = place(host, share(10_GiB));
   EXPECT_THAT(chosen(got), ElementsAre("B"));
-  EXPECT_EQ(refusal(got).text, "free memory unknown: no permission");
+  EXPECT_EQ(refusal(got).text, "free memory unknown: no permission to read it");
   EXPECT_EQ(rule_of(place(host, Request{})), "memory_unknown");
 }
 

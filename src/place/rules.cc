@@ -107,13 +107,13 @@ Verdict failed(const Case& asked) {
   if (const DeviceFault* fault = fault_of(asked.device.id, asked.snapshot)) {
     return refuse(
         asked.device, Rule::failed,
-        trf("broken: {} (--allow-failed takes it all the same)", tr_composed(fault->evidence)),
+        trf("failed: {} (--allow-failed takes it all the same)", tr_composed(fault->evidence)),
         false);
   }
   if (!is_verdict_unread(asked.device, asked.snapshot)) return std::nullopt;
   return refuse(
       asked.device, Rule::failed,
-      said("whether it is broken could not be read (--allow-failed takes it all the same)"));
+      said("whether it has failed could not be read (--allow-failed takes it all the same)"));
 }
 
 Verdict compute_mode(const Case& asked) {
@@ -143,7 +143,7 @@ Verdict capable(const Case& asked, ComputeCapability least, Rule rule,
   if (!has.get()) {
     return refuse(
         asked.device, rule,
-        trf("compute capability unknown ({}), {} is needed", tr(name_of(has.why())), wanted_for),
+        trf("compute capability unknown ({}), {} is needed", tr(reason_of(has.why())), wanted_for),
         has.why() == Absent::failed);
   }
   if (*has.get() >= least) return std::nullopt;
@@ -237,7 +237,7 @@ Verdict ghost_memory(const Case& asked) {
   if (!memory.get()) {
     return refuse(
         asked.device, Rule::memory_unknown,
-        trf("whether somebody holds memory on it cannot be told: {}", tr(name_of(memory.why()))));
+        trf("whether somebody holds memory on it cannot be told: {}", tr(reason_of(memory.why()))));
   }
   if (*memory.get() == Bytes{0}) return std::nullopt;
   return refuse(asked.device, Rule::in_use,
@@ -268,7 +268,7 @@ Verdict memory(const Case& asked) {
   const auto wanted = wanted_bytes(*asked.request.memory, device);
   if (!left.get() || !wanted) {
     return refuse(device, Rule::memory_unknown,
-                  trf("free memory unknown: {}", tr(name_of(left.why()))));
+                  trf("free memory unknown: {}", tr(reason_of(left.why()))));
   }
   if (*wanted <= *left.get()) return std::nullopt;
   const Bytes all = *device.memory_total.get();

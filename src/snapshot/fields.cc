@@ -160,7 +160,7 @@ constexpr auto table = std::to_array<Field>({
                               "Kernel driver bound to the device."),
     {"state", "State", "", "", none,
      "free, leased, busy (without a lease), held (memory taken, nothing running), unknown (who is "
-     "on it, whose lease it is, or whether it is broken, could not be read), failed (nobody is on "
+     "on it, whose lease it is, or whether it has failed, could not be read), failed (nobody is on "
      "it, and no job is given it), divided (by MIG), lost or unusable.",
      read_state, nullptr},
     {"failed_because", "Failed because", "", "", none,

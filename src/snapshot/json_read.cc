@@ -287,6 +287,9 @@ HostProcess host_process_from(const Json& object) {
   take(object, "executable_name", process.executable_name);
   take(object, "started_unix_ms", process.started);
   take(object, "cpu_time_ms", process.cpu_time);
+  if (const Json& read = member(object, "read_unix_ms"); !read.is_null()) {
+    process.read = Plain<WallTime>::read(read, "read_unix_ms");
+  }
   take(object, "memory_resident_bytes", process.memory_resident);
   take(object, "state", process.state);
   take(object, "container", process.container);

@@ -198,6 +198,7 @@ Json host_process_json(const HostProcess& process) {
   writer.put("executable_name", process.executable_name);
   writer.put("started_unix_ms", process.started);
   writer.put("cpu_time_ms", process.cpu_time);
+  if (process.read) object["read_unix_ms"] = process.read->unix_ms;
   writer.put("memory_resident_bytes", process.memory_resident);
   writer.put("state", process.state);
   writer.put("container", process.container);

@@ -64,6 +64,9 @@ struct HostProcess {
   Reading<std::string> executable_name;       // comm: at most 15 bytes, kept for zombies
   Reading<WallTime> started;
   Reading<Milliseconds> cpu_time;  // user and system, since its start
+  /// When that was read: after the driver had answered, which may take any time. Nothing: in a
+  /// simulated process, an older recording, a dump.
+  std::optional<WallTime> read;
   Reading<Bytes> memory_resident;
   Reading<std::string> state;          // "R", "S", "D", "Z", …
   Reading<std::string> container;      // "docker 1a2b3c4d5e6f", "slurm job 42"; empty text: none

@@ -72,6 +72,7 @@ inline Snapshot full_snapshot() {
   process.executable_name = std::string("python");
   process.started = WallTime{17};
   process.cpu_time = Milliseconds{18};
+  process.read = WallTime{20};
   process.memory_resident = Bytes{19};
   process.state = std::string("S");
   process.container = std::string("docker 1a2b");

@@ -54,12 +54,12 @@ void CpuShares::add(const Snapshot& snapshot) {
     const auto& time = process.cpu_time.get();
     if (!time) continue;
     const Used* before = find(used_, process.id);
+    const WallTime at = process.read.value_or(snapshot.taken);
     now.push_back({.id = process.id,
-                   .at = snapshot.taken,
+                   .at = at,
                    .time = *time,
-                   .share = before == nullptr
-                                ? std::nullopt
-                                : cpu_share(before->at, before->time, snapshot.taken, *time)});
+                   .share = before == nullptr ? std::nullopt
+                                              : cpu_share(before->at, before->time, at, *time)});
   }
   if (!std::ranges::is_sorted(now, {}, &Used::id)) std::ranges::stable_sort(now, {}, &Used::id);
   used_ = std::move(now);

@@ -151,6 +151,21 @@ TEST(History, CpuIsAbsentWhereTheCounterWentBackOrALookIsMissing) {
   EXPECT_EQ(shares.of(host.processes[1].id), std::nullopt);
 }
 
+TEST(History, CpuIsOfTheTimeBetweenReadingsNotBetweenTheBeginningsOfLooks) {
+  CpuShares shares;
+  Snapshot host = SnapshotBuilder().gpu("A", 10_GiB).process(9, "x", 1_GiB).build();
+  HostProcess& process = host.processes[0];
+  host.taken.unix_ms = 1000;
+  process.read = WallTime{1010};
+  process.cpu_time = Milliseconds(0);
+  shares.add(host);
+  host.taken.unix_ms = 2000;  // a driver that took 700 ms longer than the second before
+  process.read = WallTime{2710};
+  process.cpu_time = Milliseconds(1700);
+  shares.add(host);
+  EXPECT_EQ(shares.of(process.id), 100.0);
+}
+
 TEST(History, HostileTimesAreSurvived) {
   History history(std::chrono::seconds(1));
   Snapshot host = SnapshotBuilder().gpu("A", 0_B).process(7, "x", 1_GiB).build();

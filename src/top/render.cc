@@ -210,7 +210,7 @@ std::string what_is_wrong(const Seen& seen) {
     const Device* device = seen.index.device(fault.device);
     if (device == nullptr || device->parent) continue;  // an instance is as well as its card
     if (count++ > 0) continue;
-    text = trf("GPU {} is broken: {}", short_name(*device), tr_composed(fault.evidence));
+    text = trf("GPU {} has failed: {}", short_name(*device), tr_composed(fault.evidence));
   }
   if (count == 0) return {};
   if (count > 1) text += "; " + trf("{} more", count - 1);

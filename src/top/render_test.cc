@@ -128,10 +128,10 @@ TEST(TopPicture, OfAQuestionIsKept) {
 
 TEST(TopPicture, ABrokenCardIsMarkedWithoutItsReadingsBeingHidden) {
   Watched watched({200, 60});
-  EXPECT_THAT(watched.picture(), Not(HasSubstr("broken")));
+  EXPECT_THAT(watched.picture(), Not(HasSubstr("failed")));
   watched.faults = {{.device = example::server().devices[1].id}};
   watched.look(90);
-  EXPECT_THAT(watched.picture(), AllOf(HasSubstr("1! broken "), HasSubstr("31.0/79.6G")));
+  EXPECT_THAT(watched.picture(), AllOf(HasSubstr("1! failed "), HasSubstr("31.0/79.6G")));
   watched.state.size = {40, 10};
   EXPECT_THAT(watched.picture(), HasSubstr("1! ")) << "too narrow for the word";
 }
@@ -181,13 +181,14 @@ TEST(TopPicture, WhatIsWrongTellsTheHealthOfEachCardAndTheProblems) {
   Snapshot snapshot = with_a_broken_card();
   snapshot.problems = {{.source = "ledger", .message = "no leases", .remedy = "setup"}};
   const std::string shown = picture_of(pressed(at(std::move(snapshot), {100, 60}), "!"));
-  EXPECT_THAT(shown, AllOf(HasSubstr("GPU 0: broken (NVIDIA H100 80GB HBM3)"),
+  EXPECT_THAT(shown, AllOf(HasSubstr("GPU 0: failed (NVIDIA H100 80GB HBM3)"),
                            HasSubstr("  a broken row of memory could not be replaced"),
                            HasSubstr("    → ask for its replacement")));
-  EXPECT_THAT(shown, AllOf(HasSubstr("GPU 2: unknown"), HasSubstr("memory errors: failed")));
+  EXPECT_THAT(shown,
+              AllOf(HasSubstr("GPU 2: unknown"), HasSubstr("memory errors: reading it failed")));
   EXPECT_THAT(shown, HasSubstr("GPU 4: notice"));
   EXPECT_THAT(shown, HasSubstr("are held by no process in the driver's list"));
-  EXPECT_THAT(shown, HasSubstr("could not be examined: throttling: no permission"));
+  EXPECT_THAT(shown, HasSubstr("could not be examined: throttling: no permission to read it"));
   EXPECT_THAT(shown, AllOf(HasSubstr("ledger: no leases"), HasSubstr("  setup")));
   EXPECT_THAT(shown, Not(HasSubstr("nothing is wrong")));
 }
@@ -202,7 +203,7 @@ TEST(TopPicture, TheNoticeCountsBrokenCardsWithTheProblems) {
   Snapshot snapshot = with_a_broken_card();
   snapshot.problems.clear();
   EXPECT_THAT(picture_of(at(snapshot)),
-              AllOf(HasSubstr("GPU 0 is broken: a broken row of memory"),
+              AllOf(HasSubstr("GPU 0 has failed: a broken row of memory"),
                     HasSubstr("(! shows all)"), Not(HasSubstr(" more  (!"))));
   snapshot.problems = {{.source = "ledger", .message = "no leases"}};
   EXPECT_THAT(picture_of(at(snapshot)), HasSubstr("no leases; 1 more  (! shows all)"));

@@ -56,7 +56,7 @@ std::string_view health_word(HealthState state) {
     case HealthState::degraded:
       return tr("degraded");
     case HealthState::failed:
-      return tr("broken");  // "failed" is a reading that went wrong
+      return tr("failed");
   }
   return "";
 }

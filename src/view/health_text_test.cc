@@ -25,9 +25,10 @@ TEST(HealthText, SaysWhatCouldNotBeExamined) {
 TEST(HealthText, ADeviceThatCouldNotBeJudgedIsCalledUnknown) {
   Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).build();
   host.devices[0].ecc_uncorrected = Absent::failed;
-  EXPECT_THAT(render_health(health_of(host), host, {.width = 80}),
-              ::testing::AllOf(HasSubstr("   0  unknown  NVIDIA Test GPU"),
-                               HasSubstr("could not be examined: memory errors: failed")));
+  EXPECT_THAT(
+      render_health(health_of(host), host, {.width = 80}),
+      ::testing::AllOf(HasSubstr("   0  unknown  NVIDIA Test GPU"),
+                       HasSubstr("could not be examined: memory errors: reading it failed")));
   EXPECT_THAT(health_json(health_of(host), host), HasSubstr("\"state\": \"unknown\""));
 }
 

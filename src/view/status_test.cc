@@ -106,7 +106,7 @@ std::vector<std::string> health_lines(const std::string& status) {
   std::vector<std::string> found;
   for (const std::string& line : lines_of(status)) {
     const std::string text(trimmed(line));
-    if (text.starts_with("degraded") || text.starts_with("broken: ")) found.push_back(text);
+    if (text.starts_with("degraded") || text.starts_with("failed: ")) found.push_back(text);
   }
   return found;
 }
@@ -120,9 +120,9 @@ TEST(Status, SaysUnderEachDeviceWhatIsNotOkAndNothingUnderTheOthers) {
     EXPECT_THAT(health_lines(drawn),
                 ::testing::ElementsAre(
                     HasSubstr("12 memory errors were not corrected"),
-                    "broken: a broken row of memory could not be replaced: no spare is left"))
+                    "failed: a broken row of memory could not be replaced: no spare is left"))
         << drawn;
-    EXPECT_LT(drawn.find("12 memory errors"), drawn.find("broken: "));
+    EXPECT_LT(drawn.find("12 memory errors"), drawn.find("failed: "));
   }
   EXPECT_THAT(render_status(worn_server(), {}),
               HasSubstr("degraded (first of 2): 12 memory errors"));
@@ -134,12 +134,12 @@ TEST(Status, SaysUnderADeviceThatItCouldNotBeJudged) {
   };
   const Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).with(unread).build();
   EXPECT_THAT(render_status(host, {}),
-              HasSubstr("unknown: could not be examined: recovery action: failed"));
+              HasSubstr("unknown: could not be examined: recovery action: reading it failed"));
 }
 
 TEST(Status, ABrokenDeviceIsNotCalledFreeToTake) {
   const std::string first = lines_of(render_status(worn_server(), {}))[0];
-  EXPECT_TRUE(first.starts_with("2 of 5 free: 0 3  1 held  1 broken  1 lost")) << first;
+  EXPECT_TRUE(first.starts_with("2 of 5 free: 0 3  1 held  1 failed  1 lost")) << first;
 }
 
 TEST(Status, StateOfABrokenDeviceIsBrokenInItsRowAndFailedForPrograms) {
@@ -148,7 +148,7 @@ TEST(Status, StateOfABrokenDeviceIsBrokenInItsRowAndFailedForPrograms) {
   const auto row = std::ranges::find_if(
       lines, [](const std::string& line) { return trimmed(line).starts_with("2 Test GPU"); });
   ASSERT_NE(row, lines.end());
-  EXPECT_THAT(*row, ::testing::AllOf(HasSubstr("broken"), Not(HasSubstr("free"))));
+  EXPECT_THAT(*row, ::testing::AllOf(HasSubstr("failed"), Not(HasSubstr("free"))));
   const auto columns = parse_field_list("id,state,failed_because");
   ASSERT_TRUE(columns);
   EXPECT_THAT(render_csv(host, *columns),
@@ -163,13 +163,13 @@ TEST(Status, ABrokenDeviceThatSomebodyIsOnIsBusyAndItsLineSaysThatItIsBroken) {
   const std::string drawn = render_status(host, {.width = 120});
   EXPECT_TRUE(lines_of(drawn)[0].starts_with("2 of 5 free: 0 3  1 leased  1 held  1 lost"))
       << drawn;
-  EXPECT_THAT(drawn, HasSubstr("broken: a broken row of memory"));
+  EXPECT_THAT(drawn, HasSubstr("failed: a broken row of memory"));
 }
 
 TEST(Status, WhatIsNotOkFitsANarrowTerminalAndIsColoured) {
   expect_fits(render_status(worn_server(), {.width = 40}), {.width = 40});
   const std::string coloured = render_status(worn_server(), {.width = 80, .colour = true});
-  EXPECT_THAT(coloured, HasSubstr("\033[31mbroken: "));
+  EXPECT_THAT(coloured, HasSubstr("\033[31mfailed: "));
   EXPECT_THAT(coloured, HasSubstr("\033[33mdegraded ("));
 }
 
@@ -181,7 +181,7 @@ TEST(Status, SaysInHealthLinesWhatTheRowOfALostDeviceDoesNot) {
 TEST_F(InChinese, StatusSaysWhatIsNotOk) {
   const std::string drawn = render_status(worn_server(), {.width = 120});
   EXPECT_THAT(drawn, HasSubstr("故障："));
-  EXPECT_THAT(drawn, Not(HasSubstr("broken")));
+  EXPECT_THAT(drawn, Not(HasSubstr("failed")));
   EXPECT_THAT(drawn, Not(HasSubstr("memory errors")));
 }
 

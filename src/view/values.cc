@@ -110,19 +110,7 @@ std::string clock_text(Megahertz clock) { return fmt::format("{} MHz", clock.cou
 
 std::string_view absent_mark(const Style& style) { return style.utf8 ? "–" : "-"; }
 
-std::string_view reason_text(Absent why) {
-  switch (why) {
-    case Absent::unsupported:
-      return tr("not supported by this device");
-    case Absent::no_permission:
-      return tr("no permission to read it");
-    case Absent::failed:
-      return tr("reading it failed");
-    case Absent::not_sampled:
-      return tr("not read");
-  }
-  return tr("not read");
-}
+std::string_view reason_text(Absent why) { return tr(reason_of(why)); }
 
 std::string date_time_text(WallTime time, const Style& style) {
   const Calendar at = calendar(time, style);

@@ -53,8 +53,8 @@ def test_errors_without_a_total_are_told_as_at_least(machine):
 @pytest.mark.parametrize(
     ("capture", "lines"),
     [
-        ("qx-gb200-ecc-injected.xml", ["broken (first of 2): a broken row of memory could not be replaced"]),
-        ("qx-gb200-lost.xml", ["broken (first of 2): a broken row", "no longer answers the driver"]),
+        ("qx-gb200-ecc-injected.xml", ["failed (first of 2): a broken row of memory could not be replaced"]),
+        ("qx-gb200-lost.xml", ["failed (first of 2): a broken row", "no longer answers the driver"]),
         ("qx-gb200-throttle-counters.xml", ["0 GB200", "1 GB200"]),
     ],
 )
@@ -63,7 +63,7 @@ def test_status_says_it_under_the_card(machine, capture, lines):
     assert done.returncode == 0, done.stderr
     for line in lines:
         assert line in done.stdout
-    assert ("broken" in done.stdout) == ("throttle" not in capture)
+    assert ("failed" in done.stdout) == ("throttle" not in capture)
 
 
 @pytest.mark.parametrize(

@@ -395,16 +395,16 @@ def test_a_broken_card_is_refused_until_it_is_allowed(machine_of):
     done = faults.run("pick")
     assert done.returncode == 124
     said = " ".join(done.stderr.split())
-    assert "broken: a broken row of memory could not be replaced: no spare is left" in said
+    assert "failed: a broken row of memory could not be replaced: no spare is left" in said
     assert picked(faults.run("pick", "--allow-failed")) == "4"
     refused = json.loads(faults.run("run", "--dry-run", "--json", "--", "true").stdout)["refused"]
     assert {one["index"]: one["rule"] for one in refused}[4] == "failed"
     assert "--allow-failed" in faults.run("run", "--dry-run", "--", "true").stdout
     ran = faults.run("run", "--", "true")
-    assert ran.returncode == 124 and "broken" in ran.stderr
+    assert ran.returncode == 124 and "failed: " in ran.stderr
     assert faults.run("run", "--allow-failed", "--", "true").returncode == 0
     chinese = faults.run("pick", "--lang", "zh_CN", env={"LC_ALL": "C.UTF-8"}).stderr
-    assert "故障：" in chinese and "broken" not in chinese
+    assert "故障：" in chinese and "failed" not in chinese
 
 
 def test_a_run_inside_the_lease_of_a_broken_card_has_it_too(machine_of):
@@ -443,7 +443,7 @@ def test_a_card_whose_verdict_could_not_be_read_is_neither_free_nor_given(driver
     assert picked(machine.run("pick", "--only", "0", "--allow-failed")) == "0"
     refused = json.loads(machine.run("pick", "-n", "2", "--json").stdout)["refused"]
     assert [(one["index"], one["rule"]) for one in refused] == [(0, "failed")]
-    assert "whether it is broken could not be read" in refused[0]["text"]
+    assert "whether it has failed could not be read" in refused[0]["text"]
 
 
 def test_a_broken_card_is_not_given_where_the_quick_look_cannot_read_that(driver_of):

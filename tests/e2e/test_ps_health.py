@@ -267,7 +267,7 @@ def test_a_card_of_which_nothing_could_be_read_is_not_ok(driver_of):
     machine = driver_of(with_processes([]), faults=UNTOLD)
     done = machine.run("health", env={"COLUMNS": "200"})
     assert done.returncode == 3 and "0  unknown  " in done.stdout, done.stdout
-    assert "recovery action: failed; memory errors: failed; row remapping: failed" in done.stdout
+    assert "recovery action: reading it failed; memory errors: reading it failed; row remapping: reading it failed" in done.stdout
     answer = json.loads(machine.run("health", "--json").stdout)
     assert answer["state"] == answer["devices"][0]["state"] == "unknown"
     assert "unknown: could not be examined" in machine.run("status", env={"COLUMNS": "120"}).stdout
@@ -294,7 +294,7 @@ def test_a_record_tells_what_could_not_be_looked_at(machine, tmp_path):
     again.write_text(machine.run("--replay", str(played), "status", "--json").stdout, encoding="utf-8")
     assert json.loads(again.read_text())["why"] == look["why"]
     for file in (str(played), str(again)):
-        assert "kernel log: no permission" in machine.run("--replay", file, "health").stdout
+        assert "kernel log: no permission to read it" in machine.run("--replay", file, "health").stdout
         said = machine.run("--replay", file, "ps", env={"COLUMNS": "200"}).stdout
         assert "who has it open was not found out: reading it failed" in said, said
 
@@ -447,20 +447,20 @@ def test_health_of_faults_names_them_and_exits_as_a_monitoring_plugin(machine_of
 def test_status_says_under_each_card_what_is_not_ok_with_it(machine_of):
     machine = machine_of("faults")
     lines = [line.strip() for line in machine.run(env={"COLUMNS": "120"}).stdout.splitlines()]
-    ill = [line for line in lines if line.startswith(("degraded", "broken"))]
+    ill = [line for line in lines if line.startswith(("degraded", "failed"))]
     assert len(ill) == 2
     assert "12 memory errors were not corrected" in ill[0]
-    assert ill[1] == "broken: a broken row of memory could not be replaced: no spare is left"
+    assert ill[1] == "failed: a broken row of memory could not be replaced: no spare is left"
     assert lines[lines.index(ill[1]) - 1].startswith("4 A100")
-    assert "0 of 5 free" in lines[0] and "1 broken" in lines[0]
+    assert "0 of 5 free" in lines[0] and "1 failed" in lines[0]
     card = next(d for d in json.loads(machine.run("status", "--json").stdout)["devices"] if d["index"] == 4)
     assert card["state"] == "failed"
     assert card["failed_because"].startswith("a broken row of memory")
     assert machine.run("status", "--csv", "state", "-i", "4").stdout.splitlines()[1:] == ["failed"]
     chinese = machine.run("--lang", "zh_CN", env={"LC_ALL": "C.UTF-8", "COLUMNS": "120"}).stdout
-    assert "故障：" in chinese and "broken" not in chinese
+    assert "故障：" in chinese and "failed" not in chinese
     well = machine_of("server-8xh100").run().stdout
-    assert "degraded" not in well and "broken" not in well
+    assert "degraded" not in well and "failed" not in well
 
 
 def test_health_through_the_driver_reads_what_the_card_did_about_its_errors(driver_of):
@@ -484,7 +484,7 @@ def test_a_broken_card_with_somebody_on_it_is_busy_and_says_that_it_is_broken(dr
     machine = driver_of(snapshot)
     [seen] = machine.status_json()["devices"]
     assert seen["state"] == "busy" and seen["failed_because"].startswith("a broken row of memory")
-    assert "broken: a broken row of memory" in machine.run(env={"COLUMNS": "120"}).stdout
+    assert "failed: a broken row of memory" in machine.run(env={"COLUMNS": "120"}).stdout
 
 
 def test_health_says_how_much_time_was_lost_and_which_links_are_down(driver_of):

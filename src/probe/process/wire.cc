@@ -322,8 +322,9 @@ void walk(Stream& stream, Enclosure& enclosure) {
 template <class Stream>
 void walk(Stream& stream, HostProcess& process) {
   walk_all(stream, process.id, process.ancestors, process.uid, process.user, process.command,
-           process.executable_name, process.started, process.cpu_time, process.memory_resident,
-           process.state, process.container, process.enclosure, process.stuck);
+           process.executable_name, process.started, process.cpu_time, process.read,
+           process.memory_resident, process.state, process.container, process.enclosure,
+           process.stuck);
 }
 template <class Stream>
 void walk(Stream& stream, DeviceFileHolder& holder) {

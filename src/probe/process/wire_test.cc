@@ -43,6 +43,8 @@ std::vector<Message> every_kind_of_message() {
   for (const HostProcess& process : host.processes) messages.emplace_back(process);
   HostProcess enclosed = host.processes.front();
   enclosed.enclosure = Enclosure{.runtime = "slurm", .id = "42.0", .owner_uid = 1001};
+  enclosed.read = WallTime{5};
+  enclosed.stuck = true;
   messages.emplace_back(enclosed);
   return messages;
 }

@@ -104,6 +104,7 @@ HostProcess ProcfsProbe::look_at(pid_t pid) {
   process.cpu_time =
       Milliseconds(static_cast<std::int64_t>(stat.cpu_ticks) * 1000 / ticks_per_second_);
   static const auto page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  process.read = SystemClock().wall_now();
   process.memory_resident = Bytes(stat.resident_pages * page_bytes);
   process.command = Absent::failed;  // until asked for
 

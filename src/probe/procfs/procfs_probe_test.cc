@@ -223,6 +223,19 @@ TEST(RealProc, OwnProcessHasItsUser) {
   EXPECT_EQ(probe.look_at(::getpid()).uid, Reading<uid_t>(::getuid()));
 }
 
+TEST(RealProc, AProcessSaysWhenItWasReadAlsoWhereItRested) {
+  ProcfsProbe probe({});
+  for (int look = 0; look < 3; ++look) {
+    probe.begin_look();
+    const WallTime before = SystemClock().wall_now();
+    const auto read = probe.look_at(::getppid()).read;
+    ASSERT_TRUE(read);
+    EXPECT_GE(*read, before);
+    EXPECT_LE(*read, SystemClock().wall_now());
+  }
+  EXPECT_EQ(probe.look_at(0x7fffffff).read, std::nullopt) << "of none that there is";
+}
+
 std::size_t open_files() { return list_directory("/proc/self/fd")->size(); }
 
 void wait_for_state(pid_t pid, char wanted) {

@@ -37,7 +37,7 @@ Finding taken_over(const DeviceHealth& health, const HealthFinding& found) {
                   .title = sentence("GPU {} is not well", shown(health)),
                   .evidence = {Sentence(found.evidence, {})},
                   .meaning = sentence("`berth health` says so; `berth run` gives nobody a card "
-                                      "that it calls broken.")};
+                                      "that it calls failed.")};
   const bool is_notice = found.state == HealthState::notice;
   if (is_notice) {
     finding.title = sentence("worth knowing of GPU {}", shown(health));
