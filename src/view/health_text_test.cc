@@ -18,8 +18,8 @@ TEST(HealthText, SaysWhatCouldNotBeExamined) {
   host.devices[0].temperature = Absent::failed;
   host.xids = Absent::no_permission;
   EXPECT_THAT(render_health(health_of(host), host, {.width = 80}),
-              HasSubstr("      could not be examined: temperature: failed; kernel log: no "
-                        "permission\n"));
+              HasSubstr("      could not be examined: temperature: reading it failed; kernel log: "
+                        "no\n        permission to read it\n"));
 }
 
 TEST(HealthText, ADeviceThatCouldNotBeJudgedIsCalledUnknown) {
