@@ -95,6 +95,7 @@ constexpr auto rule_names = std::to_array<std::string_view>({
     "gpu_test_unfinished",
     "gpu_slow",
     "gpu_not_tested",
+    "health_unknown",
     "driver_too_old",
     "torch_cpu_only",
     "tensorflow_cpu_only",

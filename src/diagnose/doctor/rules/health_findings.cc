@@ -31,6 +31,10 @@ bool is_told_elsewhere(const HealthFinding& found) {
          found.evidence == library_is_silent || found.evidence == nouveau_has_it;
 }
 
+Finding::Step ask_the_kernel() {
+  return {sentence("see what the kernel says of it"), "sudo dmesg | grep -i -e nvrm -e segfault"};
+}
+
 Finding taken_over(const DeviceHealth& health, const HealthFinding& found) {
   Finding finding{.rule = "health_" + found.code,
                   .severity = severity_of(found.state),
@@ -48,8 +52,23 @@ Finding taken_over(const DeviceHealth& health, const HealthFinding& found) {
   } else if (is_notice) {
     finding.steps.push_back({sentence("nothing now; look again later"), "berth health"});
   } else {
-    finding.steps.push_back(
-        {sentence("see what the kernel says of it"), "sudo dmesg | grep -i -e nvrm -e segfault"});
+    finding.steps.push_back(ask_the_kernel());
+  }
+  return finding;
+}
+
+/// The driver answers, and not what the card is judged by.
+Finding not_judged(const DeviceHealth& health) {
+  Finding finding{
+      .rule = "health_unknown",
+      .severity = severity_of(health.state),
+      .title = sentence("how well GPU {} is cannot be told", shown(health)),
+      .evidence = {},
+      .meaning = sentence("Where the driver does not tell whether a card has failed, `berth run` "
+                          "passes over it (--allow-failed takes it all the same)."),
+      .steps = {ask_the_kernel()}};
+  for (const std::string& missing : health.not_examined) {
+    finding.evidence.push_back(Sentence(missing, {}));
   }
   return finding;
 }
@@ -62,6 +81,7 @@ Findings health_findings(const Examined& host) {
     for (const HealthFinding& found : health.findings) {
       if (!is_told_elsewhere(found)) findings.push_back(taken_over(health, found));
     }
+    if (health.state == HealthState::unknown) findings.push_back(not_judged(health));
   }
   return findings;
 }

@@ -26,6 +26,16 @@ TEST(DoctorHealthFindings, WhatHealthOnlyNotesHasAMeaningAndAStepToo) {
   EXPECT_EQ(commands_of(found), "berth health\n");
 }
 
+TEST(DoctorHealthFindings, CardOfWhichTheDriverDoesNotTellWhetherItFailedIsNamed) {
+  Examined host = healthy();
+  host.snapshot.devices[1].details.put(Detail::recovery_action, Absent::failed);
+  const Finding found = named("health_unknown", host);
+  EXPECT_EQ(told(found), "warning health_unknown: recovery action: reading it failed");
+  EXPECT_EQ(commands_of(found), "sudo dmesg | grep -i -e nvrm -e segfault\n");
+  host.snapshot.devices[1].lost = true;
+  EXPECT_THAT(rules_of(host), ::testing::Not(::testing::Contains("health_unknown")));
+}
+
 TEST(DoctorHealthFindings, CardThatNoOtherRuleTellsOfIsHealths) {
   EXPECT_THAT(rules_of(without_driver("another kernel driver has it", std::string("nvidiafb"))),
               ElementsAre("health_unusable"));
