@@ -17,7 +17,7 @@ std::string id_of(const Alert& alert) {
   std::uint32_t random = 0;
   // A kernel that gives none leaves the rule and the moment: two of those at once are told apart by
   // what they are of.
-  static_cast<void>(::getrandom(&random, sizeof random, 0));
+  if (::getrandom(&random, sizeof random, 0) != sizeof random) random = 0;
   return fmt::format("{}-{:08x}-{}", name_of(alert.rule), random, alert.since.unix_ms);
 }
 
