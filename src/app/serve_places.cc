@@ -14,13 +14,13 @@ namespace {
 constexpr const char* settings_of_all = "/etc/berth/serve.toml";
 constexpr const char* sockets_of_all = "/run/berth-serve/";
 
+constexpr const char* socket_of_simulated = "serve-simulated.sock";
+
 /// What is not this machine never answers in its place.
 std::string socket_name(const Context& context) {
-  if (context.sources().simulated) return "serve-simulated.sock";
+  if (context.sources().simulated) return socket_of_simulated;
   return context.sources().replay ? "serve-replayed.sock" : "serve.sock";
 }
-
-std::string socket_of_all(const Context& context) { return sockets_of_all + socket_name(context); }
 
 /// A directory that the environment names with a whole path.
 std::optional<std::string> directory_in(const Context& context, const char* name) {
@@ -52,6 +52,24 @@ Result<void> read_urls(serve::Settings& settings) {
   return {};
 }
 
+/// Where a server of that name stands by itself; empty: nowhere.
+std::string usual_place(const Context& context, const std::string& name) {
+  if (::geteuid() == 0) return sockets_of_all + name;
+  if (const auto runtime = directory_in(context, "XDG_RUNTIME_DIR")) {
+    return *runtime + "/berth/" + name;
+  }
+  const auto state = context.state_directory();
+  return state ? *state + "/" + name : std::string();
+}
+
+std::vector<std::string> usual_places(const Context& context, const std::string& name) {
+  std::vector<std::string> sockets;
+  if (std::string own = usual_place(context, name); !own.empty()) sockets.push_back(std::move(own));
+  const std::string of_all = sockets_of_all + name;
+  if (sockets.empty() || sockets.front() != of_all) sockets.push_back(of_all);
+  return sockets;
+}
+
 }  // namespace
 
 std::optional<std::string> server_state_directory(const Context& context) {
@@ -64,20 +82,15 @@ std::string token_file(const std::string& state_directory) {
 }
 
 std::string server_socket(const Context& context) {
-  if (::geteuid() == 0) return socket_of_all(context);
-  if (const auto runtime = directory_in(context, "XDG_RUNTIME_DIR")) {
-    return *runtime + "/berth/" + socket_name(context);
-  }
-  const auto state = context.state_directory();
-  return state ? *state + "/" + socket_name(context) : std::string();
+  return usual_place(context, socket_name(context));
 }
 
 std::vector<std::string> server_sockets(const Context& context) {
-  std::vector<std::string> sockets;
-  if (std::string own = server_socket(context); !own.empty()) sockets.push_back(std::move(own));
-  const std::string of_all = socket_of_all(context);
-  if (sockets.empty() || sockets.front() != of_all) sockets.push_back(of_all);
-  return sockets;
+  return usual_places(context, socket_name(context));
+}
+
+std::vector<std::string> simulated_server_sockets(const Context& context) {
+  return usual_places(context, socket_of_simulated);
 }
 
 std::vector<serve::StateDirectory> record_directories(const Context& context,

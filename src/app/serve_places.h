@@ -20,6 +20,8 @@ namespace berth {
 [[nodiscard]] std::string server_socket(const Context& context);
 /// Where a server that this user may ask listens: his own, and the machine's.
 [[nodiscard]] std::vector<std::string> server_sockets(const Context& context);
+/// The same of a simulated server, whatever this one looks at.
+[[nodiscard]] std::vector<std::string> simulated_server_sockets(const Context& context);
 /// Where records of runs are: one's own; for root those of all whom /etc/passwd names as well.
 [[nodiscard]] std::vector<serve::StateDirectory> record_directories(const Context& context,
                                                                     std::string_view passwd);

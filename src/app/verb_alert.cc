@@ -17,6 +17,8 @@ namespace berth {
 
 namespace {
 
+constexpr const char* alerts_target = "/api/v1/alerts?limit=10000";
+
 /// What a server on this machine answers.
 Result<std::string> asked(Context& context, const std::string& socket, const std::string& target) {
   serve::HttpCall call;
@@ -65,27 +67,50 @@ class AlertVerb final : public Verb {
  private:
   // ---------------------------------------------------------------------------------------- list
 
-  /// Nothing: no server is asked, or none is there.
+  static Result<AlertList> list_in(Context& context, const std::string& body,
+                                   const std::string& socket) {
+    auto list = serve::alert_list_from_json(body);
+    if (!list) return std::unexpected(std::move(list).error().because(socket));
+    list->now = context.clock().wall_now();
+    return list;
+  }
+
+  /// Nothing: no server is asked, or none is there that watches what is looked at here.
   Result<std::optional<AlertList>> list_of_server(Context& context,
                                                   const serve::Settings& settings) const {
-    const bool is_this_machine = !context.sources().simulated && !context.sources().replay;
-    if (socket_.empty() && !is_this_machine) return std::nullopt;
-    std::vector<std::string> sockets = {socket_};
-    if (socket_.empty()) {
-      sockets = server_sockets(context);
-      if (settings.socket) sockets.insert(sockets.begin(), *settings.socket);
-    }
-    for (const std::string& socket : sockets) {
-      if (socket.empty() || (socket_.empty() && ::access(socket.c_str(), F_OK) != 0)) continue;
-      const auto body = asked(context, socket, "/api/v1/alerts?limit=10000");
-      if (!body && socket_.empty()) continue;  // what a dead server left
+    if (!socket_.empty()) {
+      const auto body = asked(context, socket_, alerts_target);
       if (!body) return std::unexpected(body.error());
-      auto list = serve::alert_list_from_json(*body);
-      if (!list) return std::unexpected(std::move(list).error().because(socket));
-      list->now = context.clock().wall_now();
-      return std::move(*list);
+      return list_in(context, *body, socket_);
+    }
+    // Which recording a server plays is not in its answer.
+    if (context.sources().replay) return std::nullopt;
+    std::vector<std::string> sockets = server_sockets(context);
+    if (settings.socket) sockets.insert(sockets.begin(), *settings.socket);
+    for (const std::string& socket : sockets) {
+      if (socket.empty() || ::access(socket.c_str(), F_OK) != 0) continue;
+      const auto body = asked(context, socket, alerts_target);
+      if (!body) continue;  // what a dead server left
+      auto list = list_in(context, *body, socket);
+      // A server of another machine than is looked at here never answers in its place.
+      if (!list || list->simulated == context.sources().simulated) return list;
     }
     return std::nullopt;
+  }
+
+  /// Nobody answered: a simulated server that runs here may be the one that was meant.
+  static void tell_of_simulated(Context& context) {
+    if (context.sources().replay) return;
+    for (const std::string& socket : simulated_server_sockets(context)) {
+      if (socket.empty() || ::access(socket.c_str(), F_OK) != 0) continue;
+      const auto body = asked(context, socket, alerts_target);
+      const auto list = body ? list_in(context, *body, socket) : fail(ErrorCode::io, "");
+      if (!list || !list->simulated) continue;
+      complain(
+          trf("a `berth serve` of a simulated server ({}) runs here; what it knows: berth "
+              "alert --socket {}",
+              *list->simulated, socket));
+    }
   }
 
   static Result<AlertList> list_of_one_look(Context& context, const AlertSettings& rules) {
@@ -115,6 +140,7 @@ class AlertVerb final : public Verb {
   int list(Context& context, const serve::Settings& settings) const {
     auto of_server = list_of_server(context, settings);
     if (!of_server) return report(of_server.error());
+    if (!*of_server) tell_of_simulated(context);
     auto list = *of_server ? Result<AlertList>(std::move(**of_server))
                            : list_of_one_look(context, settings.alerts.rules);
     if (!list) return report(list.error());

@@ -5,16 +5,20 @@ import http.server
 import json
 import os
 import pathlib
+import shutil
 import signal
 import socket
 import ssl
+import subprocess
+import tempfile
 import threading
 
 import pytest
-from conftest import children, scenario, wait_until
+from conftest import BERTH, children, fake_library, scenario, wait_until
 from serving import Events, openssl, pause
 from serving import serve_on  # noqa: F401  pylint: disable=unused-import
 from test_gpu_fault import Losing
+from test_two_users import words_as
 
 QUICK = """
 [alerts.gpu_lost]
@@ -507,6 +511,38 @@ def test_berth_alert_lists_what_the_server_knows(tmp_path, serve_on):  # noqa: F
     chinese = machine.run("alert", "--socket", server.socket_path, "--lang", "zh_CN").stdout
     assert "GPU 1" in chinese and "critical" not in chinese and "fell off" not in chinese
     assert machine.run("alert", "--socket", tmp_path / "nobody").returncode == 1
+
+
+def test_berth_alert_asks_the_server_of_the_simulated_machine_it_is_of():
+    """At its usual place, as an ordinary user: root's would be this machine's own."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="berth-alert-"))
+    berth = shutil.copy(BERTH, folder / "program")
+    for path in (folder, berth):
+        os.chmod(path, 0o777)
+    env = {"PATH": os.environ["PATH"], "HOME": str(folder), "XDG_RUNTIME_DIR": str(folder), "LANG": "C.UTF-8",
+           "BERTH_LEDGER": str(folder / "ledger"), "BERTH_NVML": str(fake_library("all"))}
+    somebody = [] if os.geteuid() else words_as(65534)
+
+    def alert(*words):
+        done = subprocess.run([*somebody, berth, "alert", *words], env=env, capture_output=True, text=True)
+        return done.stdout + done.stderr
+
+    server = subprocess.Popen([*somebody, berth, "serve", "--listen", "127.0.0.1:0", "--sim", "faults"], env=env,
+                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        assert "serving at http" in server.stderr.readline()
+        where = server.stderr.readline().removeprefix("berth: serving at ").strip()
+        wait_until(lambda: "one look" not in alert("--sim", "faults"), "the server itself answers")
+        assert json.loads(alert("--json", "--sim=faults"))["from"] == "server"
+        for words, whose in (([], "this machine's"), (["--sim", "lab-4"], "another simulated one's")):
+            shown = alert(*words)
+            assert "one look" in shown and "SIMULATED faults" not in shown, f"{whose}: {shown}"
+            assert f"simulated server (faults) runs here; what it knows: berth alert --socket {where}" in shown
+        assert "one look" not in alert("--socket", where)
+    finally:
+        server.terminate()
+        server.communicate(timeout=10)
+        shutil.rmtree(folder)
 
 
 def test_berth_alert_without_a_server_says_that_it_is_one_look(machine_of):
