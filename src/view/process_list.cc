@@ -294,6 +294,10 @@ std::string advice(std::string_view text, const Style& style) {
 /// Why it is not known who has the device's file open, and what to do; empty: it is.
 std::string unknown_holders(const Device& device, const Snapshot& snapshot, bool any_known) {
   const Reading<DeviceFiles>& files = snapshot.device_files;
+  if (!files.get() && files.why() == Absent::not_sampled && snapshot.simulated) {
+    return std::string(
+        tr("the server is simulated: there is no device file that somebody could have open"));
+  }
   if (!files.get()) return trf("who has it open was not found out: {}", reason_text(files.why()));
   if (!device.minor_number.get()) {
     return trf("who has it open was not found out: {}",

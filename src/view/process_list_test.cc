@@ -208,6 +208,12 @@ TEST(ProcessList, WhereNobodyCouldLookNobodyIsNotSaidToHaveItOpen) {
   const std::string uncounted = render_process_list(host, {.width = 200});
   EXPECT_THAT(uncounted, HasSubstr("who has it open was not found out: reading it failed"));
   EXPECT_THAT(uncounted, Not(HasSubstr(verdict)));
+  host.device_files = Absent::not_sampled;
+  host.simulated = "faults";
+  const std::string simulated = render_process_list(host, {.width = 200});
+  EXPECT_THAT(simulated, HasSubstr("the server is simulated: there is no device file"));
+  EXPECT_THAT(simulated, Not(HasSubstr("was not found out")));
+  host.simulated.reset();
   host.device_files = DeviceFiles{.holders = {}, .unreadable = 0};
   host.devices[4].minor_number = Absent::unsupported;
   const std::string numberless = render_process_list(host, {.width = 200});
