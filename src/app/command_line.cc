@@ -67,6 +67,7 @@ int run_verb(Context& context, const VerbEntry& entry, std::vector<std::string> 
     if (!globals.incomplete.empty()) {
       return refuse(entry, *verb, trf("{} needs a value behind it", globals.incomplete));
     }
+    if (const auto mistake = mistake_in_server(globals.sim)) return refuse(entry, *verb, *mistake);
     context.apply(globals);
     return verb->run(context, words);
   }
@@ -97,6 +98,7 @@ int run_verb(Context& context, const VerbEntry& entry, std::vector<std::string> 
   if (!globals.sim.empty() && !globals.replay.empty()) {
     return refuse(entry, *verb, std::string(tr("--sim and --replay name two machines: give one")));
   }
+  if (const auto mistake = mistake_in_server(globals.sim)) return refuse(entry, *verb, *mistake);
   context.apply(globals);
   const int code = verb->run(context, rest);
   const auto unwritten = verb->unwritten_code();

@@ -1,11 +1,16 @@
 #include "app/words.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "base/text.h"
+#include "base/tr.h"
+#include "probe/observe.h"
 #include "probe/sim/builtin.h"
 
 namespace berth {
@@ -21,8 +26,9 @@ bool is_global(std::string_view word) {
   return is_global_with_value(word.substr(0, word.find('=')));
 }
 
-/// A "--sim" with no word behind it that could be a server's name.
+/// A "--sim" with no word behind it that could be a server's name, or that asks for none: "--sim=".
 bool names_no_server(const std::vector<std::string>& words, std::size_t at) {
+  if (words[at] == "--sim=") return true;
   if (words[at] != "--sim") return false;
   return at + 1 == words.size() || words[at + 1].starts_with('-');
 }
@@ -84,6 +90,20 @@ GlobalOptions taken_globals(std::vector<std::string>& words) {
   }
   words = std::move(others);
   return globals;
+}
+
+std::optional<std::string> mistake_in_server(const std::string& sim) {
+  if (sim.empty() || sim::builtin_scenario(sim)) return std::nullopt;
+  // Any other trouble with a file is told by whoever reads it.
+  if (::access(sim.c_str(), F_OK) == 0 || errno != ENOENT) return std::nullopt;
+  std::string names;
+  for (const ScenarioName& known : builtin_scenarios()) {
+    names += (names.empty() ? "" : ", ") + std::string(known.name);
+  }
+  return trf(
+      "--sim takes \"{}\" for the name of a simulated server, and there is no server and no file "
+      "of that name: --sim= in front of other words is {}, else --sim NAME, with one of {}",
+      printable(sim), sim::default_scenario, names);
 }
 
 namespace {

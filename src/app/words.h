@@ -20,6 +20,10 @@ namespace berth {
 /// Takes --sim, --replay and --lang out of somebody else's words, none of which is called so.
 [[nodiscard]] GlobalOptions taken_globals(std::vector<std::string>& words);
 
+/// Why what --sim was given names no simulated server, for people; nothing: it does, or it is
+/// empty. A word behind it that was meant for the verb is the usual one.
+[[nodiscard]] std::optional<std::string> mistake_in_server(const std::string& sim);
+
 /// Gives every option that stands without its optional value the value that this means, up to where
 /// the verb's own options end: a job's words are its own. `app` knows the options.
 [[nodiscard]] std::vector<std::string> with_optional_values(const std::vector<std::string>& words,

@@ -86,6 +86,9 @@ def test_records_are_whole_in_a_pipe_and_the_end_is_whole_everywhere(machine):
         ["--sim", "smi", "-L"],
         ["smi", "--sim", "-L"],
         ["pick", "--sim", "-n", "2", "--dry-run"],
+        ["--sim=", "status"],
+        ["status", "--sim="],
+        ["smi", "--sim=", "-L"],
     ],
 )
 def test_a_simulated_server_without_a_name_is_the_one_with_eight_cards(machine, words):
