@@ -98,9 +98,14 @@ void say_what_to_do(const RunOptions& options, const NotAcquired& refusal) {
              "on the CPU"));
       return;
     case NotAcquired::Why::never_possible:
-      complain(why_devices_are_unknown(refusal.snapshot) == nullptr
-                   ? tr("this machine can never give what was asked for, whoever leaves")
-                   : tr("nothing can be given while the driver does not say what there is"));
+      if (why_devices_are_unknown(refusal.snapshot) != nullptr) {
+        complain(tr("nothing can be given while the driver does not say what there is"));
+        return;
+      }
+      complain(refusal.placement.hidden_by_variable > 0
+                   ? tr("the devices in CUDA_VISIBLE_DEVICES can never give what was asked for, "
+                        "whoever leaves")
+                   : tr("this machine can never give what was asked for, whoever leaves"));
       return;
     case NotAcquired::Why::timed_out:
       complain(trf("no device came within {}",

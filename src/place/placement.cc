@@ -240,6 +240,9 @@ Placement place(const Snapshot& snapshot, const Request& request, const PlaceLim
     auto refusal = refusal_of(asked);
     may_serve.push_back(!refusal || refusal->may_change);
     if (refusal) {
+      if (refusal->rule == Rule::not_visible && limits.visible_by == VisibleBy::variable) {
+        ++placement.hidden_by_variable;
+      }
       placement.refused.push_back(std::move(*refusal));
     } else {
       candidates.push_back(candidate_from(asked));

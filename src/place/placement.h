@@ -76,13 +76,20 @@ struct Placement {
   [[nodiscard]] bool satisfied() const { return !chosen.empty(); }
   /// False: this machine can never satisfy the request, whoever leaves.
   bool possible = true;
+  /// How many were refused for CUDA_VISIBLE_DEVICES alone, which may be set by mistake.
+  std::size_t hidden_by_variable = 0;
 };
+
+/// Who said which devices may be given: the variable CUDA_VISIBLE_DEVICES, which whoever asks can
+/// unset, or the lease that he is inside of.
+enum class VisibleBy { variable, lease };
 
 /// What limits the choice besides the request itself.
 struct PlaceLimits {
   /// Only these devices may be given (inherited CUDA_VISIBLE_DEVICES, the lease we are inside of);
   /// nothing: all.
   std::optional<std::vector<DeviceId>> visible;
+  VisibleBy visible_by = VisibleBy::variable;
   /// Devices that an earlier waiter will take or gathers.
   std::vector<DeviceId> reserved;
   /// How long each device has been watched and found idle by this process, for devices whose own

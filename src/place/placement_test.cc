@@ -357,6 +357,19 @@ TEST(Place, OnlyExceptAndVisibleLimitTheChoice) {
   EXPECT_FALSE(place(host, Request{.devices = 2, .only = {{"1"}}}).possible);
 }
 
+TEST(Place, SaysWhetherTheVariableOrTheLeaseKeepsADeviceOut) {
+  const Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).gpu("B", 8_GiB).build();
+  PlaceLimits limits;
+  limits.visible = {DeviceId("A")};
+  const Placement by_variable = place(host, Request{.devices = 2}, limits);
+  EXPECT_EQ(refusal(by_variable).text, "not in CUDA_VISIBLE_DEVICES");
+  EXPECT_EQ(by_variable.hidden_by_variable, 1U);
+  limits.visible_by = VisibleBy::lease;
+  const Placement by_lease = place(host, Request{.devices = 2}, limits);
+  EXPECT_EQ(refusal(by_lease).text, "not among the devices of the lease this runs inside of");
+  EXPECT_EQ(by_lease.hidden_by_variable, 0U);
+}
+
 TEST(Place, AsksTheChipForWhatTheJobNeeds) {
   const auto capability = [](int major, int minor) {
     return [=](Device& d) { d.compute_capability = ComputeCapability{major, minor}; };

@@ -91,7 +91,11 @@ Verdict allowed(const Case& asked) {
   const Device& device = asked.device;
   const auto& visible = asked.limits.visible;
   if (visible && !contains(*visible, device.id)) {
-    return refuse(device, Rule::not_visible, said("not among the devices given to us"), false);
+    return refuse(device, Rule::not_visible,
+                  asked.limits.visible_by == VisibleBy::variable
+                      ? said("not in CUDA_VISIBLE_DEVICES")
+                      : said("not among the devices of the lease this runs inside of"),
+                  false);
   }
   if (any_matches(asked.request.except, device)) {
     return refuse(device, Rule::excluded, said("excluded by --except"), false);

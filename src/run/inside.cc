@@ -85,6 +85,7 @@ Result<void> narrow_to(const Claim& claim, AcquireOptions& wish) {
     if (bytes == nullptr) wish.request.memory = *smallest;
   }
   wish.limits.visible = std::move(devices);
+  wish.limits.visible_by = VisibleBy::lease;
   // What the outer run was given is its own, however well it is.
   wish.request.allow_failed = true;
   return {};

@@ -159,6 +159,19 @@ std::string why_never(const Placement& placement) {
          "--only, --except and --min-compute."));
 }
 
+/// That not all devices were considered, and how they would be.
+std::string hidden_text(const Placement& placement, const Style& style) {
+  if (placement.hidden_by_variable == 0 || placement.satisfied()) return "";
+  return wrapped(
+      style.utf8 ? "  → " : "  > ",
+      own(trf("CUDA_VISIBLE_DEVICES is set and keeps {} of the devices out. "
+              "Unless a batch system set it (`berth pick --format env` does too): unset "
+              "CUDA_VISIBLE_DEVICES",
+              placement.hidden_by_variable),
+          style),
+      4, style, Paint::yellow);
+}
+
 std::string waiting_at(int position) {
   return position == 1 ? std::string(tr("waiting, next in the queue"))
                        : trf("waiting, place {} in the queue", position);
@@ -256,7 +269,7 @@ std::string render_refusals(const Placement& placement, const Snapshot& snapshot
   } else if (!placement.possible) {
     text += wrapped("  ", own(why_never(placement), style), 2, style, Paint::yellow);
   }
-  return text + silence_text(placement, snapshot, style);
+  return text + hidden_text(placement, style) + silence_text(placement, snapshot, style);
 }
 
 std::string render_placement(const Placement& placement, const Request& request,

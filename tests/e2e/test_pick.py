@@ -502,6 +502,21 @@ def test_run_gets_nothing_out_of_an_empty_inherited_list(machine):
     assert done.returncode == 124, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("words", [["run"], ["run", "--dry-run"], ["pick"]], ids=" ".join)
+def test_a_list_that_keeps_devices_out_is_named_with_how_to_lift_it(machine, words):
+    command = [] if words == ["pick"] else ["--", "true"]
+    pick = shlex.join(str(word) for word in machine.command("pick", "--format", "env"))
+    asked = shlex.join(str(word) for word in machine.command(*words, "-n", "2", *command))
+    done = subprocess.run(["sh", "-c", f'eval "$({pick})"; {asked}'], env=machine.env, capture_output=True, text=True)
+    assert done.returncode == 124, done
+    said = " ".join((done.stdout + done.stderr).split())
+    assert "GPU 4 H100 80GB HBM3 not in CUDA_VISIBLE_DEVICES" in said, said
+    assert "CUDA_VISIBLE_DEVICES is set and keeps 7 of the devices out" in said, said
+    assert "unset CUDA_VISIBLE_DEVICES" in said and "this machine can never" not in said, said
+    inside = machine.run(*words, "-n", "2", *command, env={"CUDA_VISIBLE_DEVICES": "3", "BERTH_LEASE": "a-lease"})
+    assert "unset CUDA_VISIBLE_DEVICES" not in inside.stdout + inside.stderr, "there the lease is the limit"
+
+
 @pytest.mark.parametrize(("asked", "ends_with"), [([], "CUDA_VISIBLE_DEVICES=3\n"), (["-n", "8"], "")])
 def test_the_readmes_recipe_for_scripts_goes_on_with_a_device_alone(machine, asked, ends_with):
     readme = (pathlib.Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
