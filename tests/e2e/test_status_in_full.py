@@ -95,6 +95,15 @@ def test_setup_does_not_set_up_this_machine_in_place_of_a_simulated_one(machine,
     assert done.returncode == 2 and "setup changes this machine" in done.stderr, done
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root sets up a ledger")
+def test_setup_tells_what_it_did_from_what_is_still_to_be_done(machine, tmp_path):
+    done = machine.run("setup", "--root", tmp_path / "image", env={"BERTH_SIM": None})
+    assert done.returncode == 0, done
+    did, _, to_do = done.stdout.partition("Still to be run, unless you already have:\n")
+    assert all(line.startswith(("+ ", "= ")) for line in did.splitlines()), done.stdout
+    assert to_do == "    systemctl daemon-reload\n    systemctl enable run-berth.mount\n"
+
+
 def test_the_last_time_of_an_error_is_told(machine_of, tmp_path):
     snapshot = scenario("desktop")
     address = snapshot["devices"][0]["pci_address"]
