@@ -100,6 +100,9 @@ int explain_run_pace(Context& context, const RunRecord& run, const ExplainPaceWi
   if (!read) return report(read.error(), pace_could_not_look);
   std::vector<PaceAnswer> answers;
   answers.push_back(judged(pace::activity_of(run.manifest, std::move(samples).take())));
+  for (const DeviceSummary& device : summary_of(run).devices) {
+    answers.back().run_means.push_back(device.mean_utilization);
+  }
   return answer_and_save(context, answers, wish);
 }
 

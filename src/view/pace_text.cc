@@ -23,12 +23,32 @@ std::string seconds_text(Milliseconds time) {
   return fmt::format("{:.1f}", static_cast<double>(time.count()) / 1000);
 }
 
-std::string device_line(const DeviceFacts& facts, const DeviceLoad& load) {
+/// Start-up, pauses that repeat and the end are no part of what rules go by.
+bool leaves_out(const Features& features) {
+  constexpr double worth_telling = 0.5;  // seconds
+  return features.seconds - features.seconds_counted >= worth_telling;
+}
+
+/// The two figures that are called utilisation, each for what it is.
+std::string utilization_text(const PaceAnswer& answer, std::size_t device, double busy) {
+  std::string text = trf("utilisation {} (of the time a kernel ran)", percent_text(busy));
+  if (leaves_out(answer.pace.features)) {
+    text += tr(" without start-up, repeated pauses and end");
+  }
+  if (device >= answer.run_means.size()) return text;
+  const auto& mean = answer.run_means[device].get();
+  if (mean) text += trf("; mean of the run {}", percent_text(mean->count() / 100));
+  return text;
+}
+
+std::string device_line(const PaceAnswer& answer, std::size_t device) {
+  const DeviceFacts& facts = answer.activity.devices[device];
+  const DeviceLoad& load = answer.pace.features.devices[device];
   std::string text = trf("GPU {}, {}: ", facts.index ? std::to_string(*facts.index) : "–",
                          facts.name.get().value_or("?"));
   if (load.lost) return text + std::string(tr("it fell off the bus"));
   if (!load.busy) return text + std::string(tr("how busy it is cannot be read"));
-  text += trf("a kernel ran {} of the time", percent_text(*load.busy));
+  text += utilization_text(answer, device, *load.busy);
   if (load.sm) text += trf("; then {} of the SMs were busy", percent_text(*load.sm));
   if (load.power) text += trf("; power {} of the limit", percent_text(*load.power));
   return text;
@@ -105,9 +125,7 @@ std::string render_pace(const PaceAnswer& answer, const Style& style) {
   text += heading.text();
   for (std::size_t i = 0; i < activity.devices.size() && i < answer.pace.features.devices.size();
        ++i) {
-    text += wrapped(
-        "", outside(device_line(activity.devices[i], answer.pace.features.devices[i]), style), 2,
-        style);
+    text += wrapped("", outside(device_line(answer, i), style), 2, style);
   }
   if (!activity.steps.empty()) {
     text += wrapped("", outside(job_line(answer.pace.features), style), 2, style);

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/reading.h"
+#include "base/units.h"
 #include "diagnose/pace/pace.h"
 #include "view/style.h"
 
@@ -15,6 +17,8 @@ struct PaceAnswer {
   pace::Pace pace;
   /// What a person has to know of how it was taken, in his language: "the job ended meanwhile".
   std::vector<std::string> remarks;
+  /// Of a run that is over: what `berth show` calls the mean of the run. One per device.
+  std::vector<Reading<Percent>> run_means = {};
 };
 
 [[nodiscard]] std::string render_pace(const PaceAnswer& answer, const Style& style);

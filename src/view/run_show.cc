@@ -171,8 +171,9 @@ std::string device_text(std::size_t i, const RunRecord& run, const RunDetails& d
     if (reading.get()) return own(words, style) + " " + how(*reading.get());
     return own(reason_text(reading.why()), style);
   };
-  text += chart_line(tr("Utilisation"), details.series.utilization(i), 100,
-                     with_reason(tr("mean"), summary.mean_utilization, percent_text), style);
+  text +=
+      chart_line(tr("Utilisation"), details.series.utilization(i), 100,
+                 with_reason(tr("mean of the run"), summary.mean_utilization, percent_text), style);
   const auto total = device.memory_total.get();
   const double top = total ? static_cast<double>(total->count()) : 0;
   std::string peak = with_reason(tr("peak"), summary.memory_peak, bytes_text);

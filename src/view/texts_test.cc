@@ -224,7 +224,7 @@ TEST(RunsText, ShowDrawsChartsMarksAndAbsentReasons) {
   const std::string text = render_run(ended_run(), details, {now}, {});
   EXPECT_THAT(text, HasSubstr("20251009-065020-k3f9q2  ended with 0 after 2h03m"));
   EXPECT_THAT(text, HasSubstr("▁▁██"));
-  EXPECT_THAT(text, HasSubstr("mean 87%"));
+  EXPECT_THAT(text, HasSubstr("mean of the run 87%"));
   EXPECT_THAT(text, HasSubstr("08:52  epoch=3 loss=0.12"));
   details.summary.devices[0].memory_peak = Absent::unsupported;
   EXPECT_THAT(render_run(ended_run(), details, {now}, {}),

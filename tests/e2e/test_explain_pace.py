@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -263,6 +264,10 @@ def test_a_run_that_ended_well_is_told_how_it_used_its_gpu(follows):
     assert done.returncode == 0 and "ended well" in done.stdout and "From the run's record" in done.stdout
     code, (answer,) = explained(follows, "--pace", run)
     assert answer["taken_by"] == "run_samples" and answer["devices"][0]["busy_ratio"] is not None
+    # Two figures of one run: each says what it is, in the words of the other.
+    of_run = re.search(r"Utilisation .* mean of the run (\d+)%", follows.run("show", run).stdout)
+    assert f"mean of the run {of_run[1]} %" in done.stdout, done.stdout
+    assert re.search(r"utilisation \d+ % \(of the time a kernel ran\)", done.stdout), done.stdout
 
 
 def test_mistakes_in_the_words(machine):

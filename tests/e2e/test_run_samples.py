@@ -245,6 +245,6 @@ def test_the_end_and_the_records_tell_how_busy_how_much_memory_and_energy(moved)
 
     shown = driver.run("show").stdout
     assert "10.0 GiB promised" in shown, shown
-    assert re.search(rf"^  Utilisation .* mean {told[3]}%$", shown, re.MULTILINE), shown
+    assert re.search(rf"^  Utilisation .* mean of the run {told[3]}%$", shown, re.MULTILINE), shown
     assert re.search(r"^  Memory .* peak 6\.0 GiB$", shown, re.MULTILINE), shown
     assert re.search(rf"^  Energy +{re.escape(told[4])} {told[5]}, hottest \d+°C$", shown, re.MULTILINE), shown
