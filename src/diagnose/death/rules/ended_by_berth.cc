@@ -86,13 +86,18 @@ Finding time_limit(const DeathEvidence& evidence) {
   return finding;
 }
 
+/// Who may stop a run: its owner, and root.
+Sentence meaning_of_stop(const std::string& owner) {
+  if (owner == "root") return sentence("Only root can do so; the program had no fault.");
+  return sentence("Only {} and root can do so; the program had no fault.", printable(owner));
+}
+
 Finding stopped(const DeathEvidence& evidence) {
   return {.rule = "stopped",
           .severity = Severity::hint,
           .title = sentence("somebody ended it with berth stop"),
           .evidence = {sentence("the record of the run has the wish to stop it")},
-          .meaning = sentence("Only {} and root can do so; the program had no fault.",
-                              printable(evidence.run.manifest.user)),
+          .meaning = meaning_of_stop(evidence.run.manifest.user),
           .steps = {},
           .doubt = {}};
 }

@@ -53,7 +53,11 @@ TEST(EndedByBerth, AStopIsNamedWithWhoCanHaveWishedIt) {
   const RunRecord stopped = ended_run({.signal = SIGKILL}, end_cause::stopped);
   EXPECT_THAT(causes_of({.run = stopped}), ElementsAre("stopped"));
   EXPECT_THAT(evidence_in(first_cause({.run = stopped})), HasSubstr("the wish to stop it"));
-  EXPECT_THAT(first_cause({.run = stopped}).meaning.english(), HasSubstr("ada"));
+  EXPECT_THAT(first_cause({.run = stopped}).meaning.english(),
+              HasSubstr("Only ada and root can do so"));
+  RunRecord of_root = stopped;
+  of_root.manifest.user = "root";
+  EXPECT_THAT(first_cause({.run = of_root}).meaning.english(), HasSubstr("Only root can do so"));
 }
 
 TEST(EndedByBerth, ASignalThatSomebodyElseSentIsNotBerths) {
