@@ -6,12 +6,14 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <string>
 #include <vector>
 
 #include "app/command_line.h"
 #include "app/context.h"
 #include "app/verb.h"
+#include "base/memory_limit.h"
 #include "base/signals.h"
 #include "base/tr.h"
 
@@ -80,10 +82,14 @@ int main(int argc, char** argv) {
   ::mallopt(M_MMAP_THRESHOLD, 4 << 20);
   // A file that may grow no further is an error to tell, as a full disk is.
   berth::outlive(SIGXFSZ);
+  berth::end_with_words_where_memory_runs_out(berth::exit_code::berth_failed);
   try {
     berth::Context context;
     const int code = berth::run_command_line(context, berth::words_of(argc, argv));
     return berth::finish_output() || code != 0 ? code : berth::exit_code::failed;
+  } catch (const std::bad_alloc&) {
+    berth::complain(berth::memory_ran_out());
+    return berth::exit_code::berth_failed;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "berth: bug: unexpected exception: %s\n", error.what());
     return berth::exit_code::berth_failed;

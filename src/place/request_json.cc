@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <exception>
 #include <limits>
+#include <new>
 
+#include "base/memory_limit.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "place/request.h"
@@ -191,6 +193,8 @@ Result<Request> request_from_json(std::string_view text) {
     return request_from(Json::parse(text));
   } catch (const Malformed& mistake) {
     return fail(ErrorCode::invalid, trf("not a request that berth can read: {}", mistake.what));
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::io, std::string(memory_ran_out()));
   } catch (const std::exception& error) {  // nlohmann's: says line and column
     return fail(ErrorCode::invalid, trf("not a request of berth: {}", error.what()));
   }

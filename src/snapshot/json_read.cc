@@ -5,11 +5,13 @@
 #include <array>
 #include <exception>
 #include <limits>
+#include <new>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
+#include "base/memory_limit.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "snapshot/device_kind.h"
@@ -458,6 +460,8 @@ Result<Snapshot> snapshot_from_json(std::string_view text) {
     return snapshot_from(Json::parse(text));
   } catch (const Malformed& mistake) {
     return fail(ErrorCode::invalid, "not a snapshot that berth can read: " + mistake.what);
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::io, std::string(memory_ran_out()));
   } catch (const std::exception& error) {  // nlohmann's: says line and column
     return fail(ErrorCode::invalid, std::string("not valid JSON: ") + error.what());
   }

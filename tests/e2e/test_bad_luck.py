@@ -359,6 +359,20 @@ def test_a_file_that_is_no_snapshot_is_refused_by_name(machine_of, tmp_path, opt
     assert_explained(done, "broken.json", code=1)
 
 
+def test_memory_that_runs_out_under_a_limit_is_told_as_that(machine):
+    """Below some 600 KiB the loader itself fails; from 1,300 on all is well, by what the C library takes."""
+    told = []
+    for kib in range(500, 1500, 50):
+        done = subprocess.run(["sh", "-c", f'ulimit -d {kib}; exec "$0" ps --sim faults', BERTH], env=machine.env,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
+        for word in ("bad_alloc", "JSON", "bug", "terminate"):
+            assert word not in done.stderr, f"ulimit -d {kib}: {done}"
+        if "memory ran out" in done.stderr:
+            assert done.returncode in (1, 125) and f"(ulimit -d {kib})" in done.stderr, done
+            told.append(kib)
+    assert told, "no limit was low enough for memory to run out"
+
+
 @pytest.mark.parametrize("path", ["/nonexistent/x.json", "/", "/dev/null"])
 def test_an_unreadable_replay_file_is_named(machine_of, path):
     done = machine_of(None).run("status", "--replay", path)

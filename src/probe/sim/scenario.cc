@@ -2,11 +2,13 @@
 
 #include <cmath>
 #include <exception>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "base/fd.h"
+#include "base/memory_limit.h"
 #include "base/tr.h"
 #include "probe/observe.h"
 #include "probe/sim/builtin.h"
@@ -158,6 +160,8 @@ Result<Scenario> scenario_from_json(std::string_view text, std::string name) {
     return scenario_from(std::move(root), std::move(name));
   } catch (const Mistake& mistake) {
     return fail(ErrorCode::invalid, mistake.what);
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::io, std::string(memory_ran_out()));
   } catch (const std::exception& error) {  // nlohmann's: says line and column
     return fail(ErrorCode::invalid, trf("it is not valid JSON: {}", error.what()));
   }
