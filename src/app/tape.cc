@@ -2,20 +2,35 @@
 
 #include <algorithm>
 
+#include "base/tr.h"
 #include "health/faults.h"
 
 namespace berth {
 
-Snapshot Tape::now() const {
-  auto snapshot = recording_.at(at_);
-  if (snapshot) {
-    snapshot->faults = failed_devices(*snapshot);
-    return std::move(*snapshot);
+Snapshot Tape::nearest() const {
+  for (std::size_t i = at_; i > 0; --i) {
+    if (auto snapshot = recording_.at(i - 1)) return std::move(*snapshot);
   }
-  Snapshot unreadable;
-  unreadable.problems.push_back(
-      {.source = "replay", .code = "unreadable", .message = snapshot.error().message()});
-  return unreadable;
+  for (std::size_t i = at_ + 1; i < recording_.size(); ++i) {
+    if (auto snapshot = recording_.at(i)) return std::move(*snapshot);
+  }
+  return {};  // cannot be: the one it was begun at was read
+}
+
+Tape::Look Tape::now() const {
+  auto here = recording_.at(at_);
+  Look look{.snapshot = here ? std::move(*here) : nearest(), .stands_in = !here};
+  look.snapshot.faults = failed_devices(look.snapshot);
+  if (look.stands_in) {
+    auto& problems = look.snapshot.problems;
+    // The first is what the picture has room for.
+    problems.insert(
+        problems.begin(),
+        {.source = "replay",
+         .code = "unreadable",
+         .message = trf("the nearest line that can be read is shown: {}", here.error().message())});
+  }
+  return look;
 }
 
 std::vector<Snapshot> Tape::before(std::size_t most) const {

@@ -15,8 +15,14 @@ class Tape {
 
   [[nodiscard]] std::size_t position() const { return at_; }
   [[nodiscard]] std::size_t size() const { return recording_.size(); }
-  /// The snapshot at the playhead; a line that cannot be read is one with a Problem.
-  [[nodiscard]] Snapshot now() const;
+  struct Look {
+    Snapshot snapshot;
+    /// The line at the playhead cannot be read: this is the nearest one's, with a Problem that says
+    /// so.
+    bool stands_in = false;
+  };
+  /// What is at the playhead.
+  [[nodiscard]] Look now() const;
   /// Snapshots that come before it, at most so many, oldest first: the charts' past.
   [[nodiscard]] std::vector<Snapshot> before(std::size_t most) const;
   /// Moves the playhead; stops at the ends.
@@ -25,6 +31,9 @@ class Tape {
   [[nodiscard]] std::optional<Duration> until_next(double speed) const;
 
  private:
+  /// The nearest before the playhead that can be read; where none can, the nearest behind it.
+  [[nodiscard]] Snapshot nearest() const;
+
   Recording recording_;
   std::size_t at_;
 };

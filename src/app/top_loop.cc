@@ -42,7 +42,10 @@ class TopLoop {
   void take_look();
   void show_tape();
   void start_tape_clock();
-  void seen(Snapshot snapshot);
+  /// Whether it is a point of the charts; what stands in for another line of a recording is none.
+  enum class Charted { yes, no };
+  void seen(Snapshot snapshot, Charted charted = Charted::yes);
+  void seen_on_tape();
   void hear(const top::Event& event);
   void pause_or_go_on();
   void grant(const top::Wish& wish);
@@ -118,7 +121,7 @@ void TopLoop::start_tape_clock() {
   next_look_ = context_.clock().now() + due.value_or(std::chrono::hours(1));
 }
 
-void TopLoop::seen(Snapshot snapshot) {
+void TopLoop::seen(Snapshot snapshot, Charted charted) {
   if (options_.choose && !std::exchange(chosen_, true)) {
     auto chosen = options_.choose(snapshot);
     if (!chosen) {
@@ -128,11 +131,16 @@ void TopLoop::seen(Snapshot snapshot) {
     }
     for (DeviceId& id : *chosen) state_.only_devices.insert(std::move(id));
   }
-  history_.add(snapshot);
+  if (charted == Charted::yes) history_.add(snapshot);
   top::Looked looked{std::make_shared<const top::Seen>(std::move(snapshot)), history_.cpu()};
   if (pause_) pause_->latest = looked;
   hear(looked);
   if (!tape_ && !pause_ && state_.paused) pause_or_go_on();  // paused before the first picture
+}
+
+void TopLoop::seen_on_tape() {
+  Tape::Look look = tape_->now();
+  seen(std::move(look.snapshot), look.stands_in ? Charted::no : Charted::yes);
 }
 
 void TopLoop::begin_look() {
@@ -153,7 +161,7 @@ void TopLoop::show_tape() {
   history_ = top::History(tape_->until_next(1).value_or(state_.interval));
   constexpr std::size_t past = 120;
   for (const Snapshot& snapshot : tape_->before(past)) history_.add(snapshot);
-  seen(tape_->now());
+  seen_on_tape();
   hear(top::TapePlace{.position = tape_->position(), .count = tape_->size()});
 }
 
@@ -337,7 +345,7 @@ void TopLoop::look_if_due() {
     if (state_.paused || now < next_look_) return;
     if (tape_->until_next(1)) {
       tape_->step(1);
-      seen(tape_->now());
+      seen_on_tape();
       hear(top::TapePlace{.position = tape_->position(), .count = tape_->size()});
     }
     start_tape_clock();

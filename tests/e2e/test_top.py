@@ -520,6 +520,24 @@ def test_a_recording_is_made_and_replayed(machine, terminal_of, tmp_path):
     terminal.until(f"{len(lines)}/{len(lines)}")
 
 
+def test_a_damaged_line_of_a_recording_is_played_as_no_empty_machine(machine, terminal_of, tmp_path):
+    tape = tmp_path / "tape.jsonl"
+    machine.run("record", tape, "-d", "100ms", "--for", "1s")
+    whole = tape.read_text(encoding="utf-8").splitlines()[:3]
+    assert len(whole) == 3
+    tape.write_text("\n".join([whole[0], whole[1][:3000], whole[2]]) + "\n", encoding="utf-8")
+    terminal = terminal_of(Machine(tmp_path, sim=None))
+    terminal.top("--replay", tape, "--speed", "0.125")
+    terminal.type("p")
+    terminal.until("paused")
+    terminal.type("[[")
+    terminal.until(" 1/3", "alice", lambda screen: "can be read" not in screen)
+    terminal.type(".")
+    terminal.until(" 2/3", "alice", "H100", "the nearest line that can be read is shown: ")
+    terminal.type(".")
+    terminal.until(" 3/3", "alice", lambda screen: "can be read" not in screen)
+
+
 def test_a_recording_is_not_overwritten_but_appended_to(machine, tmp_path):
     tape = tmp_path / "tape.jsonl"
     assert machine.run("record", tape, "-d", "100ms", "--for", "100ms").returncode == 0
