@@ -12,6 +12,7 @@
 #include <new>
 #include <optional>
 
+#include "base/process.h"
 #include "base/tr.h"
 
 namespace berth {
@@ -47,7 +48,7 @@ void say_bare(std::string_view text) { static_cast<void>(!::write(2, text.data()
       say_bare("berth: ");
       say_bare(memory_ran_out());
       say_bare("\n");
-      ::_exit(code_of_end);
+      end_process_now(code_of_end);
     } catch (...) {  // NOLINT(bugprone-empty-catch): told by the usual end
     }
   }

@@ -162,14 +162,13 @@ std::string why_never(const Placement& placement) {
 /// That not all devices were considered, and how they would be.
 std::string hidden_text(const Placement& placement, const Style& style) {
   if (placement.hidden_by_variable == 0 || placement.satisfied()) return "";
-  return wrapped(
-      style.utf8 ? "  → " : "  > ",
-      own(trf("CUDA_VISIBLE_DEVICES is set and keeps {} of the devices out. "
-              "Unless a batch system set it (`berth pick --format env` does too): unset "
-              "CUDA_VISIBLE_DEVICES",
-              placement.hidden_by_variable),
-          style),
-      4, style, Paint::yellow);
+  return wrapped(style.utf8 ? "  → " : "  > ",
+                 own(trf("CUDA_VISIBLE_DEVICES is set and keeps {} of the devices out. "
+                         "Unless a batch system set it (`berth pick --format env` does too): unset "
+                         "CUDA_VISIBLE_DEVICES",
+                         placement.hidden_by_variable),
+                     style),
+                 4, style, Paint::yellow);
 }
 
 std::string waiting_at(int position) {
