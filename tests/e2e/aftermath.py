@@ -59,6 +59,11 @@ def poll(claim, seconds, what):
         time.sleep(0.02)
 
 
+def waits_for(path):
+    """A command that lasts until there is such a file."""
+    return ["sh", "-c", f"until test -e {path}; do sleep 0.02; done"]
+
+
 def leases(machine):
     said = json.loads(machine.run("leases", "--json").stdout)
     return said["leases"]

@@ -8,7 +8,7 @@ import signal
 import time
 
 import pytest
-from aftermath import leases, poll, processes, runs, show
+from aftermath import leases, poll, processes, runs, show, waits_for
 from conftest import FakeDriver, Terminal, many_devices, wait_until
 
 LOST = "it fell off the bus and answers nobody"
@@ -67,10 +67,6 @@ def said(machine):
 
 def events(record):
     return [event["kind"] for event in record["events"]]
-
-
-def waits_for(path):
-    return ["sh", "-c", f"until test -e {path}; do sleep 0.02; done"]
 
 
 def test_a_lost_device_is_said_once_within_two_samples_and_recorded(losing):
@@ -293,7 +289,7 @@ def test_a_job_that_ended_well_or_on_a_well_device_is_not_started_again(losing, 
 
 @pytest.mark.parametrize("how", ["stop", "signal", "time"])
 def test_a_job_that_its_user_ended_is_not_started_again(losing, how):
-    limit = ("--time", "3s") if how == "time" else ()
+    limit = ("--time", "6s") if how == "time" else ()  # the loss is to be said before
     run = started(losing, "--only", "1,0", "--prefer", "1", *limit, "--retry-on", "gpu-lost", "--",
                   "sh", "-c", "trap 'exit 9' TERM INT; while :; do sleep 0.02; done")
     losing.lose(1)
