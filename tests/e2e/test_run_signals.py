@@ -11,7 +11,7 @@ import time
 import pytest
 
 COUNTER = """
-import json, signal, time
+import json, os, signal, time
 got = {}
 def count(number, frame):
     got[number] = got.get(number, 0) + 1
@@ -21,7 +21,8 @@ print("READY", flush=True)
 end = time.monotonic() + 2.5
 while time.monotonic() < end:
     time.sleep(0.05)
-open("got", "w").write(json.dumps(got))
+open("got.new", "w").write(json.dumps(got))
+os.rename("got.new", "got")
 print("GOT", sorted(got.items()), flush=True)
 """
 
@@ -56,6 +57,22 @@ class Terminal:
                 self.text += came
                 self.transcript += came
         raise AssertionError(f"no {pattern!r} in {self.text!r}")
+
+    def until_it_runs(self, name, seconds=15):
+        """Waits until a program of this name has the foreground and is not stopped."""
+        found = None
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            try:
+                with open(f"/proc/{os.tcgetpgrp(self.fd)}/stat", encoding="utf-8") as stat:
+                    before, _, after = stat.read().rpartition(")")
+            except OSError:
+                continue
+            found = before.partition("(")[2], after.split()[0]
+            if found[0] == name and found[1] in "RS":
+                return
+            time.sleep(0.01)
+        raise AssertionError(f"{name} does not have the foreground: {found}")
 
     def close(self):
         os.close(self.fd)
@@ -96,7 +113,6 @@ def test_closed_terminal_reaches_the_job_as_by_hand(machine, terminal):
     end = time.monotonic() + 10
     while not (machine.directory / "got").exists() and time.monotonic() < end:
         time.sleep(0.1)
-    time.sleep(0.1)
     counts = json.loads((machine.directory / "got").read_text())
     # One from the terminal, and one more where the shell passes its own on: never a third by us.
     assert counts["1"] in (1, 2)
@@ -123,7 +139,6 @@ def test_closed_terminal_reaches_the_job_once_where_no_shell_sends_it_again(mach
     os.close(fd)
     os.waitpid(leader, 0)
     wait_until((machine.directory / "got").exists)
-    time.sleep(0.1)
     assert json.loads((machine.directory / "got").read_text()) == {str(int(signal.SIGHUP)): 1}
 
 
@@ -142,7 +157,18 @@ os.kill(0, signal.SIGUSR1)
 print("group", counted(), flush=True)
 os.kill(launcher, signal.SIGUSR1)
 print("launcher", counted(), flush=True)
-subprocess.call(["sh", "-c", f"kill -USR1 {launcher}; sleep 0.3"])
+# The sender is there until the launcher has taken the signal and seen whose it is.
+child = subprocess.Popen(["sh", "-c", f"kill -USR1 {launcher}; echo sent; read line"],
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+child.stdout.readline()
+def is_pending():
+    with open(f"/proc/{launcher}/status") as status:
+        pending = next(line for line in status if line.startswith("ShdPnd")).split()[1]
+    return int(pending, 16) & (1 << (signal.SIGUSR1 - 1))
+while is_pending():
+    time.sleep(0.01)
+time.sleep(0.3)
+child.communicate()
 print("child", counted(), flush=True)
 """
 
@@ -160,14 +186,14 @@ def test_nested_shell_has_job_control(machine, terminal):
     terminal.until(r"inside> ")
     terminal.type("sleep 30\n")
     terminal.until(r"sleep 30\r?\n")
-    time.sleep(0.3)  # until it has the foreground, keys are the shell's
+    terminal.until_it_runs("sleep")  # until it has the foreground, keys are the shell's
     terminal.type("\x1a")
     terminal.until(r"\[1\]\+ +Stopped +sleep 30\s+inside> ")
     terminal.type("jobs\n")
     terminal.until(r"jobs\s+\[1\]\+ +Stopped +sleep 30\s+inside> ")
     terminal.type("fg\n")
     terminal.until(r"fg\s+sleep 30\s")
-    time.sleep(0.3)
+    terminal.until_it_runs("sleep")
     terminal.type("\x03")
     terminal.until(r"inside> ")
     terminal.type("exit 3\n")
@@ -224,12 +250,14 @@ def test_killed_launcher_changes_nothing_but_the_prompt(machine):
 
 
 def test_killed_keeper_leaves_the_job_and_an_end_unknown(machine):
-    launcher = machine.start("run", "--", "sh", "-c", "sleep 1; exit 5")
+    over = machine.directory / "over"
+    launcher = machine.start("run", "--", "sh", "-c", f"until test -e {over}; do sleep 0.02; done; exit 5")
     runs = machine.directory / "state/berth/runs"
     wait_until(lambda: runs.exists() and list(runs.glob("2*/samples")))
     [run] = runs.iterdir()
     keeper = int(re.search(r'"keeper": {\s*"pid": (\d+)', (run / "manifest.json").read_text())[1])
     os.kill(keeper, signal.SIGKILL)
+    over.touch()
     assert launcher.wait(timeout=10) == 5
     assert "end unknown" in machine.run("show", "last", "--json").stdout
 
