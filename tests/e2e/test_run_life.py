@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from aftermath import leases, ledger_files, parts_of, poll, processes, queue, runs, show
+from aftermath import leases, ledger_files, parts_of, poll, processes, queue, runs, show, waits_for
 from test_run_signals import terminal, wait_until  # noqa: F401  (terminal is a fixture)
 
 JOB_COUNTING_WINDOW_SIZES = """
@@ -22,8 +22,10 @@ def changed(*_):
     count += 1
 signal.signal(signal.SIGWINCH, changed)
 print("READY", flush=True)
-end = time.monotonic() + 1.2
+end = time.monotonic() + 20
 while time.monotonic() < end:
+    if count == 1:  # no other comes a moment later
+        end = min(end, time.monotonic() + 1)
     time.sleep(0.05)
 print("WINDOW", count, os.get_terminal_size().columns, flush=True)
 """
@@ -35,11 +37,19 @@ def detach(machine, *words, options=()):
     return started.stdout.strip()
 
 
-def holding(machine, seconds):
-    """A run that has device 3 for so long."""
-    holder = machine.start("run", "-q", "--only", "3", "--", "sleep", str(seconds))
+def holding(machine, seconds=None, until=None):
+    """A run that has device 3 for so long, or until there is such a file."""
+    job = waits_for(until) if until else ["sleep", str(seconds)]
+    holder = machine.start("run", "-q", "--only", "3", "--", *job)
     poll(lambda: not leases(machine), 10, "the holder has no lease")
     return holder
+
+
+def notes(process, number):
+    """Whether it would not just be ended by this signal: it catches it, or has it kept for itself to read."""
+    with open(f"/proc/{process.pid}/status", encoding="ascii") as status:
+        fields = dict(line.split(":\t", 1) for line in status if line.startswith("Sig"))
+    return any(int(fields[field], 16) & (1 << (number - 1)) for field in ("SigCgt", "SigBlk"))
 
 
 def samples_of(record):
@@ -100,12 +110,14 @@ def test_wait_exits_as_the_run_did(machine, script, code):
 
 
 def test_wait_is_left_by_a_signal_and_the_run_goes_on(machine):
-    name = detach(machine, "sleep", "1.5")
+    over = machine.directory / "over"
+    name = detach(machine, *waits_for(over))
     waiting = machine.start("wait", name)
-    time.sleep(0.3)
+    wait_until(lambda: notes(waiting, signal.SIGINT))
     waiting.send_signal(signal.SIGINT)
     assert waiting.wait(timeout=5) == 130
     assert show(machine, name)["state"] == "running"
+    over.touch()
     assert machine.run("wait", name).returncode == 0
 
 
@@ -199,13 +211,15 @@ def test_on_a_terminal_the_line_of_who_waits_counts_the_seconds(machine, termina
 
 def test_waiters_start_in_the_order_in_which_they_came(machine):
     order = machine.directory / "order"
-    holder = holding(machine, 1.5)
+    gate = machine.directory / "gate"
+    holder = holding(machine, until=gate)
     waiters = []
     for number in (1, 2):
         waiters.append(machine.start("run", "-q", "--wait=30s", "--only", "3", "--", "sh", "-c",
                                      f"echo {number} >> {order}; sleep 0.2"))
         poll(lambda: len(queue(machine)) < number, 10, f"waiter {number} is not in the queue")
     assert not order.exists()
+    gate.touch()
     for process in [holder, *waiters]:
         assert process.wait(timeout=20) == 0
     assert order.read_text() == "1\n2\n"
@@ -254,10 +268,16 @@ def test_samples_once_a_second_with_what_the_job_used(machine):
 
 
 def test_a_killed_sampler_is_started_again_and_the_record_says_so(machine):
-    launcher = machine.start("run", "-q", "--", "sleep", "3.5")
+    over = machine.directory / "over"
+    launcher = machine.start("run", "-q", "--", *waits_for(over))
     poll(lambda: "sampler" not in parts_of(launcher.pid), 10, "there is no sampler")
     time.sleep(0.5)
-    os.kill(parts_of(launcher.pid)["sampler"], signal.SIGKILL)
+    first = parts_of(launcher.pid)["sampler"]
+    os.kill(first, signal.SIGKILL)
+    poll(lambda: parts_of(launcher.pid).get("sampler", first) == first, 10, "there is no other sampler")
+    seen = len(samples_of(show(machine)))
+    poll(lambda: len(samples_of(show(machine))) < seen + 2, 10, "it takes no samples")
+    over.touch()
     assert launcher.wait(timeout=15) == 0
     record = show(machine)
     assert [event["kind"] for event in record["events"]] == ["sampler_restarted"]
@@ -282,9 +302,13 @@ def test_secrets_of_arguments_and_variables_are_written_nowhere(machine):
 
 def test_state_directory_deleted_under_way_never_stops_the_job(machine):
     gone = machine.directory / "state"
-    launcher = machine.start("run", "--", "sh", "-c", "sleep 1.5; echo still; exit 4")
+    deleted = machine.directory / "deleted"
+    job = f"until test -e {deleted}; do sleep 0.02; done; sleep 1.5; echo still; exit 4"
+    launcher = machine.start("run", "--", "sh", "-c", job)
     wait_until(lambda: list(gone.glob("berth/runs/2*/samples")))
-    shutil.rmtree(gone)
+    while gone.exists():  # what is written meanwhile goes with it
+        shutil.rmtree(gone, ignore_errors=True)
+    deleted.touch()
     out, err = launcher.communicate(timeout=15)
     assert (out, launcher.returncode) == ("still\n", 4)
     assert err.count("can no longer be written") == 1
@@ -319,8 +343,10 @@ def test_or_cpu_takes_a_device_where_one_is_free_and_goes_without_where_none_is(
     seen = environment_of(machine, "--or-cpu", "--only", "3")
     assert seen["CUDA_VISIBLE_DEVICES"] == "3"
     assert "MKL_NUM_THREADS" not in seen
-    holder = holding(machine, 2)
+    gate = machine.directory / "gate"
+    holder = holding(machine, until=gate)
     assert environment_of(machine, "--or-cpu", "--only", "3")["CUDA_VISIBLE_DEVICES"] in ("", "-1")
+    gate.touch()
     assert holder.wait(timeout=10) == 0
 
 

@@ -45,11 +45,13 @@ def whole_record(machine):
 
 def on_the_cpu(machine, how, *command):
     """A run that goes without a device, asked to or because the only one is taken."""
-    holder = holding(machine, 2) if how == "--or-cpu" else None
+    gate = machine.directory / "gate"
+    holder = holding(machine, until=gate) if how == "--or-cpu" else None
     words = ["--or-cpu", *ON_A_GPU] if how == "--or-cpu" else ["--cpu"]
     done = machine.run("run", "-q", *words, "--", *command)
     assert done.returncode == 0, done.stderr
     if holder:
+        gate.touch()
         assert holder.wait(timeout=10) == 0
     record = whole_record(machine)
     assert record["cpu_only"] is True
