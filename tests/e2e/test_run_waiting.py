@@ -8,7 +8,7 @@ import time
 import pytest
 
 from aftermath import leases, poll, queue, show
-from conftest import many_devices
+from conftest import Terminal, end, many_devices
 from test_run_life import holding
 from test_run_signals import terminal, wait_until  # noqa: F401  (terminal is a fixture)
 
@@ -21,7 +21,8 @@ def typed(machine, *words):
 
 
 def test_detached_run_waits_on_when_its_terminal_closes(machine, terminal):  # noqa: F811
-    holder = holding(machine, 2.5)
+    gate = machine.directory / "gate"
+    holder = holding(machine, until=gate)
     done = machine.directory / "done"
     terminal.type(typed(machine, "run", "-d", "--wait=1h", "--only", "3", "--", "touch", done) + "\n")
     terminal.until(r"process \d+ waits on when this terminal closes")
@@ -29,6 +30,7 @@ def test_detached_run_waits_on_when_its_terminal_closes(machine, terminal):  # n
     terminal.close()
     time.sleep(0.5)
     assert len(queue(machine)) == 1
+    gate.touch()
     assert holder.wait(timeout=10) == 0
     wait_until(done.exists)
     poll(lambda: show(machine)["state"] != "ended", 5, "the run has not ended")
@@ -36,8 +38,11 @@ def test_detached_run_waits_on_when_its_terminal_closes(machine, terminal):  # n
 
 
 def test_detached_run_that_waited_answers_with_its_id_alone(machine, terminal):  # noqa: F811
-    holder = holding(machine, 1.5)
+    gate = machine.directory / "gate"
+    holder = holding(machine, until=gate)
     terminal.type(f"id=$({typed(machine, 'run', '-d', '--wait', '--only', '3', '--', 'true')}); echo =$?=$id=\n")
+    poll(lambda: not queue(machine), 10, "nobody waits")
+    gate.touch()
     found = terminal.until(r"=0=([0-9a-z-]+)=")
     assert found.group(1) == show(machine)["id"]
     assert holder.wait(timeout=10) == 0
@@ -99,13 +104,17 @@ def test_what_a_detached_wait_leaves_to_its_job_is_what_it_was_given(machine):
     show_them = "grep -E 'Sig(Blk|Ign|Cgt)' /proc/self/status"
     plain, waited = machine.directory / "plain", machine.directory / "waited"
     for log, options in ((plain, []), (waited, ["--wait"])):
-        holder = holding(machine, 1) if options else None
-        started = machine.run("run", "-q", "-d", *options, "--only", "3", "--log", log, "--", "sh", "-c", show_them)
-        assert started.returncode == 0, started.stderr
-        machine.run("wait", started.stdout.strip())
-        poll(lambda: leases(machine), 10, "its lease")
+        gate = machine.directory / "gate"
+        holder = holding(machine, until=gate) if options else None
+        started = machine.start("run", "-q", "-d", *options, "--only", "3", "--log", log, "--", "sh", "-c", show_them)
         if holder:
+            poll(lambda: not queue(machine), 10, "nobody waits")
+            gate.touch()
             holder.wait(timeout=10)
+        told, said = started.communicate(timeout=20)
+        assert started.returncode == 0, said
+        machine.run("wait", told.strip())
+        poll(lambda: leases(machine), 10, "its lease")
     assert waited.read_text() == plain.read_text() != ""
 
 
@@ -114,9 +123,19 @@ def test_what_a_detached_wait_leaves_to_its_job_is_what_it_was_given(machine):
 
 @pytest.mark.parametrize("_", range(10))
 def test_on_a_terminal_the_line_of_who_waits_is_gone_before_the_job_prints(machine, _):
-    holder = holding(machine, 0.6)
-    code, shown = machine.on_terminal(100, "run", "--wait", "--only", "3", "--", "echo", "JOBOUT")
-    assert code == 0, shown
+    gate = machine.directory / "gate"
+    holder = holding(machine, until=gate)
+    window = Terminal(100)
+    run = machine.start_on(window, "run", "--wait", "--only", "3", "--", "echo", "JOBOUT")
+    try:
+        wait_until(lambda: b"next in the queue" in window.read(), 15)
+        gate.touch()
+        wait_until(lambda: window.read() is not None and run.poll() is not None, 20)
+        shown = window.read().decode()
+    finally:
+        end(run)
+        window.close()
+    assert run.returncode == 0, shown
     assert "next in the queue" in shown
     line = next(line for line in shown.split("\n") if "JOBOUT" in line)
     assert line == "JOBOUT\r", shown
@@ -265,9 +284,13 @@ def test_or_cpu_waits_as_long_as_it_says_and_goes_without(machine):
 
 
 def test_or_cpu_takes_a_device_that_comes_while_it_waits(machine):
-    holder = holding(machine, 1)
-    got = machine.run("run", "--or-cpu=20s", "--only", "3", "--", *SHOW)
-    assert (got.returncode, got.stdout) == (0, "seen=3=\n"), got.stderr
+    gate = machine.directory / "gate"
+    holder = holding(machine, until=gate)
+    run = machine.start("run", "--or-cpu=20s", "--only", "3", "--", *SHOW)
+    poll(lambda: not queue(machine), 10, "nobody waits")
+    gate.touch()
+    told, said = run.communicate(timeout=30)
+    assert (run.returncode, told) == (0, "seen=3=\n"), said
     assert show(machine)["cpu_only"] is False
     assert holder.wait(timeout=10) == 0
 
