@@ -426,14 +426,21 @@ def fill(place):
                 continue
 
 
+def ends_with_3(gate):
+    """A command that does so once there is this file."""
+    return ["sh", "-c", f"until test -e {gate}; do sleep 0.02; done; exit 3"]
+
+
 @pytest.mark.parametrize("options", [["--only", "3"], ["--cpu"]], ids=["gpu", "cpu"])
 def test_a_disk_that_fills_up_during_a_run_keeps_its_end_from_nobody(machine, small_disk, options):
     """Room for the end is taken at the start."""
     env = {"XDG_STATE_HOME": str(small_disk)}
-    job = machine.start("run", *options, "--", "sh", "-c", "sleep 1; exit 3", env=env)
+    gate = machine.directory / "gate"
+    job = machine.start("run", *options, "--", *ends_with_3(gate), env=env)
     samples = small_disk / "berth/last/samples"
     wait_until(lambda: samples.exists() and samples.read_text().count('{"t"') > 0, "the first sample")
     fill(small_disk)
+    gate.touch()
     out, err = job.communicate(timeout=20)
     assert job.returncode == 3, err
     assert "ended with 3" in err
@@ -446,11 +453,13 @@ def test_a_disk_that_fills_up_during_a_run_keeps_its_end_from_nobody(machine, sm
 def test_an_end_without_room_is_written_as_soon_as_there_is_some(machine, small_disk):
     """As on file systems that never write in place: the room taken at the start is no help there."""
     env = {"XDG_STATE_HOME": str(small_disk)}
-    job = machine.start("run", "--only", "3", "--", "sh", "-c", "sleep 1; exit 3", env=env)
+    gate = machine.directory / "gate"
+    job = machine.start("run", "--only", "3", "--", *ends_with_3(gate), env=env)
     samples = small_disk / "berth/last/samples"
     wait_until(lambda: samples.exists() and samples.read_text().count('{"t"') > 0, "the first sample")
     (small_disk / "berth/last/end.room").unlink()
     fill(small_disk)
+    gate.touch()
     _, err = job.communicate(timeout=20)
     assert job.returncode == 3 and err.count("can no longer be written") == 1, err
     assert machine.run("leases").stdout.startswith("SIMULATED")
@@ -569,11 +578,13 @@ def test_a_host_lock_held_for_ever_is_reported_with_its_holder(machine):
 
 def test_a_host_lock_held_for_ever_keeps_no_prompt_from_coming_back(machine):
     """The job's end and its record do not wait for the lock; the lease's file goes when it can."""
-    job = machine.start("run", "--", "sh", "-c", "sleep 1; exit 3")
+    gate = machine.directory / "gate"
+    job = machine.start("run", "--", *ends_with_3(gate))
     ledger = machine.directory / "ledger"
     wait_until(lambda: ledger.exists() and list(ledger.glob("lease-*")), "there is a lease")
     with open(ledger / "host.lock", "rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        gate.touch()
         begin = time.monotonic()
         _, err = job.communicate(timeout=40)
         assert job.returncode == 3 and time.monotonic() - begin < 5, err

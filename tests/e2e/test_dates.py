@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from aftermath import leases, poll, queue, runs, show
+from aftermath import leases, poll, queue, runs, show, waits_for
 from conftest import BERTH, BUILD, wait_until
 
 LIBRARY = BUILD / "fakes/preload/libset_date.so"
@@ -50,7 +50,8 @@ def test_the_fake_date_is_what_the_program_sees(machine, dates):
 
 @pytest.mark.parametrize("hours", [5, -5])
 def test_a_run_over_a_date_that_is_set_keeps_its_lease_and_its_length(machine, dates, hours):
-    script = f"sleep 1.6; {BERTH} mark epoch=1; sleep 1"
+    asked = machine.directory / "asked"
+    script = f"sleep 1.6; until test -e {asked}; do sleep 0.02; done; {BERTH} mark epoch=1; sleep 1"
     job = machine.start("run", "-q", "--only", "3", "--", "sh", "-c", script)
     samples = machine.directory / "state/berth/last/samples"
     wait_until(lambda: samples.exists() and samples.read_text().count('{"t"') > 0, "the first sample")
@@ -68,6 +69,7 @@ def test_a_run_over_a_date_that_is_set_keeps_its_lease_and_its_length(machine, d
     assert running["state"] == "running"
     assert re.search(rf"{running['id']} .* \d(\.\d)?s? ", machine.run("runs").stdout)
 
+    asked.touch()
     assert job.wait(timeout=20) == 0
     assert leases(machine) == []
     record = show(machine)
@@ -88,7 +90,8 @@ def test_a_run_over_a_date_that_is_set_keeps_its_lease_and_its_length(machine, d
 
 def test_waiters_keep_their_order_and_their_patience_whatever_the_date(machine, dates):
     order = machine.directory / "order"
-    holder = machine.start("run", "-q", "--only", "3", "--", "sleep", "4")
+    gate = machine.directory / "gate"
+    holder = machine.start("run", "-q", "--only", "3", "--", *waits_for(gate))
     poll(lambda: not leases(machine), 10, "the holder has no lease")
     waiters = []
     for number, hours in ((1, 0), (2, -7), (3, 7), (4, 0)):
@@ -101,6 +104,7 @@ def test_waiters_keep_their_order_and_their_patience_whatever_the_date(machine, 
     assert [waiter["command"].split()[-3] for waiter in seen] == ["1", "2", "3", "4"], seen
     assert all(-1 <= dates.age_s(waiter["since_unix_ms"]) < 60 for waiter in seen), seen
     dates.set(7)
+    gate.touch()
     for process in [holder, *waiters]:
         assert process.wait(timeout=40) == 0, process.stderr.read()
     assert order.read_text() == "1\n2\n3\n4\n"

@@ -51,7 +51,10 @@ def test_ps_tree_stands_under_the_parents(driver_of, sleeper):
         kids = open(f"/proc/{sleeper.pid}/task/{sleeper.pid}/children", encoding="ascii").read()
         return int(kids.split()[0]) if kids.split() else 0
 
-    wait_until(child, "the shell has started its sleep")
+    def is_sleep(pid):
+        return pid and open(f"/proc/{pid}/comm", encoding="ascii").read() == "sleep\n"
+
+    wait_until(lambda: is_sleep(child()), "the shell has started its sleep")
     machine = driver_of(with_processes([child()]))
     lines = machine.run("ps", "-t", env={"COLUMNS": "200", "LC_ALL": "C.UTF-8"}).stdout.splitlines()
     parent = next(i for i, line in enumerate(lines) if f" {sleeper.pid} " in line)

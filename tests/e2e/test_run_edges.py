@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import signal
 import stat
@@ -13,7 +14,7 @@ import tempfile
 
 import pytest
 
-from aftermath import leases, parts_of, poll, processes, show
+from aftermath import leases, parts_of, poll, processes, show, waits_for
 from conftest import BERTH, BUILD, Machine, end, many_devices
 
 DEVICE_FILE = pathlib.Path("/dev/nvidia_berth_test")
@@ -28,18 +29,24 @@ needs_root = pytest.mark.skipif(not IS_ROOT, reason="two users: only root can be
 # --- left behind -----------------------------------------------------------------------------------
 
 
-def leave_behind(machine, redirection):
-    """A job that ends at once and leaves a process in a session of its own."""
-    script = f"setsid sleep 3 {redirection} >/dev/null 2>&1 </dev/null &"
-    left = machine.run("run", "-q", "--linger", "500ms", "--", "sh", "-c", script)
+def leave_behind(machine, linger, redirection=""):
+    """A job that ends at once and leaves a process in a session of its own, which lasts until there is the file
+    that is returned."""
+    gate = machine.directory / "gate"
+    script = f"setsid {shlex.join(waits_for(gate))} {redirection} >/dev/null 2>&1 </dev/null &"
+    left = machine.run("run", "-q", "--linger", linger, "--", "sh", "-c", script)
     assert left.returncode == 0, left.stderr
+    return gate
 
 
 def test_process_left_without_a_device_file_ends_the_lease_before_it_ends_itself(machine):
-    leave_behind(machine, "")
-    assert leases(machine), "the lease went before --linger was over"
-    poll(lambda: leases(machine), 2.5, "the lease of a process that uses no device")
-    assert processes(machine), "the process was ended with the lease"
+    gate = leave_behind(machine, "2s")
+    try:
+        assert leases(machine), "the lease went before --linger was over"
+        poll(lambda: leases(machine), 10, "the lease of a process that uses no device")
+        assert processes(machine), "the process was ended with the lease"
+    finally:
+        gate.touch()
 
 
 @pytest.fixture
@@ -57,9 +64,12 @@ def device_file():
 
 
 def test_process_left_with_a_device_file_open_keeps_the_lease_until_it_ends(machine, device_file):
-    leave_behind(machine, f"3<{device_file}")
-    with pytest.raises(AssertionError):
-        poll(lambda: leases(machine), 2, "expected")
+    gate = leave_behind(machine, "500ms", f"3<{device_file}")
+    try:
+        with pytest.raises(AssertionError):
+            poll(lambda: leases(machine), 2, "expected")
+    finally:
+        gate.touch()
     poll(lambda: leases(machine), 8, "the lease of a process that has ended")
     assert not processes(machine)
 
@@ -78,7 +88,8 @@ def test_process_on_a_device_outside_its_lease_is_said_and_recorded(machine_of, 
     machine = machine_of(None)
     machine.env |= {"BERTH_NVML": str(FAKE_NVML), "BERTH_FAKE_NVML": str(scene)}
 
-    launcher = machine.start("run", "--only", "3", "--", "sleep", "4")
+    seen = machine.directory / "seen"
+    launcher = machine.start("run", "--only", "3", "--", *waits_for(seen))
     poll(lambda: len(parts_of(launcher.pid)) < 4, 10, "there is no job with a sampler")
     elsewhere = next(device for device in host["devices"] if device["index"] == 5)
     host["gpu_processes"] = [
@@ -90,6 +101,9 @@ def test_process_on_a_device_outside_its_lease_is_said_and_recorded(machine_of, 
     changed.rename(scene)
     # The fake reads its machine when it is initialised: by a new sampler.
     os.kill(parts_of(launcher.pid)["sampler"], signal.SIGKILL)
+    poll(lambda: "outside_lease" not in [event["kind"] for event in show(machine)["events"]] and "no event", 20,
+         "nobody sees it")
+    seen.touch()
     _, said = launcher.communicate(timeout=15)
     assert launcher.returncode == 0
     [event] = [event for event in show(machine)["events"] if event["kind"] == "outside_lease"]
@@ -302,7 +316,7 @@ def test_empty_word_for_a_run_is_refused_and_not_taken_for_the_last(machine, ver
 @needs_root
 def test_another_user_sees_the_lease_waits_for_it_and_cannot_end_it(users):
     alice, bob = users.machine(ALICE), users.machine(BOB)
-    launcher = alice.start("run", "-q", "--only", "3", "--", "sleep", "3")
+    launcher = alice.start("run", "-q", "--only", "3", "--", "sleep", "60")
     # The claim comes first, the job's process is written into it a moment later.
     poll(lambda: [one.get("job") for one in leases(bob)] in ([], [None]), 10, "alice's job has no lease")
     [lease] = leases(bob)
@@ -311,7 +325,7 @@ def test_another_user_sees_the_lease_waits_for_it_and_cannot_end_it(users):
 
     refused = bob.run("run", "--only", "3", "--", "true")
     assert refused.returncode != 0
-    assert "daemon" in refused.stderr and "sleep 3" in refused.stderr
+    assert "daemon" in refused.stderr and "sleep 60" in refused.stderr
     assert bob.run("stop", lease["run"]).returncode != 0
     assert bob.run("stop", "--all").returncode == 0
     [file] = users.ledger.glob("lease-*")
@@ -320,7 +334,8 @@ def test_another_user_sees_the_lease_waits_for_it_and_cannot_end_it(users):
         done = subprocess.run([*as_bob, "sh", "-c", attempt], check=False, capture_output=True)
         assert done.returncode != 0, attempt
     assert leases(bob) == [lease]
-    assert launcher.wait(timeout=10) == 0
+    assert alice.run("stop", lease["run"]).returncode == 0
+    assert launcher.wait(timeout=10) == -signal.SIGTERM
     assert bob.run("run", "-q", "--only", "3", "--", "true").returncode == 0
 
 

@@ -485,7 +485,9 @@ def test_a_paused_picture_stands_still_and_then_shows_what_came_meanwhile(machin
     terminal.top("-d", "100ms")
     terminal.until("alice")
     terminal.type("p")
-    paused = terminal.until("paused")
+    terminal.until("paused")
+    time.sleep(0.2)  # until all of that picture is on the screen
+    paused = terminal.screen()
     time.sleep(1)
     assert terminal.screen() == paused
     terminal.type("-------")  # a minute between looks: what is shown then came before
