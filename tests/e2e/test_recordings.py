@@ -120,12 +120,13 @@ def test_a_recording_longer_than_a_gibibyte_is_played_and_gone_on_with(machine, 
     with open(tape, "r+", encoding="utf-8") as file:
         file.seek((1 << 30) + 1000)  # a hole between the third line and the next takes no room
         file.write("\n" + text)
-    done = machine.run("status", "--json", "--replay", f"{tape}#7")
+    # Each of these reads all of it, for which a busy machine takes a while.
+    done = machine.run("status", "--json", "--replay", f"{tape}#7", timeout=120)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["taken_unix_ms"] == json.loads(text.splitlines()[2])["taken_unix_ms"]
-    went_on = machine.run("record", tape, "--append", "-d", "100ms", "--for", "100ms")
+    went_on = machine.run("record", tape, "--append", "-d", "100ms", "--for", "100ms", timeout=120)
     assert went_on.returncode == 0, went_on.stderr
-    assert machine.run("status", "--replay", f"{tape}#8").returncode == 0
+    assert machine.run("status", "--replay", f"{tape}#8", timeout=120).returncode == 0
 
 
 def test_a_torn_last_line_is_named_and_how_to_go_on(machine, tape):
