@@ -94,8 +94,13 @@ TEST_F(Processes, AnswerOfAChildSaysWhereItIsCut) {
 
 TEST_F(Processes, AnswerOfAChildThatHangsEndsWithAllItStarted) {
   SystemClock clock;
-  const auto said = answer_of({"sh", "-c", "sleep 300 & echo $!; wait"}, {}, "/usr/bin:/bin", clock,
-                              std::chrono::seconds(1));
+  const auto ask = [&](Duration patience) {
+    return answer_of({"sh", "-c", "sleep 300 & echo $!; wait"}, {}, "/usr/bin:/bin", clock,
+                     patience);
+  };
+  auto said = ask(std::chrono::seconds(1));
+  // More patience where a loaded machine did not get to run the child for a second.
+  if (said && said->out.empty()) said = ask(std::chrono::seconds(30));
   ASSERT_TRUE(said) << said.error().message();
   EXPECT_FALSE(said->exit);
   const auto grandchild = parse_unsigned(said->out.substr(0, said->out.find('\n')));
@@ -121,11 +126,13 @@ TEST_F(Processes, OutputOfACommandThatFailsIsAnErrorWithItsCode) {
 TEST(AskChild, EndsWithTheChildAndNotWithWhoHoldsItsPipes) {
   SystemClock clock;
   const Instant begin = clock.now();
-  const auto said = answer_of({"sh", "-c", "setsid sleep 4 & echo whole"}, {}, "/usr/bin:/bin",
-                              clock, std::chrono::seconds(30));
+  const auto said = answer_of({"sh", "-c", "setsid sleep 100 & echo $!"}, {}, "/usr/bin:/bin",
+                              clock, std::chrono::seconds(90));
   ASSERT_TRUE(said && said->exit);
-  EXPECT_EQ(said->out, "whole\n");
-  EXPECT_LT(clock.now() - begin, std::chrono::seconds(3));
+  EXPECT_LT(clock.now() - begin, std::chrono::seconds(60));
+  const auto holder = parse_unsigned(trimmed(said->out));
+  ASSERT_TRUE(holder) << said->out;
+  ::kill(static_cast<pid_t>(*holder), SIGKILL);
 }
 
 TEST(Process, ThatHasEndedGetsNoSignal) {
