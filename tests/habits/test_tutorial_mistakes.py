@@ -45,7 +45,7 @@ def says(name, text, column=3, row=0, only=None):
 
 
 def run(desk, *words, env=None):
-    done = desk.driver.run("run", *words, cwd=desk.directory, timeout=60, env=env or {})
+    done = desk.driver.run("run", *words, cwd=desk.directory, timeout=180, env=env or {})  # torch is slow to come
     return done, done.stdout + done.stderr
 
 
