@@ -74,6 +74,16 @@ Snapshot watched(const Ask& ask, const Patience& patience = short_patience) {
   return watch(ask, Snapshot{.taken = {1}}, patience, clock).snapshot;
 }
 
+/// Of what hangs in one place: more patience where a loaded machine did not run the probe process
+/// for a stall in another.
+Snapshot watched_where_one_hangs(const Ask& ask) {
+  Snapshot got = watched(ask);
+  if (got.problems.size() > 1) {
+    got = watched(ask, {.whole = std::chrono::seconds(30), .stall = std::chrono::seconds(2)});
+  }
+  return got;
+}
+
 TEST(Progress, GivesUpNoMoreDevicesThanADriverCanHave) {
   Progress progress;
   apply(progress, wire::DeviceCount{std::uint64_t{1} << 62});
@@ -82,7 +92,7 @@ TEST(Progress, GivesUpNoMoreDevicesThanADriverCanHave) {
 }
 
 TEST(Watch, AnswersOfAHealthyMachineArriveWhole) {
-  const Snapshot got = watched(driver(3, [](std::uint64_t) {}));
+  const Snapshot got = watched(driver(3, [](std::uint64_t) {}), long_patience);
   ASSERT_EQ(got.devices.size(), 3U);
   EXPECT_EQ(*got.devices[2].temperature.get(), Celsius(40));
   EXPECT_THAT(got.problems, IsEmpty());
@@ -122,7 +132,7 @@ TEST(Progress, WhatIsSaidOfANamelessDeviceIsSaidOfTheRowItGets) {
 }
 
 TEST(Watch, DeviceThatHangsIsOneRowAndTheOthersAreShown) {
-  const Snapshot got = watched(driver(4, [](std::uint64_t i) {
+  const Snapshot got = watched_where_one_hangs(driver(4, [](std::uint64_t i) {
     if (i == 1) hang();
   }));
   ASSERT_EQ(got.devices.size(), 4U);
@@ -137,7 +147,7 @@ TEST(Watch, DeviceThatHangsIsOneRowAndTheOthersAreShown) {
 
 TEST(Watch, ProbeProcessThatCannotBeKilledIsNotWaitedFor) {
   std::vector<pid_t> left;
-  const Patience patience{.whole = milliseconds(1500), .stall = milliseconds(50)};
+  const Patience patience{.whole = std::chrono::seconds(30), .stall = std::chrono::seconds(1)};
   SystemClock clock;
   const Instant began = clock.now();
   const Ask ask = driver(2, [](std::uint64_t i) {
@@ -147,7 +157,7 @@ TEST(Watch, ProbeProcessThatCannotBeKilledIsNotWaitedFor) {
       watch(ask, Snapshot{.taken = {1}}, patience, clock, std::nullopt, [&](pid_t pid) {
         left.push_back(pid);
       }).snapshot;
-  EXPECT_LT(clock.now() - began, milliseconds(1000));
+  EXPECT_LT(clock.now() - began, std::chrono::seconds(15)) << "it would hang for ever";
   EXPECT_EQ(*got.devices.at(1).temperature.get(), Celsius(40));
   ASSERT_EQ(left.size(), 1U);
   ASSERT_TRUE(signal_child(left[0], SIGKILL));
@@ -159,7 +169,7 @@ TEST(Watch, EverythingThatHangsEndsWithinPatience) {
   SystemClock clock;
   const Instant began = clock.now();
   const Snapshot got = watched(driver(64, [](std::uint64_t) { hang(); }), patience);
-  EXPECT_LT(clock.now() - began, milliseconds(1200));
+  EXPECT_LT(clock.now() - began, milliseconds(3000)) << "one after the other they take 6.4 s";
   const auto names_a_gpu = [](const Problem& problem) {
     return problem.message.starts_with("asking GPU ");
   };
@@ -263,7 +273,7 @@ TEST(Watch, CommandOfAStuckProcessCostsOnlyThatCommand) {
     }
     teller.done();
   };
-  const Snapshot got = watched(ask);
+  const Snapshot got = watched_where_one_hangs(ask);
   ASSERT_EQ(got.processes.size(), 2U);
   EXPECT_EQ(*got.processes[0].executable_name.get(), "python");
   EXPECT_EQ(got.processes[0].command, Reading<std::vector<std::string>>(Absent::failed));
@@ -281,7 +291,7 @@ TEST(Watch, ProbeProcessHoldsNoDescriptorOfItsParent) {
     if (::isatty(0) != 0 || ::isatty(1) != 0) ::_exit(2);
     teller.done();
   };
-  EXPECT_THAT(watched(ask).problems, IsEmpty());
+  EXPECT_THAT(watched(ask, long_patience).problems, IsEmpty());
   ::close(ends[0]);
   ::close(ends[1]);
 }
