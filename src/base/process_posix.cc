@@ -397,14 +397,16 @@ Result<ChildAnswer> ask_child(const std::function<int()>& body, Clock& clock, Du
     if (ready[0]) out_open = read_piece(out->read.get(), answer.out, most_out, answer.is_cut);
     if (ready[1]) err_open = read_piece(err->read.get(), answer.err, 1 << 16, answer.is_cut);
   }
-  // Both ends closed and still running is a child that closed them: it has its time, too.
-  while (clock.now() < deadline) {
+  // Both ends closed and still running is a child that closed them: it has its time, too. One that
+  // has ended has answered, also where that was noticed in the last moment.
+  while (true) {
     auto ended = reap_if_ended(*child);
     if (!ended) return std::unexpected(std::move(ended).error());
     if (*ended) {
       answer.exit = **ended;
       return answer;
     }
+    if (clock.now() >= deadline) break;
     clock.wait_until(clock.now() + std::chrono::milliseconds(2));
   }
   end_session_of(*child, clock);

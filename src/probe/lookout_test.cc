@@ -91,7 +91,7 @@ TEST(Lookout, SaysThatNotEverythingCouldBeTold) {
   Sources sources = without_driver();
   sources.proc = root.path();
   auto lookout = Lookout::start(
-      sources, {.patience = {.whole = std::chrono::minutes(1), .stall = std::chrono::minutes(1)}});
+      sources, {.patience = {.whole = std::chrono::minutes(9), .stall = std::chrono::minutes(9)}});
   ASSERT_TRUE(lookout);
   SystemClock clock;
   const Snapshot seen = looked(*lookout, clock, claims);

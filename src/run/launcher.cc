@@ -4,8 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <csignal>
+#include <cstdint>
 
+#include "base/fd.h"
 #include "base/process.h"
 #include "base/process_stat.h"
 #include "base/text.h"
@@ -19,8 +22,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A signal to the group reaches its members within one system call; the rest is scheduling.
+// A signal to the group reaches its members within one system call; the rest is scheduling, which
+// is waited for where it can be seen that it has yet to happen.
 constexpr Duration group_patience = milliseconds(50);
+constexpr Duration longest_group_patience = std::chrono::seconds(5);
 
 // A job that ends within this has no use for an ear, and to start and end one costs as much as a
 // short job.
@@ -34,6 +39,15 @@ struct Heard {
   pid_t sender = 0;
   Instant at;
 };
+
+/// What stands behind this name in /proc/PID/status; empty: it is not there.
+std::string_view value_in(std::string_view status, std::string_view name) {
+  const std::string begin = fmt::format("\n{}:\t", name);
+  const std::size_t at = status.find(begin);
+  if (at == status.npos) return {};
+  const std::string_view value = status.substr(at + begin.size());
+  return value.substr(0, value.find('\n'));
+}
 
 /// A second member of the launcher's process group that only listens: what reaches it too was sent
 /// to the group (`kill %1`, a shell that passes on SIGHUP), so the job has had it already. Nothing
@@ -57,7 +71,7 @@ class GroupEar {
 
   /// Whether the same signal of the same sender has reached the ear as well.
   [[nodiscard]] bool heard(const ArrivedSignal& signal) {
-    const Instant deadline = clock_.now() + group_patience;
+    const Instant begin = clock_.now();
     for (;;) {
       std::erase_if(heard_,
                     [&](const Heard& one) { return clock_.now() - one.at > 2 * group_patience; });
@@ -68,9 +82,15 @@ class GroupEar {
         heard_.erase(same);
         return true;
       }
-      const Duration left = deadline - clock_.now();
-      if (left <= Duration(0) || !from_ear_.is_open()) return false;
-      if (wait_readable({from_ear_.get()}, left).front()) take_in();
+      if (!from_ear_.is_open()) return false;
+      const Duration waited = clock_.now() - begin;
+      const bool is_over = waited >= longest_group_patience ||
+                           (waited >= group_patience && !has_yet_to_hear(signal.number));
+      const Duration left = std::max<Duration>(group_patience - waited, milliseconds(5));
+      // What it had heard before it fell asleep stands in the pipe by now.
+      const bool news = wait_readable({from_ear_.get()}, is_over ? Duration(0) : left).front();
+      if (news) take_in();
+      if (is_over && !news) return false;
     }
   }
 
@@ -95,6 +115,16 @@ class GroupEar {
   }
 
  private:
+  /// Whether it was given no processor since such a signal came, or is about to tell one.
+  [[nodiscard]] bool has_yet_to_hear(int signal) const {
+    const auto status = read_proc_file(fmt::format("/proc/{}/status", pid_));
+    if (!status) return false;
+    const std::string_view digits = value_in(*status, "ShdPnd");
+    std::uint64_t pending = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), pending, 16);
+    return value_in(*status, "State").starts_with('R') || (pending >> (signal - 1) & 1) != 0;
+  }
+
   static int listen(SignalQueue& signals, int to_launcher, pid_t launcher) {
     const auto tied = die_with_parent(launcher);
     if (!tied || !close_standard_streams()) return 0;

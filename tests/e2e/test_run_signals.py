@@ -1,7 +1,9 @@
 """The job behaves as if started by hand: keys, signals, job control, exit codes, killed parts."""
 
+import contextlib
 import json
 import os
+import pathlib
 import pty
 import re
 import select
@@ -104,6 +106,32 @@ def test_keys_and_kills_reach_the_job_once_each(machine, terminal):
     terminal.type("kill -USR1 %1; kill -TERM $(jobs -p); fg\n")
     got = terminal.until(r"GOT (.*)").group(1)
     assert got.strip() == "[(2, 1), (10, 1), (15, 1)]"
+
+
+def test_a_signal_to_the_group_reaches_the_job_once_also_where_who_listens_for_it_does_not_run(machine):
+    """As on a machine so busy that a process waits seconds for its turn."""
+    (machine.directory / "count.py").write_text(COUNTER)
+    words = ["run", "-q", "--", "/usr/bin/python3", "count.py"]
+    job = machine.start(*words, cwd=machine.directory, process_group=0)
+    assert job.stdout.readline() == "READY\n"
+
+    def listeners():
+        found = []
+        for entry in pathlib.Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                pid, _, rest = entry.read_text().partition(" (berth) ")
+                if rest.split()[1:3] == [str(job.pid)] * 2:
+                    found.append(int(pid))
+        return found
+
+    wait_until(lambda: len(listeners()) == 1)  # a child in its group: the keeper has one of its own
+    [ear] = listeners()
+    os.kill(ear, signal.SIGSTOP)
+    os.killpg(job.pid, signal.SIGUSR1)
+    time.sleep(0.5)
+    os.kill(ear, signal.SIGCONT)
+    told, said = job.communicate(timeout=20)
+    assert told == f"GOT [({int(signal.SIGUSR1)}, 1)]\n", said
 
 
 def test_closed_terminal_reaches_the_job_as_by_hand(machine, terminal):
