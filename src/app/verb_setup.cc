@@ -26,7 +26,9 @@ class SetupVerb final : public Verb {
     if (!report_of) return report(report_of.error());
     for (const std::string& line : report_of->done) print("+ " + line + "\n");
     for (const std::string& line : report_of->unchanged) print("= " + line + "\n");
-    print(std::string(tr("Still to be run, unless you already have:")) + "\n");
+    if (!report_of->next.empty()) {
+      print(std::string(tr("Still to be run, unless you already have:")) + "\n");
+    }
     for (const std::string& line : report_of->next) print("    " + line + "\n");
     return exit_code::ok;
   }

@@ -111,11 +111,15 @@ def test_a_device_lost_half_way_spoils_only_what_it_did_not_tell(driver_of):
 
 
 def run_within(machine, *words, patience=PATIENCE_S, **kwargs):
-    begin = time.monotonic()
-    done = machine.run(*words, **kwargs)
-    took = time.monotonic() - begin
-    assert took < patience, f"{words} took {took:.2f} s"
-    return done
+    """Too late twice is no second in which the machine was another's."""
+    times = []
+    while len(times) < 2:
+        begin = time.monotonic()
+        done = machine.run(*words, **kwargs)
+        times.append(time.monotonic() - begin)
+        if times[-1] < patience:
+            return done
+    pytest.fail(f"{words} took {' and '.join(f'{took:.2f} s' for took in times)}")
 
 
 def test_a_call_that_hangs_costs_only_its_device(driver_of):
