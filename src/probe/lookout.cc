@@ -152,10 +152,9 @@ struct Lookout::Parts {
   void reap_left();
   void take_in(Clock& clock);
   [[nodiscard]] Instant silence_ends(Clock& clock) const;
-  void leave_out(const GivenUp& why, Clock& clock);
   [[nodiscard]] std::optional<Snapshot> finish(Clock& clock);
   [[nodiscard]] std::optional<Snapshot> after_death(Clock& clock);
-  [[nodiscard]] std::optional<Snapshot> without(const GivenUp& died, Clock& clock);
+  [[nodiscard]] std::optional<Snapshot> without(const GivenUp& why, Clock& clock);
   void forget_what_may_be_asked_again(Clock& clock);
 };
 
@@ -190,12 +189,7 @@ void Lookout::Parts::start_child(Clock& clock) {
       start_probe_child([&] { look_on_request(sources, shared, progress, later); }, Requests::some);
   if (!started) {
     failed = true;
-    apply(
-        progress,
-        Problem{.source = "probe",
-                .code = "no_process",
-                .message = started.error().message(),
-                .remedy = std::string(tr("see ulimit -u (processes) and ulimit -n (open files)"))});
+    tell_of_no_process(progress, started.error());
     return;
   }
   child = std::move(*started);
@@ -237,25 +231,25 @@ Instant Lookout::Parts::silence_ends(Clock& clock) const {
       progress, clock.now(), hung_before ? Deadlines::Before::hung : Deadlines::Before::unknown);
 }
 
-void Lookout::Parts::leave_out(const GivenUp& why, Clock& clock) {
-  const Step step = *progress.current;
-  const auto row = known.find(step.number);
-  const bool is_identified = progress.identified && progress.identified->index == step.number;
-  if (step.kind == StepKind::nvml_device && !is_identified && row != known.end()) {
-    progress.identified = wire::Identified{step.number, row->second};
+/// Gives up the step that was going on, for another process to go on behind it. A snapshot: there
+/// was none.
+std::optional<Snapshot> Lookout::Parts::without(const GivenUp& why, Clock& clock) {
+  const std::optional<Step> step = progress.current;
+  const bool is_identified =
+      step && progress.identified && progress.identified->index == step->number;
+  if (step && step->kind == StepKind::nvml_device && !is_identified) {
+    const auto row = known.find(step->number);
+    if (row != known.end()) progress.identified = wire::Identified{step->number, row->second};
   }
-  give_up(progress, step, why);
-  const auto before = hung.find(step);
+  const bool nvml_is_late = clock.now() >= deadlines->end_of_nvml();
+  if (!give_up_current(progress, why, nvml_is_late)) return finish(clock);
+  const auto before = hung.find(*step);
   const bool again = before != hung.end();
   const Duration longest = std::chrono::minutes(5);
   const Duration wait = again ? std::min(before->second.wait * 2, longest) : options.retry;
   const WallTime since = again ? before->second.since : clock.wall_now();
-  hung[step] = {.since = since, .retry_at = clock.now() + wait, .wait = wait, .why = why};
-  const bool nvml_is_late = clock.now() >= deadlines->end_of_nvml();
-  const GivenUp late{.why = GivenUp::Why::out_of_time};
-  if (step.kind == StepKind::nvml_open || (step.kind == StepKind::nvml_device && nvml_is_late)) {
-    give_up_nvml(progress, late);
-  }
+  hung[*step] = {.since = since, .retry_at = clock.now() + wait, .wait = wait, .why = why};
+  return std::nullopt;
 }
 
 std::optional<Snapshot> Lookout::Parts::finish(Clock& clock) {
@@ -383,19 +377,6 @@ std::optional<Snapshot> Lookout::Parts::after_death(Clock& clock) {
   return without(died, clock);
 }
 
-/// Leaves out the step at which the probe process died, for another to go on behind it. A snapshot:
-/// it was at none, and the next one would fare no better.
-std::optional<Snapshot> Lookout::Parts::without(const GivenUp& died, Clock& clock) {
-  if (!progress.current) {
-    apply(progress, Problem{.source = "probe",
-                            .code = "crashed",
-                            .message = trf("the probe process died of {}", died.how)});
-    return finish(clock);
-  }
-  leave_out(died, clock);
-  return std::nullopt;
-}
-
 std::optional<Snapshot> Lookout::advance(Clock& clock) {
   Parts& parts = *parts_;
   if (!parts.looking) return std::nullopt;
@@ -408,10 +389,9 @@ std::optional<Snapshot> Lookout::advance(Clock& clock) {
   const bool news = wait_readable({answers}, Duration{0}).front();
   parts.take_in(clock);
   if (parts.unpacker.is_broken()) {  // also of one that says it is done: the rest cannot be read
+    parts.deadlines->gave_up(clock.now());
     parts.end_child();
-    const GivenUp died{.why = GivenUp::Why::died,
-                       .how = std::string(tr("bytes that are not its own in its pipe"))};
-    if (auto snapshot = parts.without(died, clock)) return snapshot;
+    if (auto snapshot = parts.without(scribbled(), clock)) return snapshot;
   } else if (news) {
     char bell = 0;
     if (::read(answers, &bell, 1) == 1) {
@@ -425,14 +405,8 @@ std::optional<Snapshot> Lookout::advance(Clock& clock) {
     const Duration waited = parts.deadlines->silent(clock.now());
     parts.deadlines->gave_up(clock.now());
     parts.end_child();
-    if (!parts.progress.current) {
-      apply(parts.progress,
-            Problem{.source = "probe",
-                    .code = "timeout",
-                    .message = std::string(tr("the probe process did not answer"))});
-      return parts.finish(clock);
-    }
-    parts.leave_out({.why = GivenUp::Why::stalled, .waited = waited}, clock);
+    const GivenUp stalled{.why = GivenUp::Why::stalled, .waited = waited};
+    if (auto snapshot = parts.without(stalled, clock)) return snapshot;
   } else {
     return std::nullopt;
   }

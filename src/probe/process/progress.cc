@@ -330,6 +330,36 @@ void give_up_nvml(Progress& progress, const GivenUp& reason) {
   }
 }
 
+bool give_up_current(Progress& progress, const GivenUp& reason, bool nvml_is_late) {
+  if (!progress.current) {
+    const bool died = reason.why == GivenUp::Why::died;
+    apply(progress, Problem{.source = "probe",
+                            .code = died ? "crashed" : "timeout",
+                            .message = died ? trf("the probe process died of {}", reason.how)
+                                            : std::string(tr("the probe process did not answer"))});
+    return false;
+  }
+  const Step step = *progress.current;
+  give_up(progress, step, reason);
+  if (step.kind == StepKind::nvml_open || (step.kind == StepKind::nvml_device && nvml_is_late)) {
+    give_up_nvml(progress, {.why = GivenUp::Why::out_of_time});
+  }
+  return true;
+}
+
+GivenUp scribbled() {
+  return {.why = GivenUp::Why::died,
+          .how = std::string(tr("bytes that are not its own in its pipe"))};
+}
+
+void tell_of_no_process(Progress& progress, const Error& why) {
+  apply(progress,
+        Problem{.source = "probe",
+                .code = "no_process",
+                .message = why.message(),
+                .remedy = std::string(tr("see ulimit -u (processes) and ulimit -n (open files)"))});
+}
+
 Snapshot finished_snapshot(Progress progress) {
   Snapshot& snapshot = progress.snapshot;
   name_devices(progress.unnamed, snapshot);

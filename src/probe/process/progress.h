@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/result.h"
 #include "probe/process/wire.h"
 #include "snapshot/snapshot.h"
 
@@ -54,6 +55,18 @@ void give_up(Progress& progress, wire::Step step, const GivenUp& reason);
 
 /// Gives up whatever NVIDIA's driver still was to be asked.
 void give_up_nvml(Progress& progress, const GivenUp& reason);
+
+/// Gives up the step that was going on, and with it what cannot be asked without it: the driver's
+/// devices where its library did not start, or where its time is over (`nvml_is_late`). False: none
+/// was going on that the next probe process could leave out, and it would fare no better; a Problem
+/// says what became of this one.
+[[nodiscard]] bool give_up_current(Progress& progress, const GivenUp& reason, bool nvml_is_late);
+
+/// Of a probe process that wrote what is none of its messages.
+[[nodiscard]] GivenUp scribbled();
+
+/// A Problem: no probe process could be started.
+void tell_of_no_process(Progress& progress, const Error& why);
 
 /// The snapshot in its promised order, each source's success told.
 [[nodiscard]] Snapshot finished_snapshot(Progress progress);

@@ -20,7 +20,6 @@ namespace berth {
 namespace {
 
 using std::chrono::milliseconds;
-using wire::StepKind;
 
 Result<ProbeChild> start_child(const Ask& ask, const Progress& so_far) {
   return start_probe_child([&] {
@@ -90,11 +89,7 @@ class Watcher {
       auto child = start_child(ask_, progress_);
       if (!child) {
         if (!is_done) progress_.over.erase(beside->step);
-        apply(progress_, Problem{.source = "probe",
-                                 .code = "no_process",
-                                 .message = child.error().message(),
-                                 .remedy = std::string(
-                                     tr("see ulimit -u (processes) and ulimit -n (open files)"))});
+        tell_of_no_process(progress_, child.error());
         break;
       }
       if (!std::exchange(is_done, true)) beside->work(progress_.snapshot);
@@ -105,12 +100,7 @@ class Watcher {
         break;
       }
       const GivenUp reason = end(*child, heard);
-      // Nothing was begun that could be left out: the next one would fare no better.
-      if (!progress_.current) {
-        tell_of_nothing(reason);
-        break;
-      }
-      leave_out(*progress_.current, reason);
+      if (!give_up_current(progress_, reason, is_over(deadlines_.end_of_nvml()))) break;
       if (is_over(deadlines_.end_of_all())) break;
     }
     if (is_over(deadlines_.end_of_all())) {
@@ -171,13 +161,8 @@ class Watcher {
       return {.why = has_just_answered ? GivenUp::Why::out_of_time : GivenUp::Why::stalled,
               .waited = waited};
     }
-    GivenUp died{.why = GivenUp::Why::died};
-    if (heard == Heard::garbage) {
-      died.how = tr("bytes that are not its own in its pipe");
-    } else {
-      died.how = how_it_ended(ended);
-    }
-    return died;
+    if (heard == Heard::garbage) return scribbled();
+    return {.why = GivenUp::Why::died, .how = how_it_ended(ended)};
   }
 
   void end_child(pid_t pid) const {
@@ -186,24 +171,6 @@ class Watcher {
     } else {
       static_cast<void>(signal_child(pid, SIGKILL));
     }
-  }
-
-  void leave_out(wire::Step step, const GivenUp& reason) {
-    give_up(progress_, step, reason);
-    if (step.kind == StepKind::nvml_open) {
-      give_up_nvml(progress_, {.why = GivenUp::Why::out_of_time});
-    }
-    if (step.kind == StepKind::nvml_device && is_over(deadlines_.end_of_nvml())) {
-      give_up_nvml(progress_, {.why = GivenUp::Why::out_of_time});
-    }
-  }
-
-  void tell_of_nothing(const GivenUp& reason) {
-    apply(progress_, Problem{.source = "probe",
-                             .code = reason.why == GivenUp::Why::died ? "crashed" : "timeout",
-                             .message = reason.why == GivenUp::Why::died
-                                            ? trf("the probe process died of {}", reason.how)
-                                            : std::string(tr("the probe process did not answer"))});
   }
 
   const Ask& ask_;
