@@ -60,6 +60,14 @@ int refuse(const VerbEntry& entry, const Verb& verb, std::string_view mistake) {
   return verb.usage_code();
 }
 
+/// Nothing: there is none.
+std::optional<std::string> mistake_in_machine(const GlobalOptions& globals) {
+  if (!globals.sim.empty() && !globals.replay.empty()) {
+    return std::string(tr("--sim and --replay name two machines: give one"));
+  }
+  return mistake_in_server(globals.sim);
+}
+
 int run_verb(Context& context, const VerbEntry& entry, std::vector<std::string> words) {
   const std::unique_ptr<Verb> verb = entry.make();
   if (verb->takes_words_as_they_are()) {
@@ -67,7 +75,7 @@ int run_verb(Context& context, const VerbEntry& entry, std::vector<std::string> 
     if (!globals.incomplete.empty()) {
       return refuse(entry, *verb, trf("{} needs a value behind it", globals.incomplete));
     }
-    if (const auto mistake = mistake_in_server(globals.sim)) return refuse(entry, *verb, *mistake);
+    if (const auto mistake = mistake_in_machine(globals)) return refuse(entry, *verb, *mistake);
     context.apply(globals);
     return verb->run(context, words);
   }
@@ -95,10 +103,7 @@ int run_verb(Context& context, const VerbEntry& entry, std::vector<std::string> 
     }
     rest = std::move(split.command);
   }
-  if (!globals.sim.empty() && !globals.replay.empty()) {
-    return refuse(entry, *verb, std::string(tr("--sim and --replay name two machines: give one")));
-  }
-  if (const auto mistake = mistake_in_server(globals.sim)) return refuse(entry, *verb, *mistake);
+  if (const auto mistake = mistake_in_machine(globals)) return refuse(entry, *verb, *mistake);
   context.apply(globals);
   const int code = verb->run(context, rest);
   const auto unwritten = verb->unwritten_code();

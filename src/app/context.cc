@@ -157,6 +157,7 @@ Result<LedgerPlace> Context::ledger_place() const {
   for (char& c : name) {
     if (c == '/') c = '_';
   }
+  if (name.starts_with('.')) name.front() = '_';  // "..", of which a path makes another folder
   own->directory += "-sim/" + name;
   return own;
 }

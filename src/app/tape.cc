@@ -1,23 +1,32 @@
 #include "app/tape.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "base/tr.h"
 #include "health/faults.h"
 
 namespace berth {
 
-Snapshot Tape::nearest() const {
+Snapshot Tape::nearest() {
+  const auto read = [&](std::size_t line) -> std::optional<Snapshot> {
+    if (unreadable_.contains(line)) return std::nullopt;
+    auto snapshot = recording_.at(line);
+    if (snapshot) return std::move(*snapshot);
+    unreadable_.insert(line);
+    return std::nullopt;
+  };
   for (std::size_t i = at_; i > 0; --i) {
-    if (auto snapshot = recording_.at(i - 1)) return std::move(*snapshot);
+    if (auto snapshot = read(i - 1)) return std::move(*snapshot);
   }
   for (std::size_t i = at_ + 1; i < recording_.size(); ++i) {
-    if (auto snapshot = recording_.at(i)) return std::move(*snapshot);
+    if (auto snapshot = read(i)) return std::move(*snapshot);
   }
   return {};  // cannot be: the one it was begun at was read
 }
 
-Tape::Look Tape::now() const {
+Tape::Look Tape::now() {
   auto here = recording_.at(at_);
   Look look{.snapshot = here ? std::move(*here) : nearest(), .stands_in = !here};
   look.snapshot.faults = failed_devices(look.snapshot);

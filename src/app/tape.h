@@ -1,7 +1,10 @@
 #pragma once
 // Tape: a recording with a playhead that can be stopped, sped up and set back.
 
+#include <cstddef>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -22,7 +25,7 @@ class Tape {
     bool stands_in = false;
   };
   /// What is at the playhead.
-  [[nodiscard]] Look now() const;
+  [[nodiscard]] Look now();
   /// Snapshots that come before it, at most so many, oldest first: the charts' past.
   [[nodiscard]] std::vector<Snapshot> before(std::size_t most) const;
   /// Moves the playhead; stops at the ends.
@@ -32,10 +35,12 @@ class Tape {
 
  private:
   /// The nearest before the playhead that can be read; where none can, the nearest behind it.
-  [[nodiscard]] Snapshot nearest() const;
+  [[nodiscard]] Snapshot nearest();
 
   Recording recording_;
   std::size_t at_;
+  std::set<std::size_t>
+      unreadable_;  // lines that were tried: a long stretch is not read at each step
 };
 
 }  // namespace berth

@@ -1,5 +1,7 @@
 // `berth smi …`, and berth called by the name nvidia-smi.
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -49,6 +51,13 @@ class Answers {
   std::string path_;
 };
 
+/// What the first round of a loop ends with at once, as without the loop: later ones may be better
+/// than one before (a driver that is loaded anew), a mistake in the question is always one.
+bool shows_nothing(int code) {
+  constexpr std::array codes = {2, 6, 9, 12, 18};
+  return std::ranges::find(codes, code) != codes.end();
+}
+
 class SmiVerb final : public Verb {
  public:
   void declare(Options&) override {}
@@ -74,7 +83,7 @@ class SmiVerb final : public Verb {
         if (!problem.remedy.empty()) complain(printable(problem.remedy));
       }
       code = output.code;
-      return arrived;
+      return arrived && !(tick == 0 && shows_nothing(code));
     };
     if (!request.every || request.what == smi::Request::What::text) {
       once(0);

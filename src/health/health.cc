@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/tr.h"
 #include "health/rules.h"
 #include "snapshot/questions.h"
 
@@ -32,21 +33,21 @@ std::vector<std::string> not_examined(const Device& device, const Snapshot& snap
   };
   if (device.lost) return missing;  // then that is all there is to say
   const Details& details = device.details;
-  note("recovery action", details.cell(Detail::recovery_action));
-  note("memory errors", device.ecc_uncorrected);
-  note("row remapping", details.cell(Detail::remapped_rows_failed));
-  note("retired pages", details.cell(Detail::retired_pages_pending));
-  note("repairs", details.cell(Detail::unrepairable_memory));
-  note("memory of nobody", device.memory_used);
-  note("division by MIG", device.mig_mode);
-  note("temperature", device.temperature);
-  note("throttling", device.throttle_reasons);
-  note("time lost", details.cell(Detail::throttled_hardware_thermal));
-  note("PCIe link", device.pcie_width);
-  note("NVLinks", details.cell(Detail::nvlink_active));
-  note("NVLink errors", details.cell(Detail::nvlink_recoveries));
-  note("fabric", details.cell(Detail::fabric_state));
-  note("kernel log", snapshot.xids);
+  note(as_key("recovery action"), details.cell(Detail::recovery_action));
+  note(as_key("memory errors"), device.ecc_uncorrected);
+  note(as_key("row remapping"), details.cell(Detail::remapped_rows_failed));
+  note(as_key("retired pages"), details.cell(Detail::retired_pages_pending));
+  note(as_key("repairs"), details.cell(Detail::unrepairable_memory));
+  note(as_key("memory of nobody"), device.memory_used);
+  note(as_key("division by MIG"), device.mig_mode);
+  note(as_key("temperature"), device.temperature);
+  note(as_key("throttling"), device.throttle_reasons);
+  note(as_key("time lost"), details.cell(Detail::throttled_hardware_thermal));
+  note(as_key("PCIe link"), device.pcie_width);
+  note(as_key("NVLinks"), details.cell(Detail::nvlink_active));
+  note(as_key("NVLink errors"), details.cell(Detail::nvlink_recoveries));
+  note(as_key("fabric"), details.cell(Detail::fabric_state));
+  note(as_key("kernel log"), snapshot.xids);
   return missing;
 }
 

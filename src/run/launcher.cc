@@ -25,7 +25,7 @@ using std::chrono::milliseconds;
 // A signal to the group reaches its members within one system call; the rest is scheduling, which
 // is waited for where it can be seen that it has yet to happen.
 constexpr Duration group_patience = milliseconds(50);
-constexpr Duration longest_group_patience = std::chrono::seconds(5);
+constexpr Duration longest_group_patience = std::chrono::seconds(2);
 
 // A job that ends within this has no use for an ear, and to start and end one costs as much as a
 // short job.
@@ -84,13 +84,15 @@ class GroupEar {
       }
       if (!from_ear_.is_open()) return false;
       const Duration waited = clock_.now() - begin;
-      const bool is_over = waited >= longest_group_patience ||
-                           (waited >= group_patience && !has_yet_to_hear(signal.number));
+      const bool is_over =
+          waited >= longest_ || (waited >= group_patience && !has_yet_to_hear(signal.number));
       const Duration left = std::max<Duration>(group_patience - waited, milliseconds(5));
       // What it had heard before it fell asleep stands in the pipe by now.
       const bool news = wait_readable({from_ear_.get()}, is_over ? Duration(0) : left).front();
       if (news) take_in();
-      if (is_over && !news) return false;
+      if (!is_over || news) continue;
+      if (waited >= longest_) longest_ = group_patience;  // it is not waited for so long again
+      return false;
     }
   }
 
@@ -115,14 +117,19 @@ class GroupEar {
   }
 
  private:
-  /// Whether it was given no processor since such a signal came, or is about to tell one.
+  /// Whether it was given no processor since such a signal came, or is about to tell one. Where
+  /// somebody stopped the group and let the launcher alone go on, it goes on too.
   [[nodiscard]] bool has_yet_to_hear(int signal) const {
     const auto status = read_proc_file(fmt::format("/proc/{}/status", pid_));
     if (!status) return false;
     const std::string_view digits = value_in(*status, "ShdPnd");
     std::uint64_t pending = 0;
     std::from_chars(digits.data(), digits.data() + digits.size(), pending, 16);
-    return value_in(*status, "State").starts_with('R') || (pending >> (signal - 1) & 1) != 0;
+    const std::string_view state = value_in(*status, "State");
+    if (state.starts_with('T')) {
+      if (const auto self = identify_process(pid_)) (void)send_signal(*self, SIGCONT);
+    }
+    return state.starts_with('R') || (pending >> (signal - 1) & 1) != 0;
   }
 
   static int listen(SignalQueue& signals, int to_launcher, pid_t launcher) {
@@ -143,6 +150,7 @@ class GroupEar {
   Fd from_ear_;
   pid_t pid_ = 0;
   std::vector<Heard> heard_;
+  Duration longest_ = longest_group_patience;
 };
 
 /// The job or one of its descendants: its line of parents leads to the keeper.
@@ -322,7 +330,7 @@ class Launcher {
     facts.job_in_group = process_group_of(report_.job->pid) == process_group_of(0);
     // Hearing the ear out takes a moment: only where it matters.
     if (!is_to_be_forwarded(facts)) return;
-    facts.sent_to_group = ear_ && ear_->heard(signal);
+    facts.sent_to_group = facts.job_in_group && ear_ && ear_->heard(signal);
     if (is_to_be_forwarded(facts)) (void)send_signal(*report_.job, signal.number);
   }
 

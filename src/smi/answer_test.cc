@@ -142,9 +142,14 @@ TEST(SmiFailure, ALostCardExitsWithFifteenAndTheOthersAreShown) {
   EXPECT_EQ(output.code, 15);
   EXPECT_THAT(output.text, HasSubstr("NVIDIA L40S"));
   EXPECT_EQ(of(host, {"-i", "1"}).code, 0);
-  EXPECT_THAT(of(host, {"-L"}).text,
+  const std::string list = of(host, {"-L"}).text;
+  EXPECT_THAT(list,
               StartsWith("Unable to determine the device handle for GPU0: 0000:0C:00.0: GPU is "
-                         "lost."));
+                         "lost.  Reboot the system to recover this GPU\nGPU 1: NVIDIA L40S"));
+  EXPECT_EQ(std::ranges::count(list, '\n'), 2) << "a line for each card";
+  host.devices[0].pci_address = Absent::failed;
+  EXPECT_THAT(of(host, {"-L"}).text,
+              StartsWith("Unable to determine the device handle for GPU0: GPU is lost."));
 }
 
 // As published of a Quadro RTX 5000 (418.87.00) and a Quadro P4000 (NVIDIA/gpu-operator#20); the

@@ -159,11 +159,13 @@ std::string card_line(const Device& gpu) {
 }
 
 std::string lost_line(const Device& gpu) {
-  const std::string address = bus_id(gpu);
+  std::string address = bus_id(gpu);
+  if (address.size() > 4) address.erase(0, 4);
+  if (!address.empty()) address += ": ";
   return fmt::format(
-      "Unable to determine the device handle for GPU{}: {}: GPU is lost.  Reboot the system to "
+      "Unable to determine the device handle for GPU{}: {}GPU is lost.  Reboot the system to "
       "recover this GPU\n",
-      gpu.index.value_or(0), address.size() > 4 ? address.substr(4) : address);
+      gpu.index.value_or(0), address);
 }
 
 }  // namespace berth::smi

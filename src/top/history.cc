@@ -54,12 +54,13 @@ void CpuShares::add(const Snapshot& snapshot) {
     const auto& time = process.cpu_time.get();
     if (!time) continue;
     const Used* before = find(used_, process.id);
-    const WallTime at = process.read.value_or(snapshot.taken);
-    now.push_back({.id = process.id,
-                   .at = at,
-                   .time = *time,
-                   .share = before == nullptr ? std::nullopt
-                                              : cpu_share(before->at, before->time, at, *time)});
+    // By the readings' own times where both tell them (a recording may be of two versions).
+    const bool by_reading = process.read && before != nullptr && before->read;
+    Used& used = now.emplace_back(
+        Used{.id = process.id, .looked = snapshot.taken, .read = process.read, .time = *time});
+    if (before == nullptr) continue;
+    used.share = by_reading ? cpu_share(*before->read, before->time, *used.read, *time)
+                            : cpu_share(before->looked, before->time, used.looked, *time);
   }
   if (!std::ranges::is_sorted(now, {}, &Used::id)) std::ranges::stable_sort(now, {}, &Used::id);
   used_ = std::move(now);

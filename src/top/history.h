@@ -69,9 +69,10 @@ class CpuShares {
  private:
   struct Used {
     ProcessId id;
-    WallTime at;
+    WallTime looked;
+    std::optional<WallTime> read;
     Milliseconds time;
-    std::optional<double> share;
+    std::optional<double> share = {};
   };
   [[nodiscard]] static const Used* find(const std::vector<Used>& used, const ProcessId& id);
 

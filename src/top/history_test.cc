@@ -164,6 +164,11 @@ TEST(History, CpuIsOfTheTimeBetweenReadingsNotBetweenTheBeginningsOfLooks) {
   process.cpu_time = Milliseconds(1700);
   shares.add(host);
   EXPECT_EQ(shares.of(process.id), 100.0);
+  host.taken.unix_ms = 3000;  // recorded on by a version that does not tell it
+  process.read.reset();
+  process.cpu_time = Milliseconds(2200);
+  shares.add(host);
+  EXPECT_EQ(shares.of(process.id), 50.0);
 }
 
 TEST(History, HostileTimesAreSurvived) {

@@ -181,7 +181,8 @@ std::string render_fields(const Style& style) {
 std::string render_metrics_markdown() {
   std::string text =
       "# Fields and metrics\n\n"
-      "Generated from the field table (src/snapshot/fields.cc); `berth --fields` prints the same.\n"
+      "Generated from the field table (src/snapshot/fields.cc); `berth --fields` prints it without "
+      "the metrics.\n"
       "The key is the name in JSON and CSV and says the unit; `berth --csv` takes nvidia-smi's\n"
       "name too. The metric is the name that Prometheus is served, in base units: ratios from 0 "
       "to\n"

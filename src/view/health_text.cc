@@ -40,7 +40,7 @@ std::string findings_text(const DeviceHealth& health, const Style& style) {
 std::string not_examined_text(const DeviceHealth& health) {
   std::string what;
   for (const std::string& one : health.not_examined) {
-    what += (what.empty() ? "" : "; ") + tr_composed(one);
+    what += (what.empty() ? "" : std::string(tr("; "))) + tr_composed(one);
   }
   return what.empty() ? what : trf("could not be examined: {}", what);
 }

@@ -154,6 +154,13 @@ std::string why_never(const Placement& placement) {
         "job, and it asks for more.",
         perhaps);
   }
+  const bool any_failed =
+      std::ranges::find(placement.refused, Rule::failed, &Refusal::rule) != placement.refused.end();
+  if (any_failed) {
+    return std::string(
+        tr("waiting will not help: this machine can never satisfy it as it is. Ask for less, or "
+           "look at --only, --except, --min-compute and --allow-failed."));
+  }
   return std::string(
       tr("waiting will not help: this machine can never satisfy it. Ask for less, or look at "
          "--only, --except and --min-compute."));

@@ -199,3 +199,14 @@ def test_a_phase_of_what_has_none_is_refused(machine, tmp_path):
 def test_an_option_without_its_value_is_told_so(machine, verb, words):
     done = machine.run(verb, *words)
     assert done.returncode != 0 and "--replay needs a value" in done.stderr + done.stdout
+
+
+def test_a_recording_whose_first_line_was_cut_short_says_so_and_plays_from_the_next(machine, tmp_path):
+    whole = tmp_path / "whole.jsonl"
+    assert machine.run("record", "--for", "1s", "-d", "200ms", whole).returncode == 0
+    lines = whole.read_text().splitlines()
+    cut = tmp_path / "cut.jsonl"
+    cut.write_text("\n".join([lines[0][:60], *lines[1:]]) + "\n")
+    done = machine.run("--replay", cut, "status")
+    assert done.returncode == 1 and "line 1" in done.stderr and "FILE#N" in done.stderr, done.stderr
+    assert machine.run("--replay", f"{cut}#2", "status").returncode == 0

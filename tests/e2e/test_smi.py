@@ -76,6 +76,31 @@ def test_the_library_is_started_once_for_all_rounds_of_a_loop(tmp_path):
     end(loop)
 
 
+@pytest.mark.parametrize("loop", [["-l", "1"], ["-lms", "200"]], ids=" ".join)
+@pytest.mark.parametrize(
+    ("words", "said", "code"),
+    [
+        (["--query-gpu=nosuch", "--format=csv"], "is not a valid field to query", 2),
+        (["-i", "99"], "No devices were found", 6),
+        (["dmon", "-i", "99"], "No devices were found", 6),
+        (["pmon", "-i", "99"], "No devices were found", 6),
+    ],
+    ids=lambda one: " ".join(one) if isinstance(one, list) else "",
+)
+def test_a_loop_ends_with_what_its_first_round_could_not_answer(machine, words, said, code, loop):
+    period = ["-d", "1"] if words[0] in ("dmon", "pmon") else loop
+    done = machine.run("smi", *words, *period, timeout=20)
+    assert (done.returncode, done.stdout.count(said)) == (code, 1), done.stdout
+
+
+@pytest.mark.parametrize(("fault", "code"), [("nvmlInit_v2=18;nvmlInitWithFlags=18", 18), ("nvmlInit_v2=9;nvmlInitWithFlags=9", 9)])
+def test_a_loop_without_a_driver_ends_as_one_answer_does(tmp_path, fault, code):
+    driver = FakeDriver(tmp_path, many_devices(1), faults=fault)
+    once, looped = (driver.run("smi", *loop, timeout=20) for loop in ([], ["-l", "1"]))
+    assert once.returncode == looped.returncode == code
+    assert once.stdout == looped.stdout != ""
+
+
 def test_the_second_round_of_a_loop_tells_what_was_since_the_first(tmp_path):
     snapshot = many_devices(1)
     snapshot["devices"][0]["utilization_history_ms_percent"] = [[100 * k, 90] for k in range(1, 100)]

@@ -206,9 +206,11 @@ Result<Recording> Recording::parse(std::string text, std::string name, std::size
   }
   Recording recording(std::move(text), std::move(name), first - 1);
   recording.split_lines();
-  // Indented JSON has its first line end in the middle of an object.
+  // Indented JSON has its first line end in the middle of an object. So has a line that was cut
+  // short, and behind that another snapshot begins.
   if (recording.lines_.size() > 1 && recording.lines_.front().is_json &&
-      !recording.line(0).value_or("").ends_with('}')) {
+      !recording.line(0).value_or("").ends_with('}') &&
+      !recording.line(1).value_or("").starts_with("{\"")) {
     recording.lines_ = {{1, 0, recording.text_.size(), true}};
   }
   if (auto playable = recording.check(); !playable) {

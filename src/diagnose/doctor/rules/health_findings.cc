@@ -1,6 +1,7 @@
 #include "diagnose/doctor/rules.h"
 #include "health/health.h"
 #include "snapshot/device_fault.h"
+#include "snapshot/questions.h"
 
 namespace berth::doctor {
 
@@ -35,18 +36,28 @@ Finding::Step ask_the_kernel() {
   return {sentence("see what the kernel says of it"), "sudo dmesg | grep -i -e nvrm -e segfault"};
 }
 
+/// What follows from it for who wants to compute there, which is a matter of the whole card.
+Sentence meaning_of(const HealthFinding& found, const DeviceHealth& health) {
+  if (health.state == HealthState::failed) {
+    return sentence("`berth health` calls the card failed; `berth run` gives it to nobody.");
+  }
+  if (found.code == "memory_of_nobody") {
+    return sentence("The card works; `berth run` does not give the whole of it while that is so.");
+  }
+  if (found.state == HealthState::notice) {
+    return sentence("The card works, and `berth run` gives it out all the same.");
+  }
+  return sentence("`berth health` says so; `berth run` gives the card out all the same.");
+}
+
 Finding taken_over(const DeviceHealth& health, const HealthFinding& found) {
+  const bool is_notice = found.state == HealthState::notice;
   Finding finding{.rule = "health_" + found.code,
                   .severity = severity_of(found.state),
-                  .title = sentence("GPU {} is not well", shown(health)),
+                  .title = is_notice ? sentence("worth knowing of GPU {}", shown(health))
+                                     : sentence("GPU {} is not well", shown(health)),
                   .evidence = {Sentence(found.evidence, {})},
-                  .meaning = sentence("`berth health` says so; `berth run` gives nobody a card "
-                                      "that it calls failed.")};
-  const bool is_notice = found.state == HealthState::notice;
-  if (is_notice) {
-    finding.title = sentence("worth knowing of GPU {}", shown(health));
-    finding.meaning = sentence("The card works, and `berth run` gives it out all the same.");
-  }
+                  .meaning = meaning_of(found, health)};
   if (!found.advice.empty()) {
     finding.steps.push_back({Sentence(found.advice, {}), ""});
   } else if (is_notice) {
@@ -58,14 +69,17 @@ Finding taken_over(const DeviceHealth& health, const HealthFinding& found) {
 }
 
 /// The driver answers, and not what the card is judged by.
-Finding not_judged(const DeviceHealth& health) {
+Finding not_judged(const DeviceHealth& health, bool is_passed_over) {
   Finding finding{
       .rule = "health_unknown",
-      .severity = severity_of(health.state),
+      .severity = severity_of(HealthState::unknown),
       .title = sentence("how well GPU {} is cannot be told", shown(health)),
       .evidence = {},
-      .meaning = sentence("Where the driver does not tell whether a card has failed, `berth run` "
-                          "passes over it (--allow-failed takes it all the same)."),
+      .meaning = is_passed_over
+                     ? sentence("Where the driver does not tell whether a card has failed, `berth "
+                                "run` passes over it (--allow-failed takes it all the same).")
+                     : sentence("`berth health` says so; `berth run` gives the card out all the "
+                                "same."),
       .steps = {ask_the_kernel()}};
   for (const std::string& missing : health.not_examined) {
     finding.evidence.push_back(Sentence(missing, {}));
@@ -81,7 +95,13 @@ Findings health_findings(const Examined& host) {
     for (const HealthFinding& found : health.findings) {
       if (!is_told_elsewhere(found)) findings.push_back(taken_over(health, found));
     }
-    if (health.state == HealthState::unknown) findings.push_back(not_judged(health));
+    const Device* device = find_device(health.device, host.snapshot);
+    const bool is_passed_over = health.state != HealthState::failed && device != nullptr &&
+                                device->unusable_because.empty() &&
+                                is_verdict_unread(*device, host.snapshot);
+    if (health.state == HealthState::unknown || is_passed_over) {
+      findings.push_back(not_judged(health, is_passed_over));
+    }
   }
   return findings;
 }

@@ -24,7 +24,7 @@ std::optional<Cause> memory_held_idle(const Seen& seen) {
       .evidence = {busy_sentence(seen)},
       .meaning =
           sentence("A notebook that is left open, a program that waits for input, a debugger "
-                   "or a dead lock: the memory is nobody else's meanwhile."),
+                   "or a deadlock: the memory is nobody else's meanwhile."),
       .steps = {{sentence("end it, or restart the notebook's kernel, if nobody needs it"), ""},
                 {sentence("see where it stands"),
                  "py-spy dump --pid " + std::to_string(main->pid)}},
