@@ -7,7 +7,8 @@ import xml.etree.ElementTree as ElementTree
 
 import captures
 import pytest
-from captures import csv_rows, name_of, phases, section, smi, xml_files
+from captures import all_columns, csv_rows, lines_with_paths, name_of, phases, section, smi, xml_files
+from columns import ELEMENTS, held_against_xml
 
 needs_captures = pytest.mark.skipif(not captures.FOLDER.is_dir(), reason=captures.WHY_SKIPPED)
 
@@ -58,6 +59,8 @@ IN_TABLE = {
     "FB Memory Usage/Used", "FB Memory Usage/Total", "Utilization/GPU", "Temperature/GPU Current Temp",
     "Performance State", "Persistence Mode", "Fan Speed", "GPU Power Readings/Current Power Limit",
 }  # fmt: skip
+OPPOSITES = {"Enabled": "Disabled", "Disabled": "Enabled", "Not Active": "Active", "Active": "Not Active",
+             "Yes": "No", "No": "Yes"}  # fmt: skip
 # Two lines of one reading, or a line that others are made from.
 COUPLED = {"Current": "Device Current", "Device Current": "Current"}
 SHAPES_OTHERS = {"Bus", "Device", "Domain", "Bus Id", "Product Architecture", "Index"}
@@ -65,33 +68,13 @@ SHAPES_OTHERS = {"Bus", "Device", "Domain", "Bus Id", "Product Architecture", "I
 
 def changed_value(value):
     """Another value of the same kind, or none where nothing in it can be counted up."""
-    words = {"Enabled": "Disabled", "Disabled": "Enabled", "Not Active": "Active", "Active": "Not Active",
-             "Yes": "No", "No": "Yes"}  # fmt: skip
-    if value in words:
-        return words[value]
+    if value in OPPOSITES:
+        return OPPOSITES[value]
     digits = list(re.finditer(r"\d", value))
     if not digits or value.startswith("Requested"):
         return None
     at = digits[-1].start() if "." not in value else digits[0].start()
     return value[:at] + str(int(value[at]) % 9 + 1) + value[at + 1 :]
-
-
-def lines_with_paths(text):
-    """[(line number, path, value)] of the first GPU's lines."""
-    open_names, found, inside = [], [], False
-    for number, line in enumerate(text.splitlines()):
-        if line.startswith("GPU 0"):
-            inside = not found
-            continue
-        if not inside or not line.strip():
-            continue
-        depth = (len(line) - len(line.lstrip())) // 4
-        label, colon, value = line.partition(":")
-        del open_names[depth - 1 :]
-        open_names.append(label.strip())
-        if colon:
-            found.append((number, "/".join(open_names), value.strip()))
-    return found
 
 
 def with_line(text, number, value):
@@ -245,3 +228,60 @@ def test_changed_element_changes_exactly_its_cells_everywhere(path, tmp_path):
         first.find(element).text = value
         tried += 1
     assert tried >= 15
+
+
+# Not readings but names and addresses, some of which others are made from.
+IDENTITY = re.compile(r"/|pci/(?!pci_gpu_link_info)|platformInfo/|inforom_version/|serial|uuid|vbios_version")
+
+
+def with_no_number_twice(gpu):
+    """Gives each reading a number of its own: of two zeros, or two limits alike, nobody sees which was read."""
+    places = sorted({where for where in ELEMENTS.values() if not IDENTITY.match(where)})
+    for number, where in enumerate(places, start=1):
+        element = gpu.find(where)
+        text = "" if element is None else element.text or ""
+        if re.fullmatch(r"\d+(\.\d+)?( ?\D+)?", text):
+            element.text = re.sub(r"^\d+", str(number), text)
+        elif text == "N/A" and where.startswith("module_power_readings/"):  # no capture has a module's power
+            element.text = f"{number}.00 W"
+    # Two lines of one reading (COUPLED, above).
+    of_link = gpu.find("pci/pci_gpu_link_info/pcie_gen")
+    of_link.find("current_link_gen").text = of_link.findtext("device_current_link_gen")
+
+
+@needs_captures
+@pytest.mark.parametrize("path", xml_files(), ids=name_of)
+def test_no_number_is_taken_for_another(path, tmp_path):
+    tree = ElementTree.parse(path)
+    for gpu in tree.getroot().iter("gpu"):
+        with_no_number_twice(gpu)
+    dump = tmp_path / "dump.xml"
+    tree.write(dump, encoding="utf-8", xml_declaration=True)
+    names = all_columns()
+    rows = csv_rows(smi(dump, f"--query-gpu={','.join(names)}", "--format=csv,noheader").stdout)
+    held, wrong = held_against_xml(dump, names, rows)
+    assert wrong == []
+    assert held == held_against_xml(path, names, rows)[0]
+
+
+@needs_captures
+@pytest.mark.parametrize("path", xml_files(), ids=name_of)
+def test_each_word_turned_round_is_the_cells_that_it_tells(path, tmp_path):
+    """One element at a time: of two that say "No" nobody sees which was read."""
+    tree = ElementTree.parse(path)
+    first = tree.getroot().find("gpu")
+    dump = tmp_path / "dump.xml"
+    names = all_columns()
+    tried = 0
+    of_each_card = {where for where in ELEMENTS.values() if not where.startswith("/")}
+    for where in sorted(of_each_card | {"clocks_event_reasons/clocks_event_reason_display_clocks_setting"}):
+        value = first.findtext(where, "")
+        if value not in OPPOSITES:
+            continue
+        first.find(where).text = OPPOSITES[value]
+        tree.write(dump, encoding="utf-8", xml_declaration=True)
+        rows = csv_rows(smi(dump, f"--query-gpu={','.join(names)}", "--format=csv,noheader").stdout)
+        assert held_against_xml(dump, names, rows)[1] == [], where
+        first.find(where).text = value
+        tried += 1
+    assert tried >= 10
