@@ -22,6 +22,7 @@ enum class AlertSeverity { notice, warning, critical };
 
 enum class AlertRule {
   gpu_lost,
+  gpu_failed,
   xid,
   ecc_pending,
   throttled_long,
@@ -31,7 +32,7 @@ enum class AlertRule {
   probe_failing,
   environment_changed
 };
-inline constexpr std::size_t alert_rule_count = 9;
+inline constexpr std::size_t alert_rule_count = 10;
 [[nodiscard]] std::string_view name_of(AlertRule rule);
 [[nodiscard]] std::optional<AlertRule> alert_rule_from_name(std::string_view name);
 

@@ -18,6 +18,10 @@ constexpr auto table = std::to_array<AlertRuleFacts>({
     {AlertRule::gpu_lost, "gpu_lost", AlertSeverity::critical,
      "a GPU fell off the bus, or the driver lists it no longer", ThresholdUnit::none, 0, seconds(5),
      minutes(2), seconds(0), false},
+    {AlertRule::gpu_failed, "gpu_failed", AlertSeverity::critical,
+     "a GPU that answers and is given to no job: memory that cannot be repaired, or as the driver "
+     "says",
+     ThresholdUnit::none, 0, seconds(30), minutes(2), seconds(0), false},
     {AlertRule::xid, "xid", AlertSeverity::notice,
      "the driver reported an error (XID); how bad it is says NVIDIA's catalogue",
      ThresholdUnit::none, 0, seconds(0), hours(1), seconds(0), true},

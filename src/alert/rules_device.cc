@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <set>
 
@@ -83,6 +84,25 @@ void see_lost(const Round& round, const Device& device, const DeviceHealth& heal
   Sighting& sighting = round.found.seen.back();
   sighting.device = identity_of(device, round.look);
   sighting.subject = sighting.device->text();
+}
+
+/// What takes a card out of use although it answers. One that no driver has was taken away on
+/// purpose, or is told by whoever cannot be asked.
+void see_failed(const Round& round, const Device& device, const DeviceHealth& health) {
+  constexpr AlertRule rule = AlertRule::gpu_failed;
+  if (!round.wants(rule) || device.lost) return;
+  const auto found = std::ranges::find_if(health.findings, [](const HealthFinding& finding) {
+    return finding.state == HealthState::failed && finding.code != "unusable";
+  });
+  if (found != health.findings.end()) {
+    see_finding(round, rule, device, &*found);
+    return;
+  }
+  constexpr std::array verdicts = {Detail::remapped_rows_failed, Detail::recovery_action,
+                                   Detail::unrepairable_memory};
+  const bool any_hidden = std::ranges::any_of(
+      verdicts, [&](Detail verdict) { return is_hidden(device.details.cell(verdict)); });
+  if (any_hidden) not_known(round, rule, device);
 }
 
 void see_pending_repair(const Round& round, const Device& device, const DeviceHealth& health) {
@@ -207,8 +227,8 @@ void see_devices(const Round& round) {
                   [](const SourceReport& one) { return one.source == "nvml" && !one.succeeded; });
   if (driver_failed || !round.look.is_fresh) {
     for (const AlertRule rule :
-         {AlertRule::gpu_lost, AlertRule::ecc_pending, AlertRule::throttled_long,
-          AlertRule::ghost_memory, AlertRule::idle_holder}) {
+         {AlertRule::gpu_lost, AlertRule::gpu_failed, AlertRule::ecc_pending,
+          AlertRule::throttled_long, AlertRule::ghost_memory, AlertRule::idle_holder}) {
       round.found.unknown.push_back({.rule = rule, .subject = std::nullopt});
     }
   }
@@ -223,6 +243,7 @@ void see_devices(const Round& round) {
     if (device.parent) continue;  // it is as well as its card
     const DeviceHealth health = health_of(device, snapshot);
     see_lost(round, device, health);
+    see_failed(round, device, health);
     see_pending_repair(round, device, health);
     see_throttling(round, device, health);
   }

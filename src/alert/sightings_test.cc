@@ -26,6 +26,9 @@ Snapshot host_with(const std::function<void(Device&)>& change) {
             device.process_count = std::uint64_t{0};
             device.details.set(Detail::remapped_rows_pending, Reading<bool>(false));
             device.details.set(Detail::retired_pages_pending, Reading<bool>(Absent::unsupported));
+            device.details.set(Detail::remapped_rows_failed, Reading<bool>(false));
+            device.details.put(Detail::recovery_action, Absent::unsupported);
+            device.details.set(Detail::unrepairable_memory, Reading<bool>(false));
             change(device);
           })
           .build();
@@ -65,6 +68,20 @@ TEST(Sightings, SeeALostCard) {
   EXPECT_EQ(found.seen[0].subject, "GPU-A");
   EXPECT_EQ(found.seen[0].index, 0);
   EXPECT_TRUE(is_unknown(found, AlertRule::throttled_long)) << "a lost card is not cool";
+}
+
+TEST(Sightings, SeeACardThatNobodyIsGivenAnyMore) {
+  const Sightings found = seen_in(host_with([](Device& device) {
+    device.details.set(Detail::remapped_rows_failed, Reading<bool>(true));
+  }));
+  EXPECT_THAT(rules_of(found), ElementsAre("gpu_failed"));
+  EXPECT_EQ(found.seen[0].severity, AlertSeverity::critical);
+  EXPECT_EQ(found.seen[0].subject, "GPU-A");
+  EXPECT_THAT(found.seen[0].summary, ::testing::HasSubstr("could not be replaced"));
+  const Sightings unread = seen_in(host_with(
+      [](Device& device) { device.details.put(Detail::recovery_action, Absent::failed); }));
+  EXPECT_THAT(rules_of(unread), IsEmpty());
+  EXPECT_TRUE(is_unknown(unread, AlertRule::gpu_failed)) << "an alert of it does not end";
 }
 
 TEST(Sightings, SeeMemoryThatWaitsForItsRepair) {

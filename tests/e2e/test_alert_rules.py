@@ -104,6 +104,19 @@ def test_memory_that_waits_for_its_repair(tmp_path, serve_on, receiver_of):  # n
     assert_over(server, team, "ecc_pending", began)
 
 
+def test_a_card_that_answers_and_is_given_to_nobody(tmp_path, serve_on, receiver_of):  # noqa: F811
+    team = receiver_of()
+    machine = Watched(tmp_path, ["gpu_failed", "gpu_lost"], team)
+    server = serve_on(machine, *machine.words)
+    machine.change(1, remapped_rows_failed=True)
+    began = hears(team, "gpu_failed", "began")
+    assert began["alert"]["index"] == 1 and "could not be replaced" in began["alert"]["summary"]
+    assert_active(machine, server, began, "critical")
+    machine.change(1, remapped_rows_failed=False)
+    assert_over(server, team, "gpu_failed", began)
+    assert told_of(team, "gpu_lost") == []
+
+
 def test_memory_that_no_process_explains(tmp_path, serve_on, receiver_of):  # noqa: F811
     team = receiver_of()
     machine = Watched(tmp_path, ["ghost_memory"], team)

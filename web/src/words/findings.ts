@@ -42,6 +42,7 @@ export const titles: Record<string, string> = {
 
 export const alert_titles: Record<string, string> = {
   gpu_lost: "GPU 已从总线掉线，或驱动不再列出它",
+  gpu_failed: "GPU 有响应但已故障，不会分给任何作业",
   xid: "驱动报告了错误（XID）",
   ecc_pending: "损坏的显存等待替换",
   throttled_long: "因过热或供电而降速",
