@@ -207,7 +207,11 @@ Patience Context::patience() const {
 Result<Snapshot> Context::look_without_claims(Depth depth) {
   ObserveOptions options{.depth = depth, .patience = patience()};
   // A simulated server shows what the leased jobs would use; a real one is asked.
-  if (sources_.simulated || needs_leases(sources_)) options.claims = read_ledger().claims;
+  if (sources_.simulated || needs_leases(sources_)) {
+    const auto ledger = open_ledger();
+    auto leases = ledger ? ledger->read_with_tickets({}) : Result<LedgerView>(LedgerView{});
+    if (leases) options.claims = std::move(leases->claims);
+  }
   return judged(observe(sources_, options, clock_));
 }
 

@@ -1,15 +1,23 @@
 #include "base/lock.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cinttypes>
+#include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <sstream>
+#include <system_error>
+#include <thread>
 
 namespace berth {
 
@@ -36,11 +44,11 @@ Result<void> drop_ofd_lock(int fd, ByteRange range) {
   return {};
 }
 
-Result<std::optional<off_t>> find_ofd_lock(int fd, ByteRange range) {
+Result<std::optional<ByteRange>> find_ofd_lock(int fd, ByteRange range) {
   struct flock lock = lock_of(range, F_RDLCK);
   if (::fcntl(fd, F_OFD_GETLK, &lock) != 0) return fail_system("ask for the lock", errno);
-  if (lock.l_type == F_UNLCK) return std::optional<off_t>();
-  return std::optional<off_t>(lock.l_start);
+  if (lock.l_type == F_UNLCK) return std::optional<ByteRange>();
+  return std::optional(ByteRange{.start = lock.l_start, .length = lock.l_len});
 }
 
 Result<void> take_ofd_lock(int fd) { return take_ofd_lock(fd, ByteRange{}); }
@@ -51,16 +59,81 @@ Result<bool> is_ofd_locked(int fd) {
   return found->has_value();
 }
 
+namespace {
+
+constexpr Duration between_questions = std::chrono::milliseconds(50);
+
+extern "C" void do_nothing(int) {}
+
+/// A thread that stands in the kernel's queue for the lock: a blocking flock can be given up only by
+/// a signal, which must not be one of the program's own. The lock is the descriptor's, not the
+/// thread's.
+class FlockQueue {
+ public:
+  explicit FlockQueue(int fd) : fd_(fd), done_(::eventfd(0, EFD_CLOEXEC)) {
+    struct sigaction waking{};
+    waking.sa_handler = do_nothing;  // without SA_RESTART
+    ::sigaction(wake_signal(), &waking, &before_);
+    sigset_t all;
+    sigset_t mask;
+    ::sigfillset(&all);
+    ::sigdelset(&all, wake_signal());
+    // The program's own signals are to interrupt the thread that asked.
+    ::pthread_sigmask(SIG_SETMASK, &all, &mask);
+    try {
+      thread_ = std::thread([this] { stand_in_line(); });
+    } catch (const std::system_error&) {
+      left_ = true;  // no thread to be had: the one that asks tries again and again
+    }
+    ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+  }
+  ~FlockQueue() {
+    given_up_ = true;
+    // A signal may come just before the thread goes to sleep: until it has seen one.
+    while (thread_.joinable() && !left_) {
+      ::pthread_kill(thread_.native_handle(), wake_signal());
+      std::this_thread::yield();
+    }
+    if (thread_.joinable()) thread_.join();
+    ::sigaction(wake_signal(), &before_, nullptr);
+  }
+  FlockQueue(const FlockQueue&) = delete;
+  FlockQueue& operator=(const FlockQueue&) = delete;
+
+  /// Readable once the thread has the lock.
+  [[nodiscard]] int descriptor() const { return done_.get(); }
+
+ private:
+  static int wake_signal() { return SIGRTMAX - 3; }
+
+  void stand_in_line() {
+    int failed = EINTR;
+    while (!given_up_ && failed == EINTR) failed = ::flock(fd_, LOCK_EX) != 0 ? errno : 0;
+    const std::uint64_t one = 1;
+    if (failed == 0) static_cast<void>(!::write(done_.get(), &one, sizeof one));
+    left_ = true;
+  }
+
+  int fd_;
+  Fd done_;
+  struct sigaction before_{};
+  std::atomic<bool> given_up_ = false;
+  std::atomic<bool> left_ = false;
+  std::thread thread_;
+};
+
+}  // namespace
+
 Result<void> take_flock(int fd, Clock& clock, Instant deadline,
                         const std::function<bool()>& interrupted) {
-  Duration pause = std::chrono::milliseconds(1);
+  std::optional<FlockQueue> queue;
   while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) return fail_system("lock the file", errno);
     const Instant now = clock.now();
     const bool gives_up = now >= deadline || (interrupted && interrupted());
     if (gives_up) return fail(ErrorCode::timeout, "another process holds the lock");
-    clock.wait_until(std::min(deadline, now + pause));
-    pause = std::min<Duration>(pause * 2, std::chrono::milliseconds(20));
+    if (!queue) queue.emplace(fd);
+    clock.wait_readable(queue->descriptor(), std::min(deadline, now + between_questions));
   }
   return {};
 }

@@ -5,8 +5,8 @@
 // inherited over fork and exec, and others can *ask* whether it is held without taking anything:
 // with flock any user could make a dead lease look alive merely by probing it.
 //
-// flock is the host lock, held for microseconds while choosing and claiming. It names its holder
-// in /proc/locks, so that somebody who waits can be told for whom.
+// flock is the host lock, held for microseconds while claiming. It names its holder in /proc/locks,
+// so that somebody who waits can be told for whom.
 
 #include <sys/types.h>
 
@@ -35,12 +35,13 @@ struct ByteRange {
 /// The same for a part of the file. A description's own locks never refuse it.
 [[nodiscard]] Result<void> take_ofd_lock(int fd, ByteRange range);
 [[nodiscard]] Result<void> drop_ofd_lock(int fd, ByteRange range);
-/// Where a write lock of some *other* description begins within the range; nothing: there is none.
-[[nodiscard]] Result<std::optional<off_t>> find_ofd_lock(int fd, ByteRange range);
+/// The first write lock of some *other* description that meets the range, with the part of it that
+/// lies before the range; nothing: there is none.
+[[nodiscard]] Result<std::optional<ByteRange>> find_ofd_lock(int fd, ByteRange range);
 
-/// An exclusive flock, released when the Fd given to it is closed. `deadline`: timeout after that.
-/// Polls with back-off (1 ms to 20 ms): a blocking flock could not be bounded without a signal.
-/// Where `interrupted` says so it gives up at once, as after the deadline.
+/// An exclusive flock, released when the Fd given to it is closed. The kernel hands it on in the
+/// order of asking. `deadline`: timeout after that. Where `interrupted`, asked 20 times a second,
+/// says so it gives up, as after the deadline.
 [[nodiscard]] Result<void> take_flock(int fd, Clock& clock, Instant deadline,
                                       const std::function<bool()>& interrupted = {});
 

@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
+#include <initializer_list>
 
-#include "base/lock.h"
 #include "base/process.h"
+#include "base/process_stat.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "base/user_name.h"
@@ -27,8 +27,10 @@ using std::chrono::milliseconds;
 
 /// Far from the numbers that shells and programs use for their own descriptors.
 constexpr int lowest_descriptor = 100;
-/// Leaving the queue may wait this long for the host lock.
-constexpr Duration patience_to_leave = milliseconds(500);
+/// Who holds the lock is asked so often: /proc/locks is long on a busy machine.
+constexpr Duration holder_interval = milliseconds(500);
+/// What was begun this long ago and is not locked has no writer any more.
+constexpr std::int64_t unpublished_ms = 60'000;
 
 std::string hexadecimal(std::uint64_t value, int digits) {
   return fmt::format("{:0{}x}", value, digits);
@@ -54,17 +56,12 @@ Result<std::string> new_id() {
   return hexadecimal(host_mark(), 8) + "-" + hexadecimal(random, 16);
 }
 
-/// A place behind all tickets there are, also where the date was set back since they came. The
-/// name only carries it so that a long queue can be put in order by listing it; what counts is the
-/// file (ledger_read.cc).
+/// A place behind all tickets there are, also where the date was set back since they came.
 std::int64_t next_place(const std::vector<std::string>& names, WallTime now) {
-  constexpr std::size_t digits = 19;
   constexpr std::int64_t step_when_set_back = 1'000'000'000;
   std::int64_t last = 0;
   for (const std::string& name : names) {
-    if (!name.starts_with(ticket_prefix)) continue;
-    const auto place = parse_signed(std::string_view(name).substr(ticket_prefix.size(), digits));
-    if (place && *place <= furthest_place) last = std::max(last, *place);
+    if (name.starts_with(ticket_prefix)) last = std::max(last, place_in(name));
   }
   const std::int64_t now_ns = now.unix_ms * 1'000'000;
   if (now_ns > last) return now_ns;
@@ -85,9 +82,10 @@ Result<Fd> moved_up(Fd fd) {
 }
 
 /// What goes wrong here leaves no public name behind: a temporary name at most, which is removed
-/// now, or swept later where this process dies half-way.
-Result<Fd> publish(int directory, const std::string& name, const std::string& text,
-                   ByteRange life) {
+/// now, or swept later where this process dies half-way. Whoever may read the file could refuse it
+/// a lock: it has all of them before that.
+Result<Fd> publish_once(int directory, const std::string& name, const std::string& text,
+                        std::initializer_list<ByteRange> locks) {
   const std::string temporary = std::string(temporary_prefix) + name;
   Fd made(::openat(directory, temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                    0600));
@@ -95,8 +93,10 @@ Result<Fd> publish(int directory, const std::string& name, const std::string& te
   auto publishing = [&]() -> Result<Fd> {
     auto fd = moved_up(std::move(made));
     if (!fd) return fd;
-    if (auto locked = take_ofd_lock(fd->get(), life); !locked) {
-      return std::unexpected(std::move(locked).error());
+    for (const ByteRange& range : locks) {
+      if (auto locked = take_ofd_lock(fd->get(), range); !locked) {
+        return std::unexpected(std::move(locked).error());
+      }
     }
     if (auto written = write_all(fd->get(), text); !written) {
       return std::unexpected(std::move(written).error());
@@ -112,6 +112,14 @@ Result<Fd> publish(int directory, const std::string& name, const std::string& te
   return published;
 }
 
+/// A sweep (of berth 0.1.0) may take the file away before its lock is there: then once more.
+Result<Fd> publish(int directory, const std::string& name, const std::string& text,
+                   std::initializer_list<ByteRange> locks) {
+  auto published = publish_once(directory, name, text, locks);
+  if (published || published.error().code() != ErrorCode::not_found) return published;
+  return publish_once(directory, name, text, locks);
+}
+
 /// Somebody else's process, by what of /proc cannot block.
 std::string describe_process(pid_t pid) {
   const std::string folder = "/proc/" + std::to_string(pid);
@@ -122,23 +130,58 @@ std::string describe_process(pid_t pid) {
              local_user_name(facts.st_uid));
 }
 
-Error held_too_long(const LedgerPlace& place, int fd, Duration patience) {
-  const auto seconds = static_cast<double>(patience.count()) / 1e9;
-  const auto holder = flock_holder(fd);
-  // Who took it may be gone and what it started hold it: nothing to be continued or ended there.
-  if (!holder || !identify_process(*holder)) {
-    return {ErrorCode::timeout,
-            trf("the lock {}/{} was held for {:.1f} s by a process that cannot be seen from here "
-                "(in a container?); `fuser {}/{}` as root may name it",
-                place.directory, std::string_view(host_lock_name), seconds, place.directory,
-                std::string_view(host_lock_name))};
+/// Who holds the lock while somebody waits for it.
+class HolderWatch {
+ public:
+  HolderWatch(const std::string& directory, int lock, Instant now)
+      : path_(directory + "/" + host_lock_name), lock_(lock), since_(now) {}
+
+  /// Whether it has been in the same hands for so long.
+  bool is_held_for(Duration patience, Instant now) {
+    if (!looked_ || now - *looked_ >= holder_interval || now - since_ >= patience) look(now);
+    return now - since_ >= patience;
   }
-  return {ErrorCode::timeout,
-          trf("the lock {}/{} was held for {:.1f} s by {}, which is stopped or stuck: continue it "
-              "(`kill -CONT {}`) or end it (`kill -KILL {}`), or ask its owner to",
-              place.directory, std::string_view(host_lock_name), seconds, describe_process(*holder),
-              *holder, *holder)};
-}
+
+  [[nodiscard]] Error error(Instant now) const {
+    const auto seconds = static_cast<double>((now - since_).count()) / 1e9;
+    // Who took it may be gone and what it started hold it: nothing to be continued there.
+    if (!holder_) {
+      return {ErrorCode::timeout,
+              trf("the lock {} was held for {:.1f} s by a process that cannot be seen from here "
+                  "(in a container?); `fuser {}` as root may name it",
+                  path_, seconds, path_)};
+    }
+    if (!was_stopped_) {
+      return {ErrorCode::timeout,
+              trf("the lock {} was held for {:.1f} s by {}, which berth only ever does for "
+                  "milliseconds: ask its owner what it does; --wait waits for it",
+                  path_, seconds, describe_process(holder_->pid))};
+    }
+    return {ErrorCode::timeout,
+            trf("the lock {} was held for {:.1f} s by {}, which is stopped: its owner can let it "
+                "go on with `kill -CONT {}`",
+                path_, seconds, describe_process(holder_->pid), holder_->pid)};
+  }
+
+ private:
+  void look(Instant now) {
+    const auto pid = flock_holder(lock_);
+    const auto stat = pid ? read_process_stat(*pid, "/proc") : std::nullopt;
+    const auto holder = stat ? std::optional(stat->id) : std::nullopt;
+    const bool is_stopped = stat && (stat->state == 'T' || stat->state == 't');
+    if (looked_ && holder != holder_) since_ = now;
+    was_stopped_ = is_stopped && (was_stopped_ || !looked_ || holder != holder_);
+    holder_ = holder;
+    looked_ = now;
+  }
+
+  std::string path_;
+  int lock_;
+  Instant since_;  // when the one who holds it now was not known to hold it yet
+  std::optional<Instant> looked_;
+  std::optional<ProcessId> holder_;
+  bool was_stopped_ = false;  // each time it was looked at
+};
 
 Error no_room(Error error, const LedgerPlace& place) {
   const std::string attempted = trf("writing into the ledger {}", place.directory);
@@ -160,17 +203,20 @@ Result<Ledger> Ledger::open(LedgerPlace place, Clock& clock) {
 }
 
 Result<HostLock> Ledger::lock(Duration patience, const std::function<bool()>& interrupted) const {
-  const Instant deadline = clock_->now() + patience;
   while (true) {
     auto fd = open_host_lock(directory_.get());
     if (!fd) return std::unexpected(std::move(fd).error());
-    if (auto taken = take_flock(fd->get(), *clock_, deadline, interrupted); !taken) {
+    HolderWatch holder(place_.directory, fd->get(), clock_->now());
+    const auto is_over = [&] {
+      return (interrupted && interrupted()) || holder.is_held_for(patience, clock_->now());
+    };
+    if (auto taken = take_flock(fd->get(), *clock_, Instant::max(), is_over); !taken) {
       if (taken.error().code() != ErrorCode::timeout) return std::unexpected(taken.error());
-      return std::unexpected(held_too_long(place_, fd->get(), patience));
+      return std::unexpected(holder.error(clock_->now()));
     }
     // Somebody may have replaced the file while we waited: then it locks nothing.
     if (is_named(fd->get(), directory_.get(), host_lock_name)) return HostLock(*std::move(fd));
-    if (clock_->now() >= deadline) {
+    if (interrupted && interrupted()) {
       return fail(ErrorCode::timeout, trf("{}/{} is replaced again and again", place_.directory,
                                           std::string_view(host_lock_name)));
     }
@@ -188,58 +234,78 @@ Result<Lease> Ledger::claim(const HostLock& lock, const LeaseTerms& terms) {
   auto id = new_id();
   if (!id) return std::unexpected(std::move(id).error());
   const std::string name = std::string(lease_prefix) + *id;
-  auto fd = publish(directory_.get(), name, *text, lease_life);
+  auto fd = publish(directory_.get(), name, *text, {lease_life});
   if (!fd) return std::unexpected(no_room(std::move(fd).error(), place_));
   return Lease(*std::move(id), name, *std::move(fd));
 }
 
-Result<Ticket> Ledger::queue(const HostLock& lock, const TicketTerms& terms) {
-  static_cast<void>(lock);  // holding it is the point
+Result<Ticket> Ledger::queue(const TicketTerms& terms) const {
   const auto names = names_in(directory_.get());
   if (!names) return std::unexpected(names.error());
   auto random = new_id();
   if (!random) return std::unexpected(std::move(random).error());
   const std::int64_t place = next_place(*names, clock_->wall_now());
   const std::string id = fmt::format("{:019}-{}", place, *random);
+  const Instant now = clock_->now();
   const std::string text = write_ticket({.uid = ::geteuid(),
                                          .not_before_ns = place - 1,
-                                         .steady_ms = steady_ms(clock_->now()),
+                                         .steady_ms = steady_ms(now),
                                          .process = own_process_id(),
                                          .command = terms.command,
                                          .wants = terms.wants,
                                          .request = terms.request,
                                          .devices = terms.devices});
-  auto fd = publish(directory_.get(), std::string(ticket_prefix) + id, text, ticket_life);
+  auto fd = publish(directory_.get(), std::string(ticket_prefix) + id, text,
+                    {ticket_life, locked_from_beat(now)});
   if (!fd) return std::unexpected(no_room(std::move(fd).error(), place_));
-  Ticket ticket(id, terms.devices, *std::move(fd), *this);
-  if (auto shown = ticket.beat(clock_->now()); !shown) {
-    return std::unexpected(std::move(shown).error());
-  }
-  return ticket;
+  return Ticket(id, terms.devices, *std::move(fd), now, *this);
 }
 
-Result<std::size_t> Ledger::sweep(const HostLock& lock) {
-  static_cast<void>(lock);  // nothing can be half-way published now
+namespace {
+
+/// Removes the file if it is one of the ledger's, this user's (or this user is root), and dead.
+/// Tells whether it had to be looked at.
+bool sweep_file(int directory, const std::string& name, WallTime now, std::size_t& removed) {
+  const bool is_unpublished = name.starts_with(temporary_prefix);
+  if (!is_unpublished && !name.starts_with(lease_prefix) && !name.starts_with(ticket_prefix)) {
+    return false;
+  }
+  struct stat facts{};
+  if (::fstatat(directory, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0 ||
+      (facts.st_uid != ::geteuid() && ::geteuid() != 0) || !S_ISREG(facts.st_mode)) {
+    return false;
+  }
+  // Somebody may be about to lock and publish it.
+  const std::int64_t age = now.unix_ms - std::int64_t{facts.st_ctim.tv_sec} * 1000;
+  if (is_unpublished && age < unpublished_ms) return false;
+  const auto fd = open_entry(directory, name);
+  if (!fd) return true;
+  const auto locked = is_ofd_locked(fd->get());
+  if (!locked || *locked || !is_named(fd->get(), directory, name)) return true;
+  if (::unlinkat(directory, name.c_str(), 0) == 0) ++removed;
+  return true;
+}
+
+}  // namespace
+
+std::size_t Ledger::sweep(std::size_t most) const {
   const auto names = names_in(directory_.get());
-  if (!names) return std::unexpected(names.error());
+  if (!names || names->empty()) return 0;
+  std::uint32_t random = 0;
+  if (::getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) random = 0;
+  std::size_t looked = 0;
   std::size_t removed = 0;
-  for (const std::string& name : *names) {
-    if (!name.starts_with(lease_prefix) && !name.starts_with(ticket_prefix) &&
-        !name.starts_with(temporary_prefix)) {
-      continue;
-    }
-    struct stat facts{};
-    if (::fstatat(directory_.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0 ||
-        facts.st_uid != ::geteuid() || !S_ISREG(facts.st_mode)) {
-      continue;
-    }
-    const auto fd = open_entry(directory_.get(), name);
-    if (!fd) continue;
-    const auto locked = is_ofd_locked(fd->get());
-    if (!locked || *locked || !is_named(fd->get(), directory_.get(), name)) continue;
-    if (::unlinkat(directory_.get(), name.c_str(), 0) == 0) ++removed;
+  for (std::size_t i = 0; i < names->size() && looked < most; ++i) {
+    const std::string& name = (*names)[(random + i) % names->size()];
+    if (sweep_file(directory_.get(), name, clock_->wall_now(), removed)) ++looked;
   }
   return removed;
+}
+
+void Ledger::sweep_ticket(const std::string& id) const {
+  std::size_t removed = 0;
+  static_cast<void>(sweep_file(directory_.get(), std::string(ticket_prefix) + id,
+                               clock_->wall_now(), removed));
 }
 
 Lease::Lease(std::string id, std::string path, Fd fd)
@@ -258,10 +324,8 @@ Result<void> Lease::describe(ProcessId keeper, std::optional<ProcessId> job) {
   return fail_system("describe the lease", why);
 }
 
-Result<void> Lease::end(Ledger& ledger, Duration patience) {
+Result<void> Lease::end(const Ledger& ledger) {
   if (!fd_.is_open()) return {};
-  const auto lock = ledger.lock(patience);
-  if (!lock) return std::unexpected(lock.error());
   if (is_named(fd_.get(), ledger.directory(), path_) &&
       ::unlinkat(ledger.directory(), path_.c_str(), 0) != 0) {
     return fail_system("remove the lease " + path_, errno);
@@ -270,48 +334,51 @@ Result<void> Lease::end(Ledger& ledger, Duration patience) {
   return {};
 }
 
-Ticket::Ticket(std::string id, std::vector<DeviceId> devices, Fd fd, const Ledger& ledger)
-    : id_(std::move(id)), devices_(std::move(devices)), fd_(std::move(fd)), ledger_(&ledger) {}
+Ticket::Ticket(std::string id, std::vector<DeviceId> devices, Fd fd, Instant awake,
+               const Ledger& ledger)
+    : id_(std::move(id)),
+      devices_(std::move(devices)),
+      fd_(std::move(fd)),
+      ledger_(&ledger),
+      awake_(awake),
+      changes_(std::min<std::size_t>(first_gathered + devices_.size(), most_flags)) {}
 
-Ticket::~Ticket() {
+Ticket::~Ticket() { leave(); }
+
+void Ticket::leave() {
   if (!fd_.is_open()) return;
-  const auto lock = ledger_->lock(patience_to_leave);
-  if (lock) static_cast<void>(leave(*lock));
-}
-
-Result<void> Ticket::leave(const HostLock& lock) {
-  static_cast<void>(lock);  // holding it is the point
-  if (!fd_.is_open()) return {};
   const std::string name = std::string(ticket_prefix) + id_;
-  const bool ours = is_named(fd_.get(), ledger_->directory(), name);
-  if (ours && ::unlinkat(ledger_->directory(), name.c_str(), 0) != 0) {
-    return fail_system("leave the queue", errno);
+  if (is_named(fd_.get(), ledger_->directory(), name)) {
+    ::unlinkat(ledger_->directory(), name.c_str(), 0);
   }
   fd_.close();
-  return {};
 }
 
-Result<void> Ticket::set_gathered(const std::vector<DeviceId>& devices) {
+void Ticket::set_flag(std::size_t flag, bool on, off_t byte_0_1) {
+  if (flag >= changes_.size()) return;
+  off_t& changes = changes_[flag];
+  if ((changes % 2 == 1) == on || changes + 1 >= flag_length) return;
+  if (drop_ofd_lock(fd_.get(), flag_change(flag, changes))) ++changes;
+  const ByteRange old{.start = byte_0_1, .length = 1};
+  static_cast<void>(on ? take_ofd_lock(fd_.get(), old) : drop_ofd_lock(fd_.get(), old));
+}
+
+void Ticket::set_gathered(const std::vector<DeviceId>& devices) {
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     const bool wanted = std::find(devices.begin(), devices.end(), devices_[i]) != devices.end();
-    const auto done = wanted ? take_ofd_lock(fd_.get(), gathered_byte(i))
-                             : drop_ofd_lock(fd_.get(), gathered_byte(i));
-    if (!done) return done;
+    set_flag(first_gathered + i, wanted, ticket_gathered_0_1.start + static_cast<off_t>(i));
   }
-  return {};
 }
 
-Result<void> Ticket::set_passed(bool passed) {
-  return passed ? take_ofd_lock(fd_.get(), ticket_passed) : drop_ofd_lock(fd_.get(), ticket_passed);
+void Ticket::set_passed(bool passed) {
+  set_flag(passed_flag, passed, ticket_passed_0_1.start);
 }
 
-Result<void> Ticket::beat(Instant now) {
-  if (last_beat_ && beat_byte(*last_beat_).start == beat_byte(now).start) return {};
-  // The new one first, so that no reader sees none.
-  if (auto taken = take_ofd_lock(fd_.get(), beat_byte(now)); !taken) return taken;
-  const auto before = std::exchange(last_beat_, now);
-  if (!before) return {};
-  return drop_ofd_lock(fd_.get(), beat_byte(*before));
+void Ticket::beat(Instant now) {
+  const off_t before = locked_from_beat(awake_).start;
+  const off_t after = locked_from_beat(now).start;
+  if (after <= before) return;
+  if (drop_ofd_lock(fd_.get(), {.start = before, .length = after - before})) awake_ = now;
 }
 
 }  // namespace berth

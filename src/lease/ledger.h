@@ -6,6 +6,8 @@
 // and every process of the job that inherited the descriptor. Everything else in the file only
 // describes.
 
+#include <sys/types.h>
+
 #include <functional>
 #include <map>
 #include <optional>
@@ -50,7 +52,7 @@ struct TicketTerms {
   std::vector<DeviceId> devices;
 };
 
-/// The host lock, held while this object lives. Choosing and claiming happen under it.
+/// The host lock, held while this object lives. Nobody else claims meanwhile; that is all it is for.
 class HostLock {
  public:
   explicit HostLock(Fd fd) : fd_(std::move(fd)) {}
@@ -69,10 +71,9 @@ class Lease {
   [[nodiscard]] int descriptor() const { return fd_.get(); }
   /// Writes who the job and its keeper are, for people.
   [[nodiscard]] Result<void> describe(ProcessId keeper, std::optional<ProcessId> job);
-  /// Removes the lease: the promise has ended. Takes the host lock for it, waiting at most
-  /// `patience`; idempotent. After a failure the lease still holds and end() may be tried again.
-  [[nodiscard]] Result<void> end(class Ledger& ledger,
-                                 Duration patience = std::chrono::seconds(30));
+  /// Removes the lease: the promise has ended. Idempotent. After a failure the lease still holds
+  /// and end() may be tried again.
+  [[nodiscard]] Result<void> end(const class Ledger& ledger);
   /// Closes this process's descriptor without ending the lease (a launcher after its keeper has
   /// it).
   void let_go() { fd_.close(); }
@@ -84,31 +85,33 @@ class Lease {
 };
 
 /// A place in the queue, held while this object lives. The file is written once, because its
-/// st_ctime is the arrival; what changes while waiting is told by locks beyond the file's end
-/// (ledger_locks.h), which die with the process.
+/// st_ctime is the arrival; what changes while waiting is told by what is let go of the locks beyond
+/// the file's end (ledger_locks.h). That nobody can hinder, so that nothing here can fail for others.
 class Ticket {
  public:
-  Ticket(std::string id, std::vector<DeviceId> devices, Fd fd, const Ledger& ledger);
-  /// Leaves the queue. Where the host lock is not to be had soon, the file stays behind, dead.
+  Ticket(std::string id, std::vector<DeviceId> devices, Fd fd, Instant awake, const Ledger& ledger);
+  /// Leaves the queue. Where the file cannot be removed it stays behind, dead.
   ~Ticket();
   Ticket(Ticket&&) = default;
   Ticket& operator=(Ticket&&) = delete;
   [[nodiscard]] const std::string& id() const { return id_; }
   /// Shows the others which devices it gathers.
-  [[nodiscard]] Result<void> set_gathered(const std::vector<DeviceId>& devices);
+  void set_gathered(const std::vector<DeviceId>& devices);
   /// Shows the others that it cannot use what is free now.
-  [[nodiscard]] Result<void> set_passed(bool passed);
+  void set_passed(bool passed);
   /// Shows the others that it is awake.
-  [[nodiscard]] Result<void> beat(Instant now);
-  /// Leaves the queue under a lock that is held already.
-  [[nodiscard]] Result<void> leave(const HostLock& lock);
+  void beat(Instant now);
+  void leave();
 
  private:
+  void set_flag(std::size_t flag, bool on, off_t byte_0_1);
+
   std::string id_;
   std::vector<DeviceId> devices_;
   Fd fd_;
   const Ledger* ledger_;
-  std::optional<Instant> last_beat_;
+  Instant awake_;               // the last beat
+  std::vector<off_t> changes_;  // how often each flag was changed
 };
 
 /// What a waiter shows of itself besides its ticket.
@@ -123,8 +126,7 @@ struct LedgerView {
   std::vector<Claim> claims;        // live ones, oldest first
   std::vector<Waiter> waiters;      // live ones, in queue order
   std::vector<WaiterState> states;  // of `waiters`, same order
-  /// All tickets by name, those not read and dead ones included, in the order their names say.
-  std::vector<std::string> ticket_ids;
+  bool has_tickets = false;         // some were seen, read or not, alive or not
   std::vector<Problem> problems;  // files that could not be understood: honoured where they
                                   // claim
   /// Nothing of it could be read: that nobody is in it says nothing.
@@ -141,8 +143,8 @@ class Ledger {
   [[nodiscard]] const LedgerPlace& place() const { return place_; }
   [[nodiscard]] int directory() const { return directory_.get(); }
 
-  /// timeout: somebody has held it all that time; the message names the holder. Where `interrupted`
-  /// says so it gives up at once.
+  /// timeout: one and the same process has held it all that time; the message names it. While it
+  /// goes from hand to hand it is waited for. Where `interrupted` says so it gives up at once.
   [[nodiscard]] Result<HostLock> lock(Duration patience,
                                       const std::function<bool()>& interrupted = {}) const;
 
@@ -150,6 +152,8 @@ class Ledger {
   [[nodiscard]] Result<LedgerView> read() const;
   /// As read(), with the tickets named alone: what somebody deep in a long queue can afford.
   [[nodiscard]] Result<LedgerView> read_with_tickets(const std::vector<std::string>& ids) const;
+  /// Of all tickets, also dead ones, first in the queue first: what a queue of hundreds can afford.
+  [[nodiscard]] Result<std::vector<std::string>> tickets_in_order() const;
   /// One ticket's state; nothing: it is dead or gone.
   [[nodiscard]] std::optional<WaiterState> waiter_state(const std::string& id) const;
 
@@ -157,10 +161,14 @@ class Ledger {
   [[nodiscard]] Result<Lease> claim(const HostLock& lock, const LeaseTerms& terms);
 
   /// Takes a place at the end of the queue.
-  [[nodiscard]] Result<Ticket> queue(const HostLock& lock, const TicketTerms& terms);
+  [[nodiscard]] Result<Ticket> queue(const TicketTerms& terms) const;
 
-  /// Removes what this user's dead processes left behind. Returns how many files.
-  [[nodiscard]] Result<std::size_t> sweep(const HostLock& lock);
+  /// Removes what dead processes left behind, this user's or, as root, everybody's: looks at no more
+  /// than `most` entries, from a random one on, so that it costs the same in a long queue. Returns
+  /// how many files it removed.
+  std::size_t sweep(std::size_t most = 16) const;
+  /// The same for one ticket.
+  void sweep_ticket(const std::string& id) const;
 
  private:
   Ledger(LedgerPlace place, Fd directory, Clock& clock);

@@ -1,9 +1,12 @@
 #pragma once
 // The ledger's directory and the names in it: what src/lease's files share and nobody else sees.
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "base/fd.h"
@@ -18,8 +21,14 @@ constexpr std::string_view ticket_prefix = "ticket-";
 /// Files being written: never claims, swept when their writer has died.
 constexpr std::string_view temporary_prefix = ".new-";
 
-/// A place further than this is a lie or a broken clock: 2262 is where nanoseconds end.
-constexpr std::int64_t furthest_place = 9'000'000'000'000'000'000;
+/// The place in the queue that a ticket's name claims, in nanoseconds since 1970; 0: none.
+[[nodiscard]] std::int64_t place_in(std::string_view ticket_name);
+
+/// Where a ticket stands. It cannot stand before the moment its file appeared (st_ctime, which
+/// nobody can set); its name moves it further back, behind those that were there when it came, where
+/// the date was set back in between. Nobody gains by lying.
+using Place = std::tuple<std::int64_t, std::int64_t, std::string>;
+[[nodiscard]] Place place_of(const std::string& ticket_name, const struct stat& facts);
 
 /// False for file systems whose locks other machines or a user's own program decide about.
 [[nodiscard]] bool is_local_file_system(std::uint64_t magic);

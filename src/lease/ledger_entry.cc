@@ -1,14 +1,16 @@
-// Names and files in the ledger's directory.
+// Names, files and locks in the ledger's directory.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 
 #include "base/text.h"
 #include "lease/ledger_directory.h"
+#include "lease/ledger_locks.h"
 
 namespace berth {
 
@@ -40,6 +42,36 @@ bool is_named(int fd, int directory, const std::string& name) {
   return ::fstat(fd, &held) == 0 &&
          ::fstatat(directory, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
          held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+}
+
+std::int64_t place_in(std::string_view ticket_name) {
+  constexpr std::size_t digits = 19;
+  // A place further than this is a lie or a broken clock: 2262 is where nanoseconds end.
+  constexpr std::int64_t furthest = 9'000'000'000'000'000'000;
+  const auto place = parse_signed(ticket_name.substr(ticket_prefix.size(), digits));
+  return place && *place <= furthest ? *place : 0;
+}
+
+Place place_of(const std::string& ticket_name, const struct stat& facts) {
+  const std::int64_t arrived =
+      std::int64_t{facts.st_ctim.tv_sec} * 1'000'000'000 + facts.st_ctim.tv_nsec;
+  return {std::max(arrived, place_in(ticket_name)), arrived, ticket_name};
+}
+
+std::optional<std::vector<std::size_t>> flags_on(int fd) {
+  std::vector<std::size_t> on;
+  const off_t end = ticket_flags.start + ticket_flags.length;
+  off_t from = ticket_flags.start;
+  while (from < end) {
+    const auto locked = find_ofd_lock(fd, {.start = from, .length = end - from});
+    if (!locked || !*locked) break;
+    const off_t at = std::max((*locked)->start, from) - ticket_flags.start;
+    if (at % flag_length % 2 == 1) on.push_back(static_cast<std::size_t>(at / flag_length));
+    // Up to its end nothing has been let go: there the next flag that was ever changed begins.
+    from = (*locked)->length == 0 ? end : (*locked)->start + (*locked)->length;
+  }
+  if (from == ticket_flags.start) return std::nullopt;
+  return on;
 }
 
 }  // namespace berth

@@ -1,8 +1,14 @@
 #pragma once
-// Which offsets of a ledger file are locked, and what each lock says. Offsets beyond a file's end
-// can be locked as well; a lock changes neither the file nor its st_ctime, can be asked for by
-// everybody, set by nobody but the file's owner, and is gone with its process. So a waiter tells
-// its changing state by locks and never by writing.
+// Which offsets of a ledger file are locked, and what each lock says. A lock may lie far beyond the
+// file's end, changes neither the file nor its st_ctime, and is gone with its process.
+//
+// Every user may read these files, and who may read a file may also put read locks on it, which
+// refuse the owner's next write lock. So the owner takes every lock of a file before anybody else
+// can open it, and from then on only lets go: how much it has let go is what others read. Nobody
+// else's lock can hinder that.
+
+#include <optional>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/lock.h"
@@ -13,23 +19,43 @@ namespace berth {
 constexpr ByteRange lease_life{.start = 0, .length = 0};
 
 constexpr ByteRange ticket_life{.start = 0, .length = off_t{1} << 30};
-constexpr ByteRange ticket_passed{.start = off_t{1} << 30, .length = 1};
-/// One byte per device of the ticket's own list.
-constexpr ByteRange ticket_gathered{.start = off_t{1} << 31, .length = 4096};
-/// One byte at `start` + milliseconds of the steady clock, which all processes of a boot share.
-constexpr ByteRange ticket_beat{.start = off_t{1} << 32, .length = 0};
 
-[[nodiscard]] constexpr ByteRange gathered_byte(std::size_t device) {
-  return {.start = ticket_gathered.start + static_cast<off_t>(device), .length = 1};
-}
+/// Let go up to the millisecond of the steady clock, which all processes of a boot share, at which
+/// the waiter was last awake: the lock begins there.
+constexpr ByteRange ticket_beat{.start = off_t{1} << 32,
+                                .length = (off_t{1} << 62) - (off_t{1} << 32)};
 
-[[nodiscard]] constexpr ByteRange beat_byte(Instant at) {
-  const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(at.time_since_epoch());
-  return {.start = ticket_beat.start + static_cast<off_t>(since.count()), .length = 1};
+/// One stretch of bytes per flag. A flag is on where an odd number of its bytes has been let go.
+constexpr off_t flag_length = off_t{1} << 20;
+constexpr off_t most_flags = 4096;
+constexpr ByteRange ticket_flags{.start = off_t{1} << 62, .length = flag_length * most_flags};
+/// What a flag says: it cannot use what is free; and one per device of the ticket's own list, from
+/// `first_gathered` on: it gathers that device.
+constexpr std::size_t passed_flag = 0;
+constexpr std::size_t first_gathered = 1;
+
+/// berth 0.1.0 takes these while they are so, and reads no others of the flags. A reader's lock may
+/// refuse them.
+constexpr ByteRange ticket_passed_0_1{.start = off_t{1} << 30, .length = 1};
+constexpr ByteRange ticket_gathered_0_1{.start = off_t{1} << 31, .length = most_flags};
+
+/// What is locked of the beat and the flags of somebody awake `at` that moment who has no flag set.
+[[nodiscard]] constexpr ByteRange locked_from_beat(Instant at) {
+  const off_t start = ticket_beat.start + static_cast<off_t>(steady_ms(at));
+  return {.start = start, .length = ticket_flags.start + ticket_flags.length - start};
 }
 
 [[nodiscard]] constexpr Instant instant_of_beat(off_t start) {
   return Instant(std::chrono::milliseconds(start - ticket_beat.start));
 }
+
+/// The byte whose letting go changes a flag that has been changed so often.
+[[nodiscard]] constexpr ByteRange flag_change(std::size_t flag, off_t changed_before) {
+  const off_t start = ticket_flags.start + static_cast<off_t>(flag) * flag_length;
+  return {.start = start + changed_before, .length = 1};
+}
+
+/// The flags that are on, ascending, as somebody else reads them. Nothing: a ticket of berth 0.1.0.
+[[nodiscard]] std::optional<std::vector<std::size_t>> flags_on(int fd);
 
 }  // namespace berth

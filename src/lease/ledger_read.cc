@@ -94,42 +94,56 @@ std::optional<Entry> read_living(int directory, const std::string& name, ByteRan
   return entry;
 }
 
-std::int64_t changed_ns(const struct stat& facts) {
-  return static_cast<std::int64_t>(facts.st_ctim.tv_sec) * 1'000'000'000 + facts.st_ctim.tv_nsec;
+WallTime changed_at(const struct stat& facts) {
+  return {std::int64_t{facts.st_ctim.tv_sec} * 1000 + facts.st_ctim.tv_nsec / 1'000'000};
 }
-
-WallTime changed_at(const struct stat& facts) { return {changed_ns(facts) / 1'000'000}; }
 
 std::string without(std::string_view prefix, const std::string& name) {
   return name.substr(prefix.size());
 }
 
 struct FoundTicket {
-  std::int64_t place_ns = 0;
-  std::int64_t arrived_ns = 0;
+  Place place;
   Waiter waiter;
   WaiterState state;
 };
 
-WaiterState state_of(int fd, std::string id) {
-  WaiterState state{.id = std::move(id)};
-  const auto passed = find_ofd_lock(fd, ticket_passed);
-  state.passed = passed && passed->has_value();
-  const auto beat = find_ofd_lock(fd, ticket_beat);
-  if (beat && *beat) state.beat = instant_of_beat(**beat);
-  return state;
-}
-
-std::vector<DeviceId> gathered_by(int fd, const std::vector<DeviceId>& devices) {
-  std::vector<DeviceId> gathered;
-  off_t from = ticket_gathered.start;
-  const off_t end = ticket_gathered.start + ticket_gathered.length;
+/// As berth 0.1.0 tells it.
+std::vector<std::size_t> flags_on_0_1(int fd) {
+  std::vector<std::size_t> on;
+  const auto passed = find_ofd_lock(fd, ticket_passed_0_1);
+  if (passed && *passed) on.push_back(passed_flag);
+  off_t from = ticket_gathered_0_1.start;
+  const off_t end = from + ticket_gathered_0_1.length;
   while (from < end) {
     const auto found = find_ofd_lock(fd, {.start = from, .length = end - from});
     if (!found || !*found) break;
-    const auto index = static_cast<std::size_t>(std::max(**found, from) - ticket_gathered.start);
-    if (index < devices.size()) gathered.push_back(devices[index]);
-    from = ticket_gathered.start + static_cast<off_t>(index) + 1;
+    const off_t index = std::max((*found)->start, from) - ticket_gathered_0_1.start;
+    on.push_back(first_gathered + static_cast<std::size_t>(index));
+    from = ticket_gathered_0_1.start + index + 1;
+  }
+  return on;
+}
+
+std::vector<std::size_t> flags_of(int fd) {
+  auto on = flags_on(fd);
+  return on ? *std::move(on) : flags_on_0_1(fd);
+}
+
+WaiterState state_of(int fd, const std::vector<std::size_t>& flags, std::string id) {
+  WaiterState state{.id = std::move(id)};
+  state.passed = !flags.empty() && flags.front() == passed_flag;
+  const auto beat = find_ofd_lock(fd, ticket_beat);
+  if (beat && *beat) state.beat = instant_of_beat((*beat)->start);
+  return state;
+}
+
+std::vector<DeviceId> gathered_by(const std::vector<std::size_t>& flags,
+                                  const std::vector<DeviceId>& devices) {
+  std::vector<DeviceId> gathered;
+  for (const std::size_t flag : flags) {
+    const bool is_device = flag >= first_gathered && flag - first_gathered < devices.size();
+    if (is_device) gathered.push_back(devices[flag - first_gathered]);
   }
   return gathered;
 }
@@ -169,7 +183,24 @@ std::optional<WaiterState> Ledger::waiter_state(const std::string& id) const {
   if (!fd) return std::nullopt;
   const auto alive = find_ofd_lock(fd->get(), ticket_life);
   if (!alive || !alive->has_value()) return std::nullopt;
-  return state_of(fd->get(), id);
+  return state_of(fd->get(), flags_of(fd->get()), id);
+}
+
+Result<std::vector<std::string>> Ledger::tickets_in_order() const {
+  const auto names = names_in(directory_.get());
+  if (!names) return std::unexpected(names.error());
+  std::vector<Place> places;
+  for (const std::string& name : *names) {
+    if (!name.starts_with(ticket_prefix)) continue;
+    struct stat facts{};
+    const bool there =
+        ::fstatat(directory_.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0;
+    if (there && S_ISREG(facts.st_mode)) places.push_back(place_of(name, facts));
+  }
+  std::sort(places.begin(), places.end());
+  std::vector<std::string> ids;
+  for (const Place& place : places) ids.push_back(without(ticket_prefix, std::get<2>(place)));
+  return ids;
 }
 
 Result<LedgerView> Ledger::read() const { return scan(nullptr); }
@@ -213,10 +244,9 @@ class Scan {
     }
     compare(name, text->uid, entry->facts.st_uid, text->format);
     FoundTicket ticket;
-    ticket.arrived_ns = changed_ns(entry->facts);
-    ticket.place_ns =
-        std::max(ticket.arrived_ns, std::min(text->not_before_ns, furthest_place) + 1);
-    ticket.state = state_of(fd.get(), without(ticket_prefix, name));
+    ticket.place = place_of(name, entry->facts);
+    const auto flags = flags_of(fd.get());
+    ticket.state = state_of(fd.get(), flags, without(ticket_prefix, name));
     Waiter& waiter = ticket.waiter;
     waiter.id = ticket.state.id;
     waiter.uid = entry->facts.st_uid;
@@ -226,7 +256,7 @@ class Scan {
     waiter.wants = std::move(text->wants);
     waiter.request = std::move(text->request);
     waiter.since = appeared_at(entry->facts, text->steady_ms, now_);
-    waiter.gathered = gathered_by(fd.get(), text->devices);
+    waiter.gathered = gathered_by(flags, text->devices);
     tickets_.push_back(std::move(ticket));
   }
 
@@ -237,13 +267,11 @@ class Scan {
 
   /// Sorts everything.
   void finish() {
-    std::sort(view.ticket_ids.begin(), view.ticket_ids.end());
     std::sort(view.claims.begin(), view.claims.end(), [](const Claim& a, const Claim& b) {
       return std::tie(a.since, a.id) < std::tie(b.since, b.id);
     });
     std::sort(tickets_.begin(), tickets_.end(), [](const FoundTicket& a, const FoundTicket& b) {
-      return std::tie(a.place_ns, a.arrived_ns, a.waiter.id) <
-             std::tie(b.place_ns, b.arrived_ns, b.waiter.id);
+      return a.place < b.place;
     });
     for (FoundTicket& ticket : tickets_) {
       view.waiters.push_back(std::move(ticket.waiter));
@@ -298,7 +326,7 @@ Result<LedgerView> Ledger::scan(const std::vector<std::string>* tickets) const {
     if (name.starts_with(lease_prefix)) {
       scan.add_lease(name);
     } else if (name.starts_with(ticket_prefix)) {
-      scan.view.ticket_ids.push_back(without(ticket_prefix, name));
+      scan.view.has_tickets = true;
       if (tickets == nullptr) scan.add_ticket(name);
     } else if (name != host_lock_name && !name.starts_with(temporary_prefix)) {
       scan.add_foreign(name);

@@ -18,8 +18,10 @@ using std::chrono::seconds;
 
 using Answer = std::variant<Acquired, NotAcquired>;
 
-/// Hundreds who start at once take turns of a few milliseconds each.
+/// One and the same process that holds the lock this long is told of.
 constexpr Duration patience_for_the_lock = seconds(10);
+/// Who may wait goes to the end of the queue meanwhile.
+constexpr Duration patience_on_arrival = seconds(1);
 /// A machine that could not be looked at for this long is reported instead of waited for.
 constexpr Duration patience_for_looks = seconds(60);
 constexpr Duration news_interval = milliseconds(300);
@@ -72,29 +74,53 @@ class Acquisition {
   }
 
   /// The first attempt: behind everybody who waits already, and the end of the queue where that
-  /// gives nothing.
+  /// gives nothing. The lock is only taken where there is something to claim.
   Result<std::optional<Answer>> arrive() {
     auto machine = look_();
     if (!machine) return std::unexpected(std::move(machine).error());
-    const auto lock = ledger_.lock(patience_for_the_lock, options_.interrupted);
-    if (!lock && is_interrupted()) return give_up(NotAcquired::Why::interrupted);
-    if (!lock) return std::unexpected(lock.error());
-    // The tickets of a long queue are only read where they make a difference.
+    ledger_.sweep();
     auto view = ledger_.read_with_tickets({});
     if (!view) return std::unexpected(std::move(view).error());
     now_ = consider(*std::move(machine), *view);
-    if (now_.placement.satisfied() && !view->ticket_ids.empty()) {
-      view = ledger_.read();
-      if (!view) return std::unexpected(std::move(view).error());
-      now_ = consider(std::move(now_.snapshot), *view);
+    if (auto read = consider_the_queue(*view); !read) return std::unexpected(read.error());
+    const bool may_wait = !options_.wait || options_.wait->count() > 0;
+    if (now_.placement.satisfied()) {
+      auto got = claim_under_lock(*std::move(view),
+                                  may_wait ? patience_on_arrival : patience_for_the_lock);
+      if (got && *got) return got;
+      if (!got && (!may_wait || got.error().code() != ErrorCode::timeout)) return got;
     }
-    if (now_.placement.satisfied()) return claim(*lock);
     if (!now_.placement.possible) return give_up(NotAcquired::Why::never_possible);
-    if (options_.wait && options_.wait->count() <= 0) return give_up(NotAcquired::Why::none_free);
-    auto ticket = ledger_.queue(*lock, terms_of_ticket());
+    if (!may_wait) return give_up(NotAcquired::Why::none_free);
+    return queue_up();
+  }
+
+  /// The tickets of a long queue are only read where they make a difference, and no more of them:
+  /// mostly the first few leave nothing.
+  Result<void> consider_the_queue(LedgerView& view) {
+    if (!now_.placement.satisfied() || !view.has_tickets) return {};
+    const auto ids = ledger_.tickets_in_order();
+    if (!ids) return std::unexpected(ids.error());
+    for (std::size_t few = lookers_at_most; now_.placement.satisfied(); few *= 8) {
+      const auto end = ids->begin() + static_cast<std::ptrdiff_t>(std::min(few, ids->size()));
+      auto first = ledger_.read_with_tickets({ids->begin(), end});
+      if (!first) return std::unexpected(std::move(first).error());
+      view = *std::move(first);
+      now_ = consider(std::move(now_.snapshot), view);
+      if (end == ids->end()) break;
+    }
+    return {};
+  }
+
+  Result<std::optional<Answer>> queue_up() {
+    auto ticket = ledger_.queue(terms_of_ticket());
     if (!ticket) return std::unexpected(std::move(ticket).error());
     ticket_.emplace(*std::move(ticket));
-    ahead_ = std::move(view->ticket_ids);
+    // Only now: what is published later stands behind us.
+    auto ids = ledger_.tickets_in_order();
+    if (!ids) return std::unexpected(std::move(ids).error());
+    ids->erase(std::find(ids->begin(), ids->end(), ticket_->id()), ids->end());
+    ahead_ = *std::move(ids);
     return std::optional<Answer>();
   }
 
@@ -102,10 +128,8 @@ class Acquisition {
     next_look_ = last_good_look_ = asked_ = clock_.now();
     while (true) {
       if (is_interrupted()) return answer(NotAcquired::Why::interrupted);
-      if (left() && left()->count() <= 0) return answer(NotAcquired::Why::timed_out);
-      if (auto beaten = ticket_->beat(clock_.now()); !beaten) {
-        return std::unexpected(std::move(beaten).error().because("waiting in the queue"));
-      }
+      if (is_out_of_time()) return answer(NotAcquired::Why::timed_out);
+      ticket_->beat(clock_.now());
       auto got = take_turn_if_due();
       if (!got) return std::unexpected(std::move(got).error());
       if (*got) return *std::move(*got);
@@ -129,7 +153,7 @@ class Acquisition {
     begin_watching();
     if (clock_.now() < next_look_) return std::optional<Answer>();
     auto got = take_turn();
-    if (got && !*got) static_cast<void>(ticket_->beat(clock_.now()));  // a look may take seconds
+    if (got && !*got) ticket_->beat(clock_.now());  // a look may take seconds
     return got;
   }
 
@@ -140,6 +164,7 @@ class Acquisition {
     for (std::size_t i = 0; i < ahead_.size() && counted < lookers_at_most;) {
       const auto state = ledger_.waiter_state(ahead_[i]);
       if (!state) {
+        ledger_.sweep_ticket(ahead_[i]);
         ahead_.erase(ahead_.begin() + static_cast<std::ptrdiff_t>(i));
         next_look_ = now;
         pause_ = shortest_pause;
@@ -159,36 +184,68 @@ class Acquisition {
   }
 
   Result<std::optional<Answer>> take_turn() {
-    auto machine = look_();
-    if (!machine) {
-      next_look_ = clock_.now() + longest_pause;
-      if (clock_.now() - last_good_look_ < patience_for_looks) return std::optional<Answer>();
-      return std::unexpected(std::move(machine).error().because(tr("looking for free devices")));
-    }
-    last_good_look_ = clock_.now();
     auto view = ledger_.read_with_tickets(tickets_in_sight());
     if (!view) return std::unexpected(std::move(view).error());
-    const std::vector<Claim> claims_before = std::exchange(now_.snapshot.claims, {});
-    now_ = consider(*std::move(machine), *view);
+    const std::vector<Claim> claims_before = now_.snapshot.claims;
+    if (is_worth_a_look(*view)) {
+      auto machine = look_();
+      if (!machine) {
+        next_look_ = clock_.now() + longest_pause;
+        if (clock_.now() - last_good_look_ < patience_for_looks) return std::optional<Answer>();
+        return std::unexpected(std::move(machine).error().because(tr("looking for free devices")));
+      }
+      last_good_look_ = clock_.now();
+      now_.snapshot = *std::move(machine);
+      view = ledger_.read_with_tickets(tickets_in_sight());
+      if (!view) return std::unexpected(std::move(view).error());
+    }
+    now_ = consider(std::move(now_.snapshot), *view);
     idle_.note(now_.placement, clock_.now());
     if (now_.placement.satisfied()) {
-      auto got = claim_under_lock();
+      auto got = claim_in_turn(*std::move(view));
       if (!got || *got) return got;
     }
     if (!now_.placement.possible) return give_up(NotAcquired::Why::never_possible);
-    if (auto shown = show_others(); !shown) return std::unexpected(std::move(shown).error());
+    show_others();
     plan_next_look(claims_before != now_.snapshot.claims);
     return std::optional<Answer>();
   }
 
-  /// The claims may have changed since: they are read again, the machine is not looked at again.
-  Result<std::optional<Answer>> claim_under_lock() {
-    const auto lock = ledger_.lock(patience_for_the_lock, options_.interrupted);
+  /// Whether the ledger leaves us anything at all: of four who watch a busy queue, a look of each at
+  /// the machine whenever anything happens would be most of what the queue costs.
+  bool is_worth_a_look(const LedgerView& view) {
+    if (clock_.now() - last_good_look_ >= longest_pause || options_.request.idle_for) return true;
+    const Snapshot unused =
+        with_ledger(as_if_unused(now_.snapshot), view, clock_.now(), ticket_->id());
+    const std::size_t position = position_of(ticket_->id(), unused);
+    return place_behind(unused, position, options_.request, options_.limits).satisfied();
+  }
+
+  /// Somebody who holds the lock for long is told of, and waited for as well.
+  Result<std::optional<Answer>> claim_in_turn(LedgerView view) {
+    auto got = claim_under_lock(std::move(view), patience_for_the_lock);
+    if (got || got.error().code() != ErrorCode::timeout) return got;
+    if (is_interrupted() || is_out_of_time()) return std::optional<Answer>();
+    if (options_.say && !std::exchange(said_who_holds_the_lock_, true)) {
+      options_.say(got.error().message());
+    }
+    return std::optional<Answer>();
+  }
+
+  /// The claims may have changed since: they are read again, nothing else is.
+  Result<std::optional<Answer>> claim_under_lock(LedgerView view, Duration patience) {
+    const auto lock = ledger_.lock(patience, [this] {
+      if (ticket_) ticket_->beat(clock_.now());
+      return is_interrupted() || (ticket_ && is_out_of_time());
+    });
     if (!lock && is_interrupted()) return give_up(NotAcquired::Why::interrupted);
     if (!lock) return std::unexpected(lock.error());
-    const auto view = ledger_.read_with_tickets(tickets_in_sight());
-    if (!view) return std::unexpected(view.error());
-    now_ = consider(std::move(now_.snapshot), *view);
+    auto leases = ledger_.read_with_tickets({});
+    if (!leases) return std::unexpected(std::move(leases).error());
+    if (leases->claims != view.claims) {
+      view.claims = std::move(leases->claims);
+      now_ = consider(std::move(now_.snapshot), view);
+    }
     if (!now_.placement.satisfied()) return std::optional<Answer>();
     return claim(*lock);
   }
@@ -237,12 +294,9 @@ class Acquisition {
     for (const Choice& choice : now_.placement.chosen) {
       terms.devices.push_back({choice.device, choice.promised});
     }
-    // Our own leavings; if it fails they stay, dead. Whoever waited leaves that to others: it would
-    // cost a long queue more than the claim.
-    if (!ticket_) static_cast<void>(ledger_.sweep(lock));
     auto lease = ledger_.claim(lock, terms);
     if (!lease) return std::unexpected(std::move(lease).error());
-    if (ticket_) static_cast<void>(ticket_->leave(lock));  // if it fails, it dies with the process
+    if (ticket_) ticket_->leave();
     return std::optional<Answer>(Acquired{.lease = *std::move(lease),
                                           .placement = std::move(now_.placement),
                                           .snapshot = std::move(now_.snapshot),
@@ -264,7 +318,7 @@ class Acquisition {
     return ids;
   }
 
-  Result<void> show_others() {
+  void show_others() {
     const bool head = now_.position == 0;
     const Instant now = clock_.now();
     if (!head) gathering_since_.reset();
@@ -273,17 +327,12 @@ class Acquisition {
     const bool gathers = head && ((now - *gathering_since_) / gather_limit) % 2 == 0;
     const auto devices =
         gathers ? worth_gathering(now_.placement, options_.request) : std::vector<DeviceId>();
-    if (devices != gathered_) {
-      if (auto shown = ticket_->set_gathered(devices); !shown) return shown;
-      gathered_ = devices;
-    }
+    ticket_->set_gathered(devices);
+    gathered_ = devices;
     if (now_.position < now_.snapshot.waiters.size()) {
       now_.snapshot.waiters[now_.position].gathered = gathered_;
     }
-    const bool passed = leaves_something(now_.snapshot, now_.position);
-    if (passed == passed_) return {};
-    passed_ = passed;
-    return ticket_->set_passed(passed);
+    ticket_->set_passed(leaves_something(now_.snapshot, now_.position));
   }
 
   void plan_next_look(bool something_changed) {
@@ -325,6 +374,7 @@ class Acquisition {
     }
   }
 
+  [[nodiscard]] bool is_out_of_time() const { return left() && left()->count() <= 0; }
   [[nodiscard]] milliseconds waited() const {
     return duration_cast<milliseconds>(clock_.now() - started_);
   }
@@ -360,7 +410,7 @@ class Acquisition {
   std::map<std::string, Instant> able_since_;
   std::optional<Instant> gathering_since_;
   std::vector<DeviceId> gathered_;
-  bool passed_ = false;
+  bool said_who_holds_the_lock_ = false;
 
   NewsKey told_;
   std::optional<Instant> last_news_;

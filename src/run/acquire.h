@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -45,6 +46,8 @@ struct AcquireOptions {
   std::function<void(const WaitingNews&)> on_news;
   /// Also where nothing but the time has changed, at each beat: for a line that is rewritten.
   bool tells_time = false;
+  /// A sentence for who waits: what stands in the way besides those before them.
+  std::function<void(std::string_view)> say;
   /// Asked often while waiting: true ends it (Ctrl-C). Null: never.
   std::function<bool()> interrupted;
 };
@@ -64,8 +67,8 @@ struct NotAcquired {
   Snapshot snapshot;
 };
 
-/// The outer Result is for what went wrong (no ledger, host lock held for ever); the inner answer
-/// is yes or no.
+/// The outer Result is for what went wrong (no ledger; who does not wait found the host lock held
+/// by one process all the time); the inner answer is yes or no.
 [[nodiscard]] Result<std::variant<Acquired, NotAcquired>> acquire(Ledger& ledger, const Look& look,
                                                                   Clock& clock,
                                                                   const AcquireOptions& options);

@@ -64,10 +64,9 @@ class AcquireTest : public testing::Test {
   }
   /// Somebody else's place in the queue.
   Ticket waiter(const Request& request) {
-    const auto lock = ledger_.lock(seconds(1));
-    return *ledger_.queue(*lock, {.command = "other",
-                                  .request = to_json(request),
-                                  .devices = {DeviceId("A"), DeviceId("B")}});
+    return *ledger_.queue({.command = "other",
+                           .request = to_json(request),
+                           .devices = {DeviceId("A"), DeviceId("B")}});
   }
   static std::vector<std::string> names(const Placement& placement) {
     std::vector<std::string> names;
@@ -241,7 +240,7 @@ TEST_F(AcquireTest, PassesOverAStoppedHeadWithinFiveSeconds) {
 
 TEST_F(AcquireTest, PassesOverAHeadThatIsAwakeAndDoesNotTakeItsTurn) {
   Ticket idle = waiter({.devices = 2});
-  clock_.meanwhile = [&] { static_cast<void>(idle.beat(clock_.now())); };
+  clock_.meanwhile = [&] { idle.beat(clock_.now()); };
   const Acquired got = must_get(1, minutes(10));
   EXPECT_LE(got.waited, seconds(5));
   EXPECT_GE(got.waited, seconds(4)) << "not before it had its chance";

@@ -363,7 +363,7 @@ class Keeper {
 
   void release(Duration patience) {
     if (task_.lease == nullptr || released_) return;
-    const auto ended = task_.lease->end(*task_.ledger, patience);
+    const auto ended = task_.lease->end(*task_.ledger);
     released_ = ended.has_value();
     if (!ended && patience == lock_patience_at_last) {
       note("lease_not_removed", ended.error().message());

@@ -169,6 +169,7 @@ class Run {
         options_.where == RunWhere::gpu_or_cpu ? std::optional(options_.cpu_after) : options_.wait;
     wish.on_news = callbacks_.on_waiting;
     wish.tells_time = callbacks_.on_waiting_tells_time;
+    wish.say = callbacks_.say;
     wish.interrupted = [this] { return is_interrupted(); };
     const WaitingSignals noted;
     auto answer = acquire(*ledger_, look, services_.clock, wish);

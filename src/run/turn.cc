@@ -51,6 +51,17 @@ Snapshot with_ledger(Snapshot snapshot, const LedgerView& view, Instant now,
   return snapshot;
 }
 
+Snapshot as_if_unused(Snapshot snapshot) {
+  snapshot.gpu_processes.clear();
+  for (Device& device : snapshot.devices) {
+    if (device.memory_used.get()) device.memory_used = Bytes{0};
+    device.utilization_gpu = Absent::unsupported;
+    device.utilization_history = Absent::unsupported;
+    device.process_count = Absent::unsupported;
+  }
+  return snapshot;
+}
+
 Placement place_behind(const Snapshot& snapshot, std::size_t position, const Request& request,
                        const PlaceLimits& limits) {
   Placement placement = place(snapshot, request, limits);

@@ -48,6 +48,9 @@ constexpr Duration gather_limit = std::chrono::minutes(10);
 [[nodiscard]] Snapshot with_ledger(Snapshot snapshot, const LedgerView& view, Instant now,
                                    const std::string& own);
 
+/// The machine as it would be if nobody used it: what the ledger alone leaves is free.
+[[nodiscard]] Snapshot as_if_unused(Snapshot snapshot);
+
 /// The placement after everybody before `position` has taken or gathered what is theirs.
 [[nodiscard]] Placement place_behind(const Snapshot& snapshot, std::size_t position,
                                      const Request& request, const PlaceLimits& limits);
