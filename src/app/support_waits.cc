@@ -25,41 +25,43 @@ constexpr Duration waits_patience = std::chrono::seconds(20);
 constexpr std::size_t most_descriptors = 64;
 
 /// Those in which a process of berth's may stay. Numbers are this machine's.
-constexpr auto call_names = std::to_array<std::pair<long, std::string_view>>(
-    {{SYS_read, "read"},
-     {SYS_write, "write"},
-     {SYS_openat, "openat"},
-     {SYS_close, "close"},
-     {SYS_ioctl, "ioctl"},
-     {SYS_fcntl, "fcntl"},
-     {SYS_flock, "flock"},
-     {SYS_fsync, "fsync"},
-     {SYS_ppoll, "ppoll"},
-     {SYS_pselect6, "pselect6"},
-     {SYS_epoll_pwait, "epoll_pwait"},
-     {SYS_futex, "futex"},
-     {SYS_nanosleep, "nanosleep"},
-     {SYS_clock_nanosleep, "clock_nanosleep"},
-     {SYS_wait4, "wait4"},
-     {SYS_waitid, "waitid"},
-     {SYS_unlinkat, "unlinkat"},
-     {SYS_renameat2, "renameat2"},
-     {SYS_exit_group, "exit_group"},
+constexpr auto call_names = std::to_array<std::pair<long, std::string_view>>({
+    {SYS_read, "read"},
+    {SYS_write, "write"},
+    {SYS_openat, "openat"},
+    {SYS_close, "close"},
+    {SYS_ioctl, "ioctl"},
+    {SYS_fcntl, "fcntl"},
+    {SYS_flock, "flock"},
+    {SYS_fsync, "fsync"},
+    {SYS_ppoll, "ppoll"},
+    {SYS_pselect6, "pselect6"},
+    {SYS_epoll_pwait, "epoll_pwait"},
+    {SYS_futex, "futex"},
+    {SYS_nanosleep, "nanosleep"},
+    {SYS_clock_nanosleep, "clock_nanosleep"},
+    {__NR_wait4, "wait4"},
+    {__NR_waitid, "waitid"},
+    {SYS_unlinkat, "unlinkat"},
+    {SYS_renameat2, "renameat2"},
+    {SYS_exit_group, "exit_group"},
 #ifdef SYS_poll
-     {SYS_poll, "poll"},
-     {SYS_select, "select"},
-     {SYS_epoll_wait, "epoll_wait"},
-     {SYS_open, "open"},
-     {SYS_rename, "rename"},
-     {SYS_unlink, "unlink"},
+    {SYS_poll, "poll"},
+    {SYS_select, "select"},
+    {SYS_epoll_wait, "epoll_wait"},
+    {SYS_open, "open"},
+    {SYS_rename, "rename"},
+    {SYS_unlink, "unlink"},
 #endif
-    });
+});
 
 /// Their first argument is a descriptor.
 constexpr std::array calls_on_one = {SYS_read,  SYS_write, SYS_close, SYS_ioctl,
                                      SYS_fcntl, SYS_flock, SYS_fsync};
 
-std::string path_of(pid_t pid, std::string_view file) { return fmt::format("/proc/{}/{}", pid, file); }
+std::string path_of(pid_t pid, std::string_view file) {
+  return fmt::format("/proc/{}/{}", pid, file);
+}
 
 std::string text_or_why(const std::string& path) {
   const auto text = read_file(path, 1 << 16);
@@ -147,9 +149,10 @@ std::string call_of(pid_t pid) {
   if (!number) return std::string(words[0]);  // "running"
   const auto known = std::ranges::find_if(
       call_names, [&](const auto& one) { return one.first == static_cast<long>(*number); });
-  std::string said = fmt::format(
-      "{} ({})", *number, known == call_names.end() ? std::string_view("?") : known->second);
-  const bool on_one = std::ranges::find(calls_on_one, static_cast<long>(*number)) != calls_on_one.end();
+  std::string said = fmt::format("{} ({})", *number,
+                                 known == call_names.end() ? std::string_view("?") : known->second);
+  const bool on_one =
+      std::ranges::find(calls_on_one, static_cast<long>(*number)) != calls_on_one.end();
   if (on_one && words.size() > 1 && words[1].starts_with("0x")) {
     const int fd = static_cast<int>(std::strtol(std::string(words[1]).c_str(), nullptr, 16));
     const auto target = read_link(path_of(pid, "fd/" + std::to_string(fd)));
@@ -173,8 +176,8 @@ std::string descriptors_of(pid_t pid, const Locks& locks) {
     text += fmt::format("  fd {} -> {}\n", name, printable(*target));
     struct stat file{};
     if (!target->starts_with("/") || ::stat(path.c_str(), &file) != 0) continue;
-    const std::string inode = fmt::format("{:02x}:{:02x}:{}", major(file.st_dev),
-                                          minor(file.st_dev), file.st_ino);
+    const std::string inode =
+        fmt::format("{:02x}:{:02x}:{}", major(file.st_dev), minor(file.st_dev), file.st_ino);
     const auto [from, to] = locks.equal_range(inode);
     for (auto lock = from; lock != to; ++lock) text += "    lock " + lock->second + "\n";
   }
@@ -195,8 +198,9 @@ std::string age_of(const ProcessStat& stat) {
   const auto seconds = uptime ? parse_unsigned(uptime->substr(0, uptime->find('.'))) : std::nullopt;
   const long per_second = std::max(1L, ::sysconf(_SC_CLK_TCK));
   if (!seconds) return "unknown";
-  return fmt::format("{} s", *seconds - std::min(*seconds, stat.id.start_ticks /
-                                                               static_cast<std::uint64_t>(per_second)));
+  return fmt::format(
+      "{} s",
+      *seconds - std::min(*seconds, stat.id.start_ticks / static_cast<std::uint64_t>(per_second)));
 }
 
 std::string text_of(const OwnProcess& one, const Locks& locks) {
@@ -247,8 +251,10 @@ SupportPart waits_of_own_processes(Context& context) {
         return 0;
       },
       context.clock(), waits_patience);
-  SupportPart part{
-      .name = "processes", .origin = "/proc, of your processes of berth", .text = {}, .problem = {}};
+  SupportPart part{.name = "processes",
+                   .origin = "/proc, of your processes of berth",
+                   .text = {},
+                   .problem = {}};
   if (!answer) {
     part.problem = answer.error().message();
     return part;

@@ -14,8 +14,8 @@
 namespace berth {
 namespace {
 
-using ::testing::UnorderedElementsAre;
 using std::filesystem::file_time_type;
+using ::testing::UnorderedElementsAre;
 
 class Unfinished : public ::testing::Test {
  protected:

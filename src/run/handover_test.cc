@@ -6,9 +6,8 @@ namespace berth {
 namespace {
 
 TEST(Handover, TellsAllThatWasLeft) {
-  const Handover left =
-      handover_from(job_line(4711) + ending_line("time limit") +
-                    end_line({.code = 0, .signal = 15, .dumped = true}));
+  const Handover left = handover_from(job_line(4711) + ending_line("time limit") +
+                                      end_line({.code = 0, .signal = 15, .dumped = true}));
   EXPECT_EQ(left.job, 4711);
   EXPECT_FALSE(left.not_started);
   EXPECT_EQ(left.because, "time limit");

@@ -75,8 +75,7 @@ Left look_for(const RunRecord& run, const std::string& proc) {
   const RunRecord now = as_of_now(run);
   if (!left_of(now, proc).empty()) return Left::somebody;
   const bool keeper_lives = is_there(now, now.manifest.keeper, proc);
-  // Without a record its lease is what is known of it, and that was alive when it was found.
-  const bool kept = now.directory.empty() ? now.manifest.keeper.pid > 0 : is_kept(now);
+  const bool kept = !now.directory.empty() && is_kept(now);
   return keeper_lives || !kept ? Left::nobody : Left::unknown;
 }
 
@@ -97,25 +96,17 @@ Result<void> wait_for_heir(const RunRecord& run, Clock& clock, const std::string
   const Instant deadline = clock.now() + heir_patience;
   while (look_for(run, proc) == Left::unknown) {
     if (clock.now() >= deadline) {
-      return fail(ErrorCode::timeout,
-                  fmt::format("the keeper of run {} was killed, and the process that is to take its "
-                              "place does not: it is stopped or stuck. What is left of the job "
-                              "cannot be told from others until then; `berth support` shows that "
-                              "process, `kill -CONT` continues one that is stopped",
-                              run.manifest.id));
+      return fail(
+          ErrorCode::timeout,
+          fmt::format("the keeper of run {} was killed, and the process that is to take its "
+                      "place does not: it is stopped or stuck. What is left of the job "
+                      "cannot be told from others until then; `berth support` shows that "
+                      "process, `kill -CONT` continues one that is stopped",
+                      run.manifest.id));
     }
     clock.wait_until(clock.now() + look_pause);
   }
   return {};
-}
-
-/// Why nothing that is sent ends it.
-std::string stays_because(const ProcessId& process) {
-  const auto sent = send_signal(process, SIGKILL);
-  if (!sent && sent.error().code() == ErrorCode::no_permission) {
-    return "may not be ended by you: it has become another user's (sudo?)";
-  }
-  return "does not end even by SIGKILL: it hangs in the kernel (a driver or a network file system)";
 }
 
 /// After that --retry-on may start the job again.
@@ -198,9 +189,18 @@ Result<StopResult> stop_run(const RunRecord& run, milliseconds grace, Clock& clo
     const auto heir = wait_for_heir(run, clock, proc);
     return heir ? Result<StopResult>(StopResult::ended_by_kill) : std::unexpected(heir.error());
   }
-  return fail(ErrorCode::timeout,
-              fmt::format("process {} of run {} {}; it keeps what it holds until then",
-                          left.front().pid, run.manifest.id, stays_because(left.front())));
+  const auto sent = send_signal(left.front(), SIGKILL);
+  if (!sent && sent.error().code() == ErrorCode::no_permission) {
+    return fail(ErrorCode::no_permission,
+                fmt::format("process {} of run {} is another user's by now (sudo?): only they or "
+                            "root can end it; it keeps what it holds until then",
+                            left.front().pid, run.manifest.id));
+  }
+  return fail(
+      ErrorCode::timeout,
+      fmt::format("process {} of run {} does not end even by SIGKILL: it hangs in the kernel "
+                  "(a driver or a network file system); it keeps what it holds until then",
+                  left.front().pid, run.manifest.id));
 }
 
 Result<Exit> wait_for_run(const RunRecord& run, Clock& clock,
