@@ -8,6 +8,7 @@
 #include <set>
 
 #include "app/serve_places.h"
+#include "app/support_waits.h"
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/text.h"
@@ -57,6 +58,7 @@ class Gatherer {
       parts_.back().text = to_json(*snapshot, JsonLayout::indented);
     }
     add_own("leases", {"leases"});
+    parts_.push_back(waits_of_own_processes(context_));
     add_variables();
     add_settings();
     add_runs();

@@ -53,6 +53,8 @@ struct Exit {
 
 /// Waits for a child. Without a deadline in sight: use open_pidfd and poll first.
 [[nodiscard]] Result<Exit> reap(pid_t child);
+/// Waits for a child's end and leaves it to be reaped: until then its number is nobody else's.
+[[nodiscard]] Result<Exit> await_end(pid_t child);
 /// The child's end if it has ended, nothing if it still runs.
 [[nodiscard]] Result<std::optional<Exit>> reap_if_ended(pid_t child);
 
@@ -64,8 +66,10 @@ struct ChildChange {
   int stop_signal = 0;  // stopped
 };
 /// The next change of any child (reaps it if it ended); nothing: none has changed, or there is
-/// none.
-[[nodiscard]] std::optional<ChildChange> next_child_change();
+/// none. `before_reaping` is told of an end as long as whoever else could be its parent could still
+/// learn of it.
+[[nodiscard]] std::optional<ChildChange> next_child_change(
+    const std::function<void(const ChildChange&)>& before_reaping = {});
 
 /// User and system time of all children waited for, and of those they waited for.
 [[nodiscard]] std::chrono::milliseconds children_cpu_time();

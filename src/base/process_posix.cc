@@ -148,13 +148,18 @@ Result<std::optional<Exit>> reap_if_ended(pid_t child) {
   return std::optional(exit_from_status(status));
 }
 
-std::optional<ChildChange> next_child_change() {
-  siginfo_t info{};
+namespace {
+/// As waitid(2), whose signals do not interrupt it; false: nothing has changed.
+bool wait_for_change(idtype_t kind, pid_t child, int flags, siginfo_t& info) {
+  info = {};
   int got = 0;
   do {
-    got = ::waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WCONTINUED | WNOHANG);
+    got = ::waitid(kind, static_cast<id_t>(child), &info, flags);
   } while (got != 0 && errno == EINTR);
-  if (got != 0 || info.si_pid == 0) return std::nullopt;
+  return got == 0 && info.si_pid != 0;
+}
+
+ChildChange change_from(const siginfo_t& info) {
   ChildChange change{.pid = info.si_pid};
   switch (info.si_code) {
     case CLD_STOPPED:
@@ -171,6 +176,32 @@ std::optional<ChildChange> next_child_change() {
     default:
       change.exit = {.signal = info.si_status, .dumped = info.si_code == CLD_DUMPED};
   }
+  return change;
+}
+}  // namespace
+
+Result<Exit> await_end(pid_t child) {
+  siginfo_t info{};
+  if (wait_for_change(P_PID, child, WEXITED | WNOWAIT, info)) return change_from(info).exit;
+  return fail_system("wait for process " + std::to_string(child), errno);
+}
+
+std::optional<ChildChange> next_child_change(
+    const std::function<void(const ChildChange&)>& before_reaping) {
+  constexpr int changes = WEXITED | WSTOPPED | WCONTINUED | WNOHANG;
+  siginfo_t info{};
+  if (!wait_for_change(P_ALL, 0, before_reaping ? changes | WNOWAIT : changes, info)) {
+    return std::nullopt;
+  }
+  const ChildChange change = change_from(info);
+  if (!before_reaping) return change;
+  using What = ChildChange::What;
+  if (change.what == What::ended) before_reaping(change);
+  // This change alone: what has happened to it since comes next.
+  const int which = change.what == What::ended     ? WEXITED
+                    : change.what == What::stopped ? WSTOPPED
+                                                   : WCONTINUED;
+  (void)wait_for_change(P_PID, change.pid, which | WNOHANG, info);
   return change;
 }
 

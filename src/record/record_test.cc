@@ -4,10 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <limits>
 
 #include "base/fd.h"
+#include "base/process.h"
 #include "base/temporary_directory.h"
 #include "record/record_writer.h"
 #include "snapshot/builder.h"
@@ -505,6 +507,25 @@ TEST_F(Record, RunsThatMayNotBeListedAreNotSaidToBeNone) {
     EXPECT_THAT(run.error().message(), testing::HasSubstr(runs_directory(state_))) << name;
     EXPECT_THAT(run.error().message(), testing::HasSubstr("levels of symbolic links")) << name;
   }
+}
+
+TEST_F(Record, RunWithoutAKeeperRunsAsLongAsItsMainProcessDoes) {
+  const auto child = fork_process([] {
+    ::pause();
+    return 0;
+  });
+  ASSERT_TRUE(child);
+  Manifest kept = manifest();
+  kept.job = *identify_process(*child);
+  {
+    const auto writer = RecordWriter::create(state_, kept);  // its lock goes with it
+    ASSERT_TRUE(writer);
+  }
+  EXPECT_EQ(load_run(state_, "last")->state, RunState::running);
+  ASSERT_TRUE(signal_child(*child, SIGKILL));
+  ASSERT_TRUE(await_end(*child));
+  EXPECT_EQ(load_run(state_, "last")->state, RunState::end_unknown) << "a zombie runs no more";
+  ASSERT_TRUE(reap(*child));
 }
 
 TEST_F(Record, LastIsNoEarlierRunThanOneWithoutARecord) {

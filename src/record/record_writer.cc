@@ -26,6 +26,53 @@ bool name_last_run(const std::string& state_directory, const std::string& target
   ::unlink(link.c_str());
   return false;
 }
+
+/// Nothing has changed in it for so long that no launcher is still at it, but one that is stopped;
+/// and nobody holds its lock, which one that is stopped would.
+bool is_left_behind(const std::string& directory, const struct stat& newest) {
+  constexpr time_t longest_made = 600;
+  struct stat facts{};
+  if (::lstat(directory.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode)) return false;
+  if (facts.st_uid != ::geteuid() || newest.st_mtime - facts.st_mtime < longest_made) return false;
+  const std::string path = directory + "/" + std::string(record_file::keeper_lock);
+  const auto lock = open_fd(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  if (!lock) return lock.error().code() == ErrorCode::not_found;
+  const auto locked = is_ofd_locked(lock->get());
+  return locked && !*locked;
+}
+
+/// Removes what launchers that were killed have left in `folder` under names like that.
+/// `just_made` tells what time it is by the file system's own clock.
+void sweep(const std::string& folder, const struct stat& just_made,
+           bool (*is_unfinished)(std::string_view name)) {
+  const auto names = list_directory(folder);
+  for (const std::string& name : names.value_or(std::vector<std::string>())) {
+    const std::string directory = folder + "/" + name;
+    std::error_code ignored;
+    if (is_unfinished(name) && is_left_behind(directory, just_made)) {
+      std::filesystem::remove_all(directory, ignored);
+    }
+  }
+}
+
+/// A place to make a record in, out of which it is moved when it is whole. Whoever makes one sweeps
+/// it.
+Result<std::string> make_unfinished(const std::string& runs, const std::string& id) {
+  const std::string folder = runs + "/" + std::string(unfinished_directory);
+  const bool is_first = ::mkdir(folder.c_str(), 0700) == 0;
+  const std::string made = folder + "/" + id;
+  if (auto there = make_directories(made, 0700); !there) return std::unexpected(there.error());
+  struct stat facts{};
+  if (::lstat(made.c_str(), &facts) != 0) return fail_system("examine " + made, errno);
+  sweep(folder, facts, [](std::string_view) { return true; });
+  // Older versions made them beside the records; these are many, so they are looked through once.
+  if (is_first) {
+    sweep(runs, facts, [](std::string_view name) {
+      return name.starts_with('.') && name.ends_with(".new") && name != unfinished_directory;
+    });
+  }
+  return made;
+}
 }  // namespace
 
 Result<RecordWriter> RecordWriter::create(const std::string& state_directory,
@@ -36,25 +83,41 @@ Result<RecordWriter> RecordWriter::create(const std::string& state_directory,
   }
   const std::string runs = runs_directory(state_directory);
   const std::string final_path = runs + "/" + manifest.id;
-  const std::string temporary = runs + "/." + manifest.id + ".new";
-  auto made = make_directories(temporary, 0700);
-  if (!made) return std::unexpected(std::move(made).error());
-  RecordWriter writer(temporary, Fd());
-  auto lock = open_fd(writer.path_of(record_file::keeper_lock), O_RDWR | O_CREAT | O_EXCL, 0600);
+  const auto made = make_unfinished(runs, manifest.id);
+  if (!made) return std::unexpected(made.error());
+  auto writer = fill(*made, manifest);
+  std::error_code wrong;
+  if (writer) std::filesystem::rename(*made, final_path, wrong);
+  if (!writer || wrong) {
+    std::error_code ignored;
+    std::filesystem::remove_all(*made, ignored);
+    if (!writer) return writer;
+    return fail_system("put the record in place as " + final_path, wrong.value());
+  }
+  writer->directory_ = final_path;
+  (void)name_last_run(state_directory, "runs/" + manifest.id);
+  return writer;
+}
+
+Result<RecordWriter> RecordWriter::fill(const std::string& directory, const Manifest& manifest) {
+  RecordWriter writer(directory, Fd());
+  const auto make_lock = [&] {
+    return open_fd(writer.path_of(record_file::keeper_lock), O_RDWR | O_CREAT | O_EXCL, 0600);
+  };
+  auto lock = make_lock();
+  // Stopped for minutes before it was locked it was taken for one that is left behind.
+  if (!lock && make_directories(directory, 0700)) lock = make_lock();
   if (!lock) return std::unexpected(std::move(lock).error());
   // Where locks do not work (some network file systems) the record is kept all the same; readers
   // then go by the keeper's pid.
   (void)take_ofd_lock(lock->get());
+  writer.lock_ = *std::move(lock);
   const auto marks = open_fd(writer.path_of(record_file::marks), O_WRONLY | O_CREAT | O_EXCL, 0600);
   if (!marks) return std::unexpected(marks.error());
   auto written = writer.write_manifest(manifest);
   if (!written) return std::unexpected(std::move(written).error());
   writer.reserve_room_for_end(manifest.given.devices.size());
-  std::error_code wrong;
-  std::filesystem::rename(temporary, final_path, wrong);
-  if (wrong) return fail_system("put the record in place as " + final_path, wrong.value());
-  (void)name_last_run(state_directory, "runs/" + manifest.id);
-  return RecordWriter(final_path, std::move(*lock));
+  return writer;
 }
 
 bool note_unrecorded_run(const std::string& state_directory, const std::string& id) {

@@ -25,6 +25,10 @@ inline constexpr std::string_view stop_wish = "stop";
 inline constexpr std::string_view output = "output";
 }  // namespace record_file
 
+/// In runs/: where those of launches under way are made. What a killed one has left there goes with
+/// a later launch, ten minutes after.
+inline constexpr std::string_view unfinished_directory = ".new";
+
 /// Beside runs/: a symbolic link to the record of the run that started last.
 inline constexpr std::string_view last_run_link = "last";
 /// What it points to instead, before the id, where that run has no record.
@@ -61,6 +65,8 @@ class RecordWriter {
   void let_go() { lock_.close(); }
 
  private:
+  [[nodiscard]] static Result<RecordWriter> fill(const std::string& directory,
+                                                 const Manifest& manifest);
   void reserve_room_for_end(std::size_t devices) const;
   RecordWriter(std::string directory, Fd lock)
       : directory_(std::move(directory)), lock_(std::move(lock)) {}

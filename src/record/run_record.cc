@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "base/lock.h"
+#include "base/process_stat.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "record/record_lines.h"
@@ -39,16 +40,13 @@ std::string first_line_of(const std::string& path) {
   return text ? std::string(trimmed(*text)) : std::string();
 }
 
-/// Whether the keeper lives: it holds the lock; where the lock cannot be asked, by its pid.
-bool keeper_lives(const RunRecord& run) {
-  const auto lock = open_fd(path_in(run, record_file::keeper_lock), O_RDONLY | O_NOFOLLOW);
-  if (lock) {
-    const auto locked = is_ofd_locked(lock->get());
-    if (locked) return *locked;
-  }
-  const auto process = identify_process(run.manifest.keeper.pid);
-  return process && *process == run.manifest.keeper;
+bool lives(const ProcessId& process) {
+  const auto now = read_process_stat(process.pid, "/proc");
+  return now && now->id == process && now->state != 'Z';
 }
+
+/// The job outlives a keeper that was killed together with whoever was to take its place.
+bool job_lives(const RunRecord& run) { return run.manifest.job && lives(*run.manifest.job); }
 
 /// Another machine's record in a shared home, or one of an earlier boot of this one.
 enum class Origin { here, earlier_boot, elsewhere };
@@ -78,28 +76,39 @@ Result<RunEnd> unknown_end_of(const RunRecord& run) {
   return end;
 }
 
-void settle_state(RunRecord& run) {
+/// By what the record says of its end. False: it says none that can be read.
+bool take_end(RunRecord& run) {
   const auto text = read_file(path_in(run, record_file::end));
-  if (text) {
-    auto end = end_from_json(*text);
-    if (end) {
-      run.state = end->known ? RunState::ended : RunState::end_unknown;
-      run.end = std::move(*end);
-      return;
-    }
+  if (!text) return false;
+  auto end = end_from_json(*text);
+  if (!end) {
     run.problems.push_back(std::move(end).error().because("reading its end").message());
+    return false;
   }
+  run.state = end->known ? RunState::ended : RunState::end_unknown;
+  run.end = std::move(*end);
+  return true;
+}
+
+bool has_end(const RunRecord& run) {
+  return ::access(path_in(run, record_file::end).c_str(), F_OK) == 0;
+}
+
+void settle_state(RunRecord& run) {
+  if (take_end(run)) return;
+  const bool unreadable = has_end(run);
   const Origin origin = origin_of(run.manifest);
   if (origin == Origin::elsewhere) {
     run.state = RunState::elsewhere;
     return;
   }
-  if (origin == Origin::here && keeper_lives(run)) {
+  if (origin == Origin::here && (is_kept(run) || job_lives(run))) {
     run.state = RunState::running;
     return;
   }
   run.state = RunState::end_unknown;
-  if (text) return;
+  // Its keeper may have written the end since, and gone.
+  if (unreadable || take_end(run) || has_end(run)) return;
   auto end = unknown_end_of(run);
   if (!end) {
     // What is written stays: nothing, until the samples can be read.
@@ -200,6 +209,15 @@ std::string_view name_of(RunState state) {
       return "elsewhere";
   }
   return "end unknown";
+}
+
+bool is_kept(const RunRecord& run) {
+  const auto lock = open_fd(path_in(run, record_file::keeper_lock), O_RDONLY | O_NOFOLLOW);
+  if (lock) {
+    const auto locked = is_ofd_locked(lock->get());
+    if (locked) return *locked;
+  }
+  return lives(run.manifest.keeper);  // where locks cannot be asked
 }
 
 bool is_ended_by_warning(const RunRecord& run) {

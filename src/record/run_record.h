@@ -120,7 +120,7 @@ struct RunEvent {
 };
 
 enum class RunState {
-  running,      // the keeper lives
+  running,      // the keeper lives, or where it has gone the main process does
   ended,        // the main process has ended and the record says how
   end_unknown,  // the keeper has gone without saying how it ended
   elsewhere,    // of another machine (shared home) and not ended: cannot be known here
@@ -164,6 +164,10 @@ struct RunRecord {
 /// The warning of its time limit ended it, before the time was over; false also where that is not
 /// known.
 [[nodiscard]] bool is_ended_by_warning(const RunRecord& run);
+
+/// Whether a keeper holds the record, or whoever is to take its place; also after the job's end, as
+/// long as it does.
+[[nodiscard]] bool is_kept(const RunRecord& run);
 
 /// The directory that holds the runs: STATE/runs.
 [[nodiscard]] std::string runs_directory(const std::string& state_directory);

@@ -1,6 +1,5 @@
 #include "run/keeper.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -9,9 +8,11 @@
 
 #include "base/process.h"
 #include "base/text.h"
+#include "run/become_job.h"
+#include "run/handover.h"
 #include "run/keeper_plan.h"
 #include "run/memory_kills.h"
-#include "run/sampler.h"
+#include "run/sampler_child.h"
 #include "run/tree.h"
 #include "world/environment.h"
 
@@ -24,7 +25,6 @@ using std::chrono::milliseconds;
 constexpr Duration last_sample_patience = milliseconds(150);
 /// Where it matters whether the job ended badly because of its device.
 constexpr Duration verdict_patience = std::chrono::seconds(2);
-constexpr Duration finish_patience = std::chrono::seconds(3);
 /// Somebody may hold the ledger's lock for ever: the prompt is not to wait for that.
 constexpr Duration lock_patience = std::chrono::seconds(1);
 constexpr Duration lock_patience_at_last = std::chrono::seconds(30);
@@ -45,41 +45,8 @@ KeeperTerms terms_of(const KeeperTask& task) {
           .fault_signal = options.fault_signal};
 }
 
-/// What went wrong before the command's turn came is not to be taken for a missing command.
-Error own_failure(const Error& error) { return {ErrorCode::io, error.message()}; }
-
-/// In the child that becomes the job: what differs from the keeper it was forked from. Returns only
-/// where the command cannot be run.
-Error become_job(const KeeperTask& task) {
-  const RunOptions& options = *task.options;
-  if (options.detach) {
-    auto session = start_session();
-    if (!session) return own_failure(session.error());
-    const std::string log = options.log.value_or("/dev/null");
-    const auto in = open_fd("/dev/null", O_RDONLY);
-    // Without waiting: a FIFO that nobody reads would never open.
-    const auto out = open_fd(log, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0600);
-    if (!in) return own_failure(in.error());
-    if (!out) return own_failure(out.error());
-    // The job is to wait for a slow reader, as it would if started by hand.
-    if (::fcntl(out->get(), F_SETFL, O_APPEND) != 0) {
-      return own_failure(system_error("prepare the log " + log, errno));
-    }
-    if (::dup2(in->get(), 0) < 0 || ::dup2(out->get(), 1) < 0 || ::dup2(out->get(), 2) < 0) {
-      return own_failure(system_error("connect the job to its log", errno));
-    }
-  }
-  if (task.lease != nullptr) {
-    auto kept = keep_on_exec(task.lease->descriptor());
-    if (!kept) return own_failure(kept.error());
-  }
-  task.signals->restore_original();
-  const Error failed = execute(options.command, task.environment,
-                               value_of(task.environment, "PATH").value_or(default_search_path));
-  if (failed.code() == ErrorCode::not_found) return failed;
-  return {ErrorCode::no_permission, failed.message()};
-}
-
+/// The heir, which is this before it has forked the keeper; the keeper; and the heir once more, in
+/// the place of a keeper that was killed.
 class Keeper {
  public:
   Keeper(const KeeperTask& task, Fd to_launcher)
@@ -87,23 +54,38 @@ class Keeper {
         clock_(task.services->clock),
         manifest_(task.manifest),
         to_launcher_(std::move(to_launcher)),
-        plan_(terms_of(task), clock_.now()) {}
+        plan_(terms_of(task), clock_.now()),
+        sampler_(clock_, [this](const std::string& line) { on_sampler_line(line); }) {}
 
   int run() {
+    // Before there is a job: what a killed keeper leaves comes here.
     (void)adopt_orphans();
     if (task_.options->detach) (void)start_session();
     memory_kills_ = count_memory_kills(task_.options->proc, task_.options->sys);
+    auto pipe = make_pipe();
+    if (!pipe) return give_up(own_failure(pipe.error()));
+    const auto keeper = fork_process([&] {
+      pipe->read.close();
+      to_heir_ = std::move(pipe->write);
+      return keep();
+    });
+    if (!keeper) return give_up(own_failure(keeper.error()));
+    pipe->write.close();
+    leave_the_callers_surroundings();
+    return wait_as_heir(*keeper, pipe->read);
+  }
+
+ private:
+  int keep() {
+    (void)adopt_orphans();
+    if (task_.options->detach) (void)start_session();
     auto failed = start_job();
-    if (!task_.options->detach) (void)start_session();
-    (void)close_standard_streams();
-    close_inherited_descriptors(-1);
-    std::error_code ignored;  // so that no mount is kept busy by a process that only watches
-    std::filesystem::current_path("/", ignored);
+    leave_the_callers_surroundings();
     if (!failed) failed = exec_failure();
     if (failed) return give_up(*failed);
     manifest_.keeper = own_process_id();
     manifest_.job = identify_process(job_).value_or(ProcessId{.pid = job_});
-    tell(fmt::format("started {} {}", job_, manifest_.job->start_ticks));
+    tell_started();
     describe();
     start_sampler();
     while (!finished_) turn();
@@ -111,7 +93,83 @@ class Keeper {
     return 0;
   }
 
- private:
+  void leave_the_callers_surroundings() const {
+    if (!task_.options->detach) (void)start_session();
+    (void)close_standard_streams();
+    close_inherited_descriptors(-1);
+    std::error_code ignored;  // so that no mount is kept busy by a process that only watches
+    std::filesystem::current_path("/", ignored);
+  }
+
+  // --- the heir ----------------------------------------------------------------------------------
+
+  int wait_as_heir(pid_t keeper, const Fd& from_keeper) {
+    const auto ended = await_end(keeper);
+    if (ended && *ended == Exit{}) return 0;
+    const auto lines = read_all(from_keeper.get());
+    // Not reaped yet: the session with its number is still its own.
+    helpers_ = processes_in_session(keeper, task_.options->proc);
+    signal_all(helpers_, SIGKILL);
+    (void)reap(keeper);
+    return take_over(handover_from(lines.value_or("")));
+  }
+
+  int take_over(const Handover& left) {
+    if (!left.job) {
+      return give_up(Error(ErrorCode::io, "the run's keeper was killed before the job started"));
+    }
+    job_ = *left.job;
+    if (left.not_started) return give_up(*left.not_started);
+    manifest_ = manifest_left();
+    manifest_.keeper = own_process_id();
+    if (const auto job = identify_process(job_); job && !left.exit) manifest_.job = *job;
+    if (manifest_.job) tell_started();
+    end_left_ = end_left();
+    noted_ = noted_events();
+    note("keeper_killed", "the run's keeper was killed: another process has taken its place");
+    describe();
+    plan_.go_on_after(left.because, clock_.now());
+    if (left.exit) {
+      end_job(*left.exit);
+    } else {
+      start_sampler();
+    }
+    take_child_changes();  // of which the signals may have come before
+    while (!finished_) turn();
+    finish();
+    return 0;
+  }
+
+  /// With what the sampler has gathered since the start.
+  [[nodiscard]] Manifest manifest_left() const {
+    if (task_.record == nullptr) return manifest_;
+    const auto text = read_file(task_.record->path_of(record_file::manifest));
+    auto left = text ? manifest_from_json(*text) : Result<Manifest>(manifest_);
+    if (!left) return manifest_;
+    left->started = manifest_.started;
+    left->started_steady_ms = manifest_.started_steady_ms;
+    return *std::move(left);
+  }
+
+  [[nodiscard]] std::vector<RunEvent> noted_events() const {
+    if (task_.record == nullptr) return {};
+    return events_of({.directory = task_.record->directory()});
+  }
+
+  /// How the job ended, where that was written already.
+  [[nodiscard]] std::optional<RunEnd> end_left() const {
+    if (task_.record == nullptr) return std::nullopt;
+    const auto text = read_file(task_.record->path_of(record_file::end));
+    auto end = text ? end_from_json(*text) : Result<RunEnd>(fail(ErrorCode::not_found, ""));
+    return end && end->known ? std::optional(*std::move(end)) : std::nullopt;
+  }
+
+  void tell_heir(const std::string& line) {
+    if (to_heir_.is_open()) (void)write_without_signal(to_heir_.get(), line);
+  }
+
+  // --- the keeper --------------------------------------------------------------------------------
+
   void tell(const std::string& line) { (void)write_all(to_launcher_.get(), line + "\n"); }
 
   [[nodiscard]] WallTime time_now() const { return time_in(manifest_, clock_.moment()); }
@@ -126,9 +184,11 @@ class Keeper {
     auto pipe = make_pipe();
     if (!pipe) return own_failure(pipe.error());
     const auto job = fork_process([&] {
+      tell_heir(job_line(::getpid()));
       const Error error = become_job(task_);
+      tell_heir(failed_line(error));
       const int code = exit_code_of_no_start(error);
-      (void)write_all(pipe->write.get(), fmt::format("{} {}", code, error.message()));
+      (void)write_without_signal(pipe->write.get(), fmt::format("{} {}", code, error.message()));
       return code;
     });
     if (!job) return own_failure(job.error());
@@ -169,38 +229,21 @@ class Keeper {
     if (!written) complain(written.error());
   }
 
-  void start_sampler() {
-    const auto started = fork_sampler();
-    if (!started) step(SamplerNotStarted{started.error().message()});
-  }
+  void tell_started() { tell(fmt::format("started {} {}", job_, manifest_.job->start_ticks)); }
 
-  Result<void> fork_sampler() {
-    auto down = make_pipe();
-    if (!down) return std::unexpected(std::move(down).error());
-    auto up = make_pipe();
-    if (!up) return std::unexpected(std::move(up).error());
-    const SamplerTask sampler{.options = task_.options,
-                              .services = task_.services,
-                              .manifest = manifest_,
-                              .record = task_.record,
-                              .keeper = manifest_.keeper.pid};
-    const auto child = fork_process([&] {
+  void start_sampler() {
+    const SamplerTask task{.options = task_.options,
+                           .services = task_.services,
+                           .manifest = manifest_,
+                           .record = task_.record,
+                           .keeper = manifest_.keeper.pid};
+    const auto started = sampler_.start(task, [this] {
       if (task_.lease != nullptr) task_.lease->let_go();
       if (task_.record != nullptr) task_.record->let_go();
-      down->write.close();
-      up->read.close();
-      to_sampler_.close();
-      from_sampler_.close();
       to_launcher_.close();
-      return sample_run(sampler, std::move(down->read), std::move(up->write));
+      to_heir_.close();
     });
-    if (!child) return std::unexpected(child.error());
-    sampler_ = *child;
-    to_sampler_ = std::move(down->write);
-    from_sampler_ = std::move(up->read);
-    sampler_text_.clear();
-    sampler_ready_ = false;
-    return {};
+    if (!started) step(SamplerNotStarted{started.error().message()});
   }
 
   // --- waiting ---------------------------------------------------------------------------------
@@ -212,35 +255,25 @@ class Keeper {
     while (task_.signals->next()) {
       // Nothing that is sent to the keeper is meant for it; SIGCHLD has woken us.
     }
-    while (const auto change = next_child_change()) on_child(*change);
+    take_child_changes();
     const auto deadline = plan_.next_deadline();
     if (deadline && *deadline <= clock_.now()) step(TimePassed{});
   }
 
   void listen(std::optional<Duration> patience) {
     const auto readable =
-        wait_readable({task_.signals->descriptor(), from_sampler_.get()}, patience);
-    if (readable[1]) hear_sampler();
+        wait_readable({task_.signals->descriptor(), sampler_.descriptor()}, patience);
+    if (readable[1]) sampler_.hear();
   }
 
-  void hear_sampler() {
-    char piece[4096];
-    const ssize_t got = ::read(from_sampler_.get(), piece, sizeof piece);
-    if (got <= 0) {
-      from_sampler_.close();
-      return;
-    }
-    sampler_text_.append(piece, static_cast<std::size_t>(got));
-    for (std::size_t end = sampler_text_.find('\n'); end != std::string::npos;
-         end = sampler_text_.find('\n')) {
-      on_sampler_line(sampler_text_.substr(0, end));
-      sampler_text_.erase(0, end + 1);
-    }
+  void take_child_changes() {
+    const auto leave_word = [this](const ChildChange& end) {
+      if (end.pid == job_) tell_heir(end_line(end.exit));
+    };
+    while (const auto change = next_child_change(leave_word)) on_child(*change);
   }
 
   void on_sampler_line(const std::string& line) {
-    if (line == "ready") sampler_ready_ = true;
-    if (line == "sampled") sampled_ = true;
     if (line.starts_with("lost ")) complain(Error(ErrorCode::io, line.substr(5)));
     if (line.starts_with("fault ")) {
       if (auto news = fault_from_line(line.substr(6))) step(DeviceFaulted{*std::move(news)});
@@ -257,26 +290,30 @@ class Keeper {
     if (change.pid == job_) {
       if (change.what == What::stopped) step(JobStopped{change.stop_signal});
       if (change.what == What::continued) step(JobContinued{});
-      if (change.what == What::ended) {
-        job_ended_ = true;
-        step(JobEnded{change.exit});
-      }
+      if (change.what == What::ended && !job_ended_) end_job(change.exit);
       return;
     }
     if (change.what != What::ended) return;
-    if (change.pid == sampler_) {
-      sampler_ = 0;
-      to_sampler_.close();
+    if (change.pid == sampler_.pid()) {
+      sampler_.has_ended();
       step(SamplerEnded{});
     } else if (job_ended_) {
       survey();
     }
   }
 
+  void end_job(const Exit& exit) {
+    job_ended_ = true;
+    step(JobEnded{exit});
+  }
+
   // --- doing -----------------------------------------------------------------------------------
 
   void step(const KeeperEvent& event) {
-    for (const KeeperAction& action : plan_.step(event, clock_.now())) {
+    const std::string because = plan_.because();
+    const auto actions = plan_.step(event, clock_.now());
+    if (plan_.because() != because) tell_heir(ending_line(plan_.because()));
+    for (const KeeperAction& action : actions) {
       std::visit([this](const auto& one) { perform(one); }, action);
     }
   }
@@ -289,7 +326,7 @@ class Keeper {
     if (manifest_.job && !job_ended_) (void)signal_child(job_, order.signal);
   }
   void perform(const SignalTree& order) {
-    const auto tree = run_processes(manifest_.keeper.pid, task_.options->proc);
+    const auto tree = run_processes(manifest_.keeper.pid, task_.options->proc, helpers_);
     signal_all(tree, order.signal);
     signal_all(tree, SIGCONT);  // a stopped process could not end
   }
@@ -301,11 +338,22 @@ class Keeper {
 
   void perform(const TellEnd& told) {
     const bool badly = told.exit.signal != 0 || told.exit.code != 0;
+    using Starting = SamplerChild::Starting;
     if (badly && task_.options->retry_on != RetryOn::never) {
-      ask_sampler(sample_now, verdict_patience, Starting::is_waited_for);
+      sampler_.ask(verdict_patience, Starting::is_waited_for);
     } else {
-      ask_sampler(sample_now, last_sample_patience, Starting::is_left_alone);
+      sampler_.ask(last_sample_patience, Starting::is_left_alone);
     }
+    if (end_left_) {
+      end_ = *end_left_;
+    } else {
+      write_end_of(told, badly);
+    }
+    tell(fmt::format("end {} {} {} {}", told.exit.code, told.exit.signal, told.exit.dumped ? 1 : 0,
+                     end_.because));
+  }
+
+  void write_end_of(const TellEnd& told, bool badly) {
     end_ = RunEnd{.at = time_now(),
                   .exit = told.exit,
                   .lasted_ms = steady_ms(clock_.now()) - *manifest_.started_steady_ms,
@@ -313,20 +361,18 @@ class Keeper {
     if (const auto event = date_change(clock_.wall_now(), end_.at)) perform(*event);
     if (badly) note_memory_kills(told.exit);
     if (released_ || task_.lease == nullptr) end_.released = end_.at;
-    end_.cpu_ms = children_cpu_time().count();
-    if (task_.record != nullptr) {
-      std::error_code unknown;
-      // Who wants an end themselves is not to find the job started again.
-      if ((end_.because.empty() || end_.because == end_cause::gpu_fault) &&
-          std::filesystem::exists(task_.record->path_of(record_file::stop_wish), unknown)) {
-        end_.because = end_cause::stopped;
-      }
-      const RunRecord run{.directory = task_.record->directory(), .manifest = manifest_};
-      end_.summary = summary_until(run, end_.at);
-      write_end();
+    // What a keeper that was killed had waited for nobody can tell any more.
+    if (to_heir_.is_open()) end_.cpu_ms = children_cpu_time().count();
+    if (task_.record == nullptr) return;
+    std::error_code unknown;
+    // Who wants an end themselves is not to find the job started again.
+    if ((end_.because.empty() || end_.because == end_cause::gpu_fault) &&
+        std::filesystem::exists(task_.record->path_of(record_file::stop_wish), unknown)) {
+      end_.because = end_cause::stopped;
     }
-    tell(fmt::format("end {} {} {} {}", told.exit.code, told.exit.signal, told.exit.dumped ? 1 : 0,
-                     end_.because));
+    const RunRecord run{.directory = task_.record->directory(), .manifest = manifest_};
+    end_.summary = summary_until(run, end_.at);
+    write_end();
   }
 
   void note_memory_kills(const Exit& exit) {
@@ -356,6 +402,10 @@ class Keeper {
 
   void note(const std::string& kind, const std::string& text) {
     if (task_.record == nullptr) return;
+    const bool known = std::ranges::any_of(noted_, [&](const RunEvent& one) {
+      return one.kind == kind && one.text == printable(text);
+    });
+    if (known) return;
     const auto written =
         task_.record->append_event({.at = time_now(), .kind = kind, .text = printable(text)});
     if (!written) complain(written.error());
@@ -376,7 +426,7 @@ class Keeper {
     const auto children = read_file("/proc/self/task/" + self + "/children");
     if (!children) return false;
     for (const std::string_view word : split(trimmed(*children), ' ')) {
-      if (!word.empty() && word != std::to_string(sampler_)) return false;
+      if (!word.empty() && word != std::to_string(sampler_.pid())) return false;
     }
     return true;
   }
@@ -385,7 +435,7 @@ class Keeper {
     TreeSurveyed seen;
     if (!is_alone()) {
       const RunOptions& options = *task_.options;
-      const auto tree = run_processes(manifest_.keeper.pid, options.proc);
+      const auto tree = run_processes(manifest_.keeper.pid, options.proc, helpers_);
       seen.survivors = tree.size();
       seen.with_device = static_cast<std::size_t>(
           std::count_if(tree.begin(), tree.end(), [&](const ProcessId& one) {
@@ -393,22 +443,6 @@ class Keeper {
           }));
     }
     step(seen);
-  }
-
-  /// Of a sampler that has not said anything yet.
-  enum class Starting { is_left_alone, is_waited_for };
-
-  /// Asks the sampler for something and hears it out for a while.
-  void ask_sampler(char wish, Duration patience, Starting starting) {
-    if (sampler_ == 0 || !to_sampler_.is_open()) return;
-    sampled_ = false;
-    if (!write_all(to_sampler_.get(), std::string(1, wish))) return;
-    if (wait_readable({from_sampler_.get()}, Duration(0)).front()) hear_sampler();
-    if (!sampler_ready_ && starting == Starting::is_left_alone) return;
-    const Instant deadline = clock_.now() + patience;
-    while (!sampled_ && from_sampler_.is_open() && clock_.now() < deadline) {
-      if (wait_readable({from_sampler_.get()}, deadline - clock_.now()).front()) hear_sampler();
-    }
   }
 
   void finish() {
@@ -420,17 +454,7 @@ class Keeper {
       std::filesystem::remove_all(task_.own_ledger, ignored);
       std::filesystem::remove_all(task_.own_ledger + "-inside", ignored);  // of leases within
     }
-    finish_sampler();
-  }
-
-  void finish_sampler() {
-    if (sampler_ == 0) return;
-    // It may still be gathering what the manifest is to say.
-    const auto ended = open_pidfd(sampler_);
-    (void)write_all(to_sampler_.get(), std::string(1, finish_up));
-    if (ended && wait_readable({ended->get()}, finish_patience).front()) return;
-    const auto sampler = identify_process(sampler_);
-    if (sampler) (void)send_signal(*sampler, SIGKILL);
+    sampler_.finish();
   }
 
   const KeeperTask& task_;
@@ -443,12 +467,11 @@ class Keeper {
   pid_t job_ = 0;
   bool job_ended_ = false;
   Fd exec_result_;
-  pid_t sampler_ = 0;
-  Fd to_sampler_;
-  Fd from_sampler_;
-  std::string sampler_text_;
-  bool sampler_ready_ = false;  // its first sample is in the file
-  bool sampled_ = false;
+  Fd to_heir_;  // open in the keeper alone
+  SamplerChild sampler_;
+  std::vector<ProcessId> helpers_;  // of a keeper that was killed: its sampler and what that ran
+  std::optional<RunEnd> end_left_;
+  std::vector<RunEvent> noted_;  // by that keeper: each fault is noted once
   bool released_ = false;
   bool finished_ = false;
   bool complained_ = false;

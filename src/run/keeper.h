@@ -1,6 +1,10 @@
 #pragma once
 // The keeper: forked before the job, its parent and the adopter of its orphans; holds the lease,
 // reaps the tree, closes the record. It outlives the launcher and the terminal.
+//
+// Its parent is its heir: a process that holds the lease as well, sleeps until the keeper ends, and
+// takes its place where it was killed. Whatever the job has closed, cleared or left, the kernel
+// hands its processes to the heir then (PR_SET_CHILD_SUBREAPER).
 
 #include <optional>
 #include <string>
@@ -27,7 +31,8 @@ struct KeeperTask {
   std::string own_ledger;  // directory of the ledger for runs inside this one; removed at the end
 };
 
-/// What the keeper tells the launcher: one line each.
+/// The life of the heir, which forks the keeper. What both tell the launcher, one line each; an
+/// heir may say again what the keeper has said:
 ///
 ///   started PID START_TICKS      failed CODE TEXT (the command could not be run)
 ///   stopped SIGNAL               end EXIT_CODE SIGNAL DUMPED BECAUSE

@@ -46,6 +46,15 @@ KeeperPlan::KeeperPlan(KeeperTerms terms, Instant started) : terms_(terms) {
   if (terms_.warning_signal != 0) warn_at_ = *term_at_ - ahead;
 }
 
+void KeeperPlan::go_on_after(std::string_view because, Instant now) {
+  if (because.empty()) return;
+  because_ = because;
+  warn_at_.reset();
+  if (because_ == end_cause::warned) return;
+  term_at_.reset();
+  kill_at_ = now + terms_.stop_grace;
+}
+
 std::optional<Instant> KeeperPlan::next_deadline() const {
   std::optional<Instant> earliest;
   if (finished_) return earliest;

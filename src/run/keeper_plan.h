@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -100,6 +101,11 @@ class KeeperPlan {
   KeeperPlan(KeeperTerms terms, Instant started);
 
   [[nodiscard]] std::vector<KeeperAction> step(const KeeperEvent& event, Instant now);
+  /// Goes on where a keeper that was killed had begun to end the job, or had warned it: one of
+  /// end_cause; empty: it had not.
+  void go_on_after(std::string_view because, Instant now);
+  /// Why the job is being ended, or that it was warned; empty: neither.
+  [[nodiscard]] const std::string& because() const { return because_; }
   /// When TimePassed is due; nothing: no sooner than something happens.
   [[nodiscard]] std::optional<Instant> next_deadline() const;
 

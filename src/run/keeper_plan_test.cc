@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <string_view>
+
+#include "record/run_record.h"
 
 namespace berth {
 namespace {
@@ -42,6 +45,48 @@ TEST(KeeperPlan, KeepsTheLeaseAsLongAsASurvivorHasTheDeviceOpen) {
     ASSERT_EQ(count_of<ReleaseLease>(actions), 0U) << "after " << second << " s";
     ASSERT_EQ(count_of<TellEnd>(actions), 0U);
   }
+}
+
+TEST(KeeperPlan, GoesOnWhereAKilledKeeperHadBegunToEndTheJob) {
+  FakeClock clock;
+  KeeperTerms terms = with_lease();
+  terms.time_limit = 100s;
+  terms.warning_ahead = 10s;
+  terms.warning_signal = SIGUSR1;
+  for (const std::string_view because : {end_cause::time_limit, end_cause::gpu_fault}) {
+    KeeperPlan plan(terms, clock.now());
+    plan.go_on_after(because, clock.now());
+    EXPECT_EQ(plan.next_deadline(), clock.now() + 10s) << "neither warned nor asked again";
+    clock.advance(10s);
+    EXPECT_EQ(count_of<SignalTree>(plan.step(TimePassed{}, clock.now())), 1U);
+    EXPECT_EQ(plan.because(), because);
+  }
+}
+
+TEST(KeeperPlan, WarnsOnceAlsoWhereTheKeeperThatDidWasKilled) {
+  FakeClock clock;
+  KeeperTerms terms = with_lease();
+  terms.time_limit = 100s;
+  terms.warning_ahead = 10s;
+  terms.warning_signal = SIGUSR1;
+  KeeperPlan plan(terms, clock.now());
+  clock.advance(95s);
+  plan.go_on_after(end_cause::warned, clock.now());
+  EXPECT_THAT(plan.step(TimePassed{}, clock.now()), testing::IsEmpty());
+  (void)plan.step(JobEnded{{.signal = SIGUSR1}}, clock.now());
+  const auto actions = plan.step(TreeSurveyed{}, clock.now());
+  ASSERT_EQ(count_of<TellEnd>(actions), 1U);
+  EXPECT_EQ(std::get<TellEnd>(actions[1]).because, end_cause::time_limit);
+}
+
+TEST(KeeperPlan, AnHeirBeginsAnewWhatNobodyHadBegun) {
+  FakeClock clock;
+  KeeperTerms terms = with_lease();
+  terms.time_limit = 100s;
+  KeeperPlan plan(terms, clock.now());
+  clock.advance(200s);
+  plan.go_on_after("", clock.now());
+  EXPECT_EQ(count_of<SignalTree>(plan.step(TimePassed{}, clock.now())), 1U);
 }
 
 TEST(KeeperPlan, ReleasesWhenNoSurvivorHasHadTheDeviceOpenForTheLinger) {

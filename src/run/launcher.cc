@@ -215,7 +215,7 @@ class Launcher {
     const auto number = [&](std::size_t at) {
       return at < words.size() ? parse_signed(words[at]).value_or(0) : 0;
     };
-    if (words[0] == "started") {
+    if (words[0] == "started" && !report_.job) {
       report_.job = ProcessId{static_cast<pid_t>(number(1)), static_cast<std::uint64_t>(number(2))};
       if (task_.on_started) task_.on_started(*report_.job);
       for (const ArrivedSignal& signal : std::exchange(early_, {})) pass_on(signal);
@@ -257,7 +257,7 @@ class Launcher {
     if (stat && stat->state == 'T') stop_self(signal);
   }
 
-  /// Orphans of a killed keeper come to us (we adopt orphans too), the job among them.
+  /// Killed with its heir: their orphans come to us (we adopt orphans too), the job among them.
   void on_keeper_gone() {
     if (done_) return;
     report_.keeper_lost = true;

@@ -22,7 +22,7 @@ namespace berth {
 /// What is known about a signal that reached the launcher.
 struct SignalFacts {
   ArrivedSignal signal;
-  pid_t keeper = 0;
+  pid_t keeper = 0;            // or its heir
   bool sent_by_tree = false;   // by the job or a descendant of it
   bool sent_to_group = false;  // others in the launcher's process group got it as well
   bool job_in_group = true;    // the job still is in the launcher's process group
@@ -46,7 +46,7 @@ struct LauncherReport {
 
 struct LauncherTask {
   SignalQueue* signals = nullptr;
-  pid_t keeper = 0;
+  pid_t keeper = 0;       // our child: its heir
   bool detached = false;  // leave as soon as the job has started
   bool alone = false;     // no shell's job control reaches us: nobody signals our process group
   std::function<void(const ProcessId&)> on_started;

@@ -41,24 +41,59 @@ std::uint64_t sum_or_zero(std::optional<std::uint64_t> a, std::optional<std::uin
 
 }  // namespace
 
-std::vector<ProcessId> run_processes(pid_t keeper, const std::string& proc) {
+std::vector<ProcessId> processes_in_session(pid_t session, const std::string& proc) {
+  std::vector<ProcessId> found;
+  for (const pid_t pid : pids_in(proc)) {
+    const auto stat = read_process_stat(pid, proc);
+    if (stat && stat->session == session) found.push_back(stat->id);
+  }
+  return found;
+}
+
+namespace {
+/// `is_left_out`: with all below it.
+template <typename LeftOut>
+std::vector<ProcessId> descendants(pid_t root, const std::string& proc, LeftOut is_left_out) {
   std::multimap<pid_t, ProcessStat> children;
   for (const pid_t pid : pids_in(proc)) {
     if (const auto stat = read_process_stat(pid, proc)) children.emplace(stat->parent, *stat);
   }
   std::vector<ProcessId> tree;
-  std::vector<pid_t> parents = {keeper};
+  std::vector<pid_t> parents = {root};
   while (!parents.empty()) {
     const auto [from, to] = children.equal_range(parents.back());
     parents.pop_back();
     for (auto child = from; child != to; ++child) {
       const ProcessStat& stat = child->second;
-      if (stat.session == keeper) continue;  // the sampler and what it runs
+      if (is_left_out(stat)) continue;
       parents.push_back(stat.id.pid);
       if (stat.state != 'Z' && stat.state != 'X') tree.push_back(stat.id);
     }
   }
   return tree;
+}
+}  // namespace
+
+std::vector<ProcessId> run_processes(pid_t keeper, const std::string& proc,
+                                     const std::vector<ProcessId>& except) {
+  return descendants(keeper, proc, [&](const ProcessStat& one) {
+    return one.session == keeper ||  // the sampler and what it runs
+           std::find(except.begin(), except.end(), one.id) != except.end();
+  });
+}
+
+std::vector<ProcessId> descendants_of(pid_t process, const std::string& proc) {
+  return descendants(process, proc, [](const ProcessStat&) { return false; });
+}
+
+std::optional<uid_t> user_of(pid_t pid, const std::string& proc) {
+  constexpr std::string_view key = "\nUid:\t";
+  const auto status = read_file(proc + "/" + std::to_string(pid) + "/status", 1 << 16);
+  const std::size_t at = status ? status->find(key) : std::string::npos;
+  if (at == std::string::npos) return std::nullopt;
+  const std::string_view rest = std::string_view(*status).substr(at + key.size());
+  const auto uid = parse_unsigned(rest.substr(0, rest.find('\t')));
+  return uid ? std::optional(static_cast<uid_t>(*uid)) : std::nullopt;
 }
 
 std::vector<ProcessId> processes_named_for(std::string_view run, pid_t except,

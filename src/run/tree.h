@@ -17,8 +17,18 @@
 
 namespace berth {
 
-/// The keeper's descendants now, zombies left out.
-[[nodiscard]] std::vector<ProcessId> run_processes(pid_t keeper, const std::string& proc);
+/// The keeper's descendants now, zombies and `except` left out.
+[[nodiscard]] std::vector<ProcessId> run_processes(pid_t keeper, const std::string& proc,
+                                                   const std::vector<ProcessId>& except = {});
+
+/// All its descendants now, whatever their session, zombies left out.
+[[nodiscard]] std::vector<ProcessId> descendants_of(pid_t process, const std::string& proc);
+
+/// The real user of a process; nothing: it has gone.
+[[nodiscard]] std::optional<uid_t> user_of(pid_t pid, const std::string& proc);
+
+/// Every process in the session of this number.
+[[nodiscard]] std::vector<ProcessId> processes_in_session(pid_t session, const std::string& proc);
 
 /// Processes of this user that carry BERTH_RUN=`run` in their environment: the tree of a run whose
 /// keeper has gone. `except` is left out.

@@ -2,12 +2,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 
 #include "base/process.h"
+#include "base/process_stat.h"
 #include "record/record_writer.h"
 #include "run/run.h"
 #include "run/tree.h"
@@ -20,14 +23,40 @@ using std::chrono::milliseconds;
 
 constexpr Duration look_pause = milliseconds(50);
 constexpr Duration kill_patience = std::chrono::seconds(5);
+constexpr Duration heir_patience = std::chrono::seconds(5);
 
-/// Who is left of the run: descendants of its keeper, and whoever carries its name.
+/// Whether this process that the record names is there. What a record says its owner may have
+/// written by hand: root is not to be sent after somebody else.
+bool is_there(const RunRecord& run, const ProcessId& process, const std::string& proc) {
+  if (process.pid <= 0) return false;
+  const auto living = read_process_stat(process.pid, proc);
+  if (!living || living->id != process || living->state == 'Z') return false;
+  if (::getuid() != 0 || run.directory.empty()) return true;
+  struct stat owner{};
+  return ::stat(run.directory.c_str(), &owner) == 0 && user_of(process.pid, proc) == owner.st_uid;
+}
+
+/// A run as it is now: a keeper that was killed has left its place to another.
+RunRecord as_of_now(const RunRecord& run) {
+  if (run.directory.empty()) return run;
+  auto now = read_run(run.directory);
+  return now ? *std::move(now) : run;
+}
+
+void add(const std::vector<ProcessId>& more, std::vector<ProcessId>& processes) {
+  processes.insert(processes.end(), more.begin(), more.end());
+}
+
+/// Who is left of the run: descendants of its keeper and of its job, and whoever carries its name.
 std::vector<ProcessId> left_of(const RunRecord& run, const std::string& proc) {
   const ProcessId& keeper = run.manifest.keeper;
   std::vector<ProcessId> left;
-  const auto living = identify_process(keeper.pid, proc);
-  const bool keeper_lives = keeper.pid > 0 && living && *living == keeper;
+  const bool keeper_lives = is_there(run, keeper, proc);
   if (keeper_lives) left = run_processes(keeper.pid, proc);
+  if (run.manifest.job && is_there(run, *run.manifest.job, proc)) {
+    add(descendants_of(run.manifest.job->pid, proc), left);
+    left.push_back(*run.manifest.job);
+  }
   for (const ProcessId& named : processes_named_for(run.manifest.id, ::getpid(), proc)) {
     // A keeper of a run inside this one lives in a session of its own; our own is spared.
     if (keeper_lives && named.pid == keeper.pid) continue;
@@ -39,12 +68,45 @@ std::vector<ProcessId> left_of(const RunRecord& run, const std::string& proc) {
   return left;
 }
 
-bool is_gone_by(Clock& clock, Instant deadline, const RunRecord& run, const std::string& proc) {
+/// Nobody is seen, and it is known that nobody is there: a keeper lives that would see them, or
+/// none keeps the run any more.
+enum class Left { nobody, somebody, unknown };
+Left look_for(const RunRecord& run, const std::string& proc) {
+  const RunRecord now = as_of_now(run);
+  if (!left_of(now, proc).empty()) return Left::somebody;
+  const bool keeper_lives = is_there(now, now.manifest.keeper, proc);
+  const bool kept = !now.directory.empty() && is_kept(now);
+  return keeper_lives || !kept ? Left::nobody : Left::unknown;
+}
+
+Left left_by(Clock& clock, Instant deadline, const RunRecord& run, const std::string& proc) {
   for (;;) {
-    if (left_of(run, proc).empty()) return true;
-    if (clock.now() >= deadline) return false;
+    const Left left = look_for(run, proc);
+    if (left == Left::nobody || clock.now() >= deadline) return left;
     clock.wait_until(std::min(deadline, clock.now() + look_pause));
   }
+}
+
+bool is_gone_by(Clock& clock, Instant deadline, const RunRecord& run, const std::string& proc) {
+  return left_by(clock, deadline, run, proc) == Left::nobody;
+}
+
+/// Whom a killed keeper has left the job to needs a moment to find it.
+Result<void> wait_for_heir(const RunRecord& run, Clock& clock, const std::string& proc) {
+  const Instant deadline = clock.now() + heir_patience;
+  while (look_for(run, proc) == Left::unknown) {
+    if (clock.now() >= deadline) {
+      return fail(
+          ErrorCode::timeout,
+          fmt::format("the keeper of run {} was killed, and the process that is to take its "
+                      "place does not: it is stopped or stuck. What is left of the job "
+                      "cannot be told from others until then; `berth support` shows that "
+                      "process, `kill -CONT` continues one that is stopped",
+                      run.manifest.id));
+    }
+    clock.wait_until(clock.now() + look_pause);
+  }
+  return {};
 }
 
 /// After that --retry-on may start the job again.
@@ -68,7 +130,7 @@ Result<void> note_stop_wish(const RunRecord& run) {
 
 /// By the job itself where that is known, else until nobody carries the run's name.
 bool job_lives(const RunRecord& run, const std::string& proc) {
-  if (!run.manifest.job) return !left_of(run, proc).empty();
+  if (!run.manifest.job) return look_for(run, proc) != Left::nobody;
   const auto living = identify_process(run.manifest.job->pid, proc);
   return living && *living == *run.manifest.job;
 }
@@ -99,7 +161,10 @@ Result<StopResult> stop_run(const RunRecord& run, milliseconds grace, Clock& clo
     return fail(ErrorCode::no_permission, "run " + run.manifest.id + " is " + run.manifest.user +
                                               "'s: only they can stop it");
   }
-  auto left = left_of(run, proc);
+  if (const auto heir = wait_for_heir(run, clock, proc); !heir) {
+    return std::unexpected(heir.error());
+  }
+  auto left = left_of(as_of_now(run), proc);
   const bool may_come_again = has_lost_its_device(run);
   if (left.empty() && !may_come_again) return StopResult::had_ended;
   const auto noted = note_stop_wish(run);
@@ -116,11 +181,21 @@ Result<StopResult> stop_run(const RunRecord& run, milliseconds grace, Clock& clo
   if (is_gone_by(clock, clock.now() + grace, run, proc)) return StopResult::ended_by_term;
   const Instant deadline = clock.now() + kill_patience;
   while (clock.now() < deadline) {
-    signal_all(left_of(run, proc), SIGKILL);
+    signal_all(left_of(as_of_now(run), proc), SIGKILL);
     if (is_gone_by(clock, clock.now() + look_pause, run, proc)) return StopResult::ended_by_kill;
   }
-  left = left_of(run, proc);
-  if (left.empty()) return StopResult::ended_by_kill;
+  left = left_of(as_of_now(run), proc);
+  if (left.empty()) {
+    const auto heir = wait_for_heir(run, clock, proc);
+    return heir ? Result<StopResult>(StopResult::ended_by_kill) : std::unexpected(heir.error());
+  }
+  const auto sent = send_signal(left.front(), SIGKILL);
+  if (!sent && sent.error().code() == ErrorCode::no_permission) {
+    return fail(ErrorCode::no_permission,
+                fmt::format("process {} of run {} is another user's by now (sudo?): only they or "
+                            "root can end it; it keeps what it holds until then",
+                            left.front().pid, run.manifest.id));
+  }
   return fail(
       ErrorCode::timeout,
       fmt::format("process {} of run {} does not end even by SIGKILL: it hangs in the kernel "

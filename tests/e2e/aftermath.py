@@ -22,6 +22,7 @@ for device in $CUDA_VISIBLE_DEVICES; do
   descriptor=$((descriptor + 1))
 done
 sleep "$2"
+exit "${3:-0}"
 """
 
 
@@ -34,8 +35,8 @@ class Tokens:
         self.script = self.directory / "job"
         self.script.write_text(TOKEN_JOB)
 
-    def job(self, seconds):
-        return ["sh", self.script, self.directory, str(seconds)]
+    def job(self, seconds, code=0):
+        return ["sh", self.script, self.directory, str(seconds), str(code)]
 
     def _lines(self, name):
         file = self.directory / name
@@ -112,16 +113,23 @@ def children(pid):
         return []
 
 
-def parts_of(launcher):
-    """The processes of a run under way: which of launcher, keeper, sampler and job there are."""
-    found = {"launcher": launcher}
-    for child in children(launcher):
+def leader_among(pids):
+    """The one that leads a session of its own."""
+    for pid in pids:
         try:
-            if os.getsid(child) == child:
-                found["keeper"] = child
+            if os.getsid(pid) == pid:
+                return pid
         except OSError:
             continue
-    for child in children(found.get("keeper", 0)):
+    return 0
+
+
+def parts_of(launcher):
+    """The processes of a run under way: which of launcher, heir, keeper, sampler and job there are."""
+    heir = leader_among(children(launcher))
+    keeper = leader_among(children(heir))
+    found = {"launcher": launcher} | {name: pid for name, pid in (("heir", heir), ("keeper", keeper)) if pid}
+    for child in children(keeper):
         try:
             found["sampler" if os.getsid(child) == found["keeper"] else "job"] = child
         except OSError:

@@ -1,4 +1,4 @@
-"""Runs whose launcher, keeper, sampler or job is killed at a random moment: no device is given away
+"""Runs whose launcher, heir, keeper, sampler or job is killed at a random moment: no device is given away
 while a process of its job lives, no lease outlives its job, every record is readable."""
 
 import collections
@@ -14,7 +14,7 @@ from aftermath import Tokens, assert_nothing_left, parts_of
 LONG = bool(os.environ.get("BERTH_LONG"))
 RUNS = 1000 if LONG else 60
 AT_ONCE = 10
-PARTS = ("launcher", "keeper", "sampler", "job")
+PARTS = ("launcher", "heir", "keeper", "sampler", "job")
 LONGEST_DELAY = 0.15
 # What a killed job leaves behind lives long enough to be met by the next on its device.
 SURVIVOR_LASTS = 1.0

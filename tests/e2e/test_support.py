@@ -66,7 +66,7 @@ def test_its_parts_are_there_and_marked_as_simulated(prepared, tmp_path):
     assert support(prepared, "-o", path, "--yes").returncode == 0
     text = path.read_text(encoding="utf-8")
     assert text.startswith("berth support file, version 1\nSIMULATED server-8xh100\n")
-    for part in ["berth", "system", "doctor", "health", "snapshot", "leases", "variables", "settings", "runs", "run"]:
+    for part in ["berth", "system", "doctor", "health", "snapshot", "leases", "processes", "variables", "settings", "runs", "run"]:
         assert f"\n==== {part}: " in text
     assert text.endswith("\n==== end\n")
     assert '"berth_snapshot": 1' in text

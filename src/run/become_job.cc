@@ -1,0 +1,45 @@
+#include "run/become_job.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/process.h"
+#include "world/environment.h"
+
+namespace berth {
+
+Error own_failure(const Error& error) { return {ErrorCode::io, error.message()}; }
+
+Error become_job(const KeeperTask& task) {
+  const RunOptions& options = *task.options;
+  if (options.detach) {
+    auto session = start_session();
+    if (!session) return own_failure(session.error());
+    const std::string log = options.log.value_or("/dev/null");
+    const auto in = open_fd("/dev/null", O_RDONLY);
+    // Without waiting: a FIFO that nobody reads would never open.
+    const auto out = open_fd(log, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0600);
+    if (!in) return own_failure(in.error());
+    if (!out) return own_failure(out.error());
+    // The job is to wait for a slow reader, as it would if started by hand.
+    if (::fcntl(out->get(), F_SETFL, O_APPEND) != 0) {
+      return own_failure(system_error("prepare the log " + log, errno));
+    }
+    if (::dup2(in->get(), 0) < 0 || ::dup2(out->get(), 1) < 0 || ::dup2(out->get(), 2) < 0) {
+      return own_failure(system_error("connect the job to its log", errno));
+    }
+  }
+  if (task.lease != nullptr) {
+    auto kept = keep_on_exec(task.lease->descriptor());
+    if (!kept) return own_failure(kept.error());
+  }
+  task.signals->restore_original();
+  const Error failed = execute(options.command, task.environment,
+                               value_of(task.environment, "PATH").value_or(default_search_path));
+  if (failed.code() == ErrorCode::not_found) return failed;
+  return {ErrorCode::no_permission, failed.message()};
+}
+
+}  // namespace berth

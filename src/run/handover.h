@@ -1,0 +1,37 @@
+#pragma once
+// What a keeper leaves to its heir: lines in a pipe, which outlive whoever wrote them. So that a
+// keeper killed at any moment leaves behind what only it knew.
+//
+//   job PID                  by the job itself, before it does anything else
+//   failed CODE TEXT         by the job: the command could not be run
+//   ending BECAUSE           the keeper ends the job, or has warned it: one of end_cause
+//   end CODE SIGNAL DUMPED   the job has ended; before it is reaped
+//
+// The pipe's end means that there is no keeper, and no job that has yet to become its command.
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/process.h"
+#include "base/result.h"
+
+namespace berth {
+
+struct Handover {
+  std::optional<pid_t> job;
+  std::optional<Error> not_started;
+  std::string because;
+  std::optional<Exit> exit;
+};
+
+[[nodiscard]] Handover handover_from(std::string_view lines);
+
+[[nodiscard]] std::string job_line(pid_t job);
+[[nodiscard]] std::string failed_line(const Error& error);
+[[nodiscard]] std::string ending_line(std::string_view because);
+[[nodiscard]] std::string end_line(const Exit& exit);
+
+}  // namespace berth
