@@ -64,6 +64,12 @@ Return list_named(Handle handle, unsigned* count, NamedProcess* out) {
   });
 }
 
+Return enforced_limit(Handle handle, unsigned* out) {
+  return on_device("private:limit", handle, [&](const Call& call, const FakeDevice& it) {
+    return call.put(out, it.data.power_limit);
+  });
+}
+
 Return limit_margin(Handle handle, int* out) {
   return on_device("private:margin", handle, [&](const Call& call, const FakeDevice& it) {
     return put_cell(call, out, cell_of(it, Detail::temperature_limit_margin));
@@ -84,6 +90,7 @@ Table filled_table() {
   const auto put = [&](std::size_t word, auto* function) {
     table.functions.at(word - 1) = reinterpret_cast<void*>(function);
   };
+  put(108, enforced_limit);
   put(213, list_named<berth::GpuUse::compute>);
   put(214, list_named<berth::GpuUse::mps>);
   put(215, list_named<berth::GpuUse::graphics>);
