@@ -150,7 +150,7 @@ BESIDE_THE_OTHERS = [
     E2E / f"test_{name}.py"
     for name in (
         *("gpu_test", "explain_pace", "explain_together", "report", "doctor", "support", "fit"),
-        *("spec", "recipes", "alert_rules", "gpu_fault"),
+        *("spec", "recipes", "alert_rules", "gpu_fault", "ledger_others"),
     )
 ]
 

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from aftermath import poll
+from conftest import end
 from storm import IS_ROOT, USERS, LeftStopped, Storm, Watcher, plan
 
 LONG = bool(os.environ.get("BERTH_LONG"))
@@ -135,3 +136,25 @@ def test_runs_under_kills_and_stops_share_no_device_and_leave_nothing(storm, use
         assert not listed.get("problems"), listed["problems"]
         assert {run["state"] for run in listed["runs"]} <= {"ended", "end unknown"}
     assert not any(storm.ledger_files().values()), "what is bounded goes with each user's next run"
+
+
+def how_it_ended(process):
+    said = process.communicate(timeout=GIVE_UP)[1]
+    return process.returncode, said
+
+
+def lane(storm, uid):
+    """What goes wrong with several runs of 0.1 s after one another."""
+    runs = (storm.start(uid, "run", "-q", "--wait", "--", "sleep", "0.1", stderr=subprocess.PIPE) for _ in range(4))
+    return [answer for answer in (how_it_ended(one) for one in runs) if answer != (0, "")]
+
+
+def test_a_hundred_at_a_time_beside_busy_loops_all_get_their_turn(storm):
+    busy = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(3)]
+    try:
+        with ThreadPoolExecutor(100) as lanes:
+            failed = sum(lanes.map(lambda number: lane(storm, USERS[number % len(USERS)]), range(100)), [])
+        assert not failed, f"{len(failed)}: {failed[:2]}"
+    finally:
+        for loop in busy:
+            end(loop)
