@@ -156,7 +156,7 @@ BESIDE_THE_OTHERS = [
 
 
 # What is done in samples by ./dev test, and in full where BERTH_LONG is set.
-IN_FULL = [E2E / f"test_{name}.py" for name in ("run_kill_points", "run_chaos")]
+IN_FULL = [E2E / f"test_{name}.py" for name in ("run_kill_points", "run_chaos", "side_by_side")]
 
 
 def in_full(report: Report) -> None:
