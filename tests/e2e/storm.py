@@ -155,24 +155,33 @@ def children(pid):
         return []
 
 
+def leaders_of_berth(launcher, berth):
+    """Those of its processes that lead a session, from the launcher down: the keeper is the last, its heir the one before."""
+    found, pid = [], launcher
+    while pid:
+        led = (one for one in children(pid) if os.getsid(one) == one and os.readlink(f"/proc/{one}/exe") == berth)
+        if pid := next(led, None):
+            found.append(pid)
+    return found
+
+
 def part_of(launcher, part, berth):
-    """The pid of a part of the run: launcher, waiter (a launcher without a keeper), keeper, sampler, ear or job; nothing:
-    there is none now. Whatever else berth has beside them is "other"."""
-    below = children(launcher)
-    keeper = next((pid for pid in below if (stat_of(pid) or [0] * 4)[3] == b"%d" % pid), None)
-    if part in ("launcher", "waiter"):
-        return launcher if (keeper is None) == (part == "waiter") else None
-    if keeper is None:
-        return None
-    if part == "keeper":
-        return keeper
-    for pid in [*(one for one in below if one != keeper), *children(keeper)]:
-        with contextlib.suppress(OSError):
-            is_job = os.readlink(f"/proc/{pid}/exe") != berth
-            session = int((stat_of(pid) or [0] * 4)[3])
-            name = "job" if is_job else "sampler" if session == keeper else "ear" if pid in below else "other"
-            if name == part:
-                return pid
+    """The pid of a part of the run: launcher, waiter (a launcher without a keeper), heir, keeper, sampler, ear or job;
+    nothing: there is none now."""
+    with contextlib.suppress(OSError):
+        leaders = leaders_of_berth(launcher, berth)
+        if part in ("launcher", "waiter"):
+            return launcher if bool(leaders) == (part == "launcher") else None
+        if part == "heir" or not leaders:
+            return leaders[-2] if part == "heir" and len(leaders) > 1 else None
+        if part == "keeper":
+            return leaders[-1]
+        if part == "ear":
+            return next((pid for pid in children(launcher) if pid not in leaders), None)
+        # By the session: before it becomes its program, a job is one more process of berth's. The sampler comes after
+        # it: who is alone may yet become a keeper.
+        mine = {os.getsid(pid) == leaders[-1]: pid for pid in children(leaders[-1])}
+        return mine.get(part == "sampler") if False in mine else None
     return None
 
 
@@ -180,7 +189,7 @@ class Hit:
     """What is done to one run: to which part, how, and how long after the launch and the part's birth."""
 
     def __init__(self, dice):
-        self.part = dice.choice(("launcher", "waiter", "keeper", "sampler", "ear", "job"))
+        self.part = dice.choice(("launcher", "waiter", "heir", "keeper", "keeper", "sampler", "ear", "job"))
         self.how = dice.choice(("kill", "kill", "kill", "stop", "stop", "stop-kill", "leave"))
         self.after_launch = dice.choice((0, 0, dice.uniform(0, 0.5)))
         self.after_birth = dice.choice((0, 0, dice.uniform(0, 0.1)))
@@ -222,7 +231,7 @@ class LeftStopped:
         self._lock = threading.Lock()
 
     def take(self, pid, start, part):
-        kind = "waiter" if part in ("waiter", "launcher", "ear", "sampler") else "holder"
+        kind = "waiter" if part in ("waiter", "launcher", "heir", "ear", "sampler") else "holder"
         with self._lock:
             if not self.room[kind]:
                 return False
@@ -247,7 +256,7 @@ def plan(seed, runs):
         options = [f"--memory={gib}G"] if gib else ["-n", str(dice.choice((1, 1, 1, 2)))]
         if dice.random() < 0.1:
             options.append("-d")
-        kind = dice.choice(("plain", "plain", "child", "bare", "daemon"))
+        kind = dice.choice(("plain", "child", "bare", "daemon"))
         hit = Hit(dice) if dice.random() < 0.7 else None
         planned.append((dice.choice(USERS), options, kind, dice.randrange(20, 300), gib, hit))
     return planned
