@@ -4,7 +4,7 @@
     run_tests.py --quick        only the checks that take seconds
     run_tests.py --unit BUILD   only the unit tests, of another build
     run_tests.py --long         only what takes hours in full: a run killed at each of its system calls,
-                                and 1,000 runs killed at random moments; build/release is configured
+                                and 2,000 runs of three users killed and stopped at random; build/release is configured
     run_tests.py --gpu          only tests/gpu, on this machine's GPUs; needs the program and python3
 
 The last line printed is "N passed, N failed, N skipped"; the exit code is 0 when nothing failed.
@@ -150,13 +150,13 @@ BESIDE_THE_OTHERS = [
     E2E / f"test_{name}.py"
     for name in (
         *("gpu_test", "explain_pace", "explain_together", "report", "doctor", "support", "fit"),
-        *("spec", "recipes", "alert_rules", "gpu_fault"),
+        *("spec", "recipes", "alert_rules", "gpu_fault", "ledger_others"),
     )
 ]
 
 
 # What is done in samples by ./dev test, and in full where BERTH_LONG is set.
-IN_FULL = [E2E / f"test_{name}.py" for name in ("run_kill_points", "run_chaos")]
+IN_FULL = [E2E / f"test_{name}.py" for name in ("run_kill_points", "run_chaos", "side_by_side")]
 
 
 def in_full(report: Report) -> None:

@@ -58,4 +58,12 @@ int stopped_head();
 int kill_points(bool waiter);
 int two_users();
 
+/// Jobs of `berth run`, for tests/e2e/storm.py: marks on the devices that it was given, for so
+/// long. Kinds: plain; child, which the work is done by; bare, without descriptors and environment;
+/// daemon: a bare child that outlives it.
+int device_job(const std::string& folder, const std::string& kind, std::chrono::milliseconds time,
+               std::uint64_t gib);
+int bare_job(const std::string& folder, const std::string& mark, std::chrono::milliseconds time,
+             const std::vector<std::string>& devices);
+
 }  // namespace berth::stress

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "lease/setup.h"
 #include "stress/jobs.h"
 
 int main(int argc, char** argv) {
@@ -21,8 +22,22 @@ int main(int argc, char** argv) {
   if (what == "kill-claimer") return kill_points(false);
   if (what == "kill-waiter") return kill_points(true);
   if (what == "two-users") return two_users();
+  if (what == "job" && argc == 6) {
+    const std::chrono::milliseconds time(number(4, 0));
+    return device_job(argv[2], argv[3], time, static_cast<std::uint64_t>(number(5, 0)));
+  }
+  if (what == "bare" && argc > 5) {
+    return bare_job(argv[2], argv[3], std::chrono::milliseconds(number(4, 0)),
+                    {argv + 5, argv + argc});
+  }
+  if (what == "make-ledger" && argc == 3) {
+    const auto made = make_shared_ledger({.root = argv[2]});
+    if (!made) give_up(made.error().message());
+    return 0;
+  }
   std::fprintf(stderr,
                "usage: lease_stress race|race-without-inotify [JOBS [HOLD_MS]]\n"
-               "       lease_stress stopped-head|kill-claimer|kill-waiter|two-users\n");
+               "       lease_stress stopped-head|kill-claimer|kill-waiter|two-users\n"
+               "       lease_stress job FOLDER KIND MS GIB|make-ledger ROOT\n");
   return 2;
 }
