@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
@@ -29,7 +30,7 @@ bool name_last_run(const std::string& state_directory, const std::string& target
 }  // namespace
 
 Result<RecordWriter> RecordWriter::create(const std::string& state_directory,
-                                          const Manifest& manifest) {
+                                          const Manifest& manifest, std::size_t devices) {
   if (state_directory.empty()) {
     return fail(ErrorCode::not_found,
                 std::string(tr("neither XDG_STATE_HOME nor HOME is set to an absolute path")));
@@ -49,7 +50,7 @@ Result<RecordWriter> RecordWriter::create(const std::string& state_directory,
   if (!marks) return std::unexpected(marks.error());
   auto written = writer.write_manifest(manifest);
   if (!written) return std::unexpected(std::move(written).error());
-  writer.reserve_room_for_end(manifest.given.devices.size());
+  writer.reserve_room_for_end(std::max(devices, manifest.given.devices.size()));
   std::error_code wrong;
   std::filesystem::rename(temporary, final_path, wrong);
   if (wrong) return fail_system("put the record in place as " + final_path, wrong.value());

@@ -45,9 +45,11 @@ inline constexpr std::string_view unrecorded_run_prefix = "unrecorded/";
 class RecordWriter {
  public:
   /// Makes the directory with its manifest and its keeper's lock, which this process and whoever
-  /// inherits it by fork (not by exec) holds. Visible only once both are there.
+  /// inherits it by fork (not by exec) holds. Visible only once both are there. `devices`: how many
+  /// the run may get that are not in the manifest yet.
   [[nodiscard]] static Result<RecordWriter> create(const std::string& state_directory,
-                                                   const Manifest& manifest);
+                                                   const Manifest& manifest,
+                                                   std::size_t devices = 0);
 
   [[nodiscard]] const std::string& directory() const { return directory_; }
   [[nodiscard]] std::string path_of(std::string_view file) const;

@@ -8,11 +8,16 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <filesystem>
+#include <system_error>
+#include <utility>
 
+#include "base/process.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "base/user_name.h"
+#include "record/record_writer.h"
 #include "run/inside.h"
 #include "run/keeper.h"
 #include "run/launcher.h"
@@ -31,6 +36,10 @@ std::string first_line_of(const std::string& path) {
   const auto text = read_file(path, 4096);
   return text ? std::string(trimmed(*text)) : std::string();
 }
+
+/// As `berth run` exits in front of somebody.
+constexpr int exit_of_no_device = 124;
+constexpr int exit_of_own_failure = 125;
 
 volatile std::sig_atomic_t interrupting_signal = 0;
 extern "C" void note_interrupt(int signal) { interrupting_signal = signal; }
@@ -93,11 +102,12 @@ class Run {
     prepare_manifest();
     if (options_.where != RunWhere::cpu) {
       auto refused = get_devices();
-      if (!refused) return std::unexpected(std::move(refused).error());
-      if (*refused) return std::move(**refused);
+      if (cannot_wait_) return std::unexpected(*std::move(cannot_wait_));
+      if (!refused) return std::unexpected(end_waiting(std::move(refused).error()));
+      if (*refused) return end_waiting(std::move(**refused));
     }
     auto environment = job_environment();
-    if (!environment) return std::unexpected(give_back(std::move(environment).error()));
+    if (!environment) return std::unexpected(end_waiting(give_back(std::move(environment).error())));
     tell_starting();
     return launch(*environment);
   }
@@ -138,7 +148,7 @@ class Run {
     manifest_.working_directory = options_.working_directory;
     manifest_.uid = ::getuid();
     manifest_.user = local_user_name(::getuid(), options_.etc + "/passwd");
-    manifest_.wanted = as_typed(options_.request);
+    manifest_.wanted = as_typed(options_.request, options_.where, options_.cpu_after);
     manifest_.retry_of = options_.retry_of;
     if (options_.time_limit) manifest_.time_limit_ms = options_.time_limit->count();
     manifest_.given.taken = manifest_.started;
@@ -167,7 +177,7 @@ class Run {
     wish.command = cut_to_width(printable(shell_joined(manifest_.command)), longest_shown, false);
     wish.wait =
         options_.where == RunWhere::gpu_or_cpu ? std::optional(options_.cpu_after) : options_.wait;
-    wish.on_news = callbacks_.on_waiting;
+    wish.on_news = [this](const WaitingNews& news) { hear_news(news); };
     wish.tells_time = callbacks_.on_waiting_tells_time;
     wish.interrupted = [this] { return is_interrupted(); };
     const WaitingSignals noted;
@@ -194,7 +204,59 @@ class Run {
       if (signal->number == SIGTSTP) stop_self(SIGTSTP);
       if (asks_for_the_end({.signal = *signal})) interrupting_signal = signal->number;
     }
-    return interrupting_signal != 0 || is_stopped_between(options_);
+    return interrupting_signal != 0 || cannot_wait_ || is_stop_wished() ||
+           is_stopped_between(options_);
+  }
+
+  // --- a detached job that waits -----------------------------------------------------------------
+
+  void hear_news(const WaitingNews& news) {
+    if (callbacks_.on_waiting) callbacks_.on_waiting(news);
+    const auto on_waits_alone = std::exchange(callbacks_.on_waits_alone, nullptr);
+    if (!on_waits_alone) return;
+    manifest_.waiting = true;
+    manifest_.keeper = own_process_id();
+    if (auto marks = make_record(); !marks) {
+      cannot_wait_ = std::move(marks).error();
+      return;
+    }
+    // What it says of its start would stand in the job's log.
+    callbacks_.on_waiting = nullptr;
+    callbacks_.on_starting = nullptr;
+    on_waits_alone(
+        {.id = manifest_.id, .log = manifest_.log.value_or(""), .recorded = record_.has_value()});
+  }
+
+  [[nodiscard]] bool is_stop_wished() const {
+    std::error_code unknown;
+    return record_ && manifest_.waiting &&
+           std::filesystem::exists(record_->path_of(record_file::stop_wish), unknown);
+  }
+
+  void end_waiting(const Exit& exit, std::string_view because) {
+    if (!record_ || !manifest_.waiting) return;
+    const WallTime now = time_in(manifest_, services_.clock.moment());
+    manifest_.waited_ms = now.unix_ms - manifest_.started.unix_ms;
+    const auto told = record_->write_manifest(manifest_);
+    RunEnd end{.at = now, .exit = exit, .lasted_ms = 0, .because = std::string(because)};
+    end.released = now;
+    const auto written = record_->write_end(end);
+    if (!told || !written) say((told ? written : told).error().message());
+  }
+
+  Error end_waiting(Error error) {
+    end_waiting(Exit{.code = exit_of_own_failure}, end_cause::not_started);
+    return error;
+  }
+
+  RunOutcome end_waiting(RunOutcome outcome) {
+    if (outcome.how == RunOutcome::How::interrupted) {
+      const int signal = outcome.exit.signal;
+      end_waiting({.signal = signal != 0 ? signal : SIGTERM}, end_cause::left_queue);
+    } else {
+      end_waiting({.code = exit_of_no_device}, end_cause::no_device);
+    }
+    return outcome;
   }
 
   std::optional<RunOutcome> without_devices(NotAcquired refusal) {
@@ -235,20 +297,22 @@ class Run {
   }
 
   Result<std::vector<std::string>> job_environment() {
-    std::vector<Variable> variables = {{"BERTH_RUN", manifest_.id}};
+    std::vector<Variable> variables;
     if (lease_) {
       std::vector<DeviceId> devices;
       for (const Choice& choice : started_.devices) devices.push_back(choice.device);
       auto visible = visible_variables(devices, options_.visible_format, started_.snapshot);
       if (!visible) return std::unexpected(std::move(visible).error());
-      variables.insert(variables.end(), visible->begin(), visible->end());
-      const std::string within = manifest_.inside.empty() ? "" : manifest_.inside + "/";
-      variables.emplace_back("BERTH_LEASE", within + lease_->id());
+      variables = *std::move(visible);
     } else {
       manifest_.cpu_only = true;
-      const auto settings = cpu_only_settings(options_.environment, threads_of_a_job(""));
-      variables.insert(variables.end(), settings.begin(), settings.end());
+      variables = cpu_only_settings(options_.environment, threads_of_a_job(""));
     }
+    manifest_.variables_set = variables;
+    variables.emplace_back("BERTH_RUN", manifest_.id);
+    const std::string within = manifest_.inside.empty() ? "" : manifest_.inside + "/";
+    if (lease_) variables.emplace_back("BERTH_LEASE", within + lease_->id());
+    manifest_.waiting = false;
     auto marks = make_record();
     if (!marks) return std::unexpected(std::move(marks).error());
     variables.emplace_back("BERTH_MARKS", *std::move(marks));
@@ -265,7 +329,12 @@ class Run {
     const Moment now = services_.clock.moment();
     manifest_.started = now.wall;
     manifest_.started_steady_ms = steady_ms(now.steady);
-    auto record = RecordWriter::create(options_.state_directory, manifest_);
+    if (record_) {  // it has waited
+      if (const auto told = record_->write_manifest(manifest_); !told) say(told.error().message());
+      return record_->path_of(record_file::marks);
+    }
+    auto record = RecordWriter::create(options_.state_directory, manifest_,
+                                       static_cast<std::size_t>(options_.request.devices));
     if (!record) return go_without_record(record.error());
     record_.emplace(std::move(*record));
     return record_->path_of(record_file::marks);
@@ -281,7 +350,7 @@ class Run {
                       printable(why.message())));
     }
     say(trf("this run is not recorded: {}; the job runs all the same", printable(why.message())));
-    if (options_.detach) {
+    if (options_.detach && !manifest_.waiting) {
       say(trf("`berth stop {}` ends it and `berth wait {}` waits for it all the same", manifest_.id,
               manifest_.id));
     }
@@ -381,6 +450,7 @@ class Run {
   void tell_starting() {
     started_.id = manifest_.id;
     started_.cpu_only = manifest_.cpu_only;
+    started_.variables = manifest_.variables_set;
     started_.directory = record_ ? record_->directory() : std::string();
     if (callbacks_.on_starting) callbacks_.on_starting(started_);
   }
@@ -428,6 +498,7 @@ class Run {
   RunStarted started_;
   std::optional<Lease> lease_;
   std::optional<RecordWriter> record_;
+  std::optional<Error> cannot_wait_;  // what would wait could not be recorded
 };
 
 void say_start_again(const RunOptions& next, const RunOutcome& ended, const Input& input,
