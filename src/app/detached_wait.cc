@@ -36,9 +36,8 @@ Result<void> leave_the_terminal(const Fd& says) {
 void stand_alone(const std::string& log, Fd& parting) {
   std::fflush(stdout);
   const auto nothing = open_fd("/dev/null", O_WRONLY);
-  const auto kept =
-      log.empty() ? Result<Fd>(fail(ErrorCode::not_found, "no log"))
-                  : open_fd(log, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0600);
+  // An empty name is no file, and cannot be opened.
+  const auto kept = open_fd(log, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0600);
   if (nothing) (void)::dup2(nothing->get(), STDOUT_FILENO);
   if (kept || nothing) (void)::dup2(kept ? kept->get() : nothing->get(), STDERR_FILENO);
   (void)write_all(parting.get(), "w");

@@ -1,7 +1,7 @@
 #pragma once
-// Waiting in the queue for a detached job: it gives the terminal back and survives it. What waits is
-// in a session of its own from the start; the process that the shell started stands before it until
-// it is known whether there is anything to wait for.
+// Waiting in the queue for a detached job: it gives the terminal back and survives it. What waits
+// is in a session of its own from the start; the process that the shell started stands before it
+// until it is known whether there is anything to wait for.
 
 #include <functional>
 #include <string>

@@ -35,7 +35,8 @@ void RequestOptions::declare(Options& options) {
   options.flag("--no-wait", no_wait_, "answer at once, as without --wait");
   options.value("--or-cpu", or_cpu_,
                 "run on the CPU instead, at once or after so long: --or-cpu=10m", "[TIME]");
-  options.flag("--cpu", cpu_, "use no device, on purpose; where no variable such as OMP_NUM_THREADS chooses a "
+  options.flag("--cpu", cpu_,
+               "use no device, on purpose; where no variable such as OMP_NUM_THREADS chooses a "
                "number of threads, those of libraries are set");
   options.begin_group("Options");
   options.flag("--dry-run", dry_run_, "show the whole reasoning, take nothing");

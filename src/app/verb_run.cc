@@ -106,8 +106,8 @@ class RunVerb final : public Verb {
   /// What waits for a detached job is detached already: the terminal is not kept for it.
   int start(Context& context, RunOptions& options) {
     if (!waits_detached(options)) return start_here(context, options, nullptr);
-    const auto code = stand_before(
-        [&](const LetGo& let_go) { return start_here(context, options, let_go); });
+    const auto code =
+        stand_before([&](const LetGo& let_go) { return start_here(context, options, let_go); });
     return code ? *code : report(code.error(), usage_code());
   }
 
@@ -152,13 +152,15 @@ class RunVerb final : public Verb {
 
   void tell_that_it_waits(const RunWaits& waits) const {
     if (!waits.recorded) {
-      complain(trf("process {} waits for a device, also when this terminal closes; `kill {}` takes "
-                   "it out of the queue",
-                   ::getpid(), ::getpid()));
+      complain(
+          trf("process {} waits for a device, also when this terminal closes; `kill {}` takes "
+              "it out of the queue",
+              ::getpid(), ::getpid()));
     } else if (flags_.talk() != Talk::quiet) {
-      complain(trf("run {} waits for a device, also when this terminal closes: `berth wait {}` "
-                   "waits for it, `berth stop {}` takes it out of the queue",
-                   waits.id, waits.id, waits.id));
+      complain(
+          trf("run {} waits for a device, also when this terminal closes: `berth wait {}` "
+              "waits for it, `berth stop {}` takes it out of the queue",
+              waits.id, waits.id, waits.id));
     }
     (void)tell_id(waits.id);
   }
@@ -175,7 +177,8 @@ class RunVerb final : public Verb {
   }
 
   void say_whose_ledger(const Context& context, const LedgerPlace& place) const {
-    if (flags_.talk() == Talk::quiet || place.kind != LedgerPlace::Kind::own || context.sources().simulated)
+    if (flags_.talk() == Talk::quiet || place.kind != LedgerPlace::Kind::own ||
+        context.sources().simulated)
       return;
     complain(
         tr("this ledger is yours alone: other users' jobs are seen through the driver only "

@@ -67,9 +67,10 @@ Result<RunEnd> unknown_end_of(const RunRecord& run) {
   RunEnd end{.at = run.manifest.started,
              .known = false,
              .exit = {},
-             .because = run.manifest.waiting
-                           ? "the process that waited for a device has gone without a word"
-                           : "the keeper has gone without saying how the job ended"};
+             .because = "the keeper has gone without saying how the job ended"};
+  if (run.manifest.waiting) {
+    end.because = "the process that waited for a device has gone without a word";
+  }
   Summarizer summarizer;
   const auto read = for_each_sample(run, [&](const Sample& sample) {
     end.at = std::max(end.at, sample.at);

@@ -140,6 +140,7 @@ inline constexpr std::string_view time_limit = "time limit";
 inline constexpr std::string_view warned = "warned of the time limit";
 inline constexpr std::string_view stopped = "stopped";
 inline constexpr std::string_view gpu_fault = "GPU fault";
+/// There never was a job, whatever it was that went wrong.
 inline constexpr std::string_view not_started = "not started";
 /// It waited, detached, and was never started: nothing came within its time, or it was taken out.
 inline constexpr std::string_view no_device = "no device came";

@@ -151,7 +151,7 @@ class Keeper {
     if (job_ > 0) (void)reap(job_);
     release(lock_patience);
     if (task_.record != nullptr) {
-      RunEnd end{.at = time_now(), .exit = {.code = code}, .because = std::string(end_cause::not_started)};
+      RunEnd end{.at = time_now(), .exit = {.code = code}, .because = "not started"};
       end.released = end.at;
       (void)task_.record->write_end(end);
     }

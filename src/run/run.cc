@@ -107,7 +107,8 @@ class Run {
       if (*refused) return end_waiting(std::move(**refused));
     }
     auto environment = job_environment();
-    if (!environment) return std::unexpected(end_waiting(give_back(std::move(environment).error())));
+    if (!environment)
+      return std::unexpected(end_waiting(give_back(std::move(environment).error())));
     tell_starting();
     return launch(*environment);
   }

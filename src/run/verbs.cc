@@ -193,9 +193,8 @@ Result<void> read_log(const RunRecord& run, Follow follow, Clock& clock,
     if (is_last_look || (interrupted && interrupted())) return {};
     // What was written between the last read and the end is read once more.
     const auto now = read_run(run.directory);
-    is_last_look =
-        !now || (now->state != RunState::running && now->state != RunState::waiting) ||
-        (now->end && now->end->released.has_value());
+    is_last_look = !now || (now->state != RunState::running && now->state != RunState::waiting) ||
+                   (now->end && now->end->released.has_value());
     if (!is_last_look) clock.wait_until(clock.now() + milliseconds(200));
   }
 }

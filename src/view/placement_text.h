@@ -47,7 +47,8 @@ namespace berth {
                                                 const Style& style);
 
 /// `pick --format json` and `--dry-run --json`. `asked_for` is the request as typed; `variables` is
-/// what visible_variables() says for the chosen. Not translated, except the texts under "text" and "reason".
+/// what visible_variables() says for the chosen. Not translated, except the texts under "text" and
+/// "reason".
 [[nodiscard]] std::string placement_json(
     const Placement& placement, std::string_view asked_for, const Snapshot& snapshot,
     std::span<const std::pair<std::string, std::string>> variables = {});

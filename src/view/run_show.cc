@@ -95,10 +95,10 @@ std::string python_text(const PythonFacts& python, const Style& style) {
 std::string times_text(const RunRecord& run, const Moment& now, const Style& style) {
   const Manifest& manifest = run.manifest;
   std::string text = date_time_text(manifest.started, style);
-  const auto took = run.state == RunState::waiting
-                        ? std::chrono::milliseconds(time_in(manifest, now).unix_ms -
-                                                    manifest.started.unix_ms)
-                        : lasted(run, now);
+  const auto took =
+      run.state == RunState::waiting
+          ? std::chrono::milliseconds(time_in(manifest, now).unix_ms - manifest.started.unix_ms)
+          : lasted(run, now);
   if (took && !run.end) append(text, own(trf("{} ago", short_duration(*took)), style));
   if (manifest.waited_ms > 0) {
     append(text, own(trf("after waiting {}",

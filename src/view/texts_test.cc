@@ -189,7 +189,8 @@ TEST(RunsText, EndLineSaysHowLongOnWhatAndWhatWasUsed) {
   run.end->known = false;
   run.manifest.given.simulated = "x";
   EXPECT_TRUE(render_end_line(run, {}).starts_with("SIMULATED end unknown after"));
-  EXPECT_TRUE(render_end_line(run, {}).ends_with("kWh; figures invented by the simulated server\n"));
+  EXPECT_TRUE(
+      render_end_line(run, {}).ends_with("kWh; figures invented by the simulated server\n"));
 }
 
 TEST(RunsText, WhatASimulatedServerInventedIsNotToldAsMeasured) {

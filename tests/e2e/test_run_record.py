@@ -137,6 +137,30 @@ def test_energy_of_a_simulated_run_is_its_power_over_time_and_never_goes_back(ma
     assert abs(float(told) * 1e6 - expected) < 0.2 * expected, done.stderr
 
 
+def test_what_a_simulated_server_invented_says_so_wherever_it_is_told(machine):
+    done = machine.run("run", "--", "sleep", "2.5")  # a program that saw no GPU
+    run = show(machine)["id"]
+    assert "GPU busy" in done.stderr and done.stderr.endswith("; figures invented by the simulated server\n"), done.stderr
+    page = machine.directory / "page.html"
+    assert machine.run("report", run, "-o", page).returncode == 0
+    told = {words: machine.run(*words).stdout for words in [("show", run), ("runs",), ("explain", run), ("report", run, "--md")]}
+    told["page"] = page.read_text(encoding="utf-8")
+    for where, text in told.items():
+        assert "GPU figures are invented by the simulated server" in " ".join(text.split()), where
+    for where in ("page", ("report", run, "--md")):
+        assert len(re.findall(r"\d (?:GiB|MiB|%|k?J)? ?\\?\(invented\\?\)", told[where].replace("%", " %"))) >= 3, told[where][:3000]
+    assert show(machine)["figures_invented"] is True
+    [answer] = json.loads(machine.run("explain", run, "--pace", "--json").stdout)["answers"]
+    assert any("invented" in remark for remark in answer["remarks"]), answer["remarks"]
+
+
+def test_what_a_driver_measured_is_not_called_invented(driver_of):
+    driver = driver_of(many_devices(1))
+    done = driver.run("run", "--", "sleep", "1.5")
+    assert "invented" not in done.stderr + driver.run("show", "last").stdout + driver.run("runs").stdout
+    assert show(driver)["figures_invented"] is False
+
+
 # --- what is said before the start -------------------------------------------------------------------
 
 SETS = "sets the visible devices itself in line"

@@ -48,7 +48,7 @@ def test_a_detached_run_gives_the_terminal_back_while_it_waits_and_runs_when_its
     run = waiting(machine, "--wait=2h", command=("echo", "hello"))
     record = show(machine)
     assert (record["id"], record["state"], record["waiting"]) == (run, "waiting", True)
-    assert [one["pid"] for one in queue(machine)] == [record["keeper"]["pid"]]
+    assert len(queue(machine)) == 1
     assert "waiting in the queue" in machine.run("runs").stdout
     assert "waiting in the queue" in machine.run("show", run).stdout
     assert machine.run("logs", run).stdout == ""
@@ -132,7 +132,7 @@ def test_what_can_wait_for_nothing_answers_in_front(machine):
     assert "can never" in refused.stderr
     missing = machine.run("run", "-d", "--wait", "--", "no-such-command", timeout=LONG)
     assert (missing.returncode, missing.stdout) == (127, "")
-    assert runs(machine) == []
+    assert runs(machine)["runs"] == []
 
 
 def test_a_wait_that_could_not_be_recorded_is_not_begun(machine, gate):
@@ -196,14 +196,14 @@ def test_a_shells_background_job_draws_no_line_over_the_one_in_front(machine, te
     terminal.type(typed(machine, "run", "--wait", "--only", "3", "--", "echo", "JOBOUT") + " &\n")
     terminal.until(r"waiting, next in the queue(.*\n)+.*GPU 7")
     terminal.type("sleep 2.5; echo in=front\n")
-    terminal.until(r"\nin=front")
+    terminal.until(r"[\r\n]in=front\r")
     drawn = terminal.text
     assert "waiting" not in drawn and "\x1b[K" not in drawn, drawn
     terminal.type("fg\n")
     terminal.until(r"waiting \d+s.*next in the queue", LONG)
     terminal.until(r"\r.*waiting \d+s.*next in the queue", LONG)
     gate.touch()
-    terminal.until(r"\nJOBOUT\r", LONG)
+    terminal.until(r"[\r\n]JOBOUT\r", LONG)
 
 
 # --- a driver that does not answer -----------------------------------------------------------------------

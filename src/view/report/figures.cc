@@ -80,7 +80,7 @@ std::string rate_text(double per_second) {
 
 std::string state_words(const ReportRun& run) {
   std::string text = state_text(run.record);
-  if (run.record.end && !run.record.end->because.empty()) {
+  if (run.record.end && !run.record.end->because.empty() && !was_never_started(run.record)) {
     text += " (" + tr_composed(run.record.end->because) + ")";
   }
   return text;

@@ -58,8 +58,7 @@ TEST(EndedByBerth, ARunThatNeverStartedIsNotTakenForAJobThatFailed) {
   EXPECT_THAT(steps_in(first_cause({.run = waited})), HasSubstr("berth leases"));
   waited.end = RunEnd{.at = run_over, .exit = {.signal = SIGTERM}};
   waited.end->because = end_cause::left_queue;
-  EXPECT_EQ(first_cause({.run = waited}).title.english(),
-            "it left the queue before a device came");
+  EXPECT_EQ(first_cause({.run = waited}).title.english(), "it left the queue before a device came");
   waited.manifest.waiting = false;
   waited.end->because = "";
   EXPECT_THAT(causes_of({.run = waited}), testing::Not(testing::Contains("never_started")));
