@@ -6,10 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <csignal>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "base/process.h"
@@ -22,6 +18,7 @@
 #include "run/keeper.h"
 #include "run/launcher.h"
 #include "run/retry.h"
+#include "run/waiting_run.h"
 #include "snapshot/questions.h"
 #include "world/environment.h"
 #include "world/machine_side.h"
@@ -37,39 +34,6 @@ std::string first_line_of(const std::string& path) {
   return text ? std::string(trimmed(*text)) : std::string();
 }
 
-/// As `berth run` exits in front of somebody.
-constexpr int exit_of_no_device = 124;
-constexpr int exit_of_own_failure = 125;
-
-volatile std::sig_atomic_t interrupting_signal = 0;
-extern "C" void note_interrupt(int signal) { interrupting_signal = signal; }
-
-/// While it lives, what would end us in the queue is noted, so that the ticket is taken away. What
-/// was ignored stays ignored, and the job finds everything as it was.
-class WaitingSignals {
- public:
-  WaitingSignals() {
-    interrupting_signal = 0;
-    struct sigaction noting{};
-    noting.sa_handler = note_interrupt;
-    for (std::size_t at = 0; at < signals.size(); ++at) {
-      ::sigaction(signals[at], nullptr, &before_[at]);
-      if (before_[at].sa_handler == SIG_DFL) ::sigaction(signals[at], &noting, nullptr);
-    }
-  }
-  ~WaitingSignals() {
-    for (std::size_t at = 0; at < signals.size(); ++at) {
-      ::sigaction(signals[at], &before_[at], nullptr);
-    }
-  }
-  WaitingSignals(const WaitingSignals&) = delete;
-  WaitingSignals& operator=(const WaitingSignals&) = delete;
-
- private:
-  static constexpr std::array<int, 4> signals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-  std::array<struct sigaction, signals.size()> before_{};
-};
-
 /// Who waits for the job: the process that the user started, or, of a detached job that may have to
 /// be started again, one that stays behind.
 enum class Waiting { caller, follower };
@@ -78,11 +42,6 @@ Result<RunOutcome> start_again_while_wanted(RunOptions options, const RunService
                                             const RunCallbacks& callbacks, Waiting waiting,
                                             std::optional<SignalQueue>& signals,
                                             Result<RunOutcome> outcome, const Input& input);
-
-bool may_be_started_again(const RunOptions& options) {
-  return options.retry_on != RetryOn::never && options.retries > 0 &&
-         options.where != RunWhere::cpu;
-}
 
 class Run {
  public:
@@ -103,12 +62,13 @@ class Run {
     if (options_.where != RunWhere::cpu) {
       auto refused = get_devices();
       if (cannot_wait_) return std::unexpected(*std::move(cannot_wait_));
-      if (!refused) return std::unexpected(end_waiting(std::move(refused).error()));
-      if (*refused) return end_waiting(std::move(**refused));
+      if (!refused) return never_started(std::unexpected(std::move(refused).error()));
+      if (*refused) return never_started(std::move(**refused));
     }
     auto environment = job_environment();
-    if (!environment)
-      return std::unexpected(end_waiting(give_back(std::move(environment).error())));
+    if (!environment) {
+      return never_started(std::unexpected(give_back(std::move(environment).error())));
+    }
     tell_starting();
     return launch(*environment);
   }
@@ -203,13 +163,11 @@ class Run {
       const auto signal = signals_->next();
       if (!signal) break;
       if (signal->number == SIGTSTP) stop_self(SIGTSTP);
-      if (asks_for_the_end({.signal = *signal})) interrupting_signal = signal->number;
+      if (asks_for_the_end({.signal = *signal})) WaitingSignals::note(signal->number);
     }
-    return interrupting_signal != 0 || cannot_wait_ || is_stop_wished() ||
-           is_stopped_between(options_);
+    if (record_ && manifest_.waiting && is_stop_wished(*record_)) return true;
+    return WaitingSignals::noted() != 0 || cannot_wait_ || is_stopped_between(options_);
   }
-
-  // --- a detached job that waits -----------------------------------------------------------------
 
   void hear_news(const WaitingNews& news) {
     if (callbacks_.on_waiting) callbacks_.on_waiting(news);
@@ -228,34 +186,12 @@ class Run {
         {.id = manifest_.id, .log = manifest_.log.value_or(""), .recorded = record_.has_value()});
   }
 
-  [[nodiscard]] bool is_stop_wished() const {
-    std::error_code unknown;
-    return record_ && manifest_.waiting &&
-           std::filesystem::exists(record_->path_of(record_file::stop_wish), unknown);
-  }
-
-  void end_waiting(const Exit& exit, std::string_view because) {
-    if (!record_ || !manifest_.waiting) return;
-    const WallTime now = time_in(manifest_, services_.clock.moment());
-    manifest_.waited_ms = now.unix_ms - manifest_.started.unix_ms;
-    const auto told = record_->write_manifest(manifest_);
-    RunEnd end{.at = now, .exit = exit, .lasted_ms = 0, .because = std::string(because)};
-    end.released = now;
-    const auto written = record_->write_end(end);
-    if (!told || !written) say((told ? written : told).error().message());
-  }
-
-  Error end_waiting(Error error) {
-    end_waiting(Exit{.code = exit_of_own_failure}, end_cause::not_started);
-    return error;
-  }
-
-  RunOutcome end_waiting(RunOutcome outcome) {
-    if (outcome.how == RunOutcome::How::interrupted) {
-      const int signal = outcome.exit.signal;
-      end_waiting({.signal = signal != 0 ? signal : SIGTERM}, end_cause::left_queue);
-    } else {
-      end_waiting({.code = exit_of_no_device}, end_cause::no_device);
+  /// Of one that has a record already: it was never started.
+  Result<RunOutcome> never_started(Result<RunOutcome> outcome) {
+    if (!record_ || !manifest_.waiting) return outcome;
+    const auto how = never_started_by(outcome);
+    if (auto told = end_waiting(*record_, manifest_, how, services_.clock); !told) {
+      say(told.error().message());
     }
     return outcome;
   }
@@ -268,7 +204,7 @@ class Run {
     }
     RunOutcome outcome{.how = interrupted ? RunOutcome::How::interrupted : RunOutcome::How::refused,
                        .id = {},
-                       .exit = {.signal = interrupted ? int{interrupting_signal} : 0},
+                       .exit = {.signal = interrupted ? WaitingSignals::noted() : 0},
                        .error = std::nullopt,
                        .refusal = std::move(refusal)};
     return outcome;
