@@ -51,6 +51,8 @@ class Context {
     return stdout_is_terminal_ && variable("TERM").value_or("dumb") != "dumb";
   }
   [[nodiscard]] bool stderr_is_terminal() const { return stderr_is_terminal_; }
+  /// stderr has become a file.
+  void leave_terminal() { err_.colour = stderr_is_terminal_ = false; }
   /// Draws in ASCII alone from now on, whatever the locale says.
   void use_ascii() { out_.utf8 = err_.utf8 = false; }
   /// Asks the terminal again: its size may have changed.

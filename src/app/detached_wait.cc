@@ -1,11 +1,11 @@
 #include "app/detached_wait.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <array>
 #include <csignal>
+#include <cstdio>
 #include <optional>
 #include <utility>
 
@@ -32,26 +32,59 @@ Result<void> leave_the_terminal(const Fd& says) {
   return {};
 }
 
+/// Nobody who reads the terminal or a pipe to its end waits for us any more.
+void stand_alone(const std::string& log, Fd& parting) {
+  std::fflush(stdout);
+  const auto nothing = open_fd("/dev/null", O_WRONLY);
+  // An empty name is no file, and cannot be opened.
+  const auto kept = open_fd(log, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0600);
+  if (nothing) (void)::dup2(nothing->get(), STDOUT_FILENO);
+  if (kept || nothing) (void)::dup2(kept ? kept->get() : nothing->get(), STDERR_FILENO);
+  (void)write_all(parting.get(), "w");
+  parting.close();
+}
+
 class Front {
  public:
-  Front(SignalQueue signals, pid_t waiter, Fd says)
-      : signals_(std::move(signals)), waiter_(waiter), says_(std::move(says)) {}
+  Front(SignalQueue signals, pid_t waiter, Fd says, Fd parting)
+      : signals_(std::move(signals)),
+        waiter_(waiter),
+        says_(std::move(says)),
+        parting_(std::move(parting)) {}
 
   Result<Exit> stand() {
     for (;;) {
-      const auto readable = wait_readable({signals_.descriptor(), says_.get()}, std::nullopt);
+      const auto readable =
+          wait_readable({signals_.descriptor(), says_.get(), parting_.get()}, std::nullopt);
       if (readable[1]) write_on();
+      if (readable[2] && is_let_go()) {
+        write_the_rest();
+        return Exit{.code = 0};
+      }
       if (!readable[0]) continue;
       while (const auto signal = signals_.next()) take(signal->number);
       auto ended = reap_if_ended(waiter_);
       if (!ended) return std::unexpected(std::move(ended).error());
       if (!*ended) continue;
-      while (says_.is_open() && wait_readable({says_.get()}, Duration(0)).front()) write_on();
+      if (is_let_go()) ended = Exit{.code = 0};  // it had no time to wait, and has said what it did
+      write_the_rest();
       return **ended;
     }
   }
 
  private:
+  /// Without a word at the end of the pipe it has ended, as its exit says.
+  bool is_let_go() {
+    char word = 0;
+    const bool is_word = parting_.is_open() && ::read(parting_.get(), &word, 1) == 1;
+    parting_.close();
+    return is_word;
+  }
+
+  void write_the_rest() {
+    while (says_.is_open() && wait_readable({says_.get()}, Duration(0)).front()) write_on();
+  }
+
   void write_on() {
     std::array<char, 4096> piece{};
     const ssize_t got = ::read(says_.get(), piece.data(), piece.size());
@@ -73,32 +106,34 @@ class Front {
   SignalQueue signals_;
   pid_t waiter_;
   Fd says_;
+  Fd parting_;
 };
 
 }  // namespace
 
-Result<int> stand_before(const std::function<int()>& wait) {
+Result<int> stand_before(const std::function<int(const LetGo&)>& wait) {
   auto pipe = make_pipe();
   if (!pipe) return std::unexpected(std::move(pipe).error());
+  auto parting = make_pipe();
+  if (!parting) return std::unexpected(std::move(parting).error());
   auto signals = SignalQueue::open();
   if (!signals) return std::unexpected(std::move(signals).error());
   const auto waiter = fork_process([&] {
     pipe->read.close();
+    parting->read.close();
     const auto left = leave_the_terminal(pipe->write);
     pipe->write.close();
     signals->restore_original();
-    return left ? wait() : report(left.error(), exit_code::berth_failed);
+    if (!left) return report(left.error(), exit_code::berth_failed);
+    return wait([&](const std::string& log) { stand_alone(log, parting->write); });
   });
   if (!waiter) return std::unexpected(waiter.error());
   pipe->write.close();
-  const auto ended = Front(*std::move(signals), *waiter, std::move(pipe->read)).stand();
+  parting->write.close();
+  const auto ended =
+      Front(*std::move(signals), *waiter, std::move(pipe->read), std::move(parting->read)).stand();
   if (!ended) return std::unexpected(ended.error());
   return end_like(*ended);
-}
-
-bool nobody_reads_stderr() {
-  pollfd one{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
-  return ::poll(&one, 1, 0) == 1 && (one.revents & (POLLERR | POLLHUP)) != 0;
 }
 
 }  // namespace berth

@@ -1,21 +1,24 @@
 #pragma once
-// Waiting in the queue for a detached job: it is to survive the terminal, so what waits is in a
-// session of its own from the start, and the process that the shell started only stands before it.
+// Waiting in the queue for a detached job: it gives the terminal back and survives it. What waits
+// is in a session of its own from the start; the process that the shell started stands before it
+// until it is known whether there is anything to wait for.
 
 #include <functional>
+#include <string>
 
 #include "base/result.h"
 
 namespace berth {
 
-/// Runs `wait` in a process of its own session and stays in front of it until it ends: writes on
-/// what it says on stderr, passes Ctrl-C, TERM and QUIT on to it, and ends as it does. A closed
-/// terminal (SIGHUP) ends this process alone. stdout is that of `wait`; stdin it has none.
+/// In `wait`: from here on it is alone. What it says goes to `log` (appended; empty: nowhere),
+/// stdout is empty, and the process before it ends with 0.
+using LetGo = std::function<void(const std::string& log)>;
+
+/// Runs `wait` in a process of its own session and stays in front of it until it ends or lets go:
+/// writes on what it says on stderr, passes Ctrl-C, TERM and QUIT on to it, and ends as it does. A
+/// closed terminal (SIGHUP) ends this process alone. stdout is that of `wait`; stdin it has none.
 ///
 /// The exit code; where `wait` ended by a signal, this does not return.
-[[nodiscard]] Result<int> stand_before(const std::function<int()>& wait);
-
-/// In `wait`: whether whoever stood before it has gone, so that nobody reads stderr any more.
-[[nodiscard]] bool nobody_reads_stderr();
+[[nodiscard]] Result<int> stand_before(const std::function<int(const LetGo&)>& wait);
 
 }  // namespace berth

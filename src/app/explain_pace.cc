@@ -33,6 +33,11 @@ int answer(Context& context, const std::vector<PaceAnswer>& answers, const Expla
 
 PaceAnswer judged(pace::Activity activity, std::vector<std::string> remarks = {}) {
   pace::Pace pace = pace::explain_pace(activity);
+  if (activity.simulated) {
+    remarks.insert(remarks.begin(),
+                   std::string(tr("GPU figures are invented by the simulated server: a finding "
+                                  "that rests on them says nothing of the program")));
+  }
   return {.activity = std::move(activity), .pace = std::move(pace), .remarks = std::move(remarks)};
 }
 

@@ -35,7 +35,9 @@ void RequestOptions::declare(Options& options) {
   options.flag("--no-wait", no_wait_, "answer at once, as without --wait");
   options.value("--or-cpu", or_cpu_,
                 "run on the CPU instead, at once or after so long: --or-cpu=10m", "[TIME]");
-  options.flag("--cpu", cpu_, "use no device, on purpose");
+  options.flag("--cpu", cpu_,
+               "use no device, on purpose; where no variable such as OMP_NUM_THREADS chooses a "
+               "number of threads, those of libraries are set");
   options.begin_group("Options");
   options.flag("--dry-run", dry_run_, "show the whole reasoning, take nothing");
 }
@@ -130,6 +132,13 @@ Result<std::optional<std::chrono::milliseconds>> RequestOptions::or_cpu() const 
   return Patience(*duration);
 }
 
+std::string RequestOptions::as_typed(const Request& request) const {
+  if (cpu_) return berth::as_typed(request, RunWhere::cpu, {});
+  const auto after = or_cpu();
+  if (!after || !*after) return berth::as_typed(request);
+  return berth::as_typed(request, RunWhere::gpu_or_cpu, **after);
+}
+
 Result<PlaceLimits> inherited_limits(const Context& context, const Snapshot& snapshot) {
   PlaceLimits limits;
   const auto variable = context.variable("CUDA_VISIBLE_DEVICES");
@@ -139,8 +148,11 @@ Result<PlaceLimits> inherited_limits(const Context& context, const Snapshot& sna
       variable, order == "PCI_BUS_ID" ? DeviceOrder::pci_bus_id : DeviceOrder::fastest_first,
       snapshot);
   if (!visible) return std::unexpected(std::move(visible).error());
-  for (const std::string& remark : visible->remarks) {
-    complain(trf("CUDA_VISIBLE_DEVICES: {}", remark));
+  // What was meant needs no remark on how CUDA reads it.
+  if (!hides_devices_on_purpose(*variable)) {
+    for (const std::string& remark : visible->remarks) {
+      complain(trf("CUDA_VISIBLE_DEVICES: {}", remark));
+    }
   }
   limits.visible = std::move(visible->devices);
   if (context.variable("BERTH_LEASE")) limits.visible_by = VisibleBy::lease;

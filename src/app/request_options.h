@@ -29,6 +29,8 @@ class RequestOptions {
   /// Nothing: no CPU fallback. 0: at once.
   [[nodiscard]] Result<std::optional<std::chrono::milliseconds>> or_cpu() const;
   [[nodiscard]] bool cpu() const { return cpu_; }
+  /// Of right flags: what they ask for, as one would type it.
+  [[nodiscard]] std::string as_typed(const Request& request) const;
   [[nodiscard]] bool dry_run() const { return dry_run_; }
 
  private:

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/request_options.h"
+#include "app/run_words.h"
 #include "app/verb.h"
 #include "run/run.h"
 
@@ -20,7 +21,9 @@ class RunFlags {
 
   [[nodiscard]] bool dry_run() const { return request_.dry_run(); }
   [[nodiscard]] bool json() const { return json_; }
-  [[nodiscard]] bool quiet() const { return quiet_; }
+  [[nodiscard]] Talk talk() const {
+    return quiet_ ? Talk::quiet : verbose_ ? Talk::verbose : Talk::normal;
+  }
 
  private:
   [[nodiscard]] Result<void> fill_request(RunOptions& options) const;
@@ -36,6 +39,7 @@ class RunFlags {
   bool detach_ = false;
   bool hold_ = false;
   bool quiet_ = false;
+  bool verbose_ = false;
 };
 
 }  // namespace berth

@@ -47,6 +47,10 @@ RunRecord record_of(const RunFinished& finished) {
   return known;
 }
 
+/// Whether the terminal's line is ours to draw over: a shell's background job shares it with what
+/// is in front.
+bool is_in_front() { return ::tcgetpgrp(STDERR_FILENO) == ::getpgrp(); }
+
 /// Whether somebody who was there is known to have asked for the end.
 enum class Wanted { unknown, yes };
 
@@ -78,6 +82,14 @@ void say_cause(const Context& context, const RunFinished& finished, const RunRec
   to_stderr(render_output_not_kept(context.err()));
 }
 
+void say_what_is_set(const RunStarted& started) {
+  std::string set;
+  for (const auto& [name, value] : started.variables) {
+    set += " " + printable(name) + "=" + printable(shell_quoted(value));
+  }
+  complain(std::string(tr("set for the job:")) + set);
+}
+
 std::size_t ones_to_wait_for(const Placement& placement) {
   return placement.available.size() +
          static_cast<std::size_t>(std::ranges::count_if(
@@ -102,6 +114,10 @@ void say_what_to_do(const RunOptions& options, const NotAcquired& refusal) {
         complain(tr("nothing can be given while the driver does not say what there is"));
         return;
       }
+      if (refusal.placement.variable_hides_all) {
+        complain(tr("CUDA_VISIBLE_DEVICES hides every GPU: none can be given"));
+        return;
+      }
       complain(refusal.placement.hidden_by_variable > 0
                    ? tr("the devices in CUDA_VISIBLE_DEVICES can never give what was asked for, "
                         "whoever leaves")
@@ -118,34 +134,32 @@ void say_what_to_do(const RunOptions& options, const NotAcquired& refusal) {
 
 }  // namespace
 
-void WaitingTeller::say_that_it_is_detached() {
-  if (!std::exchange(detached_, false)) return;
-  complain(
-      trf("process {} waits on when this terminal closes (--detach); Ctrl-C, or `kill {}`, "
-          "leaves the queue",
-          ::getpid(), ::getpid()));
+void WaitingTeller::draw(const WaitingNews& news) {
+  const bool in_front = is_in_front();
+  // Who is in the way is said once in full; after that one line keeps itself up to date.
+  if (!std::exchange(told_, news)) {
+    to_stderr(in_front ? render_waiting_reasons(news, context_.err())
+                       : render_waiting_notice(news, context_.err()));
+  }
+  drawn_ = in_front;
+  if (!in_front) return;
+  to_stderr("\r" + render_waiting_line(news, context_.err()) + std::string(clear_to_end_of_line()));
 }
 
 void WaitingTeller::operator()(const WaitingNews& news) {
   if (context_.stderr_is_terminal()) {
-    // Who is in the way is said once in full; after that one line keeps itself up to date.
-    if (last_.empty()) to_stderr(render_waiting_reasons(news, context_.err()));
-    say_that_it_is_detached();
-    last_ = render_waiting_line(news, context_.err());
-    to_stderr("\r" + last_ + std::string(clear_to_end_of_line()));
+    draw(news);
     return;
   }
   to_stderr(told_ ? render_waiting_change(*told_, news, context_.err())
                   : render_waiting_notice(news, context_.err()));
-  say_that_it_is_detached();
   told_ = news;
 }
 
 void WaitingTeller::finish() {
-  if (!last_.empty() && context_.stderr_is_terminal()) {
+  if (std::exchange(drawn_, false) && is_in_front()) {
     to_stderr("\r" + std::string(clear_to_end_of_line()));
   }
-  last_.clear();
   told_.reset();
 }
 
@@ -162,15 +176,16 @@ RunCallbacks words_of_a_run(const Context& context, WaitingTeller& teller, Talk 
     to_stderr(render_refusals(refusal.placement, refusal.snapshot, context.err()));
     complain(tr("no device: running on the CPU, as --or-cpu says"));
   };
-  words.on_starting = [&context, &teller, quiet](const RunStarted& started) {
+  words.on_starting = [&context, &teller, talk](const RunStarted& started) {
     teller.finish();
-    if (quiet) return;
+    if (talk == Talk::quiet) return;
     to_stderr(render_started({.id = started.id,
                               .cpu_only = started.cpu_only,
                               .devices = started.devices,
                               .simulated = context.sources().simulated,
                               .waited = started.waited},
                              context.err()));
+    if (talk == Talk::verbose) say_what_is_set(started);
   };
   words.say = [&teller](std::string_view sentence) {
     teller.finish();

@@ -10,25 +10,24 @@
 
 namespace berth {
 
-/// Tells somebody who waits: one line that updates on a terminal, a line per change in a pipe.
+/// Tells somebody who waits: one line that updates on a terminal, as long as we are in front there;
+/// a line per change in a pipe.
 class WaitingTeller {
  public:
-  /// `detached`: it waits on when the terminal closes, and says so first.
-  WaitingTeller(const Context& context, bool detached) : context_(context), detached_(detached) {}
+  explicit WaitingTeller(const Context& context) : context_(context) {}
   void operator()(const WaitingNews& news);
   /// Takes the line away before anything else is printed.
   void finish();
 
  private:
-  void say_that_it_is_detached();
+  void draw(const WaitingNews& news);
 
   const Context& context_;
-  bool detached_;
-  std::string last_;                 // on a terminal: the line
-  std::optional<WaitingNews> told_;  // in a pipe
+  bool drawn_ = false;               // on a terminal: the line stands there
+  std::optional<WaitingNews> told_;  // the last that was said, on a terminal the first
 };
 
-enum class Talk { normal, quiet };
+enum class Talk { normal, quiet, verbose };
 
 /// The callbacks of run_job. References outlive the call.
 [[nodiscard]] RunCallbacks words_of_a_run(const Context& context, WaitingTeller& teller, Talk talk);

@@ -104,6 +104,11 @@ class ExplainVerb final : public Verb {
       complain(tr("that run is on another machine: ask there"));
       return pace_could_not_look;
     }
+    if (found->state == RunState::waiting) {
+      complain(trf("run {} has not started: it waits for a device; `berth leases` shows the queue",
+                   found->manifest.id));
+      return pace_could_not_look;
+    }
     if (found->state == RunState::running) {
       return explain_targets(context, {run_target(*found)}, wish_);
     }

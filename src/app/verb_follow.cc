@@ -106,7 +106,9 @@ class StopVerb final : public Verb {
     std::set<std::string> recorded;
     for (const RunRecord& record : list ? list->runs : std::vector<RunRecord>()) {
       recorded.insert(record.manifest.id);
-      if (record.state == RunState::running) code = std::max(code, stop(context, record, grace));
+      const bool is_under_way =
+          record.state == RunState::running || record.state == RunState::waiting;
+      if (is_under_way) code = std::max(code, stop(context, record, grace));
     }
     return std::max(code, stop_unrecorded(context, recorded, grace));
   }

@@ -32,10 +32,10 @@ std::string without_devices(const std::string& format, const std::vector<Variabl
 
 /// "0,2" for the shell, or what docker and CDI want to be told.
 Result<std::string> in_format(const std::string& format, const Placement& placement,
-                              const Request& request, const Snapshot& snapshot) {
+                              const std::string& asked_for, const Snapshot& snapshot) {
   std::vector<DeviceId> devices;
   for (const Choice& choice : placement.chosen) devices.push_back(choice.device);
-  if (format == "json") return placement_json(placement, request, snapshot) + "\n";
+  if (format == "json") return placement_json(placement, asked_for, snapshot) + "\n";
   if (format == "env") {
     auto variables = visible_variables(devices, VisibleFormat::indices, snapshot);
     if (!variables) return std::unexpected(std::move(variables).error());
@@ -115,10 +115,12 @@ class PickVerb final : public Verb {
     if (!placement.satisfied()) {
       const auto or_cpu = request_.or_cpu();
       if (or_cpu && *or_cpu) return answer_cpu(context, placement, request, snapshot);
-      if (format() == "json") print(placement_json(placement, request, snapshot) + "\n");
+      if (format() == "json") {
+        print(placement_json(placement, request_.as_typed(request), snapshot) + "\n");
+      }
       return exit_code::no_device;
     }
-    const auto text = in_format(format(), placement, request, snapshot);
+    const auto text = in_format(format(), placement, request_.as_typed(request), snapshot);
     if (!text) return report(text.error());
     print(*text);
     if (placement.chosen.size() > 1) say_whose_quotes(context);
@@ -138,8 +140,9 @@ class PickVerb final : public Verb {
   int answer_cpu(const Context& context, const Placement& placement, const Request& request,
                  const Snapshot& snapshot) const {
     const auto settings = cpu_only_settings(context.environment(), threads_of_a_job(""));
-    print(format() == "json" ? placement_json(placement, request, snapshot, settings) + "\n"
-                             : without_devices(format(), settings));
+    print(format() == "json"
+              ? placement_json(placement, request_.as_typed(request), snapshot, settings) + "\n"
+              : without_devices(format(), settings));
     if (snapshot.simulated) complain(trf("SIMULATED: {}", printable(*snapshot.simulated)));
     complain(request_.cpu() ? tr("picked the CPU: --cpu asks for no device")
                             : tr("no device: picked the CPU, as --or-cpu says"));

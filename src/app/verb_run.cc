@@ -1,6 +1,5 @@
 // `berth run`: a command on the right device, alone there, with a record.
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -51,7 +50,7 @@ class RunVerb final : public Verb {
     if (flags_.json()) set_language(Language::english);
     if (options.where == RunWhere::cpu) {
       const Snapshot unlooked{.simulated = context.sources().simulated};
-      print(flags_.json() ? json_without_devices(context, {}, options.request, unlooked)
+      print(flags_.json() ? json_without_devices(context, {}, options, unlooked)
                           : said_of_cpu(unlooked));
       return exit_code::ok;
     }
@@ -66,7 +65,7 @@ class RunVerb final : public Verb {
     if (!placement.satisfied() && options.where == RunWhere::gpu_or_cpu) {
       return dry_run_without_devices(context, options, placement, *snapshot);
     }
-    print(flags_.json() ? placement_json(placement, options.request, *snapshot) + "\n"
+    print(flags_.json() ? placement_json(placement, asked_for(options), *snapshot) + "\n"
                         : render_placement(placement, options.request, *snapshot, context.out()));
     return placement.satisfied() ? exit_code::ok : exit_code::no_device;
   }
@@ -82,8 +81,8 @@ class RunVerb final : public Verb {
                               const Placement& placement, const Snapshot& snapshot) const {
     const bool waits = options.cpu_after.count() > 0 && placement.possible;
     if (flags_.json()) {
-      print(waits ? placement_json(placement, options.request, snapshot) + "\n"
-                  : json_without_devices(context, placement, options.request, snapshot));
+      print(waits ? placement_json(placement, asked_for(options), snapshot) + "\n"
+                  : json_without_devices(context, placement, options, snapshot));
     } else {
       print(render_placement(placement, options.request, snapshot, context.out()));
       print(waits ? trf("Would wait {} for a device, then run on the CPU, as --or-cpu says.",
@@ -95,19 +94,25 @@ class RunVerb final : public Verb {
   }
 
   static std::string json_without_devices(const Context& context, const Placement& placement,
-                                          const Request& request, const Snapshot& snapshot) {
+                                          const RunOptions& options, const Snapshot& snapshot) {
     const auto settings = cpu_only_settings(context.environment(), threads_of_a_job(""));
-    return placement_json(placement, request, snapshot, settings) + "\n";
+    return placement_json(placement, asked_for(options), snapshot, settings) + "\n";
   }
 
-  /// What waits for a detached job is detached already: the terminal may close meanwhile.
+  static std::string asked_for(const RunOptions& options) {
+    return as_typed(options.request, options.where, options.cpu_after);
+  }
+
+  /// What waits for a detached job is detached already: the terminal is not kept for it.
   int start(Context& context, RunOptions& options) {
-    if (!waits_detached(options)) return start_here(context, options);
-    const auto code = stand_before([&] { return start_here(context, options); });
+    if (!waits_detached(options)) return start_here(context, options, nullptr);
+    const auto code =
+        stand_before([&](const LetGo& let_go) { return start_here(context, options, let_go); });
     return code ? *code : report(code.error(), usage_code());
   }
 
-  int start_here(Context& context, RunOptions& options) {
+  /// `let_go`: of a detached job that may have to wait; else null.
+  int start_here(Context& context, RunOptions& options, const LetGo& let_go) {
     std::optional<Ledger> ledger;
     if (options.where != RunWhere::cpu) {
       auto opened = context.open_ledger();
@@ -115,7 +120,7 @@ class RunVerb final : public Verb {
       ledger.emplace(std::move(*opened));
       say_whose_ledger(context, ledger->place());
     }
-    WaitingTeller teller(context, waits_detached(options));
+    WaitingTeller teller(context);
     RunServices services{.clock = context.clock(),
                          .ledger = ledger ? &*ledger : nullptr,
                          .look = [&] { return context.look_without_claims(Depth::state); },
@@ -125,11 +130,16 @@ class RunVerb final : public Verb {
     if (const auto limited = take_inherited_limits(context, options); !limited) {
       return report(limited.error(), usage_code());
     }
-    const auto outcome =
-        run_job(options, services,
-                words_of_a_run(context, teller, flags_.quiet() ? Talk::quiet : Talk::normal));
+    RunCallbacks words = words_of_a_run(context, teller, flags_.talk());
+    if (let_go) {
+      words.on_waits_alone = [&](const RunWaits& waits) {
+        tell_that_it_waits(waits);
+        let_go(waits.log);
+        context.leave_terminal();
+      };
+    }
+    const auto outcome = run_job(options, services, words);
     teller.finish();
-    if (waits_detached(options)) speak_into_log_where_alone(options);
     if (!outcome) return report(outcome.error(), usage_code());
     return finish(context, options, *outcome);
   }
@@ -140,11 +150,19 @@ class RunVerb final : public Verb {
     return !options.wait || options.wait->count() > 0;
   }
 
-  /// Why the job did not start is to be found where its output would have been.
-  static void speak_into_log_where_alone(const RunOptions& options) {
-    if (!options.log || !nobody_reads_stderr()) return;
-    const auto log = open_fd(*options.log, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0600);
-    if (log) (void)::dup2(log->get(), STDERR_FILENO);
+  void tell_that_it_waits(const RunWaits& waits) const {
+    if (!waits.recorded) {
+      complain(
+          trf("process {} waits for a device, also when this terminal closes; `kill {}` takes "
+              "it out of the queue",
+              ::getpid(), ::getpid()));
+    } else if (flags_.talk() != Talk::quiet) {
+      complain(
+          trf("run {} waits for a device, also when this terminal closes: `berth wait {}` "
+              "waits for it, `berth stop {}` takes it out of the queue",
+              waits.id, waits.id, waits.id));
+    }
+    (void)tell_id(waits.id);
   }
 
   /// An inherited list is never widened. Only where there is one does it take a look of its own.
@@ -159,7 +177,8 @@ class RunVerb final : public Verb {
   }
 
   void say_whose_ledger(const Context& context, const LedgerPlace& place) const {
-    if (flags_.quiet() || place.kind != LedgerPlace::Kind::own || context.sources().simulated)
+    if (flags_.talk() == Talk::quiet || place.kind != LedgerPlace::Kind::own ||
+        context.sources().simulated)
       return;
     complain(
         tr("this ledger is yours alone: other users' jobs are seen through the driver only "

@@ -248,6 +248,8 @@ Placement place(const Snapshot& snapshot, const Request& request, const PlaceLim
       candidates.push_back(candidate_from(asked));
     }
   }
+  placement.variable_hides_all =
+      limits.visible && limits.visible->empty() && limits.visible_by == VisibleBy::variable;
   placement.possible = request.devices > 0 && is_possible(snapshot, may_serve, request.devices);
   choose(std::move(candidates), request, placement);
   return placement;

@@ -78,6 +78,8 @@ struct Placement {
   bool possible = true;
   /// How many were refused for CUDA_VISIBLE_DEVICES alone, which may be set by mistake.
   std::size_t hidden_by_variable = 0;
+  /// That variable shows no device at all.
+  bool variable_hides_all = false;
 };
 
 /// Who said which devices may be given: the variable CUDA_VISIBLE_DEVICES, which whoever asks can

@@ -237,6 +237,15 @@ std::string typed_size(Bytes size) {
   return std::to_string(size.count());
 }
 
+std::string typed_duration(std::int64_t ms) {
+  constexpr std::array<std::pair<std::int64_t, char>, 3> units = {
+      {{3'600'000, 'h'}, {60'000, 'm'}, {1000, 's'}}};
+  for (const auto& [unit, letter] : units) {
+    if (ms >= unit && ms % unit == 0) return std::to_string(ms / unit) + letter;
+  }
+  return std::to_string(ms) + "ms";
+}
+
 std::string typed_patterns(const std::vector<DevicePattern>& patterns) {
   std::string list;
   for (const DevicePattern& pattern : patterns) {
@@ -284,13 +293,22 @@ std::string as_typed(const Request& request) {
   if (request.max_utilization) {
     line += fmt::format(" --max-utilization {}", request.max_utilization->count());
   }
-  if (request.idle_for) {
-    const std::int64_t ms = request.idle_for->count();
-    line += ms % 1000 == 0 ? fmt::format(" --idle-for {}s", ms / 1000)
-                           : fmt::format(" --idle-for {}ms", ms);
-  }
+  if (request.idle_for) line += " --idle-for " + typed_duration(request.idle_for->count());
   if (request.allow_failed) line += " --allow-failed";
   return line;
+}
+
+std::string as_typed(const Request& request, RunWhere where, std::chrono::milliseconds cpu_after) {
+  switch (where) {
+    case RunWhere::gpu:
+      return as_typed(request);
+    case RunWhere::gpu_or_cpu:
+      return as_typed(request) + " --or-cpu" +
+             (cpu_after.count() > 0 ? "=" + typed_duration(cpu_after.count()) : "");
+    case RunWhere::cpu:
+      return "--cpu";
+  }
+  return as_typed(request);
 }
 
 }  // namespace berth

@@ -2,6 +2,7 @@
 // Request: what somebody wants of the machine. The command line's request flags, a ticket in the
 // queue and a nested `berth run` all become this one value.
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -68,5 +69,12 @@ struct Request {
 
 /// As one would type it: "-n 2 --memory 10G --only 0,1".
 [[nodiscard]] std::string as_typed(const Request& request);
+
+/// Whether a job is to have devices at all.
+enum class RunWhere { gpu, gpu_or_cpu, cpu };
+
+/// The same with what is wanted where no device is: "--cpu" alone, "-n 1 --or-cpu=10m".
+[[nodiscard]] std::string as_typed(const Request& request, RunWhere where,
+                                   std::chrono::milliseconds cpu_after);
 
 }  // namespace berth

@@ -241,5 +241,14 @@ TEST(AsTyped, CanBePastedBack) {
   EXPECT_EQ(as_typed(odd), "-n 1 --memory 1536M");
 }
 
+TEST(AsTyped, SaysWhatIsWantedWhereThereIsNoDevice) {
+  using std::chrono::milliseconds;
+  EXPECT_EQ(as_typed({.devices = 2}, RunWhere::cpu, milliseconds(0)), "--cpu");
+  EXPECT_EQ(as_typed({.devices = 2}, RunWhere::gpu, milliseconds(0)), "-n 2");
+  EXPECT_EQ(as_typed({}, RunWhere::gpu_or_cpu, milliseconds(0)), "-n 1 --or-cpu");
+  EXPECT_EQ(as_typed({}, RunWhere::gpu_or_cpu, milliseconds(600'000)), "-n 1 --or-cpu=10m");
+  EXPECT_EQ(as_typed({}, RunWhere::gpu_or_cpu, milliseconds(1500)), "-n 1 --or-cpu=1500ms");
+}
+
 }  // namespace
 }  // namespace berth

@@ -1,6 +1,7 @@
 #include "place/visible_devices.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
@@ -278,6 +279,14 @@ Result<VisibleDevices> parse_visible_devices(const std::optional<std::string>& v
   VisibleDevices visible = reader.read(*variable);
   if (auto remark = typing_remark(*variable)) visible.remarks.push_back(std::move(*remark));
   return visible;
+}
+
+bool hides_devices_on_purpose(std::string_view variable) {
+  const std::string_view list = trimmed(variable);
+  constexpr std::array<std::string_view, 4> words = {"-1", "NoDevFiles", "none", "void"};
+  return list.empty() || std::ranges::any_of(words, [&](std::string_view word) {
+           return equals_ignoring_case(list, word);
+         });
 }
 
 Result<std::string> write_visible_devices(const std::vector<DeviceId>& devices,

@@ -33,6 +33,10 @@ enum class DeviceOrder { pci_bus_id, fastest_first };
 [[nodiscard]] Result<VisibleDevices> parse_visible_devices(
     const std::optional<std::string>& variable, DeviceOrder order, const Snapshot& snapshot);
 
+/// Whether whoever set the list so wanted no device: empty, -1, or a word that batch systems and
+/// people write for none. A list that shows none by a mistake is not of these.
+[[nodiscard]] bool hides_devices_on_purpose(std::string_view variable);
+
 enum class VisibleFormat { indices, uuids };
 
 /// The list that makes a program see exactly these devices, in this order. MIG instances are always

@@ -74,6 +74,15 @@ TEST(VisibleDevices, EmptyShowsNone) {
   EXPECT_THAT(seen("  "), IsEmpty());
   EXPECT_THAT(read("").remarks, IsEmpty());
 }
+TEST(VisibleDevices, WordsForNoneAreToldFromMistakes) {
+  for (const char* none : {"", "  ", "-1", "NoDevFiles", "none", "None", "void"}) {
+    EXPECT_TRUE(hides_devices_on_purpose(none)) << none;
+  }
+  for (const char* list : {"0", "9", "-1,0", "gpu0", "GPU-nobody", "“0”"}) {
+    EXPECT_FALSE(hides_devices_on_purpose(list)) << list;
+  }
+}
+
 TEST(VisibleDevices, MinusOneShowsNone) { EXPECT_THAT(seen("-1"), IsEmpty()); }
 TEST(VisibleDevices, OrderIsTheLists) {
   EXPECT_THAT(seen("3,0"), ElementsAre("GPU-bc33", "GPU-aa00"));

@@ -128,6 +128,7 @@ Json json_of_gathered(const Manifest& manifest) {
     }
   }
   gathered["variables"] = json_of_pairs(manifest.variables);
+  gathered["variables_set"] = json_of_pairs(manifest.variables_set);
   if (manifest.toolkit) {
     Json& toolkit = gathered["toolkit"];
     put(toolkit, "nvcc_version", manifest.toolkit->nvcc_version);
@@ -165,6 +166,8 @@ void read_gathered(const Json& json, Manifest& manifest) {
     }
   }
   manifest.variables = pairs_from(json.at("variables"));
+  // Records of an older berth lack it.
+  manifest.variables_set = pairs_from(json.value("variables_set", Json::object()));
   if (json.contains("toolkit")) {
     const Json& toolkit = json.at("toolkit");
     manifest.toolkit = ToolkitFacts{.nvcc_version = take<std::string>(toolkit, "nvcc_version"),
@@ -192,6 +195,7 @@ Json json_of_manifest(const Manifest& manifest) {
   json["retry_of"] = manifest.retry_of.empty() ? Json() : Json(manifest.retry_of);
   json["wanted"] = manifest.wanted;
   json["cpu_only"] = manifest.cpu_only;
+  json["waiting"] = manifest.waiting;
   json["waited_ms"] = manifest.waited_ms;
   json["time_limit_ms"] = manifest.time_limit_ms ? Json(*manifest.time_limit_ms) : Json();
   json["log"] = manifest.log ? Json(*manifest.log) : Json();
@@ -226,6 +230,7 @@ Manifest manifest_from(const Json& json) {
   }
   manifest.wanted = json.at("wanted").get<std::string>();
   manifest.cpu_only = json.at("cpu_only").get<bool>();
+  manifest.waiting = json.value("waiting", false);  // records of an older berth lack it
   manifest.waited_ms = number<std::int64_t>(json.at("waited_ms"), "waited_ms");
   manifest.time_limit_ms = number_or_null<std::int64_t>(json.at("time_limit_ms"), "time_limit_ms");
   if (!json.at("log").is_null()) manifest.log = json.at("log").get<std::string>();
@@ -392,6 +397,7 @@ std::string to_json(const RunRecord& run) {
   json["directory"] = run.directory;
   json["end"] = run.end ? json_of_end(*run.end) : Json();
   json["summary"] = json_of_summary(summary_of(run));
+  json["figures_invented"] = run.manifest.given.simulated.has_value();
   json["problems"] = run.problems;
   json["marks"] = Json::array();
   for (const Mark& mark : marks_of(run)) {

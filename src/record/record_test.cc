@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -84,6 +85,52 @@ TEST_F(Record, NamesTheRunThatItFollowsAndAnOlderOneNone) {
   const auto older = manifest_from_json(text);
   ASSERT_TRUE(older) << older.error().message();
   EXPECT_EQ(older->retry_of, "");
+}
+
+TEST_F(Record, WaitsAsLongAsItsWaiterLivesAndWasThenNeverStarted) {
+  Manifest written = manifest();
+  written.waiting = true;
+  std::string directory;
+  {
+    const auto writer = RecordWriter::create(state_, written, 2);
+    ASSERT_TRUE(writer) << writer.error().message();
+    directory = writer->directory();
+    EXPECT_EQ(read_run(directory)->state, RunState::waiting);
+    EXPECT_EQ(name_of(RunState::waiting), "waiting");
+    written.waiting = false;
+    ASSERT_TRUE(writer->write_manifest(written));
+    EXPECT_EQ(read_run(directory)->state, RunState::running);
+    written.waiting = true;
+    ASSERT_TRUE(writer->write_manifest(written));
+  }
+  const auto killed = read_run(directory);
+  EXPECT_EQ(killed->state, RunState::end_unknown);
+  EXPECT_TRUE(was_never_started(*killed));
+  ASSERT_TRUE(write_end_into(
+      directory, {.exit = {.code = 124}, .because = std::string(end_cause::no_device)}));
+  EXPECT_TRUE(was_never_started(*read_run(directory)));
+  ASSERT_TRUE(write_end_into(directory, {.exit = {.code = 1}, .because = ""}));
+  EXPECT_FALSE(was_never_started(*read_run(directory))) << "its start could not be written";
+}
+
+TEST_F(Record, OfAnOlderBerthNeitherWaitsNorSaysWhatWasSet) {
+  Manifest written = manifest();
+  written.waiting = true;
+  written.variables_set = {{"OMP_NUM_THREADS", "8"}};
+  std::string text = manifest_to_json(written);
+  const auto read = manifest_from_json(text);
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_TRUE(read->waiting);
+  EXPECT_EQ(read->variables_set, written.variables_set);
+  for (const char* key : {"waiting", "variables_set"}) {
+    const std::size_t at = text.find(fmt::format("\"{}\"", key));
+    ASSERT_NE(at, std::string::npos) << key;
+    text.replace(at + 1, 1, "x");
+  }
+  const auto older = manifest_from_json(text);
+  ASSERT_TRUE(older) << older.error().message();
+  EXPECT_FALSE(older->waiting);
+  EXPECT_TRUE(older->variables_set.empty());
 }
 
 TEST_F(Record, WithoutItsKeeperIsClosedAsEndUnknown) {

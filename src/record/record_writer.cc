@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
@@ -76,7 +77,7 @@ Result<std::string> make_unfinished(const std::string& runs, const std::string& 
 }  // namespace
 
 Result<RecordWriter> RecordWriter::create(const std::string& state_directory,
-                                          const Manifest& manifest) {
+                                          const Manifest& manifest, std::size_t devices) {
   if (state_directory.empty()) {
     return fail(ErrorCode::not_found,
                 std::string(tr("neither XDG_STATE_HOME nor HOME is set to an absolute path")));
@@ -85,7 +86,7 @@ Result<RecordWriter> RecordWriter::create(const std::string& state_directory,
   const std::string final_path = runs + "/" + manifest.id;
   const auto made = make_unfinished(runs, manifest.id);
   if (!made) return std::unexpected(made.error());
-  auto writer = fill(*made, manifest);
+  auto writer = fill(*made, manifest, devices);
   std::error_code wrong;
   if (writer) std::filesystem::rename(*made, final_path, wrong);
   if (!writer || wrong) {
@@ -99,7 +100,8 @@ Result<RecordWriter> RecordWriter::create(const std::string& state_directory,
   return writer;
 }
 
-Result<RecordWriter> RecordWriter::fill(const std::string& directory, const Manifest& manifest) {
+Result<RecordWriter> RecordWriter::fill(const std::string& directory, const Manifest& manifest,
+                                        std::size_t devices) {
   RecordWriter writer(directory, Fd());
   const auto make_lock = [&] {
     return open_fd(writer.path_of(record_file::keeper_lock), O_RDWR | O_CREAT | O_EXCL, 0600);
@@ -116,7 +118,7 @@ Result<RecordWriter> RecordWriter::fill(const std::string& directory, const Mani
   if (!marks) return std::unexpected(marks.error());
   auto written = writer.write_manifest(manifest);
   if (!written) return std::unexpected(std::move(written).error());
-  writer.reserve_room_for_end(manifest.given.devices.size());
+  writer.reserve_room_for_end(std::max(devices, manifest.given.devices.size()));
   return writer;
 }
 

@@ -49,9 +49,11 @@ inline constexpr std::string_view unrecorded_run_prefix = "unrecorded/";
 class RecordWriter {
  public:
   /// Makes the directory with its manifest and its keeper's lock, which this process and whoever
-  /// inherits it by fork (not by exec) holds. Visible only once both are there.
+  /// inherits it by fork (not by exec) holds. Visible only once both are there. `devices`: how many
+  /// the run may get that are not in the manifest yet.
   [[nodiscard]] static Result<RecordWriter> create(const std::string& state_directory,
-                                                   const Manifest& manifest);
+                                                   const Manifest& manifest,
+                                                   std::size_t devices = 0);
 
   [[nodiscard]] const std::string& directory() const { return directory_; }
   [[nodiscard]] std::string path_of(std::string_view file) const;
@@ -66,7 +68,7 @@ class RecordWriter {
 
  private:
   [[nodiscard]] static Result<RecordWriter> fill(const std::string& directory,
-                                                 const Manifest& manifest);
+                                                 const Manifest& manifest, std::size_t devices);
   void reserve_room_for_end(std::size_t devices) const;
   RecordWriter(std::string directory, Fd lock)
       : directory_(std::move(directory)), lock_(std::move(lock)) {}

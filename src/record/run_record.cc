@@ -66,6 +66,9 @@ Result<RunEnd> unknown_end_of(const RunRecord& run) {
              .known = false,
              .exit = {},
              .because = "the keeper has gone without saying how the job ended"};
+  if (run.manifest.waiting) {
+    end.because = "the process that waited for a device has gone without a word";
+  }
   Summarizer summarizer;
   const auto read = for_each_sample(run, [&](const Sample& sample) {
     end.at = std::max(end.at, sample.at);
@@ -103,7 +106,7 @@ void settle_state(RunRecord& run) {
     return;
   }
   if (origin == Origin::here && (is_kept(run) || job_lives(run))) {
-    run.state = RunState::running;
+    run.state = run.manifest.waiting ? RunState::waiting : RunState::running;
     return;
   }
   run.state = RunState::end_unknown;
@@ -199,6 +202,8 @@ bool names(std::string_view id, std::string_view name) {
 
 std::string_view name_of(RunState state) {
   switch (state) {
+    case RunState::waiting:
+      return "waiting";
     case RunState::running:
       return "running";
     case RunState::ended:
@@ -218,6 +223,13 @@ bool is_kept(const RunRecord& run) {
     if (locked) return *locked;
   }
   return lives(run.manifest.keeper);  // where locks cannot be asked
+}
+
+bool was_never_started(const RunRecord& run) {
+  if (!run.end || !run.manifest.waiting) return false;  // else a full disk kept the start from it
+  const std::string& because = run.end->because;
+  return !run.end->known || because == end_cause::no_device || because == end_cause::left_queue ||
+         because == end_cause::not_started;
 }
 
 bool is_ended_by_warning(const RunRecord& run) {

@@ -87,6 +87,8 @@ struct Manifest {
   std::string retry_of;
   std::string wanted;  // the request as typed
   bool cpu_only = false;
+  /// Detached, it waits for its device: `started` is when it began to, `keeper` who waits.
+  bool waiting = false;
   std::int64_t waited_ms = 0;
   std::optional<std::int64_t> time_limit_ms;
   std::optional<std::string> log;  // where a detached run's output goes
@@ -102,6 +104,9 @@ struct Manifest {
   std::optional<PythonFacts> python;
   /// Variables that matter for GPU work, secrets masked.
   std::vector<std::pair<std::string, std::string>> variables;
+  /// What was set in the job's environment beside berth's own (BERTH_…); the other list has what
+  /// the caller's had.
+  std::vector<std::pair<std::string, std::string>> variables_set;
   std::optional<ToolkitFacts> toolkit;  // looked for only where no run is (manifest_here.h)
 };
 
@@ -120,6 +125,7 @@ struct RunEvent {
 };
 
 enum class RunState {
+  waiting,      // detached, and its device has not come yet
   running,      // the keeper lives, or where it has gone the main process does
   ended,        // the main process has ended and the record says how
   end_unknown,  // the keeper has gone without saying how it ended
@@ -134,6 +140,11 @@ inline constexpr std::string_view time_limit = "time limit";
 inline constexpr std::string_view warned = "warned of the time limit";
 inline constexpr std::string_view stopped = "stopped";
 inline constexpr std::string_view gpu_fault = "GPU fault";
+/// There never was a job, whatever it was that went wrong.
+inline constexpr std::string_view not_started = "not started";
+/// It waited, detached, and was never started: nothing came within its time, or it was taken out.
+inline constexpr std::string_view no_device = "no device came";
+inline constexpr std::string_view left_queue = "left the queue";
 }  // namespace end_cause
 
 /// The end of the main process.
@@ -160,6 +171,9 @@ struct RunRecord {
   /// What could not be read, for people.
   std::vector<std::string> problems;
 };
+
+/// It waited for a device and ended without one: there never was a job.
+[[nodiscard]] bool was_never_started(const RunRecord& run);
 
 /// The warning of its time limit ended it, before the time was over; false also where that is not
 /// known.

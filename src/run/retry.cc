@@ -27,6 +27,11 @@ bool counts(FaultKind kind, RetryOn retry_on) {
 
 }  // namespace
 
+bool may_be_started_again(const RunOptions& options) {
+  return options.retry_on != RetryOn::never && options.retries > 0 &&
+         options.where != RunWhere::cpu;
+}
+
 std::vector<DeviceId> devices_to_leave(const RunOptions& options, const std::vector<Device>& given,
                                        const LauncherReport& report) {
   if (options.retries <= 0 || !report.exit || report.keeper_lost || report.end_wanted) return {};

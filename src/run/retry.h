@@ -9,6 +9,8 @@
 
 namespace berth {
 
+[[nodiscard]] bool may_be_started_again(const RunOptions& options);
+
 /// Devices of the run that went wrong as `options.retry_on` says, where it ended badly by that and
 /// may be started again. Never where it ended well, or where somebody wanted its end.
 [[nodiscard]] std::vector<DeviceId> devices_to_leave(const RunOptions& options,

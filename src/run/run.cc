@@ -6,17 +6,19 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <csignal>
+#include <utility>
 
+#include "base/process.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "base/user_name.h"
+#include "record/record_writer.h"
 #include "run/inside.h"
 #include "run/keeper.h"
 #include "run/launcher.h"
 #include "run/retry.h"
+#include "run/waiting_run.h"
 #include "snapshot/questions.h"
 #include "world/environment.h"
 #include "world/machine_side.h"
@@ -32,35 +34,6 @@ std::string first_line_of(const std::string& path) {
   return text ? std::string(trimmed(*text)) : std::string();
 }
 
-volatile std::sig_atomic_t interrupting_signal = 0;
-extern "C" void note_interrupt(int signal) { interrupting_signal = signal; }
-
-/// While it lives, what would end us in the queue is noted, so that the ticket is taken away. What
-/// was ignored stays ignored, and the job finds everything as it was.
-class WaitingSignals {
- public:
-  WaitingSignals() {
-    interrupting_signal = 0;
-    struct sigaction noting{};
-    noting.sa_handler = note_interrupt;
-    for (std::size_t at = 0; at < signals.size(); ++at) {
-      ::sigaction(signals[at], nullptr, &before_[at]);
-      if (before_[at].sa_handler == SIG_DFL) ::sigaction(signals[at], &noting, nullptr);
-    }
-  }
-  ~WaitingSignals() {
-    for (std::size_t at = 0; at < signals.size(); ++at) {
-      ::sigaction(signals[at], &before_[at], nullptr);
-    }
-  }
-  WaitingSignals(const WaitingSignals&) = delete;
-  WaitingSignals& operator=(const WaitingSignals&) = delete;
-
- private:
-  static constexpr std::array<int, 4> signals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-  std::array<struct sigaction, signals.size()> before_{};
-};
-
 /// Who waits for the job: the process that the user started, or, of a detached job that may have to
 /// be started again, one that stays behind.
 enum class Waiting { caller, follower };
@@ -69,11 +42,6 @@ Result<RunOutcome> start_again_while_wanted(RunOptions options, const RunService
                                             const RunCallbacks& callbacks, Waiting waiting,
                                             std::optional<SignalQueue>& signals,
                                             Result<RunOutcome> outcome, const Input& input);
-
-bool may_be_started_again(const RunOptions& options) {
-  return options.retry_on != RetryOn::never && options.retries > 0 &&
-         options.where != RunWhere::cpu;
-}
 
 class Run {
  public:
@@ -93,11 +61,14 @@ class Run {
     prepare_manifest();
     if (options_.where != RunWhere::cpu) {
       auto refused = get_devices();
-      if (!refused) return std::unexpected(std::move(refused).error());
-      if (*refused) return std::move(**refused);
+      if (cannot_wait_) return std::unexpected(*std::move(cannot_wait_));
+      if (!refused) return never_started(std::unexpected(std::move(refused).error()));
+      if (*refused) return never_started(std::move(**refused));
     }
     auto environment = job_environment();
-    if (!environment) return std::unexpected(give_back(std::move(environment).error()));
+    if (!environment) {
+      return never_started(std::unexpected(give_back(std::move(environment).error())));
+    }
     tell_starting();
     return launch(*environment);
   }
@@ -138,7 +109,7 @@ class Run {
     manifest_.working_directory = options_.working_directory;
     manifest_.uid = ::getuid();
     manifest_.user = local_user_name(::getuid(), options_.etc + "/passwd");
-    manifest_.wanted = as_typed(options_.request);
+    manifest_.wanted = as_typed(options_.request, options_.where, options_.cpu_after);
     manifest_.retry_of = options_.retry_of;
     if (options_.time_limit) manifest_.time_limit_ms = options_.time_limit->count();
     manifest_.given.taken = manifest_.started;
@@ -167,7 +138,7 @@ class Run {
     wish.command = cut_to_width(printable(shell_joined(manifest_.command)), longest_shown, false);
     wish.wait =
         options_.where == RunWhere::gpu_or_cpu ? std::optional(options_.cpu_after) : options_.wait;
-    wish.on_news = callbacks_.on_waiting;
+    wish.on_news = [this](const WaitingNews& news) { hear_news(news); };
     wish.tells_time = callbacks_.on_waiting_tells_time;
     wish.say = callbacks_.say;
     wish.interrupted = [this] { return is_interrupted(); };
@@ -193,9 +164,37 @@ class Run {
       const auto signal = signals_->next();
       if (!signal) break;
       if (signal->number == SIGTSTP) stop_self(SIGTSTP);
-      if (asks_for_the_end({.signal = *signal})) interrupting_signal = signal->number;
+      if (asks_for_the_end({.signal = *signal})) WaitingSignals::note(signal->number);
     }
-    return interrupting_signal != 0 || is_stopped_between(options_);
+    if (record_ && manifest_.waiting && is_stop_wished(*record_)) return true;
+    return WaitingSignals::noted() != 0 || cannot_wait_ || is_stopped_between(options_);
+  }
+
+  void hear_news(const WaitingNews& news) {
+    if (callbacks_.on_waiting) callbacks_.on_waiting(news);
+    const auto on_waits_alone = std::exchange(callbacks_.on_waits_alone, nullptr);
+    if (!on_waits_alone) return;
+    manifest_.waiting = true;
+    manifest_.keeper = own_process_id();
+    if (auto marks = make_record(); !marks) {
+      cannot_wait_ = std::move(marks).error();
+      return;
+    }
+    // What it says of its start would stand in the job's log.
+    callbacks_.on_waiting = nullptr;
+    callbacks_.on_starting = nullptr;
+    on_waits_alone(
+        {.id = manifest_.id, .log = manifest_.log.value_or(""), .recorded = record_.has_value()});
+  }
+
+  /// Of one that has a record already: it was never started.
+  Result<RunOutcome> never_started(Result<RunOutcome> outcome) {
+    if (!record_ || !manifest_.waiting) return outcome;
+    const auto how = never_started_by(outcome);
+    if (auto told = end_waiting(*record_, manifest_, how, services_.clock); !told) {
+      say(told.error().message());
+    }
+    return outcome;
   }
 
   std::optional<RunOutcome> without_devices(NotAcquired refusal) {
@@ -206,7 +205,7 @@ class Run {
     }
     RunOutcome outcome{.how = interrupted ? RunOutcome::How::interrupted : RunOutcome::How::refused,
                        .id = {},
-                       .exit = {.signal = interrupted ? int{interrupting_signal} : 0},
+                       .exit = {.signal = interrupted ? WaitingSignals::noted() : 0},
                        .error = std::nullopt,
                        .refusal = std::move(refusal)};
     return outcome;
@@ -236,20 +235,22 @@ class Run {
   }
 
   Result<std::vector<std::string>> job_environment() {
-    std::vector<Variable> variables = {{"BERTH_RUN", manifest_.id}};
+    std::vector<Variable> variables;
     if (lease_) {
       std::vector<DeviceId> devices;
       for (const Choice& choice : started_.devices) devices.push_back(choice.device);
       auto visible = visible_variables(devices, options_.visible_format, started_.snapshot);
       if (!visible) return std::unexpected(std::move(visible).error());
-      variables.insert(variables.end(), visible->begin(), visible->end());
-      const std::string within = manifest_.inside.empty() ? "" : manifest_.inside + "/";
-      variables.emplace_back("BERTH_LEASE", within + lease_->id());
+      variables = *std::move(visible);
     } else {
       manifest_.cpu_only = true;
-      const auto settings = cpu_only_settings(options_.environment, threads_of_a_job(""));
-      variables.insert(variables.end(), settings.begin(), settings.end());
+      variables = cpu_only_settings(options_.environment, threads_of_a_job(""));
     }
+    manifest_.variables_set = variables;
+    variables.emplace_back("BERTH_RUN", manifest_.id);
+    const std::string within = manifest_.inside.empty() ? "" : manifest_.inside + "/";
+    if (lease_) variables.emplace_back("BERTH_LEASE", within + lease_->id());
+    manifest_.waiting = false;
     auto marks = make_record();
     if (!marks) return std::unexpected(std::move(marks).error());
     variables.emplace_back("BERTH_MARKS", *std::move(marks));
@@ -266,7 +267,12 @@ class Run {
     const Moment now = services_.clock.moment();
     manifest_.started = now.wall;
     manifest_.started_steady_ms = steady_ms(now.steady);
-    auto record = RecordWriter::create(options_.state_directory, manifest_);
+    if (record_) {  // it has waited
+      if (const auto told = record_->write_manifest(manifest_); !told) say(told.error().message());
+      return record_->path_of(record_file::marks);
+    }
+    auto record = RecordWriter::create(options_.state_directory, manifest_,
+                                       static_cast<std::size_t>(options_.request.devices));
     if (!record) return go_without_record(record.error());
     record_.emplace(std::move(*record));
     return record_->path_of(record_file::marks);
@@ -282,7 +288,7 @@ class Run {
                       printable(why.message())));
     }
     say(trf("this run is not recorded: {}; the job runs all the same", printable(why.message())));
-    if (options_.detach) {
+    if (options_.detach && !manifest_.waiting) {
       say(trf("`berth stop {}` ends it and `berth wait {}` waits for it all the same", manifest_.id,
               manifest_.id));
     }
@@ -382,6 +388,7 @@ class Run {
   void tell_starting() {
     started_.id = manifest_.id;
     started_.cpu_only = manifest_.cpu_only;
+    started_.variables = manifest_.variables_set;
     started_.directory = record_ ? record_->directory() : std::string();
     if (callbacks_.on_starting) callbacks_.on_starting(started_);
   }
@@ -429,6 +436,7 @@ class Run {
   RunStarted started_;
   std::optional<Lease> lease_;
   std::optional<RecordWriter> record_;
+  std::optional<Error> cannot_wait_;  // what would wait could not be recorded
 };
 
 void say_start_again(const RunOptions& next, const RunOutcome& ended, const Input& input,

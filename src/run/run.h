@@ -35,8 +35,6 @@ using Sight = std::function<Snapshot(const std::vector<Claim>& claims, WallTime 
 /// Called once in the sampler process: opens the driver there, never in the launcher or the keeper.
 using SightFactory = std::function<Result<Sight>()>;
 
-enum class RunWhere { gpu, gpu_or_cpu, cpu };
-
 struct RunOptions {
   std::vector<std::string> command;
   RunWhere where = RunWhere::gpu;
@@ -104,6 +102,8 @@ struct RunStarted {
   std::vector<Choice> devices;
   Snapshot snapshot;  // the one the choice was made on (empty devices when cpu_only)
   std::chrono::milliseconds waited{0};
+  /// What was set in the job's environment, berth's own (BERTH_…) left out.
+  std::vector<std::pair<std::string, std::string>> variables;
   ProcessId job;          // when it has started
   std::string directory;  // of the record; empty: unrecorded
 };
@@ -118,11 +118,20 @@ struct RunFinished {
   std::optional<RunRecord> record;  // with its end; nothing: it could not be written or read
 };
 
+/// A detached job that waits for its device by itself from here on.
+struct RunWaits {
+  std::string id;
+  std::string log;        // where what is said from now on belongs; empty: nowhere
+  bool recorded = false;  // `berth wait` and `berth stop` know it
+};
+
 /// All of these are called in the launcher. Any may be null.
 struct RunCallbacks {
   std::function<void(const WaitingNews&)> on_waiting;
   /// Whether it wants to hear of the time alone, too.
   bool on_waiting_tells_time = false;
+  /// The job is detached and has to wait: called once. Of its start nothing is told after that.
+  std::function<void(const RunWaits&)> on_waits_alone;
   /// The GPU did not come: the job runs on the CPU.
   std::function<void(const NotAcquired&)> on_cpu_fallback;
   /// All is there but the job, which comes next: what is printed here stands before its output.

@@ -122,11 +122,72 @@ TEST(ScriptCheck, CommandThatOnlyReadsTheDevicesIsNotWarnedAbout) {
   }
 }
 
-TEST(Environment, CpuOnlySetsThreadsOnlyWhereUnset) {
-  const auto settings = cpu_only_settings({"OMP_NUM_THREADS=3"}, 16);
+TEST(ScriptCheck, ContainerWithGpusOfItsOwnChoiceIsWarnedAbout) {
+  using Words = std::vector<std::string>;
+  for (const Words& command :
+       {Words{"docker", "run", "--rm", "--gpus", "all", "image", "python", "x.py"},
+        {"/usr/bin/docker", "container", "run", "--gpus=all", "image"},
+        {"docker", "--context", "far", "run", "--gpus", "\"device=0\"", "image"},
+        {"sudo", "-E", "docker", "run", "--gpus", "all", "image"},
+        {"env", "A=1", "podman", "run", "--device", "nvidia.com/gpu=all", "image"},
+        {"nerdctl", "create", "--gpus", "1", "image"},
+        {"docker", "run", "--runtime=nvidia", "-e", "NVIDIA_VISIBLE_DEVICES=all", "image"},
+        {"docker", "run", "-e", "CUDA_VISIBLE_DEVICES=2", "image"},
+        {"docker", "exec", "-it", "name", "python", "x.py"},
+        {"docker", "compose", "up"},
+        {"bash", "-lc", "cd /x && docker run -v \"$PWD\":/x \\\n  --gpus all image"},
+        {"sh", "-c", "sudo docker run --gpus 'all' image"}}) {
+    EXPECT_THAT(warning_about(command), testing::HasSubstr("does not reach into it"))
+        << testing::PrintToString(command);
+  }
+}
+
+TEST(ScriptCheck, WarningAboutAContainerSaysWhatToWrite) {
+  EXPECT_THAT(warning_about({"docker", "run", "--gpus", "all", "image"}),
+              testing::AllOf(testing::StartsWith("docker run --gpus all: "),
+                             testing::HasSubstr("--gpus \"\\\"device=$CUDA_VISIBLE_DEVICES\\\"\""),
+                             testing::HasSubstr("berth pick --format docker")));
+  EXPECT_THAT(warning_about({"podman", "run", "--device=nvidia.com/gpu=0", "image"}),
+              testing::AllOf(testing::HasSubstr("--device nvidia.com/gpu=$CUDA_VISIBLE_DEVICES"),
+                             testing::HasSubstr("berth pick --format cdi")));
+}
+
+TEST(ScriptCheck, ContainerThatHasTheRunsGpusOrNoneIsNotWarnedAbout) {
+  using Words = std::vector<std::string>;
+  for (const Words& command :
+       {Words{"docker", "run", "image", "python"},
+        {"docker", "run", "-e", "NVIDIA_VISIBLE_DEVICES=void", "image"},
+        {"docker", "run", "--gpus", "all", "-e", "CUDA_VISIBLE_DEVICES", "image"},
+        {"sh", "-c", "docker run --gpus \"\\\"device=$CUDA_VISIBLE_DEVICES\\\"\" image"},
+        {"sh", "-c", "docker run --gpus device=${CUDA_VISIBLE_DEVICES} image"},
+        {"sh", "-c", "eval docker run $(berth pick --format docker) image"},
+        {"sh", "-c", "# docker run --gpus all\necho 'docker run --gpus all'"},
+        {"docker", "build", "-t", "run", "."},
+        {"docker", "compose", "ps"},
+        {"echo", "docker", "run", "--gpus", "all"},
+        {"docker"},
+        {"docker", "run", "--gpus"}}) {
+    EXPECT_EQ(warning_about(command), "") << testing::PrintToString(command);
+  }
+}
+
+TEST(Environment, CpuOnlySetsThreadsWhereNobodyChoseANumber) {
+  const auto settings = cpu_only_settings({"PATH=/bin", "MY_OMP_NUM_THREADS=3"}, 16);
   EXPECT_THAT(settings, Contains(Variable{"CUDA_VISIBLE_DEVICES", "-1"}));
+  EXPECT_THAT(settings, Contains(Variable{"OMP_NUM_THREADS", "16"}));
   EXPECT_THAT(settings, Contains(Variable{"MKL_NUM_THREADS", "16"}));
-  EXPECT_THAT(settings, Not(Contains(testing::Field(&Variable::first, "OMP_NUM_THREADS"))));
+}
+
+TEST(Environment, CpuOnlySetsNoThreadsWhereANumberWasChosenForAnyLibrary) {
+  for (const char* chosen :
+       {"OMP_NUM_THREADS=8", "MKL_NUM_THREADS=8", "MKL_DOMAIN_NUM_THREADS=MKL_DOMAIN_BLAS=4",
+        "OPENBLAS_NUM_THREADS=8", "GOTO_NUM_THREADS=8", "BLIS_NUM_THREADS=8",
+        "VECLIB_MAXIMUM_THREADS=8", "NUMEXPR_NUM_THREADS=8", "NUMEXPR_MAX_THREADS=8",
+        "NUMBA_NUM_THREADS=8"}) {
+    const auto settings = cpu_only_settings({chosen}, 16);
+    EXPECT_THAT(settings, Contains(Variable{"CUDA_VISIBLE_DEVICES", "-1"})) << chosen;
+    EXPECT_THAT(settings, Not(Contains(testing::Field(&Variable::second, "16")))) << chosen;
+  }
 }
 
 TEST(Environment, VariablesAreReplacedNotRepeated) {

@@ -1,9 +1,11 @@
-// Does a script choose its devices itself, over our heads?
+// Does a command choose its devices itself, over our heads? By the variable, or for a container.
 
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
+#include <span>
+#include <utility>
 
 #include "base/fd.h"
 #include "base/text.h"
@@ -213,15 +215,212 @@ std::optional<std::string> setter_among(const Words& words) {
   return std::nullopt;
 }
 
-std::optional<ScriptLine> assignment_in_file(const std::string& path, bool& is_script) {
+// ------------------------------------------------------------------------------------- containers
+
+bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+/// The words of each simple command of a shell's text, quotes and comments left out; as far as that
+/// can be read without being a shell.
+std::vector<Words> commands_in(std::string_view text) {
+  std::vector<Words> commands(1);
+  std::string word;
+  char quote = 0;
+  bool in_word = false;
+  const auto end_word = [&] {
+    if (std::exchange(in_word, false)) commands.back().push_back(std::exchange(word, {}));
+  };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\\' && quote != '\'' && i + 1 < text.size()) {
+      if (text[++i] != '\n') word += text[i];  // else the line goes on
+      in_word = in_word || text[i] != '\n';
+    } else if (quote != 0) {
+      if (c == quote) {
+        quote = 0;
+      } else {
+        word += c;
+      }
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+      in_word = true;
+    } else if (c == '#' && !in_word) {
+      i = std::min(text.find('\n', i), text.size()) - 1;
+    } else if (std::string_view("\n;&|()").find(c) != std::string_view::npos) {
+      end_word();
+      if (!commands.back().empty()) commands.emplace_back();
+    } else if (c == ' ' || c == '\t') {
+      end_word();
+    } else {
+      word += c;
+      in_word = true;
+    }
+  }
+  end_word();
+  return commands;
+}
+
+/// Where the program stands that starts containers, behind `sudo`, `env A=B`, `timeout 10m` and
+/// their like.
+std::optional<std::size_t> container_tool_in(const Words& words) {
+  constexpr std::array<std::string_view, 3> tools = {"docker", "podman", "nerdctl"};
+  constexpr std::array<std::string_view, 11> wrappers = {"sudo",   "doas",   "env",  "nice",
+                                                         "ionice", "nohup",  "time", "timeout",
+                                                         "stdbuf", "setsid", "exec"};
+  for (std::size_t at = 0; at < std::min(words.size(), words_looked_at); ++at) {
+    const std::string_view name = name_of_program(words[at]);
+    if (is_one_of(name, tools)) return at;
+    const bool is_first = at == 0 && !is_assignment_word(name);
+    if (is_first && !is_one_of(name, wrappers)) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+/// `value` of an option that gives a container GPUs; not one that takes them from it, nor from our
+/// variable.
+bool gives_gpus(std::string_view option, std::string_view value) {
+  // --gpus "device=$CUDA_VISIBLE_DEVICES" in a shell's text.
+  if (value.find("$" + std::string(variable)) != std::string_view::npos ||
+      value.find("${" + std::string(variable)) != std::string_view::npos) {
+    return false;
+  }
+  if (option == "--gpus") return true;
+  if (option == "--runtime") return value == "nvidia";
+  if (option == "--device") {
+    return value.starts_with("nvidia.com/gpu=") || value.starts_with("/dev/nvidia");
+  }
+  const std::string_view name = value.substr(0, value.find('='));
+  if ((name != "NVIDIA_VISIBLE_DEVICES" && name != variable) || name.size() == value.size()) {
+    return false;
+  }
+  constexpr std::array<std::string_view, 4> none = {"", "void", "none", "-1"};
+  return !is_one_of(value.substr(name.size() + 1), none);
+}
+
+/// `-e CUDA_VISIBLE_DEVICES`, also with its own value written out: what the container has too much
+/// is hidden from the program.
+bool hands_variable_on(std::string_view option, std::string_view value) {
+  if (option != "-e" && option != "--env") return false;
+  return value == variable ||
+         (value.starts_with(variable) && value.find('$') != std::string_view::npos);
+}
+
+/// The option by which this `run` chooses GPUs for its container, as it was typed.
+std::optional<std::string> gpu_option_in(const Words& words, std::size_t from) {
+  constexpr std::array<std::string_view, 5> options = {"--gpus", "--device", "--runtime", "-e",
+                                                       "--env"};
+  std::optional<std::string> found;
+  for (std::size_t at = from; at < words.size(); ++at) {
+    const std::string_view word = words[at];
+    const std::size_t equals = word.find('=');
+    const bool whole = word.starts_with("--") && equals != std::string_view::npos;
+    const std::string_view option = whole ? word.substr(0, equals) : word;
+    if (!is_one_of(option, options) || (!whole && at + 1 >= words.size())) continue;
+    const std::string_view value = whole ? word.substr(equals + 1) : std::string_view(words[++at]);
+    if (hands_variable_on(option, value)) return std::nullopt;
+    if (!found && gives_gpus(option, value)) {
+      found = std::string(option) + (whole ? "=" : " ") + std::string(value);
+    }
+  }
+  return found;
+}
+
+/// Where the tool is told what to do, behind its own options; the end where that is none.
+std::size_t container_act_in(const Words& words, std::size_t at) {
+  while (at < words.size() && (words[at].starts_with('-') || words[at] == "container")) {
+    constexpr std::array<std::string_view, 8> with_value = {
+        "-c", "--context", "-H", "--host", "-l", "--log-level", "-n", "--namespace"};
+    at += is_one_of(words[at], with_value) ? 2 : 1;
+  }
+  return at;
+}
+
+bool acts_on_started(const Words& words, std::size_t at) {
+  if (words[at] == "exec" || words[at] == "start") return true;
+  if (words[at] != "compose") return false;
+  constexpr std::array<std::string_view, 4> starting = {"up", "run", "start", "exec"};
+  return std::any_of(words.begin() + static_cast<std::ptrdiff_t>(at), words.end(),
+                     [&](const std::string& word) { return is_one_of(word, starting); });
+}
+
+std::string corrected_form(std::string_view tool) {
+  return tool == "podman"
+             ? "berth run -- sh -c 'podman run --device nvidia.com/gpu=$CUDA_VISIBLE_DEVICES …'"
+             : "berth run -- sh -c '" + std::string(tool) +
+                   " run --gpus \"\\\"device=$CUDA_VISIBLE_DEVICES\\\"\" …'";
+}
+
+/// What to say of a command that starts a container, or works in one, with GPUs of its own choice.
+std::optional<std::string> warning_about_container(const Words& words) {
+  const auto tool = container_tool_in(words);
+  if (!tool) return std::nullopt;
+  const std::string name(name_of_program(words[*tool]));
+  const std::size_t at = container_act_in(words, *tool + 1);
+  if (at >= words.size()) return std::nullopt;
+  const std::string act = name + " " + words[at];
+  const bool starts_anew = words[at] == "run" || words[at] == "create";
+  if (!starts_anew && !acts_on_started(words, at)) return std::nullopt;
+  if (!starts_anew) {
+    return trf(
+        "{}: such a container has the GPUs that were chosen for it elsewhere, not those of this "
+        "run, and CUDA_VISIBLE_DEVICES does not reach into it; start it by: {}",
+        act, corrected_form(name));
+  }
+  const auto option = gpu_option_in(words, at + 1);
+  if (!option) return std::nullopt;
+  return trf(
+      "{} {}: the container's GPUs are chosen by that, not by this run, and CUDA_VISIBLE_DEVICES "
+      "does not reach into it; write: {} (`berth pick --format {}` has the form)",
+      act, printable(*option), corrected_form(name), name == "podman" ? "cdi" : "docker");
+}
+
+std::optional<std::string> warning_about_container_in_text(std::string_view text) {
+  for (const Words& command : commands_in(text)) {
+    if (auto warning = warning_about_container(command)) return warning;
+  }
+  return std::nullopt;
+}
+
+/// In the command's own words, or in the text that a shell among them is given.
+std::optional<std::string> warning_about_container_among(const Words& words) {
+  if (auto warning = warning_about_container(words)) return warning;
+  for (std::size_t at = 0; at < std::min(words.size(), words_looked_at); ++at) {
+    if (interpreter_of(words[at]) != Interpreter::shell) continue;
+    const auto code = code_for(words, at);
+    if (code) return warning_about_container_in_text(*code);
+  }
+  return std::nullopt;
+}
+
+// ------------------------------------------------------------------------------- texts of scripts
+
+std::optional<std::string> text_of_script(const std::string& path) {
   constexpr off_t small_file = 256 << 10;
   struct stat facts{};
   if (::stat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return std::nullopt;
   if (facts.st_size > small_file) return std::nullopt;
-  const auto text = read_file(path, small_file);
+  auto text = read_file(path, small_file);
   if (!text || text->find('\0') != std::string::npos) return std::nullopt;
-  is_script = true;
-  return find_visible_devices_assignment(*text);
+  return *std::move(text);
+}
+
+/// By its first line, or by its name.
+bool is_shell_script(std::string_view name, std::string_view text) {
+  const std::string_view first = text.substr(0, text.find('\n'));
+  return name.ends_with(".sh") || (first.starts_with("#!") && first.find("sh") != first.npos);
+}
+
+std::optional<std::string> warning_about_script(const std::string& name, const std::string& text) {
+  if (const auto line = find_visible_devices_assignment(text)) {
+    return trf(
+        "{} sets the visible devices itself in line {} ({}): it may use other devices than "
+        "those it is given; remove that line",
+        printable(name), line->number, line->text);
+  }
+  if (!is_shell_script(name, text)) return std::nullopt;
+  auto warning = warning_about_container_in_text(text);
+  return warning ? std::optional(printable(name) + ": " + *warning) : std::nullopt;
 }
 }  // namespace
 
@@ -243,12 +442,10 @@ std::optional<std::string> warning_about_devices_set_by(const std::vector<std::s
   for (std::size_t at = 0; at < std::min(command.size(), words_looked_at); ++at) {
     const std::string& word = command[at];
     if (word.starts_with('-') || (seen_script && at >= words_that_may_be_wrappers)) continue;
-    const auto line = assignment_in_file(at == 0 ? executable : word, seen_script);
-    if (!line) continue;
-    return trf(
-        "{} sets the visible devices itself in line {} ({}): it may use other devices than "
-        "those it is given; remove that line",
-        printable(word), line->number, line->text);
+    const auto text = text_of_script(at == 0 ? executable : word);
+    seen_script = seen_script || text;
+    if (!text) continue;
+    if (auto warning = warning_about_script(word, *text)) return warning;
   }
   if (const auto setter = setter_among(command)) {
     return trf(
@@ -256,7 +453,7 @@ std::optional<std::string> warning_about_devices_set_by(const std::vector<std::s
         "it is given; leave that out",
         printable(*setter));
   }
-  return std::nullopt;
+  return warning_about_container_among(command);
 }
 
 }  // namespace berth

@@ -149,6 +149,27 @@ Result<Exit> wait_without_record(const RunRecord& run, Clock& clock,
                                         "state directory could not be written when it started");
 }
 
+/// Who waits is one process without a job, and looks at devices through children of its own. It may
+/// get its device just then: what it has started is stopped as any other.
+Result<StopResult> stop_waiting(const RunRecord& run, milliseconds grace, Clock& clock,
+                                const std::string& proc) {
+  if (const auto noted = note_stop_wish(run); !noted) return std::unexpected(noted.error());
+  const ProcessId waiter = run.manifest.keeper;
+  signal_all({waiter}, SIGTERM);
+  signal_all({waiter}, SIGCONT);  // a stopped process could not end
+  const Instant deadline = clock.now() + grace;
+  for (;;) {
+    const auto now = read_run(run.directory);
+    if (!now) return std::unexpected(now.error());
+    if (now->state == RunState::running) return stop_run(*now, grace, clock, proc);
+    if (now->state != RunState::waiting) return StopResult::ended_by_term;
+    if (clock.now() >= deadline) break;
+    clock.wait_until(std::min(deadline, clock.now() + look_pause));
+  }
+  signal_all({waiter}, SIGKILL);
+  return StopResult::ended_by_kill;
+}
+
 }  // namespace
 
 Result<StopResult> stop_run(const RunRecord& run, milliseconds grace, Clock& clock,
@@ -161,6 +182,7 @@ Result<StopResult> stop_run(const RunRecord& run, milliseconds grace, Clock& clo
     return fail(ErrorCode::no_permission, "run " + run.manifest.id + " is " + run.manifest.user +
                                               "'s: only they can stop it");
   }
+  if (run.state == RunState::waiting) return stop_waiting(run, grace, clock, proc);
   if (const auto heir = wait_for_heir(run, clock, proc); !heir) {
     return std::unexpected(heir.error());
   }
@@ -246,8 +268,8 @@ Result<void> read_log(const RunRecord& run, Follow follow, Clock& clock,
     if (is_last_look || (interrupted && interrupted())) return {};
     // What was written between the last read and the end is read once more.
     const auto now = read_run(run.directory);
-    is_last_look =
-        !now || now->state != RunState::running || (now->end && now->end->released.has_value());
+    is_last_look = !now || (now->state != RunState::running && now->state != RunState::waiting) ||
+                   (now->end && now->end->released.has_value());
     if (!is_last_look) clock.wait_until(clock.now() + milliseconds(200));
   }
 }

@@ -156,7 +156,8 @@ Response answer_compose(const Question& question) {
   limits.reserved = reserved_before(*seen, seen->waiters.size(), *request, limits);
   const Placement placement = place(*seen, *request, limits);
   Json root = {{"command", command_line(*request, *command)}};
-  const Json reasoning = Json::parse(placement_json(placement, *request, *seen), nullptr, false);
+  const Json reasoning =
+      Json::parse(placement_json(placement, as_typed(*request), *seen), nullptr, false);
   for (const auto& [key, value] : reasoning.items()) root[key] = value;
   return json_response(dumped(root) + "\n");
 }

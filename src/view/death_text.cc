@@ -9,6 +9,7 @@
 #include "view/findings_text.h"
 #include "view/paint.h"
 #include "view/runs_text.h"
+#include "view/values.h"
 
 namespace berth {
 
@@ -29,6 +30,9 @@ std::string heading(const Explained& what, const Moment& now, const Style& style
   std::string text = line.text();
   if (!run.manifest.command.empty()) {
     text += wrapped("  ", outside(shell_joined(run.manifest.command), style), 4, style, Paint::dim);
+  }
+  if (has_invented_figures(run)) {
+    text += wrapped("! ", own(invented_figures_text(), style), 2, style, Paint::yellow);
   }
   return text + "\n";
 }

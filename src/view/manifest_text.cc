@@ -118,6 +118,7 @@ ManifestSection code_section(const Manifest& manifest) {
   SectionRows rows{std::string(tr("Code"))};
   if (!manifest.command.empty()) rows.add(tr("Command"), shell_joined(manifest.command));
   rows.add(tr("Directory"), manifest.working_directory);
+  if (!manifest.wanted.empty()) rows.add(tr("Asked for"), manifest.wanted);
   if (manifest.git) {
     rows.add(tr("git commit"), manifest.git->commit);
     rows.add(tr("git branch"), manifest.git->branch);
@@ -130,9 +131,10 @@ ManifestSection code_section(const Manifest& manifest) {
   return rows.take();
 }
 
-ManifestSection variables_section(const Manifest& manifest) {
-  SectionRows rows{std::string(tr("Variables"))};
-  for (const auto& [name, value] : manifest.variables) rows.add(name, value.empty() ? "''" : value);
+ManifestSection variables_section(
+    std::string_view heading, const std::vector<std::pair<std::string, std::string>>& variables) {
+  SectionRows rows{std::string(heading)};
+  for (const auto& [name, value] : variables) rows.add(name, value.empty() ? "''" : value);
   return rows.take();
 }
 
@@ -146,8 +148,11 @@ std::vector<ManifestSection> manifest_sections(const Manifest& manifest, const S
   sections.push_back(machine_section(manifest));
   sections.push_back(software_section(manifest));
   sections.push_back(code_section(manifest));
-  auto variables = variables_section(manifest);
-  if (!variables.rows.empty()) sections.push_back(std::move(variables));
+  for (auto& variables :
+       {variables_section(tr("Variables"), manifest.variables),
+        variables_section(tr("Variables set for the job"), manifest.variables_set)}) {
+    if (!variables.rows.empty()) sections.push_back(variables);
+  }
   return sections;
 }
 

@@ -48,13 +48,13 @@ Json refusal_json(const Refusal& refusal, const Snapshot& snapshot) {
 
 }  // namespace
 
-std::string placement_json(const Placement& placement, const Request& request,
+std::string placement_json(const Placement& placement, std::string_view asked_for,
                            const Snapshot& snapshot,
                            std::span<const std::pair<std::string, std::string>> variables) {
   Json root = Json::object();
   root["berth_placement"] = 1;
   root["simulated"] = snapshot.simulated ? Json(*snapshot.simulated) : Json(nullptr);
-  root["asked_for"] = as_typed(request);
+  root["asked_for"] = asked_for;
   root["satisfied"] = placement.satisfied();
   root["possible"] = placement.possible;
   root["claimed"] = false;

@@ -169,6 +169,13 @@ std::string why_never(const Placement& placement) {
 /// That not all devices were considered, and how they would be.
 std::string hidden_text(const Placement& placement, const Style& style) {
   if (placement.hidden_by_variable == 0 || placement.satisfied()) return "";
+  if (placement.variable_hides_all) {
+    return wrapped(style.utf8 ? "  → " : "  > ",
+                   own(tr("CUDA_VISIBLE_DEVICES hides every GPU. For a GPU: unset "
+                          "CUDA_VISIBLE_DEVICES. To run on the CPU on purpose: --cpu"),
+                       style),
+                   4, style, Paint::yellow);
+  }
   return wrapped(style.utf8 ? "  → " : "  > ",
                  own(trf("CUDA_VISIBLE_DEVICES is set and keeps {} of the devices out. "
                          "Unless a batch system set it (`berth pick --format env` does too): unset "
@@ -268,11 +275,14 @@ std::string render_refusals(const Placement& placement, const Snapshot& snapshot
     }
   } else if (placement.refused.empty() && placement.available.empty() && placement.chosen.empty()) {
     text += wrapped("  ",
-                    own(tr("there is no device on this machine; `berth` says what was looked "
-                           "at, --or-cpu runs without one"),
+                    own(placement.variable_hides_all
+                            ? tr("there is no device on this machine, and CUDA_VISIBLE_DEVICES "
+                                 "would hide it; to run on the CPU on purpose: --cpu")
+                            : tr("there is no device on this machine; `berth` says what was looked "
+                                 "at, --or-cpu runs without one"),
                         style),
                     2, style);
-  } else if (!placement.possible) {
+  } else if (!placement.possible && !placement.variable_hides_all) {
     text += wrapped("  ", own(why_never(placement), style), 2, style, Paint::yellow);
   }
   return text + hidden_text(placement, style) + silence_text(placement, snapshot, style);

@@ -46,10 +46,11 @@ namespace berth {
 [[nodiscard]] std::string render_waiting_change(const WaitingNews& before, const WaitingNews& now,
                                                 const Style& style);
 
-/// `pick --format json` and `--dry-run --json`. `variables` is what visible_variables() says for
-/// the chosen. Not translated, except the texts under "text" and "reason".
+/// `pick --format json` and `--dry-run --json`. `asked_for` is the request as typed; `variables` is
+/// what visible_variables() says for the chosen. Not translated, except the texts under "text" and
+/// "reason".
 [[nodiscard]] std::string placement_json(
-    const Placement& placement, const Request& request, const Snapshot& snapshot,
+    const Placement& placement, std::string_view asked_for, const Snapshot& snapshot,
     std::span<const std::pair<std::string, std::string>> variables = {});
 
 /// What a terminal wants after a line drawn over a longer one; empty where the style has no

@@ -95,7 +95,10 @@ std::string python_text(const PythonFacts& python, const Style& style) {
 std::string times_text(const RunRecord& run, const Moment& now, const Style& style) {
   const Manifest& manifest = run.manifest;
   std::string text = date_time_text(manifest.started, style);
-  const auto took = lasted(run, now);
+  const auto took =
+      run.state == RunState::waiting
+          ? std::chrono::milliseconds(time_in(manifest, now).unix_ms - manifest.started.unix_ms)
+          : lasted(run, now);
   if (took && !run.end) append(text, own(trf("{} ago", short_duration(*took)), style));
   if (manifest.waited_ms > 0) {
     append(text, own(trf("after waiting {}",
@@ -110,13 +113,22 @@ std::string times_text(const RunRecord& run, const Moment& now, const Style& sty
   return text;
 }
 
+std::string variables_text(const std::vector<std::pair<std::string, std::string>>& variables,
+                           const Style& style) {
+  std::string text;
+  for (const auto& [name, value] : variables) {
+    text += (text.empty() ? "" : " ") + outside(name + "=" + shell_quoted(value), style);
+  }
+  return text;
+}
+
 std::string facts_text(const RunRecord& run, const Moment& now, const Style& style) {
   const Manifest& manifest = run.manifest;
   Facts facts(style);
   facts.add(tr("Command"), outside(shell_joined(manifest.command), style), Paint::bold);
   facts.add(tr("Directory"), outside(manifest.working_directory, style));
   facts.add(tr("User"), outside(manifest.user, style));
-  facts.add(tr("Started"), times_text(run, now, style));
+  facts.add(manifest.waiting ? tr("Queued") : tr("Started"), times_text(run, now, style));
   if (!manifest.retry_of.empty()) {
     facts.add(tr("Follows"),
               own(trf("{}, whose device went wrong", printable(manifest.retry_of)), style));
@@ -127,11 +139,8 @@ std::string facts_text(const RunRecord& run, const Moment& now, const Style& sty
   facts.add("CPU", cpu_text(manifest.machine, style));
   if (manifest.git) facts.add(tr("Code"), code_text(*manifest.git, style));
   if (manifest.python) facts.add("Python", python_text(*manifest.python, style));
-  std::string variables;
-  for (const auto& [name, value] : manifest.variables) {
-    variables += (variables.empty() ? "" : " ") + outside(name + "=" + shell_quoted(value), style);
-  }
-  facts.add(tr("Variables"), variables);
+  facts.add(tr("Variables"), variables_text(manifest.variables, style));
+  facts.add(tr("Set for it"), variables_text(manifest.variables_set, style));
   if (!manifest.complete) {
     facts.add(tr("Note"), own(tr("the facts of machine and code are not all in"), style));
   }
@@ -251,7 +260,7 @@ std::string render_run(const RunRecord& run, const RunDetails& details, const Mo
   const bool well = known && run.end->exit.signal == 0 && run.end->exit.code == 0;
   const bool badly = known && !well;
   std::string state = state_text(run);
-  if (run.end) {
+  if (run.end && !was_never_started(run)) {
     const auto took = lasted(run, now).value_or(std::chrono::milliseconds(0));
     state += " " + trf("after {}", short_duration(took));
   }
@@ -265,6 +274,9 @@ std::string render_run(const RunRecord& run, const RunDetails& details, const Mo
     text = first.text() + wrapped("  ", state, 2, style, paint);
   }
   text += facts_text(run, now, style);
+  if (has_invented_figures(run)) {
+    text += "\n" + wrapped("! ", own(invented_figures_text(), style), 2, style, Paint::yellow);
+  }
   for (std::size_t i = 0; i < run.manifest.given.devices.size(); ++i) {
     text += device_text(i, run, details, style);
   }

@@ -41,6 +41,15 @@ std::string cause_text(const std::string& because) {
   return tr_composed(printable(because));
 }
 
+std::string never_started_text(const RunRecord& run) {
+  const std::string& because = run.end->because;
+  if (because == end_cause::no_device) return std::string(tr("never started: no device came"));
+  if (because == end_cause::left_queue) {
+    return std::string(tr("never started: taken out of the queue"));
+  }
+  return trf("never started: {}", tr_composed(printable(because)));
+}
+
 std::string devices_text(const RunRecord& run, const Style& style) {
   if (run.manifest.cpu_only) return "CPU";
   std::string text;
@@ -172,6 +181,9 @@ std::string used_text(const RunRecord& run, const Summary& summary) {
                 reason_text(summary.mean_utilization.why()));
   }
   text += not_read_text(summary);
+  if (has_invented_figures(run) && (peak.get() || summary.mean_utilization.get())) {
+    text += tr("; figures invented by the simulated server");
+  }
   if (run.manifest.given.devices.empty()) {
     for (const std::string& part : kept_off_texts(summary)) text += std::string(tr("; ")) + part;
   }
@@ -179,6 +191,10 @@ std::string used_text(const RunRecord& run, const Summary& summary) {
 }
 
 }  // namespace
+
+bool has_invented_figures(const RunRecord& run) {
+  return run.manifest.given.simulated && !run.manifest.given.devices.empty();
+}
 
 std::vector<std::string> kept_off_texts(const Summary& summary) {
   const auto& open = summary.device_files_open.get();
@@ -267,6 +283,7 @@ std::vector<Reading<double>> RunSeries::memory(std::size_t device) const {
 }
 
 std::string state_text(const RunRecord& run) {
+  if (was_never_started(run)) return never_started_text(run);
   if (run.end && run.end->known) {
     const Exit& exit = run.end->exit;
     std::string text = exit.signal != 0 ? trf("killed by {}", signal_name(exit.signal))
@@ -282,6 +299,8 @@ std::string state_text(const RunRecord& run) {
   }
   if (run.end) return std::string(tr("end unknown"));
   switch (run.state) {
+    case RunState::waiting:
+      return std::string(tr("waiting in the queue"));
     case RunState::running:
       return std::string(tr("running"));
     case RunState::ended:
@@ -330,6 +349,10 @@ std::string render_runs(const RunList& list, const Moment& now, const Style& sty
     }
     text += line_of(heads, widths, Paint::dim, style);
     for (const Cells& row : rows) text += line_of(row, widths, Paint::plain, style);
+  }
+  if (std::ranges::any_of(list.runs, has_invented_figures)) {
+    const std::string mark = "SIMULATED: ";  // also where it is of some of the rows alone
+    text += wrapped("", mark + own(invented_figures_text(), style), 2, style, Paint::dim);
   }
   for (const std::string& problem : list.problems) {
     text += wrapped("! ", outside(tr_composed(problem), style), 2, style, Paint::yellow);

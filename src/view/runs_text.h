@@ -54,6 +54,9 @@ struct RunDetails {
 [[nodiscard]] std::string render_run(const RunRecord& run, const RunDetails& details,
                                      const Moment& now, const Style& style);
 
+/// Whether a simulated server gave what it is said to have used of GPUs.
+[[nodiscard]] bool has_invented_figures(const RunRecord& run);
+
 /// What was seen of a run without a device that shows whether it kept off them, and in how many
 /// looks. Nothing where nobody looked.
 [[nodiscard]] std::vector<std::string> kept_off_texts(const Summary& summary);

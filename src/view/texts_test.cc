@@ -126,7 +126,7 @@ TEST(PlacementText, JsonHasTheRuleByNameAndClaimsNothing) {
   const std::vector<std::pair<std::string, std::string>> variables = {
       {"CUDA_VISIBLE_DEVICES", "2"}};
   const std::string json =
-      placement_json(refused_placement(), Request{}, example::server(), variables);
+      placement_json(refused_placement(), as_typed(Request{}), example::server(), variables);
   EXPECT_THAT(json, HasSubstr("\"claimed\": false"));
   EXPECT_THAT(json, HasSubstr("\"CUDA_VISIBLE_DEVICES\": \"2\""));
   EXPECT_THAT(json, HasSubstr("\"rule\": \"leased\""));
@@ -189,6 +189,20 @@ TEST(RunsText, EndLineSaysHowLongOnWhatAndWhatWasUsed) {
   run.end->known = false;
   run.manifest.given.simulated = "x";
   EXPECT_TRUE(render_end_line(run, {}).starts_with("SIMULATED end unknown after"));
+  EXPECT_TRUE(
+      render_end_line(run, {}).ends_with("kWh; figures invented by the simulated server\n"));
+}
+
+TEST(RunsText, WhatASimulatedServerInventedIsNotToldAsMeasured) {
+  RunRecord run = ended_run();
+  const std::string sentence = "invented by the simulated server: nothing was measured";
+  EXPECT_THAT(render_run(run, {}, {now}, {}), Not(HasSubstr("invented")));
+  EXPECT_THAT(render_runs({{run}, {}}, {now}, {.width = 132}), Not(HasSubstr("invented")));
+  run.manifest.given.simulated = "x";
+  EXPECT_THAT(render_run(run, {}, {now}, {.width = 132}), HasSubstr(sentence));
+  EXPECT_THAT(render_runs({{run}, {}}, {now}, {.width = 132}), HasSubstr(sentence));
+  run.manifest.given.devices.clear();
+  EXPECT_THAT(render_run(run, {}, {now}, {.width = 132}), Not(HasSubstr("invented")));
 }
 
 TEST(RunsText, TableKeepsTheIdWholeAndFits) {

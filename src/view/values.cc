@@ -112,6 +112,12 @@ std::string_view absent_mark(const Style& style) { return style.utf8 ? "–" : "
 
 std::string_view reason_text(Absent why) { return tr(reason_of(why)); }
 
+std::string_view invented_figures_text() {
+  return tr("GPU figures are invented by the simulated server: nothing was measured.");
+}
+
+std::string_view invented_mark() { return tr(" (invented)"); }
+
 std::string date_time_text(WallTime time, const Style& style) {
   const Calendar at = calendar(time, style);
   return fmt::format("{} {:02}:{:02}:{:02}", date_text(at.date), at.time.hours().count(),

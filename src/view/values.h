@@ -33,6 +33,11 @@ namespace berth {
 /// The reason in words for people (translated): "not supported by this device".
 [[nodiscard]] std::string_view reason_text(Absent why);
 
+/// Of figures that a simulated server gave: the whole sentence, and the word beside a figure, with
+/// a blank before it.
+[[nodiscard]] std::string_view invented_figures_text();
+[[nodiscard]] std::string_view invented_mark();
+
 /// A reading through one of the functions above, or the mark of absence.
 template <class T, class Text>
 [[nodiscard]] std::string reading_text(const Reading<T>& reading, const Style& style, Text text) {

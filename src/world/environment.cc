@@ -13,6 +13,10 @@ namespace {
 constexpr std::array<std::string_view, 5> thread_variables = {
     "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS",
     "NUMBA_NUM_THREADS"};
+/// By these a library is told a number of threads, too; nobody needs them beside the others.
+constexpr std::array<std::string_view, 5> further_thread_variables = {
+    "MKL_DOMAIN_NUM_THREADS", "GOTO_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_MAX_THREADS"};
 
 // What changes a run's results or speed. A name alone ends in "="; TF_ and PYTHON are no such
 // beginnings: Terraform has TF_CLI_…, and most of Python's own only change what it prints.
@@ -41,6 +45,9 @@ constexpr std::string_view notable_beginnings[] = {
     "OPENBLAS_",
     "NUMEXPR_",
     "NUMBA_",
+    "GOTO_NUM_THREADS=",
+    "BLIS_",
+    "VECLIB_",
     "ROCR_",
     "HIP_",
     "HSA_",
@@ -71,6 +78,17 @@ constexpr std::string_view notable_beginnings[] = {
 bool sets(const std::string& entry, std::string_view name) {
   return entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=';
 }
+
+/// One choice counts for all libraries: they take each other's variables where their own is not
+/// set, and MKL's own goes before OMP_NUM_THREADS.
+bool chooses_threads(const std::vector<std::string>& environment) {
+  const auto is_set = [&](std::string_view name) {
+    return std::ranges::any_of(environment,
+                               [&](const std::string& entry) { return sets(entry, name); });
+  };
+  return std::ranges::any_of(thread_variables, is_set) ||
+         std::ranges::any_of(further_thread_variables, is_set);
+}
 }  // namespace
 
 std::optional<std::string> value_of(const std::vector<std::string>& environment,
@@ -100,8 +118,8 @@ std::vector<Variable> cpu_only_settings(const std::vector<std::string>& environm
                                         unsigned threads) {
   std::vector<Variable> settings;
   for (const auto& [name, value] : cpu_only_variables()) settings.emplace_back(name, value);
+  if (chooses_threads(environment)) return settings;
   for (const std::string_view name : thread_variables) {
-    if (value_of(environment, name)) continue;
     settings.emplace_back(name, std::to_string(threads));
   }
   return settings;

@@ -20,7 +20,8 @@ using Variable = std::pair<std::string, std::string>;
                                                       const std::vector<Variable>& variables);
 
 /// What a run without a device sets: the switches that hide every kind of device, and thread counts
-/// where the caller set none (libraries otherwise take every core of a shared server).
+/// where the caller chose none by any variable (libraries otherwise take every core of a shared
+/// server).
 [[nodiscard]] std::vector<Variable> cpu_only_settings(const std::vector<std::string>& environment,
                                                       unsigned threads);
 

@@ -502,6 +502,28 @@ def test_run_gets_nothing_out_of_an_empty_inherited_list(machine):
     assert done.returncode == 124, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("value", ["", "-1", "NoDevFiles", "none"])
+@pytest.mark.parametrize("words", [["run", "--wait"], ["run", "--dry-run"], ["pick"]], ids=" ".join)
+def test_who_has_hidden_every_gpu_is_told_how_to_get_one_and_how_to_go_without(machine, words, value):
+    command = [] if words == ["pick"] else ["--", "true"]
+    done = machine.run(*words, *command, env={"CUDA_VISIBLE_DEVICES": value})
+    assert done.returncode == 124, done
+    said = " ".join((done.stdout + done.stderr).split())
+    assert (
+        "CUDA_VISIBLE_DEVICES hides every GPU. For a GPU: unset CUDA_VISIBLE_DEVICES. "
+        "To run on the CPU on purpose: --cpu"
+    ) in said, said
+    assert "Ask for less" not in said and "entry 1" not in said and "waiting will not help" not in said, said
+
+
+@pytest.mark.parametrize("value", ["", "-1"])
+def test_where_there_is_no_gpu_to_hide_the_way_without_one_is_named(driver_of, value):
+    done = driver_of(many_devices(0)).run("run", "--", "true", env={"CUDA_VISIBLE_DEVICES": value})
+    said = " ".join(done.stderr.split())
+    assert done.returncode == 124 and "to run on the CPU on purpose: --cpu" in said, said
+    assert "unset" not in said and "entry 1" not in said, said
+
+
 @pytest.mark.parametrize("words", [["run"], ["run", "--dry-run"], ["pick"]], ids=" ".join)
 def test_a_list_that_keeps_devices_out_is_named_with_how_to_lift_it(machine, words):
     command = [] if words == ["pick"] else ["--", "true"]

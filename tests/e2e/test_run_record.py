@@ -137,6 +137,30 @@ def test_energy_of_a_simulated_run_is_its_power_over_time_and_never_goes_back(ma
     assert abs(float(told) * 1e6 - expected) < 0.2 * expected, done.stderr
 
 
+def test_what_a_simulated_server_invented_says_so_wherever_it_is_told(machine):
+    done = machine.run("run", "--", "sleep", "2.5")  # a program that saw no GPU
+    run = show(machine)["id"]
+    assert "GPU busy" in done.stderr and done.stderr.endswith("; figures invented by the simulated server\n"), done.stderr
+    page = machine.directory / "page.html"
+    assert machine.run("report", run, "-o", page).returncode == 0
+    told = {words: machine.run(*words).stdout for words in [("show", run), ("runs",), ("explain", run), ("report", run, "--md")]}
+    told["page"] = page.read_text(encoding="utf-8")
+    for where, text in told.items():
+        assert "GPU figures are invented by the simulated server" in " ".join(text.split()), where
+    for where in ("page", ("report", run, "--md")):
+        assert len(re.findall(r"\d (?:GiB|MiB|%|k?J)? ?\\?\(invented\\?\)", told[where].replace("%", " %"))) >= 3, told[where][:3000]
+    assert show(machine)["figures_invented"] is True
+    [answer] = json.loads(machine.run("explain", run, "--pace", "--json").stdout)["answers"]
+    assert any("invented" in remark for remark in answer["remarks"]), answer["remarks"]
+
+
+def test_what_a_driver_measured_is_not_called_invented(driver_of):
+    driver = driver_of(many_devices(1))
+    done = driver.run("run", "--", "sleep", "1.5")
+    assert "invented" not in done.stderr + driver.run("show", "last").stdout + driver.run("runs").stdout
+    assert show(driver)["figures_invented"] is False
+
+
 # --- what is said before the start -------------------------------------------------------------------
 
 SETS = "sets the visible devices itself in line"
@@ -175,6 +199,24 @@ def test_a_command_that_only_reads_the_devices_is_not_warned_about(machine, tmp_
     done = machine.run("run", *ON_A_GPU, "--", *words, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "3\n"), done.stderr
     assert "itself" not in done.stderr, done.stderr
+
+
+def test_a_container_with_gpus_of_its_own_choice_is_warned_about_before_it_starts(machine, tmp_path):
+    docker = tmp_path / "bin/docker"
+    docker.parent.mkdir()
+    docker.write_text("#!/bin/sh\necho started >&2\n")
+    docker.chmod(0o755)
+    (tmp_path / "s.sh").write_text("#!/bin/sh\ndocker run --rm \\\n  --gpus all image\n")
+    (tmp_path / "s.sh").chmod(0o755)
+    path = {"PATH": f"{docker.parent}:{machine.env['PATH']}"}
+    for words in (["docker", "run", "--gpus", "all", "image"], ["sh", "-c", "docker run --gpus all image"], ["./s.sh"]):
+        done = machine.run("run", "--", *words, cwd=tmp_path, env=path)
+        assert done.returncode == 0, done.stderr
+        before = done.stderr.partition("started")[0]
+        assert "docker run --gpus all: the container's GPUs are chosen by that" in before, done.stderr
+        assert '--gpus "\\"device=$CUDA_VISIBLE_DEVICES\\""' in before, done.stderr
+    right = ["sh", "-c", 'docker run --gpus "\\"device=$CUDA_VISIBLE_DEVICES\\"" image']
+    assert "container" not in machine.run("run", "--", *right, cwd=tmp_path, env=path).stderr
 
 
 # --- whether a run without a device kept off ------------------------------------------------------------
@@ -258,14 +300,73 @@ def environment_of(machine, *words, env=None):
     return {name: value for name, value in json.loads(done.stdout).items() if own.get(name) != value}
 
 
+def own_of(record):
+    return {"BERTH_RUN": record["id"], "BERTH_MARKS": f"{record['directory']}/marks"}
+
+
 def test_a_cpu_job_gets_every_frameworks_switch_and_nothing_else(machine):
-    seen = environment_of(machine, "--cpu", env={"OMP_NUM_THREADS": "3", "CUDA_VISIBLE_DEVICES": "0,1"})
-    threads = {name: seen.get(name) for name in THREADS if name != "OMP_NUM_THREADS"}
+    seen = environment_of(machine, "--cpu", env={"CUDA_VISIBLE_DEVICES": "0,1"})
+    threads = {name: seen.get(name) for name in THREADS}
     [count] = set(threads.values())
     assert 1 <= int(count) <= os.cpu_count()
-    rest = {name: value for name, value in seen.items() if name not in threads}
     record = show(machine)
-    assert rest == HIDES_DEVICES | {"BERTH_RUN": record["id"], "BERTH_MARKS": f"{record['directory']}/marks"}
+    assert seen == HIDES_DEVICES | threads | own_of(record)
+    assert record["variables_set"] == HIDES_DEVICES | threads
+    assert record["variables"]["CUDA_VISIBLE_DEVICES"] == "0,1", "what the caller had"
+
+
+CHOICES = [*THREADS, "MKL_DOMAIN_NUM_THREADS", "GOTO_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS",
+           "NUMEXPR_MAX_THREADS"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_a_cpu_job_keeps_the_number_of_threads_that_was_chosen(machine, name):
+    seen = environment_of(machine, "--cpu", env={name: "8"})
+    record = show(machine)
+    assert seen == HIDES_DEVICES | own_of(record)
+    assert record["variables_set"] == HIDES_DEVICES
+    assert record["variables"][name] == "8"
+
+
+def test_a_frameworks_threads_are_as_many_as_were_chosen(machine):
+    program = "import sys\ntry:\n import torch\nexcept ImportError:\n sys.exit(77)\nprint(torch.get_num_threads())"
+    path = {name: value for name, value in os.environ.items() if name in ("PYTHONPATH", "LD_LIBRARY_PATH")}
+    words = ["run", "-q", "--cpu", "--", "/usr/bin/python3", "-c", program]
+    done = machine.run(*words, env=path | {"OMP_NUM_THREADS": "8"}, timeout=300)
+    if done.returncode == 77:
+        pytest.skip("needs PyTorch of /usr/bin/python3")
+    assert done.stdout == "8\n", done.stderr
+
+
+@pytest.mark.parametrize("where", [["--cpu"], ON_A_GPU], ids=["cpu", "gpu"])
+def test_what_is_set_for_the_job_is_named_before_it_and_in_its_record(machine, where):
+    done = machine.run("run", "-v", *where, "--", "sh", "-c", "echo started >&2")
+    given = show(machine)["variables_set"]
+    assert given["CUDA_VISIBLE_DEVICES"] == ("-1" if where == ["--cpu"] else "3")
+    for name, value in given.items():
+        assert f" {name}={value}" in done.stderr.partition("started")[0], done.stderr
+        assert f"{name}={value}" in " ".join(machine.run("show", "last").stdout.split())
+    report = machine.run("report", "last", "--md").stdout
+    assert "Variables set for the job" in report and all(name in report.replace("\\", "") for name in given)
+    quiet = machine.run("run", *where, "--", "true")
+    assert "CUDA_VISIBLE_DEVICES" not in quiet.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "typed"),
+    [(["--cpu"], "--cpu"), (["--cpu", "-n", "2"], "--cpu"), (["--or-cpu"], "-n 1 --or-cpu"),
+     (["--or-cpu=90m"], "-n 1 --or-cpu=90m"), (["--or-cpu=2h", "-n", "9"], "-n 9 --or-cpu=2h"), ([], "-n 1")],
+    ids=str,
+)  # fmt: skip
+def test_the_record_says_what_was_asked_for(machine, words, typed):
+    assert machine.run("run", "-q", *words, "--", "true").returncode == 0
+    assert show(machine)["wanted"] == typed
+    assert re.search(rf"Asked for +{typed}\n", machine.run("show", "last").stdout)
+    report = machine.run("report", "last", "--md").stdout
+    assert re.search(rf"Asked for \| {typed} ", report.replace("\\", "")), report
+    dry = machine.run("run", "--dry-run", "--json", *words, "--", "true")
+    assert json.loads(dry.stdout)["asked_for"] == typed
+    assert json.loads(machine.run("pick", "--json", *words).stdout)["asked_for"] == typed
 
 
 def test_a_gpu_job_gets_no_switch_of_a_cpu_job(machine):

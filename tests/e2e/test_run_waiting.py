@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from aftermath import leases, poll, queue, show
+from aftermath import leases, poll, queue, runs, show
 from conftest import Terminal, end, many_devices
 from test_run_life import holding
 from test_run_signals import terminal, wait_until  # noqa: F401  (terminal is a fixture)
@@ -20,83 +20,133 @@ def typed(machine, *words):
 # --- detached ----------------------------------------------------------------------------------------
 
 
-def test_detached_run_waits_on_when_its_terminal_closes(machine, terminal):  # noqa: F811
-    gate = machine.directory / "gate"
-    holder = holding(machine, until=gate)
-    done = machine.directory / "done"
-    terminal.type(typed(machine, "run", "-d", "--wait=1h", "--only", "3", "--", "touch", done) + "\n")
-    terminal.until(r"process \d+ waits on when this terminal closes")
-    terminal.until(r"next in the queue")
-    terminal.close()
-    time.sleep(0.5)
+LONG = 60  # what is waited for at most; nothing here is to be quick
+
+
+@pytest.fixture
+def gate(machine):
+    """Device 3 is held until this file is there."""
+    path = machine.directory / "gate"
+    holder = holding(machine, until=path)
+    yield path
+    path.touch()
+    assert holder.wait(timeout=LONG) == 0
+
+
+def waiting(machine, *options, command=("true",)):
+    """A detached run that waits for device 3: its id."""
+    done = machine.run("run", "-d", *options, "--only", "3", "--", *command, timeout=LONG)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def awaited(machine, run):
+    return machine.run("wait", run, timeout=LONG)
+
+
+def test_a_detached_run_gives_the_terminal_back_while_it_waits_and_runs_when_its_turn_comes(machine, gate):
+    run = waiting(machine, "--wait=2h", command=("echo", "hello"))
+    record = show(machine)
+    assert (record["id"], record["state"], record["waiting"]) == (run, "waiting", True)
     assert len(queue(machine)) == 1
+    assert "waiting in the queue" in machine.run("runs").stdout
+    assert "waiting in the queue" in machine.run("show", run).stdout
+    assert machine.run("logs", run).stdout == ""
+    assert "has not started" in machine.run("explain", run).stderr
     gate.touch()
-    assert holder.wait(timeout=10) == 0
-    wait_until(done.exists)
-    poll(lambda: show(machine)["state"] != "ended", 5, "the run has not ended")
-    assert show(machine)["end"]["exit_code"] == 0
+    assert awaited(machine, run).returncode == 0
+    record = show(machine)
+    assert (record["id"], record["state"], record["waiting"], record["cpu_only"]) == (run, "ended", False, False)
+    assert len(record["given"]["devices"]) == 1 and record["waited_ms"] > 0
+    assert machine.run("logs", run).stdout == "hello\n", "its output, and no word of berth's"
 
 
-def test_detached_run_that_waited_answers_with_its_id_alone(machine, terminal):  # noqa: F811
-    gate = machine.directory / "gate"
-    holder = holding(machine, until=gate)
-    terminal.type(f"id=$({typed(machine, 'run', '-d', '--wait', '--only', '3', '--', 'true')}); echo =$?=$id=\n")
-    poll(lambda: not queue(machine), 10, "nobody waits")
-    gate.touch()
-    found = terminal.until(r"=0=([0-9a-z-]+)=")
-    assert found.group(1) == show(machine)["id"]
-    assert holder.wait(timeout=10) == 0
-
-
-@pytest.mark.parametrize("key, code", [("\x03", 130), ("\x1c", 131)])
-def test_keys_take_a_detached_run_out_of_the_queue(machine, terminal, key, code):  # noqa: F811
-    holder = holding(machine, 30)
-    terminal.type(typed(machine, "run", "-d", "--wait", "--only", "3", "--", "true") + "\n")
-    terminal.until(r"next in the queue")
-    terminal.type(key)
-    poll(lambda: queue(machine), 10, "it waits on")
-    terminal.type("echo code=$?\n")
-    assert terminal.until(r"code=(\d+)").group(1) == str(code)
-    holder.send_signal(signal.SIGTERM)
-    holder.wait(timeout=10)
-
-
-def test_the_process_that_is_named_can_be_killed_out_of_the_queue(machine):
-    holder = holding(machine, 30)
-    front = machine.start("run", "-d", "--wait", "--only", "3", "--", "true")
-    said = ""
-    while "waits on when" not in said:
-        line = front.stderr.readline()
-        assert line, said
-        said += line
-    os.kill(int(re.search(r"process (\d+) waits", " ".join(said.split())).group(1)), signal.SIGTERM)
-    assert front.wait(timeout=10) == -signal.SIGTERM
-    assert queue(machine) == []
-    holder.send_signal(signal.SIGTERM)
-    holder.wait(timeout=10)
-
-
-def test_detached_run_that_no_device_came_for_answers_as_in_the_foreground(machine):
-    holder = holding(machine, 30)
-    got = machine.run("run", "-d", "--wait=1s", "--only", "3", "--", "true")
-    assert (got.returncode, got.stdout) == (124, "")
-    assert "no device came within 1s" in got.stderr
-    assert queue(machine) == []
-    holder.send_signal(signal.SIGTERM)
-    holder.wait(timeout=10)
-
-
-def test_why_nothing_came_is_in_the_log_where_the_terminal_has_gone(machine, terminal):  # noqa: F811
-    holder = holding(machine, 30)
-    log = machine.directory / "log"
-    words = ["run", "-d", "--wait=2s", "--log", log, "--only", "3", "--", "true"]
-    terminal.type(typed(machine, *words) + "\n")
-    terminal.until(r"next in the queue")
+def test_detached_run_waits_on_when_its_terminal_closes(machine, terminal, gate):  # noqa: F811
+    done = machine.directory / "done"
+    terminal.type(f"id=$({typed(machine, 'run', '-d', '--wait=1h', '--only', '3', '--', 'touch', done)}); echo =$?=$id=\n")
+    run = terminal.until(r"=0=([0-9a-z-]+)=").group(1)
+    assert len(queue(machine)) == 1, "it answers with its id alone, and waits on"
+    terminal.type("\x03")
     terminal.close()
-    poll(lambda: not log.exists() or "no device came within 2s" not in log.read_text(), 10, "nothing in the log")
+    gate.touch()
+    assert awaited(machine, run).returncode == 0
+    assert done.exists() and show(machine)["id"] == run
+
+
+def test_a_detached_run_that_no_device_came_for_was_never_started(machine, gate):
+    run = waiting(machine, "--wait=1s", command=("touch", machine.directory / "ran"))
+    ended = awaited(machine, run)
+    assert ended.returncode == 124 and "no device came for it" in ended.stderr, ended.stderr
+    assert "no device came within 1s" in machine.run("logs", run).stdout
+    assert "\x1b" not in machine.run("logs", run).stdout
+    record = show(machine)
+    assert (record["state"], record["end"]["because"]) == ("ended", "no device came")
+    for words in (["runs"], ["show", run], ["report", run, "--md"]):
+        assert "never started: no device came" in machine.run(*words).stdout, words
+    assert "no device came for it within" in machine.run("explain", run).stdout
+    assert queue(machine) == [] and not (machine.directory / "ran").exists()
+
+
+def test_a_detached_run_goes_on_the_cpu_when_its_patience_is_over(machine, gate):
+    run = waiting(machine, "--or-cpu=1s", command=("sh", "-c", "echo =$CUDA_VISIBLE_DEVICES="))
+    assert awaited(machine, run).returncode == 0
+    assert "=-1=" in machine.run("logs", run).stdout
+    assert (show(machine)["cpu_only"], show(machine)["wanted"]) == (True, "-n 1 --only 3 --or-cpu=1s")
+
+
+@pytest.mark.parametrize("words", [["{}"], ["--all"]], ids=["one", "all"])
+def test_stop_takes_a_detached_run_out_of_the_queue(machine, gate, words):
+    run = waiting(machine, "--wait")
+    keeper = show(machine)["keeper"]["pid"]
+    os.kill(keeper, signal.SIGSTOP)
+    only = [word.format(run) for word in words]
+    if words == ["--all"]:  # the holder is a run, too
+        gate.touch()
+        poll(lambda: leases(machine), LONG, "the holder has not gone")
+    stopped = machine.run("stop", *only, timeout=LONG)
+    assert stopped.returncode == 0 and f"run {run} has ended" in stopped.stderr, stopped.stderr
+    assert awaited(machine, run).returncode == 128 + signal.SIGTERM
     assert queue(machine) == []
-    holder.send_signal(signal.SIGTERM)
-    holder.wait(timeout=10)
+    assert show(machine)["end"]["because"] == "left the queue"
+    assert "never started: taken out of the queue" in machine.run("show", run).stdout
+
+
+def test_a_wait_that_was_killed_is_told_as_such(machine, gate):
+    run = waiting(machine, "--wait")
+    os.kill(show(machine)["keeper"]["pid"], signal.SIGKILL)
+    poll(lambda: show(machine)["state"] != "end unknown", LONG, "the record does not say so")
+    assert "never started: the process that waited for a device has gone" in machine.run("show", run).stdout
+    assert awaited(machine, run).returncode == 125
+
+
+def test_why_nothing_came_is_in_the_file_that_was_named(machine, gate):
+    log = machine.directory / "log"
+    run = waiting(machine, "--wait=1s", "--log", log)
+    assert awaited(machine, run).returncode == 124
+    assert "no device came within 1s" in log.read_text()
+
+
+def test_what_can_wait_for_nothing_answers_in_front(machine):
+    refused = machine.run("run", "-d", "--wait", "-n", "9", "--", "true", timeout=LONG)
+    assert (refused.returncode, refused.stdout) == (124, "")
+    assert "can never" in refused.stderr
+    missing = machine.run("run", "-d", "--wait", "--", "no-such-command", timeout=LONG)
+    assert (missing.returncode, missing.stdout) == (127, "")
+    assert runs(machine)["runs"] == []
+
+
+def test_a_wait_that_could_not_be_recorded_is_not_begun(machine, gate):
+    records = machine.directory / "state/berth/runs"
+    records.rename(records.parent / "before")
+    records.write_text("")  # root could write into a directory whatever its mode
+    try:
+        done = machine.run("run", "-d", "--wait", "--only", "3", "--", "true", timeout=LONG)
+        assert (done.returncode, done.stdout) == (125, "")
+        assert "cannot be recorded" in done.stderr and "--log FILE" in done.stderr
+        poll(lambda: queue(machine), LONG, "it waits all the same")
+    finally:
+        records.unlink()
+        (records.parent / "before").rename(records)
 
 
 def test_what_a_detached_wait_leaves_to_its_job_is_what_it_was_given(machine):
@@ -104,17 +154,15 @@ def test_what_a_detached_wait_leaves_to_its_job_is_what_it_was_given(machine):
     show_them = "grep -E 'Sig(Blk|Ign|Cgt)' /proc/self/status"
     plain, waited = machine.directory / "plain", machine.directory / "waited"
     for log, options in ((plain, []), (waited, ["--wait"])):
-        gate = machine.directory / "gate"
-        holder = holding(machine, until=gate) if options else None
-        started = machine.start("run", "-q", "-d", *options, "--only", "3", "--log", log, "--", "sh", "-c", show_them)
+        path = machine.directory / "path"
+        holder = holding(machine, until=path) if options else None
+        run = waiting(machine, *options, "--log", log, command=("sh", "-c", show_them))
         if holder:
-            poll(lambda: not queue(machine), 10, "nobody waits")
-            gate.touch()
-            holder.wait(timeout=10)
-        told, said = started.communicate(timeout=20)
-        assert started.returncode == 0, said
-        machine.run("wait", told.strip())
-        poll(lambda: leases(machine), 10, "its lease")
+            assert len(queue(machine)) == 1
+            path.touch()
+            holder.wait(timeout=LONG)
+        assert awaited(machine, run).returncode == 0
+        poll(lambda: leases(machine), LONG, "its lease")
     assert waited.read_text() == plain.read_text() != ""
 
 
@@ -142,6 +190,20 @@ def test_on_a_terminal_the_line_of_who_waits_is_gone_before_the_job_prints(machi
     assert shown.index("berth: run ") < shown.index("JOBOUT")
     assert "\x1b[K" not in shown[shown.index("JOBOUT"):]
     assert holder.wait(timeout=10) == 0
+
+
+def test_a_shells_background_job_draws_no_line_over_the_one_in_front(machine, terminal, gate):  # noqa: F811
+    terminal.type(typed(machine, "run", "--wait", "--only", "3", "--", "echo", "JOBOUT") + " &\n")
+    terminal.until(r"waiting, next in the queue(.*\n)+.*GPU 7")
+    terminal.type("sleep 2.5; echo in=front\n")
+    terminal.until(r"[\r\n]in=front\r")
+    drawn = terminal.text
+    assert "waiting" not in drawn and "\x1b[K" not in drawn, drawn
+    terminal.type("fg\n")
+    terminal.until(r"waiting \d+s.*next in the queue", LONG)
+    terminal.until(r"\r.*waiting \d+s.*next in the queue", LONG)
+    gate.touch()
+    terminal.until(r"[\r\n]JOBOUT\r", LONG)
 
 
 # --- a driver that does not answer -----------------------------------------------------------------------

@@ -39,6 +39,7 @@ Finding as_remark(Finding finding) {
 constexpr auto cause_rule_names = std::to_array<std::string_view>({
     "time_limit",
     "stopped",
+    "never_started",
     "device_lost",
     "device_failed",
     "device_error",
@@ -70,6 +71,7 @@ constexpr auto cause_rule_names = std::to_array<std::string_view>({
 Findings explain_death(const DeathEvidence& evidence) {
   Findings findings;
   if (ended_well(evidence.run)) return findings;
+  if (was_never_started(evidence.run)) return ended_by_berth(evidence);
   using Rule = Findings (*)(const DeathEvidence&);
   constexpr auto rules = std::to_array<Rule>({
       ended_by_berth,

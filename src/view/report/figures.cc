@@ -30,7 +30,9 @@ std::string or_why(const Reading<T>& reading, Text text) {
 template <class T, class Text>
 std::string of_devices(const ReportRun& run, const Reading<T>& reading, Text text) {
   if (run.record.manifest.given.devices.empty()) return std::string(tr("no device"));
-  return or_why(reading, text);
+  std::string figure = or_why(reading, text);
+  if (reading.get() && has_invented_figures(run.record)) figure += invented_mark();
+  return figure;
 }
 
 std::string devices_text(const ReportRun& run) {
@@ -63,10 +65,11 @@ std::string energy_words(const ReportRun& run) {
 
 std::string cost_text(const ReportRun& run, const ReportPrice& price) {
   if (!run.figures.cost) return "–";
-  const double cost = *run.figures.cost;
-  const std::string number =
-      cost < 0.995 ? fmt::format("{:.4f}", cost) : fmt::format("{:.2f}", cost);
-  return price.currency.empty() ? number : number + " " + price.currency;
+  const double sum = *run.figures.cost;
+  const std::string number = sum < 0.995 ? fmt::format("{:.4f}", sum) : fmt::format("{:.2f}", sum);
+  std::string cost = price.currency.empty() ? number : number + " " + price.currency;
+  if (has_invented_figures(run.record)) cost += invented_mark();
+  return cost;
 }
 
 std::string rate_text(double per_second) {
@@ -77,7 +80,7 @@ std::string rate_text(double per_second) {
 
 std::string state_words(const ReportRun& run) {
   std::string text = state_text(run.record);
-  if (run.record.end && !run.record.end->because.empty()) {
+  if (run.record.end && !run.record.end->because.empty() && !was_never_started(run.record)) {
     text += " (" + tr_composed(run.record.end->because) + ")";
   }
   return text;
@@ -177,6 +180,7 @@ std::vector<std::string> notes_on(const ReportRun& run, const Style& style) {
     note(trf("It was still running when this was written: all of this is up to {}.",
              date_time_text(run.as_of.wall, style)));
   }
+  if (has_invented_figures(run.record)) note(std::string(invented_figures_text()));
   if (run.record.state == RunState::elsewhere) {
     note(std::string(tr("It is of another machine and has not ended there, as far as is known.")));
   }

@@ -39,6 +39,7 @@ std::string header_html(const Report& report) {
   // Never translated: the mark on a screenshot must be understood by everybody.
   if (!simulated.empty()) {
     html += element("p", "SIMULATED " + simulated, "class=\"sim\"") + "\n";
+    html += element("p", invented_figures_text(), "class=\"soft\"") + "\n";
   }
   html += element("h1", report_title(report)) + "\n";
   for (std::size_t i = 0; i < report.runs.size(); ++i) {

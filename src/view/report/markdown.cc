@@ -195,7 +195,10 @@ std::string report_markdown(const Report& report, const Style& style) {
   page.colour = false;
   std::string text = "# " + markdown_escaped(report_title(report)) + "\n\n";
   const std::string simulated = simulated_names(report);
-  if (!simulated.empty()) text += "**SIMULATED " + markdown_escaped(simulated) + "**\n\n";
+  if (!simulated.empty()) {
+    text += "**SIMULATED " + markdown_escaped(simulated) + "**\n\n" +
+            markdown_escaped(invented_figures_text()) + "\n\n";
+  }
   for (const ReportRun& run : report.runs) {
     text += code_block(shell_joined(run.record.manifest.command));
   }

@@ -305,6 +305,7 @@ export const words = {
     "Its charts, marks and log are its owner's.",
     "其图表、标记和日志仅任务所有者可见。",
   ],
+  "run.waiting": ["waiting in the queue", "排队等待中"],
   "run.running": ["running", "运行中"],
   "run.ended": ["ended", "已结束"],
   "run.end unknown": ["end unknown", "结局未知"],

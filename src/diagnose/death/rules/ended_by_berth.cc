@@ -102,10 +102,26 @@ Finding stopped(const DeathEvidence& evidence) {
           .doubt = {}};
 }
 
+Finding never_started(const DeathEvidence& evidence) {
+  const RunRecord& run = evidence.run;
+  const std::string waited = short_duration(milliseconds(run.manifest.waited_ms));
+  const bool nothing_came = run.end->because == end_cause::no_device;
+  return {.rule = "never_started",
+          .severity = nothing_came ? Severity::error : Severity::hint,
+          .title = nothing_came ? sentence("no device came for it within {}", waited)
+                                : sentence("it left the queue before a device came"),
+          .evidence = {sentence("it waited for {} and was not started", waited)},
+          .meaning = sentence("The program never ran; its log says what was in the way."),
+          .steps = {{sentence("see why it waited"), "berth logs " + run.manifest.id},
+                    {sentence("see who holds the devices"), "berth leases"}},
+          .doubt = {}};
+}
+
 }  // namespace
 
 Findings ended_by_berth(const DeathEvidence& evidence) {
   if (!evidence.run.end) return {};
+  if (was_never_started(evidence.run)) return {never_started(evidence)};
   const std::string& because = evidence.run.end->because;
   if (because == end_cause::time_limit || because == end_cause::warned) {
     return {time_limit(evidence)};

@@ -49,6 +49,21 @@ TEST(EndedByBerth, MoreTimeIsTwiceWhatItHad) {
   EXPECT_THAT(steps_in(first_cause({.run = late})), HasSubstr("--time 12h"));
 }
 
+TEST(EndedByBerth, ARunThatNeverStartedIsNotTakenForAJobThatFailed) {
+  RunRecord waited = ended_run({.code = 124}, end_cause::no_device);
+  waited.manifest.waiting = true;
+  waited.manifest.waited_ms = 7'200'000;
+  EXPECT_THAT(causes_of({.run = waited}), ElementsAre("never_started"));
+  EXPECT_EQ(first_cause({.run = waited}).title.english(), "no device came for it within 2h00m");
+  EXPECT_THAT(steps_in(first_cause({.run = waited})), HasSubstr("berth leases"));
+  waited.end = RunEnd{.at = run_over, .exit = {.signal = SIGTERM}};
+  waited.end->because = end_cause::left_queue;
+  EXPECT_EQ(first_cause({.run = waited}).title.english(), "it left the queue before a device came");
+  waited.manifest.waiting = false;
+  waited.end->because = "";
+  EXPECT_THAT(causes_of({.run = waited}), testing::Not(testing::Contains("never_started")));
+}
+
 TEST(EndedByBerth, AStopIsNamedWithWhoCanHaveWishedIt) {
   const RunRecord stopped = ended_run({.signal = SIGKILL}, end_cause::stopped);
   EXPECT_THAT(causes_of({.run = stopped}), ElementsAre("stopped"));

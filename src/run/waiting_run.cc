@@ -1,0 +1,68 @@
+#include "run/waiting_run.h"
+
+#include <array>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+namespace berth {
+
+namespace {
+
+/// As `berth run` exits in front of somebody.
+constexpr int exit_of_no_device = 124;
+constexpr int exit_of_own_failure = 125;
+
+volatile std::sig_atomic_t interrupting_signal = 0;
+extern "C" void note_interrupt(int signal) { interrupting_signal = signal; }
+
+constexpr std::array<int, 4> signals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+}  // namespace
+
+WaitingSignals::WaitingSignals() {
+  static_assert(signals.size() == count);
+  interrupting_signal = 0;
+  struct sigaction noting{};
+  noting.sa_handler = note_interrupt;
+  for (std::size_t at = 0; at < signals.size(); ++at) {
+    ::sigaction(signals[at], nullptr, &before_[at]);
+    if (before_[at].sa_handler == SIG_DFL) ::sigaction(signals[at], &noting, nullptr);
+  }
+}
+
+WaitingSignals::~WaitingSignals() {
+  for (std::size_t at = 0; at < signals.size(); ++at) {
+    ::sigaction(signals[at], &before_[at], nullptr);
+  }
+}
+
+int WaitingSignals::noted() { return interrupting_signal; }
+void WaitingSignals::note(int signal) { interrupting_signal = signal; }
+
+bool is_stop_wished(const RecordWriter& record) {
+  std::error_code unknown;
+  return std::filesystem::exists(record.path_of(record_file::stop_wish), unknown);
+}
+
+NeverStarted never_started_by(const Result<RunOutcome>& outcome) {
+  if (!outcome) return {.exit = {.code = exit_of_own_failure}, .because = end_cause::not_started};
+  if (outcome->how != RunOutcome::How::interrupted) {
+    return {.exit = {.code = exit_of_no_device}, .because = end_cause::no_device};
+  }
+  const int signal = outcome->exit.signal;  // none: by the wish of `berth stop` alone
+  return {.exit = {.signal = signal != 0 ? signal : SIGTERM}, .because = end_cause::left_queue};
+}
+
+Result<void> end_waiting(const RecordWriter& record, Manifest manifest, const NeverStarted& how,
+                         Clock& clock) {
+  const WallTime now = time_in(manifest, clock.moment());
+  manifest.waited_ms = now.unix_ms - manifest.started.unix_ms;
+  auto told = record.write_manifest(manifest);
+  RunEnd end{.at = now, .exit = how.exit, .lasted_ms = 0, .because = std::string(how.because)};
+  end.released = now;
+  auto written = record.write_end(end);
+  return written ? told : written;
+}
+
+}  // namespace berth
