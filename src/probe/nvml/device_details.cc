@@ -54,6 +54,15 @@ Cell growth(const Cell& before, const Cell& now) {
   return CellValue(*count - *earlier);
 }
 
+/// What was told, of that what is wanted.
+Details only_wanted(const Details& details, const Wanted& wanted) {
+  Details kept;
+  for (const Details::Entry& entry : details.entries()) {
+    if (wanted.has(entry.detail)) kept.put(entry.detail, entry.cell);
+  }
+  return kept;
+}
+
 void read_growth(std::vector<Cell>& before, Details& details) {
   before.resize(growth_rows.size(), Cell(Absent::not_sampled));
   for (std::size_t i = 0; i < growth_rows.size(); ++i) {
@@ -91,10 +100,18 @@ void read_details(DeviceAsker& asker, WallTime taken, DeviceMemory& memory, Devi
   read_ecc_details(asker, details);
   read_sample_details(asker, memory.samples, details);
   read_activity(asker, memory.activity, details);
+  details = only_wanted(details, asker.wanted());
   // Where the call for all of a kind does not answer, what was told alone stands.
   for (const Details::Entry& told : verdicts.entries()) {
     if (told.cell.get() && !details.cell(told.detail).get()) details.put(told.detail, told.cell);
   }
+}
+
+void add_sources_of_details(Wanted& wanted) {
+  for (const GrowthRow& row : growth_rows) {
+    if (wanted.has(row.since_then)) wanted.add(row.counted);
+  }
+  if (wanted.has(Detail::nvlink_active)) wanted.add(Detail::nvlink_count);
 }
 
 Details failed_details() { return all_absent(Absent::failed); }
