@@ -86,7 +86,8 @@ std::string cell_text(const GpuColumn& column, const Device& device, const Snaps
     return fmt::format("{} {}", value, column.own_unit);
   }
   const bool nothing = cell.why() == Absent::unsupported || cell.why() == Absent::not_sampled;
-  if (nothing && written.absent) return std::string(*written.absent);
+  if (nothing && written.absent && generation_of(snapshot) >= written.absent_from)
+    return std::string(*written.absent);
   return shown_absent(cell.why(), failure_on(device), surface);
 }
 

@@ -18,6 +18,7 @@ struct CsvField {
   int deprecated = 9999;  // from then on the cell says so
   /// Written where there is no value; nothing: [N/A].
   std::optional<std::string_view> absent;
+  int absent_from = 0;         // before this driver it is [N/A] all the same
   std::string_view unit = {};  // in the heading; empty: that of the format
 
   [[nodiscard]] constexpr CsvField headed(std::string_view text) const {
@@ -35,9 +36,10 @@ struct CsvField {
     copy.deprecated = driver;
     return copy;
   }
-  [[nodiscard]] constexpr CsvField absent_as(std::string_view text) const {
+  [[nodiscard]] constexpr CsvField absent_as(std::string_view text, int driver = 0) const {
     CsvField copy = *this;
     copy.absent = text;
+    copy.absent_from = driver;
     return copy;
   }
 };
@@ -97,6 +99,8 @@ inline constexpr auto gpu_fields = std::to_array<CsvField>({
     field("inforom.pwr", text, "inforom.power"),
     field("inforom.checksum_validation", valid),
     field("bbx.time_run", seconds).since(610).headed("seconds"),
+    field("reset_status.reset_required", yes_no).since(535).deprecated_from(570),
+    field("reset_status.drain_and_reset_recommended", yes_no).since(535).deprecated_from(570),
     field("gpu_recovery_action", text),
     field("gom.current", text, "gpu_operation_mode.current"),
     field("gom.pending", text, "gpu_operation_mode.pending"),
@@ -203,7 +207,7 @@ inline constexpr auto gpu_fields = std::to_array<CsvField>({
     field("temperature.gpu", celsius),
     field("temperature.gpu.tlimit", celsius),
     field("temperature.memory", celsius).absent_as("N/A"),
-    field("power.management", text).deprecated_from(580),
+    field("power.management", management).deprecated_from(580),
     field("power.draw", watts),
     field("power.draw.average", watts, "gpu.power.draw.average"),
     field("power.draw.instant", watts, "gpu.power.draw.instant"),
@@ -279,8 +283,8 @@ inline constexpr auto gpu_fields = std::to_array<CsvField>({
     field("protected_memory.total", memory),
     field("protected_memory.used", memory),
     field("protected_memory.free", memory),
-    field("fabric.state", text).absent_as("N/A"),
-    field("fabric.status", text).absent_as("N/A"),
+    field("fabric.state", text).absent_as("N/A", 560),
+    field("fabric.status", text).absent_as("N/A", 560),
     field("fabric.cliqueId", number).absent_as("N/A"),
     field("fabric.clusterUuid", text).absent_as("N/A"),
     field("fabric.health.summary", text).absent_as("N/A"),

@@ -29,6 +29,7 @@ struct Item {
   const AccountedProcess* accounted = nullptr;
   const RetiredPage* page = nullptr;
   Absent no_pages = Absent::unsupported;  // why `page` is null
+  std::optional<Absent> no_list;          // why the card has a line that is about nothing
   RetiredPage::Cause cause = RetiredPage::Cause::single_bit;
   Megahertz memory_clock;
   Megahertz graphics_clock;
@@ -70,6 +71,9 @@ constexpr Column uuid_column = {
     {"gpu_uuid", "", "", "Identity given by the maker."},
     [](const Item& item) { return item.text(item.gpu->uuid, Format::text); }};
 
+/// Each list begins with the five above.
+constexpr std::size_t columns_of_the_card = 5;
+
 constexpr auto compute_columns = std::to_array<Column>({
     stamp_column,
     name_column,
@@ -91,7 +95,7 @@ constexpr auto accounted_columns = std::to_array<Column>({
     serial_column,
     uuid_column,
     {{"vgpu_instance", "", "", "Virtual device it ran on."},
-     [](const Item&) { return std::string("[N/A]"); }},
+     [](const Item&) { return std::string("N/A"); }},
     {{"pid", "", "", "Process."},
      [](const Item& item) { return std::to_string(item.accounted->pid); }},
     {{"gpu_utilization", "gpu_util", "%", "Share of its life in which it computed."},
@@ -148,9 +152,9 @@ constexpr auto remapped_columns = std::to_array<Column>({
     {{"remapped_rows.uncorrectable", "", "", "Rows replaced for errors that were not."},
      read_detail<Detail::remapped_rows_uncorrectable, Format::number>},
     {{"remapped_rows.pending", "", "", "Whether rows are to be replaced at the next reset."},
-     read_detail<Detail::remapped_rows_pending, Format::yes_no>},
+     read_detail<Detail::remapped_rows_pending, Format::zero_one>},
     {{"remapped_rows.failure", "", "", "Whether replacing a row ever failed."},
-     read_detail<Detail::remapped_rows_failed, Format::yes_no>},
+     read_detail<Detail::remapped_rows_failed, Format::zero_one>},
     {{"remapped_rows.histogram.max", "", "", "Banks with all spare rows left."},
      read_detail<Detail::remap_banks_max, Format::banks>},
     {{"remapped_rows.histogram.high", "", "", "Banks with most spare rows left."},
@@ -229,7 +233,11 @@ void add_lines(Item item, std::vector<Item>& items) {
       }
       break;
     case What::query_accounted_apps:
-      if (!item.gpu->lists.accounted_processes.get()) break;
+      if (!item.gpu->lists.accounted_processes.get()) {
+        item.no_list = item.gpu->lists.accounted_processes.why();
+        items.push_back(item);
+        break;
+      }
       for (const AccountedProcess& one : *item.gpu->lists.accounted_processes.get()) {
         item.accounted = &one;
         items.push_back(item);
@@ -239,7 +247,11 @@ void add_lines(Item item, std::vector<Item>& items) {
       add_pages(item, items);
       break;
     case What::query_supported_clocks:
-      if (!item.gpu->lists.supported_clocks.get()) break;
+      if (!item.gpu->lists.supported_clocks.get()) {
+        item.no_list = item.gpu->lists.supported_clocks.why();
+        items.push_back(item);
+        break;
+      }
       for (const SupportedClocks& clocks : *item.gpu->lists.supported_clocks.get()) {
         item.memory_clock = clocks.memory;
         for (const Megahertz graphics : clocks.graphics) {
@@ -280,7 +292,12 @@ Output render_list_csv(const Snapshot& snapshot, const Request& request, Clockfa
   std::string text = request.header ? csv_line(names) : "";
   for (const Item& item : items) {
     std::vector<std::string> cells;
-    for (const Column* column : columns) cells.push_back(column->read(item));
+    for (const Column* column : columns) {
+      const bool is_of_card = column < all.data() + columns_of_the_card;
+      cells.push_back(item.no_list && !is_of_card
+                          ? shown_absent(*item.no_list, failure_on(*item.gpu), item.surface())
+                          : column->read(item));
+    }
     text += csv_line(cells);
   }
   return {.text = std::move(text)};

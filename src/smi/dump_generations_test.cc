@@ -257,14 +257,30 @@ TEST(Generation535, AnInstanceHasItsMemory) {
       "    Product Name : NVIDIA A100-SXM4-80GB\n    MIG Mode\n        Current : Enabled\n"
       "    MIG Device\n        Index : 0\n        GPU Instance ID : 3\n"
       "        Compute Instance ID : 0\n        FB Memory Usage\n            Total : 19968 MiB\n"
-      "            Used : 12 MiB\n        BAR1 Memory Usage\n            Total : 32767 MiB\n";
+      "            Used : 12 MiB\n        BAR1 Memory\n            Total : 32767 MiB\n";
   expect_in_order(
       printed("535.54.03", lines),
       {"        FB Memory Usage", "            Total                         : 19968 MiB",
-       "        BAR1 Memory Usage", "            Total                         : 32767 MiB"});
+       "        BAR1 Memory\n", "            Total                         : 32767 MiB"});
   expect_in_order(printed("580.65.06", lines),
                   {"        Shared FB Memory Usage", "            Total  ",
                    "        Shared BAR1 Memory", "            Total  "});
+}
+
+TEST(Generation550, ItsLaterDriversTellAverageAndMomentApart) {
+  const std::string card = "    Product Name : NVIDIA L40S\n";
+  EXPECT_THAT(printed("550.163.01", card), HasSubstr("        Instantaneous Power Draw "));
+  EXPECT_THAT(printed("550.163.01", card), Not(HasSubstr("        Power Draw ")));
+  for (const char* other : {"550.127.05", "555.58.02"}) {
+    EXPECT_THAT(printed(other, card), Not(HasSubstr("        Instantaneous Power Draw ")));
+    EXPECT_THAT(printed(other, card), HasSubstr("        Power Draw "));
+  }
+}
+
+TEST(Generation535, ItsLaterDriversTellErrorsOfSramByKind) {
+  const std::string card = "    Product Name : NVIDIA A100\n    Product Architecture : Ampere\n";
+  EXPECT_THAT(printed("535.216.03", card), HasSubstr("SRAM Uncorrectable SEC-DED "));
+  EXPECT_THAT(printed("535.129.03", card), Not(HasSubstr("SRAM Uncorrectable SEC-DED ")));
 }
 
 TEST(Generation580, ItsLaterDriversTellWhatTheNextBranchesTell) {

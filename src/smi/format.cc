@@ -26,6 +26,7 @@ constexpr auto word_pairs = std::to_array<Words>({
     {Format::enabled, "Enabled", "Disabled"},
     {Format::active, "Active", "Not Active"},
     {Format::yes_no, "Yes", "No"},
+    {Format::zero_one, "1", "0"},
     {Format::on_off, "On", "Off"},
     {Format::lower_enabled, "enabled", "disabled"},
     {Format::valid, "valid", "invalid"},
@@ -171,6 +172,9 @@ std::string shown(const CellValue& value, Format format, Surface surface) {
       return capitals(plain(value));
     case Format::words:
       return plain(value) + " ";
+    case Format::management:
+      if (surface == Surface::text || surface == Surface::xml) return plain(value);
+      return plain(value) == "Supported" ? "Enabled" : "Disabled";
     case Format::performance_state:
       return "P" + plain(value);
     case Format::date:

@@ -32,6 +32,8 @@ enum class Format {
   enabled,  // Enabled, Disabled
   active,   // Active, Not Active
   yes_no,
+  zero_one,    // 1, 0
+  management,  // "Supported", which CSV calls Enabled
   on_off,
   lower_enabled,      // enabled, disabled
   valid,              // valid, invalid

@@ -40,7 +40,7 @@ constexpr auto mig_table = std::to_array<Row>({
     leaf(1, "Reserved", "reserved", "memory_reserved_bytes", Format::memory),
     leaf(1, "Used", "used", "memory_used_bytes", Format::memory),
     leaf(1, "Free", "free", "memory_free_bytes", Format::memory),
-    section(0, "BAR1 Memory Usage", "bar1_memory_usage").upto(579),
+    section(0, "BAR1 Memory", "bar1_memory_usage").upto(579),
     leaf(1, "Total", "total", "bar1_total_bytes", Format::memory),
     leaf(1, "Used", "used", "bar1_used_bytes", Format::memory),
     leaf(1, "Free", "free", "bar1_free_bytes", Format::memory),
@@ -91,22 +91,32 @@ Cell cell_of_row(const Row& row, const Device& device) {
   return field == nullptr ? Cell(Absent::not_sampled) : field->read(device, {});
 }
 
-bool is_in(const Row& row, int driver, const Device& device) {
-  if (row.branch != 0 && driver == row.branch) return cell_of_row(row, device).has_value();
-  return driver >= row.from && driver <= row.until;
+bool is_in(const Row& row, DriverNumber driver, const Device& device) {
+  if (row.branch != 0 && driver.branch == row.branch) {
+    return row.branch_release == 0 ? cell_of_row(row, device).has_value()
+                                   : driver.release >= row.branch_release;
+  }
+  if (driver.branch == row.last_branch && driver.release >= row.last_release) return false;
+  return driver.branch >= row.from && driver.branch <= row.until;
+}
+
+/// SRAM errors by kind and source: seen of 535.216, 535.261 and from 550 on, not of 535.129.
+bool tells_sram_kinds(DriverNumber driver) {
+  constexpr DriverNumber first{535, 216};
+  return driver.branch >= 550 || (driver.branch == first.branch && driver.release >= first.release);
 }
 
 }  // namespace
 
-bool applies(const Row& row, int driver, const Device& device) {
+bool applies(const Row& row, DriverNumber driver, const Device& device) {
   if (!is_in(row, driver, device)) return false;
   switch (row.when) {
     case When::always:
       return true;
     case When::margins:
-      return driver >= first_with_margins && tells_margins(device);
+      return driver.branch >= first_with_margins && tells_margins(device);
     case When::no_margins:
-      return driver < first_with_margins || !tells_margins(device);
+      return driver.branch < first_with_margins || !tells_margins(device);
     case When::margin_told:
       return cell_of_row(row, device) != Cell(Absent::not_sampled);
     case When::licensed:
@@ -114,9 +124,9 @@ bool applies(const Row& row, int driver, const Device& device) {
     case When::ecc_by_place:
       return is_before_turing(device);
     case When::ecc_simple:
-      return is_turing(device) || (driver < 550 && !is_before_turing(device));
+      return is_turing(device) || (!tells_sram_kinds(driver) && !is_before_turing(device));
     case When::ecc_detailed:
-      return driver >= 550 && !is_turing(device) && !is_before_turing(device);
+      return tells_sram_kinds(driver) && !is_turing(device) && !is_before_turing(device);
   }
   return true;
 }

@@ -39,14 +39,18 @@ struct Row {
   When when = When::always;
   int from = 0;      // drivers that have it
   int until = 9999;  // the last one
-  /// An older branch whose later drivers have it too (580.173 does, 580.105 does not): there it is
-  /// printed of cards that tell it. 0: none.
+  /// An older branch whose later drivers have it too (580.173 does, 580.105 does not), from
+  /// `branch_release` on; where that is 0 it is printed of cards that tell it. 0: none.
   int branch = 0;
+  int branch_release = 0;
+  /// The branch whose drivers have it no more from `last_release` on, before `until`. 0: none.
+  int last_branch = 0;
+  int last_release = 0;
   /// From this driver on it prints "Requested functionality has been deprecated".
   int deprecated = 9999;
   std::string_view topic;  // of -q -d; empty: its parent's
   bool beside = false;     // stands below the row before it in text, beside it in XML
-  bool sampled = false;    // the driver's samples, printed by -q -d alone
+  bool sampled = false;    // printed by -q -d alone, as the driver's samples are
 
   /// A copy with one member changed. It stands before its uses, where clang looks for it.
   template <class T>
@@ -57,7 +61,12 @@ struct Row {
   }
   [[nodiscard]] constexpr Row since(int major) const { return with(&Row::from, major); }
   [[nodiscard]] constexpr Row upto(int major) const { return with(&Row::until, major); }
-  [[nodiscard]] constexpr Row also_in(int major) const { return with(&Row::branch, major); }
+  [[nodiscard]] constexpr Row also_in(int major, int release = 0) const {
+    return with(&Row::branch, major).with(&Row::branch_release, release);
+  }
+  [[nodiscard]] constexpr Row not_in(int major, int release) const {
+    return with(&Row::last_branch, major).with(&Row::last_release, release);
+  }
   [[nodiscard]] constexpr Row only(When what) const { return with(&Row::when, what); }
   [[nodiscard]] constexpr Row deprecated_from(int major) const {
     return with(&Row::deprecated, major);
@@ -75,8 +84,13 @@ struct Row {
 [[nodiscard]] constexpr int depth_on(const Row& row, Surface surface) {
   return row.depth - (row.beside && surface == Surface::xml ? 1 : 0);
 }
+/// A driver's number in parts: the 550 of 550.163.01 and the 163.
+struct DriverNumber {
+  int branch = 0;
+  int release = 0;
+};
 /// Whether this driver prints the row of this device.
-[[nodiscard]] bool applies(const Row& row, int driver, const Device& device);
+[[nodiscard]] bool applies(const Row& row, DriverNumber driver, const Device& device);
 /// The row's field; null: the row has none.
 [[nodiscard]] const Field* field_of(const Row& row);
 

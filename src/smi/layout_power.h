@@ -9,6 +9,7 @@ namespace berth::smi::rows {
 
 using enum Format;
 
+// Drivers of branch 550 tell average and moment apart from 550.163 on; 550.127 and 555.58 do not.
 constexpr auto power_rows = std::to_array<Row>({
     section(0, "Power Readings", "power_readings").upto(534).about("POWER"),
     leaf(1, "", "power_state", "power_state", performance_state),
@@ -21,12 +22,14 @@ constexpr auto power_rows = std::to_array<Row>({
     leaf(1, "Max Power Limit", "max_power_limit", "power_limit_max_milliwatts", watts),
     section(0, "GPU Power Readings", "gpu_power_readings").since(535).about("POWER"),
     leaf(1, "", "power_state", "power_state", performance_state).deprecated_from(590),
-    leaf(1, "Power Draw", "power_draw", "power_draw_milliwatts", watts).upto(569),
+    leaf(1, "Power Draw", "power_draw", "power_draw_milliwatts", watts).upto(569).not_in(550, 163),
     leaf(1, "Average Power Draw", "average_power_draw", "power_draw_average_milliwatts", watts)
-        .since(570),
+        .since(570)
+        .also_in(550, 163),
     leaf(1, "Instantaneous Power Draw", "instant_power_draw", "power_draw_instant_milliwatts",
          watts)
-        .since(570),
+        .since(570)
+        .also_in(550, 163),
     leaf(1, "Current Power Limit", "current_power_limit", "power_limit_milliwatts", watts)
         .upto(609),
     leaf(1, "Requested Power Limit", "requested_power_limit", "power_limit_requested_milliwatts",
@@ -56,21 +59,29 @@ constexpr auto power_rows = std::to_array<Row>({
     leaf(1, "Min", "", "samples_power_min_milliwatts", watts),
     leaf(1, "Avg", "", "samples_power_average_milliwatts", watts),
     section(0, "GPU Memory Power Readings ", "gpu_memory_power_readings").since(550).about("POWER"),
-    leaf(1, "Power Draw", "power_draw", "power_memory_average_milliwatts", watts).upto(569),
+    leaf(1, "Power Draw", "power_draw", "power_memory_average_milliwatts", watts)
+        .upto(569)
+        .not_in(550, 163),
     leaf(1, "Average Power Draw", "average_power_draw", "power_memory_average_milliwatts", watts)
-        .since(570),
+        .since(570)
+        .also_in(550, 163),
     leaf(1, "Instantaneous Power Draw", "instant_power_draw", "power_memory_instant_milliwatts",
          watts)
-        .since(570),
+        .since(570)
+        .also_in(550, 163),
     section(0, "Module Power Readings", "module_power_readings").since(535).about("POWER"),
     leaf(1, "", "power_state", "power_state", performance_state).deprecated_from(590),
-    leaf(1, "Power Draw", "power_draw", "module_power_draw_average_milliwatts", watts).upto(569),
+    leaf(1, "Power Draw", "power_draw", "module_power_draw_average_milliwatts", watts)
+        .upto(569)
+        .not_in(550, 163),
     leaf(1, "Average Power Draw", "average_power_draw", "module_power_draw_average_milliwatts",
          watts)
-        .since(570),
+        .since(570)
+        .also_in(550, 163),
     leaf(1, "Instantaneous Power Draw", "instant_power_draw",
          "module_power_draw_instant_milliwatts", watts)
-        .since(570),
+        .since(570)
+        .also_in(550, 163),
     leaf(1, "Current Power Limit", "current_power_limit", "module_power_limit_milliwatts", watts),
     leaf(1, "Requested Power Limit", "requested_power_limit",
          "module_power_limit_requested_milliwatts", watts),

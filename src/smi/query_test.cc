@@ -239,7 +239,7 @@ TEST(Csv, RemappedRowsHaveALinePerCardAndSayWhatIsNotKnown) {
   EXPECT_EQ(ask({columns, "--format=csv"}, host).text,
             "gpu_bus_id, remapped_rows.correctable, remapped_rows.uncorrectable, "
             "remapped_rows.pending, remapped_rows.failure, remapped_rows.histogram.max\n"
-            "00000000:0C:00.0, 3, 0, Yes, [N/A], 2557\n");
+            "00000000:0C:00.0, 3, 0, 1, [N/A], 2557\n");
   EXPECT_EQ(ask({"--query-remapped-rows=remapped_rows.colour", "--format=csv"}, host).code, 2);
 }
 

@@ -65,7 +65,10 @@ void print_xml(const Node& node, std::size_t depth, std::string& text) {
   }
   text += fmt::format("{}<{}>\n", indent, node.name);
   if (!node.value.empty()) text += fmt::format("{}\t{}\n", indent, escaped_xml(node.value));
-  for (const Node& child : node.children) print_xml(child, depth + 1, text);
+  for (const Node& child : node.children) {
+    const bool beside = child.name == "mig_device";  // it stands as deep as the list of them
+    print_xml(child, beside ? depth : depth + 1, text);
+  }
   text += fmt::format("{}</{}>\n", indent, node.name);
 }
 
@@ -129,6 +132,7 @@ void print_json(const Node& node, std::size_t depth, std::string& text) {
 
 Selection selection_for(const Snapshot& snapshot, const Request& request, Surface surface) {
   return {.driver = generation_of(snapshot),
+          .release = release_of(snapshot),
           .surface = surface,
           .topics = surface == Surface::text ? &request.sections : nullptr};
 }

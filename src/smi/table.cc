@@ -143,13 +143,17 @@ std::string bus_cell(const Device& gpu, const GpuLayout& layout) {
 }
 
 /// The uncorrected errors since the driver was loaded; of a card divided by MIG nobody counts them.
+/// A star: the mode will be another after the next reset.
 std::string ecc_text(const Device& gpu) {
-  if (division_of(gpu) == Division::divided) return "On";
-  if (gpu.ecc_mode.get() == false) return "Off";
+  const auto pending = gpu.details.get<bool>(Detail::ecc_mode_pending).get();
+  const auto& mode = gpu.ecc_mode.get();
+  const std::string star = pending && mode && *pending != *mode ? "*" : "";
+  if (division_of(gpu) == Division::divided) return "On" + star;
+  if (mode == false) return "Off" + star;
   if (!gpu.ecc_uncorrected.get()) {
     return std::string(absent_or_asleep(gpu.ecc_uncorrected.why(), gpu));
   }
-  return fmt::format("{}", *gpu.ecc_uncorrected.get());
+  return fmt::format("{}{}", *gpu.ecc_uncorrected.get(), star);
 }
 
 std::string load_text(const Device& gpu) {
@@ -165,12 +169,12 @@ std::string compute_mode_text(const Device& gpu) {
   return printable(mode);
 }
 
+/// The mode after the next reset, with a star where it is another now.
 std::string mig_text(const Device& gpu) {
   if (!gpu.mig_mode.get()) return std::string(absent_cell(gpu.mig_mode.why(), gpu));
-  const auto pending = gpu.details.get<bool>(Detail::mig_mode_pending).get();
-  std::string text = *gpu.mig_mode.get() ? "Enabled" : "Disabled";
-  if (pending && *pending != *gpu.mig_mode.get()) text += '*';
-  return text;
+  const bool mode = *gpu.mig_mode.get();
+  const bool pending = gpu.details.get<bool>(Detail::mig_mode_pending).get().value_or(mode);
+  return fmt::format("{}{}", pending ? "Enabled" : "Disabled", pending == mode ? "" : "*");
 }
 
 std::string card(const Device& gpu, const TableLayout& layout) {
@@ -319,9 +323,9 @@ std::string render_table(const Snapshot& snapshot, const Request& request, Clock
   for (std::size_t i = 0; i < titles; ++i) text += std::string(layout.gpu.titles[i]) + "\n";
   text += rule(layout.gpu.cells, '=');
   for (const Device* gpu : cards) text += card(*gpu, layout);
-  text += std::string(static_cast<std::size_t>(layout.gap), ' ') + "\n";
-  if (layout.mig.shows_mig) text += instances(cards, snapshot, layout);
-  return text + processes(cards, snapshot, layout);
+  const std::string mig = layout.mig.shows_mig ? instances(cards, snapshot, layout) : "";
+  if (mig.empty()) text += std::string(static_cast<std::size_t>(layout.gap), ' ');
+  return text + "\n" + mig + processes(cards, snapshot, layout);
 }
 
 }  // namespace berth::smi

@@ -264,7 +264,7 @@ TEST(SmiTable, ShortensLongComputeModesAndMarksWhatIsPending) {
   card.ecc_uncorrected = std::uint64_t{0};
   const std::string drawn = table_of(host);
   EXPECT_THAT(drawn, HasSubstr("|      0%   E. Process |"));
-  EXPECT_THAT(drawn, HasSubstr("|            Disabled* |"));
+  EXPECT_THAT(drawn, HasSubstr("|             Enabled* |"));
   EXPECT_THAT(drawn, HasSubstr("|                  Off |"));
 }
 

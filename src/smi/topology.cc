@@ -89,6 +89,8 @@ Output render_topology(const Snapshot& snapshot, const Request& request) {
   std::string text = "\t\x1b[4m";
   for (const Device* gpu : cards) text += fmt::format("GPU{}\t", gpu->index.value_or(0));
   text += "CPU Affinity\tNUMA Affinity\tGPU NUMA ID\x1b[0m\n";
+  constexpr int first_with_words = 560;  // 535 to 555 leave the place of what is not known empty
+  const std::string nothing = generation_of(snapshot) < first_with_words ? "" : "N/A";
   bool all_known = true;
   for (const Device* gpu : cards) {
     text += fmt::format("GPU{}\t", gpu->index.value_or(0));
@@ -97,8 +99,8 @@ Output render_topology(const Snapshot& snapshot, const Request& request) {
       all_known = all_known && how != unknown;
       text += how + "\t";
     }
-    text += gpu->details.get<std::string>(Detail::cpu_affinity).get().value_or("N/A") + "\t";
-    text += gpu->numa_node.get() ? fmt::format("{}", *gpu->numa_node.get()) : "N/A";
+    text += gpu->details.get<std::string>(Detail::cpu_affinity).get().value_or(nothing) + "\t";
+    text += gpu->numa_node.get() ? fmt::format("{}", *gpu->numa_node.get()) : nothing;
     text += "\t\tN/A\n";
   }
   text += legend;

@@ -86,7 +86,7 @@ class Builder {
   }
 
   [[nodiscard]] bool wanted(const Row& row) const {
-    if (!applies(row, selection_.driver, device_)) return false;
+    if (!applies(row, {selection_.driver, selection_.release}, device_)) return false;
     if (row.sampled && !selecting()) return false;
     if (selecting()) {
       const auto& asked = *selection_.topics;
@@ -324,9 +324,7 @@ class Builder {
                         leaf("Max memory usage", most), leaf("Time", time),
                         leaf("Is Running", running)};
       } else {
-        one.children = {leaf("gpu_instance_id", "N/A"),
-                        leaf("compute_instance_id", "N/A"),
-                        leaf("pid", std::to_string(process.pid)),
+        one.children = {leaf("pid", std::to_string(process.pid)),
                         leaf("gpu_util", busy),
                         leaf("memory_util", memory),
                         leaf("max_memory_usage", most),

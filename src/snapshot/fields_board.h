@@ -142,11 +142,11 @@ constexpr auto board_details = std::to_array<Field>({
         ""),
     detail<Detail::vgpu_license_status, std::string>(
         "vgpu_license_status", "", none, "In a virtual machine: whether it has that licence.", ""),
-    detail<Detail::reset_required, bool>("reset_required", "", none,
+    detail<Detail::reset_required, bool>("reset_required", "reset_status.reset_required", none,
                                          "Whether a reset is needed; drivers before 580.",
                                          "berth_device_reset_required"),
     detail<Detail::drain_and_reset_recommended, bool>(
-        "drain_and_reset_recommended", "", none,
+        "drain_and_reset_recommended", "reset_status.drain_and_reset_recommended", none,
         "Whether to empty it and reset it; drivers before 580.", ""),
     detail<Detail::recovery_action, std::string>(
         "recovery_action", "gpu_recovery_action", none,

@@ -138,6 +138,36 @@ constexpr auto clock_details = std::to_array<Field>({
     detail<Detail::samples_utilization_decoder_average, Percent>(
         "samples_utilization_decoder_average_percent", "", percent,
         "Mean of the driver's samples of decoder utilisation.", ""),
+    detail<Detail::samples_utilization_jpeg_span, Milliseconds>(
+        "samples_utilization_jpeg_span_milliseconds", "", milliseconds,
+        "Time covered by the driver's samples of JPEG utilisation.", ""),
+    detail<Detail::samples_utilization_jpeg_count, std::uint64_t>(
+        "samples_utilization_jpeg_count", "", count, "The driver's samples of JPEG utilisation.",
+        ""),
+    detail<Detail::samples_utilization_jpeg_max, Percent>(
+        "samples_utilization_jpeg_max_percent", "", percent,
+        "Highest of the driver's samples of JPEG utilisation.", ""),
+    detail<Detail::samples_utilization_jpeg_min, Percent>(
+        "samples_utilization_jpeg_min_percent", "", percent,
+        "Lowest of the driver's samples of JPEG utilisation.", ""),
+    detail<Detail::samples_utilization_jpeg_average, Percent>(
+        "samples_utilization_jpeg_average_percent", "", percent,
+        "Mean of the driver's samples of JPEG utilisation.", ""),
+    detail<Detail::samples_utilization_optical_flow_span, Milliseconds>(
+        "samples_utilization_optical_flow_span_milliseconds", "", milliseconds,
+        "Time covered by the driver's samples of optical flow utilisation.", ""),
+    detail<Detail::samples_utilization_optical_flow_count, std::uint64_t>(
+        "samples_utilization_optical_flow_count", "", count,
+        "The driver's samples of optical flow utilisation.", ""),
+    detail<Detail::samples_utilization_optical_flow_max, Percent>(
+        "samples_utilization_optical_flow_max_percent", "", percent,
+        "Highest of the driver's samples of optical flow utilisation.", ""),
+    detail<Detail::samples_utilization_optical_flow_min, Percent>(
+        "samples_utilization_optical_flow_min_percent", "", percent,
+        "Lowest of the driver's samples of optical flow utilisation.", ""),
+    detail<Detail::samples_utilization_optical_flow_average, Percent>(
+        "samples_utilization_optical_flow_average_percent", "", percent,
+        "Mean of the driver's samples of optical flow utilisation.", ""),
     detail<Detail::samples_clock_sm_span, Milliseconds>(
         "samples_clock_sm_span_milliseconds", "", milliseconds,
         "Time covered by the driver's samples of SM clock.", ""),

@@ -35,6 +35,8 @@ inline constexpr unsigned samples_encoder_utilization = 3;
 inline constexpr unsigned samples_decoder_utilization = 4;
 inline constexpr unsigned samples_processor_clock = 5;
 inline constexpr unsigned samples_memory_clock = 6;
+inline constexpr unsigned samples_jpeg_utilization = 8;
+inline constexpr unsigned samples_optical_flow_utilization = 9;
 
 // nvmlInforomObject_t, nvmlPageRetirementCause_t, nvmlRestrictedAPI_t.
 inline constexpr unsigned inforom_oem = 0;

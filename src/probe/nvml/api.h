@@ -132,6 +132,7 @@ struct Function {
   X(nvmlDeviceGetAddressingMode, Handle, VersionedNumber*) /* after 555 */                        \
   X(nvmlDeviceGetDriverModel_v2, Handle, unsigned*, unsigned*) /* since 555 */                    \
   X(nvmlDeviceGetDriverModel, Handle, unsigned*, unsigned*)                                       \
+  X(nvmlDeviceGetCpuAffinity, Handle, unsigned, unsigned long*)                                   \
   X(nvmlDeviceGetGpuOperationMode, Handle, unsigned*, unsigned*)                                  \
   X(nvmlDeviceGetC2cModeInfoV, Handle, C2cMode*)          /* since 550 */                         \
   X(nvmlDeviceGetVirtualizationMode, Handle, unsigned*)                                           \

@@ -56,6 +56,8 @@ constexpr SampleRow sample_rows[] = {
     BERTH_SAMPLE_ROW(samples_memory_utilization, As::percent, utilization_memory),
     BERTH_SAMPLE_ROW(samples_encoder_utilization, As::percent, utilization_encoder),
     BERTH_SAMPLE_ROW(samples_decoder_utilization, As::percent, utilization_decoder),
+    BERTH_SAMPLE_ROW(samples_jpeg_utilization, As::percent, utilization_jpeg),
+    BERTH_SAMPLE_ROW(samples_optical_flow_utilization, As::percent, utilization_optical_flow),
     BERTH_SAMPLE_ROW(samples_processor_clock, As::megahertz, clock_sm),
     BERTH_SAMPLE_ROW(samples_memory_clock, As::megahertz, clock_memory),
 };
@@ -102,6 +104,19 @@ double p95_of(const std::vector<double>& sorted) {
   return sorted[std::max<std::size_t>(rank, 1) - 1];
 }
 
+/// The mean over the time that they cover: each tells of the time since the one before it, so that
+/// of the first nothing is known. So nvidia-smi 535 to 555 count it.
+double mean_over_time(std::span<const Sample> samples) {
+  const std::uint64_t span_us = samples.back().timestamp_us - samples.front().timestamp_us;
+  if (span_us == 0) return samples.back().value.as_unsigned;
+  double sum = 0;
+  for (std::size_t i = 1; i < samples.size(); ++i) {
+    const auto lasted = samples[i].timestamp_us - samples[i - 1].timestamp_us;
+    sum += static_cast<double>(samples[i].value.as_unsigned) * static_cast<double>(lasted);
+  }
+  return sum / static_cast<double>(span_us);
+}
+
 void put_summary(const SampleRow& row, std::span<const Sample> samples, Absent why,
                  Details& details) {
   if (samples.empty()) {
@@ -116,7 +131,7 @@ void put_summary(const SampleRow& row, std::span<const Sample> samples, Absent w
   details.put(row.count, cell_of_count(values.size()));
   details.put(row.max, cell_as_fraction(row.as, values.back()));
   details.put(row.min, cell_as_fraction(row.as, values.front()));
-  details.put(row.average, cell_as_fraction(row.as, mean_of(values)));
+  details.put(row.average, cell_as_fraction(row.as, mean_over_time(samples)));
 }
 
 void put_window(const WindowRow& row, As as, std::span<const Sample> samples, Absent why,

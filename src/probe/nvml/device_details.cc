@@ -1,6 +1,10 @@
 #include "probe/nvml/device_details.h"
 
+#include <fmt/format.h>
+
 #include <array>
+#include <span>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -72,15 +76,44 @@ void read_growth(std::vector<Cell>& before, Details& details) {
   }
 }
 
+/// "0-23,48-71" of a set bit for each processor.
+std::string ranges_of(std::span<const unsigned long> words) {
+  constexpr std::size_t bits = 64;
+  const auto has = [&](std::size_t processor) {
+    return processor < words.size() * bits &&
+           (words[processor / bits] >> processor % bits & 1) != 0;
+  };
+  std::string text;
+  for (std::size_t first = 0; first < words.size() * bits; ++first) {
+    if (!has(first)) continue;
+    std::size_t last = first;
+    while (has(last + 1)) ++last;
+    text += text.empty() ? "" : ",";
+    text += first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last);
+    first = last;
+  }
+  return text;
+}
+
+/// The kernel tells it too, where its device tree can be read.
+Cell cpu_affinity(DeviceAsker& asker) {
+  std::array<unsigned long, 64> words{};  // 4096 processors
+  const Return code = asker.call(asker.api().nvmlDeviceGetCpuAffinity, 0,
+                                 static_cast<unsigned>(words.size()), words.data());
+  if (code != success) return why_absent(code);
+  std::string ranges = ranges_of(words);
+  if (ranges.empty()) return Absent::unsupported;
+  return CellValue(std::move(ranges));
+}
+
 }  // namespace
 
 void read_details(DeviceAsker& asker, WallTime taken, DeviceMemory& memory, Device& device) {
   // What stays so is what NVML has no function for, or none for a whole GPU.
   static const Details untold = [] {
     Details absent = all_absent(Absent::unsupported);
-    // The kernel tells these, whom PciProbe asks.
+    // The kernel tells it, whom PciProbe asks.
     absent.put(Detail::pci_path, Absent::not_sampled);
-    absent.put(Detail::cpu_affinity, Absent::not_sampled);
     // Only dumps of virtual machines tell these.
     absent.put(Detail::vgpu_licensed_product, Absent::not_sampled);
     absent.put(Detail::vgpu_license_status, Absent::not_sampled);
@@ -97,6 +130,7 @@ void read_details(DeviceAsker& asker, WallTime taken, DeviceMemory& memory, Devi
   memory.counters = now;
   read_growth(memory.counted_before, details);
   read_struct_details(asker, details);
+  details.put(Detail::cpu_affinity, cpu_affinity(asker));
   read_ecc_details(asker, details);
   read_sample_details(asker, memory.samples, details);
   read_activity(asker, memory.activity, details);

@@ -130,9 +130,11 @@ void PciProbe::place(Snapshot& snapshot) const {
                            ? Reading<std::string>(Absent::failed)
                            : Reading<std::string>(link->substr(at + mark.size())));
     const auto processors = line_of(path_of(entry, "local_cpulist"));
-    device.details.set(Detail::cpu_affinity, processors && !processors->empty()
-                                                 ? Reading<std::string>(*processors)
-                                                 : Reading<std::string>(Absent::failed));
+    if (processors && !processors->empty()) {
+      device.details.set(Detail::cpu_affinity, Reading<std::string>(*processors));
+    } else if (!device.details.cell(Detail::cpu_affinity).get()) {  // the driver may have told it
+      device.details.set(Detail::cpu_affinity, Reading<std::string>(Absent::failed));
+    }
   }
 }
 

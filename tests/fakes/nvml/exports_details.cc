@@ -25,10 +25,12 @@ Return put_pair(const Call& call, unsigned* first, unsigned* second, const Cell&
   return code == success ? put_cell(call, second, other) : code;
 }
 
+/// Either may be null, not both.
 Return put_word_pair(const Call& call, unsigned* first, unsigned* second, const Cell& one,
                      const Cell& other, Words words) {
+  if (first == nullptr) return put_word(call, second, other, words);
   const Return code = put_word(call, first, one, words);
-  return code == success ? put_word(call, second, other, words) : code;
+  return code == success && second != nullptr ? put_word(call, second, other, words) : code;
 }
 
 }  // namespace
@@ -127,6 +129,18 @@ FAKE_NVML nvmlDeviceGetDefaultApplicationsClock(Handle handle, unsigned domain, 
 FAKE_NVML nvmlDeviceGetMaxCustomerBoostClock(Handle handle, unsigned domain, unsigned* out) {
   return put_clock(__func__, handle, domain, out, Detail::clock_customer_boost, std::nullopt);
 }
+FAKE_NVML nvmlDeviceGetClock(Handle handle, unsigned domain, unsigned which, unsigned* out) {
+  switch (which) {
+    case 1:
+      return nvmlDeviceGetApplicationsClock(handle, domain, out);
+    case 2:
+      return nvmlDeviceGetDefaultApplicationsClock(handle, domain, out);
+    case 3:
+      return nvmlDeviceGetMaxCustomerBoostClock(handle, domain, out);
+    default:
+      return not_supported;
+  }
+}
 
 FAKE_NVML nvmlDeviceGetVgpuCapabilities(Handle handle, unsigned capability, unsigned* out) {
   return on_device(__func__, handle, [&](const Call& call, const auto& it) {
@@ -224,14 +238,17 @@ constexpr FakeField fields[] = {
     {186, 0, Detail::power_draw_instant},
     {186, 1, Detail::module_power_draw_instant},
     {186, 2, Detail::power_memory_instant},
+    {187, 0, Detail::power_limit_min},
     {187, 1, Detail::module_power_limit_min},
     {187, 3, Detail::base_power_min},
+    {188, 0, Detail::power_limit_max},
     {188, 1, Detail::module_power_limit_max},
     {188, 3, Detail::base_power_max},
     {189, 1, Detail::module_power_limit_default},
     {189, 3, Detail::base_power_default},
     {190, 1, Detail::module_power_limit},
     {190, 3, Detail::base_power_current},
+    {192, 0, Detail::power_limit_requested},
     {192, 1, Detail::module_power_limit_requested},
     {192, 3, Detail::base_power_requested},
     {193, 0, Detail::temperature_shutdown_margin, value_is_int},

@@ -1,5 +1,6 @@
 // Facts and readings of one device.
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <thread>
@@ -32,9 +33,13 @@ FAKE_NVML_GETTER(nvmlDeviceGetCurrPcieLinkWidth, unsigned, pcie_width)
 FAKE_NVML_GETTER(nvmlDeviceGetMaxPcieLinkWidth, unsigned, pcie_width_max)
 FAKE_NVML_GETTER(nvmlDeviceGetPcieReplayCounter, unsigned, pcie_replays)
 
+// Of an instance: its place among those of its card.
 FAKE_NVML nvmlDeviceGetIndex(Handle handle, unsigned* out) {
-  return on_device(__func__, handle,
-                   [&](const Call& call, const auto& it) { return call.put(out, it.index); });
+  return on_device(__func__, handle, [&](const Call& call, const FakeDevice& it) {
+    if (it.parent == nullptr) return call.put(out, it.index);
+    const auto& all = it.parent->instances;
+    return call.put(out, static_cast<unsigned>(std::ranges::find(all, &it) - all.begin()));
+  });
 }
 
 namespace {
@@ -187,6 +192,25 @@ FAKE_NVML nvmlDeviceGetMemoryAffinity(Handle handle, unsigned size, unsigned lon
     if (!node.get()) return code_of(node.why());
     std::memset(out, 0, size * sizeof *out);
     if (*node.get() / 64 < size) out[*node.get() / 64] = 1UL << (*node.get() % 64);
+    return success;
+  });
+}
+
+// "0-23,48-71" as a bit for each processor.
+FAKE_NVML nvmlDeviceGetCpuAffinity(Handle handle, unsigned size, unsigned long* out) {
+  return on_device(__func__, handle, [&](const Call&, const auto& it) {
+    const Cell& cell = cell_of(it, Detail::cpu_affinity);
+    if (out == nullptr || size == 0) return invalid_argument;
+    if (!cell.get()) return code_of(cell.why());
+    std::memset(out, 0, size * sizeof *out);
+    const std::string text = text_in(cell);
+    for (const std::string_view range : berth::split(text, ',')) {
+      const auto ends = berth::split(range, '-');
+      const auto first = berth::parse_unsigned(ends.front()).value_or(0);
+      const auto last = berth::parse_unsigned(ends.back()).value_or(0);
+      for (auto one = first; one <= last && one / 64 < size; ++one)
+        out[one / 64] |= 1UL << one % 64;
+    }
     return success;
   });
 }

@@ -97,6 +97,8 @@ void answer_field(const FakeDevice& it, FieldValue& field) {
   if (field.field == field_pcie_sent_bytes) put(it.data.pcie_sent, moved);
   if (field.field == field_pcie_received_bytes) put(it.data.pcie_received, moved);
   if (field.field == 83) put(it.data.energy, 0);
+  if (field.scope == 0 && field.field == 189) put(it.data.power_limit_default, 0);
+  if (field.scope == 0 && field.field == 190) put(it.data.power_limit, 0);
   if (field.field == field_memory_temperature) {
     put(it.data.temperature_memory, 0);
     field.value_type = value_is_unsigned;

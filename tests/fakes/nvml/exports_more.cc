@@ -141,6 +141,8 @@ constexpr SampleKind sample_kinds[] = {
     FAKE_NVML_SAMPLES(4, utilization_decoder),
     FAKE_NVML_SAMPLES(5, clock_sm),
     FAKE_NVML_SAMPLES(6, clock_memory),
+    FAKE_NVML_SAMPLES(8, utilization_jpeg),
+    FAKE_NVML_SAMPLES(9, utilization_optical_flow),
 };
 
 }  // namespace
