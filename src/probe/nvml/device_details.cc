@@ -58,7 +58,7 @@ Cell growth(const Cell& before, const Cell& now) {
   return CellValue(*count - *earlier);
 }
 
-/// What was told, of that what is wanted.
+/// What stands there of what is wanted.
 Details only_wanted(const Details& details, const Wanted& wanted) {
   Details kept;
   for (const Details::Entry& entry : details.entries()) {
@@ -67,7 +67,12 @@ Details only_wanted(const Details& details, const Wanted& wanted) {
   return kept;
 }
 
-void read_growth(std::vector<Cell>& before, Details& details) {
+void read_growth(WallTime taken, DeviceMemory& memory, Details& details) {
+  std::vector<Cell>& before = memory.counted_before;
+  const std::optional<WallTime> last = std::exchange(memory.counted_at, taken);
+  const std::int64_t passed_ms = last ? taken.unix_ms - last->unix_ms : 0;
+  details.put(Detail::window_span,
+              passed_ms > 0 ? Cell(CellValue(passed_ms)) : Cell(Absent::not_sampled));
   before.resize(growth_rows.size(), Cell(Absent::not_sampled));
   for (std::size_t i = 0; i < growth_rows.size(); ++i) {
     const Cell now = details.cell(growth_rows[i].counted);
@@ -120,7 +125,7 @@ void read_details(DeviceAsker& asker, WallTime taken, DeviceMemory& memory, Devi
     return absent;
   }();
   // What each look asks for, by which a device is judged failed.
-  const Details verdicts = std::exchange(device.details, untold);
+  const Details verdicts = std::exchange(device.details, only_wanted(untold, asker.wanted()));
   Details& details = device.details;
   Counters now;
   read_number_details(asker, details);
@@ -128,13 +133,12 @@ void read_details(DeviceAsker& asker, WallTime taken, DeviceMemory& memory, Devi
   date(now, taken);
   read_rates(memory.counters, now, details);
   memory.counters = now;
-  read_growth(memory.counted_before, details);
+  read_growth(taken, memory, details);
   read_struct_details(asker, details);
-  details.put(Detail::cpu_affinity, cpu_affinity(asker));
+  if (asker.wants(Detail::cpu_affinity)) details.put(Detail::cpu_affinity, cpu_affinity(asker));
   read_ecc_details(asker, details);
   read_sample_details(asker, memory.samples, details);
   read_activity(asker, memory.activity, details);
-  details = only_wanted(details, asker.wanted());
   // Where the call for all of a kind does not answer, what was told alone stands.
   for (const Details::Entry& told : verdicts.entries()) {
     if (told.cell.get() && !details.cell(told.detail).get()) details.put(told.detail, told.cell);

@@ -90,6 +90,7 @@ struct DeviceMemory {
   Counters counters;
   /// What is counted since the driver loaded, as it stood at the look before.
   std::vector<Cell> counted_before;
+  std::optional<WallTime> counted_at;
   SampleMemory samples;
   ActivitySamples activity;
 };
