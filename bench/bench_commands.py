@@ -1,9 +1,10 @@
 """Times whole commands against the least that any program would have to do, in the same run.
 
-`berth status` with 8 devices, 16 real processes and 2 leases on the fake NVML, probe process included,
-against loading, initialising and shutting down the same library, and so `ps`, `smi` and
-`smi -q -x`; `berth run -- true` against fork and
-exec of true; what the sampler costs per second and per further process."""
+Plain `berth` with 8 devices, 16 real processes and 2 leases on the fake NVML, probe process included,
+against loading, initialising and shutting down the same library, and so `ps` and `status --json`;
+`berth smi` by turns with the real nvidia-smi on the same library, where that can be had (build/peers);
+`berth run -- true` against fork and exec of true; what the sampler costs per second and per further
+process."""
 
 import json
 import os
@@ -19,6 +20,15 @@ BUILD = pathlib.Path(os.environ["BERTH_BUILD"])
 SPAWN = BUILD / "bench/floor_spawn"
 LIBRARY = BUILD / "fakes/nvml/all/libnvidia-ml.so.1"
 ROUNDS = 200
+# The newest of Debian's nvidia-smi that the fake library has a table for, and the driver it belongs to.
+PEER, DRIVER = "nvidia-smi-550", "550.163.01"
+FIELDS = (
+    "name,serial,uuid,pci.bus_id,driver_version,pstate,memory.total,memory.used,memory.free,utilization.gpu,"
+    "utilization.memory,temperature.gpu,temperature.memory,power.draw,power.limit,fan.speed,clocks.sm,clocks.mem,"
+    "clocks.gr,clocks.max.sm,clocks.max.mem,pcie.link.gen.current,pcie.link.width.current,ecc.mode.current,"
+    "ecc.errors.corrected.volatile.total,ecc.errors.uncorrected.volatile.total,compute_mode,persistence_mode,"
+    "mig.mode.current,clocks_event_reasons.active"
+)
 
 
 def machine_json(pids):
@@ -44,7 +54,8 @@ def machine_json(pids):
     ]
     return json.dumps({
         "berth_snapshot": 1, "taken_unix_ms": int(time.time() * 1000),
-        "host": {"name": "bench", "driver_version": "590.48.01", "cuda_version_supported": "13.1"},
+        "host": {"name": "bench", "driver_version": DRIVER, "nvml_version": f"12.{DRIVER}",
+                 "cuda_version_supported": "12.4"},
         "devices": devices, "gpu_processes": processes,
     })
 
@@ -93,6 +104,7 @@ def main():
             machine.write_text(machine_json([p.pid for p in sleepers]))
             status(env)
             one_shots(env)
+            beside_nvidia_smi(env)
             subprocess.run([BERTH, "stop", "--all", "-q", "--grace", "0s"], env=env, check=True)
             machine.write_text(machine_json([]))
             run_true(env)
@@ -103,20 +115,39 @@ def main():
 
 
 def status(env):
-    floor, berth = spawn(ROUNDS, [BUILD / "bench/floor_nvml", LIBRARY], [BERTH, "status"], env=env)
+    floor, berth = spawn(ROUNDS, [BUILD / "bench/floor_nvml", LIBRARY], [BERTH], env=env)
     floor_ms = statistics.median(us for us, _ in floor) / 1000
-    tell("`berth status`, 8 GPUs, 16 processes, 2 leases", "ms", [us / 1000 for us, _ in berth],
-         floor_ms, 2.5)
-    tell("`berth status`, peak memory", "MiB", [kib / 1024 for _, kib in berth],
+    tell("plain `berth`, 8 GPUs, 16 processes, 2 leases", "ms", [us / 1000 for us, _ in berth],
+         floor_ms, 2)
+    tell("plain `berth`, peak memory of the largest of its processes", "MiB", [kib / 1024 for _, kib in berth],
          statistics.median(kib for _, kib in floor) / 1024, 6)
 
 
 def one_shots(env):
     """What else is asked in loops."""
-    for words in (["ps"], ["smi"], ["smi", "-q", "-x"]):
+    for words in (["ps"], ["status", "--json"]):
         floor, berth = spawn(50, [BUILD / "bench/floor_nvml", LIBRARY], [BERTH, *words], env=env)
         tell(f"`berth {' '.join(words)}`, 8 GPUs, 16 processes", "ms", [us / 1000 for us, _ in berth],
              statistics.median(us for us, _ in floor) / 1000, None)
+
+
+def beside_nvidia_smi(env):
+    """By turns in the same run: each command of `berth smi` takes at most what nvidia-smi's takes."""
+    env = env | {"LD_LIBRARY_PATH": str(LIBRARY.parent)}
+    theirs = next(BUILD.parent.glob(f"peers/{PEER}/usr/lib/nvidia/*/nvidia-smi"), None)
+    # Its -q sleeps while it measures PCIe.
+    for rounds, words in ((100, []), (100, ["-L"]), (10, ["-q"]), (10, ["-q", "-x"]),
+                          (100, [f"--query-gpu={FIELDS}", "--format=csv"])):
+        shown = "--query-gpu of 30 fields" if "--format=csv" in words else " ".join(words)
+        commands = [[BERTH, "smi", *words]] + ([[theirs, *words]] if theirs else [])
+        ours, *others = [[us / 1000 for us, _ in times] for times in spawn(rounds, *commands, env=env)]
+        limit = statistics.median(others[0]) if others else None
+        if others:
+            tell(f"{f'nvidia-smi {shown}'.strip()} ({DRIVER})", "ms", others[0], None, None)
+        else:
+            print(json.dumps({"name": f"nvidia-smi {DRIVER} {shown}: not to be had (no {PEER} in build/peers)",
+                              "unit": "", "value": None, "limit": None}), flush=True)
+        tell(f"`{' '.join(['berth smi', shown]).strip()}`, by turns with it", "ms", ours, None, limit)
 
 
 def run_true(env):

@@ -4,7 +4,8 @@
 //   floor_spawn ROUNDS COMMAND [ARGUMENT…] [: COMMAND [ARGUMENT…]]…
 //
 // Runs the commands in turn, ROUNDS times, with /dev/null as stdin and output; prints a line per
-// command: for each round "microseconds:peak_kib:exit_code".
+// command: for each round "microseconds:peak_kib:exit_code:cpu_microseconds", the last of it and
+// all its children: what a machine that does other work beside it changes least.
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -20,10 +21,15 @@
 
 namespace {
 
+double microseconds_of(const timeval& time) {
+  return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_usec);
+}
+
 struct Result {
   double microseconds;
   long peak_kib;
   int code;
+  double cpu_microseconds;
 };
 
 Result run(char* const* command) {
@@ -42,7 +48,8 @@ Result run(char* const* command) {
   rusage usage{};
   wait4(child, &status, 0, &usage);
   const std::chrono::duration<double, std::micro> took = Clock::now() - begin;
-  return {took.count(), usage.ru_maxrss, WIFEXITED(status) ? WEXITSTATUS(status) : 128};
+  return {took.count(), usage.ru_maxrss, WIFEXITED(status) ? WEXITSTATUS(status) : 128,
+          microseconds_of(usage.ru_utime) + microseconds_of(usage.ru_stime)};
 }
 
 }  // namespace
@@ -64,7 +71,8 @@ int main(int argc, char** argv) {
     for (std::size_t i = 0; i < commands.size(); ++i) {
       const Result result = run(commands[i].data());
       lines[i] += std::to_string(result.microseconds) + ":" + std::to_string(result.peak_kib) +
-                  ":" + std::to_string(result.code) + " ";
+                  ":" + std::to_string(result.code) + ":" +
+                  std::to_string(result.cpu_microseconds) + " ";
     }
   }
   for (const std::string& line : lines) std::puts(line.c_str());

@@ -17,7 +17,7 @@ namespace {
 class Dump : public berth::smi::Source {
  public:
   explicit Dump(const berth::Snapshot& snapshot) : snapshot_(snapshot) {}
-  berth::Snapshot look(berth::smi::Need) override { return snapshot_; }
+  berth::Snapshot look(const berth::Wanted&) override { return snapshot_; }
 
  private:
   const berth::Snapshot& snapshot_;

@@ -42,16 +42,9 @@ int terminal_width(int fd, const std::optional<std::string>& columns) {
   return width_without_terminal;
 }
 
-Result<Snapshot> judged(Result<Snapshot> look) {
-  if (look) look->faults = failed_devices(*look);
+Result<Snapshot> judged(Result<Snapshot> look, const Wanted& wanted) {
+  if (look && wanted.has(Extra::verdicts)) look->faults = failed_devices(*look);
   return look;
-}
-
-/// Whether it takes leases to tell which process here is which of the driver's.
-bool needs_leases(const Sources& sources) {
-  Host host;
-  ProcfsProbe({.proc = sources.proc}).observe_host(host);
-  return numbers_are_the_hosts(host);
 }
 
 int terminal_height(int fd) {
@@ -204,24 +197,33 @@ Patience Context::patience() const {
   return patience;
 }
 
-Result<Snapshot> Context::look_without_claims(Depth depth) {
-  ObserveOptions options{.depth = depth, .patience = patience()};
+bool Context::needs_leases(const Wanted& wanted) const {
+  if (sources_.replay) return false;  // a recording has its own
   // A simulated server shows what the leased jobs would use; a real one is asked.
-  if (sources_.simulated || needs_leases(sources_)) {
+  if (sources_.simulated || wanted.has(Extra::leases)) return true;
+  if (!wanted.has(Extra::process_names) && !wanted.has(Extra::process_owners)) return false;
+  // It takes leases to tell which process here is which of the driver's.
+  Host host;
+  ProcfsProbe({.proc = sources_.proc}).observe_host(host);
+  return numbers_are_the_hosts(host);
+}
+
+Result<Snapshot> Context::look_without_claims(const Wanted& wanted) {
+  ObserveOptions options{.wanted = wanted, .patience = patience()};
+  if (needs_leases(wanted.without(Wanted().add(Extra::leases)))) {
     const auto ledger = open_ledger();
     auto leases = ledger ? ledger->read_with_tickets({}) : Result<LedgerView>(LedgerView{});
     if (leases) options.claims = std::move(leases->claims);
   }
-  return judged(observe(sources_, options, clock_));
+  return judged(observe(sources_, options, clock_), wanted);
 }
 
-Result<Snapshot> Context::look(Depth depth, Relations relations) {
-  if (sources_.replay) return judged(observe(sources_, {.depth = depth}, clock_));
-  LedgerView view = read_ledger();
-  ObserveOptions options{.depth = depth, .relations = relations, .patience = patience()};
+Result<Snapshot> Context::look(const Wanted& wanted, Relations relations) {
+  LedgerView view = needs_leases(wanted) ? read_ledger() : LedgerView{};
+  ObserveOptions options{.wanted = wanted, .relations = relations, .patience = patience()};
   options.claims = view.claims;
-  auto snapshot = judged(observe(sources_, options, clock_, &probe_));
-  if (!snapshot) return snapshot;
+  auto snapshot = judged(observe(sources_, options, clock_, &probe_), wanted);
+  if (!snapshot || sources_.replay || !wanted.has(Extra::leases)) return snapshot;
   add_ledger(*snapshot, std::move(view), names_);
   return snapshot;
 }

@@ -80,10 +80,12 @@ class Context {
 
   /// One look at the machine without the ledger (run/acquire adds it under the lock). Judged, as
   /// each look is that the program decides or shows anything by.
-  [[nodiscard]] Result<Snapshot> look_without_claims(Depth depth);
-  /// One look at the machine, claims and waiters included. The probe process may still be on its
-  /// way out then; the next look, or our end, waits for it.
-  [[nodiscard]] Result<Snapshot> look(Depth depth, Relations relations = Relations::none);
+  [[nodiscard]] Result<Snapshot> look_without_claims(const Wanted& wanted);
+  /// One look at the machine, with claims and waiters where they are wanted. The probe process may
+  /// still be on its way out then; the next look, or our end, waits for it.
+  [[nodiscard]] Result<Snapshot> look(const Wanted& wanted, Relations relations = Relations::none);
+  /// Whether such a look takes what the ledger says: to show it, or to know who is who.
+  [[nodiscard]] bool needs_leases(const Wanted& wanted) const;
 
  private:
   /// With a word for whoever sits at the terminal and waits.

@@ -13,17 +13,19 @@ Result<Live> Live::start(Context& context) {
   return Live(context, std::move(*lookout));
 }
 
-void Live::begin(Depth depth) {
+void Live::begin(const Wanted& wanted) {
   // A recording has its own leases.
-  view_ = context_->sources().replay ? LedgerView{} : context_->read_ledger();
-  lookout_.begin(depth, view_.claims, context_->clock());
+  wanted_ = wanted;
+  view_ = context_->needs_leases(wanted) ? context_->read_ledger() : LedgerView{};
+  lookout_.begin(wanted, view_.claims, context_->clock());
 }
 
 std::optional<Snapshot> Live::advance() {
   auto snapshot = lookout_.advance(context_->clock());
   if (!snapshot) return std::nullopt;
-  if (!context_->sources().replay) add_ledger(*snapshot, std::exchange(view_, {}), names_);
-  snapshot->faults = failed_devices(*snapshot);
+  const bool shows_leases = !context_->sources().replay && wanted_.has(Extra::leases);
+  if (shows_leases) add_ledger(*snapshot, std::exchange(view_, {}), names_);
+  if (wanted_.has(Extra::verdicts)) snapshot->faults = failed_devices(*snapshot);
   return snapshot;
 }
 
@@ -31,8 +33,8 @@ std::optional<WallTime> Live::unanswered_since() const {
   return lookout_.unanswered_since(context_->clock());
 }
 
-Snapshot Live::look(Depth depth) {
-  begin(depth);
+Snapshot Live::look(const Wanted& wanted) {
+  begin(wanted);
   while (true) {
     if (auto snapshot = advance()) return std::move(*snapshot);
     if (const auto news = descriptor()) {

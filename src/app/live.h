@@ -15,7 +15,7 @@ class Live {
  public:
   [[nodiscard]] static Result<Live> start(Context& context);
 
-  void begin(Depth depth);
+  void begin(const Wanted& wanted);
   [[nodiscard]] bool is_looking() const { return lookout_.is_looking(); }
   [[nodiscard]] std::optional<int> descriptor() const { return lookout_.descriptor(); }
   [[nodiscard]] Duration patience() const { return lookout_.patience(); }
@@ -23,12 +23,13 @@ class Live {
   [[nodiscard]] std::optional<WallTime> unanswered_since() const;
   [[nodiscard]] std::optional<pid_t> probe_process() const { return lookout_.probe_process(); }
   /// One look, waited for.
-  [[nodiscard]] Snapshot look(Depth depth);
+  [[nodiscard]] Snapshot look(const Wanted& wanted);
 
  private:
   Live(Context& context, Lookout lookout) : context_(&context), lookout_(std::move(lookout)) {}
   Context* context_;
   Lookout lookout_;
+  Wanted wanted_;  // of the look under way
   LedgerView view_;
   HolderNames names_;
 };

@@ -52,13 +52,13 @@ RunRecord record_of(const RunFinished& finished) {
 bool is_in_front() { return ::tcgetpgrp(STDERR_FILENO) == ::getpgrp(); }
 
 /// Whether somebody who was there is known to have asked for the end.
-enum class Wanted { unknown, yes };
+enum class EndWanted { unknown, yes };
 
 /// Whether a cause was known and told.
 bool tell_cause(const Context& context, const RunRecord& record, Gather how, WallTime now,
-                Wanted wanted) {
+                EndWanted wanted) {
   GatheredDeath gathered = gather_death(context, record, how, now);
-  gathered.evidence.end_was_wanted = wanted == Wanted::yes;
+  gathered.evidence.end_was_wanted = wanted == EndWanted::yes;
   const auto cause = cause_to_tell(explain_death(gathered.evidence));
   if (cause) to_stderr(render_cause_line(*cause, record, context.err()));
   return cause.has_value();
@@ -76,7 +76,7 @@ bool output_could_tell(const RunFinished& finished, const RunRecord& record) {
 /// does, how to have it kept: for people alone, a script's stderr stays as it was.
 void say_cause(const Context& context, const RunFinished& finished, const RunRecord& record) {
   if (!has_failed(record) || record.directory.empty()) return;
-  const Wanted wanted = finished.end_wanted ? Wanted::yes : Wanted::unknown;
+  const EndWanted wanted = finished.end_wanted ? EndWanted::yes : EndWanted::unknown;
   if (tell_cause(context, record, Gather::without_log, record.end->at, wanted)) return;
   if (!context.stderr_is_terminal() || !output_could_tell(finished, record)) return;
   to_stderr(render_output_not_kept(context.err()));
@@ -209,7 +209,7 @@ void say_why(Context& context, const RunRecord& record) {
   // What its log says then follows from that mostly: ranks that miss each other, an interrupt.
   const std::string& because = record.end->because;
   if (because == end_cause::stopped || because == end_cause::time_limit) return;
-  (void)tell_cause(context, record, Gather::all, context.clock().wall_now(), Wanted::unknown);
+  (void)tell_cause(context, record, Gather::all, context.clock().wall_now(), EndWanted::unknown);
 }
 
 void say_no_other_device(const Context& context, const RunOptions& options,

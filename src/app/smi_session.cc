@@ -9,23 +9,8 @@
 
 namespace berth {
 
-namespace {
-Depth depth_of(smi::Need need) {
-  switch (need) {
-    case smi::Need::identity:
-    case smi::Need::readings:
-      return Depth::everything;
-    case smi::Need::details:
-      return Depth::details;
-    case smi::Need::details_and_lists:
-      return Depth::lists;
-  }
-  return Depth::everything;
-}
-}  // namespace
-
-Snapshot ContextSource::look(smi::Need need) {
-  auto snapshot = looked(depth_of(need));
+Snapshot ContextSource::look(const Wanted& wanted) {
+  auto snapshot = looked(wanted);
   if (!snapshot) {
     Snapshot nothing;
     nothing.problems.push_back({.source = "nvml",
@@ -45,14 +30,14 @@ Snapshot ContextSource::look(smi::Need need) {
   return *std::move(snapshot);
 }
 
-Result<Snapshot> ContextSource::looked(Depth depth) {
-  if (!repeats_) return context_.look(depth);
+Result<Snapshot> ContextSource::looked(const Wanted& wanted) {
+  if (!repeats_) return context_.look(wanted);
   if (!live_) {
     auto live = Live::start(context_);
     if (!live) return std::unexpected(std::move(live).error());
     live_.emplace(std::move(*live));
   }
-  return live_->look(depth);
+  return live_->look(wanted);
 }
 
 smi::Clockface clockface_of(Context& context) {

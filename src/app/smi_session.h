@@ -16,10 +16,10 @@ class ContextSource final : public smi::Source {
   /// `repeats`: one probe is kept for all looks. The driver's library is started once, what hangs
   /// costs one look, and what is "since the look before" can be told.
   ContextSource(Context& context, bool repeats) : context_(context), repeats_(repeats) {}
-  Snapshot look(smi::Need need) override;
+  Snapshot look(const Wanted& wanted) override;
 
  private:
-  [[nodiscard]] Result<Snapshot> looked(Depth depth);
+  [[nodiscard]] Result<Snapshot> looked(const Wanted& wanted);
 
   Context& context_;
   bool repeats_;

@@ -23,7 +23,7 @@ class GpustatVerb final : public Verb {
     std::optional<std::string> before;
     int code = exit_code::ok;
     const auto once = [&](std::uint64_t) {
-      const Snapshot snapshot = source.look(smi::Need::readings);
+      const Snapshot snapshot = source.look(smi::wanted_by(request));
       if (const auto failure = smi::gpustat_failure(snapshot, request)) {
         std::fputs(failure->c_str(), stderr);
         code = exit_code::failed;

@@ -1,8 +1,13 @@
 // `berth health`: how well each device is. Its exit codes are those of a monitoring plugin.
 
+#include <algorithm>
+#include <array>
+
+#include "app/live.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "snapshot/questions.h"
 #include "view/health_text.h"
 
 namespace berth {
@@ -29,8 +34,9 @@ class HealthVerb final : public Verb {
     }
     // JSON is for programs: its sentences are the same in every language.
     if (json_) set_language(Language::english);
-    const auto snapshot = context.look(Depth::details, Relations::all);
+    auto snapshot = context.look(Depth::details, Relations::all);
     if (!snapshot) return report(snapshot.error(), unknown);
+    if (has_link_errors(*snapshot)) add_link_errors_of_now(context, *snapshot);
     const std::vector<DeviceHealth> devices = health_of(*snapshot);
     print(json_ ? health_json(devices, *snapshot)
                 : render_health(devices, *snapshot, context.out()));
@@ -38,6 +44,45 @@ class HealthVerb final : public Verb {
   }
 
  private:
+  static constexpr std::array link_errors = {Detail::nvlink_flit_errors, Detail::nvlink_data_errors,
+                                             Detail::nvlink_replays, Detail::nvlink_recoveries,
+                                             Detail::nvlink_ecc_errors};
+  static constexpr std::array link_errors_since = {Detail::window_span,
+                                                   Detail::window_nvlink_flit_errors,
+                                                   Detail::window_nvlink_data_errors,
+                                                   Detail::window_nvlink_replays,
+                                                   Detail::window_nvlink_recoveries,
+                                                   Detail::window_nvlink_ecc_errors};
+
+  static bool has_link_errors(const Snapshot& snapshot) {
+    return std::ranges::any_of(snapshot.devices, [](const Device& device) {
+      return std::ranges::any_of(link_errors, [&](Detail count) {
+        return device.details.get<std::uint64_t>(count).get().value_or(0) > 0;
+      });
+    });
+  }
+
+  /// One look tells how many errors there were since the driver loaded, and so nothing of now: of
+  /// links that had some, two looks a second apart tell it.
+  static void add_link_errors_of_now(Context& context, Snapshot& snapshot) {
+    if (context.sources().simulated || context.sources().replay) return;
+    auto live = Live::start(context);
+    if (!live) return;  // then the counts alone are told
+    Wanted wanted;
+    wanted.add(Extra::devices);
+    for (const Detail detail : link_errors_since) wanted.add(detail);
+    static_cast<void>(live->look(wanted));
+    context.clock().wait_until(context.clock().now() + std::chrono::seconds(1));
+    const Snapshot later = live->look(wanted);
+    for (Device& device : snapshot.devices) {
+      const Device* again = find_device(device.id, later);
+      if (again == nullptr) continue;
+      for (const Detail detail : link_errors_since) {
+        device.details.put(detail, again->details.cell(detail));
+      }
+    }
+  }
+
   static int code_of(std::optional<HealthState> worst) {
     if (!worst) return unknown;
     switch (*worst) {

@@ -93,7 +93,7 @@ class StatusVerb final : public Verb {
   }
 
   int once(Context& context) {
-    const auto snapshot = context.look(depth());
+    const auto snapshot = context.look(wanted());
     if (!snapshot) return report(snapshot.error());
     const JsonLayout layout =
         context.stdout_is_terminal() ? JsonLayout::indented : JsonLayout::compact;
@@ -120,13 +120,19 @@ class StatusVerb final : public Verb {
     return render_csv(*shown, columns_);
   }
 
-  /// As deep as the fields that are asked for. JSON has them all: other views are made of it
-  /// elsewhere (--replay).
-  [[nodiscard]] Depth depth() const {
+  /// What is printed. JSON has all fields: other views are made of it elsewhere (--replay).
+  [[nodiscard]] Wanted wanted() const {
     if (json_) return Depth::details;
-    const bool detailed =
-        std::ranges::any_of(columns_, [](const Field* field) { return field->detail.has_value(); });
-    return detailed ? Depth::details : Depth::everything;
+    if (csv_.empty()) return wanted_by_status();
+    Wanted asked;
+    for (const Extra extra : {Extra::devices, Extra::other_devices, Extra::excluded_devices,
+                              Extra::instances, Extra::instance_readings, Extra::library_version}) {
+      asked.add(extra);
+    }
+    if (options_.user) asked.add(*find_field("users"));
+    asked.add<&Device::name>();  // -i may mean it
+    for (const Field* field : columns_) asked.add(*field);
+    return asked;
   }
 
   static int code_of(const Error& error) {
@@ -164,7 +170,7 @@ class StatusVerb final : public Verb {
     const bool in_place = context.stdout_moves() && !json_ && csv_.empty();
     bool first = true;
     while (InterruptNote::signal() == 0) {
-      const Snapshot snapshot = live->look(depth());
+      const Snapshot snapshot = live->look(wanted());
       const Style style = context.out_now();
       const auto text = answer(snapshot, style, JsonLayout::compact);
       if (!text) return report(text.error(), code_of(text.error()));

@@ -14,11 +14,12 @@ namespace {
 /// What a rule finds. Nothing: all is well, or it could not be read.
 using Rule = health::Findings (*)(const Device& device, const Snapshot& snapshot);
 
-constexpr std::array<Rule, 16> rules = {
+constexpr std::array<Rule, 17> rules = {
     health::lost,          health::unusable,      health::recovery_action, health::xids,
     health::memory_errors, health::row_remapping, health::retired_pages,   health::repairs,
-    health::ghost_memory,  health::throttling,    health::lost_time,       health::pcie_link,
-    health::pcie_replays,  health::fabric,        health::nvlink_down,     health::nvlink_errors};
+    health::ghost_memory,  health::heat,          health::throttling,      health::lost_time,
+    health::pcie_link,     health::pcie_replays,  health::fabric,          health::nvlink_down,
+    health::nvlink_errors};
 
 /// What could not be looked at although the device is there to be asked: a rule that finds nothing
 /// in it has said nothing.

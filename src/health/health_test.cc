@@ -278,6 +278,45 @@ TEST(NvLinks, ManyErrorsSinceTheLookBeforeAreSaidAsThat) {
   EXPECT_EQ(finding.state, HealthState::degraded);
 }
 
+TEST(NvLinks, FiftyErrorsASecondAreWrongNowAlsoWithinOneSecond) {
+  Snapshot host = with([](Device& d) {
+    d.details.set(Detail::nvlink_replays, Reading<std::uint64_t>(5000));
+    d.details.set(Detail::window_nvlink_replays, Reading<std::uint64_t>(50));
+    d.details.set(Detail::window_span, Reading<Milliseconds>(Milliseconds(1000)));
+  });
+  const HealthFinding finding = health_of(host.devices[0], host).findings.at(0);
+  EXPECT_EQ(finding.state, HealthState::degraded);
+  EXPECT_EQ(finding.evidence,
+            "50 NVLink packets had to be sent again since the look before: 50 a second");
+  host.devices[0].details.set(Detail::window_span, Reading<Milliseconds>(Milliseconds(60'000)));
+  EXPECT_EQ(state(host), HealthState::notice) << "less than one a second";
+}
+
+TEST(Health, ACardAtItsOwnSlowdownLimitIsTooHot) {
+  Snapshot host = with([](Device& d) {
+    d.temperature = Celsius(92);
+    d.temperature_slowdown = Celsius(87);
+  });
+  const HealthFinding finding = health_of(host.devices[0], host).findings.at(0);
+  EXPECT_EQ(finding.code, "too_hot");
+  EXPECT_EQ(finding.evidence, "it is at 92 °C and slows itself down from 87 °C on");
+  EXPECT_EQ(state(host), HealthState::degraded);
+  host.devices[0].temperature = Celsius(86);
+  EXPECT_THAT(codes(host), IsEmpty());
+  host.devices[0].temperature = Celsius(92);
+  host.devices[0].temperature_slowdown = Absent::unsupported;
+  EXPECT_THAT(codes(host), IsEmpty()) << "without a limit of its own nothing is said";
+}
+
+TEST(Health, ACardThatCountsItsMarginIsTooHotWhereThatIsUsedUp) {
+  const Snapshot host = with([](Device& d) {
+    d.details.set(Detail::temperature_limit_margin, Reading<Celsius>(Celsius(-4)));
+    d.details.set(Detail::temperature_slowdown_margin, Reading<Celsius>(Celsius(-2)));
+  });
+  const HealthFinding finding = health_of(host.devices[0], host).findings.at(0);
+  EXPECT_EQ(finding.evidence, "it is 2 °C past where it slows itself down");
+}
+
 TEST(Health, WhatWasTakenAwayOnPurposeIsNoFault) {
   for (const std::string_view why : {left_out_on_purpose, not_shown_here, given_to_a_machine}) {
     Snapshot host = with([](Device&) {});

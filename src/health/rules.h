@@ -22,6 +22,7 @@ Findings retired_pages(const Device& device, const Snapshot& snapshot);
 Findings repairs(const Device& device, const Snapshot& snapshot);
 Findings ghost_memory(const Device& device, const Snapshot& snapshot);
 // rules_speed.cc
+Findings heat(const Device& device, const Snapshot& snapshot);
 Findings throttling(const Device& device, const Snapshot& snapshot);
 Findings pcie_link(const Device& device, const Snapshot& snapshot);
 Findings pcie_replays(const Device& device, const Snapshot& snapshot);

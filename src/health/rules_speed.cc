@@ -5,6 +5,7 @@
 #include <array>
 
 #include "health/rules.h"
+#include "snapshot/questions.h"
 
 namespace berth::health {
 
@@ -36,6 +37,20 @@ bool is_under_load(const Device& device) {
 }
 
 }  // namespace
+
+// By the card's own limits: those of two cards of one model differ by their firmware.
+Findings heat(const Device& device, const Snapshot&) {
+  const auto left = degrees_to_slowdown(device);
+  if (!left || *left > Celsius{0}) return {};
+  const auto& limit = device.temperature_slowdown.get();
+  const bool is_absolute = device.temperature.get() && limit;
+  std::string evidence =
+      is_absolute ? fmt::format("it is at {} °C and slows itself down from {} °C on",
+                                device.temperature.get()->count(), limit->count())
+                  : fmt::format("it is {} °C past where it slows itself down", -left->count());
+  return {{HealthState::degraded, "too_hot", std::move(evidence),
+           "look at fans, dust and the air of the room"}};
+}
 
 Findings throttling(const Device& device, const Snapshot&) {
   if (!device.throttle_reasons.has_value()) return {};

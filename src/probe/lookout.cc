@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstring>
 #include <map>
+#include <type_traits>
 #include <utility>
 
 #include "base/process.h"
@@ -31,12 +32,13 @@ using std::chrono::milliseconds;
 using wire::Step;
 using wire::StepKind;
 
-/// What the probe process is asked, followed by the leases as text.
+/// What the probe process is asked, followed by the leases as text. Copied as it lies in memory.
 struct Request {
   std::int64_t now_ms = 0;
-  std::uint32_t depth = 0;
+  Wanted wanted;
   std::uint32_t bytes = 0;
 };
+static_assert(std::is_trivially_copyable_v<Request>);
 
 bool read_whole(int fd, void* to, std::size_t size) {
   auto* at = static_cast<char*>(to);
@@ -79,11 +81,10 @@ std::vector<Claim> claims_in(const std::string& lines) {
   return claims;
 }
 
-std::string encoded(Depth depth, const std::vector<Claim>& claims, WallTime now) {
+std::string encoded(const Wanted& wanted, const std::vector<Claim>& claims, WallTime now) {
   const std::string lines = lines_of(claims);
-  const Request request{.now_ms = now.unix_ms,
-                        .depth = static_cast<std::uint32_t>(depth),
-                        .bytes = static_cast<std::uint32_t>(lines.size())};
+  const Request request{
+      .now_ms = now.unix_ms, .wanted = wanted, .bytes = static_cast<std::uint32_t>(lines.size())};
   std::string bytes(sizeof request, '\0');
   std::memcpy(bytes.data(), &request, sizeof request);
   return bytes + lines;
@@ -104,7 +105,7 @@ void look_on_request(const Sources& sources, Channel& channel, Progress so_far,
       channel.note_step();
       return bytes.empty() || channel.write(bytes);
     });
-    observer->ask(static_cast<Depth>(request.depth), claims_in(lines), teller);
+    observer->ask(request.wanted, claims_in(lines), teller);
     if (!write_all(probe_answers, "!")) break;
     so_far = base;
   }
@@ -137,7 +138,7 @@ struct Lookout::Parts {
   bool looking = false;
   bool has_looked = false;
   bool failed = false;  // no process could be started
-  Depth depth = Depth::everything;
+  Wanted wanted;
   std::vector<Claim> claims;
   Progress progress;
   std::optional<Deadlines> deadlines;
@@ -265,7 +266,7 @@ std::optional<Snapshot> Lookout::Parts::finish(Clock& clock) {
   xids.add_told(progress.driver_events, began_wall);
   // A long log takes some milliseconds, once: a first picture that wants no details goes before.
   const bool all = options.logged == LookoutOptions::Logged::all;
-  if (!all || depth == Depth::details || has_looked) {
+  if (!all || wanted.has_details() || has_looked) {
     if (!log) {
       log.emplace(sources.kernel_log, sources.proc,
                   all ? DriverLog::From::beginning : DriverLog::From::end);
@@ -324,10 +325,10 @@ Result<Lookout> Lookout::start(const Sources& sources, LookoutOptions options) {
 
 bool Lookout::is_looking() const { return parts_->looking; }
 
-void Lookout::begin(Depth depth, std::vector<Claim> claims, Clock& clock) {
+void Lookout::begin(const Wanted& wanted, std::vector<Claim> claims, Clock& clock) {
   Parts& parts = *parts_;
   parts.looking = true;
-  parts.depth = depth;
+  parts.wanted = wanted;
   parts.claims = std::move(claims);
   const Instant began = clock.now();
   Patience patience = parts.options.patience;
@@ -335,7 +336,7 @@ void Lookout::begin(Depth depth, std::vector<Claim> claims, Clock& clock) {
   parts.deadlines.emplace(patience, began);
   parts.began_wall = clock.wall_now();
   if (parts.observer) {
-    parts.observed = parts.observer->look(depth, parts.claims, parts.began_wall);
+    parts.observed = parts.observer->look(wanted, parts.claims, parts.began_wall);
     return;
   }
   parts.reap_left();
@@ -354,7 +355,7 @@ void Lookout::begin(Depth depth, std::vector<Claim> claims, Clock& clock) {
   if (!parts.child) return;
   // Where it has died meanwhile, its closed pipe says so.
   static_cast<void>(write_without_signal(parts.child->requests.get(),
-                                         encoded(depth, parts.claims, parts.began_wall)));
+                                         encoded(wanted, parts.claims, parts.began_wall)));
 }
 
 std::optional<int> Lookout::descriptor() const {
@@ -418,12 +419,12 @@ std::optional<Snapshot> Lookout::advance(Clock& clock) {
   parts.start_child(clock);
   if (!parts.child) return parts.finish(clock);
   static_cast<void>(write_without_signal(parts.child->requests.get(),
-                                         encoded(parts.depth, parts.claims, parts.began_wall)));
+                                         encoded(parts.wanted, parts.claims, parts.began_wall)));
   return std::nullopt;
 }
 
-Snapshot Lookout::look(Depth depth, std::vector<Claim> claims, Clock& clock) {
-  begin(depth, std::move(claims), clock);
+Snapshot Lookout::look(const Wanted& wanted, std::vector<Claim> claims, Clock& clock) {
+  begin(wanted, std::move(claims), clock);
   while (true) {
     if (auto snapshot = advance(clock)) return std::move(*snapshot);
     if (const auto news = descriptor()) static_cast<void>(wait_readable({*news}, patience()));

@@ -39,7 +39,7 @@ class Lookout {
   ~Lookout();
 
   /// Begins a look; none may be under way. `claims`: see ObserveOptions.
-  void begin(Depth depth, std::vector<Claim> claims, Clock& clock);
+  void begin(const Wanted& wanted, std::vector<Claim> claims, Clock& clock);
   [[nodiscard]] bool is_looking() const;
   /// Readable when the look under way is over (or its process died); nothing: advance() at once.
   [[nodiscard]] std::optional<int> descriptor() const;
@@ -48,7 +48,7 @@ class Lookout {
   /// The snapshot, once the look is over. Never blocks for longer than a dying child takes.
   [[nodiscard]] std::optional<Snapshot> advance(Clock& clock);
   /// One look, waited for.
-  [[nodiscard]] Snapshot look(Depth depth, std::vector<Claim> claims, Clock& clock);
+  [[nodiscard]] Snapshot look(const Wanted& wanted, std::vector<Claim> claims, Clock& clock);
   /// Since when something that was asked has not answered; nothing: all answers.
   [[nodiscard]] std::optional<WallTime> unanswered_since(Clock& clock) const;
   /// The process that asks the driver now; nothing: none runs.

@@ -116,12 +116,15 @@ Result<Snapshot> observe(const Sources& sources, const ObserveOptions& options, 
     return recording->at(recording->first());
   }
   const Ask ask = [&](Teller& teller) {
-    ask_sources(sources,
-                {.depth = options.depth, .claims = options.claims, .relations = options.relations},
-                teller);
+    ask_sources(
+        sources,
+        {.wanted = options.wanted, .claims = options.claims, .relations = options.relations},
+        teller);
   };
   // The kernel's name and the like never block.
+  const bool host_wanted = options.wanted.has(Extra::host);
   const Beside host{.step = {wire::StepKind::host, 0}, .work = [&](Snapshot& snapshot) {
+                      if (!host_wanted) return;
                       ProcfsProbe({.proc = sources.proc}).observe_host(snapshot.host);
                     }};
   Watched seen = watch(ask, Snapshot{.taken = clock.wall_now()}, options.patience, clock, host);
@@ -172,7 +175,7 @@ Result<Observer> Observer::start(const Sources& sources) {
   return Observer(std::move(parts));
 }
 
-Snapshot Observer::look(Depth depth, const std::vector<Claim>& claims, WallTime now) {
+Snapshot Observer::look(const Wanted& wanted, const std::vector<Claim>& claims, WallTime now) {
   if (parts_->scenario) {
     return simulate(*parts_->scenario, parts_->sources, claims, now,
                     parts_->followed ? &*parts_->followed : nullptr, *parts_->energy);
@@ -181,7 +184,7 @@ Snapshot Observer::look(Depth depth, const std::vector<Claim>& claims, WallTime 
   Progress progress;
   progress.snapshot.taken = now;
   Teller teller(progress, nullptr);  // in this process: nobody to send it to
-  ask(depth, claims, teller);
+  ask(wanted, claims, teller);
   parts_->xids.add_told(progress.driver_events, now);
   Snapshot snapshot = finished_snapshot(std::move(progress));
   snapshot.xids = parts_->xids.all();
@@ -189,13 +192,13 @@ Snapshot Observer::look(Depth depth, const std::vector<Claim>& claims, WallTime 
   return snapshot;
 }
 
-void Observer::ask(Depth depth, const std::vector<Claim>& claims, Teller& teller) {
+void Observer::ask(const Wanted& wanted, const std::vector<Claim>& claims, Teller& teller) {
   ask_with({.nvml = parts_->nvml,
             .pci = parts_->pci,
             .procfs = parts_->procfs,
             .containers = parts_->containers,
             .identified = &parts_->identified},
-           {.depth = depth, .claims = claims, .events = Events::new_ones}, teller);
+           {.wanted = wanted, .claims = claims, .events = Events::new_ones}, teller);
 }
 
 }  // namespace berth

@@ -14,6 +14,7 @@
 #include "probe/process/child.h"
 #include "probe/process/patience.h"
 #include "snapshot/snapshot.h"
+#include "snapshot/wanted.h"
 
 namespace berth {
 
@@ -39,17 +40,12 @@ struct Sources {
   std::optional<Result<std::string>> piped;
 };
 
-/// How much to read, each more than the one before: placement and the sampler need less than
-/// `status --json`, which needs no Device::details (but for the few that a device is judged failed
-/// by, which come at every depth), which come without Device::lists.
-enum class Depth { state, everything, details, lists };
-
 /// Whether to look beyond the processes on the devices: at their parents, and at whoever has the
 /// device files open (a look at every process of the machine).
 enum class Relations { none, all };
 
 struct ObserveOptions {
-  Depth depth = Depth::everything;
+  Wanted wanted = Depth::everything;
   Relations relations = Relations::none;
   Patience patience = {};
   /// What the simulated server's leased devices should show: see probe/sim.
@@ -71,9 +67,9 @@ class Observer {
   Observer(Observer&&) noexcept;
   Observer& operator=(Observer&&) noexcept;
   ~Observer();
-  [[nodiscard]] Snapshot look(Depth depth, const std::vector<Claim>& claims, WallTime now);
+  [[nodiscard]] Snapshot look(const Wanted& wanted, const std::vector<Claim>& claims, WallTime now);
   /// The same of a real machine, told step by step: for a probe process that may be given up.
-  void ask(Depth depth, const std::vector<Claim>& claims, Teller& teller);
+  void ask(const Wanted& wanted, const std::vector<Claim>& claims, Teller& teller);
 
  private:
   struct Parts;

@@ -64,6 +64,8 @@ Json device_json(const Device& device, const Snapshot& seen,
   put(object, "memory_used_bytes", device.memory_used);
   put(object, "memory_total_bytes", device.memory_total);
   put(object, "temperature_celsius", device.temperature);
+  const std::optional<Heat> heat = heat_of(device);
+  object["heat"] = heat ? Json(name_of(*heat)) : Json(nullptr);
   put(object, "power_draw_milliwatts", device.power_draw);
   put(object, "power_limit_milliwatts", device.power_limit);
   object["users"] = user_names(device, seen);

@@ -148,7 +148,7 @@ Output answer(const Request& request, Source& source, Clockface clockface, std::
   if (request.what == What::text) return request.said;
   Request later = request;
   if (tick > 0) later.header = false;
-  const Snapshot snapshot = source.look(request.need);
+  const Snapshot snapshot = source.look(wanted_by(request));
   if (gpus(snapshot, {}).empty()) {
     if (auto failure = failure_of(snapshot)) return *failure;
     if (shows_devices(request.what)) {

@@ -302,35 +302,7 @@ class Reader {
     const bool queried = request_.what == What::query;
     const bool shaped = request_.form == Request::Form::xml || request_.form == Request::Form::json;
     if (!queried && (shaped || !request_.sections.empty())) return invalid(argv_);
-    request_.need = need_of(request_);
     return request_;
-  }
-
-  static Need need_of(const Request& request) {
-    switch (request.what) {
-      case What::list:
-      case What::excluded:
-      case What::version:
-      case What::text:
-        return Need::identity;
-      case What::table:
-        return Need::details;  // of the MIG instances
-      case What::query_gpu:
-      case What::query_remapped_rows:
-      case What::dmon:
-        return Need::details;
-      case What::query:
-      case What::query_accounted_apps:
-      case What::query_retired_pages:
-      case What::query_supported_clocks:
-        return Need::details_and_lists;
-      case What::query_compute_apps:
-      case What::topology:
-      case What::nvlink:
-      case What::pmon:
-        return Need::readings;
-    }
-    return Need::readings;
   }
 
   const std::vector<std::string>& argv_;
@@ -351,7 +323,6 @@ bool only_letters_of(std::string_view text, std::string_view allowed) {
 Request read_monitor(What what, const std::vector<std::string>& argv) {
   Request request;
   request.what = what;
-  request.need = what == What::dmon ? Need::details : Need::readings;
   request.every = std::chrono::seconds(1);
   for (std::size_t i = 1; i < argv.size(); ++i) {
     const std::size_t equals = argv[i].find('=');
@@ -396,7 +367,6 @@ Request read_monitor(What what, const std::vector<std::string>& argv) {
 Request read_topology(const std::vector<std::string>& argv) {
   Request request;
   request.what = What::topology;
-  request.need = Need::details_and_lists;
   if (argv.size() == 2 && (argv[1] == "-m" || argv[1] == "--matrix")) return request;
   if (argv.size() == 2 && (argv[1] == "-h" || argv[1] == "--help")) return says(topology_help(), 0);
   return argv.size() == 1 ? invalid(argv) : unavailable(argv, "topo " + argv[1]);
@@ -405,7 +375,6 @@ Request read_topology(const std::vector<std::string>& argv) {
 Request read_nvlink(const std::vector<std::string>& argv) {
   Request request;
   request.what = What::nvlink;
-  request.need = Need::details_and_lists;
   bool status = false;
   for (std::size_t i = 1; i < argv.size(); ++i) {
     if (argv[i] == "-s" || argv[i] == "--status") {

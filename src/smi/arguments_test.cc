@@ -100,7 +100,7 @@ TEST(SmiArguments, AIsTheWholeLog) {
            {"-a"}, {"-q", "-a"}, {"-a", "-q"}, {"-a", "-q", "-l", "3"}}) {
     const Request request = parse(words);
     EXPECT_EQ(request.what, What::query) << words.back();
-    EXPECT_EQ(request.need, Need::details_and_lists) << words.back();
+    EXPECT_TRUE(wanted_by(request).has(Detail::inforom_image)) << words.back();
     EXPECT_TRUE(request.sections.empty()) << words.back();
   }
   EXPECT_EQ(parse({"-a", "-q", "-l", "3"}).every, milliseconds(3000));

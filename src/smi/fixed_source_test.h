@@ -10,7 +10,7 @@ namespace berth::smi {
 class Fixed final : public Source {
  public:
   explicit Fixed(Snapshot snapshot) : snapshot_(std::move(snapshot)) {}
-  Snapshot look(Need) override { return snapshot_; }
+  Snapshot look(const Wanted&) override { return snapshot_; }
 
  private:
   Snapshot snapshot_;

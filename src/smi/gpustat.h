@@ -35,6 +35,8 @@ struct GpustatRequest {
 };
 
 [[nodiscard]] GpustatRequest parse_gpustat(const std::vector<std::string>& argv);
+/// What it prints.
+[[nodiscard]] Wanted wanted_by(const GpustatRequest& request);
 [[nodiscard]] std::string render_gpustat(const Snapshot& snapshot, const GpustatRequest& request,
                                          bool colour, Clockface clockface);
 [[nodiscard]] std::string render_gpustat_json(const Snapshot& snapshot,

@@ -160,7 +160,7 @@ TEST(SmiDmon, HeatOfOlderDriversIsTheReasonOfTheMoment) {
 /// A card whose power limit holds it back all of the time.
 class Limited final : public Source {
  public:
-  Snapshot look(Need) override {
+  Snapshot look(const Wanted&) override {
     const Snapshot seen = throttled(lost_us_, 0, static_cast<std::int64_t>(lost_us_ / 1000));
     lost_us_ += 1'000'000;
     return seen;

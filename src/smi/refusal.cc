@@ -31,7 +31,6 @@ std::string words_behind(const std::vector<std::string>& argv) {
 Request says(std::string text, int code) {
   Request request;
   request.what = Request::What::text;
-  request.need = Need::identity;
   request.said = {.text = std::move(text), .code = code};
   return request;
 }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "snapshot/snapshot.h"
+#include "snapshot/wanted.h"
 
 namespace berth::smi {
 
@@ -28,14 +29,6 @@ struct Output {
   /// What is said beside it, on stderr: of a card that could not be asked, of which the text, a
   /// format that scripts read, has but ERR!.
   std::vector<Problem> silent = {};
-};
-
-/// How much of the devices an answer needs.
-enum class Need {
-  identity,          // -L, --version
-  readings,          // the default table, dmon, pmon, topo
-  details,           // -q, --query-gpu with a field that only Details holds
-  details_and_lists  // -q -x, supported clocks, retired pages, accounted processes
 };
 
 /// What is asked for, before anything is looked at.
@@ -62,7 +55,6 @@ struct Request {
 
   What what = What::table;
   Form form = Form::text;
-  Need need = Need::readings;
   std::vector<std::string> devices;   // -i: index, UUID, PCI address or serial; empty: all
   std::vector<std::string> fields;    // of --query-…, canonical or alias, as typed
   std::vector<std::string> sections;  // of -q -d, upper case; empty: everything
@@ -81,7 +73,7 @@ struct Request {
 class Source {
  public:
   virtual ~Source() = default;
-  virtual Snapshot look(Need need) = 0;
+  virtual Snapshot look(const Wanted& wanted) = 0;
 
   /// The round before, of which dmon tells what has happened since; null: there was none.
   [[nodiscard]] const Snapshot* round_before() const { return round_ ? &*round_ : nullptr; }
@@ -97,6 +89,8 @@ struct Clockface {
 };
 
 [[nodiscard]] Request parse(const std::vector<std::string>& argv);
+/// What its answer prints, whatever the driver.
+[[nodiscard]] Wanted wanted_by(const Request& request);
 /// One answer. For dmon and pmon the first one has the headings; `tick` counts from 0.
 [[nodiscard]] Output answer(const Request& request, Source& source, Clockface clockface = {},
                             std::uint64_t tick = 0);

@@ -358,9 +358,9 @@ enum class Detail : std::uint16_t {
   window_nvlink_replays,              // number
   window_nvlink_recoveries,           // number
   window_nvlink_ecc_errors,           // number
+  window_span,                        // Milliseconds
 };
-inline constexpr std::size_t detail_count =
-    static_cast<std::size_t>(Detail::window_nvlink_ecc_errors) + 1;
+inline constexpr std::size_t detail_count = static_cast<std::size_t>(Detail::window_span) + 1;
 
 class Details {
  public:

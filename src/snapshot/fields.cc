@@ -55,10 +55,29 @@ bool write_member(Device& device, const Cell& cell) {
   return true;
 }
 
+template <auto... Members>
+void want_members(Wanted& wanted) {
+  wanted.add<Members...>();
+}
+
+template <Extra... Extras>
+void want_extras(Wanted& wanted) {
+  (wanted.add(Extras), ...);
+}
+
 template <auto Member>
 constexpr Field stored(std::string_view key, std::string_view header, std::string_view smi,
                        std::string_view metric, Unit unit, std::string_view help) {
-  return {key, header, smi, metric, unit, help, read_member<Member>, write_member<Member>};
+  return {key,
+          header,
+          smi,
+          metric,
+          unit,
+          help,
+          read_member<Member>,
+          write_member<Member>,
+          std::nullopt,
+          want_members<Member>};
 }
 
 // --- derived
@@ -103,6 +122,12 @@ Cell read_unexplained(const Device& device, const Snapshot& snapshot) {
   const Reading<Bytes> unexplained = unexplained_memory(device, snapshot);
   if (!unexplained.get()) return unexplained.why();
   return CellValue(unexplained.get()->count());
+}
+
+void want_state(Wanted& wanted) { wanted.add(Wanted(Depth::state)); }
+
+void want_unexplained(Wanted& wanted) {
+  wanted.add(Extra::processes).add(Extra::instances).add<&Device::memory_used>();
 }
 
 Cell read_taken(const Device&, const Snapshot& snapshot) {
@@ -162,16 +187,17 @@ constexpr auto table = std::to_array<Field>({
      "free, leased, busy (without a lease), held (memory taken, nothing running), unknown (who is "
      "on it, whose lease it is, or whether it has failed, could not be read), failed (nobody is on "
      "it, and no job is given it), divided (by MIG), lost or unusable.",
-     read_state, nullptr},
+     read_state, nullptr, std::nullopt, want_state},
     {"failed_because", "Failed because", "", "", none,
      "Why no job is given it, as `berth health` judges, whoever is on it; empty: nothing forbids "
      "it; absent: whether anything does could not be read.",
-     read_failed_because, nullptr},
+     read_failed_because, nullptr, std::nullopt, want_extras<Extra::verdicts>},
     {"users", "Users", "", "", none,
      "Users with a process or a lease on it; absent: processes or leases could not be read.",
-     read_users, nullptr},
+     read_users, nullptr, std::nullopt,
+     want_extras<Extra::processes, Extra::instances, Extra::process_owners, Extra::leases>},
     {"leases", "Leases", "", "berth_device_leases", count, "Leases that name the device.",
-     read_leases, nullptr},
+     read_leases, nullptr, std::nullopt, want_extras<Extra::leases>},
     stored<&D::brand>("brand", "Brand", "", "", none, "Product line."),
     stored<&D::serial>("serial", "Serial", "serial", "", none, "Serial number of the board."),
     stored<&D::vbios_version>("vbios_version", "VBIOS", "vbios_version", "", none,
@@ -218,7 +244,8 @@ constexpr auto table = std::to_array<Field>({
                                 "berth_device_memory_reserved_bytes", bytes,
                                 "Memory the driver keeps for itself."),
     {"memory_unexplained_bytes", "Unexplained", "", "berth_device_memory_unexplained_bytes", bytes,
-     "Memory used less what its processes account for.", read_unexplained, nullptr},
+     "Memory used less what its processes account for.", read_unexplained, nullptr, std::nullopt,
+     want_unexplained},
     stored<&D::process_count>("process_count", "Processes", "", "berth_device_processes", count,
                               "Processes that the driver lists on it."),
     stored<&D::utilization_gpu>("utilization_gpu_percent", "Util", "utilization.gpu",
@@ -299,8 +326,10 @@ constexpr auto table = std::to_array<Field>({
     // Derived, because nvidia-smi has names for them.
     {"taken_unix_ms", "Taken", "timestamp", "", milliseconds, "When it was looked at, since 1970.",
      read_taken},
-    {"driver_version", "Driver", "driver_version", "", none, "Version of the driver.", read_driver},
-    {"cuda_version", "CUDA", "", "", none, "Newest CUDA that the driver can run.", read_cuda},
+    {"driver_version", "Driver", "driver_version", "", none, "Version of the driver.", read_driver,
+     nullptr, std::nullopt, want_extras<Extra::driver_version>},
+    {"cuda_version", "CUDA", "", "", none, "Newest CUDA that the driver can run.", read_cuda,
+     nullptr, std::nullopt, want_extras<Extra::cuda_version>},
     {"device_count", "GPUs", "count", "", count, "GPUs that the driver has.", read_count},
     {"pci_domain", "PCI domain", "pci.domain", "", count, "First part of its PCI address.",
      read_pci_part<0, 8>},
@@ -310,31 +339,38 @@ constexpr auto table = std::to_array<Field>({
      read_pci_part<12, 2>},
     {"throttle_idle", "Idle", "clocks_event_reasons.gpu_idle",
      "berth_device_throttled{reason=\"idle\"}", none, "Clocks are low because nothing runs.",
-     read_throttle<0x1>},
+     read_throttle<0x1>, nullptr, std::nullopt, want_members<&D::throttle_reasons>},
     {"throttle_application_clocks", "Set clocks",
      "clocks_event_reasons.applications_clocks_setting",
      "berth_device_throttled{reason=\"set_clocks\"}", none,
-     "Clocks are held where somebody set them.", read_throttle<0x2>},
+     "Clocks are held where somebody set them.", read_throttle<0x2>, nullptr, std::nullopt,
+     want_members<&D::throttle_reasons>},
     {"throttle_power_cap", "Power cap", "clocks_event_reasons.sw_power_cap",
      "berth_device_throttled{reason=\"power_cap\"}", none,
-     "Clocks are held back by the power limit.", read_throttle<0x4>},
+     "Clocks are held back by the power limit.", read_throttle<0x4>, nullptr, std::nullopt,
+     want_members<&D::throttle_reasons>},
     {"throttle_hardware", "HW slowdown", "clocks_event_reasons.hw_slowdown",
      "berth_device_throttled{reason=\"hardware\"}", none,
-     "The chip slows itself down: heat or power supply.", read_throttle<0x8>},
+     "The chip slows itself down: heat or power supply.", read_throttle<0x8>, nullptr, std::nullopt,
+     want_members<&D::throttle_reasons>},
     {"throttle_sync_boost", "Sync boost", "clocks_event_reasons.sync_boost",
      "berth_device_throttled{reason=\"sync_boost\"}", none, "Clocks follow the slowest of a group.",
-     read_throttle<0x10>},
+     read_throttle<0x10>, nullptr, std::nullopt, want_members<&D::throttle_reasons>},
     {"throttle_software_thermal", "SW thermal", "clocks_event_reasons.sw_thermal_slowdown",
      "berth_device_throttled{reason=\"software_thermal\"}", none,
-     "The driver slows it down for its heat.", read_throttle<0x20>},
+     "The driver slows it down for its heat.", read_throttle<0x20>, nullptr, std::nullopt,
+     want_members<&D::throttle_reasons>},
     {"throttle_hardware_thermal", "HW thermal", "clocks_event_reasons.hw_thermal_slowdown",
      "berth_device_throttled{reason=\"hardware_thermal\"}", none,
-     "The chip slows itself down for its heat.", read_throttle<0x40>},
+     "The chip slows itself down for its heat.", read_throttle<0x40>, nullptr, std::nullopt,
+     want_members<&D::throttle_reasons>},
     {"throttle_power_brake", "Power brake", "clocks_event_reasons.hw_power_brake_slowdown",
      "berth_device_throttled{reason=\"power_brake\"}", none,
-     "The power supply asks it to slow down.", read_throttle<0x80>},
+     "The power supply asks it to slow down.", read_throttle<0x80>, nullptr, std::nullopt,
+     want_members<&D::throttle_reasons>},
     {"throttle_display", "Display clocks", "", "berth_device_throttled{reason=\"display\"}", none,
-     "Clocks are held for a display.", read_throttle<0x100>},
+     "Clocks are held for a display.", read_throttle<0x100>, nullptr, std::nullopt,
+     want_members<&D::throttle_reasons>},
 });
 
 // What people also type (nvidia-smi's own aliases).

@@ -11,6 +11,7 @@
 #include "snapshot/cell.h"
 #include "snapshot/details.h"
 #include "snapshot/snapshot.h"
+#include "snapshot/wanted.h"
 
 namespace berth {
 
@@ -44,6 +45,8 @@ struct Field {
   bool (*write)(Device&, const Cell&) = nullptr;
   /// Set: it stands in Device::details, and whoever did not ask for details does without it.
   std::optional<Detail> detail = std::nullopt;
+  /// Adds what it is read from, where that is no detail; null: it is made of who the device is.
+  void (*want)(Wanted&) = nullptr;
 };
 
 [[nodiscard]] std::span<const Field> fields();

@@ -149,6 +149,8 @@ constexpr auto window_details = std::to_array<Field>({
     detail<Detail::window_nvlink_ecc_errors, std::uint64_t>(
         "window_nvlink_ecc_errors", "", count,
         "Memory errors in the data path of all NVLinks since the look before.", ""),
+    detail<Detail::window_span, Milliseconds>("window_span_milliseconds", "", milliseconds,
+                                              "How long ago the look before was.", ""),
 });
 
 }  // namespace berth::field_rows

@@ -3,6 +3,7 @@
 // one thing everywhere.
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,6 +67,15 @@ enum class Division { whole, divided, unknown };
 
 /// Whether it is in the compute mode in which its administrator lets nobody compute.
 [[nodiscard]] bool is_prohibited(const Device& device);
+
+/// How near a device is to slowing itself down for its heat, by its own limits and its driver's
+/// word; nothing: neither is known.
+enum class Heat { normal, warm, hot };
+[[nodiscard]] std::optional<Heat> heat_of(const Device& device);
+[[nodiscard]] std::string_view name_of(Heat heat);
+/// How many degrees it may still get warmer before it does; 0 or less: it does. Nothing: it tells
+/// no temperature or no limit of its own.
+[[nodiscard]] std::optional<Celsius> degrees_to_slowdown(const Device& device);
 
 [[nodiscard]] const Device* find_device(const DeviceId& id, const Snapshot& snapshot);
 [[nodiscard]] const HostProcess* find_process(pid_t pid, const Snapshot& snapshot);

@@ -58,10 +58,9 @@ std::string model_of(const Device& device) {
   return name;
 }
 
-bool is_hot(const Device& device) {
-  constexpr std::int64_t margin = 3;
-  return device.temperature.get() && device.temperature_slowdown.get() &&
-         device.temperature.get()->count() + margin >= device.temperature_slowdown.get()->count();
+Tone tone_of_heat(const Device& device) {
+  const Heat heat = heat_of(device).value_or(Heat::normal);
+  return heat == Heat::hot ? Tone::bad : heat == Heat::warm ? Tone::high : Tone::plain;
 }
 
 /// One line; what does not fit is left out in the order of its worth.
@@ -109,8 +108,7 @@ void draw_meter(const Painter& painter, const Device& device, int column, int ro
   painter.cell(at, row, power_width > 0 ? power_of(device, style) : "", power_width, true,
                Tone::plain);
   at += power_width;
-  painter.cell(at, row, temperature_of(device, style), heat_width, true,
-               is_hot(device) ? Tone::high : Tone::plain);
+  painter.cell(at, row, temperature_of(device, style), heat_width, true, tone_of_heat(device));
 }
 
 float highest_of(const Series* series, float at_least) {

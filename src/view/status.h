@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "place/request.h"
 #include "snapshot/snapshot.h"
+#include "snapshot/wanted.h"
 #include "view/style.h"
 
 namespace berth {
@@ -34,6 +35,8 @@ struct StatusOptions {
 /// not_found: as check_patterns() says.
 [[nodiscard]] Result<Snapshot> narrowed(const Snapshot& snapshot, const StatusOptions& options);
 
+/// What render_status() shows and judges by.
+[[nodiscard]] Wanted wanted_by_status();
 [[nodiscard]] std::string render_status(const Snapshot& snapshot, const Style& style,
                                         const StatusOptions& options = {});
 

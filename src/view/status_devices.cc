@@ -119,9 +119,9 @@ void add_health(const Device& device, const Snapshot& snapshot, const Style& sty
   row.health_paint = health_paint(health.state);
 }
 
-bool is_hot(const Device& device) {
-  if (!device.temperature.get() || !device.temperature_slowdown.get()) return false;
-  return *device.temperature.get() + Celsius(3) >= *device.temperature_slowdown.get();
+Paint heat_paint(const Device& device) {
+  const Heat heat = heat_of(device).value_or(Heat::normal);
+  return heat == Heat::hot ? Paint::red : heat == Heat::warm ? Paint::yellow : Paint::plain;
 }
 
 /// Empty: it has readings.
@@ -177,6 +177,25 @@ Paint state_paint(DeviceState state) {
   return Paint::plain;
 }
 
+Wanted wanted_by_status() {
+  using D = Device;
+  Wanted wanted;
+  for (const Extra extra :
+       {Extra::driver_version, Extra::cuda_version, Extra::library_version, Extra::excluded_devices,
+        Extra::host, Extra::devices, Extra::other_devices, Extra::instances, Extra::verdicts,
+        Extra::processes, Extra::process_names, Extra::process_owners, Extra::enclosures,
+        Extra::leases}) {
+    wanted.add(extra);
+  }
+  wanted.add<&D::name, &D::minor_number, &D::temperature, &D::temperature_slowdown,
+             &D::utilization_gpu, &D::utilization_history, &D::memory_used, &D::memory_total,
+             &D::memory_free, &D::memory_reserved, &D::power_draw, &D::power_limit, &D::clock_sm,
+             &D::fan_speed, &D::compute_mode, &D::throttle_reasons, &D::ecc_uncorrected,
+             &D::pcie_generation, &D::pcie_generation_max, &D::pcie_width, &D::pcie_width_max>();
+  wanted.add(Detail::temperature_limit_margin).add(Detail::temperature_slowdown_margin);
+  return wanted.add(Detail::ecc_sram_threshold_exceeded);
+}
+
 DeviceRow device_row(const Device& device, const SnapshotIndex& index, const std::string& users,
                      const Style& style) {
   DeviceRow row;
@@ -185,7 +204,7 @@ DeviceRow device_row(const Device& device, const SnapshotIndex& index, const std
   const std::vector<Device>& all = index.snapshot().devices;
   row.divided = std::any_of(all.begin(), all.end(),
                             [&](const Device& other) { return other.parent == device.id; });
-  row.hot = is_hot(device);
+  row.heat_paint = heat_paint(device);
   const auto& used = device.memory_used.get();
   const auto& total = device.memory_total.get();
   if (used && total && total->count() > 0) {
@@ -279,7 +298,7 @@ void DeviceColumns::add(Line& line, const DeviceRow& row) const {
     std::string text = row.cells[column];
     if (column == bar_column && row.has_memory_share) text = bar(row.memory_share, width, style_);
     if (column == bar_column) paint = Paint::dim;
-    if (column == temperature_column && row.hot) paint = Paint::red;
+    if (column == temperature_column) paint = row.heat_paint;
     if (column == state_column) paint = row.divided ? Paint::plain : state_paint(row.state);
     line.cell(text, width, columns[column].align, paint).add(" ");
   }

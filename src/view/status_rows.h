@@ -56,7 +56,7 @@ struct DeviceRow {
   Paint health_paint = Paint::plain;
   double memory_share = 0;
   bool has_memory_share = false;
-  bool hot = false;
+  Paint heat_paint = Paint::plain;
 };
 
 class DeviceColumns {

@@ -128,6 +128,32 @@ TEST(Status, SaysUnderEachDeviceWhatIsNotOkAndNothingUnderTheOthers) {
               HasSubstr("degraded (first of 2): 12 memory errors"));
 }
 
+TEST(Status, ColoursATemperatureByTheCardsOwnLimits) {
+  const auto drawn = [](std::int64_t temperature, Reading<Celsius> limit) {
+    const auto heat = [&](Device& device) {
+      device.temperature = Celsius(temperature);
+      device.temperature_slowdown = limit;
+    };
+    const Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).with(heat).build();
+    return render_status(host, {.width = 80, .colour = true});
+  };
+  EXPECT_THAT(drawn(93, Celsius(87)), HasSubstr("\033[31m93°C"));
+  EXPECT_THAT(drawn(83, Celsius(87)), HasSubstr("\033[33m83°C"));
+  EXPECT_THAT(drawn(81, Celsius(87)), HasSubstr(" 81°C"));
+  EXPECT_THAT(drawn(93, Celsius(105)), Not(HasSubstr("m93°C")));
+  EXPECT_THAT(drawn(93, Absent::unsupported), Not(HasSubstr("m93°C")));
+}
+
+TEST(Status, SaysUnderADeviceThatErrorsPassedTheMakersThreshold) {
+  const auto worn = [](Device& device) {
+    device.details.set(Detail::ecc_sram_threshold_exceeded, Reading<bool>(true));
+  };
+  const Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).with(worn).build();
+  EXPECT_THAT(health_lines(render_status(host, {})),
+              ::testing::ElementsAre(HasSubstr("passed the maker's threshold")));
+  EXPECT_TRUE(wanted_by_status().has(Detail::ecc_sram_threshold_exceeded));
+}
+
 TEST(Status, SaysUnderADeviceThatItCouldNotBeJudged) {
   const auto unread = [](Device& device) {
     device.details.put(Detail::recovery_action, Absent::failed);

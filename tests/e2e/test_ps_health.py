@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 
 import pytest
@@ -506,6 +507,32 @@ def test_health_says_how_much_time_was_lost_and_which_links_are_down(driver_of):
     assert found["nvlink_errors"]["state"] == "notice"
     assert found["time_lost_to_heat"]["state"] == "notice"
     assert "12m03s since the driver loaded" in found["time_lost_to_heat"]["evidence"]
+
+
+def test_a_card_beyond_its_slowdown_limit_is_not_ok_and_plain_berth_says_so(driver_of):
+    snapshot = scenario("server-8xh100")
+    snapshot["devices"][2] |= {"temperature_celsius": 92, "temperature_slowdown_celsius": 87}
+    snapshot["devices"][3]["ecc_sram_threshold_exceeded"] = True
+    driver = driver_of(snapshot)
+    cards = json.loads(driver.run("health", "--json").stdout)["devices"]
+    assert [one["code"] for one in cards[2]["findings"]] == ["too_hot"]
+    assert cards[2]["findings"][0]["evidence"] == "it is at 92 °C and slows itself down from 87 °C on"
+    assert cards[2]["state"] == "degraded"
+    plain = driver.run(env={"COLUMNS": "120"}).stdout
+    assert "degraded: it is at 92 °C and slows itself down from 87 °C on" in plain
+    assert "degraded: errors of its caches and registers passed the maker's threshold" in plain
+
+
+def test_health_tells_how_many_link_errors_there_are_a_second(driver_of):
+    snapshot = scenario("server-8xh100")
+    snapshot["devices"][1] |= {"nvlink_count": 2, "nvlink_replays": 4000}
+    driver = driver_of(snapshot)
+    driver.env["BERTH_FAKE_NVML_MOVE"] = "1"
+    done = driver.run("health", "--json")
+    [found] = [one for one in json.loads(done.stdout)["devices"][1]["findings"] if one["code"].startswith("nvlink")]
+    assert found["state"] == "degraded" and found["code"] == "nvlink_errors_now"
+    assert re.fullmatch(r"\d+ NVLink packets had to be sent again since the look before: \d+ a second", found["evidence"])
+    assert done.returncode == 1
 
 
 def test_health_that_cannot_be_written_is_unknown_and_not_degraded(machine_of):

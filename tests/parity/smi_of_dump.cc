@@ -19,7 +19,7 @@ namespace {
 class Dump : public berth::smi::Source {
  public:
   explicit Dump(berth::Snapshot snapshot) : snapshot_(std::move(snapshot)) {}
-  berth::Snapshot look(berth::smi::Need) override { return snapshot_; }
+  berth::Snapshot look(const berth::Wanted&) override { return snapshot_; }
 
  private:
   berth::Snapshot snapshot_;

@@ -4,16 +4,8 @@
 
 namespace berth::nvml {
 
-namespace {
-
 // POSIX promises that dlsym's pointer may be used as a function; C++ wants the cast said aloud.
-template <class... Parameters>
-void resolve(void* library, Function<Parameters...>& function) {
-  function.call = reinterpret_cast<typename Function<Parameters...>::Pointer>(
-      dlsym(library, function.symbol.data()));
-}
-
-}  // namespace
+void* look_up(void* library, const char* symbol) { return dlsym(library, symbol); }
 
 std::vector<std::string_view> symbols() {
 #define BERTH_NVML_NAME(name, ...) #name,
@@ -32,7 +24,7 @@ std::expected<Library, LoadFailure> Library::open(const std::string& path) {
     const bool absent = message.find("No such file or directory") != std::string::npos;
     return std::unexpected(LoadFailure{absent, std::move(message)});
   }
-#define BERTH_NVML_RESOLVE(name, ...) resolve(library.handle_.get(), library.api_.name);
+#define BERTH_NVML_RESOLVE(name, ...) library.api_.name.call.look_in(library.handle_.get(), #name);
   BERTH_NVML_FUNCTIONS(BERTH_NVML_RESOLVE)
 #undef BERTH_NVML_RESOLVE
   return library;

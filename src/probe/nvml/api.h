@@ -7,20 +7,51 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "probe/nvml/abi_details.h"
 
 namespace berth::nvml {
 
+/// What a library has under that name; null: nothing.
+[[nodiscard]] void* look_up(void* library, const char* symbol);
+
 /// One function: null where this driver's library has none. `ordinal` numbers the functions, for
 /// remembering which of them a device refused.
 template <class... Parameters>
 struct Function {
   using Pointer = Return (*)(Parameters...);
+
+  /// Looked up in the library when it is first asked for: one look calls few of two hundred.
+  class Entry {
+   public:
+    // NOLINTNEXTLINE(google-explicit-constructor): it stands for the pointer
+    operator Pointer() const {
+      if (library_ != nullptr) {
+        found_ = reinterpret_cast<Pointer>(look_up(std::exchange(library_, nullptr), name_));
+      }
+      return found_;
+    }
+    Entry& operator=(Pointer known) {
+      library_ = nullptr;
+      found_ = known;
+      return *this;
+    }
+    void look_in(void* library, const char* name) {
+      library_ = library;
+      name_ = name;
+    }
+
+   private:
+    mutable Pointer found_ = nullptr;
+    mutable void* library_ = nullptr;  // in which nobody has looked yet
+    const char* name_ = "";
+  };
+
   std::size_t ordinal = 0;
   std::string_view symbol;
-  Pointer call = nullptr;
+  Entry call = {};
 };
 
 // A macro, against the rule of two: each name is needed as a member, as the symbol's text and as an

@@ -103,17 +103,18 @@ constexpr auto field_rows = std::to_array<FieldRow>({
 
 /// Counters that rates are made of, and what one of their units is in bytes.
 struct CounterRow {
+  Detail detail;  // the rate
   Reading<Counter> Counters::* counter;
   std::uint32_t field;
   std::uint32_t scope;
   std::uint64_t unit;
 };
 constexpr auto counters = std::to_array<CounterRow>({
-    {&Counters::pcie_sent, field_pcie_sent_bytes, 0, 1},
-    {&Counters::pcie_received, field_pcie_received_bytes, 0, 1},
+    {Detail::pcie_sent_rate, &Counters::pcie_sent, field_pcie_sent_bytes, 0, 1},
+    {Detail::pcie_received_rate, &Counters::pcie_received, field_pcie_received_bytes, 0, 1},
     // Of all links together, payload only, in KiB.
-    {&Counters::nvlink_sent, 138, scope_all_links, 1024},
-    {&Counters::nvlink_received, 139, scope_all_links, 1024},
+    {Detail::nvlink_sent_rate, &Counters::nvlink_sent, 138, scope_all_links, 1024},
+    {Detail::nvlink_received_rate, &Counters::nvlink_received, 139, scope_all_links, 1024},
 });
 
 Reading<Counter> counter_of(const CounterRow& row, const FieldValue& field) {
@@ -157,25 +158,32 @@ void read_field_details(DeviceAsker& asker, Details& details, Counters& now) {
   fields.reserve(field_rows.size() + counters.size());
   // An entry that the driver leaves as it is has not been answered.
   const auto push = [&](const auto& row) {
-    fields.push_back({.field = row.field, .scope = row.scope, .answer = unknown});
+    if (asker.wants(row.detail)) {
+      fields.push_back({.field = row.field, .scope = row.scope, .answer = unknown});
+    }
   };
   for (const FieldRow& row : field_rows) push(row);
   for (const CounterRow& row : counters) push(row);
+  if (fields.empty()) return;
   const Return code = asker.call(asker.api().nvmlDeviceGetFieldValues, 0,
                                  static_cast<int>(fields.size()), fields.data());
   for (FieldValue& field : fields) {
     if (code != success) field.answer = code;
     if (field.answer == gpu_is_lost) asker.note_lost();
   }
-  for (std::size_t i = 0; i < field_rows.size(); ++i) {
-    details.put(field_rows[i].detail, fields[i].answer == success
-                                          ? cell_of_field(field_rows[i].as, fields[i])
-                                          : Cell(why_absent_newcomer(fields[i].answer)));
+  auto answer = fields.begin();
+  for (const FieldRow& row : field_rows) {
+    if (!asker.wants(row.detail)) continue;
+    const FieldValue& field = *answer++;
+    details.put(row.detail, field.answer == success ? cell_of_field(row.as, field)
+                                                    : Cell(why_absent_newcomer(field.answer)));
   }
-  for (std::size_t i = 0; i < counters.size(); ++i) {
-    now.*counters[i].counter = counter_of(counters[i], fields[field_rows.size() + i]);
+  for (const CounterRow& row : counters) {
+    if (asker.wants(row.detail)) now.*row.counter = counter_of(row, *answer++);
   }
-  details.set(Detail::nvlink_active, active_links(asker, details));
+  if (asker.wants(Detail::nvlink_active)) {
+    details.set(Detail::nvlink_active, active_links(asker, details));
+  }
 }
 
 }  // namespace berth::nvml

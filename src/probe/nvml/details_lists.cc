@@ -240,10 +240,10 @@ Reading<std::vector<NvLink>> read_nvlinks(DeviceAsker& asker) {
 }  // namespace
 
 void read_lists(DeviceAsker& asker, Lists& lists) {
-  lists.retired_pages = read_retired_pages(asker);
-  lists.accounted_processes = read_accounted(asker);
-  lists.supported_clocks = read_supported_clocks(asker);
-  lists.nvlinks = read_nvlinks(asker);
+  if (asker.wants(Extra::retired_pages)) lists.retired_pages = read_retired_pages(asker);
+  if (asker.wants(Extra::accounted_processes)) lists.accounted_processes = read_accounted(asker);
+  if (asker.wants(Extra::supported_clocks)) lists.supported_clocks = read_supported_clocks(asker);
+  if (asker.wants(Extra::nvlinks)) lists.nvlinks = read_nvlinks(asker);
 }
 
 }  // namespace berth::nvml

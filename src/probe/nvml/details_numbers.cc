@@ -138,6 +138,8 @@ Cell mask_of(DeviceAsker& asker, const Mask& newer, const Mask& older) {
 }
 
 void put_pair(DeviceAsker& asker, const PairRow& row, Details& details) {
+  const auto wanted = [&](std::optional<Detail> detail) { return detail && asker.wants(*detail); };
+  if (!wanted(row.first) && !wanted(row.second)) return;
   unsigned first = 0;
   unsigned second = 0;
   const Return code = asker.call(asker.api().*row.function, 0, &first, &second);
@@ -151,6 +153,7 @@ void put_pair(DeviceAsker& asker, const PairRow& row, Details& details) {
 }
 
 void read_driver_model(DeviceAsker& asker, Details& details) {
+  if (!asker.wants(Detail::driver_model, Detail::driver_model_pending)) return;
   PairRow row{Detail::driver_model, Detail::driver_model_pending, &Api::nvmlDeviceGetDriverModel_v2,
               As::driver_model};
   put_pair(asker, row, details);
@@ -165,14 +168,17 @@ void read_driver_model(DeviceAsker& asker, Details& details) {
 void read_number_details(DeviceAsker& asker, Details& details) {
   const Api& api = asker.api();
   for (const NumberRow& row : numbers) {
+    if (!asker.wants(row.detail)) continue;
     details.put(row.detail, detail_of(row.as, asker.ask<unsigned>(api.*row.function, 0)));
   }
   for (const PairRow& row : pairs) put_pair(asker, row, details);
   read_driver_model(asker, details);
   for (const ArgumentRow& row : by_argument) {
+    if (!asker.wants(row.detail)) continue;
     details.put(row.detail, detail_of(row.as, asker.ask_if_known<unsigned>(
                                                   api.*row.function, row.argument, row.argument)));
   }
+  if (!asker.wants(Detail::throttle_supported)) return;
   details.put(Detail::throttle_supported,
               mask_of(asker, api.nvmlDeviceGetSupportedClocksEventReasons,
                       api.nvmlDeviceGetSupportedClocksThrottleReasons));
@@ -184,14 +190,18 @@ void read_ecc_details(DeviceAsker& asker, Details& details) {
   };
   const ErrorCounter& by_place = asker.api().nvmlDeviceGetMemoryErrorCounter;
   for (const ErrorRow& row : errors) {
+    if (!asker.wants(row.detail)) continue;
     const unsigned variant = (row.type * 2 + row.age) * 8 + row.place;
     put(row.detail,
         asker.ask_if_known<unsigned long long>(by_place, variant, row.type, row.age, row.place));
   }
   // Variants 0 and 1 are the volatile totals, which every look reads.
   const auto& total = asker.api().nvmlDeviceGetTotalEccErrors;
-  put(Detail::ecc_corrected_aggregate_total,
-      asker.ask<unsigned long long>(total, 2 + error_corrected, error_corrected, ecc_aggregate));
+  if (asker.wants(Detail::ecc_corrected_aggregate_total)) {
+    put(Detail::ecc_corrected_aggregate_total,
+        asker.ask<unsigned long long>(total, 2 + error_corrected, error_corrected, ecc_aggregate));
+  }
+  if (!asker.wants(Detail::ecc_uncorrected_aggregate_total)) return;
   put(Detail::ecc_uncorrected_aggregate_total,
       asker.ask<unsigned long long>(total, 2 + error_uncorrected, error_uncorrected,
                                     ecc_aggregate));

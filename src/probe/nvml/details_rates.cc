@@ -157,6 +157,15 @@ void drop_impossible(std::vector<Sample>& samples, As as) {
   });
 }
 
+/// A summary of the kind, or the statistics since the look before.
+bool wants_samples(const DeviceAsker& asker, const SampleRow& row) {
+  return asker.wants(row.span, row.count, row.max, row.min, row.average) ||
+         std::ranges::any_of(window_rows, [&](const WindowRow& window) {
+           return window.kind == row.kind &&
+                  asker.wants(window.count, window.min, window.mean, window.p95, window.max);
+         });
+}
+
 std::span<const Sample> newer_than(std::span<const Sample> samples, std::uint64_t seen_us) {
   const auto first = std::find_if(samples.begin(), samples.end(), [seen_us](const Sample& sample) {
     return sample.timestamp_us > seen_us;
@@ -248,6 +257,7 @@ void read_rates(const Counters& before, const Counters& now, Details& details) {
 
 void read_sample_details(DeviceAsker& asker, SampleMemory& memory, Details& details) {
   for (const SampleRow& row : sample_rows) {
+    if (!wants_samples(asker, row)) continue;
     SampleMemory::Kind& kind = memory.kinds[row.kind];
     auto samples = fetch_samples(asker, row.kind, kind.capacity);
     // Nothing in the history is no failure: nothing was sampled.
@@ -266,6 +276,8 @@ void read_sample_details(DeviceAsker& asker, SampleMemory& memory, Details& deta
 }
 
 void read_activity(DeviceAsker& asker, ActivitySamples& samples, Details& details) {
+  const auto is_wanted = [&](const ActivityRow& row) { return asker.wants(row.detail); };
+  if (!std::ranges::any_of(activity_rows, is_wanted)) return samples.forget();
   const Return code = take_activity_sample(asker, samples);
   if (code != success) {
     samples.forget();

@@ -14,15 +14,15 @@ namespace berth::nvml {
 namespace {
 
 /// The details that one answer holds: value and meaning each, or all absent for one reason.
-struct Part {
+struct Told {
   Detail detail{};
   As as{};
   std::int64_t number = 0;
 };
 
 template <std::size_t Size>
-void put_all(Details& details, Return code, const Part (&parts)[Size]) {
-  for (const Part& part : parts) {
+void put_all(Details& details, Return code, const Told (&parts)[Size]) {
+  for (const Told& part : parts) {
     details.put(part.detail,
                 code == success ? cell_as(part.as, part.number) : Cell(why_absent(code)));
   }
@@ -106,27 +106,36 @@ void read_platform(DeviceAsker& asker, Details& details) {
 
 void read_inforom(DeviceAsker& asker, Details& details) {
   const Api& api = asker.api();
-  details.set(Detail::inforom_image, asker.ask_text(api.nvmlDeviceGetInforomImageVersion));
-  const auto object = [&](unsigned which) {
-    return asker.ask_text(api.nvmlDeviceGetInforomVersion, which, which);
+  if (asker.wants(Detail::inforom_image)) {
+    details.set(Detail::inforom_image, asker.ask_text(api.nvmlDeviceGetInforomImageVersion));
+  }
+  const auto read_object = [&](Detail detail, unsigned which) {
+    if (!asker.wants(detail)) return;
+    details.set(detail, asker.ask_text(api.nvmlDeviceGetInforomVersion, which, which));
   };
-  details.set(Detail::inforom_oem, object(inforom_oem));
-  details.set(Detail::inforom_ecc, object(inforom_ecc));
-  details.set(Detail::inforom_power, object(inforom_power));
-
+  read_object(Detail::inforom_oem, inforom_oem);
+  read_object(Detail::inforom_ecc, inforom_ecc);
+  read_object(Detail::inforom_power, inforom_power);
+  if (!asker.wants(Detail::inforom_valid)) return;
   const Return valid = asker.call(api.nvmlDeviceValidateInforom, 0);
   if (valid == success || valid == corrupted_inforom) {
     details.put(Detail::inforom_valid, CellValue(valid == success));
   } else {
     details.put(Detail::inforom_valid, why_absent(valid));
   }
+}
 
-  unsigned long long flushed = 0;
-  unsigned long duration = 0;
-  const Return code = asker.call(api.nvmlDeviceGetLastBBXFlushTime, 0, &flushed, &duration);
-  put_all(details, code,
-          {{Detail::inforom_flushed, As::milliseconds, unix_ms_of(flushed)},
-           {Detail::inforom_flush_duration, As::microseconds, signed_count(duration)}});
+void read_black_box(DeviceAsker& asker, Details& details) {
+  const Api& api = asker.api();
+  if (asker.wants(Detail::inforom_flushed, Detail::inforom_flush_duration)) {
+    unsigned long long flushed = 0;
+    unsigned long duration = 0;
+    const Return code = asker.call(api.nvmlDeviceGetLastBBXFlushTime, 0, &flushed, &duration);
+    put_all(details, code,
+            {{Detail::inforom_flushed, As::milliseconds, unix_ms_of(flushed)},
+             {Detail::inforom_flush_duration, As::microseconds, signed_count(duration)}});
+  }
+  if (!asker.wants(Detail::black_box_time_run)) return;
   BbxTime run{};
   const Return told = asker.call(api.nvmlDeviceGetBBXTimeData_v1, 0, &run);
   put_all(details, told, {{Detail::black_box_time_run, As::seconds, run.seconds_run}});
@@ -146,14 +155,20 @@ void read_bridge_chip(DeviceAsker& asker, Details& details) {
 
 void read_texts(DeviceAsker& asker, Details& details) {
   const Api& api = asker.api();
-  details.set(Detail::board_part_number, asker.ask_text(api.nvmlDeviceGetBoardPartNumber));
-  // The one text function without a length: NVML_GSP_FIRMWARE_VERSION_BUF_SIZE is 64.
-  char firmware[text_size] = {};
-  Return code = asker.call(api.nvmlDeviceGetGspFirmwareVersion, 0, static_cast<char*>(firmware));
-  details.put(Detail::gsp_firmware,
-              code == success ? cell_of_text({firmware, sizeof firmware}) : Cell(why_absent(code)));
+  if (asker.wants(Detail::board_part_number)) {
+    details.set(Detail::board_part_number, asker.ask_text(api.nvmlDeviceGetBoardPartNumber));
+  }
+  if (asker.wants(Detail::gsp_firmware)) {
+    // The one text function without a length: NVML_GSP_FIRMWARE_VERSION_BUF_SIZE is 64.
+    char firmware[text_size] = {};
+    const Return code =
+        asker.call(api.nvmlDeviceGetGspFirmwareVersion, 0, static_cast<char*>(firmware));
+    details.put(Detail::gsp_firmware, code == success ? cell_of_text({firmware, sizeof firmware})
+                                                      : Cell(why_absent(code)));
+  }
+  if (!asker.wants(Detail::hostname)) return;
   Hostname hostname{};
-  code = asker.call(api.nvmlDeviceGetHostname_v1, 0, &hostname);
+  const Return code = asker.call(api.nvmlDeviceGetHostname_v1, 0, &hostname);
   details.put(Detail::hostname, code == success
                                     ? cell_of_text({hostname.value, sizeof hostname.value})
                                     : Cell(why_absent(code)));
@@ -162,6 +177,7 @@ void read_texts(DeviceAsker& asker, Details& details) {
 /// A structure of a version and one number.
 void put_versioned(DeviceAsker& asker, const Function<Handle, VersionedNumber*>& function,
                    Detail detail, As as, Details& details) {
+  if (!asker.wants(detail)) return;
   auto answer = versioned<VersionedNumber>(1);
   const Return code = asker.call(function, 0, &answer);
   const std::int64_t number = as == As::celsius
@@ -178,18 +194,23 @@ void read_modes(DeviceAsker& asker, Details& details) {
                 As::mode_word, details);
   put_versioned(asker, api.nvmlDeviceGetMarginTemperature, Detail::temperature_limit_margin,
                 As::celsius, details);
-  auto capabilities = versioned<VersionedNumber>(1);
-  Return code = asker.call(api.nvmlDeviceGetCapabilities, 0, &capabilities);
-  constexpr std::uint32_t extended_gpu_memory = 1;
-  const bool told = !is_unavailable(capabilities.number);
-  put_all(details, code == success && !told ? not_supported : code,
-          {{Detail::egm, As::yes_or_no, capabilities.number & extended_gpu_memory}});
-  C2cMode c2c{};
-  code = asker.call(api.nvmlDeviceGetC2cModeInfoV, 0, &c2c);
-  put_all(details, code, {{Detail::c2c_mode, As::yes_or_no, c2c.enabled}});
+  if (asker.wants(Detail::egm)) {
+    auto capabilities = versioned<VersionedNumber>(1);
+    const Return code = asker.call(api.nvmlDeviceGetCapabilities, 0, &capabilities);
+    constexpr std::uint32_t extended_gpu_memory = 1;
+    const bool told = !is_unavailable(capabilities.number);
+    put_all(details, code == success && !told ? not_supported : code,
+            {{Detail::egm, As::yes_or_no, capabilities.number & extended_gpu_memory}});
+  }
+  if (asker.wants(Detail::c2c_mode)) {
+    C2cMode c2c{};
+    const Return code = asker.call(api.nvmlDeviceGetC2cModeInfoV, 0, &c2c);
+    put_all(details, code, {{Detail::c2c_mode, As::yes_or_no, c2c.enabled}});
+  }
+  if (!asker.wants(Detail::dram_encryption, Detail::dram_encryption_pending)) return;
   auto encrypted = versioned<VersionedNumber>(1);
   auto will_be = versioned<VersionedNumber>(1);
-  code = asker.call(api.nvmlDeviceGetDramEncryptionMode, 0, &encrypted, &will_be);
+  const Return code = asker.call(api.nvmlDeviceGetDramEncryptionMode, 0, &encrypted, &will_be);
   put_all(details, code,
           {{Detail::dram_encryption, As::yes_or_no, encrypted.number},
            {Detail::dram_encryption_pending, As::yes_or_no, will_be.number}});
@@ -228,16 +249,19 @@ void read_protected_memory(DeviceAsker& asker, Details& details) {
 
 void read_sessions(DeviceAsker& asker, Details& details) {
   const Api& api = asker.api();
-  unsigned sessions = 0;
-  unsigned fps = 0;
-  unsigned latency = 0;
-  Return code = asker.call(api.nvmlDeviceGetEncoderStats, 0, &sessions, &fps, &latency);
-  put_all(details, code,
-          {{Detail::encoder_sessions, As::number, sessions},
-           {Detail::encoder_fps, As::number, fps},
-           {Detail::encoder_latency, As::microseconds, latency}});
+  if (asker.wants(Detail::encoder_sessions, Detail::encoder_fps, Detail::encoder_latency)) {
+    unsigned sessions = 0;
+    unsigned fps = 0;
+    unsigned latency = 0;
+    const Return code = asker.call(api.nvmlDeviceGetEncoderStats, 0, &sessions, &fps, &latency);
+    put_all(details, code,
+            {{Detail::encoder_sessions, As::number, sessions},
+             {Detail::encoder_fps, As::number, fps},
+             {Detail::encoder_latency, As::microseconds, latency}});
+  }
+  if (!asker.wants(Detail::capture_sessions, Detail::capture_fps, Detail::capture_latency)) return;
   FbcStats capture{};
-  code = asker.call(api.nvmlDeviceGetFBCStats, 0, &capture);
+  const Return code = asker.call(api.nvmlDeviceGetFBCStats, 0, &capture);
   put_all(details, code,
           {{Detail::capture_sessions, As::number, capture.sessions},
            {Detail::capture_fps, As::number, capture.average_fps},
@@ -282,19 +306,25 @@ void read_remapped_rows(DeviceAsker& asker, Details& details) {
 
 void read_repairs(DeviceAsker& asker, Details& details) {
   const Api& api = asker.api();
-  RemapHistogram banks{};
-  Return code = asker.call(api.nvmlDeviceGetRowRemapperHistogram, 0, &banks);
-  put_all(details, code,
-          {{Detail::remap_banks_max, As::number, banks.max},
-           {Detail::remap_banks_high, As::number, banks.high},
-           {Detail::remap_banks_partial, As::number, banks.partial},
-           {Detail::remap_banks_low, As::number, banks.low},
-           {Detail::remap_banks_none, As::number, banks.none}});
-  auto repair = versioned<RepairStatus>(1);
-  code = asker.call(api.nvmlDeviceGetRepairStatus, 0, &repair);
-  put_all(details, code,
-          {{Detail::channel_repair_pending, As::yes_or_no, repair.channel_pending},
-           {Detail::tpc_repair_pending, As::yes_or_no, repair.tpc_pending}});
+  if (asker.wants(Detail::remap_banks_max, Detail::remap_banks_high, Detail::remap_banks_partial,
+                  Detail::remap_banks_low, Detail::remap_banks_none)) {
+    RemapHistogram banks{};
+    const Return code = asker.call(api.nvmlDeviceGetRowRemapperHistogram, 0, &banks);
+    put_all(details, code,
+            {{Detail::remap_banks_max, As::number, banks.max},
+             {Detail::remap_banks_high, As::number, banks.high},
+             {Detail::remap_banks_partial, As::number, banks.partial},
+             {Detail::remap_banks_low, As::number, banks.low},
+             {Detail::remap_banks_none, As::number, banks.none}});
+  }
+  if (asker.wants(Detail::channel_repair_pending, Detail::tpc_repair_pending)) {
+    auto repair = versioned<RepairStatus>(1);
+    const Return code = asker.call(api.nvmlDeviceGetRepairStatus, 0, &repair);
+    put_all(details, code,
+            {{Detail::channel_repair_pending, As::yes_or_no, repair.channel_pending},
+             {Detail::tpc_repair_pending, As::yes_or_no, repair.tpc_pending}});
+  }
+  if (!asker.wants(Detail::unrepairable_memory)) return;
   details.put(Detail::unrepairable_memory, unrepairable_memory(asker));
 }
 
@@ -391,22 +421,36 @@ Cell unrepairable_memory(DeviceAsker& asker) {
 }
 
 void read_struct_details(DeviceAsker& asker, Details& details) {
-  read_pci_details(asker, details);
-  read_pdi(asker, details);
-  read_platform(asker, details);
+  using D = Detail;
+  if (asker.wants(D::pci_base_class, D::pci_sub_class, D::pci_subsystem_id)) {
+    read_pci_details(asker, details);
+  }
+  if (asker.wants(D::pdi)) read_pdi(asker, details);
+  if (asker.wants_between(D::platform_chassis_serial, D::platform_fabric_guid)) {
+    read_platform(asker, details);
+  }
   read_inforom(asker, details);
-  read_bridge_chip(asker, details);
+  read_black_box(asker, details);
+  if (asker.wants(D::bridge_chip_type, D::bridge_chip_firmware)) read_bridge_chip(asker, details);
   read_texts(asker, details);
   read_modes(asker, details);
-  read_vgpu_driver(asker, details);
-  read_bar1(asker, details);
-  read_protected_memory(asker, details);
+  if (asker.wants(D::vgpu_driver_heterogeneous)) read_vgpu_driver(asker, details);
+  if (asker.wants(D::bar1_total, D::bar1_used, D::bar1_free)) read_bar1(asker, details);
+  if (asker.wants(D::protected_memory_total, D::protected_memory_used, D::protected_memory_free)) {
+    read_protected_memory(asker, details);
+  }
   read_sessions(asker, details);
-  read_sram(asker, details);
-  read_remapped_rows(asker, details);
+  if (asker.wants_between(D::ecc_sram_parity_volatile, D::ecc_sram_source_other)) {
+    read_sram(asker, details);
+  }
+  if (asker.wants_between(D::remapped_rows_correctable, D::remapped_rows_failed)) {
+    read_remapped_rows(asker, details);
+  }
   read_repairs(asker, details);
-  read_power_profiles(asker, details);
-  read_fabric(asker, details);
+  if (asker.wants(D::power_profiles_requested, D::power_profiles_enforced)) {
+    read_power_profiles(asker, details);
+  }
+  if (asker.wants_between(D::fabric_state, D::fabric_health_partition)) read_fabric(asker, details);
 }
 
 void read_instance_details(DeviceAsker& asker, Details& details) {

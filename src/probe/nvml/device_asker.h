@@ -4,6 +4,7 @@
 // with old values), and what a device refuses for good is not asked again at the next look.
 
 #include <bitset>
+#include <concepts>
 #include <cstdint>
 #include <expected>
 #include <functional>
@@ -17,6 +18,7 @@
 #include "probe/nvml/answers.h"
 #include "probe/nvml/api.h"
 #include "probe/nvml/possible.h"
+#include "snapshot/wanted.h"
 
 namespace berth::nvml {
 
@@ -41,13 +43,32 @@ using OnAnswer = std::function<void()>;
 
 class DeviceAsker {
  public:
-  DeviceAsker(const Api& api, Handle handle, Refusals& refusals, const OnAnswer& on_answer = {})
-      : api_(api), handle_(handle), refusals_(refusals), on_answer_(on_answer) {}
+  DeviceAsker(const Api& api, Handle handle, Refusals& refusals, const Wanted& wanted,
+              const OnAnswer& on_answer = {})
+      : api_(api), handle_(handle), refusals_(refusals), wanted_(wanted), on_answer_(on_answer) {}
   /// Another device of the same driver.
   DeviceAsker(const DeviceAsker& parent, Handle handle, Refusals& refusals)
-      : DeviceAsker(parent.api_, handle, refusals, parent.on_answer_) {}
+      : DeviceAsker(parent.api_, handle, refusals, parent.wanted_, parent.on_answer_) {}
 
   [[nodiscard]] const Api& api() const { return api_; }
+
+  /// What this look is to read: a question that feeds none of it is not to be put.
+  [[nodiscard]] const Wanted& wanted() const { return wanted_; }
+  [[nodiscard]] bool wants(std::same_as<Detail> auto... details) const {
+    return (wanted_.has(details) || ...);
+  }
+  /// One of these and those between them.
+  [[nodiscard]] bool wants_between(Detail first, Detail last) const {
+    for (auto i = static_cast<int>(first); i <= static_cast<int>(last); ++i) {
+      if (wanted_.has(static_cast<Detail>(i))) return true;
+    }
+    return false;
+  }
+  [[nodiscard]] bool wants(Extra extra) const { return wanted_.has(extra); }
+  template <auto... Members>
+  [[nodiscard]] bool wants() const {
+    return wanted_.has<Members...>();
+  }
 
   /// Calls the function for this device unless that is known to be useless. `variant` tells apart
   /// questions of one function that a device may refuse one by one (clock domains).
@@ -147,6 +168,7 @@ class DeviceAsker {
   const Api& api_;
   Handle handle_;
   Refusals& refusals_;
+  const Wanted& wanted_;
   OnAnswer on_answer_;
   bool lost_ = false;
   Return verdict_ = success;

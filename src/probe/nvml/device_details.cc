@@ -58,7 +58,21 @@ Cell growth(const Cell& before, const Cell& now) {
   return CellValue(*count - *earlier);
 }
 
-void read_growth(std::vector<Cell>& before, Details& details) {
+/// What stands there of what is wanted.
+Details only_wanted(const Details& details, const Wanted& wanted) {
+  Details kept;
+  for (const Details::Entry& entry : details.entries()) {
+    if (wanted.has(entry.detail)) kept.put(entry.detail, entry.cell);
+  }
+  return kept;
+}
+
+void read_growth(WallTime taken, DeviceMemory& memory, Details& details) {
+  std::vector<Cell>& before = memory.counted_before;
+  const std::optional<WallTime> last = std::exchange(memory.counted_at, taken);
+  const std::int64_t passed_ms = last ? taken.unix_ms - last->unix_ms : 0;
+  details.put(Detail::window_span,
+              passed_ms > 0 ? Cell(CellValue(passed_ms)) : Cell(Absent::not_sampled));
   before.resize(growth_rows.size(), Cell(Absent::not_sampled));
   for (std::size_t i = 0; i < growth_rows.size(); ++i) {
     const Cell now = details.cell(growth_rows[i].counted);
@@ -111,7 +125,7 @@ void read_details(DeviceAsker& asker, WallTime taken, DeviceMemory& memory, Devi
     return absent;
   }();
   // What each look asks for, by which a device is judged failed.
-  const Details verdicts = std::exchange(device.details, untold);
+  const Details verdicts = std::exchange(device.details, only_wanted(untold, asker.wanted()));
   Details& details = device.details;
   Counters now;
   read_number_details(asker, details);
@@ -119,9 +133,9 @@ void read_details(DeviceAsker& asker, WallTime taken, DeviceMemory& memory, Devi
   date(now, taken);
   read_rates(memory.counters, now, details);
   memory.counters = now;
-  read_growth(memory.counted_before, details);
+  read_growth(taken, memory, details);
   read_struct_details(asker, details);
-  details.put(Detail::cpu_affinity, cpu_affinity(asker));
+  if (asker.wants(Detail::cpu_affinity)) details.put(Detail::cpu_affinity, cpu_affinity(asker));
   read_ecc_details(asker, details);
   read_sample_details(asker, memory.samples, details);
   read_activity(asker, memory.activity, details);
@@ -129,6 +143,13 @@ void read_details(DeviceAsker& asker, WallTime taken, DeviceMemory& memory, Devi
   for (const Details::Entry& told : verdicts.entries()) {
     if (told.cell.get() && !details.cell(told.detail).get()) details.put(told.detail, told.cell);
   }
+}
+
+void add_sources_of_details(Wanted& wanted) {
+  for (const GrowthRow& row : growth_rows) {
+    if (wanted.has(row.since_then)) wanted.add(row.counted);
+  }
+  if (wanted.has(Detail::nvlink_active)) wanted.add(Detail::nvlink_count);
 }
 
 Details failed_details() { return all_absent(Absent::failed); }

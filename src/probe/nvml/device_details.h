@@ -10,12 +10,15 @@
 
 namespace berth::nvml {
 
-/// All details of a GPU. What is a rate or a statistic covers the time since the look before, which
-/// `memory` remembers; at the first look rates are `not_sampled`. Never waits.
+/// The wanted details of a GPU. What is a rate or a statistic covers the time since the look
+/// before, which `memory` remembers; at the first look rates are `not_sampled`. Never waits.
 void read_details(DeviceAsker& asker, WallTime taken, DeviceMemory& memory, Device& device);
 
 /// The engines that a MIG instance shares, its memory window and its memory errors.
 void read_instance_details(DeviceAsker& asker, Details& details);
+
+/// Adds the details that others are made of.
+void add_sources_of_details(Wanted& wanted);
 
 /// Of a device that did not answer: every detail is `failed`.
 [[nodiscard]] Details failed_details();

@@ -72,8 +72,9 @@ struct DeviceMemory {
   Handle handle = nullptr;
   /// Identity and facts, read once; `id` is empty until then.
   Device facts;
-  bool identity_known = false;
-  bool facts_known = false;
+  /// Those that were wanted and answered, be it by "not supported".
+  Wanted identity_known;
+  Wanted facts_known;
   /// "Not supported" is asked again after this many looks: an administrator may switch on what was
   /// off (accounting, error correction) while the driver stays loaded.
   static constexpr unsigned looks_between_refusals = 256;
@@ -89,6 +90,7 @@ struct DeviceMemory {
   Counters counters;
   /// What is counted since the driver loaded, as it stood at the look before.
   std::vector<Cell> counted_before;
+  std::optional<WallTime> counted_at;
   SampleMemory samples;
   ActivitySamples activity;
 };

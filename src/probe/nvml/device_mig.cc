@@ -34,7 +34,7 @@ void read_multiprocessors(DeviceAsker& asker, Device& device) {
   }
 }
 
-Device read_instance(DeviceAsker& asker, Depth depth, const Device& parent, unsigned slot) {
+Device read_instance(DeviceAsker& asker, const Device& parent, unsigned slot) {
   Device device = only_facts(parent, Absent::unsupported);
   device.kind = DeviceKind::nvidia_mig;
   device.parent = parent.id;
@@ -43,14 +43,15 @@ Device read_instance(DeviceAsker& asker, Depth depth, const Device& parent, unsi
   device.memory_bus_width = Absent::unsupported;
   device.memory_bandwidth = Absent::unsupported;
   device.uuid = asker.ask_text(asker.api().nvmlDeviceGetUUID);
-  device.name = asker.ask_text(asker.api().nvmlDeviceGetName);
+  if (asker.wants<&Device::name>()) device.name = asker.ask_text(asker.api().nvmlDeviceGetName);
   const std::string place =
       device.mig ? fmt::format("/{}/{}", device.mig->gpu_instance, device.mig->compute_instance)
                  : fmt::format("/slot-{}", slot);
   device.id = DeviceId(device.uuid.get() ? *device.uuid.get() : parent.id.text() + place);
-  read_multiprocessors(asker, device);
-  read_memory(asker, device);
-  if (depth >= Depth::details) {
+  const bool whole = asker.wants(Extra::instance_readings);
+  if (whole || asker.wants<&Device::multiprocessors>()) read_multiprocessors(asker, device);
+  if (wants_memory(asker)) read_memory(asker, device);
+  if (whole) {
     read_instance_details(asker, device.details);
     // Of an instance's errors these are all that the driver tells.
     device.ecc_uncorrected =
@@ -65,7 +66,7 @@ Device read_instance(DeviceAsker& asker, Depth depth, const Device& parent, unsi
 
 }  // namespace
 
-std::vector<Device> read_mig_instances(DeviceAsker& parent_asker, Depth depth, const Device& parent,
+std::vector<Device> read_mig_instances(DeviceAsker& parent_asker, const Device& parent,
                                        DeviceMemory& memory, ProcessList* processes) {
   const Api& api = parent_asker.api();
   const auto count = parent_asker.ask<unsigned>(api.nvmlDeviceGetMaxMigDeviceCount, 0);
@@ -83,7 +84,7 @@ std::vector<Device> read_mig_instances(DeviceAsker& parent_asker, Depth depth, c
       continue;
     }
     DeviceAsker asker(parent_asker, *handle, memory.instance_refusals);
-    instances.push_back(read_instance(asker, depth, parent, slot));
+    instances.push_back(read_instance(asker, parent, slot));
     if (processes != nullptr) {
       ProcessList listed = read_processes(asker);
       if (listed.unread && !processes->unread) processes->unread = listed.unread;

@@ -13,7 +13,7 @@ namespace berth::nvml {
 /// card (power, temperature, clocks, utilisation) is unsupported for an instance.
 /// `processes`, where not null, gets those that the instances list themselves, with their `device`,
 /// and why there may be more: for a user who may not see the parent's.
-[[nodiscard]] std::vector<Device> read_mig_instances(DeviceAsker& parent_asker, Depth depth,
+[[nodiscard]] std::vector<Device> read_mig_instances(DeviceAsker& parent_asker,
                                                      const Device& parent, DeviceMemory& memory,
                                                      ProcessList* processes);
 

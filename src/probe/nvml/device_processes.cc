@@ -241,12 +241,12 @@ std::expected<Samples, Return> ask_older(DeviceAsker& asker, std::size_t room,
 }
 
 /// A list that did not fit is asked once more, with more room.
-std::expected<Samples, Return> ask_samples(DeviceAsker& asker, Depth depth, std::size_t processes,
+std::expected<Samples, Return> ask_samples(DeviceAsker& asker, std::size_t processes,
                                            std::uint64_t since_us) {
   const std::size_t room = std::max<std::size_t>(128, processes * 2);
   for (const std::size_t rows : {room, room * 8}) {
     std::expected<Samples, Return> samples = std::unexpected(not_supported);
-    if (depth >= Depth::details) samples = ask_newer(asker, rows, since_us);
+    if (asker.wants(Extra::process_engines)) samples = ask_newer(asker, rows, since_us);
     if (!samples && is_refused_for_good(samples.error())) {
       samples = ask_older(asker, rows, since_us);
     }
@@ -283,7 +283,7 @@ void set_absent(GpuProcess& process, Absent why) {
 
 }  // namespace
 
-void read_process_utilization(DeviceAsker& asker, Depth depth, WallTime taken, DeviceMemory& memory,
+void read_process_utilization(DeviceAsker& asker, WallTime taken, DeviceMemory& memory,
                               std::vector<GpuProcess>& processes) {
   if (processes.empty()) return;
   // Since the look before; at the first look, or after a long pause, the last seconds.
@@ -295,7 +295,7 @@ void read_process_utilization(DeviceAsker& asker, Depth depth, WallTime taken, D
   const std::uint64_t since =
       std::max(memory.process_samples_seen_us, now_us > back ? now_us - back : 0);
 
-  const auto samples = ask_samples(asker, depth, processes.size(), since);
+  const auto samples = ask_samples(asker, processes.size(), since);
   // A process without a row was not busy in any sample, or the samples were not taken yet: which of
   // the two is not told.
   const Absent without_row = samples ? Absent::not_sampled : why_absent(samples.error());

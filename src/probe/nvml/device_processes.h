@@ -21,9 +21,9 @@ struct ProcessList {
 [[nodiscard]] ProcessList read_processes(DeviceAsker& asker);
 
 /// Fills the utilisations of the processes from the driver's samples since the look before: each
-/// the newest sample of its process. JPEG and optical flow only at Depth::details, from driver 550
-/// on.
-void read_process_utilization(DeviceAsker& asker, Depth depth, WallTime taken, DeviceMemory& memory,
+/// the newest sample of its process. JPEG and optical flow only where Extra::process_engines is
+/// wanted, from driver 550 on.
+void read_process_utilization(DeviceAsker& asker, WallTime taken, DeviceMemory& memory,
                               std::vector<GpuProcess>& processes);
 
 }  // namespace berth::nvml

@@ -142,23 +142,30 @@ Reading<std::string> read_compute_mode(DeviceAsker& asker) {
   return std::string(names[*mode]);
 }
 
-void read_modes(DeviceAsker& asker, Depth depth, Device& device) {
+void read_modes(DeviceAsker& asker, Device& device) {
   const Api& api = asker.api();
-  device.compute_mode = read_compute_mode(asker);
-  if (depth == Depth::state) return;
-  device.persistence_mode = enabled(asker.ask<unsigned>(api.nvmlDeviceGetPersistenceMode, 0));
-  device.ecc_mode = read_mode(asker, api.nvmlDeviceGetEccMode);
-  device.display_active = enabled(asker.ask<unsigned>(api.nvmlDeviceGetDisplayActive, 0));
-  device.display_attached = enabled(asker.ask<unsigned>(api.nvmlDeviceGetDisplayMode, 0));
+  if (asker.wants<&Device::compute_mode>()) device.compute_mode = read_compute_mode(asker);
+  if (asker.wants<&Device::persistence_mode>()) {
+    device.persistence_mode = enabled(asker.ask<unsigned>(api.nvmlDeviceGetPersistenceMode, 0));
+  }
+  if (asker.wants<&Device::ecc_mode>()) {
+    device.ecc_mode = read_mode(asker, api.nvmlDeviceGetEccMode);
+  }
+  if (asker.wants<&Device::display_active>()) {
+    device.display_active = enabled(asker.ask<unsigned>(api.nvmlDeviceGetDisplayActive, 0));
+  }
+  if (asker.wants<&Device::display_attached>()) {
+    device.display_attached = enabled(asker.ask<unsigned>(api.nvmlDeviceGetDisplayMode, 0));
+  }
+  if (!asker.wants<&Device::performance_state>()) return;
   // 32 is NVML_PSTATE_UNKNOWN.
   const auto state = asker.ask<unsigned>(api.nvmlDeviceGetPerformanceState, 0);
   device.performance_state = number(state, {0, 15});
   if (state && *state == 32) device.performance_state = Absent::unsupported;
 }
 
-void read_utilization(DeviceAsker& asker, Depth depth, Device& device) {
-  const Api& api = asker.api();
-  const auto rates = asker.ask<Utilization>(api.nvmlDeviceGetUtilizationRates, 0);
+void read_utilization(DeviceAsker& asker, Device& device) {
+  const auto rates = asker.ask<Utilization>(asker.api().nvmlDeviceGetUtilizationRates, 0);
   if (!rates) {
     device.utilization_gpu = device.utilization_memory = why_absent(rates.error());
   } else {
@@ -167,9 +174,6 @@ void read_utilization(DeviceAsker& asker, Depth depth, Device& device) {
     if (rates->gpu <= 100) device.utilization_gpu = Percent(rates->gpu);
     if (rates->memory <= 100) device.utilization_memory = Percent(rates->memory);
   }
-  if (depth == Depth::state) return;
-  device.utilization_encoder = read_engine(asker, api.nvmlDeviceGetEncoderUtilization);
-  device.utilization_decoder = read_engine(asker, api.nvmlDeviceGetDecoderUtilization);
 }
 
 Reading<std::vector<UtilizationSample>> read_history(DeviceAsker& asker, WallTime taken,
@@ -197,6 +201,22 @@ Reading<std::vector<UtilizationSample>> read_history(DeviceAsker& asker, WallTim
   return history;
 }
 
+void read_load(DeviceAsker& asker, WallTime taken, DeviceMemory& memory, Device& device) {
+  const Api& api = asker.api();
+  if (asker.wants<&Device::utilization_gpu, &Device::utilization_memory>()) {
+    read_utilization(asker, device);
+  }
+  if (asker.wants<&Device::utilization_encoder>()) {
+    device.utilization_encoder = read_engine(asker, api.nvmlDeviceGetEncoderUtilization);
+  }
+  if (asker.wants<&Device::utilization_decoder>()) {
+    device.utilization_decoder = read_engine(asker, api.nvmlDeviceGetDecoderUtilization);
+  }
+  if (asker.wants<&Device::utilization_history>()) {
+    device.utilization_history = read_history(asker, taken, memory.samples_capacity);
+  }
+}
+
 Reading<Celsius> read_temperature(DeviceAsker& asker) {
   const Api& api = asker.api();
   TemperatureV1 newer{struct_version<TemperatureV1>(1), temperature_gpu, 0};
@@ -206,27 +226,39 @@ Reading<Celsius> read_temperature(DeviceAsker& asker) {
   return reading<Celsius>(asker.ask<unsigned>(api.nvmlDeviceGetTemperature, 0, temperature_gpu));
 }
 
-void read_power_and_clocks(DeviceAsker& asker, Depth depth, Device& device) {
+void read_power(DeviceAsker& asker, Device& device) {
+  const Api& api = asker.api();
+  if (asker.wants<&Device::power_draw>()) {
+    device.power_draw = reading<Milliwatts>(asker.ask<unsigned>(api.nvmlDeviceGetPowerUsage, 0));
+  }
+  if (asker.wants<&Device::power_limit>()) {
+    device.power_limit =
+        above_zero<Milliwatts>(asker.ask<unsigned>(api.nvmlDeviceGetEnforcedPowerLimit, 0));
+  }
+  if (asker.wants<&Device::energy>()) {
+    device.energy = reading<Millijoules>(
+        asker.ask<unsigned long long>(api.nvmlDeviceGetTotalEnergyConsumption, 0));
+  }
+  if (asker.wants<&Device::temperature>()) device.temperature = read_temperature(asker);
+  if (asker.wants<&Device::fan_speed>()) {
+    device.fan_speed = reading<Percent>(asker.ask<unsigned>(api.nvmlDeviceGetFanSpeed, 0));
+  }
+}
+
+void read_clocks(DeviceAsker& asker, Device& device) {
   const Api& api = asker.api();
   const auto clock = [&](unsigned domain) {
     return reading<Megahertz>(asker.ask<unsigned>(api.nvmlDeviceGetClockInfo, domain, domain));
   };
-  device.temperature = read_temperature(asker);
-  device.power_draw = reading<Milliwatts>(asker.ask<unsigned>(api.nvmlDeviceGetPowerUsage, 0));
-  device.power_limit =
-      above_zero<Milliwatts>(asker.ask<unsigned>(api.nvmlDeviceGetEnforcedPowerLimit, 0));
-  device.energy = reading<Millijoules>(
-      asker.ask<unsigned long long>(api.nvmlDeviceGetTotalEnergyConsumption, 0));
-  device.clock_sm = clock(clock_sm);
-  device.clock_memory = clock(clock_memory);
+  if (asker.wants<&Device::clock_sm>()) device.clock_sm = clock(clock_sm);
+  if (asker.wants<&Device::clock_memory>()) device.clock_memory = clock(clock_memory);
+  if (asker.wants<&Device::clock_graphics>()) device.clock_graphics = clock(clock_graphics);
+  if (!asker.wants<&Device::throttle_reasons>()) return;
   auto reasons = asker.ask<unsigned long long>(api.nvmlDeviceGetCurrentClocksEventReasons, 0);
   if (!reasons && is_refused_for_good(reasons.error())) {
     reasons = asker.ask<unsigned long long>(api.nvmlDeviceGetCurrentClocksThrottleReasons, 0);
   }
   device.throttle_reasons = number(reasons, throttle_masks);
-  if (depth == Depth::state) return;
-  device.fan_speed = reading<Percent>(asker.ask<unsigned>(api.nvmlDeviceGetFanSpeed, 0));
-  device.clock_graphics = clock(clock_graphics);
 }
 
 std::optional<std::uint64_t> whole_number(const FieldValue& field) {
@@ -276,24 +308,35 @@ void put_verdict(Detail detail, As as, const FieldValue& field, Details& details
 // judged failed by: nobody is to be given one that the details alone would tell.
 void read_field_values(DeviceAsker& asker, Device& device) {
   std::array<FieldValue, 5> fields = {};
-  fields[0].field = field_pcie_sent_bytes;
-  fields[1].field = field_pcie_received_bytes;
-  fields[2].field = field_memory_temperature;
-  fields[3].field = field_remapped_rows_failed;
-  fields[4].field = field_recovery_action;
-  // An entry that the driver leaves as it is has not been answered.
-  for (FieldValue& field : fields) field.answer = unknown;
-  const Return code = asker.call(asker.api().nvmlDeviceGetFieldValues, 0,
-                                 static_cast<int>(fields.size()), fields.data());
+  int count = 0;
+  // An entry that the driver leaves as it is has not been answered. Null: not wanted.
+  const auto ask_for = [&](bool wanted, std::uint32_t field) {
+    if (!wanted) return static_cast<FieldValue*>(nullptr);
+    FieldValue& entry = fields[static_cast<std::size_t>(count++)];
+    entry.field = field;
+    entry.answer = unknown;
+    return &entry;
+  };
+  const bool judged = asker.wants(Extra::verdicts);
+  const auto* const sent = ask_for(asker.wants<&Device::pcie_sent>(), field_pcie_sent_bytes);
+  const auto* const received =
+      ask_for(asker.wants<&Device::pcie_received>(), field_pcie_received_bytes);
+  const auto* const heat =
+      ask_for(asker.wants<&Device::temperature_memory>(), field_memory_temperature);
+  const auto* const unmapped = ask_for(judged, field_remapped_rows_failed);
+  const auto* const action = ask_for(judged, field_recovery_action);
+  if (count == 0) return;
+  const Return code = asker.call(asker.api().nvmlDeviceGetFieldValues, 0, count, fields.data());
   for (FieldValue& field : fields) {
     if (code != success) field.answer = code;
     if (field.answer == gpu_is_lost) asker.note_lost();
   }
-  device.pcie_sent = field_reading<Bytes>(fields[0]);
-  device.pcie_received = field_reading<Bytes>(fields[1]);
-  device.temperature_memory = field_reading<Celsius>(fields[2]);
-  put_verdict(Detail::remapped_rows_failed, As::yes_or_no, fields[3], device.details);
-  put_verdict(Detail::recovery_action, As::recovery_action, fields[4], device.details);
+  if (sent != nullptr) device.pcie_sent = field_reading<Bytes>(*sent);
+  if (received != nullptr) device.pcie_received = field_reading<Bytes>(*received);
+  if (heat != nullptr) device.temperature_memory = field_reading<Celsius>(*heat);
+  if (!judged) return;
+  put_verdict(Detail::remapped_rows_failed, As::yes_or_no, *unmapped, device.details);
+  put_verdict(Detail::recovery_action, As::recovery_action, *action, device.details);
 }
 
 /// The third thing that a device is judged failed by.
@@ -303,19 +346,25 @@ void read_unrepairable_memory(DeviceAsker& asker, Device& device) {
 
 void read_links_and_errors(DeviceAsker& asker, Device& device) {
   const Api& api = asker.api();
-  device.pcie_generation =
-      number(asker.ask<unsigned>(api.nvmlDeviceGetCurrPcieLinkGeneration, 0), pcie_generations);
-  device.pcie_width =
-      number(asker.ask<unsigned>(api.nvmlDeviceGetCurrPcieLinkWidth, 0), pcie_lanes);
-  device.pcie_replays =
-      number(asker.ask<unsigned>(api.nvmlDeviceGetPcieReplayCounter, 0), error_counts);
+  if (asker.wants<&Device::pcie_generation>()) {
+    device.pcie_generation =
+        number(asker.ask<unsigned>(api.nvmlDeviceGetCurrPcieLinkGeneration, 0), pcie_generations);
+  }
+  if (asker.wants<&Device::pcie_width>()) {
+    device.pcie_width =
+        number(asker.ask<unsigned>(api.nvmlDeviceGetCurrPcieLinkWidth, 0), pcie_lanes);
+  }
+  if (asker.wants<&Device::pcie_replays>()) {
+    device.pcie_replays =
+        number(asker.ask<unsigned>(api.nvmlDeviceGetPcieReplayCounter, 0), error_counts);
+  }
   const auto errors = [&](unsigned type) {
     return number(
         asker.ask<unsigned long long>(api.nvmlDeviceGetTotalEccErrors, type, type, ecc_volatile),
         error_counts);
   };
-  device.ecc_corrected = errors(error_corrected);
-  device.ecc_uncorrected = errors(error_uncorrected);
+  if (asker.wants<&Device::ecc_corrected>()) device.ecc_corrected = errors(error_corrected);
+  if (asker.wants<&Device::ecc_uncorrected>()) device.ecc_uncorrected = errors(error_uncorrected);
 }
 
 }  // namespace
@@ -324,42 +373,85 @@ std::string pci_address(std::uint32_t domain, std::uint32_t bus, std::uint32_t d
   return fmt::format("{:08x}:{:02x}:{:02x}.0", domain, bus, device);
 }
 
-void read_identity(DeviceAsker& asker, Device& device) {
+Wanted with_sources(const Wanted& wanted) {
+  using D = Device;
+  Wanted all = wanted;
+  all.add<&D::uuid, &D::pci_address>();
+  // Where an error left the name of the product to be used, and for what the chip is called.
+  if (all.has<&D::multiprocessors>()) all.add<&D::cuda_cores>();
+  if (all.has<&D::cuda_cores>()) all.add<&D::name>();
+  if (all.has<&D::cuda_cores, &D::architecture>()) all.add<&D::compute_capability>();
+  if (all.has<&D::memory_bandwidth>()) all.add<&D::clock_memory_max, &D::memory_bus_width>();
+  if (all.has<&D::process_count>()) all.add(Extra::processes);
+  // Who works on an instance is in its card's list, or, where that may not be seen, in its own.
+  if (all.has(Extra::processes)) all.add(Extra::instances);
+  if (all.has(Extra::instances)) all.add<&D::mig_mode>();
+  add_sources_of_details(all);
+  return all;
+}
+
+void read_identity(DeviceAsker& asker, const Wanted& missing, Device& device) {
   const Api& api = asker.api();
-  device.uuid = asker.ask_text(api.nvmlDeviceGetUUID);
-  device.name = asker.ask_text(api.nvmlDeviceGetName);
-  read_pci(asker, device);
-  device.minor_number = number(asker.ask<unsigned>(api.nvmlDeviceGetMinorNumber, 0), device_minors);
-  read_capability(asker, device);
+  if (missing.has<&Device::uuid>()) device.uuid = asker.ask_text(api.nvmlDeviceGetUUID);
+  if (missing.has<&Device::name>()) device.name = asker.ask_text(api.nvmlDeviceGetName);
+  if (missing.has<&Device::pci_address, &Device::pci_id>()) read_pci(asker, device);
+  if (missing.has<&Device::minor_number>()) {
+    device.minor_number =
+        number(asker.ask<unsigned>(api.nvmlDeviceGetMinorNumber, 0), device_minors);
+  }
+  if (missing.has<&Device::compute_capability>()) read_capability(asker, device);
   device.kernel_driver = std::string("nvidia");
 }
 
-void read_facts(DeviceAsker& asker, Device& device) {
+namespace {
+
+void read_limits(DeviceAsker& asker, const Wanted& missing, Device& device) {
+  const Api& api = asker.api();
+  if (missing.has<&Device::temperature_slowdown>()) {
+    device.temperature_slowdown = above_zero<Celsius>(asker.ask<unsigned>(
+        api.nvmlDeviceGetTemperatureThreshold, threshold_slowdown, threshold_slowdown));
+  }
+  if (missing.has<&Device::power_limit_default>()) {
+    device.power_limit_default = above_zero<Milliwatts>(
+        asker.ask<unsigned>(api.nvmlDeviceGetPowerManagementDefaultLimit, 0));
+  }
+  if (missing.has<&Device::pcie_generation_max>()) {
+    device.pcie_generation_max =
+        number(asker.ask<unsigned>(api.nvmlDeviceGetMaxPcieLinkGeneration, 0), pcie_generations);
+  }
+  if (missing.has<&Device::pcie_width_max>()) {
+    device.pcie_width_max =
+        number(asker.ask<unsigned>(api.nvmlDeviceGetMaxPcieLinkWidth, 0), pcie_lanes);
+  }
+}
+
+void read_brand(DeviceAsker& asker, Device& device) {
+  const auto brand = asker.ask<unsigned>(asker.api().nvmlDeviceGetBrand, 0);
+  device.brand = brand ? Absent::unsupported : why_absent(brand.error());
+  if (brand && brand_name(*brand)) device.brand = std::string(*brand_name(*brand));
+}
+
+}  // namespace
+
+void read_facts(DeviceAsker& asker, const Wanted& missing, Device& device) {
   const Api& api = asker.api();
   const auto clock = [&](unsigned domain) {
     return above_zero<Megahertz>(
         asker.ask<unsigned>(api.nvmlDeviceGetMaxClockInfo, domain, domain));
   };
-  device.serial = asker.ask_text(api.nvmlDeviceGetSerial);
-  device.vbios_version = asker.ask_text(api.nvmlDeviceGetVbiosVersion);
-  const auto brand = asker.ask<unsigned>(api.nvmlDeviceGetBrand, 0);
-  device.brand = brand ? Absent::unsupported : why_absent(brand.error());
-  if (brand && brand_name(*brand)) device.brand = std::string(*brand_name(*brand));
-  read_architecture(asker, device);
-  read_cores(asker, device);
-  device.clock_graphics_max = clock(clock_graphics);
-  device.clock_sm_max = clock(clock_sm);
-  device.clock_memory_max = clock(clock_memory);
-  read_memory_interface(asker, device);
-  read_numa_node(asker, device);
-  device.temperature_slowdown = above_zero<Celsius>(asker.ask<unsigned>(
-      api.nvmlDeviceGetTemperatureThreshold, threshold_slowdown, threshold_slowdown));
-  device.power_limit_default =
-      above_zero<Milliwatts>(asker.ask<unsigned>(api.nvmlDeviceGetPowerManagementDefaultLimit, 0));
-  device.pcie_generation_max =
-      number(asker.ask<unsigned>(api.nvmlDeviceGetMaxPcieLinkGeneration, 0), pcie_generations);
-  device.pcie_width_max =
-      number(asker.ask<unsigned>(api.nvmlDeviceGetMaxPcieLinkWidth, 0), pcie_lanes);
+  if (missing.has<&Device::serial>()) device.serial = asker.ask_text(api.nvmlDeviceGetSerial);
+  if (missing.has<&Device::vbios_version>()) {
+    device.vbios_version = asker.ask_text(api.nvmlDeviceGetVbiosVersion);
+  }
+  if (missing.has<&Device::brand>()) read_brand(asker, device);
+  if (missing.has<&Device::architecture>()) read_architecture(asker, device);
+  if (missing.has<&Device::cuda_cores>()) read_cores(asker, device);
+  if (missing.has<&Device::clock_graphics_max>()) device.clock_graphics_max = clock(clock_graphics);
+  if (missing.has<&Device::clock_sm_max>()) device.clock_sm_max = clock(clock_sm);
+  if (missing.has<&Device::clock_memory_max>()) device.clock_memory_max = clock(clock_memory);
+  if (missing.has<&Device::memory_bus_width>()) read_memory_interface(asker, device);
+  if (missing.has<&Device::numa_node>()) read_numa_node(asker, device);
+  read_limits(asker, missing, device);
 }
 
 Reading<bool> read_mig_mode(DeviceAsker& asker) {
@@ -377,6 +469,11 @@ void take_memory(const Memory& memory, Device& device) {
   device.memory_total = part_of(memory.total, memory.total);
   device.memory_used = part_of(memory.used, memory.total);
   device.memory_free = part_of(memory.free, memory.total);
+}
+
+bool wants_memory(const DeviceAsker& asker) {
+  return asker.wants<&Device::memory_total, &Device::memory_used, &Device::memory_free,
+                     &Device::memory_reserved>();
 }
 
 // A chip that shares its host's memory (GB10) refuses; some drivers answer that it has 0 bytes.
@@ -398,17 +495,18 @@ void read_memory(DeviceAsker& asker, Device& device) {
   device.memory_total = device.memory_used = device.memory_free = why_absent(code);
 }
 
-void read_state(DeviceAsker& asker, Depth depth, WallTime taken, DeviceMemory& memory,
-                Device& device) {
+void read_state(DeviceAsker& asker, WallTime taken, DeviceMemory& memory, Device& device) {
   device.mig_mode = memory.mig_mode;
-  read_memory(asker, device);
-  read_utilization(asker, depth, device);
-  device.utilization_history = read_history(asker, taken, memory.samples_capacity);
-  read_modes(asker, depth, device);
-  read_power_and_clocks(asker, depth, device);
+  if (wants_memory(asker)) read_memory(asker, device);
+  read_load(asker, taken, memory, device);
+  read_modes(asker, device);
+  read_power(asker, device);
+  read_clocks(asker, device);
   read_field_values(asker, device);
-  if (depth < Depth::details) read_unrepairable_memory(asker, device);
-  if (depth >= Depth::everything) read_links_and_errors(asker, device);
+  if (asker.wants(Extra::verdicts) && !asker.wants(Detail::unrepairable_memory)) {
+    read_unrepairable_memory(asker, device);
+  }
+  read_links_and_errors(asker, device);
 }
 
 namespace {

@@ -11,21 +11,25 @@
 
 namespace berth::nvml {
 
-/// Name, UUID, PCI address and id, minor number, compute capability. Leaves `id` alone.
-void read_identity(DeviceAsker& asker, Device& device);
+/// With what its readings are made of; who the device is comes with each.
+[[nodiscard]] Wanted with_sources(const Wanted& wanted);
 
-/// What does not change while the driver is loaded.
-void read_facts(DeviceAsker& asker, Device& device);
+/// Of these what is `missing`: name, UUID, PCI address and id, minor number, compute capability.
+/// Leaves `id` alone.
+void read_identity(DeviceAsker& asker, const Wanted& missing, Device& device);
+
+/// What does not change while the driver is loaded, of that what is `missing`.
+void read_facts(DeviceAsker& asker, const Wanted& missing, Device& device);
 
 /// Whether MIG divides the card now.
 [[nodiscard]] Reading<bool> read_mig_mode(DeviceAsker& asker);
 
 /// What moves, but the MIG mode, which `memory` has already, with how large the driver's history
 /// is.
-void read_state(DeviceAsker& asker, Depth depth, WallTime taken, DeviceMemory& memory,
-                Device& device);
+void read_state(DeviceAsker& asker, WallTime taken, DeviceMemory& memory, Device& device);
 
-/// The four memory readings, of a GPU or a MIG instance.
+/// The four memory readings, of a GPU or a MIG instance, and whether one of them is wanted.
+[[nodiscard]] bool wants_memory(const DeviceAsker& asker);
 void read_memory(DeviceAsker& asker, Device& device);
 
 /// Identity and facts alone; every other reading is absent with the reason given.

@@ -289,9 +289,9 @@ class NvmlFake : public ::testing::Test {
     setenv("BERTH_FAKE_NVML", path.c_str(), 1);
   }
   static void faults(const std::string& text) { setenv("BERTH_FAKE_NVML_FAULTS", text.c_str(), 1); }
-  static Snapshot look(const std::string& list = "all", Depth depth = Depth::everything) {
+  static Snapshot look(const std::string& list = "all", const Wanted& wanted = Depth::everything) {
     NvmlProbe probe({.library = library(list), .proc = "/nonexistent"});
-    return whole_look(probe, now, depth);
+    return whole_look(probe, now, wanted);
   }
   TemporaryDirectory directory;
 };

@@ -37,6 +37,7 @@ struct NvmlProbe::Parts {
   std::expected<int, Return> count() const;
   void close();
   void identify(int index, DeviceAsker& asker);
+  void read_missing_facts(DeviceAsker& asker, DeviceMemory& memory);
   std::expected<Handle, Return> handle_of(int index);
   [[nodiscard]] std::optional<std::string> address_by_place(int index) const;
   [[nodiscard]] DeviceId unused_id(int index, const Device& device) const;
@@ -143,10 +144,10 @@ Problem processes_problem(Return code, bool is_any_listed, const DeviceId& devic
 }
 
 /// The device as one that cannot be used or read: facts stay, readings go.
-Device lost_device(const Device& facts, Depth depth) {
+Device lost_device(const Device& facts, const Wanted& wanted) {
   Device device = only_facts(facts, Absent::failed);
-  if (depth >= Depth::details) device.details = failed_details();
-  if (depth >= Depth::lists) device.lists = failed_lists();
+  if (wanted.has_details()) device.details = failed_details();
+  if (wanted.has_lists()) device.lists = failed_lists();
   device.lost = true;
   device.unusable_because = "it fell off the bus";
   return device;
@@ -162,14 +163,14 @@ void add_problems(const DeviceAsker& asker, const Device& device, const std::str
 }
 
 /// The processes of a GPU, by itself or, where it does not tell, by its instances.
-std::vector<GpuProcess> processes_of(DeviceAsker& asker, Depth depth, WallTime taken,
-                                     DeviceMemory& memory, DeviceLook& look,
-                                     const std::string& shown) {
-  ProcessList listed = read_processes(asker);
+std::vector<GpuProcess> processes_of(DeviceAsker& asker, WallTime taken, DeviceMemory& memory,
+                                     DeviceLook& look, const std::string& shown) {
+  const bool wanted = asker.wants(Extra::processes);
+  ProcessList listed = wanted ? read_processes(asker) : ProcessList{};
   bool by_instance = false;
-  if (division_of(look.devices.front()) == Division::divided) {
+  if (asker.wants(Extra::instances) && division_of(look.devices.front()) == Division::divided) {
     ProcessList by_instances;
-    auto instances = read_mig_instances(asker, depth, look.devices.front(), memory,
+    auto instances = read_mig_instances(asker, look.devices.front(), memory,
                                         listed.unread ? &by_instances : nullptr);
     for (Device& instance : instances) look.devices.push_back(std::move(instance));
     const bool is_more = by_instances.processes.size() > listed.processes.size();
@@ -179,6 +180,7 @@ std::vector<GpuProcess> processes_of(DeviceAsker& asker, Depth depth, WallTime t
       listed.processes = std::move(by_instances.processes);
     }
   }
+  if (!wanted) return {};
   std::vector<GpuProcess>& processes = listed.processes;
   if (listed.unread && !is_refused_for_good(*listed.unread) && !asker.is_lost()) {
     look.problems.push_back(
@@ -198,7 +200,9 @@ std::vector<GpuProcess> processes_of(DeviceAsker& asker, Depth depth, WallTime t
                         [&](const GpuProcess& process) { return process.device == device.id; }));
     }
   }
-  read_process_utilization(asker, depth, taken, memory, processes);
+  if (asker.wants(Extra::process_load)) {
+    read_process_utilization(asker, taken, memory, processes);
+  }
   return std::move(processes);
 }
 
@@ -320,17 +324,29 @@ Device NvmlProbe::Parts::row_without_handle(int index) const {
 
 void NvmlProbe::Parts::identify(int index, DeviceAsker& asker) {
   DeviceMemory& memory = devices[static_cast<std::size_t>(index)];
-  if (memory.identity_known) return;
+  const Wanted missing = asker.wanted().without(memory.identity_known);
+  if (!missing.has<&Device::uuid, &Device::name, &Device::pci_address, &Device::pci_id,
+                   &Device::minor_number, &Device::compute_capability>()) {
+    return;
+  }
   Device fresh = memory.facts;
   fresh.kind = DeviceKind::nvidia_gpu;
   fresh.index = index;
-  read_identity(asker, fresh);
-  memory.identity_known = asker.failures().empty() && !asker.is_lost();
+  read_identity(asker, missing, fresh);
+  if (asker.failures().empty() && !asker.is_lost()) memory.identity_known.add(asker.wanted());
   if (!fresh.pci_address.get()) {
     if (auto address = address_by_place(index)) fresh.pci_address = std::move(*address);
   }
   fresh.id = unused_id(index, fresh);
   memory.facts = std::move(fresh);
+}
+
+void NvmlProbe::Parts::read_missing_facts(DeviceAsker& asker, DeviceMemory& memory) {
+  const std::size_t failed_before = asker.failures().size();
+  read_facts(asker, asker.wanted().without(memory.facts_known), memory.facts);
+  if (asker.failures().size() == failed_before && !asker.is_lost()) {
+    memory.facts_known.add(asker.wanted());
+  }
 }
 
 NvmlProbe::NvmlProbe(NvmlSource source) : parts_(std::make_unique<Parts>()) {
@@ -370,12 +386,15 @@ std::expected<int, Problem> NvmlProbe::open() {
   return *count;
 }
 
-void NvmlProbe::observe_host(Host& host, std::vector<Problem>& problems) {
+void NvmlProbe::observe_host(Host& host, const Wanted& wanted, std::vector<Problem>& problems) {
   const Api& api = parts_->api();
-  host.driver_version = system_text(api.nvmlSystemGetDriverVersion);
+  if (wanted.has(Extra::driver_version)) {
+    host.driver_version = system_text(api.nvmlSystemGetDriverVersion);
+  }
+  if (wanted.has(Extra::cuda_version)) host.cuda_version_supported = cuda_version(api);
+  if (wanted.has(Extra::excluded_devices)) host.excluded_devices = excluded_devices(api);
+  if (!wanted.has(Extra::library_version)) return;
   host.nvml_version = system_text(api.nvmlSystemGetNVMLVersion);
-  host.cuda_version_supported = cuda_version(api);
-  host.excluded_devices = excluded_devices(api);
   const auto module = kernel_module_version(parts_->source.proc);
   if (!module || !host.nvml_version.get()) return;
   const std::string library = driver_part(*host.nvml_version.get());
@@ -391,17 +410,18 @@ void NvmlProbe::observe_host(Host& host, std::vector<Problem>& problems) {
 
 void NvmlProbe::wake_device(int index) { static_cast<void>(parts_->handle_of(index)); }
 
-Device NvmlProbe::identify_device(int index) {
+Device NvmlProbe::identify_device(int index, const Wanted& wanted) {
   const auto handle = parts_->handle_of(index);
   if (!handle) return parts_->row_without_handle(index);
   DeviceMemory& memory = parts_->devices[static_cast<std::size_t>(index)];
-  DeviceAsker asker(parts_->api(), *handle, memory.refusals, parts_->on_answer);
+  const Wanted asked = with_sources(wanted);
+  DeviceAsker asker(parts_->api(), *handle, memory.refusals, asked, parts_->on_answer);
   parts_->identify(index, asker);
   parts_->stale |= asker.wants_initialising();
   return memory.facts;
 }
 
-DeviceLook NvmlProbe::observe_device(int index, Depth depth, WallTime taken) {
+DeviceLook NvmlProbe::observe_device(int index, const Wanted& wanted, WallTime taken) {
   DeviceLook look;
   const auto handle = parts_->handle_of(index);
   if (!handle) {
@@ -409,7 +429,7 @@ DeviceLook NvmlProbe::observe_device(int index, Depth depth, WallTime taken) {
     const std::string shown = shown_as(index, device);
     const Return code = handle.error();
     device =
-        code == gpu_is_lost ? lost_device(device, depth) : only_facts(device, why_absent(code));
+        code == gpu_is_lost ? lost_device(device, wanted) : only_facts(device, why_absent(code));
     if (code == reset_required) {
       device.unusable_because = must_be_reset;
     } else if (code != gpu_is_lost) {
@@ -422,24 +442,22 @@ DeviceLook NvmlProbe::observe_device(int index, Depth depth, WallTime taken) {
   }
   DeviceMemory& memory = parts_->devices[static_cast<std::size_t>(index)];
   if (++memory.looks % DeviceMemory::looks_between_refusals == 0) memory.forget_refusals();
-  DeviceAsker asker(parts_->api(), *handle, memory.refusals, parts_->on_answer);
+  const Wanted asked = with_sources(wanted);
+  DeviceAsker asker(parts_->api(), *handle, memory.refusals, asked, parts_->on_answer);
   parts_->identify(index, asker);
-  if (memory.mig_mode != std::exchange(memory.mig_mode, read_mig_mode(asker))) {
+  if (asked.has<&Device::mig_mode>() &&
+      memory.mig_mode != std::exchange(memory.mig_mode, read_mig_mode(asker))) {
     memory.forget_refusals();
   }
-  if (depth >= Depth::everything && !memory.facts_known) {
-    const std::size_t failed_before = asker.failures().size();
-    read_facts(asker, memory.facts);
-    memory.facts_known = asker.failures().size() == failed_before && !asker.is_lost();
-  }
+  parts_->read_missing_facts(asker, memory);
   look.devices.push_back(memory.facts);
   const std::string shown = shown_as(index, memory.facts);
-  read_state(asker, depth, taken, memory, look.devices.front());
-  if (depth >= Depth::details) read_details(asker, taken, memory, look.devices.front());
-  if (depth >= Depth::lists) read_lists(asker, look.devices.front().lists);
-  look.processes = processes_of(asker, depth, taken, memory, look, shown);
+  read_state(asker, taken, memory, look.devices.front());
+  if (asked.has_details()) read_details(asker, taken, memory, look.devices.front());
+  if (asked.has_lists()) read_lists(asker, look.devices.front().lists);
+  look.processes = processes_of(asker, taken, memory, look, shown);
   if (asker.is_lost()) {
-    look.devices = {lost_device(memory.facts, depth)};
+    look.devices = {lost_device(memory.facts, wanted)};
     look.processes.clear();
   } else if (asker.verdict() == reset_required) {
     look.devices.front().unusable_because = must_be_reset;

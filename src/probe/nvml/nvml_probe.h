@@ -62,8 +62,9 @@ class NvmlProbe {
   ///                device_lost, library_unusable, driver_failed.
   [[nodiscard]] std::expected<int, Problem> open();
 
-  /// Versions of driver, library and CUDA. Only after open() gave a count, as all below.
-  void observe_host(Host& host, std::vector<Problem>& problems);
+  /// Versions of driver, library and CUDA, where wanted. Only after open() gave a count, as all
+  /// below.
+  void observe_host(Host& host, const Wanted& wanted, std::vector<Problem>& problems);
 
   /// The first call to a device. Without persistence mode the driver starts the card for it, which
   /// takes seconds; what goes wrong is told by those below. May block.
@@ -71,11 +72,11 @@ class NvmlProbe {
 
   /// Who the device is (id, index, name, UUID, PCI address, minor number), and nothing that moves:
   /// for telling the watcher which device is being asked. May block.
-  [[nodiscard]] Device identify_device(int index);
+  [[nodiscard]] Device identify_device(int index, const Wanted& wanted);
 
   /// One GPU, its MIG instances and their processes. May block. Never fails: what went wrong is in
   /// the readings and the problems.
-  [[nodiscard]] DeviceLook observe_device(int index, Depth depth, WallTime taken);
+  [[nodiscard]] DeviceLook observe_device(int index, const Wanted& wanted, WallTime taken);
 
   /// Errors that the driver has told by its events since this was called last, of the devices that
   /// were asked by now; nothing the first time, which registers for them. May block.

@@ -10,7 +10,8 @@
 
 namespace berth {
 
-inline Snapshot whole_look(NvmlProbe& probe, WallTime taken, Depth depth = Depth::everything) {
+inline Snapshot whole_look(NvmlProbe& probe, WallTime taken,
+                           const Wanted& wanted = Depth::everything) {
   Snapshot snapshot{.taken = taken};
   const auto count = probe.open();
   snapshot.sources.push_back({"nvml", count.has_value()});
@@ -20,12 +21,12 @@ inline Snapshot whole_look(NvmlProbe& probe, WallTime taken, Depth depth = Depth
     snapshot.problems.push_back(count.error());
     return snapshot;
   }
-  probe.observe_host(snapshot.host, snapshot.problems);
+  probe.observe_host(snapshot.host, wanted, snapshot.problems);
   const auto append = [](auto&& from, auto& to) {
     to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
   };
   for (int i = 0; i < *count; ++i) {
-    DeviceLook look = probe.observe_device(i, depth, taken);
+    DeviceLook look = probe.observe_device(i, wanted, taken);
     append(look.devices, snapshot.devices);
     append(look.processes, snapshot.gpu_processes);
     append(look.problems, snapshot.problems);

@@ -31,7 +31,7 @@ void tell_look(Teller& teller, DeviceLook look) {
 }
 
 /// The number of devices; nothing: the driver cannot be asked, and why has been told.
-std::optional<int> open_nvml(NvmlProbe& nvml, Teller& teller) {
+std::optional<int> open_nvml(NvmlProbe& nvml, const Wanted& wanted, Teller& teller) {
   teller.begin(nvml_open);
   const auto count = nvml.open();
   teller.begin(nvml_open);
@@ -39,7 +39,7 @@ std::optional<int> open_nvml(NvmlProbe& nvml, Teller& teller) {
   if (count) {
     teller.tell(wire::DeviceCount{static_cast<std::uint64_t>(*count)});
     std::vector<Problem> problems;
-    nvml.observe_host(host, problems);
+    nvml.observe_host(host, wanted, problems);
     for (Problem& problem : problems) teller.tell(std::move(problem));
     teller.tell(SourceReport{.source = "nvml", .succeeded = true});
   } else {
@@ -55,8 +55,8 @@ std::optional<int> open_nvml(NvmlProbe& nvml, Teller& teller) {
 }
 
 /// Who a device is, unless those who listen have heard it in a look before.
-void tell_identity(int index, Probes probes, Teller& teller) {
-  Device device = probes.nvml.identify_device(index);
+void tell_identity(int index, Probes probes, const Wanted& wanted, Teller& teller) {
+  Device device = probes.nvml.identify_device(index, wanted);
   if (probes.identified != nullptr) {
     Device& told = (*probes.identified)[index];
     if (told == device) return;
@@ -88,16 +88,16 @@ void ask_nvml(Probes probes, const Wish& wish, Teller& teller) {
     }
     return false;
   };
-  if (left() && open_nvml(nvml, teller)) {
+  if (left() && open_nvml(nvml, wish.wanted, teller) && wish.wanted.has(Extra::devices)) {
     if (has_looked && wish.events == Events::new_ones) ask_events(nvml, teller);
     for (int i = 0; i < *known.device_count; ++i) {
       if (known.is_over(device_step(i))) continue;
       teller.begin(device_step(i));
       nvml.wake_device(i);
       teller.begin(device_step(i));
-      tell_identity(i, probes, teller);
+      tell_identity(i, probes, wish.wanted, teller);
       teller.begin(device_step(i));
-      tell_look(teller, nvml.observe_device(i, wish.depth, known.snapshot.taken));
+      tell_look(teller, nvml.observe_device(i, wish.wanted, known.snapshot.taken));
       teller.finish(device_step(i));
     }
   }
@@ -114,16 +114,20 @@ void ask_nvml(Probes probes, const Wish& wish, Teller& teller) {
   }
 }
 
-void ask_pci(PciProbe& pci, Depth depth, Teller& teller) {
+void ask_pci(PciProbe& pci, const Wanted& wanted, Teller& teller) {
   constexpr Step step{StepKind::pci, 0};
+  const bool places = wanted.has(Detail::pci_path) || wanted.has(Detail::cpu_affinity);
+  // The kernel knows the node of a card, too.
+  const bool observes = wanted.has(Extra::other_devices) || wanted.has<&Device::numa_node>();
+  if (!places && !observes) return;
   if (teller.progress().is_over(step)) return;
   teller.begin(step);
   Snapshot looked;
   looked.host.excluded_devices = teller.progress().snapshot.host.excluded_devices;
   looked.devices = teller.progress().snapshot.devices;
   looked.sources = teller.progress().snapshot.sources;
-  pci.observe(looked);
-  if (depth >= Depth::details) pci.place(looked);
+  if (observes) pci.observe(looked);
+  if (places) pci.place(looked);
   // Most of what NVML told stays as it was: only what is new is worth sending.
   const std::vector<Device>& known = teller.progress().snapshot.devices;
   std::vector<std::size_t> changed;
@@ -261,6 +265,8 @@ std::vector<pid_t> parents_of(const Snapshot& snapshot) {
 
 void ask_procfs(Probes probes, const Wish& wish, Teller& teller) {
   ProcfsProbe& procfs = probes.procfs;
+  const bool owners = wish.wanted.has(Extra::process_owners);
+  if (!owners && !wish.wanted.has(Extra::process_names)) return;
   procfs.begin_look();
   const bool relations = wish.relations == Relations::all;
   if (relations) ask_device_files(procfs, teller);
@@ -272,9 +278,9 @@ void ask_procfs(Probes probes, const Wish& wish, Teller& teller) {
     pids.insert(pids.end(), parents.begin(), parents.end());
     ask_who_is_stuck(procfs, teller);
   }
-  ask_users(procfs, teller);
+  if (owners) ask_users(procfs, teller);
   ask_commands(procfs, pids, teller);
-  if (wish.depth >= Depth::everything) ask_enclosures(probes.containers, teller);
+  if (wish.wanted.has(Extra::enclosures)) ask_enclosures(probes.containers, teller);
 }
 
 void ask_host(ProcfsProbe& procfs, Teller& teller) {
@@ -331,12 +337,12 @@ void Teller::done() {
 }
 
 void ask_with(Probes probes, const Wish& wish, Teller& teller) {
-  ask_host(probes.procfs, teller);
+  if (wish.wanted.has(Extra::host)) ask_host(probes.procfs, teller);
   probes.nvml.on_answer([&teller] { teller.goes_on(); });
   ask_nvml(probes, wish, teller);
   probes.nvml.on_answer(nullptr);
   if (wish.events == Events::new_ones) ask_events(probes.nvml, teller);
-  ask_pci(probes.pci, wish.depth, teller);
+  ask_pci(probes.pci, wish.wanted, teller);
   if (wish.relations == Relations::all && probes.driver_log != nullptr) {
     ask_kernel_log(*probes.driver_log, teller);
   }

@@ -65,7 +65,7 @@ enum class Events { none, new_ones };
 
 /// What is wanted of them.
 struct Wish {
-  Depth depth = Depth::everything;
+  Wanted wanted = Depth::everything;
   const std::vector<Claim>& claims;
   Relations relations = Relations::none;
   Events events = Events::none;

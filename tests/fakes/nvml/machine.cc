@@ -193,7 +193,21 @@ Return code_of(berth::Absent why) {
   return unknown;
 }
 
+namespace {
+// BERTH_FAKE_NVML_CALLS=FILE: each call is a line there, "nvmlDeviceGetName 3".
+void log_call(const char* function, const std::string& device) {
+  const std::string path = setting("BERTH_FAKE_NVML_CALLS");
+  if (path.empty()) return;
+  const int log = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+  if (log < 0) return;
+  const std::string line = std::string(function) + " " + device + "\n";
+  if (::write(log, line.data(), line.size()) < 0) std::perror(path.c_str());
+  ::close(log);
+}
+}  // namespace
+
 Call::Call(const char* function, const std::string& device) {
+  log_call(function, device);
   const Fault* fault = find_fault(current_faults(), function, device);
   if (fault == nullptr) return;
   if (const auto* code = std::get_if<int>(&fault->what)) ended_ = *code;

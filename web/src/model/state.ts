@@ -17,6 +17,12 @@ export const standings: Standing[] = [
   "divided",
 ];
 
+/// How near a card is to slowing itself down for its heat, as its server judges by the card's own
+/// limits; what that does not say is no heat.
+export function heat_of(device: Device): "normal" | "warm" | "hot" {
+  return device.heat === "warm" || device.heat === "hot" ? device.heat : "normal";
+}
+
 export function standing_of(device: Pick<Device, "state" | "health">): Standing {
   if (device.health === "failed" || device.state === "lost" || device.state === "unusable") {
     return "broken";

@@ -19,6 +19,8 @@ export interface Device {
   memory_used_bytes: number | null;
   memory_total_bytes: number | null;
   temperature_celsius: number | null;
+  /// How near it is to slowing itself down for its heat; older servers do not say.
+  heat?: "normal" | "warm" | "hot" | null;
   power_draw_milliwatts: number | null;
   power_limit_milliwatts: number | null;
   users: string[];

@@ -23,7 +23,7 @@ import {
   watts,
 } from "../model/format";
 import { address_of } from "../model/route";
-import { label_of, standing_of } from "../model/state";
+import { heat_of, label_of, standing_of } from "../model/state";
 import type { LiveSeries } from "../model/series";
 import type { Device } from "../model/wire";
 import { t } from "../words/translate";
@@ -170,6 +170,7 @@ class Tile implements Part<Device> {
     set_text(this.memory, used_of(device.memory_used_bytes, device.memory_total_bytes));
     set_text(this.power, watts(device.power_draw_milliwatts));
     set_text(this.heat, celsius(device.temperature_celsius));
+    set_attribute(this.heat, "data-heat", heat_of(device));
     set_text(this.users, who || dash);
     const since = this.since(device.id);
     set_text(this.age, since === null ? "" : duration(this.world.server_now() - since));

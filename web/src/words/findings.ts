@@ -24,6 +24,7 @@ export const titles: Record<string, string> = {
   time_lost_to_power_brake: "曾因供电被硬件限制",
   time_lost_to_heat_control: "曾因温度被驱动降速",
   time_lost_to_power_limit: "曾受功率上限限制",
+  too_hot: "温度已达到自身的降速阈值",
   hardware_thermal_slowdown: "硬件降速：过热",
   power_brake: "硬件降速：电源要求",
   software_thermal_slowdown: "驱动降速：接近最高温度",

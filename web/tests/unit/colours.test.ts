@@ -58,7 +58,8 @@ for (const [name, colours] of Object.entries(themes)) {
     const tint = parseFloat(colours.get("tint")!) / 100;
     for (const standing of standings) {
       const tile = mixed(of(standing), tint, of("panel"));
-      for (const word of ["text", "muted", standing])
+      // "busy" and "broken" are the colours of a temperature near and beyond its limit.
+      for (const word of ["text", "muted", "busy", "broken", standing])
         pairs.push([word, of(word), `a tile that is ${standing}`, tile]);
       // A bar of the timeline, under the mouse.
       pairs.push(["text", of("text"), `a bar, ${standing}`, mixed(of(standing), 0.38, of("panel"))]);

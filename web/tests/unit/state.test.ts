@@ -8,6 +8,7 @@ import {
   changes_between,
   empty_state,
   freshness_of,
+  heat_of,
   is_firing,
   is_mended,
   label_of,
@@ -282,4 +283,11 @@ test("words of a command are quoted as a shell wants them", () => {
     ["a b", "x=1", "it's", "$(rm)"].map(as_word).join(" "),
     `'a b' x=1 'it'\\''s' '$(rm)'`,
   );
+});
+
+test("heat is what the server says of it, and none where it says nothing", () => {
+  assert.equal(heat_of(device({ heat: "hot" })), "hot");
+  assert.equal(heat_of(device({ heat: "warm" })), "warm");
+  assert.equal(heat_of(device({ heat: null })), "normal");
+  assert.equal(heat_of(device()), "normal");
 });

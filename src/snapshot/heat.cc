@@ -1,0 +1,55 @@
+#include <algorithm>
+
+#include "snapshot/questions.h"
+
+namespace berth {
+
+namespace {
+
+// nvmlClocksEventReasons: by the driver, which keeps it at its limit, and by the hardware.
+constexpr std::uint64_t slowed_by_driver = 0x20;
+constexpr std::uint64_t slowed_by_hardware = 0x40;
+
+std::optional<Heat> heat_told_by_driver(const Device& device) {
+  const auto& reasons = device.throttle_reasons.get();
+  if (!reasons) return std::nullopt;
+  if ((*reasons & slowed_by_hardware) != 0) return Heat::hot;
+  if ((*reasons & slowed_by_driver) != 0) return Heat::warm;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Celsius> degrees_to_slowdown(const Device& device) {
+  const auto& limit = device.temperature_slowdown.get();
+  const auto& now = device.temperature.get();
+  if (now && limit) return Celsius(limit->count() - now->count());
+  // Hopper and newer count downwards from a limit of which the degrees are not told.
+  const auto left = device.details.get<Celsius>(Detail::temperature_limit_margin);
+  const auto slows_at = device.details.get<Celsius>(Detail::temperature_slowdown_margin);
+  if (!left.get() || !slows_at.get()) return std::nullopt;
+  return Celsius(left.get()->count() - slows_at.get()->count());
+}
+
+std::optional<Heat> heat_of(const Device& device) {
+  constexpr Celsius near{5};
+  const std::optional<Heat> told = heat_told_by_driver(device);
+  const std::optional<Celsius> left = degrees_to_slowdown(device);
+  if (!left) return told;
+  const Heat read = *left <= Celsius{0} ? Heat::hot : *left <= near ? Heat::warm : Heat::normal;
+  return std::max(read, told.value_or(Heat::normal));
+}
+
+std::string_view name_of(Heat heat) {
+  switch (heat) {
+    case Heat::normal:
+      return "normal";
+    case Heat::warm:
+      return "warm";
+    case Heat::hot:
+      return "hot";
+  }
+  return "normal";
+}
+
+}  // namespace berth

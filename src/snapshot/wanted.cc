@@ -1,0 +1,66 @@
+#include "snapshot/wanted.h"
+
+#include "snapshot/fields.h"
+
+namespace berth {
+
+namespace {
+
+using D = Device;
+
+void add_state(Wanted& wanted) {
+  for (const Extra extra :
+       {Extra::driver_version, Extra::cuda_version, Extra::library_version, Extra::excluded_devices,
+        Extra::host, Extra::devices, Extra::other_devices, Extra::instances, Extra::verdicts,
+        Extra::processes, Extra::process_load, Extra::process_names, Extra::process_owners,
+        Extra::leases}) {
+    wanted.add(extra);
+  }
+  wanted.add<&D::name, &D::minor_number, &D::compute_capability, &D::pci_id, &D::mig_mode,
+             &D::memory_total, &D::memory_used, &D::memory_free, &D::memory_reserved,
+             &D::process_count, &D::utilization_gpu, &D::utilization_memory,
+             &D::utilization_history, &D::compute_mode, &D::temperature, &D::temperature_memory,
+             &D::power_draw, &D::power_limit, &D::energy, &D::clock_sm, &D::clock_memory,
+             &D::throttle_reasons, &D::pcie_sent, &D::pcie_received>();
+}
+
+}  // namespace
+
+Wanted::Wanted(Depth depth) {
+  add_state(*this);
+  if (depth >= Depth::everything) {
+    members_.set();
+    add(Extra::enclosures);
+  }
+  if (depth >= Depth::details) {
+    details_.set();
+    add(Extra::process_engines).add(Extra::instance_readings);
+  }
+  if (depth >= Depth::lists) {
+    add(Extra::retired_pages).add(Extra::accounted_processes);
+    add(Extra::supported_clocks).add(Extra::nvlinks);
+  }
+}
+
+Wanted& Wanted::add(const Field& field) {
+  if (field.detail) add(*field.detail);
+  if (field.want != nullptr) field.want(*this);
+  return *this;
+}
+
+Wanted& Wanted::add(const Wanted& more) {
+  details_ |= more.details_;
+  members_ |= more.members_;
+  extras_ |= more.extras_;
+  return *this;
+}
+
+Wanted Wanted::without(const Wanted& known) const {
+  Wanted left = *this;
+  left.details_ &= ~known.details_;
+  left.members_ &= ~known.members_;
+  left.extras_ &= ~known.extras_;
+  return left;
+}
+
+}  // namespace berth
