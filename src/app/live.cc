@@ -22,8 +22,9 @@ void Live::begin(Depth depth) {
 std::optional<Snapshot> Live::advance() {
   auto snapshot = lookout_.advance(context_->clock());
   if (!snapshot) return std::nullopt;
-  if (!context_->sources().replay) add_ledger(*snapshot, std::exchange(view_, {}), names_);
   snapshot->faults = failed_devices(*snapshot);
+  if (context_->sources().replay) return snapshot;
+  add_ledger(*snapshot, std::exchange(view_, {}), context_->clock().now(), names_);
   return snapshot;
 }
 

@@ -48,10 +48,6 @@ constexpr Duration gather_limit = std::chrono::minutes(10);
 [[nodiscard]] Snapshot with_ledger(Snapshot snapshot, const LedgerView& view, Instant now,
                                    const std::string& own);
 
-/// The placement after everybody before `position` has taken or gathered what is theirs.
-[[nodiscard]] Placement place_behind(const Snapshot& snapshot, std::size_t position,
-                                     const Request& request, const PlaceLimits& limits);
-
 /// Whether earlier waiters are among the reasons.
 [[nodiscard]] bool is_held_back(const Placement& placement);
 

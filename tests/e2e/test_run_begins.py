@@ -30,7 +30,7 @@ def test_no_signal_is_lost_while_the_job_is_started(machine, tmp_path):
 @contextlib.contextmanager
 def held_lock(machine):
     assert machine.run("run", "-q", "--", "true").returncode == 0
-    with open(machine.directory / "ledger/host.lock", "r+b") as lock:
+    with open(machine.ledger / "host.lock", "r+b") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield lock
 
