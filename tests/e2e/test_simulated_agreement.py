@@ -188,7 +188,7 @@ def test_metrics_say_what_status_says(machine_of, serve_on, name):  # noqa: F811
     machine = machine_of(name)
     server = serve_on(machine)
     text = server.get("/metrics?profile=berth").body.decode()
-    look = server.get("/api/v1/gpu-status").json
+    look = server.get("/gpu-status").json
     samples = {}
     for line in text.splitlines():
         found = re.fullmatch(r'(\w+)\{device="([^"]*)",uuid="([^"]*)",name="[^"]*"(?:,([^}]*))?\} (\S+)', line)
