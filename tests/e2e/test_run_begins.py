@@ -71,7 +71,7 @@ def test_runs_in_runs_in_runs_share_the_outermost_lease(machine):
     more = [BERTH, "run", "-q", "--no-wait", "--memory", "20G", "--"]
     done = machine.run(*outermost, *share, *more, *job)
     assert done.returncode == 125 and "10.0 GiB" in done.stderr and "20.0 GiB" in done.stderr, done.stderr
-    inside = machine.directory / "ledger-inside"
+    inside = machine.ledger.with_name(f"{machine.ledger.name}-inside")
     wait_until(lambda: not any(inside.iterdir()), "nothing is left of the ledgers inside")
 
 
