@@ -88,8 +88,8 @@ Result<void> make_part(const std::string& name, const Fd& within, const std::str
     return fail_system("create the ledger " + path, errno);
   }
   const mode_t mode = facts_of(within.get()).st_mode & 07777U;
-  const Fd part(::openat(within.get(), temporary.c_str(),
-                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  const Fd part(
+      ::openat(within.get(), temporary.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!part.is_open() || ::fchmod(part.get(), mode) != 0) {
     return fail_system("share the ledger " + path, errno);
   }

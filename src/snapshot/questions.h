@@ -28,7 +28,18 @@ namespace berth {
 /// know of them; a failure takes the place of `free` and `unknown` alone, the queue that of `free`.
 /// That a card with somebody
 /// on it is failed, too, fault_of() and the field `failed_because` tell.
-enum class DeviceState { free, reserved, leased, busy, held, unknown, failed, divided, lost, unusable };
+enum class DeviceState {
+  free,
+  reserved,
+  leased,
+  busy,
+  held,
+  unknown,
+  failed,
+  divided,
+  lost,
+  unusable
+};
 constexpr std::size_t device_state_count = 10;
 [[nodiscard]] std::string_view name_of(DeviceState state);
 

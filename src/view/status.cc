@@ -103,9 +103,9 @@ std::string summary_line(const Counts& counts, const Snapshot& snapshot, const S
     if (!counts.free_indices.empty()) text += std::string(tr(": ")) + ranges(counts.free_indices);
     line.add(own(text, style), Paint::green);
   }
-  for (const DeviceState state :
-       {DeviceState::reserved, DeviceState::leased, DeviceState::busy, DeviceState::held, DeviceState::unknown,
-        DeviceState::failed, DeviceState::divided, DeviceState::lost, DeviceState::unusable}) {
+  for (const DeviceState state : {DeviceState::reserved, DeviceState::leased, DeviceState::busy,
+                                  DeviceState::held, DeviceState::unknown, DeviceState::failed,
+                                  DeviceState::divided, DeviceState::lost, DeviceState::unusable}) {
     if (counts.of(state) == 0) continue;
     line.add("  ").add(own(fmt::format("{} {}", counts.of(state), state_word(state)), style),
                        state_paint(state));
