@@ -290,6 +290,23 @@ def explain_findings(root: Path) -> list[str]:
     return found + health_findings(root, text)
 
 
+ALERTS = Path("src/alert/rules.cc")
+SERVING = Path("doc/SERVING.md")
+NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split()
+
+
+def alert_findings(root: Path) -> list[str]:
+    """The page counts as many rules of alerts as the table has."""
+    if not (root / ALERTS).is_file():
+        return []
+    rules = re.findall(r'^\s*\{AlertRule::\w+, "', (root / ALERTS).read_text(encoding="utf-8"), re.M)
+    told = re.search(r"`berth alert rules` shows the (\w+) rules", (root / SERVING).read_text(encoding="utf-8"))
+    if not rules or not told:
+        return [f"{SERVING}: no number of rules found to compare with {ALERTS}"]
+    word = NUMBERS[len(rules)] if len(rules) < len(NUMBERS) else str(len(rules))
+    return [] if told[1] == word else [f"{SERVING}: {told[1]} rules of alerts, and {ALERTS} has {word}"]
+
+
 RULE_FOLDERS = tuple(Path("src/diagnose") / part / "rules" for part in ("doctor", "pace", "death"))
 RULE = re.compile(r"^(?:\[\[nodiscard\]\] )?(?:Findings|std::optional<Cause>) (\w+)\(", re.M)
 
@@ -319,6 +336,7 @@ def unmerged_findings(root: Path, name: Path) -> list[str]:
 
 def findings(root: Path, berth: Path | None) -> list[str]:
     found = forbidden_findings(root) + explain_findings(root) + rule_findings(root) + name_findings(root)
+    found += alert_findings(root)
     for name in repository.files(root):
         if name.suffix in (".md", ".py", ".cc", ".h", ".ts", ".po"):
             found += unmerged_findings(root, name)

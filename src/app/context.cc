@@ -12,8 +12,10 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "health/faults.h"
+#include "place/placement.h"
 #include "probe/procfs/procfs_probe.h"
 #include "probe/replay/replay.h"
+#include "run/turn.h"
 #include "snapshot/questions.h"
 
 extern char** environ;
@@ -141,18 +143,10 @@ std::optional<std::string> Context::state_directory() const {
 
 Result<LedgerPlace> Context::ledger_place() const {
   const auto named = variable("BERTH_LEDGER");
-  if (named && !named->empty()) return find_ledger(*named);
-  if (!sources_.simulated) return find_ledger(std::nullopt);
-  // A simulated server has a ledger of its own: its leases must not take real devices.
-  auto own = find_ledger(std::nullopt, "/nonexistent");
-  if (!own) return own;
-  std::string name = *sources_.simulated;
-  for (char& c : name) {
-    if (c == '/') c = '_';
-  }
-  if (name.starts_with('.')) name.front() = '_';  // "..", of which a path makes another folder
-  own->directory += "-sim/" + name;
-  return own;
+  if (!sources_.simulated) return find_ledger(named);
+  auto place = find_ledger(named, "/nonexistent");  // what is simulated needs no shared one
+  if (!place) return place;
+  return part_for_simulated(*std::move(place), *sources_.simulated);
 }
 
 Result<Ledger> Context::open_ledger() {
@@ -224,14 +218,18 @@ Result<Snapshot> Context::look(const Wanted& wanted, Relations relations) {
   options.claims = view.claims;
   auto snapshot = judged(observe(sources_, options, clock_, &probe_), wanted);
   if (!snapshot || sources_.replay || !wanted.has(Extra::leases)) return snapshot;
-  add_ledger(*snapshot, std::move(view), names_);
+  add_ledger(*snapshot, std::move(view), clock_.now(), names_);
   return snapshot;
 }
 
-void add_ledger(Snapshot& snapshot, LedgerView view, HolderNames& names) {
+void add_ledger(Snapshot& snapshot, LedgerView view, Instant now, HolderNames& names) {
+  for (std::size_t i = 0; i < view.states.size(); ++i) {
+    view.waiters[i].stuck = is_stuck(view.states[i], now);
+  }
   snapshot.sources.push_back({.source = std::string(ledger_source), .succeeded = !view.is_unread});
   add_holders(snapshot, std::move(view.claims), std::move(view.waiters), names);
   snapshot.problems.insert(snapshot.problems.end(), view.problems.begin(), view.problems.end());
+  keep_for_waiters(snapshot);
 }
 
 }  // namespace berth

@@ -102,7 +102,8 @@ class Context {
   Sources sources_;
 };
 
-/// Adds what the ledger says to a look, and whether it could be read.
-void add_ledger(Snapshot& snapshot, LedgerView view, HolderNames& names);
+/// Adds to a look that has been judged what the ledger says, and whether it could be read: who
+/// holds what, who waits, and what is reserved for whom.
+void add_ledger(Snapshot& snapshot, LedgerView view, Instant now, HolderNames& names);
 
 }  // namespace berth

@@ -24,7 +24,9 @@ std::optional<Snapshot> Live::advance() {
   auto snapshot = lookout_.advance(context_->clock());
   if (!snapshot) return std::nullopt;
   const bool shows_leases = !context_->sources().replay && wanted_.has(Extra::leases);
-  if (shows_leases) add_ledger(*snapshot, std::exchange(view_, {}), names_);
+  if (shows_leases) {
+    add_ledger(*snapshot, std::exchange(view_, {}), context_->clock().now(), names_);
+  }
   if (wanted_.has(Extra::verdicts)) snapshot->faults = failed_devices(*snapshot);
   return snapshot;
 }

@@ -93,8 +93,8 @@ class PickVerb final : public Verb {
     if (context.ledger_error()) return report(*context.ledger_error());
     auto limits = inherited_limits(context, *snapshot);
     if (!limits) return report(limits.error(), exit_code::usage);
-    limits->reserved = reserved_before(*snapshot, snapshot->waiters.size(), *request, *limits);
-    const Placement placement = place(*snapshot, *request, *limits);
+    const Placement placement =
+        place_behind(*snapshot, snapshot->waiters.size(), *request, *limits);
     return answer(context, placement, *request, *snapshot);
   }
 

@@ -59,9 +59,8 @@ class RunVerb final : public Verb {
     if (context.ledger_error()) return report(*context.ledger_error(), usage_code());
     auto limits = inherited_limits(context, *snapshot);
     if (!limits) return report(limits.error(), usage_code());
-    limits->reserved =
-        reserved_before(*snapshot, snapshot->waiters.size(), options.request, *limits);
-    const Placement placement = place(*snapshot, options.request, *limits);
+    const Placement placement =
+        place_behind(*snapshot, snapshot->waiters.size(), options.request, *limits);
     if (!placement.satisfied() && options.where == RunWhere::gpu_or_cpu) {
       return dry_run_without_devices(context, options, placement, *snapshot);
     }

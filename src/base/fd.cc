@@ -28,9 +28,14 @@ void Fd::close() {
 }
 
 Result<Fd> open_fd(const std::string& path, int flags, mode_t mode) {
-  const int fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);
-  if (fd < 0) return fail_system("open " + path, errno);
-  return Fd(fd);
+  Fd fd(::open(path.c_str(), flags | O_CLOEXEC, mode));
+  if (!fd.is_open()) return fail_system("open " + path, errno);
+  if (fd.get() > STDERR_FILENO) return fd;
+  // We were started with a standard stream closed. What is put in its place later must not end
+  // this.
+  Fd moved(::fcntl(fd.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  if (!moved.is_open()) return fail_system("open " + path, errno);
+  return moved;
 }
 
 namespace {

@@ -4,7 +4,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
 
 #include "base/text.h"
 #include "base/tr.h"
@@ -77,6 +79,40 @@ Result<Fd> open_own(const std::string& path) {
     return std::unexpected(std::move(local).error());
   }
   return directory;
+}
+
+/// Made whole under another name: who shares the ledger never meets a part that he may not enter.
+Result<void> make_part(const std::string& name, const Fd& within, const std::string& path) {
+  const std::string temporary = name + "." + std::to_string(::getpid());
+  if (::mkdirat(within.get(), temporary.c_str(), 0700) != 0 && errno != EEXIST) {
+    return fail_system("create the ledger " + path, errno);
+  }
+  const mode_t mode = facts_of(within.get()).st_mode & 07777U;
+  const Fd part(
+      ::openat(within.get(), temporary.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!part.is_open() || ::fchmod(part.get(), mode) != 0) {
+    return fail_system("share the ledger " + path, errno);
+  }
+  if (auto made = make_host_lock(part.get(), path); !made) return made;
+  if (::renameat2(within.get(), temporary.c_str(), within.get(), name.c_str(), RENAME_NOREPLACE) ==
+      0) {
+    return {};
+  }
+  const int why = errno;  // EEXIST: somebody was quicker
+  ::unlinkat(part.get(), host_lock_name, 0);
+  ::unlinkat(within.get(), temporary.c_str(), AT_REMOVEDIR);
+  return why == EEXIST ? Result<void>() : fail_system("create the ledger " + path, why);
+}
+
+/// Whoever may come into the ledger may come into its parts.
+Result<Fd> open_part(const std::string& path, const Fd& within) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  if (::faccessat(within.get(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT) {
+    if (auto made = make_part(name, within, path); !made) {
+      return std::unexpected(std::move(made).error());
+    }
+  }
+  return open_directory(path);
 }
 
 Result<Fd> open_named(const std::string& path) {
@@ -161,6 +197,25 @@ Result<LedgerPlace> find_ledger(const std::optional<std::string>& named,
                      .kind = LedgerPlace::Kind::own};
 }
 
+LedgerPlace part_for_simulated(LedgerPlace place, std::string_view server) {
+  constexpr std::size_t longest = 100;  // of a path its end
+  std::string name;
+  for (const char c : server.substr(server.size() - std::min(server.size(), longest))) {
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                          (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+    name += is_plain ? c : '_';
+  }
+  if (name.starts_with('.')) name.front() = '_';  // "..", of which a path makes another folder
+  if (place.kind == LedgerPlace::Kind::named) {
+    place.within = place.directory;
+    // Named like what is not yet published, which every berth leaves out when it reads.
+    place.directory += "/" + std::string(temporary_prefix) + "sim-" + name;
+  } else {
+    place.directory += "-sim/" + name;
+  }
+  return place;
+}
+
 Result<Fd> open_ledger_directory(const LedgerPlace& place) {
   switch (place.kind) {
     case LedgerPlace::Kind::shared: {
@@ -181,7 +236,9 @@ Result<Fd> open_ledger_directory(const LedgerPlace& place) {
       return directory;
     }
     case LedgerPlace::Kind::named: {
-      auto directory = open_named(place.directory);
+      auto directory = open_named(place.within.empty() ? place.directory : place.within);
+      if (!directory) return directory;
+      if (!place.within.empty()) directory = open_part(place.directory, *directory);
       if (!directory) return directory;
       if (auto made = make_host_lock(directory->get(), place.directory); !made) {
         return std::unexpected(std::move(made).error());

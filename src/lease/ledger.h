@@ -28,6 +28,8 @@ struct LedgerPlace {
   /// shared: /run/berth, made by `sudo berth setup`, all users. own: this user's alone. named: by
   /// BERTH_LEDGER.
   enum class Kind { shared, own, named } kind = Kind::own;
+  /// Of a part of a named ledger: that ledger's directory, whose mode the part is given.
+  std::string within = {};
 };
 
 /// Chooses the ledger: `named` if given, else /run/berth if it is one that can be trusted, else
@@ -35,6 +37,10 @@ struct LedgerPlace {
 [[nodiscard]] Result<LedgerPlace> find_ledger(const std::optional<std::string>& named,
                                               const std::string& shared_root = "/run/berth",
                                               const std::string& own_root = "/var/tmp");
+
+/// The part of it that a simulated server has to itself: its leases take no real device, and none
+/// of another simulated server.
+[[nodiscard]] LedgerPlace part_for_simulated(LedgerPlace place, std::string_view server);
 
 /// What a lease is to say.
 struct LeaseTerms {

@@ -340,6 +340,43 @@ TEST_F(LedgerTest, FollowsNoSymlinkForItsLock) {
   EXPECT_THAT(ledger.error().message(), HasSubstr("host.lock"));
 }
 
+TEST_F(LedgerTest, SimulatedServersHaveAPartEachThatTheWholeDoesNotSee) {
+  const LedgerPlace whole{.directory = path_, .kind = LedgerPlace::Kind::named};
+  Ledger real = open_ledger();
+  ::chmod(path_.c_str(), 01777);
+  const LedgerPlace place = part_for_simulated(whole, "lab-4");
+  auto part = Ledger::open(place, clock_);
+  ASSERT_TRUE(part) << part.error().message();
+  struct stat facts{};
+  ASSERT_EQ(::stat(place.directory.c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 07777U, 01777U) << "who shares the ledger shares its parts";
+  const auto lease = claim(*part, {{DeviceId("A"), std::nullopt}});
+  ASSERT_TRUE(lease);
+  EXPECT_THAT(part->read()->claims, SizeIs(1));
+  EXPECT_THAT(real.read()->claims, IsEmpty());
+  EXPECT_THAT(real.read()->problems, IsEmpty());
+  auto other = Ledger::open(part_for_simulated(whole, "desktop"), clock_);
+  ASSERT_TRUE(other);
+  EXPECT_THAT(other->read()->claims, IsEmpty());
+  const auto lock = real.lock(seconds(1));
+  ASSERT_TRUE(lock);
+  EXPECT_EQ(real.sweep(*lock).value_or(99), 0U);
+  EXPECT_TRUE(std::filesystem::exists(place.directory));
+}
+
+TEST_F(LedgerTest, PartOfASimulatedServerIsBelowTheLedgerWhateverItIsCalled) {
+  const LedgerPlace whole{.directory = path_, .kind = LedgerPlace::Kind::named};
+  EXPECT_EQ(part_for_simulated(whole, "../../etc").directory, path_ + "/.new-sim-_._.._etc");
+  EXPECT_EQ(part_for_simulated(whole, "/a b/$(x).json").directory,
+            path_ + "/.new-sim-_a_b___x_.json");
+  EXPECT_LT(part_for_simulated(whole, std::string(5000, 'x')).directory.size(), path_.size() + 120);
+  const LedgerPlace own{.directory = "/var/tmp/berth-7", .kind = LedgerPlace::Kind::own};
+  EXPECT_EQ(part_for_simulated(own, "lab-4").directory, "/var/tmp/berth-7-sim/lab-4");
+  std::filesystem::create_directory(path_);
+  ASSERT_EQ(::symlink("/tmp", (path_ + "/.new-sim-x").c_str()), 0);
+  EXPECT_FALSE(Ledger::open(part_for_simulated(whole, "x"), clock_));
+}
+
 TEST_F(LedgerTest, OwnIsPrivateAndNoSymlink) {
   const auto place = find_ledger(std::nullopt, folder_ + "/none", folder_);
   ASSERT_TRUE(place);

@@ -90,7 +90,8 @@ Reading<Bytes> promisable_memory(const Device& device, const DeviceOccupancy& oc
     if (!promise.promised) return Bytes{0};
     Bytes used;
     for (const Occupant& occupant : occupancy.occupants) {
-      if (occupant.claim != promise.claim || !occupant.use->memory.get()) continue;
+      const bool is_its = promise.claim != nullptr && occupant.claim == promise.claim;
+      if (!is_its || !occupant.use->memory.get()) continue;
       used += *occupant.use->memory.get();
     }
     explained += used;
@@ -103,7 +104,14 @@ Reading<Bytes> promisable_memory(const Device& device, const DeviceOccupancy& oc
 }
 
 Reading<Bytes> promisable_memory(const Device& device, const Snapshot& snapshot) {
-  return promisable_memory(device, Occupancy(snapshot).of(device));
+  DeviceOccupancy here = Occupancy(snapshot).of(device);
+  for (const Waiter& waiter : snapshot.waiters) {
+    for (const ClaimedDevice& part : waiter.reserved) {
+      const bool is_it = part.device == device.id || part.device == device.parent;
+      if (is_it) here.promises.push_back({.promised = part.promised});
+    }
+  }
+  return promisable_memory(device, here);
 }
 
 }  // namespace berth

@@ -18,7 +18,7 @@ struct Occupant {
 
 /// One claim on a device.
 struct Promise {
-  const Claim* claim = nullptr;
+  const Claim* claim = nullptr;   // null: not yet one, reserved for who waits
   std::optional<Bytes> promised;  // nothing: the whole device
 };
 

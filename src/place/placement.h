@@ -2,6 +2,7 @@
 // Placement: which devices a request gets, with a reason each, or a refusal with a reason per
 // device. Pure: a Snapshot (claims included) and a Request in, an answer out; no I/O, no clock.
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -86,14 +87,19 @@ struct Placement {
 /// unset, or the lease that he is inside of.
 enum class VisibleBy { variable, lease };
 
+/// A device that an earlier waiter will take or gathers.
+struct Kept {
+  std::size_t waiter = 0;  // its place in Snapshot::waiters
+  ClaimedDevice part;      // how much of it
+};
+
 /// What limits the choice besides the request itself.
 struct PlaceLimits {
   /// Only these devices may be given (inherited CUDA_VISIBLE_DEVICES, the lease we are inside of);
   /// nothing: all.
   std::optional<std::vector<DeviceId>> visible;
   VisibleBy visible_by = VisibleBy::variable;
-  /// Devices that an earlier waiter will take or gathers.
-  std::vector<DeviceId> reserved;
+  std::vector<Kept> reserved;
   /// How long each device has been watched and found idle by this process, for devices whose own
   /// history is missing or shorter than asked for. A device refused as not_idle starts again at 0;
   /// one refused as not_watched_long goes on.
@@ -121,24 +127,35 @@ struct PlaceLimits {
 [[nodiscard]] Placement place(const Snapshot& snapshot, const Request& request,
                               const PlaceLimits& limits = {});
 
-/// Bytes that can still be promised on a device: total, less every claim's larger of promised and
-/// used by its processes, less what strangers use and the driver reserves. Absent with the reason
+/// Bytes that can still be promised on a device to who comes now: total, less every claim's larger
+/// of promised and used by its processes, less what is reserved for who waits (Waiter::reserved),
+/// less what strangers use and the driver reserves. Absent with the reason
 /// where total or used cannot be read. Where the memory of a claim's process cannot be (WSL), it is
 /// counted among the strangers': the answer is then a lower bound and never promises too much.
 [[nodiscard]] Reading<Bytes> promisable_memory(const Device& device, const Snapshot& snapshot);
 
 /// The queue's order: what each earlier waiter takes or gathers is reserved, so that no later
-/// arrival delays an earlier one, and a waiter that cannot use what is free blocks nobody.
+/// arrival delays an earlier one, and a waiter that cannot use what is free blocks nobody, nor does
+/// one that is stuck.
 ///
-/// Returns the devices that `own` has to leave to those before `position` in `snapshot.waiters`. A
-/// device on which an earlier share and `own` both fit is not among them. Each earlier request is
-/// placed on what remains after those before it; one that cannot start reserves what it gathered;
-/// one that cannot be read (a newer berth's) reserves what it gathered, whole.
+/// Returns the devices that `own` has to leave to those before `position` in `snapshot.waiters`,
+/// each with those for whom. A device on which an earlier share and `own` both fit is not among
+/// them. Each earlier request is placed on what remains after those before it; one that cannot
+/// start reserves what it gathered; one that cannot be read (a newer berth's) reserves what it
+/// gathered, whole.
 ///
 /// Of `limits`, `reserved` and `watched_idle` count for all; `visible` is the asker's own
 /// affair.
-[[nodiscard]] std::vector<DeviceId> reserved_before(const Snapshot& snapshot, std::size_t position,
-                                                    const Request& own,
-                                                    const PlaceLimits& limits = {});
+[[nodiscard]] std::vector<Kept> reserved_before(const Snapshot& snapshot, std::size_t position,
+                                                const Request& own, const PlaceLimits& limits = {});
+
+/// The placement after everybody before `position` has taken or gathered what is theirs; past the
+/// end, that of somebody who comes now.
+[[nodiscard]] Placement place_behind(const Snapshot& snapshot, std::size_t position,
+                                     const Request& request, const PlaceLimits& limits = {});
+
+/// Fills in Waiter::reserved: what is free, and what somebody who comes now and wants one device
+/// whole would nevertheless be refused for the sake of the queue.
+void keep_for_waiters(Snapshot& snapshot);
 
 }  // namespace berth

@@ -422,7 +422,7 @@ TEST(Place, EveryDeviceIsChosenAvailableOrRefused) {
 TEST(Place, ReservedDeviceIsLeftToTheQueue) {
   const Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).gpu("B", 8_GiB).build();
   PlaceLimits limits;
-  limits.reserved = {DeviceId("A")};
+  limits.reserved = {{.part = {DeviceId("A"), {}}}};
   const Placement got = place(host, Request{}, limits);
   EXPECT_THAT(chosen(got), ElementsAre("B"));
   EXPECT_EQ(rule_of(got), "reserved");

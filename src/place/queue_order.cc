@@ -48,22 +48,31 @@ std::vector<ClaimedDevice> gathered_by(const Waiter& waiter, const Request* requ
   return devices;
 }
 
+/// Of a long queue, at first no more than this are played through.
+constexpr std::size_t first_few = 4;
+
 /// The machine after the first waiters have taken their turns.
 struct Played {
   Snapshot machine;
   std::vector<bool> started;
+  std::vector<Kept> kept;  // what they took or gathered
 };
 
 Played played(const Snapshot& snapshot, std::size_t waiters, const PlaceLimits& limits) {
-  Played result{snapshot, {}};
+  Played result{snapshot, {}, {}};
   for (std::size_t i = 0; i < waiters; ++i) {
     const Waiter& waiter = snapshot.waiters[i];
+    if (waiter.stuck) {
+      result.started.push_back(false);
+      continue;
+    }
     const auto request = request_from_json(waiter.request);
     const Placement placement = request ? place(result.machine, *request, limits) : Placement{};
     result.started.push_back(placement.satisfied());
     auto devices = placement.satisfied()
                        ? taken_by(placement)
                        : gathered_by(waiter, request ? &*request : nullptr, snapshot);
+    for (const ClaimedDevice& part : devices) result.kept.push_back({i, part});
     if (!devices.empty()) result.machine.claims.push_back(claim_of(waiter, std::move(devices)));
   }
   return result;
@@ -76,48 +85,114 @@ bool may_have(const Device& device, const Snapshot& snapshot, const Occupancy& o
   return !refusal_of({snapshot, device, here, request, limits});
 }
 
-/// Whether somebody who started `before` could not any more once `tried` has been taken.
-bool delays(const Placement& tried, const Snapshot& snapshot, const Played& before,
-            const PlaceLimits& limits) {
+/// The first who started `before` and could not any more once `tried` has been taken.
+std::optional<std::size_t> delayed_by(const Placement& tried, const Snapshot& snapshot,
+                                      const Played& before, const PlaceLimits& limits) {
   Snapshot taken = snapshot;
   taken.claims.push_back(claim_of(Waiter{}, taken_by(tried)));
   const Played after = played(taken, before.started.size(), limits);
   for (std::size_t i = 0; i < before.started.size(); ++i) {
-    if (before.started[i] && !after.started[i]) return true;
+    if (before.started[i] && !after.started[i]) return i;
   }
-  return false;
+  return std::nullopt;
+}
+
+/// For whom of those who took or gathered it, or the card that it is an instance of.
+void reserve(const Device& device, const Played& before, std::vector<Kept>& reserved) {
+  for (const Kept& kept : before.kept) {
+    const bool is_it = kept.part.device == device.id || kept.part.device == device.parent;
+    if (is_it) reserved.push_back({kept.waiter, {device.id, kept.part.promised}});
+  }
+}
+
+/// Whether who comes now has to leave a free device to those who have been played through; then it
+/// is added to what is reserved. `is_all` of the queue: only then is asked whom taking it delays.
+bool is_left_to(const Played& before, bool is_all, const Device& device, const Snapshot& snapshot,
+                std::vector<Kept>& reserved) {
+  const Request whole;
+  if (!may_have(device, before.machine, Occupancy(before.machine), whole, {})) {
+    reserve(device, before, reserved);
+    return true;
+  }
+  const bool anybody_started = std::ranges::find(before.started, true) != before.started.end();
+  if (!is_all || !anybody_started) return false;
+  const Placement tried = place(snapshot, whole, {.visible = {{device.id}}});
+  const auto delayed = delayed_by(tried, snapshot, before, {});
+  if (delayed) reserved.push_back({*delayed, {device.id, std::nullopt}});
+  return delayed.has_value();
 }
 
 }  // namespace
 
-std::vector<DeviceId> reserved_before(const Snapshot& snapshot, std::size_t position,
-                                      const Request& own, const PlaceLimits& limits) {
+std::vector<Kept> reserved_before(const Snapshot& snapshot, std::size_t position,
+                                  const Request& own, const PlaceLimits& limits) {
   const std::size_t earlier = std::min(position, snapshot.waiters.size());
-  std::vector<DeviceId> reserved = limits.reserved;
-  if (earlier == 0) return reserved;
+  PlaceLimits ours = limits;
+  if (earlier == 0) return ours.reserved;
 
   PlaceLimits for_others = limits;
   for_others.visible.reset();
   const Played before = played(snapshot, earlier, for_others);
-  if (before.machine.claims.size() == snapshot.claims.size()) return reserved;
+  if (before.kept.empty()) return ours.reserved;
 
   const Occupancy now(snapshot);
   const Occupancy then(before.machine);
   for (const Device& device : snapshot.devices) {
     if (may_have(device, snapshot, now, own, for_others) &&
         !may_have(device, snapshot, then, own, for_others)) {
-      reserved.push_back(device.id);
+      reserve(device, before, ours.reserved);
     }
   }
   // What we take may send an earlier one to another device (it looks for the best fit), and that
   // one the next: then what we would take is left to them too.
-  PlaceLimits ours = limits;
-  ours.reserved = reserved;
   while (true) {
     const Placement tried = place(snapshot, own, ours);
-    if (!tried.satisfied() || !delays(tried, snapshot, before, for_others)) return ours.reserved;
-    for (const Choice& choice : tried.chosen) ours.reserved.push_back(choice.device);
+    if (!tried.satisfied()) return ours.reserved;
+    const auto delayed = delayed_by(tried, snapshot, before, for_others);
+    if (!delayed) return ours.reserved;
+    for (const Choice& choice : tried.chosen) {
+      ours.reserved.push_back({*delayed, {choice.device, choice.promised}});
+    }
   }
+}
+
+Placement place_behind(const Snapshot& snapshot, std::size_t position, const Request& request,
+                       const PlaceLimits& limits) {
+  Placement placement = place(snapshot, request, limits);
+  const std::size_t earlier = std::min(position, snapshot.waiters.size());
+  // A few at a time: mostly the first few take everything, and playing five hundred requests
+  // through costs a hundred times what those few do.
+  for (std::size_t few = std::min(earlier, first_few); earlier > 0;) {
+    if (!placement.satisfied()) break;
+    PlaceLimits narrowed = limits;
+    narrowed.reserved = reserved_before(snapshot, few, request, limits);
+    placement = place(snapshot, request, narrowed);
+    if (few == earlier) break;
+    few = std::min(earlier, few * 4);
+  }
+  return placement;
+}
+
+void keep_for_waiters(Snapshot& snapshot) {
+  for (Waiter& waiter : snapshot.waiters) waiter.reserved.clear();
+  const std::size_t all = snapshot.waiters.size();
+  if (all == 0) return;
+  const Request whole;
+  const Occupancy now(snapshot);
+  std::vector<const Device*> free;
+  for (const Device& device : snapshot.devices) {
+    if (may_have(device, snapshot, now, whole, {})) free.push_back(&device);
+  }
+  std::vector<Kept> reserved;
+  for (std::size_t few = std::min(all, first_few); !free.empty();) {
+    const Played before = played(snapshot, few, {});
+    std::erase_if(free, [&](const Device* device) {
+      return is_left_to(before, few == all, *device, snapshot, reserved);
+    });
+    if (few == all) break;
+    few = std::min(all, few * 4);
+  }
+  for (const Kept& kept : reserved) snapshot.waiters[kept.waiter].reserved.push_back(kept.part);
 }
 
 }  // namespace berth

@@ -6,6 +6,7 @@
 
 #include "place/placement.h"
 #include "snapshot/builder.h"
+#include "snapshot/questions.h"
 
 namespace berth {
 namespace {
@@ -20,10 +21,23 @@ Waiter waiter(const Request& request, std::vector<DeviceId> gathered = {}) {
 
 /// What the waiter at `position` leaves to those before it; past the end, somebody who comes now
 /// and wants a device whole.
-std::vector<DeviceId> reserved_before(const Snapshot& host, std::size_t position) {
+std::vector<Kept> kept_before(const Snapshot& host, std::size_t position) {
   const bool waits = position < host.waiters.size();
   const auto own = waits ? request_from_json(host.waiters[position].request) : Request{};
   return reserved_before(host, position, own.value());
+}
+
+std::vector<DeviceId> devices_in(const std::vector<Kept>& reserved) {
+  std::vector<DeviceId> devices;
+  for (const Kept& kept : reserved) devices.push_back(kept.part.device);
+  return devices;
+}
+std::vector<DeviceId> reserved_before(const Snapshot& host, std::size_t position) {
+  return devices_in(kept_before(host, position));
+}
+std::vector<DeviceId> devices_before(const Snapshot& host, std::size_t position, const Request& own,
+                                     const PlaceLimits& limits = {}) {
+  return devices_in(reserved_before(host, position, own, limits));
 }
 
 Request part(Bytes bytes) { return Request{.memory = MemoryShare(bytes)}; }
@@ -65,7 +79,7 @@ TEST(ReservedBefore, SharesThatBothFitDoNotBlockEachOther) {
                   waiter(Request{})};
   EXPECT_THAT(reserved_before(host, 1), IsEmpty());
   EXPECT_THAT(reserved_before(host, 2), ElementsAre(DeviceId("A")));
-  EXPECT_THAT(reserved_before(host, 1, Request{}), ElementsAre(DeviceId("A")));
+  EXPECT_THAT(devices_before(host, 1, Request{}), ElementsAre(DeviceId("A")));
 }
 
 TEST(ReservedBefore, OthersAreNotBoundByOurVisibleDevices) {
@@ -73,16 +87,86 @@ TEST(ReservedBefore, OthersAreNotBoundByOurVisibleDevices) {
   host.waiters = {waiter(Request{})};
   PlaceLimits limits;
   limits.visible = {DeviceId("B")};
-  EXPECT_THAT(reserved_before(host, 1, Request{}, limits), ElementsAre(DeviceId("A")));
+  EXPECT_THAT(devices_before(host, 1, Request{}, limits), ElementsAre(DeviceId("A")));
 }
 
 TEST(ReservedBefore, NobodyReservesAFailedDeviceButWhoAllowsIt) {
   Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).gpu("B", 24_GiB).build();
   host.waiters = {waiter(Request{})};
   host.faults = {{DeviceId("A")}};
-  EXPECT_THAT(reserved_before(host, 1, Request{.allow_failed = true}), ElementsAre(DeviceId("B")));
+  EXPECT_THAT(devices_before(host, 1, Request{.allow_failed = true}), ElementsAre(DeviceId("B")));
   host.waiters = {waiter(Request{.allow_failed = true})};
-  EXPECT_THAT(reserved_before(host, 1, Request{.allow_failed = true}), ElementsAre(DeviceId("A")));
+  EXPECT_THAT(devices_before(host, 1, Request{.allow_failed = true}), ElementsAre(DeviceId("A")));
+}
+
+// --- what the queue keeps from who comes now
+// ---------------------------------------------------
+
+/// "0 of A whole": which waiter keeps what.
+std::vector<std::string> kept_in(Snapshot host) {
+  keep_for_waiters(host);
+  std::vector<std::string> kept;
+  for (std::size_t i = 0; i < host.waiters.size(); ++i) {
+    for (const ClaimedDevice& part : host.waiters[i].reserved) {
+      const std::string amount =
+          part.promised ? std::to_string(part.promised->count() >> 30) + " GiB" : "whole";
+      kept.push_back(std::to_string(i) + " of " + part.device.text() + " " + amount);
+    }
+  }
+  return kept;
+}
+
+TEST(KeepForWaiters, CardThatTheNextWaiterTakesIsReservedForIt) {
+  Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).gpu("B", 8_GiB).gpu("C", 8_GiB).build();
+  host.waiters = {waiter(Request{}), waiter(Request{})};
+  EXPECT_THAT(kept_in(host), ElementsAre("0 of A whole", "1 of B whole"));
+  keep_for_waiters(host);
+  EXPECT_EQ(state_of(host.devices[0], host), DeviceState::reserved);
+  EXPECT_EQ(state_of(host.devices[2], host), DeviceState::free);
+  EXPECT_THAT(users_waiting_for(host.devices[0], host), ElementsAre("u"));
+}
+
+TEST(KeepForWaiters, GatheredCardIsReservedAndALeasedOneStaysLeased) {
+  Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).gpu("B", 8_GiB).claim("x").build();
+  host.waiters = {waiter(Request{.devices = 2}, {DeviceId("A"), DeviceId("B")})};
+  EXPECT_THAT(kept_in(host), ElementsAre("0 of A whole"));
+  keep_for_waiters(host);
+  EXPECT_EQ(state_of(host.devices[1], host), DeviceState::leased);
+}
+
+TEST(KeepForWaiters, OfAShareOnlyTheRestIsLeftToPromise) {
+  Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).build();
+  host.waiters = {waiter(part(30_GiB)), waiter(part(20_GiB))};
+  EXPECT_THAT(kept_in(host), ElementsAre("0 of A 30 GiB", "1 of A 20 GiB"));
+  keep_for_waiters(host);
+  EXPECT_EQ(promisable_memory(host.devices[0], host), Reading<Bytes>(30_GiB));
+  EXPECT_TRUE(place_behind(host, 2, part(30_GiB)).satisfied());
+  EXPECT_FALSE(place_behind(host, 2, part(31_GiB)).satisfied());
+}
+
+TEST(KeepForWaiters, OneThatDoesNotAnswerKeepsNothing) {
+  Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).build();
+  host.waiters = {waiter(Request{})};
+  host.waiters[0].stuck = true;
+  EXPECT_THAT(kept_in(host), IsEmpty());
+  EXPECT_TRUE(place_behind(host, 1, Request{}).satisfied());
+}
+
+TEST(KeepForWaiters, RefusalSaysForWhom) {
+  Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).build();
+  host.waiters = {waiter(Request{})};
+  const Placement got = place_behind(host, 1, Request{});
+  ASSERT_EQ(got.refused.size(), 1U);
+  EXPECT_EQ(got.refused[0].rule, Rule::reserved);
+  ASSERT_EQ(got.refused[0].holders.size(), 1U);
+  EXPECT_EQ(got.refused[0].holders[0].user, "u");
+}
+
+TEST(KeepForWaiters, LongQueueThatCanUseNothingKeepsNothing) {
+  Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).build();
+  host.waiters.assign(500, waiter(Request{.devices = 2}));
+  host.waiters.push_back(waiter(Request{}));
+  EXPECT_THAT(kept_in(host), ElementsAre("500 of A whole")) << "the last of them can";
 }
 
 // --- properties over random machines and queues
@@ -129,7 +213,7 @@ Snapshot random_queue(Random& random) {
 Placement turn_of(const Snapshot& host, std::size_t position) {
   const Request request = request_from_json(host.waiters[position].request).value();
   PlaceLimits limits;
-  limits.reserved = reserved_before(host, position);
+  limits.reserved = kept_before(host, position);
   return place(host, request, limits);
 }
 
@@ -181,6 +265,27 @@ TEST(QueueProperty, NoDeviceIsGivenTwiceInWhateverOrderWaitersLook) {
     }
   }
   EXPECT_GT(starts, 60) << "the machines were too full to show anything";
+}
+
+TEST(QueueProperty, WhatIsCalledFreeIsWhatWhoComesNowIsGiven) {
+  Random random(4);
+  int free = 0;
+  int reserved = 0;
+  for (int round = 0; round < 300; ++round) {
+    Snapshot host = random_queue(random);
+    keep_for_waiters(host);
+    for (const Device& device : host.devices) {
+      const DeviceState state = state_of(device, host);
+      const Placement got =
+          place_behind(host, host.waiters.size(), Request{}, {.visible = {{device.id}}});
+      ASSERT_EQ(state == DeviceState::free, got.satisfied())
+          << "round " << round << ", " << device.id.text() << " is " << name_of(state);
+      free += state == DeviceState::free ? 1 : 0;
+      reserved += state == DeviceState::reserved ? 1 : 0;
+    }
+  }
+  EXPECT_GT(free, 30);
+  EXPECT_GT(reserved, 30);
 }
 
 TEST(QueueProperty, NoLaterStartDelaysAnEarlierWaiterThatCouldStart) {

@@ -290,9 +290,20 @@ Verdict memory(const Case& asked) {
   return with_claims(std::move(refusal), asked);
 }
 
+Holder holder_of(const Waiter& waiter) { return {waiter.user, 0, waiter.command, waiter.since}; }
+
 Verdict reserved(const Case& asked) {
-  if (!contains(asked.limits.reserved, asked.device.id)) return std::nullopt;
-  return refuse(asked.device, Rule::reserved, said("kept for an earlier request in the queue"));
+  Verdict refusal;
+  for (const Kept& kept : asked.limits.reserved) {
+    if (kept.part.device != asked.device.id) continue;
+    if (!refusal) {
+      refusal =
+          refuse(asked.device, Rule::reserved, said("kept for an earlier request in the queue"));
+    }
+    const auto& waiters = asked.snapshot.waiters;
+    if (kept.waiter < waiters.size()) refusal->holders.push_back(holder_of(waiters[kept.waiter]));
+  }
+  return refusal;
 }
 
 Verdict utilization(const Case& asked) {

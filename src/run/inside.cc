@@ -45,11 +45,12 @@ const Claim* find_claim(const std::string& lease, const std::vector<Claim>& clai
 }  // namespace
 
 std::string inside_directory(const Ledger& ledger, const std::string& lease) {
-  // Beside the ledger where that is ours; of one that is somebody else's, each user's lie where
-  // their own ledgers do, so that nobody stands in another's way.
+  // Beside the ledger where that is ours alone; of one that is somebody else's, each user's lie
+  // where their own ledgers do, so that nobody stands in another's way.
   struct stat facts{};
   const bool ours = ledger.place().kind != LedgerPlace::Kind::shared &&
-                    ::fstat(ledger.directory(), &facts) == 0 && facts.st_uid == ::geteuid();
+                    ::fstat(ledger.directory(), &facts) == 0 && facts.st_uid == ::geteuid() &&
+                    (facts.st_mode & 0022U) == 0;
   const std::string beside =
       ours ? ledger.place().directory : "/var/tmp/berth-" + std::to_string(::geteuid());
   return beside + "-inside/" + lease;

@@ -62,22 +62,6 @@ Snapshot as_if_unused(Snapshot snapshot) {
   return snapshot;
 }
 
-Placement place_behind(const Snapshot& snapshot, std::size_t position, const Request& request,
-                       const PlaceLimits& limits) {
-  Placement placement = place(snapshot, request, limits);
-  // A few at a time: mostly the first few take everything, and playing five hundred requests
-  // through costs a hundred times what those few do.
-  for (std::size_t few = std::min(position, lookers_at_most); position > 0;) {
-    if (!placement.satisfied()) return placement;
-    PlaceLimits narrowed = limits;
-    narrowed.reserved = reserved_before(snapshot, few, request, limits);
-    placement = place(snapshot, request, narrowed);
-    if (few == position) break;
-    few = std::min(position, few * 4);
-  }
-  return placement;
-}
-
 bool is_held_back(const Placement& placement) {
   return std::any_of(placement.refused.begin(), placement.refused.end(),
                      [](const Refusal& refusal) { return refusal.rule == Rule::reserved; });

@@ -51,10 +51,6 @@ constexpr Duration gather_limit = std::chrono::minutes(10);
 /// The machine as it would be if nobody used it: what the ledger alone leaves is free.
 [[nodiscard]] Snapshot as_if_unused(Snapshot snapshot);
 
-/// The placement after everybody before `position` has taken or gathered what is theirs.
-[[nodiscard]] Placement place_behind(const Snapshot& snapshot, std::size_t position,
-                                     const Request& request, const PlaceLimits& limits);
-
 /// Whether earlier waiters are among the reasons.
 [[nodiscard]] bool is_held_back(const Placement& placement);
 

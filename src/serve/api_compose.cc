@@ -82,7 +82,7 @@ Result<Percent> parse_percent(std::string_view text) {
 
 constexpr auto keys = std::to_array<std::string_view>(
     {"devices", "memory", "only", "except", "min_compute", "need", "idle_for", "max_utilization",
-     "prefer", "allow_failed", "command"});
+     "prefer", "allow_failed", "wait", "command"});
 
 /// A wish under a name that nobody knows would be passed over in silence.
 Result<void> known_keys_alone(const Json& body) {
@@ -129,10 +129,30 @@ Result<berth::Request> request_in(const Json& body) {
   return request;
 }
 
-std::string command_line(const berth::Request& request, const std::vector<std::string>& command) {
+/// As typed behind `--wait`; empty: the command is not to wait.
+Result<std::string> wait_at(const Json& body) {
+  auto wait = text_at(body, "wait");
+  if (!wait || wait->empty() || *wait == "forever") return wait;
+  const auto time = parse_duration(*wait);
+  if (!time) return std::unexpected(Error(time.error()).because("wait"));
+  if (time->count() <= 0) return std::unexpected(wrong("wait", "a time or \"forever\" is wanted"));
+  return wait;
+}
+
+std::string command_line(const berth::Request& request, const std::string& wait,
+                         const std::vector<std::string>& command) {
   std::string line = "berth run";
   if (const std::string typed = as_typed(request); !typed.empty()) line += " " + typed;
+  if (!wait.empty()) line += wait == "forever" ? " --wait" : " --wait=" + shell_joined({wait});
   return line + " -- " + (command.empty() ? "COMMAND" : shell_joined(command));
+}
+
+/// What the command would do if it were typed now.
+void put_outcome(Json& root, const Placement& placement, const std::string& wait) {
+  constexpr int no_device = 124;  // doc/EXIT_CODES.md
+  const bool waits = !placement.satisfied() && placement.possible && !wait.empty();
+  root["does"] = placement.satisfied() ? "starts" : waits ? "waits" : "ends";
+  root["exit_code"] = placement.satisfied() || waits ? Json(nullptr) : Json(no_device);
 }
 
 }  // namespace
@@ -150,14 +170,14 @@ Response answer_compose(const Question& question) {
   if (!request) return error_response(request.error());
   const auto command = command_at(body);
   if (!command) return error_response(command.error());
+  const auto wait = wait_at(body);
+  if (!wait) return error_response(wait.error());
   // What the asker may not see stands in his way all the same, without a name.
   const auto seen = seen_by(question.asker, question.world);
-  PlaceLimits limits;
-  limits.reserved = reserved_before(*seen, seen->waiters.size(), *request, limits);
-  const Placement placement = place(*seen, *request, limits);
-  Json root = {{"command", command_line(*request, *command)}};
-  const Json reasoning =
-      Json::parse(placement_json(placement, as_typed(*request), *seen), nullptr, false);
+  const Placement placement = place_behind(*seen, seen->waiters.size(), *request);
+  Json root = {{"command", command_line(*request, *wait, *command)}};
+  put_outcome(root, placement, *wait);
+  const Json reasoning = Json::parse(placement_json(placement, as_typed(*request), *seen), nullptr, false);
   for (const auto& [key, value] : reasoning.items()) root[key] = value;
   return json_response(dumped(root) + "\n");
 }

@@ -69,6 +69,7 @@ Json device_json(const Device& device, const Snapshot& seen,
   put(object, "power_draw_milliwatts", device.power_draw);
   put(object, "power_limit_milliwatts", device.power_limit);
   object["users"] = user_names(device, seen);
+  object["reserved_for"] = users_waiting_for(device, seen);
   object["leases"] = lease_ids(device, seen);
   if (!object.contains("why")) object["why"] = Json::object();
   return object;

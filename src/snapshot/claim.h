@@ -47,6 +47,11 @@ struct Waiter {
   WallTime since;
   /// Devices it gathers while at the head, and until when others are held off them.
   std::vector<DeviceId> gathered;
+  /// It does not answer (stopped, swapped out): it keeps its place, and those behind pass it.
+  bool stuck = false;
+  /// What it takes or gathers of the devices that are free, so that who comes later is not given
+  /// them whole. Derived: whoever knows placement fills it in (place/placement.h keep_for_waiters).
+  std::vector<ClaimedDevice> reserved;
   friend bool operator==(const Waiter&, const Waiter&) = default;
 };
 

@@ -113,6 +113,16 @@ Cell read_users(const Device& device, const Snapshot& snapshot) {
   return CellValue(names);
 }
 
+Cell read_reserved_for(const Device& device, const Snapshot& snapshot) {
+  if (is_ledger_unread(snapshot)) return Absent::failed;
+  std::string names;
+  for (const std::string& user : users_waiting_for(device, snapshot)) {
+    if (!names.empty()) names += ' ';
+    names += user;
+  }
+  return CellValue(names);
+}
+
 Cell read_leases(const Device& device, const Snapshot& snapshot) {
   if (is_ledger_unread(snapshot)) return Absent::failed;
   return CellValue(static_cast<std::uint64_t>(claims_on(device.id, snapshot).size()));
@@ -184,7 +194,8 @@ constexpr auto table = std::to_array<Field>({
     stored<&D::kernel_driver>("kernel_driver", "Kernel driver", "", "", none,
                               "Kernel driver bound to the device."),
     {"state", "State", "", "", none,
-     "free, leased, busy (without a lease), held (memory taken, nothing running), unknown (who is "
+     "free, reserved (free, and kept for somebody in the queue), leased, busy (without a lease), "
+     "held (memory taken, nothing running), unknown (who is "
      "on it, whose lease it is, or whether it has failed, could not be read), failed (nobody is on "
      "it, and no job is given it), divided (by MIG), lost or unusable.",
      read_state, nullptr, std::nullopt, want_state},
@@ -196,6 +207,10 @@ constexpr auto table = std::to_array<Field>({
      "Users with a process or a lease on it; absent: processes or leases could not be read.",
      read_users, nullptr, std::nullopt,
      want_extras<Extra::processes, Extra::instances, Extra::process_owners, Extra::leases>},
+     {"reserved_for", "Reserved for", "", "", none,
+      "Users in the queue for whom it, or a part of it, is reserved; absent: the queue could not be "
+      "read.",
+      read_reserved_for, nullptr, std::nullopt, want_extras<Extra::leases>},
     {"leases", "Leases", "", "berth_device_leases", count, "Leases that name the device.",
      read_leases, nullptr, std::nullopt, want_extras<Extra::leases>},
     stored<&D::brand>("brand", "Brand", "", "", none, "Product line."),

@@ -300,6 +300,19 @@ HostProcess host_process_from(const Json& object) {
   return process;
 }
 
+std::vector<ClaimedDevice> claimed_from(const Json& list) {
+  std::vector<ClaimedDevice> devices;
+  for (const Json& device : list) {
+    ClaimedDevice claimed{DeviceId(as<std::string>(member(device, "device"), "device")), {}};
+    if (!member(device, "promised_bytes").is_null()) {
+      claimed.promised =
+          Bytes(as<std::uint64_t>(member(device, "promised_bytes"), "promised_bytes"));
+    }
+    devices.push_back(std::move(claimed));
+  }
+  return devices;
+}
+
 Claim claim_from(const Json& object) {
   Claim claim;
   claim.id = optional_as<std::string>(object, "id", "");
@@ -311,14 +324,7 @@ Claim claim_from(const Json& object) {
   claim.command = optional_as<std::string>(object, "command", "");
   claim.since = {optional_as<std::int64_t>(object, "since_unix_ms", 0)};
   claim.parsed = optional_as<bool>(object, "understood", true);
-  for (const Json& device : member(object, "devices")) {
-    ClaimedDevice claimed{DeviceId(as<std::string>(member(device, "device"), "device")), {}};
-    if (!member(device, "promised_bytes").is_null()) {
-      claimed.promised =
-          Bytes(as<std::uint64_t>(member(device, "promised_bytes"), "promised_bytes"));
-    }
-    claim.devices.push_back(std::move(claimed));
-  }
+  claim.devices = claimed_from(member(object, "devices"));
   return claim;
 }
 
@@ -335,6 +341,8 @@ Waiter waiter_from(const Json& object) {
   for (const Json& device : member(object, "gathered")) {
     waiter.gathered.emplace_back(as<std::string>(device, "gathered"));
   }
+  waiter.stuck = optional_as<bool>(object, "stuck", false);
+  waiter.reserved = claimed_from(member(object, "reserved"));
   return waiter;
 }
 

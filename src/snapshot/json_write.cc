@@ -212,14 +212,18 @@ Json process_id_json(const ProcessId& id) {
   return {{"pid", id.pid}, {"start_ticks", id.start_ticks}};
 }
 
-Json claim_json(const Claim& claim) {
-  Json devices = Json::array();
-  for (const ClaimedDevice& device : claim.devices) {
-    devices.push_back(
+Json claimed_json(const std::vector<ClaimedDevice>& devices) {
+  Json list = Json::array();
+  for (const ClaimedDevice& device : devices) {
+    list.push_back(
         {{"device", device.device.text()},
          {"exclusive", !device.promised.has_value()},
          {"promised_bytes", device.promised ? Json(device.promised->count()) : Json(nullptr)}});
   }
+  return list;
+}
+
+Json claim_json(const Claim& claim) {
   return {{"id", claim.id},
           {"run", claim.run},
           {"uid", claim.uid},
@@ -229,7 +233,7 @@ Json claim_json(const Claim& claim) {
           {"command", claim.command},
           {"since_unix_ms", claim.since.unix_ms},
           {"understood", claim.parsed},
-          {"devices", std::move(devices)}};
+          {"devices", claimed_json(claim.devices)}};
 }
 
 Json waiter_json(const Waiter& waiter) {
@@ -243,7 +247,9 @@ Json waiter_json(const Waiter& waiter) {
           {"wants", waiter.wants},
           {"request", waiter.request},
           {"since_unix_ms", waiter.since.unix_ms},
-          {"gathered", std::move(gathered)}};
+          {"gathered", std::move(gathered)},
+          {"stuck", waiter.stuck},
+          {"reserved", claimed_json(waiter.reserved)}};
 }
 
 Json host_json(const Host& host) {

@@ -23,6 +23,8 @@ std::string_view name_of(DeviceState state) {
   switch (state) {
     case DeviceState::free:
       return "free";
+    case DeviceState::reserved:
+      return "reserved";
     case DeviceState::leased:
       return "leased";
     case DeviceState::busy:
@@ -83,7 +85,9 @@ DeviceState as_far_as_known(DeviceState state, const Device& device, const Snaps
   // Few devices are failed: the list itself is the index.
   if (fault_of(device.id, snapshot) != nullptr) return DeviceState::failed;
   const bool is_known = !is_verdict_unread(device, snapshot) && !is_ledger_unread(snapshot);
-  return is_known ? state : DeviceState::unknown;
+  if (!is_known) return DeviceState::unknown;
+  const bool is_kept = state == DeviceState::free && !waiters_for(device, snapshot).empty();
+  return is_kept ? DeviceState::reserved : state;
 }
 
 DeviceState judge(const Device& device, bool is_leased, const Processes& processes) {
@@ -144,6 +148,27 @@ DeviceState state_of(const Device& device, const SnapshotIndex& index) {
                          (device.parent && !index.claims_on(*device.parent).empty());
   return as_far_as_known(judge(device, is_leased, processes_possibly_on(device, index)), device,
                          index.snapshot());
+}
+
+std::vector<const Waiter*> waiters_for(const Device& device, const Snapshot& snapshot) {
+  std::vector<const Waiter*> waiters;
+  for (const Waiter& waiter : snapshot.waiters) {
+    if (std::ranges::any_of(waiter.reserved, [&](const ClaimedDevice& part) {
+          return part.device == device.id || part.device == device.parent;
+        })) {
+      waiters.push_back(&waiter);
+    }
+  }
+  return waiters;
+}
+
+std::vector<std::string> users_waiting_for(const Device& device, const Snapshot& snapshot) {
+  std::vector<std::string> users;
+  for (const Waiter* waiter : waiters_for(device, snapshot)) {
+    const bool is_said = std::ranges::find(users, waiter->user) != users.end();
+    if (!waiter->user.empty() && !is_said) users.push_back(waiter->user);
+  }
+  return users;
 }
 
 const DeviceFault* fault_of(const DeviceId& device, const Snapshot& snapshot) {

@@ -15,7 +15,8 @@ namespace berth {
 /// What a device is to somebody who wants one for himself. `free` is exactly what placement gives
 /// to a request for a whole device.
 ///
-/// `free` nothing of anybody's on it but a desktop. `leased` a lease names it (or the card that it
+/// `free` nothing of anybody's on it but a desktop. `reserved` the same, and somebody in the queue
+/// takes or gathers it, or a part of it. `leased` a lease names it (or the card that it
 /// is an instance of). `busy` no lease, but processes compute on it. `held` no lease, memory is
 /// taken and nothing runs. `unknown` nobody can be seen on it, and what would show them, whose
 /// lease it is, or whether it is broken, could not be read. `failed` nobody is on it, and nobody is
@@ -25,10 +26,22 @@ namespace berth {
 ///
 /// Where several hold: what takes it away for good (lost, unusable) comes first, then who is on it
 /// (leased, busy, held), because whoever looks for a process or wants to repair the card has to
-/// know of them; a failure takes the place of `free` and `unknown` alone. That a card with somebody
+/// know of them; a failure takes the place of `free` and `unknown` alone, the queue that of `free`.
+/// That a card with somebody
 /// on it is failed, too, fault_of() and the field `failed_because` tell.
-enum class DeviceState { free, leased, busy, held, unknown, failed, divided, lost, unusable };
-constexpr std::size_t device_state_count = 9;
+enum class DeviceState {
+  free,
+  reserved,
+  leased,
+  busy,
+  held,
+  unknown,
+  failed,
+  divided,
+  lost,
+  unusable
+};
+constexpr std::size_t device_state_count = 10;
 [[nodiscard]] std::string_view name_of(DeviceState state);
 
 [[nodiscard]] DeviceState state_of(const Device& device, const Snapshot& snapshot);
@@ -84,6 +97,14 @@ enum class Heat { normal, warm, hot };
 [[nodiscard]] std::vector<const GpuProcess*> processes_on(const DeviceId& device,
                                                           const Snapshot& snapshot);
 [[nodiscard]] std::vector<const Claim*> claims_on(const DeviceId& device, const Snapshot& snapshot);
+
+/// Those in the queue for whom the device (or the card that it is an instance of) is reserved.
+[[nodiscard]] std::vector<const Waiter*> waiters_for(const Device& device,
+                                                     const Snapshot& snapshot);
+
+/// Their names that are known, each once.
+[[nodiscard]] std::vector<std::string> users_waiting_for(const Device& device,
+                                                         const Snapshot& snapshot);
 
 /// The claim that a process runs under: its keeper is the process or an ancestor of it. Null: a
 /// stranger to the ledger, or its keeper has died, or a process elsewhere.

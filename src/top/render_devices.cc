@@ -1,6 +1,7 @@
 // The upper half: a line of meters per device, and its charts.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -63,13 +64,20 @@ Tone tone_of_heat(const Device& device) {
   return heat == Heat::hot ? Tone::bad : heat == Heat::warm ? Tone::high : Tone::plain;
 }
 
+std::string reserved_for(const Device& device, const Snapshot& snapshot) {
+  const std::vector<std::string> users = users_waiting_for(device, snapshot);
+  if (users.empty()) return std::string(tr("reserved"));
+  return trf("reserved: {}", fmt::join(users, ", "));
+}
+
 /// One line; what does not fit is left out in the order of its worth.
 void draw_meter(const Painter& painter, const Device& device, int column, int row, int width,
                 bool focused) {
   const Style& style = painter.style;
   const Snapshot& snapshot = painter.state.seen->snapshot;
   const bool is_failed = !is_out_of_use(device) && fault_of(device.id, snapshot) != nullptr;
-  const std::string index = short_name(device) + (is_failed ? "!" : "");
+  const bool is_kept = state_of(device, snapshot) == DeviceState::reserved;
+  const std::string index = short_name(device) + (is_failed ? "!" : is_kept ? "*" : "");
   painter.cell(column, row, index, 4, true, focused ? Tone::key : Tone::bold);
   int at = column + 5;
   int room = width - 5;
@@ -77,8 +85,13 @@ void draw_meter(const Painter& painter, const Device& device, int column, int ro
   if (name_width > 0) {
     const std::string model = model_of(device);
     painter.cell(at, row,
-                 is_failed ? fmt::format("{} {}", health_word(HealthState::failed), model) : model,
-                 name_width, false, is_failed ? Tone::bad : Tone::plain);
+                 is_failed ? fmt::format("{} {}", health_word(HealthState::failed), model)
+                 : is_kept ? reserved_for(device, snapshot)
+                           : model,
+                 name_width, false,
+                 is_failed ? Tone::bad
+                 : is_kept ? Tone::high
+                           : Tone::plain);
     at += name_width + 1;
     room -= name_width + 1;
   }

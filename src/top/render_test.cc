@@ -136,6 +136,24 @@ TEST(TopPicture, ABrokenCardIsMarkedWithoutItsReadingsBeingHidden) {
   EXPECT_THAT(watched.picture(), HasSubstr("1! ")) << "too narrow for the word";
 }
 
+TEST(TopPicture, ACardKeptForAWaiterIsReservedForWhom) {
+  Snapshot snapshot = SnapshotBuilder()
+                          .gpu("A", Bytes{std::uint64_t{80} << 30})
+                          .gpu("B", Bytes{std::uint64_t{80} << 30})
+                          .build();
+  snapshot.waiters = {{.user = "alice", .wants = "-n 1"}};
+  snapshot.waiters[0].reserved = {{DeviceId("B"), std::nullopt}};
+  State state;
+  state.size = {120, 30};
+  state = update(std::move(state), Looked{std::make_shared<const Seen>(snapshot)});
+  const auto shown = [](const State& now) {
+    return render(now, History(std::chrono::seconds(1)), utf8).text();
+  };
+  EXPECT_THAT(shown(state), AllOf(HasSubstr("1* reserved: alice"), Not(HasSubstr("0*"))));
+  state = update(std::move(state), Key{.name = Key::Name::character, .text = "l"});
+  EXPECT_THAT(shown(state), HasSubstr("GPU 1 (whole) is reserved for it"));
+}
+
 TEST(TopPicture, IsTheSameInTheMemoryOfAnyOther) {
   Watched watched({80, 24});
   Screen used({133, 7});

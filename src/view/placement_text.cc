@@ -207,7 +207,10 @@ std::map<DeviceId, ToldState> states_of(const WaitingNews& news, const Style& st
     ToldState state{.key = std::string(name_of(refusal.rule)),
                     .number = called(refusal.device, refusal.index, news.snapshot, style).number,
                     .text = refusal_text(refusal, news.snapshot, style)};
-    for (const Holder& holder : refusal.holders) state.key += "\n" + who(holder);
+    // Who is next changes each second in a quick queue; that somebody is, is the news.
+    if (refusal.rule != Rule::reserved) {
+      for (const Holder& holder : refusal.holders) state.key += "\n" + who(holder);
+    }
     states.emplace(refusal.device, std::move(state));
   }
   for (const Choice& choice : news.placement.available) {

@@ -103,9 +103,9 @@ std::string summary_line(const Counts& counts, const Snapshot& snapshot, const S
     if (!counts.free_indices.empty()) text += std::string(tr(": ")) + ranges(counts.free_indices);
     line.add(own(text, style), Paint::green);
   }
-  for (const DeviceState state :
-       {DeviceState::leased, DeviceState::busy, DeviceState::held, DeviceState::unknown,
-        DeviceState::failed, DeviceState::divided, DeviceState::lost, DeviceState::unusable}) {
+  for (const DeviceState state : {DeviceState::reserved, DeviceState::leased, DeviceState::busy,
+                                  DeviceState::held, DeviceState::unknown, DeviceState::failed,
+                                  DeviceState::divided, DeviceState::lost, DeviceState::unusable}) {
     if (counts.of(state) == 0) continue;
     line.add("  ").add(own(fmt::format("{} {}", counts.of(state), state_word(state)), style),
                        state_paint(state));
@@ -208,6 +208,9 @@ std::string queue_text(const Snapshot& snapshot, const Style& style) {
     line.cell(outside(waiter.user, style), user_width, Align::left, Paint::bold).add("  ");
     line.cell(age_text(waiter.since, snapshot.taken), 6, Align::right).add("  ");
     line.cell(outside(waiter.wants, style), wants_width, Align::left).add("  ");
+    if (waiter.stuck) {
+      line.add(own(tr("does not answer, passed over"), style), Paint::yellow).add("  ");
+    }
     const int room = std::max(style.width - line.width(), 0);
     line.add(cut_to_width(outside(waiter.command, style), room, !style.utf8), Paint::dim);
     text += line.text();

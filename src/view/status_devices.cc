@@ -136,6 +136,8 @@ std::string_view state_word(DeviceState state) {
   switch (state) {
     case DeviceState::free:
       return tr("free");
+    case DeviceState::reserved:
+      return tr("reserved");
     case DeviceState::leased:
       return tr("leased");
     case DeviceState::busy:
@@ -162,6 +164,7 @@ Paint state_paint(DeviceState state) {
       return Paint::green;
     case DeviceState::leased:
       return Paint::blue;
+    case DeviceState::reserved:
     case DeviceState::busy:
     case DeviceState::held:
     case DeviceState::unknown:

@@ -35,15 +35,19 @@ std::string command_of(const HostProcess* process, const Style& style) {
   return own(tr("(not visible from here)"), style);
 }
 
-bool is_of(const std::string& user, const Claim& claim) {
-  return claim.user == user || std::to_string(claim.uid) == user;
+template <class ClaimOrWaiter>
+bool is_of(const std::string& user, const ClaimOrWaiter& promise) {
+  return promise.user == user || std::to_string(promise.uid) == user;
 }
 
-const ClaimedDevice* part_of(const Claim& claim, const DeviceId& device) {
-  for (const ClaimedDevice& claimed : claim.devices) {
+const ClaimedDevice* part_of(const std::vector<ClaimedDevice>& devices, const DeviceId& device) {
+  for (const ClaimedDevice& claimed : devices) {
     if (claimed.device == device) return &claimed;
   }
   return nullptr;
+}
+const ClaimedDevice* part_of(const Claim& claim, const DeviceId& device) {
+  return part_of(claim.devices, device);
 }
 
 /// What the processes of a claim use on a device together, as far as it is known.
@@ -123,6 +127,23 @@ OccupantRow unused_lease_row(const Claim& claim, const ClaimedDevice& part,
   return row;
 }
 
+OccupantRow reservation_row(const Waiter& waiter, const DeviceId& device,
+                            const SnapshotIndex& index, const Style& style) {
+  OccupantRow row;
+  row.user = waiter.user.empty() ? std::string(absent_mark(style)) : outside(waiter.user, style);
+  row.pid = absent_mark(style);
+  row.command = outside(waiter.command, style);
+  row.age = age_text(waiter.since, index.snapshot().taken);
+  row.memory = absent_mark(style);
+  const ClaimedDevice* part = part_of(waiter.reserved, device);
+  row.note = own(part != nullptr && part->promised
+                     ? trf("{} reserved, waits", bytes_short(*part->promised))
+                     : std::string(tr("reserved, waits")),
+                 style);
+  row.note_paint = Paint::yellow;
+  return row;
+}
+
 std::optional<OccupantRow> unexplained_row(const Device& device, const SnapshotIndex& index,
                                            const Style& style) {
   if (division_of(device) != Division::whole) return {};
@@ -154,6 +175,9 @@ bool has_something_on(const std::string& user, const Device& device, const Snaps
   for (const Claim* claim : index.claims_on(device.id)) {
     if (is_of(user, *claim)) return true;
   }
+  for (const Waiter* waiter : waiters_for(device, index.snapshot())) {
+    if (is_of(user, *waiter)) return true;
+  }
   const auto& uses = index.processes_itself(device.id);
   return std::any_of(uses.begin(), uses.end(),
                      [&](const GpuProcess* use) { return is_of(user, index.process(use->pid)); });
@@ -177,6 +201,10 @@ std::vector<OccupantRow> occupants_of(const Device& device, const SnapshotIndex&
     leased.push_back(unused_lease_row(*claim, *part_of(*claim, device.id), index, style));
   }
   leased.insert(leased.end(), strangers.begin(), strangers.end());
+  for (const Waiter* waiter : waiters_for(device, index.snapshot())) {
+    if (user && !is_of(*user, *waiter)) continue;
+    leased.push_back(reservation_row(*waiter, device.id, index, style));
+  }
   if (!user) {
     if (auto rest = unexplained_row(device, index, style)) leased.push_back(std::move(*rest));
   }

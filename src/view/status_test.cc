@@ -79,6 +79,22 @@ TEST(Status, SaysWhatIsFreeBeforeAnythingElse) {
   EXPECT_THAT(first, HasSubstr("1 waiting"));
 }
 
+TEST(Status, CardKeptForAWaiterIsReservedAndNotFree) {
+  Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).gpu("B", 8_GiB).build();
+  host.waiters = {{.user = "alice", .command = "python a.py", .wants = "-n 1"},
+                  {.user = "bob", .command = "python b.py", .wants = "--memory 2G"}};
+  host.waiters[0].reserved = {{DeviceId("A"), std::nullopt}};
+  host.waiters[1].reserved = {{DeviceId("B"), 2_GiB}};
+  host.waiters[1].stuck = true;
+  const std::string shown = render_status(host, {.width = 132});
+  EXPECT_TRUE(shown.starts_with("0 of 2 free  2 reserved")) << shown;
+  EXPECT_THAT(shown, AllOf(HasSubstr("reserved, waits"), HasSubstr("2.0G reserved, waits")));
+  EXPECT_THAT(shown, HasSubstr("does not answer, passed over"));
+  const auto columns = parse_field_list("state,users,reserved_for");
+  ASSERT_TRUE(columns);
+  EXPECT_THAT(render_csv(host, *columns), HasSubstr("reserved,,alice"));
+}
+
 Snapshot worn_server() {
   Snapshot host = SnapshotBuilder()
                       .gpu("A", 8_GiB)

@@ -75,7 +75,7 @@ def queue(machine):
 
 
 def ledger_files(machine):
-    return sorted(name for name in os.listdir(machine.directory / "ledger") if name != "host.lock")
+    return sorted(name for name in os.listdir(machine.ledger) if name != "host.lock")
 
 
 def runs(machine):

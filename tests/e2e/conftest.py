@@ -99,6 +99,12 @@ class Machine:
         if sim:
             self.env["BERTH_SIM"] = sim
 
+    @property
+    def ledger(self):
+        """Where its leases are: a simulated server has a part of the ledger to itself."""
+        directory, sim = pathlib.Path(self.env["BERTH_LEDGER"]), self.env.get("BERTH_SIM")
+        return directory / f".new-sim-{sim}" if sim else directory
+
     def command(self, *words):
         return [BERTH, *map(str, words)]
 

@@ -486,7 +486,7 @@ def test_without_a_home_a_job_still_runs(machine):
 
 def test_foreign_broken_and_newer_files_in_the_ledger_harm_nobody(machine):
     assert machine.run("run", "-q", "--", "true").returncode == 0
-    ledger = machine.directory / "ledger"
+    ledger = machine.ledger
     (ledger / "README.txt").write_text("hello", encoding="utf-8")
     (ledger / "lease-broken").write_bytes(b"\xff\x00garbage")
     (ledger / "lease-empty").touch()
@@ -505,7 +505,7 @@ def test_a_lease_of_a_newer_format_is_honoured(machine, tmp_path):
     job = machine.start("run", "--", "sh", "-c", f"echo > {started}; read line", stdin=subprocess.PIPE)
     try:
         wait_until(started.exists, "the job has started")
-        ledger = machine.directory / "ledger"
+        ledger = machine.ledger
         [lease] = [p for p in ledger.iterdir() if p.is_file() and p.stat().st_size > 0]
         text = lease.read_bytes()
         first, _, rest = text.partition(b"\n")
@@ -573,7 +573,7 @@ def test_a_ledger_on_a_read_only_disk_is_refused(machine, small_disk):
 
 def test_a_host_lock_held_for_ever_is_reported_with_its_holder(machine):
     assert machine.run("run", "-q", "--", "true").returncode == 0
-    with open(machine.directory / "ledger/host.lock", "rb") as lock:
+    with open(machine.ledger / "host.lock", "rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = run_within(machine, "run", "--", "true", patience=40, timeout=60)
         assert_explained(done, "host.lock", str(os.getpid()), code=125)
@@ -584,7 +584,7 @@ def test_a_host_lock_held_for_ever_keeps_no_prompt_from_coming_back(machine):
     """The job's end and its record do not wait for the lock; the lease's file goes when it can."""
     gate = machine.directory / "gate"
     job = machine.start("run", "--", *ends_with_3(gate))
-    ledger = machine.directory / "ledger"
+    ledger = machine.ledger
     wait_until(lambda: ledger.exists() and list(ledger.glob("lease-*")), "there is a lease")
     with open(ledger / "host.lock", "rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -690,7 +690,7 @@ def test_closed_streams_harm_nothing(machine, closed):
             assert done.returncode == 0, f"{words} {close}: {done.stderr}"
         elif not words.startswith("run"):
             assert done.returncode == 1, f"{words} {close}: an answer nobody got is no success"
-    ledger = machine.directory / "ledger"
+    ledger = machine.ledger
     assert (ledger / "host.lock").stat().st_size == 0, "output went into the ledger's lock"
 
 

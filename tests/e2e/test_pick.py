@@ -294,7 +294,7 @@ def test_an_inherited_index_on_a_box_of_different_cards_needs_the_order(machine_
 
 
 def ledger_entries(machine):
-    ledger = machine.directory / "ledger"
+    ledger = machine.ledger
     return sorted(p.name for p in ledger.iterdir()) if ledger.exists() else []
 
 

@@ -30,7 +30,7 @@ def test_no_signal_is_lost_while_the_job_is_started(machine, tmp_path):
 @contextlib.contextmanager
 def held_lock(machine):
     assert machine.run("run", "-q", "--", "true").returncode == 0
-    with open(machine.directory / "ledger/host.lock", "r+b") as lock:
+    with open(machine.ledger / "host.lock", "r+b") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield lock
 
@@ -71,7 +71,7 @@ def test_runs_in_runs_in_runs_share_the_outermost_lease(machine):
     more = [BERTH, "run", "-q", "--no-wait", "--memory", "20G", "--"]
     done = machine.run(*outermost, *share, *more, *job)
     assert done.returncode == 125 and "10.0 GiB" in done.stderr and "20.0 GiB" in done.stderr, done.stderr
-    inside = machine.directory / "ledger-inside"
+    inside = machine.ledger.with_name(f"{machine.ledger.name}-inside")
     wait_until(lambda: not any(inside.iterdir()), "nothing is left of the ledgers inside")
 
 

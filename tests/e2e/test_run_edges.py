@@ -249,10 +249,10 @@ class Users:
 
     def __init__(self, directory):
         self.directory = directory
-        self.ledger = directory / "ledger"
-        self.ledger.mkdir()
-        self.ledger.chmod(0o1777)
-        lock = self.ledger / "host.lock"
+        self.directory_of_ledger = directory / "ledger"
+        self.directory_of_ledger.mkdir()
+        self.directory_of_ledger.chmod(0o1777)
+        lock = self.directory_of_ledger / "host.lock"
         lock.touch()
         lock.chmod(0o666)
 
@@ -262,7 +262,7 @@ class Users:
             home.mkdir()
             os.chown(home, uid, uid)
         made = Machine(home)
-        made.env["BERTH_LEDGER"] = str(self.ledger)
+        made.env["BERTH_LEDGER"] = str(self.directory_of_ledger)
         as_user = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
         made.command = lambda *words: [*as_user, BERTH, *map(str, words)]
         return made
@@ -328,7 +328,7 @@ def test_another_user_sees_the_lease_waits_for_it_and_cannot_end_it(users):
     assert "daemon" in refused.stderr and "sleep 60" in refused.stderr
     assert bob.run("stop", lease["run"]).returncode != 0
     assert bob.run("stop", "--all").returncode == 0
-    [file] = users.ledger.glob("lease-*")
+    [file] = alice.ledger.glob("lease-*")
     as_bob = bob.command()[:-1]
     for attempt in (f"rm -f {file}", f"mv {file} {file}x", f": > {file}", f"kill {launcher.pid}"):
         done = subprocess.run([*as_bob, "sh", "-c", attempt], check=False, capture_output=True)
@@ -342,7 +342,7 @@ def test_another_user_sees_the_lease_waits_for_it_and_cannot_end_it(users):
 @needs_root
 @pytest.mark.parametrize("mode", [0o1777, 0o777])
 def test_runs_inside_a_lease_work_for_every_user_of_one_ledger(users, mode):
-    users.ledger.chmod(mode)
+    users.directory_of_ledger.chmod(mode)
     for uid in (ALICE, BOB, ALICE):
         one = users.machine(uid)
         inner = f"{BERTH} run -q -- sh -c 'echo $CUDA_VISIBLE_DEVICES'"
@@ -373,7 +373,8 @@ def test_somebody_elses_directory_for_inner_ledgers_is_refused_by_name(users):
 @needs_root
 def test_a_lock_that_another_user_holds_for_ever_is_said_with_who_holds_it(users):
     alice, bob = users.machine(ALICE), users.machine(BOB)
-    hold = (f"import fcntl, time; lock = open('{users.ledger}/host.lock'); "
+    assert alice.run("run", "-q", "--only", "3", "--", "true").returncode == 0
+    hold = (f"import fcntl, time; lock = open('{alice.ledger}/host.lock'); "
             "fcntl.flock(lock, fcntl.LOCK_EX); print('HELD', flush=True); time.sleep(60)")
     python = [*bob.command()[:-1], "/usr/bin/python3", "-c", hold]
     holder = subprocess.Popen(python, stdout=subprocess.PIPE, text=True)
@@ -396,8 +397,8 @@ def test_another_user_cannot_keep_a_dead_lease_alive_nor_lease_in_anothers_name(
     launcher = alice.start("run", "-q", "--only", "3", "--", "sleep", "20")
     poll(lambda: "job" not in parts_of(launcher.pid), 10, "there is no job")
     poll(lambda: not leases(bob), 10, "alice has no lease")
-    [file] = users.ledger.glob("lease-*")
-    forged = users.ledger / "lease-00000000-0123456789abcdef"
+    [file] = alice.ledger.glob("lease-*")
+    forged = alice.ledger / "lease-00000000-0123456789abcdef"
     # Bob copies the lease and holds every lock he can have, on the copy and on alice's own.
     hold = (f"cp {file} {forged}; exec 8>>{forged} 9<{file}; flock -n 8; flock -n -s 9;"
             f"flock -n 9; echo HELD; exec sleep 20")

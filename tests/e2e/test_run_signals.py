@@ -250,7 +250,7 @@ def test_standard_streams_are_the_callers_own(machine):
 
 
 def leases(machine):
-    return [name for name in os.listdir(machine.directory / "ledger") if name.startswith("lease")]
+    return [name for name in os.listdir(machine.ledger) if name.startswith("lease")]
 
 
 def wait_until(claim, seconds=10):
@@ -265,7 +265,7 @@ def wait_until(claim, seconds=10):
 def test_killed_launcher_changes_nothing_but_the_prompt(machine):
     job = machine.directory / "done"
     launcher = machine.start("run", "--", "sh", "-c", f"sleep 1; echo yes > {job}")
-    wait_until(lambda: (machine.directory / "ledger").exists() and leases(machine))
+    wait_until(lambda: machine.ledger.exists() and leases(machine))
     time.sleep(0.3)
     launcher.kill()
     launcher.wait()

@@ -37,7 +37,7 @@ def test_json_has_each_stored_field_or_why_not(driver):
     fields = [line.split()[0] for line in driver.run("--fields").stdout.splitlines()[1:]]
     # Left out is what one look cannot tell, what the history beside it does, and what only dumps have.
     left_out = set(fields) - device.keys()
-    assert len(fields) > 300 and all(re.search("^samples_|^window_|_rate_|^vgpu_", name) for name in left_out), left_out
+    assert len(fields) > 300 and all(re.search("^samples_|^window_|^activity_|_rate_|^vgpu_", name) for name in left_out), left_out
     assert [name for name in device.keys() & set(fields) if device[name] is None and name not in device["why"]] == []
     assert set(device["why"].values()) <= {"unsupported", "no permission", "failed", "not sampled"}
 

@@ -118,6 +118,21 @@ def test_the_table_of_health_holds_each_code_of_its_rules_and_no_other(tmp_path:
     ]
 
 
+def test_the_page_counts_the_rules_of_alerts(tmp_path: Path) -> None:
+    house(tmp_path, "")
+    (tmp_path / "src/alert").mkdir(parents=True)
+    (tmp_path / check_docs.ALERTS).write_text('    {AlertRule::xid, "xid", x},\n    {AlertRule::lost, "lost", x},\n')
+    page = tmp_path / check_docs.SERVING
+    page.write_text("`berth alert rules` shows the two rules with")
+    assert check_docs.alert_findings(tmp_path) == []
+    page.write_text("`berth alert rules` shows the nine rules with")
+    assert check_docs.alert_findings(tmp_path) == [
+        "doc/SERVING.md: nine rules of alerts, and src/alert/rules.cc has two"
+    ]
+    page.write_text("`berth alert rules` shows the rules with")
+    assert "no number of rules" in check_docs.alert_findings(tmp_path)[0]
+
+
 def test_ordinary_words_are_allowed(tmp_path: Path) -> None:
     house(tmp_path, "./src/home/x, an issue, `Fixes #12`, /proc/1\n")
     assert check_docs.forbidden_findings(tmp_path) == []

@@ -371,9 +371,13 @@ class Room:
         free = [d for d in self.overview()["devices"] if d["state"] == "free"]
         others = [d for d in self.overview()["devices"] if d["state"] != "free"]
         share = f" --memory {request['memory']}" if "memory" in request else ""
+        wait = request.get("wait")
+        share += {None: "", "forever": " --wait"}.get(wait, f" --wait={wait}")
+        does = "starts" if wanted <= len(free) else "waits" if wait and wanted <= len(free) + len(others) else "ends"
         placed = [{"id": d["id"], "index": d["index"], "name": d["name"], "reason": "free, 79.6 GiB"} for d in free]
         return {"berth_placement": 1, "simulated": self.simulated(), "asked_for": f"-n {wanted}{share}", "claimed": False,
-                "available": placed[wanted:], "command": f"berth run -n {wanted}{share} -- COMMAND", "satisfied": wanted <= len(free),
+                "available": placed[wanted:], "command": f"berth run -n {wanted}{share} -- COMMAND", "does": does,
+                "exit_code": 124 if does == "ends" else None, "satisfied": wanted <= len(free),
                 "possible": wanted <= len(free) + len(others), "chosen": placed[:wanted] if wanted <= len(free) else [],
                 "refused": [{"id": d["id"], "index": d["index"], "name": d["name"], "rule": "in_use",
                              "text": "in use by a process without a lease", "may_change": True} for d in others]}

@@ -1,6 +1,7 @@
 #include "probe/sim/load.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <utility>
@@ -26,6 +27,30 @@ double count_of(const Reading<T>& reading, double otherwise) {
 
 /// What the driver keeps is about 20 s in samples a second apart or closer.
 constexpr int history_seconds = 20;
+
+/// What a training job's kernels do of the time in which the device is busy.
+struct Activity {
+  Detail detail;
+  double share;
+};
+constexpr auto activities = std::to_array<Activity>({
+    {Detail::activity_graphics, 1},
+    {Detail::activity_sm, 0.88},
+    {Detail::activity_occupancy, 0.46},
+    {Detail::activity_integer, 0.21},
+    {Detail::activity_tensor, 0.52},
+    {Detail::activity_dram, 0.45},
+    {Detail::activity_fp32, 0.17},
+    {Detail::activity_fp16, 0.06},
+});
+
+void put_activities(Device& device, double percent) {
+  for (const auto& [detail, share] : activities) {
+    if (device.details.get<Percent>(detail).get()) {
+      device.details.set(detail, Reading<Percent>(Percent(percent * share)));
+    }
+  }
+}
 
 void put_history(Device& device, const std::function<double(double)>& percent_ago) {
   if (!device.utilization_history.get()) return;
@@ -70,6 +95,7 @@ void put_under_load(Device& device, const std::function<double(double)>& percent
   if (device.pcie_generation_max.get()) {
     replace(device.pcie_generation, *device.pcie_generation_max.get());
   }
+  put_activities(device, percent);
   put_history(device, percent_ago);
 }
 

@@ -199,6 +199,27 @@ void add_job(Snapshot& snapshot, const Claim& claim, std::uint64_t seed) {
   }
 }
 
+/// A rate over PCIe is what its counter gains in a second.
+void tell_pcie_rates(const Scenario& scenario, Snapshot& snapshot) {
+  const auto gained = [&](std::string_view counter, std::size_t position) {
+    double per_second = 0;
+    for (const Move& move : scenario.moves) {
+      const auto* rate = std::get_if<Rate>(&move.how);
+      const bool is_its = rate != nullptr && move.field->key == counter &&
+                          std::ranges::find(move.devices, position) != move.devices.end();
+      if (is_its) per_second += rate->per_second;
+    }
+    return Reading<BytesPerSecond>(
+        BytesPerSecond(static_cast<std::uint64_t>(std::max(per_second, 0.0))));
+  };
+  for (std::size_t i = 0; i < snapshot.devices.size(); ++i) {
+    Device& device = snapshot.devices[i];
+    if (device.lost || !device.pcie_sent.get() || !device.pcie_received.get()) continue;
+    device.details.set(Detail::pcie_sent_rate, gained("pcie_sent_bytes", i));
+    device.details.set(Detail::pcie_received_rate, gained("pcie_received_bytes", i));
+  }
+}
+
 }  // namespace
 
 double noise_at(std::uint64_t seed, std::uint64_t stream, std::int64_t step) {
@@ -232,6 +253,7 @@ Snapshot scenario_at(const Scenario& scenario, WallTime now) {
       }
     }
   }
+  tell_pcie_rates(scenario, snapshot);
   return snapshot;
 }
 

@@ -5,6 +5,7 @@ import { svg } from "./element";
 
 const paths: Record<Standing, string> = {
   free: "M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11Zm0 2a3.5 3.5 0 1 1 0 7 3.5 3.5 0 0 1 0-7Z",
+  reserved: "M4 2.5h8v2L9.2 8 12 11.5v2H4v-2L6.8 8 4 4.5Zm2.3 2L8 6.7l1.7-2.2ZM8 9.3l-1.7 2.2h3.4Z",
   leased: "M4 7V5.5a4 4 0 0 1 8 0V7h1v7H3V7Zm2 0h4V5.5a2 2 0 0 0-4 0Z",
   busy: "M4 2.5 13.5 8 4 13.5Z",
   held: "M4 3h3v10H4Zm5 0h3v10H9Z",

@@ -1,11 +1,15 @@
 // The form behind `berth run`: its values as one would type them behind the options of that name.
 
+import type { Composed } from "./wire";
+
 export interface Wishes {
   devices: number;
   memory: "whole" | "gib" | "percent";
   memory_amount: number;
   prefer: "best-fit" | "most-free" | "spread";
   idle_minutes: number;
+  wait: "not" | "forever" | "hours";
+  wait_hours: number;
   needs_bf16: boolean;
   needs_fp8: boolean;
   command: string;
@@ -17,6 +21,8 @@ export const no_wishes: Wishes = {
   memory_amount: 10,
   prefer: "best-fit",
   idle_minutes: 0,
+  wait: "not",
+  wait_hours: 1,
   needs_bf16: false,
   needs_fp8: false,
   command: "python train.py",
@@ -30,7 +36,17 @@ export function request_of(wishes: Wishes): Record<string, unknown> {
   if (wishes.idle_minutes > 0) request["idle_for"] = `${wishes.idle_minutes}m`;
   const needs = [wishes.needs_bf16 && "bf16", wishes.needs_fp8 && "fp8"].filter(Boolean);
   if (needs.length) request["need"] = needs.join(",");
+  if (wishes.wait === "forever") request["wait"] = "forever";
+  if (wishes.wait === "hours") request["wait"] = `${wishes.wait_hours}h`;
   return request;
+}
+
+/// What the command would do if it were typed now. A server that does not say so knows no --wait: its
+/// command ends where it does not start.
+export function outcome_of(composed: Composed): "starts" | "waits" | "ends" | "never" {
+  if (composed.satisfied) return "starts";
+  if (composed.possible === false) return "never";
+  return composed.does === "waits" ? "waits" : "ends";
 }
 
 /// The server's line with the person's own command behind the dashes, as it was typed.

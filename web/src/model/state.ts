@@ -6,9 +6,11 @@ import { LiveSeries, longest_look_ms } from "./series";
 
 /// How a device stands in the room, for somebody who looks from the door. `broken` gathers what no
 /// job should be given: lost, unusable, or called failed by a health rule.
-export type Standing = "free" | "leased" | "busy" | "held" | "broken" | "unknown" | "divided";
+export type Standing =
+  "free" | "reserved" | "leased" | "busy" | "held" | "broken" | "unknown" | "divided";
 export const standings: Standing[] = [
   "free",
+  "reserved",
   "leased",
   "busy",
   "held",
@@ -28,7 +30,7 @@ export function standing_of(device: Pick<Device, "state" | "health">): Standing 
     return "broken";
   }
   // A newer server may know of more states than this page.
-  return standings.includes(device.state) ? device.state : "unknown";
+  return standings.find((standing) => standing === device.state) ?? "unknown";
 }
 
 export type Link =
@@ -148,9 +150,18 @@ export function freshness_of(state: State, now_ms: number): Freshness {
 export function room_counts(
   devices: readonly Pick<Device, "state" | "health">[],
 ): Record<Standing, number> {
-  const counts = { free: 0, leased: 0, busy: 0, held: 0, broken: 0, unknown: 0, divided: 0 };
+  const counts = Object.fromEntries(standings.map((standing) => [standing, 0])) as Record<
+    Standing,
+    number
+  >;
   for (const device of devices) counts[standing_of(device)] += 1;
   return counts;
+}
+
+/// Who is on it; of one that nobody is on, who is to get it.
+export function people_of(device: Pick<Device, "state" | "users" | "reserved_for">): string[] {
+  const nobody = device.users.length === 0;
+  return nobody && device.state === "reserved" ? (device.reserved_for ?? []) : device.users;
 }
 
 /// A sum of readings some of which may be missing: then it is a lower bound, and says so.

@@ -4,7 +4,16 @@
 export type Why = Record<string, string>;
 export type HealthWord = "ok" | "notice" | "unknown" | "degraded" | "failed";
 export type StateWord =
-  "free" | "leased" | "busy" | "held" | "divided" | "unknown" | "lost" | "unusable";
+  | "free"
+  | "reserved"
+  | "leased"
+  | "busy"
+  | "held"
+  | "divided"
+  | "unknown"
+  | "failed"
+  | "lost"
+  | "unusable";
 
 export interface Device {
   id: string;
@@ -24,6 +33,8 @@ export interface Device {
   power_draw_milliwatts: number | null;
   power_limit_milliwatts: number | null;
   users: string[];
+  /// Who waits for it or a part of it; missing: this server does not say.
+  reserved_for?: string[];
   leases: string[];
   why?: Why;
 }
@@ -63,6 +74,7 @@ export interface Waiter {
   command?: string[] | string | null;
   since_unix_ms: number | null;
   gathered?: string[] | number | null;
+  reserved?: { device: string; promised_bytes: number | null }[];
 }
 
 export interface Problem {
@@ -336,6 +348,9 @@ export interface Refused extends Placed {
 }
 export interface Composed {
   command: string;
+  /// What it would do now; missing: this server does not say.
+  does?: "starts" | "waits" | "ends";
+  exit_code?: number | null;
   satisfied: boolean;
   possible?: boolean;
   chosen: Placed[];

@@ -3,7 +3,7 @@
 
 import { post } from "../api";
 import { el, section, set_hidden, set_text } from "../dom/element";
-import { no_wishes, request_of, whole_command, type Wishes } from "../model/compose";
+import { no_wishes, outcome_of, request_of, whole_command, type Wishes } from "../model/compose";
 import { label_of } from "../model/state";
 import type { Composed } from "../model/wire";
 import { t } from "../words/translate";
@@ -18,6 +18,13 @@ function wide(element: HTMLElement): HTMLElement {
   element.classList.add("wide");
   return element;
 }
+
+const verdicts = {
+  starts: { word: "compose.starts_now", health: "ok" },
+  waits: { word: "compose.would_wait", health: "notice" },
+  ends: { word: "compose.would_end", health: "degraded" },
+  never: { word: "compose.never", health: "failed" },
+} as const;
 
 let wishes: Wishes = { ...no_wishes }; // kept while the page is open
 
@@ -45,13 +52,14 @@ export function compose_view(world: World): View {
   function change(part: Partial<Wishes>): void {
     wishes = { ...wishes, ...part };
     set_hidden(amount, wishes.memory === "whole");
+    set_hidden(hours, wishes.wait !== "hours");
     clearTimeout(later);
     later = setTimeout(() => void ask(), 200);
   }
 
   const number = (
     label: string,
-    key: "devices" | "memory_amount" | "idle_minutes",
+    key: "devices" | "memory_amount" | "idle_minutes" | "wait_hours",
     least: number,
   ): HTMLElement => {
     const input = el("input", {
@@ -67,7 +75,7 @@ export function compose_view(world: World): View {
     });
     return field(label, input);
   };
-  const select = <K extends "memory" | "prefer">(
+  const select = <K extends "memory" | "prefer" | "wait">(
     label: string,
     key: K,
     options: readonly [Wishes[K], string][],
@@ -95,6 +103,8 @@ export function compose_view(world: World): View {
 
   const amount = number(t("compose.amount"), "memory_amount", 0.1);
   set_hidden(amount, wishes.memory === "whole");
+  const hours = number(t("compose.hours"), "wait_hours", 1);
+  set_hidden(hours, wishes.wait !== "hours");
   const command = el("input", {
     type: "text",
     value: wishes.command,
@@ -125,6 +135,12 @@ export function compose_view(world: World): View {
       tick("bf16", "needs_bf16"),
       tick("fp8", "needs_fp8"),
     ),
+    select(t("compose.wait"), "wait", [
+      ["not", t("compose.wait_not")],
+      ["forever", t("compose.wait_forever")],
+      ["hours", t("compose.wait_hours")],
+    ]),
+    hours,
     wide(field(t("compose.command"), command)),
   );
 
@@ -140,19 +156,9 @@ export function compose_view(world: World): View {
     place.replaceChildren();
     const composed = answer.value;
     set_text(line, whole_command(composed.command, wishes.command));
-    set_text(
-      verdict,
-      composed.satisfied
-        ? t("compose.starts_now")
-        : composed.possible === false
-          ? t("compose.never")
-          : t("compose.would_wait"),
-    );
-    verdict.dataset["health"] = composed.satisfied
-      ? "ok"
-      : composed.possible === false
-        ? "failed"
-        : "notice";
+    const { word, health } = verdicts[outcome_of(composed)];
+    set_text(verdict, t(word));
+    verdict.dataset["health"] = health;
     chosen.replaceChildren(
       ...composed.chosen.map((device) =>
         el(

@@ -55,7 +55,7 @@ class Count {
     set_attribute(this.root, "aria-pressed", String(only === this.standing));
     this.root.classList.toggle("zero", number === 0);
     // Rare ones have a place only when there are some.
-    const rare = this.standing === "unknown" || this.standing === "divided";
+    const rare = ["reserved", "unknown", "divided"].includes(this.standing);
     set_hidden(this.root, rare && number === 0 && only !== this.standing);
   }
 }

@@ -6,7 +6,7 @@ import { change_shape, shape_of } from "../dom/shapes";
 import { dash, moment, short_name, used_of, watts } from "../model/format";
 import { address_of } from "../model/route";
 import { drawn_history, drawn_live, metrics, type Metric } from "../model/series";
-import { find_device, label_of, standing_of, type State } from "../model/state";
+import { find_device, label_of, people_of, standing_of, type State } from "../model/state";
 import type { Device, DeviceHealth, Health, History } from "../model/wire";
 import { t } from "../words/translate";
 import { chart_of, looks } from "./charts";
@@ -190,7 +190,8 @@ export function gpu_view(world: World, id: string): View {
     set_text(heading, `GPU ${label_of(device)}`);
     set_text(sub, [short_name(device.name), device.id].join("  ·  "));
     change_shape(shape, now);
-    set_text(word, t(`standing.${now}`));
+    const whose = now === "reserved" ? people_of(device).join(", ") : "";
+    set_text(word, [t(`standing.${now}`), whose].filter(Boolean).join(": "));
     set_attribute(standing, "data-standing", now);
     for (const gauge of gauges) gauge.update(device);
     const parent = device.parent === null ? null : find_device(overview, device.parent);

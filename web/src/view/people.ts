@@ -160,6 +160,16 @@ export function lease_table(world: World): Table<Lease> {
   );
 }
 
+/// "3, 5"; of one that this reader is not shown, its identity.
+function labels_of(parts: { device: string }[], world: World): string {
+  const overview = world.state().overview;
+  const label = (id: string): string => {
+    const device = find_device(overview, id);
+    return device ? label_of(device) : id;
+  };
+  return parts.map((part) => label(part.device)).join(", ");
+}
+
 export function waiter_table(world: World): Table<Waiter> {
   return new Table<Waiter>(
     t("room.queue"),
@@ -174,6 +184,10 @@ export function waiter_table(world: World): Table<Waiter> {
           waiter.since_unix_ms === null
             ? dash
             : duration(world.server_now() - waiter.since_unix_ms),
+      },
+      {
+        title: t("column.reserved"),
+        text: (waiter) => labels_of(waiter.reserved ?? [], world) || dash,
       },
     ],
     (waiter) => waiter.id,

@@ -23,7 +23,7 @@ import {
   watts,
 } from "../model/format";
 import { address_of } from "../model/route";
-import { heat_of, label_of, standing_of } from "../model/state";
+import { heat_of, label_of, people_of, standing_of } from "../model/state";
 import type { LiveSeries } from "../model/series";
 import type { Device } from "../model/wire";
 import { t } from "../words/translate";
@@ -99,7 +99,7 @@ class InstanceTile implements Part<Device> {
     set_text(this.index, label_of(device));
     change_shape(this.shape, standing);
     set_text(this.word, t(`tile.${standing}`));
-    set_text(this.users, device.users.join(", ") || mig_profile(device.name));
+    set_text(this.users, people_of(device).join(", ") || mig_profile(device.name));
     set_text(this.memory, used_of(device.memory_used_bytes, device.memory_total_bytes));
     const { memory_used_bytes: used, memory_total_bytes: total } = device;
     set_share(this.bar, "--share", used !== null && total ? Math.min(1, used / total) : 0);
@@ -161,7 +161,7 @@ class Tile implements Part<Device> {
     const standing = standing_of(device);
     set_attribute(this.root, "href", address_of({ view: "gpu", id: device.id }));
     set_attribute(this.root, "data-standing", standing);
-    const who = device.users.join(", ");
+    const who = people_of(device).join(", ");
     set_text(this.index, label_of(device));
     change_shape(this.shape, standing);
     set_text(this.word, t(`tile.${standing}`));

@@ -18,6 +18,7 @@ export const words = {
   "theme.dark": ["◐ Dark", "◐ 深色"],
 
   "standing.free": ["free", "空闲"],
+  "standing.reserved": ["reserved", "已预留"],
   "standing.leased": ["leased", "已租用"],
   "standing.busy": ["busy, no lease", "无租约占用"],
   "standing.held": ["held idle", "占而不用"],
@@ -27,6 +28,7 @@ export const words = {
 
   // On a tile there is room for one word.
   "tile.free": ["free", "空闲"],
+  "tile.reserved": ["reserved", "预留"],
   "tile.leased": ["leased", "已租用"],
   "tile.busy": ["busy", "占用"],
   "tile.held": ["held", "空占"],
@@ -152,6 +154,7 @@ export const words = {
   "column.since": ["For", "已持续"],
   "column.promised": ["Promised", "承诺显存"],
   "column.wants": ["Wants", "需求"],
+  "column.reserved": ["Reserved", "已预留"],
   "column.waits": ["For", "已等待"],
   "people.no_process": ["No process.", "没有进程。"],
   "people.no_lease": ["no lease", "无租约"],
@@ -359,6 +362,11 @@ export const words = {
   "compose.spread": ["spread over GPUs", "分散到各卡"],
   "compose.idle": ["Idle for at least (min)", "至少空闲（分钟）"],
   "compose.needs": ["Must be able to", "必须支持"],
+  "compose.wait": ["If nothing is free", "无空闲时"],
+  "compose.wait_not": ["end at once", "立即结束"],
+  "compose.wait_forever": ["wait in the queue", "排队等待"],
+  "compose.wait_hours": ["wait in the queue, at most so long", "限时排队等待"],
+  "compose.hours": ["Wait at most (h)", "最多等待（小时）"],
   "compose.command": ["Your command", "您的命令"],
   "compose.copy": ["Copy", "复制"],
   "compose.copied": ["Copied.", "已复制。"],
@@ -367,7 +375,11 @@ export const words = {
     "It would start at once. Nothing is taken by asking.",
     "可立即开始。查询不会占用任何资源。",
   ],
-  "compose.would_wait": ["It would wait until these are free.", "需要等待资源空出。"],
+  "compose.would_wait": ["It would wait in the queue now.", "目前需要排队等待。"],
+  "compose.would_end": [
+    "It would end at once with exit code 124: there is nothing for it now. Let it wait.",
+    "将立即以退出码 124 结束：目前没有可用资源。可让其等待。",
+  ],
   "compose.never": ["This machine can never satisfy it.", "本机永远无法满足。"],
   "compose.refused": ["Why not the others", "其余为何不可"],
 } as const satisfies Record<string, readonly [string, string]>;

@@ -245,6 +245,16 @@ test("the form composes a command and copies it", {}, async (page, server, conte
   await until("it would start", async () =>
     /would start at once/.test(await text(page, ".verdict")),
   );
+  await page.getByLabel("GPUs", { exact: true }).fill("7");
+  await until("it would end", async () => /exit code 124/.test(await text(page, ".verdict")));
+  await page.getByLabel("If nothing is free").selectOption("hours");
+  await page.getByLabel("Wait at most (h)").fill("2");
+  const waiting = "berth run -n 7 --memory 10G --wait=2h -- python 'my train.py'";
+  await until("the waiting command", async () => (await text(page, ".command")) === waiting);
+  await until("it would wait", async () => /wait in the queue/.test(await text(page, ".verdict")));
+  await page.getByLabel("If nothing is free").selectOption("not");
+  await page.getByLabel("GPUs", { exact: true }).fill("2");
+  await until("the command again", async () => (await text(page, ".command")) === wanted);
   await page.getByRole("button", { name: "Copy" }).click();
   await page.getByText("Copied.").first().waitFor();
   check((await page.evaluate(() => navigator.clipboard.readText())) === wanted, "the clipboard");

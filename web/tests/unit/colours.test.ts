@@ -13,7 +13,9 @@ function theme(selector: string): Map<string, string> {
   const begin = sheet.indexOf(`${selector} {`);
   assert.notEqual(begin, -1, selector);
   const block = sheet.slice(begin, sheet.indexOf("}", begin));
-  return new Map([...block.matchAll(/--([\w-]+): ([^;]+);/g)].map((found) => [found[1]!, found[2]!]));
+  return new Map(
+    [...block.matchAll(/--([\w-]+): ([^;]+);/g)].map((found) => [found[1]!, found[2]!]),
+  );
 }
 const themes = { light: theme(":root"), dark: theme(':root[data-theme="dark"]') };
 
@@ -40,7 +42,7 @@ test("the contrast of black and white is 21", () => {
   assert.equal(contrast([0, 0, 0], [255, 255, 255]), 21);
 });
 
-const standings = ["free", "leased", "busy", "held", "broken", "unknown", "divided"];
+const standings = ["free", "reserved", "leased", "busy", "held", "broken", "unknown", "divided"];
 const charts = ["chart-load", "chart-memory", "chart-power", "chart-heat", "mark"];
 
 for (const [name, colours] of Object.entries(themes)) {
@@ -62,7 +64,12 @@ for (const [name, colours] of Object.entries(themes)) {
       for (const word of ["text", "muted", "busy", "broken", standing])
         pairs.push([word, of(word), `a tile that is ${standing}`, tile]);
       // A bar of the timeline, under the mouse.
-      pairs.push(["text", of("text"), `a bar, ${standing}`, mixed(of(standing), 0.38, of("panel"))]);
+      pairs.push([
+        "text",
+        of("text"),
+        `a bar, ${standing}`,
+        mixed(of(standing), 0.38, of("panel")),
+      ]);
     }
     for (const button of ["accent", "broken"])
       pairs.push(["a button's word", of("panel"), button, of(button)]);

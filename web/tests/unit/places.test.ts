@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { no_wishes, request_of, whole_command } from "../../src/model/compose";
+import { no_wishes, outcome_of, request_of, whole_command } from "../../src/model/compose";
 import { clean_line, line_at, timed_lines } from "../../src/model/log_times";
 import { address_of, route_of, type Route } from "../../src/model/route";
 import { moved, place_in, stacked, time_ticks, zoomed } from "../../src/model/scale";
@@ -110,10 +110,25 @@ test("a form is a request with nothing in it that was not asked for", () => {
   );
 });
 
+test("what the form says of a command is what the command does", () => {
+  assert.deepEqual(request_of({ ...no_wishes, wait: "forever" }), { devices: 1, wait: "forever" });
+  assert.deepEqual(request_of({ ...no_wishes, wait: "hours", wait_hours: 3 }), {
+    devices: 1,
+    wait: "3h",
+  });
+  const answer = { command: "", satisfied: false, possible: true, chosen: [], refused: [] };
+  assert.equal(outcome_of({ ...answer, does: "waits" }), "waits");
+  assert.equal(outcome_of({ ...answer, does: "ends", exit_code: 124 }), "ends");
+  assert.equal(outcome_of(answer), "ends", "a server that knows no --wait");
+  assert.equal(outcome_of({ ...answer, possible: false, does: "ends" }), "never");
+  assert.equal(outcome_of({ ...answer, satisfied: true, does: "starts" }), "starts");
+});
+
 test("the person's own command stands behind the dashes as it was typed", () => {
   assert.equal(
     whole_command("berth run -n 2 --memory 10G -- COMMAND", " python 'a b.py' -- x "),
     "berth run -n 2 --memory 10G -- python 'a b.py' -- x",
   );
+  assert.equal(whole_command("berth run --wait=2h -- COMMAND", "x"), "berth run --wait=2h -- x");
   assert.equal(whole_command("berth run -n 2", ""), "berth run -n 2 -- …");
 });
