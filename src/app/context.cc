@@ -205,6 +205,7 @@ Patience Context::patience() const {
 }
 
 Result<Snapshot> Context::look_without_claims(Depth depth) {
+  if (sources_.replay) return judged(observe(sources_, {.depth = depth}, clock_));
   ObserveOptions options{.depth = depth, .patience = patience()};
   // A simulated server shows what the leased jobs would use; a real one is asked.
   if (sources_.simulated || needs_leases(sources_)) options.claims = read_ledger().claims;
@@ -212,7 +213,7 @@ Result<Snapshot> Context::look_without_claims(Depth depth) {
 }
 
 Result<Snapshot> Context::look(Depth depth, Relations relations) {
-  if (sources_.replay) return judged(observe(sources_, {.depth = depth}, clock_));
+  if (sources_.replay) return look_without_claims(depth);
   LedgerView view = read_ledger();
   ObserveOptions options{.depth = depth, .relations = relations, .patience = patience()};
   options.claims = view.claims;

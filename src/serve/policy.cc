@@ -56,6 +56,7 @@ std::optional<Policy::Others> others_from_name(std::string_view name) {
 Insight insight(const Asker& asker, std::optional<uid_t> owner, const Policy& policy,
                 const GroupBook& book) {
   if (asker.admin || (owner && asker.is(*owner))) return Insight::whole;
+  if (policy.commands_are_open && asker.is_on_this_machine()) return Insight::commands;
   switch (policy.others) {
     case Policy::Others::owner:
       return Insight::numbers;

@@ -3,7 +3,9 @@
 // snapshot that he may see out.
 //
 // Everybody sees devices and numbers. Somebody known sees what is his own whole; the administrator
-// (root, the daemon's own user, a token made for one) everything. Of others he sees:
+// (root, the daemon's own user, a token made for one) everything. Who comes through the Unix socket
+// is on this machine: of others he sees what its /proc and its ledger show him anyway, names and
+// commands. Where /proc hides what others run (hidepid), and for who is elsewhere, `others` says:
 //   owner   that a device is in use: no names of users
 //   public  names of users, no commands, no containers, no paths (the default)
 //   group   as public, and the commands of those who share a group with him
@@ -22,6 +24,8 @@ namespace berth::serve {
 struct Policy {
   enum class Others { owner, open, group };  // `open` is written "public"
   Others others = Others::open;
+  /// /proc shows every user of this machine what the others run (base/process_stat.h).
+  bool commands_are_open = false;
 };
 [[nodiscard]] std::optional<Policy::Others> others_from_name(std::string_view name);
 

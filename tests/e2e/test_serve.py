@@ -586,7 +586,7 @@ def test_root_reads_a_log_with_its_owners_rights_alone(machine_of, serve_on):  #
     in_root_group = ["setpriv", "--groups", "0"]
     server = subprocess.Popen(
         [*bound, *in_root_group, BERTH, "serve", "--listen", "127.0.0.1:0", "--socket", str(folder / "s")],
-        env=machine.environment({"XDG_STATE_HOME": str(folder / "roots")}), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        env=machine.environment({"XDG_STATE_HOME": str(folder / "roots"), "BERTH_HOMES": ""}), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
         [server.stderr.readline() for _ in range(2)]
 

@@ -62,6 +62,7 @@ class House(FakeDriver):
         self.berth = str(shutil.copy(BERTH, directory / "program"))
         self.env["BERTH_NVML"] = str(shutil.copy(fake_library(), directory))
         self.env["BERTH_FAKE_NVML_LIVE"] = "1"
+        self.env["BERTH_HOMES"] = ""  # as its own passwd says
         self.config = directory / "serve.toml"
         self.jobs, self.waiting, self.on_devices = [], [], {}
         ledger = directory / "ledger"

@@ -326,7 +326,7 @@ std::string pci_address(std::uint32_t domain, std::uint32_t bus, std::uint32_t d
 
 void read_identity(DeviceAsker& asker, Device& device) {
   const Api& api = asker.api();
-  device.uuid = asker.ask_text(api.nvmlDeviceGetUUID);
+  device.uuid = asker.ask_uuid();
   device.name = asker.ask_text(api.nvmlDeviceGetName);
   read_pci(asker, device);
   device.minor_number = number(asker.ask<unsigned>(api.nvmlDeviceGetMinorNumber, 0), device_minors);
