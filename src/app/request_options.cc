@@ -143,6 +143,7 @@ Result<PlaceLimits> inherited_limits(const Context& context, const Snapshot& sna
     complain(trf("CUDA_VISIBLE_DEVICES: {}", remark));
   }
   limits.visible = std::move(visible->devices);
+  if (context.variable("BERTH_LEASE")) limits.visible_by = VisibleBy::lease;
   return limits;
 }
 
