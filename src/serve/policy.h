@@ -3,12 +3,12 @@
 // snapshot that he may see out.
 //
 // Everybody sees devices and numbers. Somebody known sees what is his own whole; the administrator
-// (root, the daemon's own user, a token made for one) everything. Who comes through the Unix socket
-// is on this machine: of others he sees what its /proc and its ledger show him anyway, names and
-// commands. Where /proc hides what others run (hidepid), and for who is elsewhere, `others` says:
+// (root, the daemon's own user, a token made for one) everything. Of others he sees:
 //   owner   that a device is in use: no names of users
 //   public  names of users, no commands, no containers, no paths (the default)
 //   group   as public, and the commands of those who share a group with him
+// Who comes through the Unix socket is a user of this machine. Its /proc and its ledger show him
+// what others run, and so does this, but for `owner`. Where /proc hides it (hidepid), none does.
 // Nobody in particular (TCP without a token) sees what `public` or, where that is chosen, `owner`
 // shows of others.
 
