@@ -65,14 +65,10 @@ Result<LogTail> read_end_of(int fd, const std::string& path) {
                       .left_out = static_cast<std::uint64_t>(from)});
 }
 
-/// What a run wrote: the user may have named a FIFO, which is nobody's to wait for.
-Result<LogTail> read_output(const std::string& path) {
-  const auto fd = open_fd(path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
+Result<LogTail> read_output(const RunRecord& run) {
+  const auto fd = open_log(run);
   if (!fd) return std::unexpected(fd.error());
-  struct stat status{};
-  if (::fstat(fd->get(), &status) != 0) return fail_system("read " + path, errno);
-  if (!S_ISREG(status.st_mode)) return fail(ErrorCode::unsupported, path + " is no regular file");
-  return read_end_of(fd->get(), path);
+  return read_end_of(fd->get(), *run.manifest.log);
 }
 
 void add_samples(const RunRecord& run, DeathEvidence& evidence) {
@@ -147,7 +143,7 @@ GatheredDeath gather_death(const Context& context, const RunRecord& run, Gather 
            "is kept; or give it to `berth explain --log FILE`.");
     return gathered;
   }
-  auto tail = read_output(*run.manifest.log);
+  auto tail = read_output(run);
   if (!tail) {
     gathered.why_no_log = tr_composed(tail.error().message());
     return gathered;

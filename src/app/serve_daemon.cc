@@ -18,6 +18,8 @@
 #include "app/serve_places.h"
 #include "app/token_watch.h"
 #include "app/verb.h"
+#include "base/fd.h"
+#include "base/process_stat.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -40,6 +42,7 @@ constexpr seconds drain_patience{5};
 /// Details (what health judges by, memory errors, limits) change slowly and cost many calls.
 constexpr seconds details_interval{10};
 constexpr std::size_t most_connections = 4096;
+constexpr std::size_t longest_mountinfo = 16 << 20;
 /// Descriptors for everything that is not a connection.
 constexpr rlim_t own_descriptors = 256;
 
@@ -296,6 +299,10 @@ void Daemon::follow_people() {
 
 void Daemon::apply(const serve::Settings& settings) {
   follow_people();
+  // Ours may be another than the one that users see, init's is theirs; it is for root to read.
+  const auto mounts = read_file(::geteuid() == 0 ? "/proc/1/mountinfo" : "/proc/self/mountinfo",
+                                longest_mountinfo);
+  plan_.settings.policy.commands_are_open = mounts && proc_shows_commands(*mounts);
   serve::DeskRules rules;
   rules.hosts = settings.hosts;
   for (const serve::Address& address : settings.listen) rules.hosts.push_back(address.host);

@@ -98,7 +98,9 @@ std::vector<serve::StateDirectory> record_directories(const Context& context,
   std::vector<serve::StateDirectory> all;
   if (auto own = context.state_directory()) all.push_back({.path = *std::move(own), .as = {}});
   if (::geteuid() != 0) return all;
+  const std::string below = context.variable("BERTH_HOMES").value_or("");
   for (serve::StateDirectory& one : serve::state_directories_of_all(passwd)) {
+    one.path.insert(0, below);
     if (all.empty() || one.path != all.front().path) all.push_back(std::move(one));
   }
   return all;

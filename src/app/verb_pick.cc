@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "app/considered.h"
 #include "app/request_options.h"
 #include "app/verb.h"
 #include "base/text.h"
@@ -88,14 +89,12 @@ class PickVerb final : public Verb {
     if (!request) return report(request.error(), exit_code::usage);
     if (const auto mistake = mistake_in_patience()) return report(*mistake, exit_code::usage);
     if (request_.cpu()) return answer_cpu(context, {}, *request, unlooked(context));
-    const auto snapshot = context.look(Depth::state);
-    if (!snapshot) return report(snapshot.error());
+    auto looked = context.look_without_claims(Depth::state);
+    if (!looked) return report(looked.error());
+    const auto found = considered(context, *request, *std::move(looked));
     if (context.ledger_error()) return report(*context.ledger_error());
-    auto limits = inherited_limits(context, *snapshot);
-    if (!limits) return report(limits.error(), exit_code::usage);
-    const Placement placement =
-        place_behind(*snapshot, snapshot->waiters.size(), *request, *limits);
-    return answer(context, placement, *request, *snapshot);
+    if (!found) return report(found.error(), exit_code::usage);
+    return answer(context, found->placement, found->request, found->snapshot);
   }
 
  private:

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "app/considered.h"
 #include "app/detached_wait.h"
 #include "app/run_options.h"
 #include "app/run_words.h"
@@ -54,18 +55,17 @@ class RunVerb final : public Verb {
                           : said_of_cpu(unlooked));
       return exit_code::ok;
     }
-    const auto snapshot = context.look(Depth::state);
-    if (!snapshot) return report(snapshot.error(), usage_code());
+    auto looked = context.look_without_claims(Depth::state);
+    if (!looked) return report(looked.error(), usage_code());
+    const auto found = considered(context, options.request, *std::move(looked));
     if (context.ledger_error()) return report(*context.ledger_error(), usage_code());
-    auto limits = inherited_limits(context, *snapshot);
-    if (!limits) return report(limits.error(), usage_code());
-    const Placement placement =
-        place_behind(*snapshot, snapshot->waiters.size(), options.request, *limits);
+    if (!found) return report(found.error(), usage_code());
+    const auto& [request, snapshot, placement] = *found;
     if (!placement.satisfied() && options.where == RunWhere::gpu_or_cpu) {
-      return dry_run_without_devices(context, options, placement, *snapshot);
+      return dry_run_without_devices(context, options, *found);
     }
-    print(flags_.json() ? placement_json(placement, asked_for(options), *snapshot) + "\n"
-                        : render_placement(placement, options.request, *snapshot, context.out()));
+    print(flags_.json() ? placement_json(placement, asked_for(options), snapshot) + "\n"
+                        : render_placement(placement, request, snapshot, context.out()));
     return placement.satisfied() ? exit_code::ok : exit_code::no_device;
   }
 
@@ -77,13 +77,14 @@ class RunVerb final : public Verb {
 
   /// With --or-cpu. The exit code says whether the job would start at once.
   int dry_run_without_devices(const Context& context, const RunOptions& options,
-                              const Placement& placement, const Snapshot& snapshot) const {
+                              const Considered& found) const {
+    const auto& [request, snapshot, placement] = found;
     const bool waits = options.cpu_after.count() > 0 && placement.possible;
     if (flags_.json()) {
       print(waits ? placement_json(placement, asked_for(options), snapshot) + "\n"
                   : json_without_devices(context, placement, options, snapshot));
     } else {
-      print(render_placement(placement, options.request, snapshot, context.out()));
+      print(render_placement(placement, request, snapshot, context.out()));
       print(waits ? trf("Would wait {} for a device, then run on the CPU, as --or-cpu says.",
                         short_duration(options.cpu_after))
                   : std::string(tr("Would run on the CPU, as --or-cpu says.")));

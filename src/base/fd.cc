@@ -140,7 +140,9 @@ Result<void> write_all(int fd, std::string_view bytes) {
 
 Result<void> write_file_atomically(const std::string& path, std::string_view bytes, mode_t mode) {
   const std::string temporary = path + ".new." + std::to_string(::getpid());
-  auto fd = open_fd(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode);
+  // What stands there is of a writer that was killed, or somebody has put a FIFO to be waited for.
+  ::unlink(temporary.c_str());
+  auto fd = open_fd(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
   if (!fd) return std::unexpected(std::move(fd).error());
   auto written = write_all(fd->get(), bytes);
   if (!written) {

@@ -7,12 +7,30 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace berth {
 
+/// Whether a text may be a device's identity: a plain word, as every UUID and PCI address is. A shell
+/// gets it from `berth pick` and may evaluate it, whatever file or driver it came from.
+[[nodiscard]] constexpr bool is_plain_id(std::string_view text) {
+  constexpr std::size_t longest = 128;
+  const auto is_alphanumeric = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
+  if (text.empty() || text.size() > longest || !is_alphanumeric(text.front())) return false;
+  for (const char c : text) {
+    if (!is_alphanumeric(c) && std::string_view("._:/-").find(c) == std::string_view::npos) {
+      return false;
+    }
+  }
+  return true;
+}
+
 /// A device's lasting identity: its UUID ("GPU-…", "MIG-…"), else its PCI address
-/// ("00000000:3b:00.0"). An index is only how it is shown today.
+/// ("00000000:3b:00.0"). An index is only how it is shown today. What comes from outside is made one
+/// only where is_plain_id() says so.
 class DeviceId {
  public:
   DeviceId() = default;

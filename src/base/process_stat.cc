@@ -67,4 +67,18 @@ std::optional<ProcessStat> read_process_stat(pid_t pid, const std::string& proc)
   return text ? parse_process_stat(*text) : std::nullopt;
 }
 
+bool proc_shows_commands(std::string_view mountinfo) {
+  bool shows = false;
+  for (const std::string_view line : split(mountinfo, '\n')) {
+    const auto words = split(line, ' ');
+    // "25 31 0:23 / /proc rw,nosuid shared:12 - proc proc rw,hidepid=invisible"
+    if (words.size() < 10 || words[4] != "/proc") continue;
+    const bool hides = std::ranges::any_of(split(words.back(), ','), [](std::string_view option) {
+      return option.starts_with("hidepid=") && option != "hidepid=0" && option != "hidepid=off";
+    });
+    shows = !hides;  // the last that was mounted there is the one that is seen
+  }
+  return shows;
+}
+
 }  // namespace berth

@@ -49,5 +49,21 @@ TEST(ProcessStat, RefusesNumbersThatNoProcessHas) {
   }
 }
 
+TEST(ProcMount, ShowsCommandsToEverybodyUnlessItHidesThem) {
+  const std::string before = "22 27 0:20 / /sys rw,relatime shared:7 - sysfs sysfs rw\n";
+  const std::string open = "25 31 0:23 / /proc rw,nosuid shared:12 - proc proc rw\n";
+  EXPECT_TRUE(proc_shows_commands(before + open));
+  EXPECT_TRUE(proc_shows_commands("25 31 0:23 / /proc rw - proc proc rw,hidepid=0\n"));
+  for (const char* how : {"1", "2", "4", "noaccess", "invisible", "ptraceable"}) {
+    const std::string hidden =
+        "25 31 0:23 / /proc rw,nosuid - proc proc rw,gid=5,hidepid=" + std::string(how) + "\n";
+    EXPECT_FALSE(proc_shows_commands(before + hidden)) << how;
+    EXPECT_FALSE(proc_shows_commands(open + hidden)) << "it stands before what was there";
+    EXPECT_TRUE(proc_shows_commands(hidden + open)) << how;
+  }
+  EXPECT_FALSE(proc_shows_commands(before)) << "not known is not shown";
+  EXPECT_FALSE(proc_shows_commands(""));
+}
+
 }  // namespace
 }  // namespace berth

@@ -1,5 +1,7 @@
 #include "base/user_name.h"
 
+#include <limits>
+
 #include "base/fd.h"
 #include "base/text.h"
 
@@ -29,6 +31,14 @@ std::optional<std::string> home_in_passwd(std::string_view text, uid_t uid) {
   const auto fields = passwd_line(text, uid);
   if (fields.size() < 6 || !fields[5].starts_with('/')) return std::nullopt;
   return std::string(fields[5]);
+}
+
+std::optional<gid_t> local_group_of(uid_t uid, const std::string& passwd) {
+  const auto text = read_file(passwd, 16 << 20);
+  const auto fields = text ? passwd_line(*text, uid) : std::vector<std::string_view>();
+  const auto gid = fields.empty() ? std::nullopt : parse_unsigned(fields[3]);
+  if (!gid || *gid > std::numeric_limits<gid_t>::max()) return std::nullopt;
+  return static_cast<gid_t>(*gid);
 }
 
 std::string local_user_name(uid_t uid, const std::string& passwd) {

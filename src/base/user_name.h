@@ -15,6 +15,10 @@ namespace berth {
 /// A user's home directory there.
 [[nodiscard]] std::optional<std::string> home_in_passwd(std::string_view text, uid_t uid);
 
+/// Their first group, as /etc/passwd says; nothing: not there.
+[[nodiscard]] std::optional<gid_t> local_group_of(uid_t uid,
+                                                  const std::string& passwd = "/etc/passwd");
+
 /// The name, or the number as text where the file has none.
 [[nodiscard]] std::string local_user_name(uid_t uid, const std::string& passwd = "/etc/passwd");
 

@@ -13,14 +13,6 @@ namespace {
 constexpr std::string_view lease_magic = "berth-lease";
 constexpr std::string_view ticket_magic = "berth-ticket";
 constexpr std::size_t most_devices = 512;
-constexpr std::size_t longest_device_name = 128;
-
-/// A device's name on line 1: no blank, comma or control character can end a field early.
-bool is_plain_name(std::string_view name) {
-  if (name.empty() || name.size() > longest_device_name) return false;
-  return std::all_of(name.begin(), name.end(),
-                     [](char c) { return c > ' ' && c < 127 && c != ','; });
-}
 
 /// One line per value: control characters and '%' as %XX.
 std::string escaped(std::string_view value) {
@@ -66,7 +58,7 @@ std::string unescaped(std::string_view text) {
 std::string joined(const std::vector<DeviceId>& devices) {
   std::string list;
   for (const DeviceId& device : devices) {
-    if (!is_plain_name(device.text())) continue;
+    if (!is_plain_id(device.text())) continue;
     if (!list.empty()) list += ',';
     list += device.text();
   }
@@ -136,7 +128,7 @@ Result<std::vector<ClaimedDevice>> parse_devices(std::string_view bytes, std::st
   }
   std::vector<ClaimedDevice> claimed;
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    if (!is_plain_name(devices[i])) return fail(ErrorCode::invalid, "line 1: not a device name");
+    if (!is_plain_id(devices[i])) return fail(ErrorCode::invalid, "line 1: not a device name");
     ClaimedDevice device{.device = DeviceId(std::string(devices[i]))};
     if (exclusive == "0") {
       const auto promised = i < promises.size() ? parse_unsigned(promises[i]) : std::nullopt;
@@ -158,7 +150,7 @@ Result<std::string> write_lease(const LeaseText& lease) {
   std::string bytes;
   std::string names;
   for (const ClaimedDevice& device : lease.devices) {
-    if (!is_plain_name(device.device.text())) {
+    if (!is_plain_id(device.device.text())) {
       return fail(ErrorCode::invalid,
                   "\"" + device.device.text() + "\" cannot be written down as a device's name");
     }

@@ -153,9 +153,9 @@ Result<void> RecordWriter::write_end(const RunEnd& end) const {
 namespace {
 /// Over what is there, in one piece; the rest of it becomes blanks, which JSON allows.
 bool write_over(const std::string& path, std::string text) {
-  const auto fd = open_fd(path, O_WRONLY | O_NOFOLLOW);
+  const auto fd = open_fd(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
   struct stat facts{};
-  if (!fd || ::fstat(fd->get(), &facts) != 0) return false;
+  if (!fd || ::fstat(fd->get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return false;
   const auto room = static_cast<std::size_t>(facts.st_size);
   if (room < text.size()) return false;
   text.resize(room, ' ');

@@ -22,8 +22,12 @@ namespace berth {
 
 namespace {
 
-std::string path_in(const RunRecord& run, std::string_view file) {
-  return run.directory + "/" + std::string(file);
+Result<Fd> open_in(const RunRecord& run, std::string_view file) {
+  return open_file_of(run.owner, run.directory, std::string(file), O_RDONLY);
+}
+
+Result<std::string> read_in(const RunRecord& run, std::string_view file, std::size_t limit) {
+  return read_file_of(run.owner, run.directory, std::string(file), limit);
 }
 
 /// FNV-1a: spreads its input well enough for names that need not resist an attacker.
@@ -81,7 +85,7 @@ Result<RunEnd> unknown_end_of(const RunRecord& run) {
 
 /// By what the record says of its end. False: it says none that can be read.
 bool take_end(RunRecord& run) {
-  const auto text = read_file(path_in(run, record_file::end));
+  const auto text = read_in(run, record_file::end, 1 << 20);
   if (!text) return false;
   auto end = end_from_json(*text);
   if (!end) {
@@ -119,7 +123,8 @@ void settle_state(RunRecord& run) {
     return;
   }
   // The record may be on a read-only disk: then it reads as "end unknown" all the same.
-  (void)write_end_into(run.directory, *end);
+  const OwnersRights rights(run.owner);
+  if (rights.are_there()) (void)write_end_into(run.directory, *end);
   run.end = std::move(*end);
 }
 
@@ -217,7 +222,7 @@ std::string_view name_of(RunState state) {
 }
 
 bool is_kept(const RunRecord& run) {
-  const auto lock = open_fd(path_in(run, record_file::keeper_lock), O_RDONLY | O_NOFOLLOW);
+  const auto lock = open_in(run, record_file::keeper_lock);
   if (lock) {
     const auto locked = is_ofd_locked(lock->get());
     if (locked) return *locked;
@@ -267,17 +272,18 @@ namespace {
 constexpr std::size_t most_marks = 4 << 20;
 
 void note_many_marks(RunRecord& run) {
+  const auto marks = open_in(run, record_file::marks);
   struct stat facts{};
-  if (::stat(path_in(run, record_file::marks).c_str(), &facts) != 0) return;
-  if (!S_ISREG(facts.st_mode) || facts.st_size <= static_cast<off_t>(most_marks)) return;
+  if (!marks || ::fstat(marks->get(), &facts) != 0) return;
+  if (facts.st_size <= static_cast<off_t>(most_marks)) return;
   run.problems.push_back(trf("its marks take {}: those in the first {} are read",
                              short_size(Bytes(static_cast<std::uint64_t>(facts.st_size))),
                              short_size(Bytes(most_marks))));
 }
 
-/// The beginning of a file of ours; nothing where there is none.
-std::string beginning_of(const std::string& path, std::size_t most) {
-  const auto fd = open_fd(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+/// The beginning of its marks; nothing where there are none.
+std::string beginning_of_marks(const RunRecord& run, std::size_t most) {
+  const auto fd = open_in(run, record_file::marks);
   std::string text(most, '\0');
   std::size_t have = 0;
   while (fd && have < most) {
@@ -291,9 +297,14 @@ std::string beginning_of(const std::string& path, std::size_t most) {
 }  // namespace
 
 Result<RunRecord> read_run(const std::string& directory) {
-  RunRecord run;
-  run.directory = directory;
-  const auto text = read_file(path_in(run, record_file::manifest), 16 << 20);
+  const auto owner = owner_of_folder(directory);
+  if (!owner) return std::unexpected(owner.error());
+  return read_run(directory, *owner);
+}
+
+Result<RunRecord> read_run(const std::string& directory, const FileOwner& owner) {
+  RunRecord run{.directory = directory, .owner = owner};
+  const auto text = read_in(run, record_file::manifest, 16 << 20);
   if (!text) return std::unexpected(text.error());
   auto manifest = manifest_from_json(*text);
   if (!manifest) {
@@ -305,8 +316,16 @@ Result<RunRecord> read_run(const std::string& directory) {
   return run;
 }
 
+namespace {
+/// Of whom the state directory is: what he put there leads nowhere that is not open to him.
+OwnersRights rights_in(const std::string& state_directory) {
+  return OwnersRights(owner_of_folder(state_directory).value_or(FileOwner::ourselves()));
+}
+}  // namespace
+
 Result<RunList> list_runs(const std::string& state_directory) {
   const std::string runs = runs_directory(state_directory);
+  const OwnersRights rights = rights_in(state_directory);
   RunList list;
   auto ids = list_directory(runs);
   if (!ids) {
@@ -354,6 +373,7 @@ std::optional<std::string> unrecorded_last_run(const std::string& state_director
 
 Result<RunRecord> load_run(const std::string& state_directory, std::string_view name) {
   const std::string runs = runs_directory(state_directory);
+  const OwnersRights rights = rights_in(state_directory);
   const auto ids = list_directory(runs);
   // Of what may not be looked into it is not known that nothing is there.
   if (!ids && ids.error().code() != ErrorCode::not_found) return std::unexpected(ids.error());
@@ -395,39 +415,71 @@ MarkTimes mark_times_of(const RunRecord& run) {
 }  // namespace
 
 std::vector<Mark> marks_of(const RunRecord& run) {
-  const std::string text = beginning_of(path_in(run, record_file::marks), most_marks);
+  const std::string text = beginning_of_marks(run, most_marks);
   if (text.empty()) return {};
   return parse_marks(text, mark_times_of(run));
 }
 
 std::vector<RunEvent> events_of(const RunRecord& run) {
-  const auto text = read_file(path_in(run, record_file::events), 16 << 20);
+  const auto text = read_in(run, record_file::events, 16 << 20);
   if (!text) return {};
   return parse_events(*text);
 }
 
+namespace {
+/// Two months of eight devices, at 800 bytes a second.
+constexpr std::uint64_t most_samples_of_others = std::uint64_t{4} << 30;
+
+/// Holes cost their owner nothing, and whoever reads them for him a second for each gigabyte. No
+/// file system squeezes samples to a sixty-fourth.
+bool is_mostly_holes(int fd) {
+  struct stat facts{};
+  constexpr off_t block = 512;
+  return ::fstat(fd, &facts) == 0 && facts.st_size > (off_t{1} << 20) &&
+         facts.st_blocks < facts.st_size / block / 64;
+}
+
+std::unexpected<Error> too_much_for_others(const RunRecord& run) {
+  return fail(ErrorCode::invalid, "the samples of " + run.directory +
+                                      " are more than is read of another user's: ask as them");
+}
+}  // namespace
+
 Result<SamplesRead> for_each_sample(const RunRecord& run,
                                     const std::function<void(const Sample&)>& each) {
-  // Not blocking: somebody may have put a FIFO there, which has no end.
-  const std::string path = path_in(run, record_file::samples);
-  const auto fd = open_fd(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  const auto fd = open_in(run, record_file::samples);
   if (!fd) {
     if (fd.error().code() == ErrorCode::not_found) return SamplesRead{};  // none was taken
     return std::unexpected(fd.error());
   }
-  struct stat facts{};
-  if (::fstat(fd->get(), &facts) != 0) return fail_system("examine " + path, errno);
-  if (!S_ISREG(facts.st_mode)) {
-    return fail(ErrorCode::invalid, path + " is no regular file: remove it");
-  }
+  const bool is_ours = run.owner.uid == ::geteuid();
+  if (!is_ours && is_mostly_holes(fd->get())) return too_much_for_others(run);
   SampleReader reader;
   std::array<char, 16384> piece{};
+  std::uint64_t left = is_ours ? UINT64_MAX : most_samples_of_others;
   for (;;) {
     const ssize_t got = ::read(fd->get(), piece.data(), piece.size());
     if (got < 0) return fail_system("read the samples of " + run.directory, errno);
     if (got == 0) return SamplesRead{.torn_lines = reader.torn_lines()};
+    if (static_cast<std::uint64_t>(got) > left) return too_much_for_others(run);
+    left -= static_cast<std::uint64_t>(got);
     reader.feed({piece.data(), static_cast<std::size_t>(got)}, each);
   }
+}
+
+Result<Fd> open_log(const RunRecord& run) {
+  if (!run.manifest.log) {
+    return fail(ErrorCode::unsupported,
+                "the output of run " + run.manifest.id +
+                    " went to where it was started: only detached runs have a log");
+  }
+  // The path is what the user has put into his record: it may be anything.
+  const std::string_view path = *run.manifest.log;
+  const std::string folder = run.directory + "/";
+  const bool is_inside =
+      path.starts_with(folder) && path.find('/', folder.size()) == std::string_view::npos;
+  return open_file_of(run.owner, run.directory,
+                      std::string(is_inside ? path.substr(folder.size()) : path), O_RDONLY);
 }
 
 Summary summary_of(const RunRecord& run) {

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/ids.h"
+#include "base/owned_file.h"
 #include "base/process.h"
 #include "base/result.h"
 #include "record/sample.h"
@@ -165,6 +166,8 @@ struct RunEnd {
 
 struct RunRecord {
   std::string directory;
+  /// Whose folder it is, and whose rights open what it holds and names.
+  FileOwner owner = FileOwner::ourselves();
   Manifest manifest;
   RunState state = RunState::end_unknown;
   std::optional<RunEnd> end;
@@ -215,6 +218,11 @@ struct RunList {
 /// Reads a record's directory. A run whose keeper has gone without an end is closed as "end
 /// unknown" where the directory can be written.
 [[nodiscard]] Result<RunRecord> read_run(const std::string& directory);
+/// The same where it has to be that owner's.
+[[nodiscard]] Result<RunRecord> read_run(const std::string& directory, const FileOwner& owner);
+
+/// Opens a detached run's output for reading. unsupported: the run has none.
+[[nodiscard]] Result<Fd> open_log(const RunRecord& run);
 
 /// Everything else of a record, read when asked for. A torn last line is left out, and so are marks
 /// beyond the first 4 MiB (which is one of the record's problems).

@@ -56,6 +56,24 @@ std::string inside_directory(const Ledger& ledger, const std::string& lease) {
   return beside + "-inside/" + lease;
 }
 
+namespace {
+std::string names_of(const std::vector<DeviceId>& devices) {
+  std::string names;
+  for (const DeviceId& device : devices) names += (names.empty() ? "" : ", ") + device.text();
+  return names.empty() ? std::string(tr("none of them")) : names;
+}
+
+/// What somebody set in the job's own environment, and not the lease, leaves too few.
+std::unexpected<Error> hidden(const Claim& claim, const std::vector<DeviceId>& shown) {
+  std::vector<DeviceId> leased;
+  for (const ClaimedDevice& device : claim.devices) leased.push_back(device.device);
+  return fail(ErrorCode::invalid,
+              trf("this runs inside a lease of {}, and CUDA_VISIBLE_DEVICES shows {}: unset it to "
+                  "use what the lease has",
+                  names_of(leased), names_of(shown)));
+}
+}  // namespace
+
 Result<void> narrow_to(const Claim& claim, AcquireOptions& wish) {
   std::vector<DeviceId> devices;
   std::optional<Bytes> smallest;
@@ -69,6 +87,7 @@ Result<void> narrow_to(const Claim& claim, AcquireOptions& wish) {
       smallest = smallest ? std::min(*smallest, *device.promised) : device.promised;
   }
   if (static_cast<std::size_t>(wish.request.devices) > devices.size()) {
+    if (devices.size() < claim.devices.size()) return hidden(claim, devices);
     return fail(ErrorCode::invalid,
                 trf("this runs inside a lease of {} device(s) and asks for {}: ask for more "
                     "in the outer `berth run`",

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/process.h"
+#include "base/process_stat.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -133,9 +134,7 @@ class Run {
       ledger_ = &*inner_ledger_;
     }
     wish.run = manifest_.id;
-    // In the ledger a command is for people to read, and a ledger is small.
-    constexpr int longest_shown = 1000;
-    wish.command = cut_to_width(printable(shell_joined(manifest_.command)), longest_shown, false);
+    wish.command = command_for_others();
     wish.wait =
         options_.where == RunWhere::gpu_or_cpu ? std::optional(options_.cpu_after) : options_.wait;
     wish.on_news = [this](const WaitingNews& news) { hear_news(news); };
@@ -156,6 +155,15 @@ class Run {
       return std::optional<RunOutcome>();
     }
     return without_devices(std::move(std::get<NotAcquired>(*answer)));
+  }
+
+  /// Anybody may read the ledger: what /proc hides of the job does not stand there either.
+  [[nodiscard]] std::string command_for_others() const {
+    const auto mounts = read_file(options_.proc + "/self/mountinfo", 16 << 20);
+    if (!mounts || !proc_shows_commands(*mounts)) return {};
+    // It is for people to read, and a ledger is small.
+    constexpr int longest_shown = 1000;
+    return cut_to_width(printable(shell_joined(manifest_.command)), longest_shown, false);
   }
 
   /// Once a job has been started, signals are read from the queue.

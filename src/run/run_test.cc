@@ -242,7 +242,23 @@ TEST(Inside, AsksOnlyForTheLeasesDevicesAndItsShare) {
   EXPECT_THAT(*wish.limits.visible, testing::ElementsAre(DeviceId("A"), DeviceId("B")));
   EXPECT_EQ(std::get<Bytes>(*wish.request.memory), 8_GiB);
   wish.request.devices = 3;
-  EXPECT_EQ(narrow_to(claim, wish).error().code(), ErrorCode::invalid);
+  EXPECT_EQ(narrow_to(claim, wish).error().message(),
+            "this runs inside a lease of 2 device(s) and asks for 3: ask for more in the outer "
+            "`berth run`");
+}
+
+TEST(Inside, SaysOfWhatIsHiddenThatItIsAndNotThatTheLeaseHasNone) {
+  Claim claim;
+  claim.devices = {{DeviceId("A"), {}}, {DeviceId("B"), {}}};
+  AcquireOptions wish{.limits = {.visible = std::vector{DeviceId("C")}}};
+  EXPECT_EQ(narrow_to(claim, wish).error().message(),
+            "this runs inside a lease of A, B, and CUDA_VISIBLE_DEVICES shows none of them: unset "
+            "it to use what the lease has");
+  wish = {.limits = {.visible = std::vector{DeviceId("B"), DeviceId("C")}}};
+  wish.request.devices = 2;
+  EXPECT_EQ(narrow_to(claim, wish).error().message(),
+            "this runs inside a lease of A, B, and CUDA_VISIBLE_DEVICES shows B: unset it to use "
+            "what the lease has");
 }
 
 TEST(Inside, WhatTheOuterRunUsesIsNobodyElses) {

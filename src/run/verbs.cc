@@ -1,6 +1,5 @@
 // Verbs on runs that were started elsewhere: stop, wait, logs.
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -36,6 +35,12 @@ bool is_there(const RunRecord& run, const ProcessId& process, const std::string&
   return ::stat(run.directory.c_str(), &owner) == 0 && user_of(process.pid, proc) == owner.st_uid;
 }
 
+/// Another user's record may name any process; those of the run are his.
+bool is_somebody_elses(const ProcessId& process, const RunRecord& run, const std::string& proc) {
+  if (run.owner.uid == ::geteuid()) return false;
+  return user_of(process.pid, proc) != run.owner.uid;
+}
+
 /// A run as it is now: a keeper that was killed has left its place to another.
 RunRecord as_of_now(const RunRecord& run) {
   if (run.directory.empty()) return run;
@@ -64,7 +69,9 @@ std::vector<ProcessId> left_of(const RunRecord& run, const std::string& proc) {
   }
   std::sort(left.begin(), left.end());
   left.erase(std::unique(left.begin(), left.end()), left.end());
-  std::erase_if(left, [](const ProcessId& one) { return one.pid == ::getpid(); });
+  std::erase_if(left, [&](const ProcessId& one) {
+    return one.pid == ::getpid() || is_somebody_elses(one, run, proc);
+  });
   return left;
 }
 
@@ -125,6 +132,10 @@ std::string path_in(const RunRecord& run, std::string_view file) {
 /// the job again after a fault of its device does.
 Result<void> note_stop_wish(const RunRecord& run) {
   if (run.directory.empty()) return {};
+  const OwnersRights rights(run.owner);
+  if (!rights.are_there()) {
+    return fail(ErrorCode::no_permission, "root may not take its owner's rights here");
+  }
   return write_file_atomically(path_in(run, record_file::stop_wish), "stopped\n", 0600);
 }
 
@@ -248,13 +259,7 @@ Result<Exit> wait_for_run(const RunRecord& run, Clock& clock,
 Result<void> read_log(const RunRecord& run, Follow follow, Clock& clock,
                       const std::function<void(std::string_view)>& print,
                       const std::function<bool()>& interrupted) {
-  if (!run.manifest.log) {
-    return fail(ErrorCode::unsupported,
-                "the output of run " + run.manifest.id +
-                    " went to where it was started; only detached runs have "
-                    "a log");
-  }
-  const auto fd = open_fd(*run.manifest.log, O_RDONLY);
+  const auto fd = open_log(run);
   if (!fd) return std::unexpected(fd.error());
   std::array<char, 16384> piece{};
   bool is_last_look = follow == Follow::no;

@@ -16,7 +16,7 @@ Insight insight_into(uid_t owner, const Question& question) {
   return insight(question.asker, owner, question.world.policy, *question.world.book);
 }
 Insight insight_into(const FoundRun& run, const Question& question) {
-  return insight_into(run.owner, question);
+  return insight_into(run.owner(), question);
 }
 
 /// What of a record somebody else may see; null: nothing at all.

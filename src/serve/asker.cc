@@ -40,6 +40,7 @@ std::optional<T> number_in(std::string_view text) {
 std::string Asker::view_key() const {
   // What is answered names who asked.
   if (admin) return "admin " + user;
+  if (is_on_this_machine()) return "here " + std::to_string(*uid);
   return uid ? "uid " + std::to_string(*uid) : "nobody";
 }
 

@@ -25,6 +25,8 @@ struct Asker {
 
   [[nodiscard]] bool is_known() const { return uid.has_value() || admin; }
   [[nodiscard]] bool is(uid_t other) const { return uid == other; }
+  /// A user of this machine, whose kernel shows him its processes.
+  [[nodiscard]] bool is_on_this_machine() const { return door == Door::unix_socket && uid; }
   /// Two askers with the same key see the same.
   [[nodiscard]] std::string view_key() const;
 };

@@ -56,16 +56,11 @@ std::optional<Policy::Others> others_from_name(std::string_view name) {
 Insight insight(const Asker& asker, std::optional<uid_t> owner, const Policy& policy,
                 const GroupBook& book) {
   if (asker.admin || (owner && asker.is(*owner))) return Insight::whole;
-  switch (policy.others) {
-    case Policy::Others::owner:
-      return Insight::numbers;
-    case Policy::Others::open:
-      return Insight::names;
-    case Policy::Others::group:
-      return owner && asker.uid && book.share_group(*asker.uid, *owner) ? Insight::commands
-                                                                        : Insight::names;
-  }
-  return Insight::numbers;
+  if (policy.others == Policy::Others::owner) return Insight::numbers;
+  if (policy.commands_are_open && asker.is_on_this_machine()) return Insight::commands;
+  const bool is_of_his_group = policy.others == Policy::Others::group && owner && asker.uid &&
+                               book.share_group(*asker.uid, *owner);
+  return is_of_his_group ? Insight::commands : Insight::names;
 }
 
 std::string_view word_for_sight(const Asker& asker, const Policy& policy) {

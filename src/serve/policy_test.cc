@@ -40,6 +40,26 @@ TEST(Policy, GroupShowsCommandsToItsMembersAlone) {
   EXPECT_THAT(seen(nobody(), Others::group), Not(HasSubstr("secret")));
 }
 
+TEST(Policy, AUserOfThisMachineSeesWhatItsProcAndLedgerShowHim) {
+  const auto seen_by = [](Asker asker, Others others, bool open) {
+    World world = example_world(others);
+    world.policy.commands_are_open = open;
+    return to_json(visible_part(*world.snapshot, asker, world.policy, *world.book),
+                   JsonLayout::compact);
+  };
+  Asker here = known(carol);
+  here.door = Door::unix_socket;
+  for (const Others others : {Others::open, Others::group}) {
+    EXPECT_THAT(seen_by(here, others, true), HasSubstr("bobs-secret.py"));
+    EXPECT_THAT(seen_by(here, others, true), Not(HasSubstr("docker"))) << "/proc does not say it";
+    EXPECT_THAT(seen_by(here, others, false), Not(HasSubstr("secret"))) << "hidepid";
+    EXPECT_THAT(seen_by(known(carol), others, true), Not(HasSubstr("secret"))) << "is elsewhere";
+    EXPECT_THAT(seen_by(nobody(), others, true), Not(HasSubstr("secret")));
+  }
+  EXPECT_THAT(seen_by(here, Others::owner, true), Not(HasSubstr("bob")));
+  EXPECT_NE(here.view_key(), known(carol).view_key()) << "they do not see the same";
+}
+
 TEST(Policy, OwnerHidesTheNamesOfOthers) {
   const std::string text = seen(known(bob), Others::owner);
   EXPECT_THAT(text, Not(HasSubstr("alice")));

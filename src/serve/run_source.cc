@@ -1,9 +1,6 @@
 #include "serve/run_source.h"
 
-#include <fcntl.h>
-#include <sys/fsuid.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,53 +16,10 @@ namespace berth::serve {
 
 namespace {
 
-/// Of this thread alone: glibc's setgroups() changes every thread of the process.
-bool set_thread_groups(const std::vector<gid_t>& groups) {
-  return ::syscall(SYS_setgroups, groups.size(), groups.data()) == 0;
+FileOwner owner_of(const StateDirectory& directory) {
+  return directory.as.value_or(FileOwner::ourselves());
 }
-
-/// Files are opened with this user's rights as long as it lives, and with nothing of our own: the
-/// groups that root is in would open what the user may not read. The kernel keeps these per thread
-/// and takes root's power over files away with them.
-class BorrowedRights {
- public:
-  explicit BorrowedRights(const StateDirectory& directory) {
-    if (!directory.as) return;
-    const int count = ::getgroups(0, nullptr);
-    groups_.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
-    are_there_ = ::getgroups(count, groups_.data()) == count && set_thread_groups({});
-    if (!are_there_) return;
-    borrowed_ = true;
-    gid_ = ::setfsgid(directory.gid);
-    uid_ = ::setfsuid(*directory.as);
-  }
-  ~BorrowedRights() {
-    if (!borrowed_) return;
-    ::setfsuid(static_cast<uid_t>(uid_));
-    ::setfsgid(static_cast<gid_t>(gid_));
-    (void)set_thread_groups(groups_);
-  }
-  /// False: our own rights could not be laid down, and nothing may be opened.
-  [[nodiscard]] bool are_there() const { return are_there_; }
-  BorrowedRights(const BorrowedRights&) = delete;
-  BorrowedRights& operator=(const BorrowedRights&) = delete;
-
- private:
-  std::vector<gid_t> groups_;  // our own
-  bool are_there_ = true;
-  bool borrowed_ = false;
-  int uid_ = 0;
-  int gid_ = 0;
-};
-
-/// The folder's owner, where it is a folder itself and not a link to one.
-std::optional<uid_t> owner_of_folder(const std::string& path) {
-  struct stat facts{};
-  if (::lstat(path.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode)) return std::nullopt;
-  return facts.st_uid;
-}
-
-uid_t whose(const StateDirectory& directory) { return directory.as.value_or(::geteuid()); }
+uid_t whose(const StateDirectory& directory) { return owner_of(directory).uid; }
 
 Error why_not_read(const std::string& name, ErrorCode code) {
   if (code == ErrorCode::not_found || code == ErrorCode::invalid) {
@@ -80,12 +34,15 @@ Error why_not_read(const std::string& name, ErrorCode code) {
 /// may know of a run need not know where it lies.
 Result<std::optional<FoundRun>> read_found(const StateDirectory& directory, const std::string& name,
                                            const RunSource::IsShown& is_shown) {
-  const BorrowedRights rights(directory);
+  const OwnersRights rights(owner_of(directory));
   if (!rights.are_there()) return std::nullopt;
   const std::string path = runs_directory(directory.path) + "/" + name;
-  const auto owner = owner_of_folder(path);
-  if (!owner || (directory.as && *owner != *directory.as) || !is_shown(*owner)) return std::nullopt;
-  auto record = read_run(path);
+  auto owner = owner_of_folder(path);
+  if (!owner || (directory.as && owner->uid != directory.as->uid) || !is_shown(owner->uid)) {
+    return std::nullopt;
+  }
+  if (directory.as) owner = *directory.as;
+  auto record = read_run(path, *owner);
   if (!record) return std::unexpected(why_not_read(name, record.error().code()));
   // Under its own id it would be two runs of one name, and what is asked about one be told of the
   // other.
@@ -96,13 +53,12 @@ Result<std::optional<FoundRun>> read_found(const StateDirectory& directory, cons
   }
   // Whose it is, its folder says. What the record says is whatever its writer wrote: it counts
   // where the machine has no name for him (a directory service has), and the uid is his own.
-  const std::string known = local_user_name(*owner);
-  const bool is_known = known != std::to_string(*owner);
-  if (is_known || record->manifest.uid != *owner) record->manifest.user = known;
-  record->manifest.uid = *owner;
+  const std::string known = local_user_name(owner->uid);
+  const bool is_known = known != std::to_string(owner->uid);
+  if (is_known || record->manifest.uid != owner->uid) record->manifest.user = known;
+  record->manifest.uid = owner->uid;
   std::string json = to_json(*record);
   return FoundRun{.record = std::move(*record),
-                  .owner = *owner,
                   .place = {.name = name, .whose = whose(directory)},
                   .json = std::move(json)};
 }
@@ -177,8 +133,7 @@ std::vector<StateDirectory> state_directories_of_all(std::string_view passwd) {
     const auto gid = parse_unsigned(parts[3]);
     if (!uid || !gid || *uid < first_person || *uid > 0xffff'fffe || *gid > 0xffff'fffe) continue;
     all.push_back({.path = std::string(parts[5]) + "/.local/state/berth",
-                   .as = static_cast<uid_t>(*uid),
-                   .gid = static_cast<gid_t>(*gid)});
+                   .as = FileOwner{.uid = static_cast<uid_t>(*uid), .gid = static_cast<gid_t>(*gid)}});
   }
   return all;
 }
@@ -200,8 +155,8 @@ std::vector<FoundRun> RunSource::list(std::size_t limit, const std::optional<Run
   // Of two homes of one uid the first counts, as where a run is asked for.
   std::map<RunPlace, const StateDirectory*, std::greater<>> places;
   for (const StateDirectory& directory : *known) {
-    if (directory.as && !is_shown(*directory.as)) continue;
-    const BorrowedRights rights(directory);
+    if (directory.as && !is_shown(directory.as->uid)) continue;
+    const OwnersRights rights(owner_of(directory));
     if (!rights.are_there()) continue;
     const auto found = list_directory(runs_directory(directory.path));
     if (!found) continue;
@@ -227,9 +182,9 @@ Result<FoundRun> RunSource::find(std::string_view id, std::optional<uid_t> asker
   const bool is_of_one = asked.name != id;
   std::vector<const StateDirectory*> order;
   for (const StateDirectory& directory : *known) {
-    if (!is_run_id(asked.name) || (directory.as && !is_shown(*directory.as))) continue;
+    if (!is_run_id(asked.name) || (directory.as && !is_shown(directory.as->uid))) continue;
     // In the server's own there may be folders of others.
-    if (is_of_one && directory.as && *directory.as != asked.whose) continue;
+    if (is_of_one && directory.as && directory.as->uid != asked.whose) continue;
     order.push_back(&directory);
   }
   std::ranges::stable_partition(
@@ -237,7 +192,7 @@ Result<FoundRun> RunSource::find(std::string_view id, std::optional<uid_t> asker
   std::optional<Error> reason;
   for (const StateDirectory* directory : order) {
     auto run = read_found(*directory, asked.name, is_shown);
-    const bool is_anothers = run && *run && is_of_one && (*run)->owner != asked.whose;
+    const bool is_anothers = run && *run && is_of_one && (*run)->owner() != asked.whose;
     if (run && *run && !is_anothers) return std::move(**run);
     if (!run && !reason) reason = std::move(run).error();
   }
@@ -247,7 +202,6 @@ Result<FoundRun> RunSource::find(std::string_view id, std::optional<uid_t> asker
 
 Result<SampleTable> RunSource::samples(const FoundRun& run, std::size_t points,
                                        WallTime now) const {
-  const Directories known = directories();
   const std::int64_t begin = run.record.manifest.started.unix_ms;
   const std::int64_t end = run.record.end ? run.record.end->at.unix_ms : now.unix_ms;
   constexpr std::int64_t shortest_ms = 1000;
@@ -256,24 +210,17 @@ Result<SampleTable> RunSource::samples(const FoundRun& run, std::size_t points,
   std::map<std::pair<std::int64_t, std::size_t>, Stretch> stretches;
   const std::size_t most =
       (points + 2) * std::max<std::size_t>(1, run.record.manifest.given.devices.size());
-  for (const StateDirectory& directory : *known) {
-    if (directory.as && *directory.as != run.owner) continue;
-    if (!run.record.directory.starts_with(directory.path + "/")) continue;
-    const BorrowedRights rights(directory);
-    if (!rights.are_there()) continue;
-    const auto read = for_each_sample(run.record, [&](const Sample& sample) {
-      const std::int64_t number = (sample.at.unix_ms - begin) / step;
-      for (std::size_t i = 0; i < sample.devices.size(); ++i) {
-        // A file with other times than its record's must not fill our memory.
-        if (stretches.size() >= most && !stretches.contains({number, i})) continue;
-        Stretch& stretch = stretches[{number, i}];
-        if (stretch.first_unix_ms == 0) stretch.first_unix_ms = sample.at.unix_ms;
-        stretch.add(sample.devices[i]);
-      }
-    });
-    if (!read) return std::unexpected(read.error());
-    break;
-  }
+  const auto read = for_each_sample(run.record, [&](const Sample& sample) {
+    const std::int64_t number = (sample.at.unix_ms - begin) / step;
+    for (std::size_t i = 0; i < sample.devices.size(); ++i) {
+      // A file with other times than its record's must not fill our memory.
+      if (stretches.size() >= most && !stretches.contains({number, i})) continue;
+      Stretch& stretch = stretches[{number, i}];
+      if (stretch.first_unix_ms == 0) stretch.first_unix_ms = sample.at.unix_ms;
+      stretch.add(sample.devices[i]);
+    }
+  });
+  if (!read) return std::unexpected(read.error());
   SampleTable table;
   for (const Device& device : run.record.manifest.given.devices) {
     table.devices.push_back(device.id.text());
@@ -293,38 +240,21 @@ Result<SampleTable> RunSource::samples(const FoundRun& run, std::size_t points,
 
 Result<LogPiece> RunSource::log(const FoundRun& run, std::uint64_t offset,
                                 std::size_t limit) const {
-  if (!run.record.manifest.log) {
-    return fail(ErrorCode::unsupported,
-                "the output of run " + run.record.manifest.id +
-                    " went to where it was started: only detached runs have a log");
-  }
-  const Directories known = directories();
-  const std::string& path = *run.record.manifest.log;
-  for (const StateDirectory& directory : *known) {
-    if (directory.as && *directory.as != run.owner) continue;
-    if (!run.record.directory.starts_with(directory.path + "/")) continue;
-    const BorrowedRights rights(directory);
-    if (!rights.are_there()) continue;
-    // The path is what the user has put into his record: it may be anything.
-    const auto fd = open_fd(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-    if (!fd) return std::unexpected(fd.error());
-    struct stat facts{};
-    if (::fstat(fd->get(), &facts) != 0) return fail_system("look at " + path, errno);
-    if (!S_ISREG(facts.st_mode)) return fail(ErrorCode::invalid, path + " is no file");
-    LogPiece piece;
-    piece.total = static_cast<std::uint64_t>(facts.st_size);
-    piece.offset = std::min(offset, piece.total);
-    piece.text.resize(limit);
-    const ssize_t got =
-        ::pread(fd->get(), piece.text.data(), limit, static_cast<off_t>(piece.offset));
-    if (got < 0) return fail_system("read " + path, errno);
-    piece.text.resize(static_cast<std::size_t>(got));
-    const bool is_end = piece.offset + piece.text.size() >= piece.total;
-    if (!is_end) piece.text.resize(piece.text.size() - cut_character(piece.text));
-    piece.next = piece.offset + piece.text.size();
-    return piece;
-  }
-  return fail(ErrorCode::not_found, "the record of run " + run.record.manifest.id + " has gone");
+  const auto fd = open_log(run.record);
+  if (!fd) return std::unexpected(fd.error());
+  struct stat facts{};
+  if (::fstat(fd->get(), &facts) != 0) return fail_system("examine the log", errno);
+  LogPiece piece;
+  piece.total = static_cast<std::uint64_t>(facts.st_size);
+  piece.offset = std::min(offset, piece.total);
+  piece.text.resize(limit);
+  const ssize_t got = ::pread(fd->get(), piece.text.data(), limit, static_cast<off_t>(piece.offset));
+  if (got < 0) return fail_system("read the log", errno);
+  piece.text.resize(static_cast<std::size_t>(got));
+  const bool is_end = piece.offset + piece.text.size() >= piece.total;
+  if (!is_end) piece.text.resize(piece.text.size() - cut_character(piece.text));
+  piece.next = piece.offset + piece.text.size();
+  return piece;
 }
 
 }  // namespace berth::serve

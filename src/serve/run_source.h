@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/owned_file.h"
 #include "base/result.h"
 #include "record/run_record.h"
 #include "serve/run_place.h"
@@ -23,8 +24,7 @@ namespace berth::serve {
 struct StateDirectory {
   std::string path;
   /// With whose rights it is read; nothing: our own.
-  std::optional<uid_t> as;
-  gid_t gid = 0;
+  std::optional<FileOwner> as;
 };
 
 /// The state directories of all people whose homes the text of /etc/passwd names, each with its
@@ -33,10 +33,10 @@ struct StateDirectory {
 
 /// A run as the server shows it: its JSON is made where its files can be read.
 struct FoundRun {
-  RunRecord record;
-  uid_t owner = 0;  // of the directory, whatever the record says
+  RunRecord record;  // whose owner is its folder's, whatever it says
   RunPlace place;
   std::string json;  // as `berth show --json`
+  [[nodiscard]] uid_t owner() const { return record.owner.uid; }
 };
 
 struct SampleTable {

@@ -31,8 +31,9 @@ TEST(StateDirectories, AreThoseOfPeopleWhereverTheirHomesLie) {
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].path, "/home/alice/.local/state/berth");
   EXPECT_EQ(found[1].path, "/nfs/people/bob/.local/state/berth");
-  EXPECT_EQ(found[1].as, uid_t{1002});
-  EXPECT_EQ(found[1].gid, gid_t{1005});
+  ASSERT_TRUE(found[1].as);
+  EXPECT_EQ(found[1].as->uid, uid_t{1002});
+  EXPECT_EQ(found[1].as->gid, gid_t{1005});
 }
 
 bool everybody(uid_t) { return true; }

@@ -113,10 +113,22 @@ Device read_gpu(const Node& node, Surface surface, int index) {
     if (address)
       device.pci_address = reading_of<std::string>(*address).value_or(device.pci_address);
   }
+  keep_plain_ids(device);
   read_lists(node, device);
   complete(device);
   return device;
 }
+
+}  // namespace
+
+void keep_plain_ids(Device& device) {
+  for (Reading<std::string> Device::*member : {&Device::uuid, &Device::pci_address}) {
+    const auto& text = (device.*member).get();
+    if (text && !is_plain_id(*text)) device.*member = Absent::failed;
+  }
+}
+
+namespace {
 
 /// Collectors mask UUIDs; then several GPUs have one and only the address tells them apart.
 void give_ids(std::vector<Device>& devices) {

@@ -68,6 +68,7 @@ void read_list(std::string_view text, Snapshot& snapshot) {
   for (std::size_t i = 0; i < listed.size(); ++i) {
     instances[i]->name = instances[i]->name.get().value_or("") + " MIG " + listed[i].profile;
     instances[i]->uuid = listed[i].uuid;
+    keep_plain_ids(*instances[i]);
   }
 }
 

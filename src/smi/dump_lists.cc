@@ -49,6 +49,7 @@ void add_mig(const Node& node, Surface surface, const Device& parent,
   device.pci_address = parent.pci_address;
   device.architecture = parent.architecture;
   read_rows(node, mig_index_of(surface), device);
+  keep_plain_ids(device);
   devices.push_back(std::move(device));
 }
 

@@ -37,6 +37,8 @@ class RowIndex {
 
 /// Reads every line below `node` that is a row into the device.
 void read_rows(const Node& node, const RowIndex& index, Device& device);
+/// What a dump says of UUID and address and is no plain word (a collector's mask, a trick) is none.
+void keep_plain_ids(Device& device);
 /// What follows from the readings: sums, what the layout says, the power that counts.
 void complete(Device& device);
 

@@ -49,6 +49,18 @@ T as(const Json& value, std::string_view what) {
   throw Malformed{std::string(what) + " has a value of the wrong type or range"};
 }
 
+/// Printed for shells to evaluate: a file of somebody's can name nothing else.
+std::string plain_id(std::string text, std::string_view what) {
+  if (text.empty()) throw Malformed{std::string(what) + " is empty"};
+  if (is_plain_id(text)) return text;
+  throw Malformed{std::string(what) + " is no plain word of letters, digits and . _ : / - (\"" +
+                  cut_to_width(printable(text), 64, false) + "\")"};
+}
+
+DeviceId device_id(const Json& value, std::string_view what) {
+  return DeviceId(plain_id(as<std::string>(value, what), what));
+}
+
 /// `fallback` where the key is missing or null.
 template <class T>
 T optional_as(const Json& object, const char* key, T fallback) {
@@ -214,10 +226,9 @@ Device device_from(const Json& object) {
   const auto kind = device_kind_from_name(kind_name);
   if (!kind) throw Malformed{"unknown kind of device \"" + kind_name + "\""};
   device.kind = *kind;
-  device.id = DeviceId(as<std::string>(member(object, "id"), "a device's id"));
-  if (device.id.text().empty()) throw Malformed{"a device's id is empty"};
+  device.id = device_id(member(object, "id"), "a device's id");
   if (member(object, "parent").is_string()) {
-    device.parent = DeviceId(member(object, "parent").get<std::string>());
+    device.parent = device_id(member(object, "parent"), "a device's parent");
   }
   device.mig = mig_from(object);
   if (!member(object, "index").is_null()) {
@@ -232,6 +243,8 @@ Device device_from(const Json& object) {
   for (const auto& [key, value] : object.items()) {
     if (const Field* field = detail_called(key)) write_field(*field, object, key, device);
   }
+  if (device.uuid.get()) plain_id(*device.uuid.get(), "a device's uuid");
+  if (device.pci_address.get()) plain_id(*device.pci_address.get(), "a device's PCI address");
   device.utilization_history = history_from(object);
   device.lists.retired_pages = list_from<RetiredPage>(object, "retired_pages", retired_page_from);
   device.lists.accounted_processes =
@@ -244,7 +257,7 @@ Device device_from(const Json& object) {
 
 GpuProcess gpu_process_from(const Json& object) {
   GpuProcess process;
-  process.device = DeviceId(as<std::string>(member(object, "device"), "a process's device"));
+  process.device = device_id(member(object, "device"), "a process's device");
   process.pid = as<pid_t>(member(object, "pid"), "a process's pid");
   const auto type = optional_as<std::string>(object, "type", "C");
   for (const auto& [use, name] : gpu_uses) {
@@ -303,7 +316,7 @@ HostProcess host_process_from(const Json& object) {
 std::vector<ClaimedDevice> claimed_from(const Json& list) {
   std::vector<ClaimedDevice> devices;
   for (const Json& device : list) {
-    ClaimedDevice claimed{DeviceId(as<std::string>(member(device, "device"), "device")), {}};
+    ClaimedDevice claimed{device_id(member(device, "device"), "a lease's device"), {}};
     if (!member(device, "promised_bytes").is_null()) {
       claimed.promised =
           Bytes(as<std::uint64_t>(member(device, "promised_bytes"), "promised_bytes"));
@@ -339,7 +352,7 @@ Waiter waiter_from(const Json& object) {
   waiter.request = optional_as<std::string>(object, "request", "");
   waiter.since = {optional_as<std::int64_t>(object, "since_unix_ms", 0)};
   for (const Json& device : member(object, "gathered")) {
-    waiter.gathered.emplace_back(as<std::string>(device, "gathered"));
+    waiter.gathered.push_back(device_id(device, "a gathered device"));
   }
   waiter.stuck = optional_as<bool>(object, "stuck", false);
   waiter.reserved = claimed_from(member(object, "reserved"));
@@ -375,7 +388,7 @@ Problem problem_from(const Json& object) {
   Problem problem;
   problem.source = optional_as<std::string>(object, "source", "");
   if (member(object, "device").is_string()) {
-    problem.device = DeviceId(member(object, "device").get<std::string>());
+    problem.device = device_id(member(object, "device"), "a problem's device");
   }
   problem.code = optional_as<std::string>(object, "code", "");
   problem.message = optional_as<std::string>(object, "message", "");

@@ -13,7 +13,7 @@ inline bool fill(const Field& field, Device& device, std::uint64_t seed) {
     return field.write(device, CellValue(std::string("8.6")));
   }
   return field.write(device, CellValue(1000 + seed)) || field.write(device, CellValue(true)) ||
-         field.write(device, CellValue("text " + std::to_string(seed)));
+         field.write(device, CellValue("text-" + std::to_string(seed)));
 }
 
 inline Device full_device(std::string id) {

@@ -95,6 +95,8 @@ class Machine:
             "TERM": "xterm",
             "XDG_STATE_HOME": str(directory / "state"),
             "BERTH_LEDGER": str(directory / "ledger"),
+            # A server of root's reads the homes of all people, here of none.
+            "BERTH_HOMES": str(directory / "nobodys-home"),
         }
         if sim:
             self.env["BERTH_SIM"] = sim

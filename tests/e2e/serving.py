@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import os
 import re
 import signal
 import socket
@@ -167,6 +168,13 @@ def serve_on():
     yield start
     for server in servers:
         server.close()
+
+
+def commands_are_open():
+    """Whether /proc shows each user of this machine what the others run."""
+    with open("/proc/1/mountinfo" if os.geteuid() == 0 else "/proc/self/mountinfo", encoding="utf-8") as mounts:
+        mounted = [line for line in mounts if line.split()[4] == "/proc"]
+    return bool(mounted) and not re.search(r"hidepid=(?!0|off)", mounted[-1])
 
 
 def resident_bytes(pid):

@@ -22,6 +22,8 @@ NULL_DEVICE = os.makedev(1, 3)
 FAKE_NVML = BUILD / "fakes/nvml/all/libnvidia-ml.so.1"
 IS_ROOT = os.geteuid() == 0
 ALICE, BOB = 1, 65534  # daemon and nobody: everywhere, and with names
+# Where each user has a folder of their own for the whole machine: of these tests alone.
+NOBODY_ELSE, NOR_HE = 700000 + os.getpid(), 1700000 + os.getpid()
 
 needs_root = pytest.mark.skipif(not IS_ROOT, reason="two users: only root can be several users")
 
@@ -43,8 +45,8 @@ def test_process_left_without_a_device_file_ends_the_lease_before_it_ends_itself
     gate = leave_behind(machine, "2s")
     try:
         assert leases(machine), "the lease went before --linger was over"
-        poll(lambda: leases(machine), 10, "the lease of a process that uses no device")
-        assert processes(machine), "the process was ended with the lease"
+        poll(lambda: leases(machine), 30, "the lease of a process that uses no device")
+        assert [one for one in processes(machine) if "until test -e" in one], "the process was ended with the lease"
     finally:
         gate.touch()
 
@@ -70,8 +72,9 @@ def test_process_left_with_a_device_file_open_keeps_the_lease_until_it_ends(mach
             poll(lambda: leases(machine), 2, "expected")
     finally:
         gate.touch()
-    poll(lambda: leases(machine), 8, "the lease of a process that has ended")
-    assert not processes(machine)
+    poll(lambda: leases(machine), 30, "the lease of a process that has ended")
+    # The keeper gives the lease back first and then ends itself.
+    poll(lambda: processes(machine), 30, "a process outlives its run")
 
 
 # --- a device that the run was not given -------------------------------------------------------------
@@ -218,12 +221,17 @@ def test_detached_job_without_a_record_is_stopped_by_its_lease(machine, blocked,
 
 
 def test_wait_waits_for_a_job_without_a_record_by_its_lease(machine, blocked):
-    log = machine.directory / "log"
-    run = machine.run("run", "--detach", "--log", log, "--", "sleep", "2").stdout.strip()
+    log, gate, ended = (machine.directory / name for name in ("log", "gate", "ended"))
+    job = ["sh", "-c", f"until test -e {gate}; do sleep 0.02; done; touch {ended}"]
+    run = machine.run("run", "--detach", "--log", log, "--", *job).stdout.strip()
     assert processes(machine)
-    waited = machine.run("wait", run)
-    assert not leases(machine) or not processes(machine), "wait came back before the job's end"
-    assert waited.returncode == 125 and "no record" in waited.stderr
+    waiting = machine.start("wait", run)
+    with pytest.raises(subprocess.TimeoutExpired):
+        waiting.wait(timeout=1)
+    gate.touch()
+    _, said = waiting.communicate(timeout=60)
+    assert ended.exists(), "wait came back before the job's end"
+    assert waiting.returncode == 125 and "no record" in said
 
 
 @pytest.mark.skipif(not shutil.which("unshare"), reason="full state directory: no unshare")
@@ -274,7 +282,7 @@ def users():
         os.chmod(directory, 0o755)
         made = Users(pathlib.Path(directory))
         yield made
-        for uid in (ALICE, BOB):
+        for uid in (ALICE, BOB, NOBODY_ELSE, NOR_HE):
             poll(lambda uid=uid: processes(made.machine(uid)), 10, "processes are left over")
 
 
@@ -343,25 +351,23 @@ def test_another_user_sees_the_lease_waits_for_it_and_cannot_end_it(users):
 @pytest.mark.parametrize("mode", [0o1777, 0o777])
 def test_runs_inside_a_lease_work_for_every_user_of_one_ledger(users, mode):
     users.directory_of_ledger.chmod(mode)
-    for uid in (ALICE, BOB, ALICE):
+    for uid in (NOBODY_ELSE, NOR_HE, NOBODY_ELSE):
         one = users.machine(uid)
         inner = f"{BERTH} run -q -- sh -c 'echo $CUDA_VISIBLE_DEVICES'"
         got = one.run("run", "-q", "-n", "2", "--", "sh", "-c", inner)
         assert (got.returncode, got.stdout) == (0, "3\n"), got.stderr
-        poll(lambda one=one: leases(one), 5, "a lease outlives its run")
+        poll(lambda one=one: leases(one), 30, "a lease outlives its run")
         inside = pathlib.Path(f"/var/tmp/berth-{uid}-inside")
-        poll(lambda inside=inside: list(inside.iterdir()), 5, "an inner ledger is left behind")
+        poll(lambda inside=inside: list(inside.iterdir()), 30, "an inner ledger is left behind")
         inside.rmdir()
 
 
 @needs_root
 def test_somebody_elses_directory_for_inner_ledgers_is_refused_by_name(users):
-    alice = users.machine(ALICE)
-    squatted = pathlib.Path(f"/var/tmp/berth-{ALICE}-inside")
-    if squatted.exists():
-        squatted.rmdir()
+    alice = users.machine(NOBODY_ELSE)
+    squatted = pathlib.Path(f"/var/tmp/berth-{NOBODY_ELSE}-inside")
     squatted.mkdir(mode=0o777)
-    os.chown(squatted, BOB, BOB)
+    os.chown(squatted, NOR_HE, NOR_HE)
     try:
         got = alice.run("run", "-q", "-n", "2", "--", BERTH, "run", "-q", "--", "true")
         assert got.returncode == 125

@@ -15,7 +15,7 @@ import urllib.request
 
 import pytest
 from conftest import BERTH, ROOT, scenario, wait_until
-from serving import Events, Server, UnixConnection, metric, openssl, pause
+from serving import Events, Server, UnixConnection, commands_are_open, metric, openssl, pause
 from serving import serve_on  # noqa: F401  pylint: disable=unused-import
 from test_two_users import words_as
 
@@ -105,7 +105,9 @@ def test_a_socket_knows_another_users_uid(machine_of, serve_on):  # noqa: F811
             folder.chmod(modes[folder])
     seen = json.loads(done.stdout)
     assert seen["asker"] == {"user": "54321", "admin": False, "sees": "owner"}
-    assert all(p["command"] is None for p in seen["processes"])
+    # What others run is this machine's users' to see, as by ps; in which container is not.
+    assert all((p["command"] is not None) == commands_are_open() for p in seen["processes"])
+    assert all(p["container"] is None for p in seen["processes"])
 
 
 def test_unchanged_answers_are_not_sent_again(server):
@@ -586,7 +588,7 @@ def test_root_reads_a_log_with_its_owners_rights_alone(machine_of, serve_on):  #
     in_root_group = ["setpriv", "--groups", "0"]
     server = subprocess.Popen(
         [*bound, *in_root_group, BERTH, "serve", "--listen", "127.0.0.1:0", "--socket", str(folder / "s")],
-        env=machine.environment({"XDG_STATE_HOME": str(folder / "roots")}), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        env=machine.environment({"XDG_STATE_HOME": str(folder / "roots"), "BERTH_HOMES": ""}), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
         [server.stderr.readline() for _ in range(2)]
 

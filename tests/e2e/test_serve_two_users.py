@@ -14,7 +14,7 @@ import tempfile
 
 import pytest
 from conftest import BERTH, FakeDriver, end, fake_library, wait_until
-from serving import Events, Server
+from serving import Events, Server, commands_are_open
 from test_top import busy_machine
 from test_two_users import words_as
 
@@ -62,6 +62,7 @@ class House(FakeDriver):
         self.berth = str(shutil.copy(BERTH, directory / "program"))
         self.env["BERTH_NVML"] = str(shutil.copy(fake_library(), directory))
         self.env["BERTH_FAKE_NVML_LIVE"] = "1"
+        self.env["BERTH_HOMES"] = ""  # as its own passwd says
         self.config = directory / "serve.toml"
         self.jobs, self.waiting, self.on_devices = [], [], {}
         ledger = directory / "ledger"
@@ -266,12 +267,15 @@ def askers(house):
 
 # What somebody sees of bob: "numbers" (that a device is in use), "names" (his own too), "commands"
 # (also what he runs), "whole" (all that is kept of it).
-IN_GROUP = ["alice", "alice's token"]
-ELSE = ["carol", "carol's token", "nobody", "a public token"]
+HERE = ["alice", "carol"]  # through the Unix socket, as users of this machine
+IN_GROUP = ["alice's token"]
+ELSE = ["carol's token", "nobody", "a public token"]
 OWN = ["bob", "bob's token", "root", "an administrator's token"]
 SIGHTS = [
-    *[("owner", who, "numbers") for who in IN_GROUP + ELSE],
+    *[("owner", who, "numbers") for who in HERE + IN_GROUP + ELSE],
     *[("public", who, "names") for who in IN_GROUP + ELSE],
+    *[("public", who, "commands") for who in HERE if commands_are_open()],
+    *[("group", who, "commands") for who in HERE if commands_are_open()],
     *[("group", who, "commands") for who in IN_GROUP],
     *[("group", who, "names") for who in ELSE],
     *[(others, who, "whole") for others in ("owner", "public", "group") for who in OWN],
@@ -350,6 +354,19 @@ def test_of_anothers_job_each_sees_what_the_policy_says(house, askers, others, w
         assert (f"{WORD}-variable" in text) == (level == "whole" and "/runs" in path)
 
 
+@pytest.mark.parametrize("name", ["alice", "carol"])
+def test_of_leases_and_the_queue_the_command_line_and_the_server_tell_a_user_the_same(house, askers, name):
+    """One policy: the ledger and /proc are for each user of the machine to read, and the server knows no more."""
+    house.policy("public")
+    told = json.loads(house.does(name, "leases", "--json").stdout)
+    served = askers[name].get("/api/v1/overview").json
+    for mine, its in ((told["leases"], served["leases"]), (told["queue"], served["queue"])):
+        own, other = ({one["id"]: (one["user"], one["command"] or None) for one in rows} for rows in (mine, its))
+        assert own == other and own
+    [bobs] = [one for one in told["leases"] if one["id"] == house.bobs["lease"]]
+    assert (f"{WORD}-argument" in bobs["command"]) == commands_are_open()
+
+
 def test_ones_own_jobs_are_seen_whole(house, askers):
     house.policy("owner")
     for who in ("alice", "alice's token"):
@@ -367,7 +384,7 @@ def test_who_leaves_a_group_sees_its_commands_no_more(house, askers):
     before = group.read_text(encoding="utf-8")
 
     def sees_commands():
-        processes = askers["alice"].get("/api/v1/processes").json["processes"]
+        processes = askers["alice's token"].get("/api/v1/processes").json["processes"]
         return with_pid(processes, house.bobs["job"]["pid"])["command"] is not None
 
     house.policy("group")

@@ -68,6 +68,29 @@ def test_another_users_run_is_said_to_be_theirs(tmp_path):
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@pytest.mark.skipif(not IS_ROOT, reason="mounting /proc with hidepid: only root can")
+@pytest.mark.parametrize(("option", "is_shown"), [("hidepid=0", True), ("hidepid=1", False), ("hidepid=2", False)])
+def test_what_proc_hides_of_a_job_does_not_stand_in_the_ledger_either(option, is_shown):
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="berth-shared-"))
+    folder.chmod(0o777)
+    ledger, home = folder / "ledger", folder / "home"
+    for path, mode in ((ledger, 0o1777), (home, 0o700)):
+        path.mkdir()
+        path.chmod(mode)
+    os.chown(home, OTHER, OTHER)
+    berth = shutil.copy(BERTH, folder / "berth")
+    env = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "BERTH_SIM": "server-8xh100", "BERTH_LEDGER": str(ledger),
+           "HOME": str(home)}
+    hiding = ["unshare", "-m", "sh", "-c", f'mount -t proc -o {option} proc /proc && exec "$@"', "sh"]
+    script = f"cat {ledger}/lease-*; {berth} leases"
+    try:
+        done = subprocess.run([*hiding, *words_as(OTHER), berth, "run", "-q", "--", "sh", "-c", script, "telltale"], env=env, capture_output=True, text=True, timeout=60, cwd="/")
+        assert "berth-lease" in done.stdout and done.returncode == 0, done
+        assert ("telltale" in done.stdout) == is_shown, done
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 @pytest.fixture
 def viewer_of():
     """viewer_of(pids): a machine with these processes, seen by an ordinary user."""

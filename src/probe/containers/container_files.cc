@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "base/owned_file.h"
 #include "base/user_name.h"
 #include "probe/containers/parse.h"
 #include "probe/procfs/parse.h"
@@ -69,7 +70,11 @@ std::optional<std::string> ContainerFiles::home_of(uid_t uid) const {
   return std::string(found->pw_dir);
 }
 
-Result<std::string> ContainerFiles::read(const std::string& folder, const std::string& name) const {
+Result<std::string> ContainerFiles::read(const Enclosure& enclosure, const std::string& folder,
+                                         const std::string& name) {
+  if (enclosure.owner_uid.value_or(0) != 0) {
+    return read_file_of({.uid = *enclosure.owner_uid}, folder, name, largest_file);
+  }
   const auto directory = open_fd(folder, O_PATH | O_DIRECTORY);
   if (!directory) return std::unexpected(directory.error());
   return read_untrusted_file(directory->get(), name, largest_file);
@@ -87,7 +92,7 @@ void ContainerFiles::search_docker(const Enclosure& enclosure, Search& search) c
     roots = home ? std::vector{at(*home + "/.local/share/docker")} : std::vector<std::string>();
   }
   for (const std::string& root : roots) {
-    const auto config = read(root + "/containers/" + enclosure.id, "config.v2.json");
+    const auto config = read(enclosure, root + "/containers/" + enclosure.id, "config.v2.json");
     if (!config) {
       search.add_failure(config.error());
     } else {
@@ -110,7 +115,7 @@ void ContainerFiles::search_storage(const Enclosure& enclosure, Search& search) 
     for (const char* driver : {"/overlay-containers", "/vfs-containers"}) {
       // The second has those that `podman run --rm` will remove.
       for (const char* file : {"containers.json", "volatile-containers.json"}) {
-        const auto list = read(storage + driver, file);
+        const auto list = read(enclosure, storage + driver, file);
         if (!list) {
           search.add_failure(list.error());
         } else {
@@ -130,7 +135,7 @@ void ContainerFiles::search_bundles(const Enclosure& enclosure, Search& search) 
       "/run/containers/storage/overlay-containers/" + enclosure.id + "/userdata",
       "/var/lib/containers/storage/overlay-containers/" + enclosure.id + "/userdata"};
   for (const std::string& folder : folders) {
-    const auto config = read(at(folder), "config.json");
+    const auto config = read(enclosure, at(folder), "config.json");
     if (!config) {
       search.add_failure(config.error());
     } else {

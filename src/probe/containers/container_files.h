@@ -39,7 +39,9 @@ class ContainerFiles {
   void search_pod_logs(const Enclosure& enclosure, Search& search) const;
   [[nodiscard]] std::string at(std::string_view path) const;
   [[nodiscard]] std::optional<std::string> home_of(uid_t uid) const;
-  [[nodiscard]] Result<std::string> read(const std::string& folder, const std::string& name) const;
+  /// Whose the container is: what lies in a home is read as its owner.
+  [[nodiscard]] static Result<std::string> read(const Enclosure& enclosure,
+                                                const std::string& folder, const std::string& name);
 
   ContainerSource source_;
 };

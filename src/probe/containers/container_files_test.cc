@@ -17,7 +17,19 @@ const std::string pod = "2f5c1d3e-0000-4b1c-8d3f-112233445566";
 /// The files of container runtimes below a temporary directory.
 class Runtimes : public testing::Test {
  protected:
-  Runtimes() { put("etc/passwd", "alice:x:1001:1001::/home/alice:/bin/sh\n"); }
+  Runtimes() {
+    put("etc/passwd", "alice:x:" + std::to_string(alice) + ":1001::/home/alice:/bin/sh\n");
+    // What is read as its owner has to be within reach.
+    EXPECT_EQ(::chmod(root_.path().c_str(), 0755), 0);
+  }
+  /// The same in alice's home, and hers.
+  void put_at_home(const std::string& name, const std::string& text) {
+    put("home/alice/" + name, text);
+    for (std::string path = "home/alice/" + name; path != "home";
+         path = path.substr(0, path.rfind('/'))) {
+      ASSERT_EQ(::lchown((root_ / path).c_str(), alice, static_cast<gid_t>(-1)), 0);
+    }
+  }
   void put(const std::string& name, const std::string& text) {
     const std::string path = root_ / name;
     ASSERT_TRUE(make_directories(path.substr(0, path.rfind('/'))));
@@ -30,6 +42,7 @@ class Runtimes : public testing::Test {
     return ContainerFiles({.root = root_.path(), .passwd = root_ / "etc/passwd"})
         .names_of(enclosure);
   }
+  const uid_t alice = ::geteuid() == 0 ? 1001 : ::geteuid();
   TemporaryDirectory root_;
 };
 
@@ -53,9 +66,21 @@ TEST_F(Runtimes, DockerIsFoundWhereItsSettingsPutIt) {
 }
 
 TEST_F(Runtimes, UsersOwnDockerIsInTheirHome) {
-  put("home/alice/.local/share/docker/containers/" + id + "/config.v2.json", docker_config);
-  EXPECT_EQ(names_of("docker", 1001).name, Reading<std::string>("llm-train"));
-  EXPECT_EQ(names_of("docker", 1002).name, Reading<std::string>(Absent::failed));
+  put_at_home(".local/share/docker/containers/" + id + "/config.v2.json", docker_config);
+  EXPECT_EQ(names_of("docker", alice).name, Reading<std::string>("llm-train"));
+  EXPECT_EQ(names_of("docker", alice + 1).name, Reading<std::string>(Absent::failed));
+}
+
+TEST_F(Runtimes, WhatAUserLinksToIsNotReadForThemByRoot) {
+  if (::geteuid() != 0) GTEST_SKIP() << "root alone could read it";
+  put("var/lib/docker/containers/" + id + "/config.v2.json", docker_config);
+  put_at_home(".local/share/other", "");
+  const std::string link = root_ / "home/alice/.local/share/docker";
+  ASSERT_EQ(::symlink((root_ / "var/lib/docker").c_str(), link.c_str()), 0);
+  ASSERT_EQ(::lchown(link.c_str(), alice, static_cast<gid_t>(-1)), 0);
+  EXPECT_EQ(names_of("docker", alice).name, Reading<std::string>(Absent::no_permission));
+  ASSERT_EQ(::chmod((root_ / "var/lib/docker").c_str(), 0700), 0);
+  EXPECT_EQ(names_of("docker", alice).name, Reading<std::string>(Absent::no_permission));
 }
 
 /// As podman 4 and 5 write it: the metadata are JSON in a text.
@@ -73,11 +98,11 @@ TEST_F(Runtimes, PodmanOfRootTellsNameAndImage) {
 }
 
 TEST_F(Runtimes, PodmanOfAUserIsInTheirHomeAlsoWhereItWillBeRemoved) {
-  const std::string storage = "home/alice/.local/share/containers/storage/overlay-containers/";
-  put(storage + "containers.json", storage_list(other_id, "old"));
-  put(storage + "volatile-containers.json", storage_list(id, "tidy"));
+  const std::string storage = ".local/share/containers/storage/overlay-containers/";
+  put_at_home(storage + "containers.json", storage_list(other_id, "old"));
+  put_at_home(storage + "volatile-containers.json", storage_list(id, "tidy"));
   put("var/lib/containers/storage/overlay-containers/containers.json", storage_list(id, "root's"));
-  EXPECT_EQ(names_of("podman", 1001).name, Reading<std::string>("tidy"));
+  EXPECT_EQ(names_of("podman", alice).name, Reading<std::string>("tidy"));
 }
 
 const char* const cri_bundle = R"({"ociVersion":"1.1.0","process":{"args":["serve"]},

@@ -128,6 +128,14 @@ class DeviceAsker {
     return std::string(buffer);
   }
 
+  /// A device's UUID; failed: what the driver says is no plain word.
+  [[nodiscard]] Reading<std::string> ask_uuid() {
+    auto uuid = ask_text(api().nvmlDeviceGetUUID);
+    if (!uuid.get() || is_plain_id(*uuid.get())) return uuid;
+    failures_.push_back("nvmlDeviceGetUUID: what it says is no UUID");
+    return Absent::failed;
+  }
+
   [[nodiscard]] bool is_lost() const { return lost_; }
   /// A lost device can also be told inside an answer that succeeded.
   void note_lost() {

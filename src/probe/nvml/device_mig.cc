@@ -42,7 +42,7 @@ Device read_instance(DeviceAsker& asker, const Device& parent, unsigned slot) {
   device.mig_mode = true;
   device.memory_bus_width = Absent::unsupported;
   device.memory_bandwidth = Absent::unsupported;
-  device.uuid = asker.ask_text(asker.api().nvmlDeviceGetUUID);
+  device.uuid = asker.ask_uuid();
   if (asker.wants<&Device::name>()) device.name = asker.ask_text(asker.api().nvmlDeviceGetName);
   const std::string place =
       device.mig ? fmt::format("/{}/{}", device.mig->gpu_instance, device.mig->compute_instance)

@@ -392,7 +392,7 @@ Wanted with_sources(const Wanted& wanted) {
 
 void read_identity(DeviceAsker& asker, const Wanted& missing, Device& device) {
   const Api& api = asker.api();
-  if (missing.has<&Device::uuid>()) device.uuid = asker.ask_text(api.nvmlDeviceGetUUID);
+  if (missing.has<&Device::uuid>()) device.uuid = asker.ask_uuid();
   if (missing.has<&Device::name>()) device.name = asker.ask_text(api.nvmlDeviceGetName);
   if (missing.has<&Device::pci_address, &Device::pci_id>()) read_pci(asker, device);
   if (missing.has<&Device::minor_number>()) {

@@ -1,0 +1,42 @@
+#include "app/considered.h"
+
+#include <optional>
+#include <utility>
+
+#include "app/request_options.h"
+#include "run/inside.h"
+
+namespace berth {
+
+Result<Considered> considered(Context& context, const Request& request, Snapshot looked) {
+  auto limits = inherited_limits(context, looked);
+  if (!limits) return std::unexpected(std::move(limits).error());
+  AcquireOptions wish{.request = request, .limits = std::move(*limits)};
+  Considered made{.snapshot = std::move(looked)};
+  // A recording has its own leases, and we are in none of them.
+  if (!context.sources().replay) {
+    LedgerView view = context.read_ledger();
+    std::optional<Ledger> ledger;
+    Look look = [&made]() -> Result<Snapshot> { return made.snapshot; };
+    const auto lease = context.variable("BERTH_LEASE");
+    if (lease && !view.claims.empty()) {
+      auto opened = context.open_ledger();
+      if (!opened) return std::unexpected(std::move(opened).error());
+      ledger.emplace(std::move(*opened));
+      auto inside = enter_outer_lease(*ledger, lease, context.clock(), wish, look);
+      if (!inside) return std::unexpected(std::move(inside).error());
+      auto inner = *inside ? (*inside)->ledger.read() : Result<LedgerView>(std::move(view));
+      if (!inner) return std::unexpected(std::move(inner).error());
+      view = std::move(*inner);
+      made.snapshot = std::move(*look());
+    }
+    HolderNames names;
+    add_ledger(made.snapshot, std::move(view), context.clock().now(), names);
+  }
+  const std::size_t waiting = made.snapshot.waiters.size();
+  made.placement = place_behind(made.snapshot, waiting, wish.request, wish.limits);
+  made.request = std::move(wish.request);
+  return made;
+}
+
+}  // namespace berth
