@@ -56,7 +56,9 @@ Result<void> make_host_lock(int directory, const std::string& path) {
 }
 
 Result<Fd> open_own(const std::string& path) {
-  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+  if (::mkdir(path.c_str(), 0700) == 0) {
+    ::chmod(path.c_str(), 0700);  // whatever the umask
+  } else if (errno != EEXIST) {
     return fail_system("create the ledger " + path, errno);
   }
   auto directory = open_directory(path);
