@@ -98,7 +98,7 @@ bool take_end(RunRecord& run) {
 }
 
 bool has_end(const RunRecord& run) {
-  return ::access(path_in(run, record_file::end).c_str(), F_OK) == 0;
+  return ::access((run.directory + "/" + std::string(record_file::end)).c_str(), F_OK) == 0;
 }
 
 void settle_state(RunRecord& run) {
