@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <set>
 
@@ -29,7 +30,10 @@ std::vector<Kept> kept_before(const Snapshot& host, std::size_t position) {
 
 std::vector<DeviceId> devices_in(const std::vector<Kept>& reserved) {
   std::vector<DeviceId> devices;
-  for (const Kept& kept : reserved) devices.push_back(kept.part.device);
+  for (const Kept& kept : reserved) {  // one that two share is kept for both
+    const DeviceId& id = kept.part.device;
+    if (std::ranges::find(devices, id) == devices.end()) devices.push_back(id);
+  }
   return devices;
 }
 std::vector<DeviceId> reserved_before(const Snapshot& host, std::size_t position) {
