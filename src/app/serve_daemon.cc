@@ -300,8 +300,8 @@ void Daemon::follow_people() {
 void Daemon::apply(const serve::Settings& settings) {
   follow_people();
   // Ours may be another than the one that users see, init's is theirs; it is for root to read.
-  const auto mounts = read_file(::geteuid() == 0 ? "/proc/1/mountinfo" : "/proc/self/mountinfo",
-                                longest_mountinfo);
+  const auto mounts =
+      read_file(::geteuid() == 0 ? "/proc/1/mountinfo" : "/proc/self/mountinfo", longest_mountinfo);
   plan_.settings.policy.commands_are_open = mounts && proc_shows_commands(*mounts);
   serve::DeskRules rules;
   rules.hosts = settings.hosts;

@@ -22,8 +22,8 @@ namespace berth {
 [[nodiscard]] std::vector<std::string> server_sockets(const Context& context);
 /// The same of a simulated server, whatever this one looks at.
 [[nodiscard]] std::vector<std::string> simulated_server_sockets(const Context& context);
-/// Where records of runs are: one's own; for root those of all whom /etc/passwd names as well, whose
-/// homes lie below $BERTH_HOMES where that is set (for tests).
+/// Where records of runs are: one's own; for root those of all whom /etc/passwd names as well,
+/// whose homes lie below $BERTH_HOMES where that is set (for tests).
 [[nodiscard]] std::vector<serve::StateDirectory> record_directories(const Context& context,
                                                                     std::string_view passwd);
 

@@ -12,8 +12,8 @@
 
 namespace berth {
 
-/// Whether a text may be a device's identity: a plain word, as every UUID and PCI address is. A shell
-/// gets it from `berth pick` and may evaluate it, whatever file or driver it came from.
+/// Whether a text may be a device's identity: a plain word, as every UUID and PCI address is. A
+/// shell gets it from `berth pick` and may evaluate it, whatever file or driver it came from.
 [[nodiscard]] constexpr bool is_plain_id(std::string_view text) {
   constexpr std::size_t longest = 128;
   const auto is_alphanumeric = [](char c) {
@@ -29,8 +29,8 @@ namespace berth {
 }
 
 /// A device's lasting identity: its UUID ("GPU-…", "MIG-…"), else its PCI address
-/// ("00000000:3b:00.0"). An index is only how it is shown today. What comes from outside is made one
-/// only where is_plain_id() says so.
+/// ("00000000:3b:00.0"). An index is only how it is shown today. What comes from outside is made
+/// one only where is_plain_id() says so.
 class DeviceId {
  public:
   DeviceId() = default;

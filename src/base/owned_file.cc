@@ -20,20 +20,20 @@ namespace berth {
 namespace {
 
 // Not in every linux/magic.h (include/uapi/linux/magic.h of 6.12, and the sources named).
-constexpr unsigned long configfs_magic = 0x62656570;   // fs/configfs/mount.c
-constexpr unsigned long mqueue_magic = 0x19800202;     // ipc/mqueue.c
+constexpr unsigned long configfs_magic = 0x62656570;    // fs/configfs/mount.c
+constexpr unsigned long mqueue_magic = 0x19800202;      // ipc/mqueue.c
 constexpr unsigned long rpc_pipefs_magic = 0x67596969;  // net/sunrpc/rpc_pipe.c
-constexpr unsigned long fusectl_magic = 0x65735543;    // fs/fuse/control.c
+constexpr unsigned long fusectl_magic = 0x65735543;     // fs/fuse/control.c
 
 /// Whose files the kernel makes up when they are read. A list of those that keep files would miss
 /// the next network file system.
 constexpr auto made_by_the_kernel = std::to_array<unsigned long>(
-    {PROC_SUPER_MAGIC,   SYSFS_MAGIC,         DEVPTS_SUPER_MAGIC,   CGROUP_SUPER_MAGIC,
-     DEBUGFS_MAGIC,      TRACEFS_MAGIC,       CGROUP2_SUPER_MAGIC,  SECURITYFS_MAGIC,
-     SELINUX_MAGIC,      SMACK_MAGIC,         PSTOREFS_MAGIC,       EFIVARFS_MAGIC,
-     BINFMTFS_MAGIC,     BPF_FS_MAGIC,        NSFS_MAGIC,           PIPEFS_MAGIC,
-     SOCKFS_MAGIC,       ANON_INODE_FS_MAGIC, RDTGROUP_SUPER_MAGIC, AAFS_MAGIC,
-     BINDERFS_SUPER_MAGIC, configfs_magic,    mqueue_magic,         rpc_pipefs_magic,
+    {PROC_SUPER_MAGIC,     SYSFS_MAGIC,         DEVPTS_SUPER_MAGIC,   CGROUP_SUPER_MAGIC,
+     DEBUGFS_MAGIC,        TRACEFS_MAGIC,       CGROUP2_SUPER_MAGIC,  SECURITYFS_MAGIC,
+     SELINUX_MAGIC,        SMACK_MAGIC,         PSTOREFS_MAGIC,       EFIVARFS_MAGIC,
+     BINFMTFS_MAGIC,       BPF_FS_MAGIC,        NSFS_MAGIC,           PIPEFS_MAGIC,
+     SOCKFS_MAGIC,         ANON_INODE_FS_MAGIC, RDTGROUP_SUPER_MAGIC, AAFS_MAGIC,
+     BINDERFS_SUPER_MAGIC, configfs_magic,      mqueue_magic,         rpc_pipefs_magic,
      fusectl_magic});
 
 /// Of this thread alone: glibc's setgroups() changes every thread of the process.
@@ -56,7 +56,8 @@ Result<void> is_kept_file_of(const FileOwner& owner, int fd, const std::string& 
   if (!S_ISREG(facts.st_mode)) return fail(ErrorCode::invalid, path + " is no regular file");
   if (std::ranges::find(made_by_the_kernel, static_cast<unsigned long>(system.f_type)) !=
       made_by_the_kernel.end()) {
-    return fail(ErrorCode::invalid, path + " is made by the kernel and kept nowhere: it is no file");
+    return fail(ErrorCode::invalid,
+                path + " is made by the kernel and kept nowhere: it is no file");
   }
   if (owner.uid != ::geteuid() && facts.st_uid != owner.uid) {
     return fail(ErrorCode::no_permission,

@@ -1,7 +1,8 @@
 #pragma once
-// Files that another user may have chosen. Each is opened with its owner's rights, so that a link of
-// his opens nothing that he could not open himself, and only where it is a file: a regular one, his,
-// on a file system that keeps files. /proc has files that are everybody's and tell of whoever reads.
+// Files that another user may have chosen. Each is opened with its owner's rights, so that a link
+// of his opens nothing that he could not open himself, and only where it is a file: a regular one,
+// his, on a file system that keeps files. /proc has files that are everybody's and tell of whoever
+// reads.
 
 #include <sys/types.h>
 
@@ -29,8 +30,8 @@ struct FileOwner {
 
 /// Files are opened with this user's rights as long as it lives, and with nothing of our own: the
 /// groups that root is in would open what the user may not read. The kernel keeps these per thread
-/// and takes root's power over files away with them. Only root has rights to lay down: for everybody
-/// else, and for an owner who is us, nothing changes.
+/// and takes root's power over files away with them. Only root has rights to lay down: for
+/// everybody else, and for an owner who is us, nothing changes.
 class OwnersRights {
  public:
   explicit OwnersRights(const FileOwner& owner);
@@ -51,8 +52,9 @@ class OwnersRights {
 };
 
 /// Opens `path` within `folder`, which has to be that owner's; an absolute path is anywhere. Never
-/// waits for who writes, never becomes a terminal's. A file that is ourselves' may belong to anybody
-/// (file systems that know no owners), but is one all the same. invalid: it is no such file.
+/// waits for who writes, never becomes a terminal's. A file that is ourselves' may belong to
+/// anybody (file systems that know no owners), but is one all the same. invalid: it is no such
+/// file.
 [[nodiscard]] Result<Fd> open_file_of(const FileOwner& owner, const std::string& folder,
                                       const std::string& path, int flags);
 

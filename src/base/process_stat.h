@@ -32,8 +32,9 @@ struct ProcessStat {
 /// The line of a living process; nothing: there is none, or it may not be seen.
 [[nodiscard]] std::optional<ProcessStat> read_process_stat(pid_t pid, const std::string& proc);
 
-/// Whether a mountinfo (proc(5)) says that /proc shows every user what the others run: it is mounted
-/// there, without hidepid. Berth writes nobody's command where others can read it unless it does.
+/// Whether a mountinfo (proc(5)) says that /proc shows every user what the others run: it is
+/// mounted there, without hidepid. Berth writes nobody's command where others can read it unless it
+/// does.
 [[nodiscard]] bool proc_shows_commands(std::string_view mountinfo);
 
 }  // namespace berth

@@ -132,8 +132,9 @@ std::vector<StateDirectory> state_directories_of_all(std::string_view passwd) {
     const auto uid = parse_unsigned(parts[2]);
     const auto gid = parse_unsigned(parts[3]);
     if (!uid || !gid || *uid < first_person || *uid > 0xffff'fffe || *gid > 0xffff'fffe) continue;
-    all.push_back({.path = std::string(parts[5]) + "/.local/state/berth",
-                   .as = FileOwner{.uid = static_cast<uid_t>(*uid), .gid = static_cast<gid_t>(*gid)}});
+    all.push_back(
+        {.path = std::string(parts[5]) + "/.local/state/berth",
+         .as = FileOwner{.uid = static_cast<uid_t>(*uid), .gid = static_cast<gid_t>(*gid)}});
   }
   return all;
 }
@@ -248,7 +249,8 @@ Result<LogPiece> RunSource::log(const FoundRun& run, std::uint64_t offset,
   piece.total = static_cast<std::uint64_t>(facts.st_size);
   piece.offset = std::min(offset, piece.total);
   piece.text.resize(limit);
-  const ssize_t got = ::pread(fd->get(), piece.text.data(), limit, static_cast<off_t>(piece.offset));
+  const ssize_t got =
+      ::pread(fd->get(), piece.text.data(), limit, static_cast<off_t>(piece.offset));
   if (got < 0) return fail_system("read the log", errno);
   piece.text.resize(static_cast<std::size_t>(got));
   const bool is_end = piece.offset + piece.text.size() >= piece.total;

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -100,9 +101,16 @@ TEST_F(Runs, ThatCannotBeReadSayWhyWithoutTheirPath) {
   std::filesystem::create_directories(runs_directory(state_) + "/20260101-a");
   EXPECT_THAT(refusal("20260101-a"), HasSubstr("what its folder holds is no record of one"));
   EXPECT_THAT(refusal("20260101-a"), Not(HasSubstr(state_)));
+  std::filesystem::create_directories(runs_directory(state_) + "/20260104-d/manifest.json");
+  EXPECT_THAT(refusal("20260104-d"), HasSubstr("what its folder holds is no record of one"));
   // There, and not to be read: nothing that is so for ever.
-  std::filesystem::create_directories(runs_directory(state_) + "/20260103-c/manifest.json");
+  record("20260103-c");
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit no_descriptor{.rlim_cur = 0, .rlim_max = limit.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &no_descriptor), 0);
   const auto unread = source_.find("20260103-c", std::nullopt, everybody);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
   ASSERT_FALSE(unread);
   EXPECT_EQ(unread.error().code(), ErrorCode::io);
   EXPECT_EQ(unread.error().message(), "the record of run 20260103-c cannot be read now");

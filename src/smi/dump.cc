@@ -122,7 +122,7 @@ Device read_gpu(const Node& node, Surface surface, int index) {
 }  // namespace
 
 void keep_plain_ids(Device& device) {
-  for (Reading<std::string> Device::*member : {&Device::uuid, &Device::pci_address}) {
+  for (Reading<std::string> Device::* member : {&Device::uuid, &Device::pci_address}) {
     const auto& text = (device.*member).get();
     if (text && !is_plain_id(*text)) device.*member = Absent::failed;
   }

@@ -104,19 +104,20 @@ TEST(SnapshotJson, RefusesValuesOfTheWrongTypeOrRange) {
 }
 
 TEST(SnapshotJson, RefusesIdsThatAreNoPlainWords) {
-  for (const char* id : {"$(touch X)", "`touch X`", "GPU-1;reboot", "GPU 1", "GPU-1\\n2", "'", "\\\"",
-                         "GPU-1,GPU-2", "-rf", "GPU-\xC3\xA9", "GPU-1\\u0000", ""}) {
+  for (const char* id : {"$(touch X)", "`touch X`", "GPU-1;reboot", "GPU 1", "GPU-1\\n2", "'",
+                         "\\\"", "GPU-1,GPU-2", "-rf", "GPU-\xC3\xA9", "GPU-1\\u0000", ""}) {
     const std::string word = "\"" + std::string(id) + "\"";
     const std::string named = R"({"berth_snapshot":1,"devices":[{"kind":"other","id":)";
     EXPECT_FALSE(snapshot_from_json(named + word + "}]}")) << id;
     for (const char* key : {"uuid", "pci_address", "parent"}) {
-      EXPECT_FALSE(snapshot_from_json(named + R"("x",")" + key + "\":" + word + "}]}")) << key << id;
+      EXPECT_FALSE(snapshot_from_json(named + R"("x",")" + key + "\":" + word + "}]}"))
+          << key << id;
     }
   }
-  for (const char* id : {"GPU-6a2b0f11-d702-6a10-c12f-20bd9faed9f6", "00000000:3b:00.0", "nvml-index-0",
-                         "MIG-GPU-6a2b0f11-d702-6a10-c12f-20bd9faed9f6/3/0"}) {
-    EXPECT_TRUE(snapshot_from_json(std::string(R"({"berth_snapshot":1,"devices":[{"id":")") + id +
-                                   "\"}]}"))
+  for (const char* id : {"GPU-6a2b0f11-d702-6a10-c12f-20bd9faed9f6", "00000000:3b:00.0",
+                         "nvml-index-0", "MIG-GPU-6a2b0f11-d702-6a10-c12f-20bd9faed9f6/3/0"}) {
+    EXPECT_TRUE(
+        snapshot_from_json(std::string(R"({"berth_snapshot":1,"devices":[{"id":")") + id + "\"}]}"))
         << id;
   }
 }
