@@ -63,16 +63,16 @@ namespace {
 
 constexpr Duration between_questions = std::chrono::milliseconds(50);
 
-extern "C" void do_nothing(int) {}
+extern "C" void leave_the_line(int /*signal*/) {}
 
-/// A thread that stands in the kernel's queue for the lock: a blocking flock can be given up only by
-/// a signal, which must not be one of the program's own. The lock is the descriptor's, not the
+/// A thread that stands in the kernel's queue for the lock: a blocking flock can be given up only
+/// by a signal, which must not be one of the program's own. The lock is the descriptor's, not the
 /// thread's.
 class FlockQueue {
  public:
   explicit FlockQueue(int fd) : fd_(fd), done_(::eventfd(0, EFD_CLOEXEC)) {
     struct sigaction waking{};
-    waking.sa_handler = do_nothing;  // without SA_RESTART
+    waking.sa_handler = leave_the_line;  // without SA_RESTART
     ::sigaction(wake_signal(), &waking, &before_);
     sigset_t all;
     sigset_t mask;
@@ -131,7 +131,11 @@ Result<void> take_flock(int fd, Clock& clock, Instant deadline,
     if (errno != EWOULDBLOCK && errno != EINTR) return fail_system("lock the file", errno);
     const Instant now = clock.now();
     const bool gives_up = now >= deadline || (interrupted && interrupted());
-    if (gives_up) return fail(ErrorCode::timeout, "another process holds the lock");
+    if (gives_up) {
+      queue.reset();
+      ::flock(fd, LOCK_UN);  // its thread may have come to it just now
+      return fail(ErrorCode::timeout, "another process holds the lock");
+    }
     if (!queue) queue.emplace(fd);
     clock.wait_readable(queue->descriptor(), std::min(deadline, now + between_questions));
   }

@@ -304,8 +304,8 @@ std::size_t Ledger::sweep(std::size_t most) const {
 
 void Ledger::sweep_ticket(const std::string& id) const {
   std::size_t removed = 0;
-  static_cast<void>(sweep_file(directory_.get(), std::string(ticket_prefix) + id,
-                               clock_->wall_now(), removed));
+  static_cast<void>(
+      sweep_file(directory_.get(), std::string(ticket_prefix) + id, clock_->wall_now(), removed));
 }
 
 Lease::Lease(std::string id, std::string path, Fd fd)
@@ -370,9 +370,7 @@ void Ticket::set_gathered(const std::vector<DeviceId>& devices) {
   }
 }
 
-void Ticket::set_passed(bool passed) {
-  set_flag(passed_flag, passed, ticket_passed_0_1.start);
-}
+void Ticket::set_passed(bool passed) { set_flag(passed_flag, passed, ticket_passed_0_1.start); }
 
 void Ticket::beat(Instant now) {
   const off_t before = locked_from_beat(awake_).start;

@@ -58,7 +58,8 @@ struct TicketTerms {
   std::vector<DeviceId> devices;
 };
 
-/// The host lock, held while this object lives. Nobody else claims meanwhile; that is all it is for.
+/// The host lock, held while this object lives. Nobody else claims meanwhile; that is all it is
+/// for.
 class HostLock {
  public:
   explicit HostLock(Fd fd) : fd_(std::move(fd)) {}
@@ -91,8 +92,9 @@ class Lease {
 };
 
 /// A place in the queue, held while this object lives. The file is written once, because its
-/// st_ctime is the arrival; what changes while waiting is told by what is let go of the locks beyond
-/// the file's end (ledger_locks.h). That nobody can hinder, so that nothing here can fail for others.
+/// st_ctime is the arrival; what changes while waiting is told by what is let go of the locks
+/// beyond the file's end (ledger_locks.h). That nobody can hinder, so that nothing here can fail
+/// for others.
 class Ticket {
  public:
   Ticket(std::string id, std::vector<DeviceId> devices, Fd fd, Instant awake, const Ledger& ledger);
@@ -133,8 +135,8 @@ struct LedgerView {
   std::vector<Waiter> waiters;      // live ones, in queue order
   std::vector<WaiterState> states;  // of `waiters`, same order
   bool has_tickets = false;         // some were seen, read or not, alive or not
-  std::vector<Problem> problems;  // files that could not be understood: honoured where they
-                                  // claim
+  std::vector<Problem> problems;    // files that could not be understood: honoured where they
+                                    // claim
   /// Nothing of it could be read: that nobody is in it says nothing.
   bool is_unread = false;
 };
@@ -169,9 +171,9 @@ class Ledger {
   /// Takes a place at the end of the queue.
   [[nodiscard]] Result<Ticket> queue(const TicketTerms& terms) const;
 
-  /// Removes what dead processes left behind, this user's or, as root, everybody's: looks at no more
-  /// than `most` entries, from a random one on, so that it costs the same in a long queue. Returns
-  /// how many files it removed.
+  /// Removes what dead processes left behind, this user's or, as root, everybody's: looks at no
+  /// more than `most` entries, from a random one on, so that it costs the same in a long queue.
+  /// Returns how many files it removed.
   std::size_t sweep(std::size_t most = 16) const;
   /// The same for one ticket.
   void sweep_ticket(const std::string& id) const;

@@ -25,8 +25,8 @@ constexpr std::string_view temporary_prefix = ".new-";
 [[nodiscard]] std::int64_t place_in(std::string_view ticket_name);
 
 /// Where a ticket stands. It cannot stand before the moment its file appeared (st_ctime, which
-/// nobody can set); its name moves it further back, behind those that were there when it came, where
-/// the date was set back in between. Nobody gains by lying.
+/// nobody can set); its name moves it further back, behind those that were there when it came,
+/// where the date was set back in between. Nobody gains by lying.
 using Place = std::tuple<std::int64_t, std::int64_t, std::string>;
 [[nodiscard]] Place place_of(const std::string& ticket_name, const struct stat& facts);
 

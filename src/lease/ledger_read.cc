@@ -193,8 +193,7 @@ Result<std::vector<std::string>> Ledger::tickets_in_order() const {
   for (const std::string& name : *names) {
     if (!name.starts_with(ticket_prefix)) continue;
     struct stat facts{};
-    const bool there =
-        ::fstatat(directory_.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0;
+    const bool there = ::fstatat(directory_.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0;
     if (there && S_ISREG(facts.st_mode)) places.push_back(place_of(name, facts));
   }
   std::sort(places.begin(), places.end());
@@ -270,9 +269,8 @@ class Scan {
     std::sort(view.claims.begin(), view.claims.end(), [](const Claim& a, const Claim& b) {
       return std::tie(a.since, a.id) < std::tie(b.since, b.id);
     });
-    std::sort(tickets_.begin(), tickets_.end(), [](const FoundTicket& a, const FoundTicket& b) {
-      return a.place < b.place;
-    });
+    std::sort(tickets_.begin(), tickets_.end(),
+              [](const FoundTicket& a, const FoundTicket& b) { return a.place < b.place; });
     for (FoundTicket& ticket : tickets_) {
       view.waiters.push_back(std::move(ticket.waiter));
       view.states.push_back(std::move(ticket.state));

@@ -211,8 +211,8 @@ class Acquisition {
     return std::optional<Answer>();
   }
 
-  /// Whether the ledger leaves us anything at all: of four who watch a busy queue, a look of each at
-  /// the machine whenever anything happens would be most of what the queue costs.
+  /// Whether the ledger leaves us anything at all: of four who watch a busy queue, a look of each
+  /// at the machine whenever anything happens would be most of what the queue costs.
   bool is_worth_a_look(const LedgerView& view) {
     if (clock_.now() - last_good_look_ >= longest_pause || options_.request.idle_for) return true;
     const Snapshot unused =

@@ -57,4 +57,14 @@ std::string end_line(const Exit& exit) {
   return fmt::format("end {} {} {}\n", exit.code, exit.signal, exit.dumped ? 1 : 0);
 }
 
+int exit_code_of_no_start(const Error& error) {
+  if (error.code() == ErrorCode::not_found) return 127;
+  return error.code() == ErrorCode::no_permission ? 126 : 125;
+}
+
+ErrorCode reason_of_no_start(int exit_code) {
+  if (exit_code == 127) return ErrorCode::not_found;
+  return exit_code == 126 ? ErrorCode::no_permission : ErrorCode::io;
+}
+
 }  // namespace berth

@@ -485,16 +485,6 @@ Result<RunOutcome> start_again_while_wanted(RunOptions options, const RunService
 
 }  // namespace
 
-int exit_code_of_no_start(const Error& error) {
-  if (error.code() == ErrorCode::not_found) return 127;
-  return error.code() == ErrorCode::no_permission ? 126 : 125;
-}
-
-ErrorCode reason_of_no_start(int exit_code) {
-  if (exit_code == 127) return ErrorCode::not_found;
-  return exit_code == 126 ? ErrorCode::no_permission : ErrorCode::io;
-}
-
 Result<RunOutcome> run_job(const RunOptions& options, const RunServices& services,
                            const RunCallbacks& callbacks) {
   const Input input;

@@ -177,7 +177,8 @@ Response answer_compose(const Question& question) {
   const Placement placement = place_behind(*seen, seen->waiters.size(), *request);
   Json root = {{"command", command_line(*request, *wait, *command)}};
   put_outcome(root, placement, *wait);
-  const Json reasoning = Json::parse(placement_json(placement, as_typed(*request), *seen), nullptr, false);
+  const Json reasoning =
+      Json::parse(placement_json(placement, as_typed(*request), *seen), nullptr, false);
   for (const auto& [key, value] : reasoning.items()) root[key] = value;
   return json_response(dumped(root) + "\n");
 }

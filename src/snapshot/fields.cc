@@ -207,10 +207,10 @@ constexpr auto table = std::to_array<Field>({
      "Users with a process or a lease on it; absent: processes or leases could not be read.",
      read_users, nullptr, std::nullopt,
      want_extras<Extra::processes, Extra::instances, Extra::process_owners, Extra::leases>},
-     {"reserved_for", "Reserved for", "", "", none,
-      "Users in the queue for whom it, or a part of it, is reserved; absent: the queue could not be "
-      "read.",
-      read_reserved_for, nullptr, std::nullopt, want_extras<Extra::leases>},
+    {"reserved_for", "Reserved for", "", "", none,
+     "Users in the queue for whom it, or a part of it, is reserved; absent: the queue could not be "
+     "read.",
+     read_reserved_for, nullptr, std::nullopt, want_extras<Extra::leases>},
     {"leases", "Leases", "", "berth_device_leases", count, "Leases that name the device.",
      read_leases, nullptr, std::nullopt, want_extras<Extra::leases>},
     stored<&D::brand>("brand", "Brand", "", "", none, "Product line."),

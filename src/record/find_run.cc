@@ -1,0 +1,157 @@
+// The runs of a state directory: all of them, and one by its name.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "record/record_writer.h"
+#include "record/run_record.h"
+
+namespace berth {
+
+namespace {
+
+/// Of whom the state directory is: what he put there leads nowhere that is not open to him.
+OwnersRights rights_in(const std::string& state_directory) {
+  return OwnersRights(owner_of_folder(state_directory).value_or(FileOwner::ourselves()));
+}
+
+Error no_such_run(std::string_view name, const std::string& runs) {
+  return fail(ErrorCode::not_found,
+              fmt::format("there is no run \"{}\" in {}: see `berth runs`", name, runs))
+      .error();
+}
+
+/// The one that started last, as RecordWriter::create has left it said.
+std::optional<RunRecord> run_said_to_be_last(const std::string& runs) {
+  const auto id = read_link(runs + "/../" + std::string(last_run_link));
+  if (!id || !id->starts_with("runs/") || id->find('/', 5) != std::string::npos) {
+    return std::nullopt;
+  }
+  auto run = read_run(runs + "/" + id->substr(5));
+  return run ? std::optional(std::move(*run)) : std::nullopt;
+}
+
+/// The one that started last. Where that is not said, the names tell, and of those that began in
+/// the last second their manifests.
+Result<RunRecord> last_run(const std::string& runs, const std::vector<std::string>& ids) {
+  if (auto said = run_said_to_be_last(runs)) return std::move(*said);
+  constexpr std::size_t date_and_time = 15;
+  std::optional<RunRecord> last;
+  std::optional<Error> unreadable;
+  std::string second;
+  for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
+    if (id->starts_with('.')) continue;
+    if (second.empty()) second = id->substr(0, date_and_time);
+    if (!id->starts_with(second)) break;
+    auto run = read_run(runs + "/" + *id);
+    if (!run) {
+      unreadable = std::move(run).error();
+    } else if (!last || last->manifest.started < run->manifest.started) {
+      last = std::move(*run);
+    }
+  }
+  if (last) return std::move(*last);
+  if (unreadable) return std::unexpected(std::move(*unreadable));
+  return std::unexpected(no_such_run("last", runs));
+}
+
+/// Within one boot the steady clock says what came first, whatever was done to the date; the date
+/// of a boot is the one that its latest run knew.
+void sort_newest_first(std::vector<RunRecord>& runs) {
+  std::map<std::string, const Manifest*> latest;
+  for (const RunRecord& run : runs) {
+    if (!run.manifest.started_steady_ms) continue;
+    const Manifest*& known = latest[run.manifest.boot_id];
+    if (known == nullptr || known->started_steady_ms < run.manifest.started_steady_ms) {
+      known = &run.manifest;
+    }
+  }
+  std::vector<std::pair<double, std::size_t>> order;  // double: no hostile number overflows
+  for (const RunRecord& run : runs) {
+    const Manifest& own = run.manifest;
+    auto started = static_cast<double>(own.started.unix_ms);
+    if (own.started_steady_ms) {
+      const Manifest& last = *latest.at(own.boot_id);
+      started = static_cast<double>(last.started.unix_ms) -
+                (static_cast<double>(*last.started_steady_ms) -
+                 static_cast<double>(*own.started_steady_ms));
+    }
+    order.emplace_back(started, order.size());
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<RunRecord> sorted;
+  sorted.reserve(runs.size());
+  for (const auto& [started, at] : order) sorted.push_back(std::move(runs[at]));
+  runs = std::move(sorted);
+}
+
+bool names(std::string_view id, std::string_view name) {
+  return id.starts_with(name) || id.ends_with(name);
+}
+
+}  // namespace
+
+Result<RunList> list_runs(const std::string& state_directory) {
+  const std::string runs = runs_directory(state_directory);
+  const OwnersRights rights = rights_in(state_directory);
+  RunList list;
+  auto ids = list_directory(runs);
+  if (!ids) {
+    if (ids.error().code() == ErrorCode::not_found) return list;
+    return std::unexpected(std::move(ids).error());
+  }
+  std::reverse(ids->begin(), ids->end());  // ids begin with the time
+  for (const std::string& name : *ids) {
+    if (name.starts_with('.')) continue;
+    auto run = read_run(runs + "/" + name);
+    if (run) {
+      list.runs.push_back(std::move(*run));
+    } else {
+      list.problems.push_back(run.error().message());
+    }
+  }
+  sort_newest_first(list.runs);
+  return list;
+}
+
+std::optional<std::string> unrecorded_last_run(const std::string& state_directory) {
+  const auto target = read_link(state_directory + "/" + std::string(last_run_link));
+  if (!target || !target->starts_with(unrecorded_run_prefix)) return std::nullopt;
+  return target->substr(unrecorded_run_prefix.size());
+}
+
+Result<RunRecord> load_run(const std::string& state_directory, std::string_view name) {
+  const std::string runs = runs_directory(state_directory);
+  const OwnersRights rights = rights_in(state_directory);
+  const auto ids = list_directory(runs);
+  // Of what may not be looked into it is not known that nothing is there.
+  if (!ids && ids.error().code() != ErrorCode::not_found) return std::unexpected(ids.error());
+  std::vector<std::string> found;
+  if (name == "last") {
+    if (const auto id = unrecorded_last_run(state_directory)) {
+      return fail(ErrorCode::not_found, "the run that started last, " + *id +
+                                            ", has no record: it could not be written in " + runs +
+                                            "; `berth runs` lists those before it");
+    }
+  }
+  if (ids) {
+    if (name == "last") return last_run(runs, *ids);
+    for (const std::string& id : *ids) {
+      if (id.starts_with('.')) continue;
+      if (id == name) return read_run(runs + "/" + id);
+      if (!name.empty() && names(id, name)) found.push_back(id);
+    }
+  }
+  if (found.size() == 1) return read_run(runs + "/" + found.front());
+  if (found.empty()) return std::unexpected(no_such_run(name, runs));
+  return fail(ErrorCode::invalid, "\"" + std::string(name) + "\" means several runs (" +
+                                      found.front() + ", " + found[1] +
+                                      (found.size() > 2 ? ", …" : "") + "): give more of the id");
+}
+
+}  // namespace berth
