@@ -79,6 +79,7 @@ endfunction()
 # What prints, wires and answers is compiled for size: with OpenSSL and SQLite in it the program would
 # not stay below its 12 MiB otherwise.
 set(berth_small_folders alert app cards compute diagnose fit health lease place record run serve smi
+    snapshot top
     view world)
 function(berth_folder name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPS")

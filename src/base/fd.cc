@@ -157,10 +157,22 @@ Result<void> write_file_atomically(const std::string& path, std::string_view byt
   return {};
 }
 
+bool make_directory(int within, const std::string& name, mode_t mode) {
+  if (::mkdirat(within, name.c_str(), mode) != 0) return false;
+  struct stat facts{};
+  const mode_t owners = mode & S_IRWXU;
+  if (::fstatat(within, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
+      (facts.st_mode & owners) != owners) {
+    static_cast<void>(::fchmodat(within, name.c_str(), (facts.st_mode & 07777U) | owners,
+                                 AT_SYMLINK_NOFOLLOW));
+  }
+  return true;
+}
+
 Result<void> make_directories(const std::string& path, mode_t mode) {
   for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
     const std::string part = path.substr(0, slash);
-    if (::mkdir(part.c_str(), mode) != 0 && errno != EEXIST) {
+    if (!make_directory(AT_FDCWD, part, mode) && errno != EEXIST) {
       const int why = errno;
       struct stat facts{};
       // EROFS or EACCES on an existing parent is no failure of ours.

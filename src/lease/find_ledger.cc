@@ -56,9 +56,7 @@ Result<void> make_host_lock(int directory, const std::string& path) {
 }
 
 Result<Fd> open_own(const std::string& path) {
-  if (::mkdir(path.c_str(), 0700) == 0) {
-    ::chmod(path.c_str(), 0700);  // whatever the umask
-  } else if (errno != EEXIST) {
+  if (!make_directory(AT_FDCWD, path, 0700) && errno != EEXIST) {
     return fail_system("create the ledger " + path, errno);
   }
   auto directory = open_directory(path);
@@ -86,7 +84,7 @@ Result<Fd> open_own(const std::string& path) {
 /// Made whole under another name: who shares the ledger never meets a part that he may not enter.
 Result<void> make_part(const std::string& name, const Fd& within, const std::string& path) {
   const std::string temporary = name + "." + std::to_string(::getpid());
-  if (::mkdirat(within.get(), temporary.c_str(), 0700) != 0 && errno != EEXIST) {
+  if (!make_directory(within.get(), temporary, 0700) && errno != EEXIST) {
     return fail_system("create the ledger " + path, errno);
   }
   const mode_t mode = facts_of(within.get()).st_mode & 07777U;

@@ -31,7 +31,7 @@ Result<void> put_right(int fd, const std::string& path, mode_t mode, SetupReport
 
 Result<void> make_ledger(const std::string& path, SetupReport& report) {
   if (auto parents = make_directories(parent_of(path)); !parents) return parents;
-  if (::mkdir(path.c_str(), 0755) == 0) {
+  if (make_directory(AT_FDCWD, path, 0755)) {
     report.done.push_back(trf("made the directory {}", path));
   } else if (errno != EEXIST) {
     return fail_system("make the directory " + path, errno);

@@ -66,7 +66,7 @@ TEST(Observe, ContainerOfAJobHasTheNameThatItsRuntimeWrites) {
   ASSERT_NE(process, nullptr);
   EXPECT_EQ(enclosure_title(*process), Reading<std::string>("docker train"));
   EXPECT_EQ(process->enclosure->image, Reading<std::string>(Absent::failed));
-  const auto quick = observe(sources, {.depth = Depth::state, .claims = {claim}}, clock);
+  const auto quick = observe(sources, {.wanted = Depth::state, .claims = {claim}}, clock);
   EXPECT_EQ(find_process(77, *quick)->enclosure->name, Reading<std::string>(Absent::not_sampled))
       << "placement does not need it";
 }

@@ -60,7 +60,7 @@ void sweep(const std::string& folder, const struct stat& just_made,
 /// it.
 Result<std::string> make_unfinished(const std::string& runs, const std::string& id) {
   const std::string folder = runs + "/" + std::string(unfinished_directory);
-  const bool is_first = ::mkdir(folder.c_str(), 0700) == 0;
+  const bool is_first = make_directory(AT_FDCWD, folder, 0700);
   const std::string made = folder + "/" + id;
   if (auto there = make_directories(made, 0700); !there) return std::unexpected(there.error());
   struct stat facts{};

@@ -71,6 +71,8 @@ def hold_the_lock(ledger, say):
 def ledger():
     storm = Storm()
     subprocess.run(["chmod", "1777", storm.home(ANN)], check=True)
+    # With the first question the ledger is all there: its lock, too.
+    storm.start(ANN, "leases", stdout=subprocess.DEVNULL).wait(60)
     yield storm
     storm.remove()
 
@@ -158,7 +160,8 @@ def test_a_reader_does_not_keep_the_dead_in_the_ledger(ledger):
         wait_until(lambda: queue_of(ledger), "it waits", 60)
         with Bob(ledger, read_and_lock) as reader:
             for pid in ledger.processes() - {reader.pid}:
-                os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):  # it ends with one before it
+                    os.kill(pid, signal.SIGKILL)
             ended(holder), ended(waiter)
             wait_until(lambda: queue_of(ledger) == 0, "the dead do not wait", 60)
             assert reader.goes_on()
@@ -178,7 +181,9 @@ def test_who_comes_and_who_waits_while_another_holds_the_lock_waits_on(ledger):
         while time.monotonic() < began + 14:
             assert [one.communicate()[1] for one in (waiter, newcomer) if one.poll() is not None] == []
             time.sleep(0.1)
-    assert [ended(one) for one in (holder, waiter, newcomer)] == [(0, "")] * 3
+    assert ended(holder) == (0, "")
+    for code, said in map(ended, (waiter, newcomer)):
+        assert code == 0 and said.count("host.lock") == said.count("berth: ") <= 1, "said once, if at all: " + said
 
 
 @pytest.mark.parametrize("stops", [True, False], ids=["stopped", "running"])

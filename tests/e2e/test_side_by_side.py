@@ -1,5 +1,5 @@
 """berth 0.1.0 and this one on one ledger and among one user's records: what upgrades a machine while its runs and
-waiters live."""
+waiters live. It needs the first release's program: BERTH_LONG builds it, BERTH_0_1_0 names one."""
 
 import json
 import signal

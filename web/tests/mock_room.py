@@ -9,7 +9,7 @@ READINGS = (
     "id index kind parent mig name state utilization_gpu_percent memory_used_bytes memory_total_bytes"
     " temperature_celsius power_draw_milliwatts power_limit_milliwatts"
 ).split()
-STATES = "free leased busy held unknown divided lost unusable".split()
+STATES = "free reserved leased busy held unknown divided lost unusable".split()
 HOUR, DAY = 3_600_000, 86_400_000
 HOSTILE = "<img src=x onerror=alert(1)>"
 

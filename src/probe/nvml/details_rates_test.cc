@@ -79,8 +79,9 @@ class NvmlProcessLoad : public ::testing::Test {
   void SetUp() override { script = {}; }
   std::vector<GpuProcess> look(Depth depth) {
     std::vector<GpuProcess> processes = {{.pid = 7}, {.pid = 8}};
-    DeviceAsker asker(api, nullptr, memory.refusals);
-    read_process_utilization(asker, depth, now, memory, processes);
+    const Wanted wanted = depth;
+    DeviceAsker asker(api, nullptr, memory.refusals, wanted);
+    read_process_utilization(asker, now, memory, processes);
     return processes;
   }
   Api api = api_with_newer_function();

@@ -401,7 +401,7 @@ class NvmlHangs : public NvmlFaults {
                           .sys = "/nowhere",
                           .passwd = "/nowhere"};
     const ObserveOptions options{
-        .depth = Depth::lists,
+        .wanted = Depth::lists,
         .patience = {
             .whole = 12 * stall, .stall = stall, .opening = 12 * stall, .waking = 6 * stall}};
     const Instant before = clock.now();
