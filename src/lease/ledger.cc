@@ -29,8 +29,9 @@ using std::chrono::milliseconds;
 constexpr int lowest_descriptor = 100;
 /// Who holds the lock is asked so often: /proc/locks is long on a busy machine.
 constexpr Duration holder_interval = milliseconds(500);
-/// What was begun this long ago and is not locked has no writer any more.
-constexpr std::int64_t unpublished_ms = 60'000;
+/// What was begun this long ago and is not locked has no writer any more. One that still lives (it
+/// was stopped) begins anew.
+constexpr std::int64_t unpublished_ms = 1'000;
 
 std::string hexadecimal(std::uint64_t value, int digits) {
   return fmt::format("{:0{}x}", value, digits);
@@ -112,7 +113,7 @@ Result<Fd> publish_once(int directory, const std::string& name, const std::strin
   return published;
 }
 
-/// A sweep (of berth 0.1.0) may take the file away before its lock is there: then once more.
+/// A sweep may take the file away before its lock is there: then once more.
 Result<Fd> publish(int directory, const std::string& name, const std::string& text,
                    std::initializer_list<ByteRange> locks) {
   auto published = publish_once(directory, name, text, locks);
@@ -276,7 +277,9 @@ bool sweep_file(int directory, const std::string& name, WallTime now, std::size_
     return false;
   }
   // Somebody may be about to lock and publish it.
-  const std::int64_t age = now.unix_ms - std::int64_t{facts.st_ctim.tv_sec} * 1000;
+  const std::int64_t begun =
+      std::int64_t{facts.st_ctim.tv_sec} * 1000 + facts.st_ctim.tv_nsec / 1'000'000;
+  const std::int64_t age = now.unix_ms - begun;
   if (is_unpublished && age < unpublished_ms) return false;
   const auto fd = open_entry(directory, name);
   if (!fd) return true;

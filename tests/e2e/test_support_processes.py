@@ -63,7 +63,7 @@ def test_a_launcher_that_waits_in_the_queue_is_told(machine, launcher):
 
 def test_a_launcher_that_waits_for_the_host_lock_is_told_with_who_holds_it(machine):
     assert machine.run("run", "-q", "--", "true").returncode == 0
-    path = machine.directory / "ledger/host.lock"
+    path = machine.ledger / "host.lock"
     with open(path, "r+b") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         waiter = machine.start("run", "-q", "--wait=60s", "--only", "3", "--", "true")

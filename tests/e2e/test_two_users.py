@@ -82,7 +82,7 @@ def test_what_proc_hides_of_a_job_does_not_stand_in_the_ledger_either(option, is
     env = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "BERTH_SIM": "server-8xh100", "BERTH_LEDGER": str(ledger),
            "HOME": str(home)}
     hiding = ["unshare", "-m", "sh", "-c", f'mount -t proc -o {option} proc /proc && exec "$@"', "sh"]
-    script = f"cat {ledger}/lease-*; {berth} leases"
+    script = f"cat {ledger}/.new-sim-server-8xh100/lease-*; {berth} leases"
     try:
         done = subprocess.run([*hiding, *words_as(OTHER), berth, "run", "-q", "--", "sh", "-c", script, "telltale"], env=env, capture_output=True, text=True, timeout=60, cwd="/")
         assert "berth-lease" in done.stdout and done.returncode == 0, done
