@@ -198,6 +198,8 @@ class Acquisition {
       now_.snapshot = *std::move(machine);
       view = ledger_.read_with_tickets(tickets_in_sight());
       if (!view) return std::unexpected(std::move(view).error());
+    } else {
+      now_.snapshot = without_ended(std::move(now_.snapshot), view->claims);
     }
     now_ = consider(std::move(now_.snapshot), *view);
     idle_.note(now_.placement, clock_.now());

@@ -294,6 +294,44 @@ TEST_F(AcquireTest, ReportsAMachineThatCannotBeLookedAt) {
   EXPECT_FALSE(acquire(ledger_, broken, clock_, options_));
 }
 
+TEST_F(AcquireTest, WhoMayWaitQueuesUpWhileSomebodySitsOnTheLockAndGetsItsTurn) {
+  auto held = std::optional(ledger_.lock(seconds(1)));
+  ASSERT_TRUE(*held);
+  std::vector<std::string> said;
+  options_.say = [&said](std::string_view text) { said.emplace_back(text); };
+  const Instant begun = clock_.now();
+  clock_.meanwhile = [&] {
+    if (clock_.now() - begun < seconds(30)) return;
+    EXPECT_THAT(ledger_.read()->waiters, SizeIs(1)) << "it stands in the queue";
+    held.reset();
+  };
+  const Acquired got = must_get(1, minutes(60));
+  EXPECT_GE(got.waited, seconds(30));
+  EXPECT_THAT(said, SizeIs(1)) << "once";
+  EXPECT_THAT(ledger_.read()->waiters, IsEmpty());
+}
+
+TEST_F(AcquireTest, WhoMayNotWaitSaysWhoSitsOnTheLock) {
+  const auto held = ledger_.lock(seconds(1));
+  options_.wait = milliseconds(0);
+  const auto answer = acquire(ledger_, look_, clock_, options_);
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code(), ErrorCode::timeout);
+}
+
+TEST(Turn, WhatAnEndedLeaseUsedIsNotTakenForSomebodyElses) {
+  Snapshot seen = SnapshotBuilder().gpu("A", 80_GiB).gpu("B", 80_GiB).build();
+  const Claim ended{.id = "1", .devices = {{DeviceId("A"), std::nullopt}}};
+  const Claim lives{.id = "2", .devices = {{DeviceId("B"), std::nullopt}}};
+  seen.claims = {ended, lives};
+  seen.gpu_processes = {{.device = DeviceId("A"), .pid = 7}, {.device = DeviceId("B"), .pid = 8}};
+  const Snapshot now = without_ended(seen, {lives});
+  ASSERT_THAT(now.gpu_processes, SizeIs(1));
+  EXPECT_EQ(now.gpu_processes[0].pid, 8);
+  EXPECT_EQ(now.devices[1], seen.devices[1]);
+  EXPECT_EQ(without_ended(seen, {ended, lives}), seen);
+}
+
 TEST(Turn, SleepsLongerTheFurtherBack) {
   EXPECT_EQ(sleep_between_asking(4, 0, seconds(1)), sleep_step);
   EXPECT_LT(sleep_between_asking(8, 0, seconds(1)), sleep_between_asking(20, 0, seconds(1)));

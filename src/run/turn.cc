@@ -20,6 +20,13 @@ bool contains(const std::vector<T>& list, const T& value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
+void make_unused(Device& device) {
+  if (device.memory_used.get()) device.memory_used = Bytes{0};
+  device.utilization_gpu = Absent::unsupported;
+  device.utilization_history = Absent::unsupported;
+  device.process_count = Absent::unsupported;
+}
+
 }  // namespace
 
 bool is_stuck(const WaiterState& state, Instant now) {
@@ -53,11 +60,22 @@ Snapshot with_ledger(Snapshot snapshot, const LedgerView& view, Instant now,
 
 Snapshot as_if_unused(Snapshot snapshot) {
   snapshot.gpu_processes.clear();
+  for (Device& device : snapshot.devices) make_unused(device);
+  return snapshot;
+}
+
+Snapshot without_ended(Snapshot snapshot, const std::vector<Claim>& claims) {
+  std::vector<DeviceId> given_back;
+  for (const Claim& before : snapshot.claims) {
+    for (const ClaimedDevice& one : before.devices) given_back.push_back(one.device);
+  }
+  for (const Claim& now : claims) {
+    for (const ClaimedDevice& one : now.devices) std::erase(given_back, one.device);
+  }
+  std::erase_if(snapshot.gpu_processes,
+                [&](const GpuProcess& process) { return contains(given_back, process.device); });
   for (Device& device : snapshot.devices) {
-    if (device.memory_used.get()) device.memory_used = Bytes{0};
-    device.utilization_gpu = Absent::unsupported;
-    device.utilization_history = Absent::unsupported;
-    device.process_count = Absent::unsupported;
+    if (contains(given_back, device.id)) make_unused(device);
   }
   return snapshot;
 }

@@ -51,6 +51,9 @@ constexpr Duration gather_limit = std::chrono::minutes(10);
 /// The machine as it would be if nobody used it: what the ledger alone leaves is free.
 [[nodiscard]] Snapshot as_if_unused(Snapshot snapshot);
 
+/// The machine as it was seen, but for what leases used that are no longer in the ledger.
+[[nodiscard]] Snapshot without_ended(Snapshot snapshot, const std::vector<Claim>& claims);
+
 /// Whether earlier waiters are among the reasons.
 [[nodiscard]] bool is_held_back(const Placement& placement);
 

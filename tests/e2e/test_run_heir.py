@@ -72,7 +72,11 @@ class Scene:
         return int((self.machine.directory / "daemon").read_text())
 
     def daemon_lives(self):
-        return pathlib.Path(f"/proc/{self.daemon()}").exists()
+        try:
+            stat = pathlib.Path(f"/proc/{self.daemon()}/stat").read_text()
+        except OSError:
+            return False
+        return stat.rpartition(")")[2].split()[0] not in "ZX"  # dead, and not reaped yet
 
     def is_taken(self):
         """Whether nobody else is given the device."""
