@@ -113,8 +113,10 @@ class Acquisition {
   }
 
   Result<std::optional<Answer>> queue_up() {
-    auto ticket = ledger_.queue(terms_of_ticket());
+    const TicketTerms terms = terms_of_ticket();
+    auto ticket = ledger_.queue(terms);
     if (!ticket) return std::unexpected(std::move(ticket).error());
+    wanted_ = terms.request;
     ticket_.emplace(*std::move(ticket));
     // Only now: what is published later stands behind us.
     auto ids = ledger_.tickets_in_order();
@@ -157,7 +159,8 @@ class Acquisition {
     return got;
   }
 
-  /// Reads the state of the first few alone, and forgets those who left.
+  /// Reads the state of the first few alone, and forgets those who left. Whoever leaves something
+  /// to others does not count, but for who wants the same as we: that leaves nothing to us.
   bool is_among_the_first() {
     std::size_t counted = 0;
     const Instant now = clock_.now();
@@ -170,10 +173,21 @@ class Acquisition {
         pause_ = shortest_pause;
         continue;
       }
-      if (!state->passed && !is_stuck(*state, now)) ++counted;
+      const bool counts = !state->passed || wants_the_same(ahead_[i]);
+      if (counts && !is_stuck(*state, now)) ++counted;
       ++i;
     }
     return counted < lookers_at_most;
+  }
+
+  /// What a ticket wants never changes: it is read once.
+  bool wants_the_same(const std::string& ticket) {
+    const auto known = same_.find(ticket);
+    if (known != same_.end()) return known->second;
+    const auto view = ledger_.read_with_tickets({ticket});
+    const bool same = view && !view->waiters.empty() && view->waiters[0].request == wanted_;
+    same_.emplace(ticket, same);
+    return same;
   }
 
   void begin_watching() {
@@ -399,7 +413,9 @@ class Acquisition {
 
   Considered now_;  // the last look
   std::optional<Ticket> ticket_;
+  std::string wanted_;              // as the ticket says it
   std::vector<std::string> ahead_;  // ids, first in the queue first
+  std::map<std::string, bool> same_;
   std::optional<LedgerWatch> watch_;
   bool watch_failed_ = false;
   Instant asked_;        // whether we are among the first

@@ -294,6 +294,32 @@ TEST_F(AcquireTest, ReportsAMachineThatCannotBeLookedAt) {
   EXPECT_FALSE(acquire(ledger_, broken, clock_, options_));
 }
 
+TEST_F(AcquireTest, OfManyWhoWantTheSameOnlyTheFirstLookWhateverTheyLeaveToOthers) {
+  const Acquired all = must_get(2);
+  const auto looks_behind_four_of = [this](const Request& request) {
+    std::vector<Ticket> ahead;
+    for (int i = 0; i < 4; ++i) {
+      ahead.push_back(*ledger_.queue({.request = to_json(request), .devices = {DeviceId("A")}}));
+      ahead.back().set_passed(true);
+    }
+    clock_.meanwhile = [&] {
+      for (Ticket& ticket : ahead) ticket.beat(clock_.now());
+    };
+    int looks = 0;
+    const Look counted = [&] {
+      ++looks;
+      return Result<Snapshot>(machine_);
+    };
+    options_.request.devices = 1;
+    options_.wait = seconds(20);
+    const auto answer = acquire(ledger_, counted, clock_, options_);
+    EXPECT_TRUE(answer && std::holds_alternative<NotAcquired>(*answer));
+    return looks;
+  };
+  EXPECT_EQ(looks_behind_four_of({.devices = 1}), 1) << "when it came";
+  EXPECT_GT(looks_behind_four_of({.devices = 2}), 5) << "they could leave it one";
+}
+
 TEST_F(AcquireTest, WhoMayWaitQueuesUpWhileSomebodySitsOnTheLockAndGetsItsTurn) {
   auto held = std::optional(ledger_.lock(seconds(1)));
   ASSERT_TRUE(*held);
