@@ -182,13 +182,14 @@ def children_of(pid):
 
 
 def sampler_of(launcher):
-    """The launcher's child that is the keeper has the sampler among its children: the one whose own
-    child, its probe process, has the NVML library mapped. Both."""
-    for keeper in children_of(launcher):
-        for child in children_of(keeper):
-            for probe in children_of(child):
-                if "libnvidia-ml" in pathlib.Path(f"/proc/{probe}/maps").read_text():
-                    return child, probe
+    """Below the launcher, its heir and the keeper: the one whose own child, its probe process, has the NVML library
+    mapped. Both."""
+    below = children_of(launcher)
+    for process in below:  # it grows meanwhile
+        for child in children_of(process):
+            below.append(child)
+            if "libnvidia-ml" in pathlib.Path(f"/proc/{child}/maps").read_text():
+                return process, child
     raise SystemExit("the sampler was not found")
 
 

@@ -25,9 +25,6 @@ using std::chrono::milliseconds;
 constexpr Duration last_sample_patience = milliseconds(150);
 /// Where it matters whether the job ended badly because of its device.
 constexpr Duration verdict_patience = std::chrono::seconds(2);
-/// Somebody may hold the ledger's lock for ever: the prompt is not to wait for that.
-constexpr Duration lock_patience = std::chrono::seconds(1);
-constexpr Duration lock_patience_at_last = std::chrono::seconds(30);
 /// A full disk is often made room on soon after.
 constexpr Duration record_patience = std::chrono::minutes(1);
 constexpr Duration record_pause = std::chrono::seconds(2);
@@ -209,7 +206,7 @@ class Keeper {
   int give_up(const Error& error) {
     const int code = exit_code_of_no_start(error);
     if (job_ > 0) (void)reap(job_);
-    release(lock_patience);
+    (void)release();
     if (task_.record != nullptr) {
       RunEnd end{.at = time_now(), .exit = {.code = code}, .because = "not started"};
       end.released = end.at;
@@ -333,7 +330,7 @@ class Keeper {
   void perform(const TellFault& fault) { tell("fault " + to_line(fault.news)); }
   void perform(const TellUser& told) { tell("say " + told.text); }
   void perform(const NoteEvent& event) { note(event.kind, event.text); }
-  void perform(const ReleaseLease&) { release(lock_patience); }
+  void perform(const ReleaseLease&) { (void)release(); }
   void perform(const Finish&) { finished_ = true; }
 
   void perform(const TellEnd& told) {
@@ -411,13 +408,12 @@ class Keeper {
     if (!written) complain(written.error());
   }
 
-  void release(Duration patience) {
-    if (task_.lease == nullptr || released_) return;
-    const auto ended = task_.lease->end(*task_.ledger);
+  /// May be tried again: the lease holds until it is removed, or until nobody of the run lives.
+  Result<void> release() {
+    if (task_.lease == nullptr || released_) return {};
+    auto ended = task_.lease->end(*task_.ledger);
     released_ = ended.has_value();
-    if (!ended && patience == lock_patience_at_last) {
-      note("lease_not_removed", ended.error().message());
-    }
+    return ended;
   }
 
   /// Only the sampler is left as a child: nobody survived, and no look at /proc is needed.
@@ -447,7 +443,7 @@ class Keeper {
 
   void finish() {
     to_launcher_.close();
-    release(lock_patience_at_last);
+    if (const auto ended = release(); !ended) note("lease_not_removed", ended.error().message());
     if (task_.record != nullptr) write_end_at_last();
     if (!task_.own_ledger.empty()) {
       std::error_code ignored;

@@ -10,6 +10,7 @@ import subprocess
 import time
 
 import pytest
+from aftermath import ledger_files, leases, queue
 from conftest import (
     BERTH,
     Terminal,
@@ -569,6 +570,26 @@ def test_a_ledger_on_a_read_only_disk_is_refused(machine, small_disk):
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
     done = machine.run("run", "--", "true", env={"BERTH_LEDGER": str(small_disk / "ledger")})
     assert_explained(done, str(small_disk), code=125)
+
+
+def test_who_is_killed_while_waiting_does_not_fill_a_small_ledger(machine, small_disk):
+    machine.env["BERTH_LEDGER"] = str(small_disk / "ledger")
+    holder = machine.start("run", "-q", "--only", "3", "--", "sleep", "300")
+    try:
+        wait_until(lambda: len(leases(machine)) == 1, "it holds its device", 20)
+        for _ in range(6):  # 48 tickets of a page each, where there is room for 15
+            waiters = [machine.start("run", "-q", "--wait", "--only", "3", "--", "true") for _ in range(8)]
+            wait_until(lambda: len(queue(machine)) == 8, "all wait", 60)
+            for waiter in waiters:
+                waiter.kill()
+                waiter.communicate()
+        assert len(ledger_files(machine)) <= 16
+    finally:
+        machine.run("stop", "--all", "-q")
+        end(holder)
+    for _ in range(3):
+        assert machine.run("run", "-q", "--wait", "--only", "3", "--", "true").returncode == 0
+    assert ledger_files(machine) == []
 
 
 def test_a_host_lock_held_for_ever_is_reported_with_its_holder(machine):
