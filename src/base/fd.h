@@ -90,7 +90,8 @@ class ReadBlock {
 [[nodiscard]] Result<void> write_file_atomically(const std::string& path, std::string_view bytes,
                                                  mode_t mode = 0644);
 
-/// mkdirat; what the umask forbids its owner of it, its owner may all the same. errno: as mkdirat's.
+/// mkdirat; what the umask forbids its owner of it, its owner may all the same. errno: as
+/// mkdirat's.
 [[nodiscard]] bool make_directory(int within, const std::string& name, mode_t mode);
 /// Creates `path` and its parents; an existing directory is fine.
 [[nodiscard]] Result<void> make_directories(const std::string& path, mode_t mode = 0755);
