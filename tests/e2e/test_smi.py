@@ -266,7 +266,7 @@ def test_all_is_the_whole_log(machine):
 @pytest.mark.parametrize(
     ("faults", "code", "said"),
     [
-        ("nvmlDeviceGetPowerUsage@1=hang", 255, ["GPU 1", "given up", "kernel log"]),
+        ("nvmlDeviceGetName@1=hang", 255, ["GPU 1", "given up", "kernel log"]),
         ("*@1=16", 255, ["GPU requires reset (16)", "nvidia-smi --gpu-reset"]),
         ("*@1=999", 255, ["Unknown Error (999)", "journalctl -k"]),
         ("nvmlDeviceGetHandleByIndex_v2@1=17", 4, ["blocked by the operating system (17)", "start it with access"]),
