@@ -206,4 +206,11 @@ Wanted wanted_by(const GpustatRequest& request) {
   return wanted.add(Extra::process_names).add(Extra::process_owners);
 }
 
+bool prints_cpu(const GpustatRequest& request) { return request.json || request.full_command; }
+
+Wanted wanted_before(const GpustatRequest& request) {
+  Wanted wanted = devices_wanted(request.devices);
+  return wanted.add(Extra::processes).add(Extra::instances).add(Extra::process_owners);
+}
+
 }  // namespace berth::smi

@@ -407,6 +407,19 @@ def test_gpustats_json_is_json(machine):
     assert answer["gpus"][0]["memory.total"] == 81559
 
 
+def test_gpustat_counts_the_cpu_of_a_process_over_a_moment(driver_of):
+    sleeps = subprocess.Popen(["sleep", "600"])
+    try:
+        snapshot = many_devices(1)
+        snapshot["gpu_processes"] = [{"device": snapshot["devices"][0]["id"], "pid": sleeps.pid, "type": "C"}]
+        driver = driver_of(snapshot)
+        [one] = json.loads(driver.run("gpustat", "--json").stdout)["gpus"][0]["processes"]
+        assert one["cpu_percent"] == 0.0 and one["cpu_memory_usage"] > 1000
+        assert "(   0%, " in driver.run("gpustat", "-f").stdout
+    finally:
+        end(sleeps)
+
+
 def test_the_heading_of_topo_is_underlined_and_nothing_else_passes(machine):
     text = machine.run("smi", "topo", "-m").stdout
     assert text.startswith("\t\x1b[4mGPU0\t") and "NUMA ID\x1b[0m\n" in text
