@@ -150,7 +150,7 @@ class Tester {
   /// The device for ourselves alone, or why not.
   using Taken = std::variant<Lease, Refusal>;
   Result<Taken> take(const Device& device) {
-    const auto look = [this] { return context_.look_without_claims(Depth::state); };
+    const auto look = [this] { return context_.look_without_claims(Depth::placement); };
     auto snapshot = look();
     if (!snapshot) return std::unexpected(std::move(snapshot).error());
     auto limits = inherited_limits(context_, *snapshot);

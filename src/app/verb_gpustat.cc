@@ -19,17 +19,24 @@ class GpustatVerb final : public Verb {
   int run(Context& context, const std::vector<std::string>& words) override {
     const smi::GpustatRequest request = smi::parse_gpustat(words);
     if (request.said) return say(*request.said);
-    ContextSource source(context, request.every.has_value());
+    const bool counts = smi::prints_cpu(request);
+    ContextSource source(context, request.every.has_value() || counts);
     std::optional<std::string> before;
+    std::optional<Snapshot> earlier;  // where something is counted since
     int code = exit_code::ok;
     const auto once = [&](std::uint64_t) {
+      if (counts && !earlier) {
+        earlier = source.look(smi::wanted_before(request));
+        context.clock().wait_until(context.clock().now() + as_long_as_gpustat_counts);
+      }
       const Snapshot snapshot = source.look(smi::wanted_by(request));
       if (const auto failure = smi::gpustat_failure(snapshot, request)) {
         std::fputs(failure->c_str(), stderr);
         code = exit_code::failed;
         return false;
       }
-      show(context, request, snapshot, before);
+      show(context, request, {&snapshot, earlier ? &*earlier : nullptr}, before);
+      if (counts) earlier = snapshot;
       return finish_output();
     };
     if (!request.every) {
@@ -50,14 +57,21 @@ class GpustatVerb final : public Verb {
     return said.code;
   }
 
-  static void show(Context& context, const smi::GpustatRequest& request, const Snapshot& snapshot,
+  static constexpr std::chrono::milliseconds as_long_as_gpustat_counts{100};
+
+  struct Looks {
+    const Snapshot* now;
+    const Snapshot* before;
+  };
+  static void show(Context& context, const smi::GpustatRequest& request, Looks looks,
                    std::optional<std::string>& before) {
     if (request.json) {
-      print(smi::render_gpustat_json(snapshot, request, clockface_of(context)));
+      print(smi::render_gpustat_json(*looks.now, request, clockface_of(context), looks.before));
       return;
     }
     const bool colour = request.colour.value_or(context.out().colour);
-    const std::string text = smi::render_gpustat(snapshot, request, colour, clockface_of(context));
+    const std::string text =
+        smi::render_gpustat(*looks.now, request, colour, clockface_of(context), looks.before);
     if (!request.every || !context.stdout_moves()) {
       print(text);
       return;

@@ -89,7 +89,7 @@ class PickVerb final : public Verb {
     if (!request) return report(request.error(), exit_code::usage);
     if (const auto mistake = mistake_in_patience()) return report(*mistake, exit_code::usage);
     if (request_.cpu()) return answer_cpu(context, {}, *request, unlooked(context));
-    auto looked = context.look_without_claims(Depth::state);
+    auto looked = context.look_without_claims(Depth::placement);
     if (!looked) return report(looked.error());
     const auto found = considered(context, *request, *std::move(looked));
     if (context.ledger_error()) return report(*context.ledger_error());

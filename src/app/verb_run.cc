@@ -55,7 +55,7 @@ class RunVerb final : public Verb {
                           : said_of_cpu(unlooked));
       return exit_code::ok;
     }
-    auto looked = context.look_without_claims(Depth::state);
+    auto looked = context.look_without_claims(Depth::placement);
     if (!looked) return report(looked.error(), usage_code());
     const auto found = considered(context, options.request, *std::move(looked));
     if (context.ledger_error()) return report(*context.ledger_error(), usage_code());
@@ -123,7 +123,7 @@ class RunVerb final : public Verb {
     WaitingTeller teller(context);
     RunServices services{.clock = context.clock(),
                          .ledger = ledger ? &*ledger : nullptr,
-                         .look = [&] { return context.look_without_claims(Depth::state); },
+                         .look = [&] { return context.look_without_claims(Depth::placement); },
                          .faults = faults_of,
                          .sight = [&] { return open_sight(context); },
                          .simulated = context.sources().simulated};
@@ -168,7 +168,7 @@ class RunVerb final : public Verb {
   /// An inherited list is never widened. Only where there is one does it take a look of its own.
   static Result<void> take_inherited_limits(Context& context, RunOptions& options) {
     if (options.where == RunWhere::cpu || !context.variable("CUDA_VISIBLE_DEVICES")) return {};
-    const auto snapshot = context.look_without_claims(Depth::state);
+    const auto snapshot = context.look_without_claims(Depth::placement);
     if (!snapshot) return std::unexpected(snapshot.error());
     auto limits = inherited_limits(context, *snapshot);
     if (!limits) return std::unexpected(std::move(limits).error());

@@ -255,6 +255,7 @@ class Run {
       variables = cpu_only_settings(options_.environment, threads_of_a_job(""));
     }
     manifest_.variables_set = variables;
+    manifest_.variables = notable_variables(options_.environment);
     variables.emplace_back("BERTH_RUN", manifest_.id);
     const std::string within = manifest_.inside.empty() ? "" : manifest_.inside + "/";
     if (lease_) variables.emplace_back("BERTH_LEASE", within + lease_->id());

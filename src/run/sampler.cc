@@ -81,7 +81,6 @@ class Sampler {
     manifest.git = gather_git(options.working_directory);
     manifest.python = gather_python(
         options.command, value_of(options.environment, "PATH").value_or(default_search_path));
-    manifest.variables = notable_variables(options.environment);
     write_manifest();
   }
 

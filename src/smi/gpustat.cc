@@ -90,9 +90,28 @@ struct Person {
   std::string command = "?";
   std::vector<std::string> words = {"?"};
   std::optional<std::uint64_t> resident;
+  std::optional<double> cpu;  // percent of one processor
 };
 
-Person person_of(const GpuProcess& process, const Snapshot& snapshot) {
+/// Since the look before: 0 to 100 for each thread that ran.
+std::optional<double> cpu_since(const Snapshot* before, const HostProcess& process) {
+  if (before == nullptr) return std::nullopt;
+  for (const HostProcess& earlier : before->processes) {
+    if (!(earlier.id == process.id)) continue;
+    if (!earlier.cpu_time.get() || !process.cpu_time.get() || !earlier.read || !process.read) {
+      return std::nullopt;
+    }
+    const std::int64_t passed = process.read->unix_ms - earlier.read->unix_ms;
+    const std::int64_t used = process.cpu_time.get()->count() - earlier.cpu_time.get()->count();
+    if (passed <= 0 || used < 0) return std::nullopt;
+    constexpr double tenths = 10;
+    return std::round(100 * tenths * static_cast<double>(used) / static_cast<double>(passed)) /
+           tenths;
+  }
+  return std::nullopt;
+}
+
+Person person_of(const GpuProcess& process, const Snapshot& snapshot, const Snapshot* before) {
   Person person;
   for (const HostProcess& candidate : snapshot.processes) {
     if (candidate.id.pid != process.pid) continue;
@@ -105,6 +124,7 @@ Person person_of(const GpuProcess& process, const Snapshot& snapshot) {
     if (candidate.memory_resident.get()) {
       person.resident = candidate.memory_resident.get()->count();
     }
+    person.cpu = cpu_since(before, candidate);
   }
   return person;
 }
@@ -140,7 +160,7 @@ std::string human(std::uint64_t bytes) {
 
 void add_process(PaintedLine& line, const GpuProcess& process, const Snapshot& snapshot,
                  const GpustatRequest& request) {
-  const Person person = person_of(process, snapshot);
+  const Person person = person_of(process, snapshot, nullptr);
   line.add(" ");
   if (!request.command || request.user) {
     line.add(printable(person.user), grey);
@@ -202,17 +222,18 @@ void add_sensors(PaintedLine& line, const Device& gpu, const GpustatRequest& req
   if (request.power) add_power(line, gpu, request.power_limit);
 }
 
-std::string full_commands(const Device& gpu, const Snapshot& snapshot, bool colour) {
+std::string full_commands(const Device& gpu, const Snapshot& snapshot, bool colour,
+                          const Snapshot* before) {
   const auto processes = processes_once(gpu, snapshot);
   std::string text;
   for (const GpuProcess* process : processes) {
-    const Person person = person_of(*process, snapshot);
+    const Person person = person_of(*process, snapshot, before);
     const bool last = process == processes.back();
     PaintedLine line(colour);
     std::string words;
     for (const std::string& word : person.words) words += " " + printable(word);
-    // CPU % would need a second look.
-    line.add(fmt::format(" {}─ {:>6} (  ??%, {:>6}):{}\n", last ? "└" : "├", process->pid,
+    const std::string cpu = person.cpu ? fmt::format("{:.0f}", *person.cpu) : "??";
+    line.add(fmt::format(" {}─ {:>6} ({:>4}%, {:>6}):{}\n", last ? "└" : "├", process->pid, cpu,
                          person.resident ? human(*person.resident) : "??", words));
     text += line.text();
   }
@@ -237,27 +258,25 @@ std::string device_line(const Device& gpu, const Snapshot& snapshot, const Gpust
   for (const GpuProcess* process : processes_once(gpu, snapshot)) {
     add_process(line, *process, snapshot, request);
   }
-  std::string text = line.text() + "\n";
-  if (request.full_command) text += full_commands(gpu, snapshot, colour);
-  return text;
+  return line.text() + "\n";
 }
 
 Json number(const auto& value) { return value ? Json(*value) : Json(nullptr); }
 
-Json process_json(const GpuProcess& process, const Snapshot& snapshot) {
-  const Person person = person_of(process, snapshot);
+Json process_json(const GpuProcess& process, const Snapshot& snapshot, const Snapshot* before) {
+  const Person person = person_of(process, snapshot, before);
   Json object;
   object["username"] = person.user;
   object["command"] = person.command;
   object["full_command"] = person.words;
   object["gpu_memory_usage"] = number(megabytes(process.memory));
-  object["cpu_percent"] = nullptr;
+  object["cpu_percent"] = number(person.cpu);
   object["cpu_memory_usage"] = number(person.resident);
   object["pid"] = process.pid;
   return object;
 }
 
-Json device_json(const Device& gpu, const Snapshot& snapshot) {
+Json device_json(const Device& gpu, const Snapshot& snapshot, const Snapshot* before) {
   Json object;
   object["index"] = gpu.index.value_or(0);
   object["name"] = name_of(gpu);
@@ -275,7 +294,7 @@ Json device_json(const Device& gpu, const Snapshot& snapshot) {
   if (!list_is_known(gpu, snapshot)) return object;
   object["processes"] = Json::array();
   for (const GpuProcess* process : processes_once(gpu, snapshot)) {
-    object["processes"].push_back(process_json(*process, snapshot));
+    object["processes"].push_back(process_json(*process, snapshot, before));
   }
   return object;
 }
@@ -297,7 +316,7 @@ std::optional<std::string> gpustat_failure(const Snapshot& snapshot,
 }
 
 std::string render_gpustat(const Snapshot& snapshot, const GpustatRequest& request, bool colour,
-                           Clockface clockface) {
+                           Clockface clockface, const Snapshot* before) {
   const auto cards = gpus(snapshot, request.devices);
   int name_width = request.name_width.value_or(0);
   if (!request.name_width) {
@@ -316,13 +335,15 @@ std::string render_gpustat(const Snapshot& snapshot, const GpustatRequest& reque
   }
   for (const Device* gpu : cards) {
     text += device_line(*gpu, snapshot, request, name_width, colour);
+    const bool all_words = request.processes && request.full_command;
+    if (all_words) text += full_commands(*gpu, snapshot, colour, before);
   }
   if (cards.empty()) text += "(No GPUs are available)\n";
   return text;
 }
 
 std::string render_gpustat_json(const Snapshot& snapshot, const GpustatRequest& request,
-                                Clockface clockface) {
+                                Clockface clockface, const Snapshot* before) {
   Json object;
   object["hostname"] = snapshot.host.name.get().value_or("?");
   object["driver_version"] = snapshot.host.driver_version.get()
@@ -335,7 +356,7 @@ std::string render_gpustat_json(const Snapshot& snapshot, const GpustatRequest& 
                   now.date.substr(6, 2), now.time, milliseconds);
   object["gpus"] = Json::array();
   for (const Device* gpu : gpus(snapshot, request.devices)) {
-    object["gpus"].push_back(device_json(*gpu, snapshot));
+    object["gpus"].push_back(device_json(*gpu, snapshot, before));
   }
   return object.dump(4, ' ', true, Json::error_handler_t::replace) + "\n";
 }

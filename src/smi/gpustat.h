@@ -37,10 +37,16 @@ struct GpustatRequest {
 [[nodiscard]] GpustatRequest parse_gpustat(const std::vector<std::string>& argv);
 /// What it prints.
 [[nodiscard]] Wanted wanted_by(const GpustatRequest& request);
+/// Whether it prints how busy each process keeps the CPU, which takes a look at them before.
+[[nodiscard]] bool prints_cpu(const GpustatRequest& request);
+/// What that look is to read.
+[[nodiscard]] Wanted wanted_before(const GpustatRequest& request);
 [[nodiscard]] std::string render_gpustat(const Snapshot& snapshot, const GpustatRequest& request,
-                                         bool colour, Clockface clockface);
+                                         bool colour, Clockface clockface,
+                                         const Snapshot* before = nullptr);
 [[nodiscard]] std::string render_gpustat_json(const Snapshot& snapshot,
-                                              const GpustatRequest& request, Clockface clockface);
+                                              const GpustatRequest& request, Clockface clockface,
+                                              const Snapshot* before = nullptr);
 /// Why there is nothing to show; nothing: there is.
 [[nodiscard]] std::optional<std::string> gpustat_failure(const Snapshot& snapshot,
                                                          const GpustatRequest& request);

@@ -196,6 +196,25 @@ TEST(Gpustat, JsonHasGpustatsKeysAndNumbers) {
   EXPECT_TRUE(card["processes"][1]["cpu_percent"].is_null());
 }
 
+TEST(Gpustat, CpuIsCountedSinceTheLookBefore) {
+  Snapshot before = shared_card();
+  HostProcess& earlier = before.processes[1];
+  earlier.cpu_time = Milliseconds(5000);
+  earlier.read = WallTime{1000};
+  Snapshot now = before;
+  now.processes[1].cpu_time = Milliseconds(5150);
+  now.processes[1].read = WallTime{1100};
+  const auto percent = [&](const Snapshot* since) {
+    const auto json = nlohmann::json::parse(render_gpustat_json(now, {}, {}, since));
+    return json["gpus"][0]["processes"][1]["cpu_percent"];
+  };
+  EXPECT_EQ(percent(&before), 150.0);
+  EXPECT_TRUE(percent(nullptr).is_null());
+  EXPECT_THAT(render_gpustat(now, parse_gpustat({"-f"}), false, {}, &before), HasSubstr("( 150%,"));
+  earlier.id.start_ticks += 1;
+  EXPECT_TRUE(percent(&before).is_null()) << "another process of that number";
+}
+
 TEST(Gpustat, JsonOfWhatIsUnknownIsNull) {
   Snapshot host = shared_card();
   host.devices[0].temperature = Absent::failed;

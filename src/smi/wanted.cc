@@ -26,7 +26,7 @@ Wanted devices_wanted(const std::vector<std::string>& chosen) {
 void add_table(Wanted& wanted) {
   wanted.add(Extra::cuda_version).add(Extra::instances).add(Extra::instance_readings);
   wanted.add(Extra::processes).add(Extra::process_names);
-  wanted.add(Detail::mig_mode_pending).add(Detail::ecc_mode_pending);
+  wanted.add(Detail::mig_mode_pending).add(Detail::ecc_mode_pending).add(Detail::inforom_valid);
   wanted.add<&D::name, &D::persistence_mode, &D::display_active, &D::ecc_mode, &D::ecc_uncorrected,
              &D::fan_speed, &D::temperature, &D::performance_state, &D::power_draw, &D::power_limit,
              &D::memory_used, &D::memory_total, &D::utilization_gpu, &D::compute_mode,
@@ -204,6 +204,13 @@ Wanted wanted_by(const GpustatRequest& request) {
   if (!request.processes && !request.json) return wanted;
   wanted.add(Extra::processes).add(Extra::instances);
   return wanted.add(Extra::process_names).add(Extra::process_owners);
+}
+
+bool prints_cpu(const GpustatRequest& request) { return request.json || request.full_command; }
+
+Wanted wanted_before(const GpustatRequest& request) {
+  Wanted wanted = devices_wanted(request.devices);
+  return wanted.add(Extra::processes).add(Extra::instances).add(Extra::process_owners);
 }
 
 }  // namespace berth::smi

@@ -134,7 +134,7 @@ Cell read_unexplained(const Device& device, const Snapshot& snapshot) {
   return CellValue(unexplained.get()->count());
 }
 
-void want_state(Wanted& wanted) { wanted.add(Wanted(Depth::state)); }
+void want_state(Wanted& wanted) { wanted.add(Wanted(Depth::placement)); }
 
 void want_unexplained(Wanted& wanted) {
   wanted.add(Extra::processes).add(Extra::instances).add<&Device::memory_used>();

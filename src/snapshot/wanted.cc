@@ -8,18 +8,23 @@ namespace {
 
 using D = Device;
 
-void add_state(Wanted& wanted) {
+/// What decides who gets which device, and what a refusal says of it.
+void add_placement(Wanted& wanted) {
   for (const Extra extra :
-       {Extra::driver_version, Extra::cuda_version, Extra::library_version, Extra::excluded_devices,
-        Extra::host, Extra::devices, Extra::other_devices, Extra::instances, Extra::verdicts,
-        Extra::processes, Extra::process_load, Extra::process_names, Extra::process_owners,
-        Extra::leases}) {
+       {Extra::driver_version, Extra::library_version, Extra::excluded_devices, Extra::host,
+        Extra::devices, Extra::other_devices, Extra::instances, Extra::verdicts, Extra::processes,
+        Extra::process_names, Extra::process_owners, Extra::leases}) {
     wanted.add(extra);
   }
-  wanted.add<&D::name, &D::minor_number, &D::compute_capability, &D::pci_id, &D::mig_mode,
-             &D::memory_total, &D::memory_used, &D::memory_free, &D::memory_reserved,
-             &D::process_count, &D::utilization_gpu, &D::utilization_memory,
-             &D::utilization_history, &D::compute_mode, &D::temperature, &D::temperature_memory,
+  wanted.add<&D::name, &D::minor_number, &D::compute_capability, &D::multiprocessors,
+             &D::clock_sm_max, &D::mig_mode, &D::memory_total, &D::memory_used, &D::memory_free,
+             &D::memory_reserved, &D::process_count, &D::utilization_gpu, &D::utilization_history,
+             &D::compute_mode>();
+}
+
+void add_state(Wanted& wanted) {
+  wanted.add(Extra::cuda_version).add(Extra::process_load);
+  wanted.add<&D::pci_id, &D::utilization_memory, &D::temperature, &D::temperature_memory,
              &D::power_draw, &D::power_limit, &D::energy, &D::clock_sm, &D::clock_memory,
              &D::throttle_reasons, &D::pcie_sent, &D::pcie_received>();
 }
@@ -27,7 +32,8 @@ void add_state(Wanted& wanted) {
 }  // namespace
 
 Wanted::Wanted(Depth depth) {
-  add_state(*this);
+  add_placement(*this);
+  if (depth >= Depth::state) add_state(*this);
   if (depth >= Depth::everything) {
     members_.set();
     add(Extra::enclosures);

@@ -44,9 +44,9 @@ enum class Extra {
   nvlinks,
 };
 
-/// Sets that many looks want, each more than the one before: placement and the sampler need less
-/// than `status --json`, which needs no Device::lists.
-enum class Depth { state, everything, details, lists };
+/// Sets that many looks want, each more than the one before: placement needs less than the sampler,
+/// both less than `status --json`, which needs no Device::lists.
+enum class Depth { placement, state, everything, details, lists };
 
 class Wanted {
  public:

@@ -297,7 +297,7 @@ TEST(TopPicture, ARecordingHasNoFilesOfAProcess) {
                     Not(HasSubstr("reading its files"))));
 }
 
-TEST(TopPicture, ACardCloseToItsSlowdownIsInTheColourOfWarning) {
+TEST(TopPicture, ACardCloseToItsSlowdownIsMarkedAndOneThatIsSlowedIsBad) {
   const auto tone_at = [](std::int64_t degrees) {
     Snapshot snapshot = SnapshotBuilder().gpu("A", Bytes{std::uint64_t{80} << 30}).build();
     snapshot.devices[0].temperature = Celsius(degrees);
@@ -315,9 +315,9 @@ TEST(TopPicture, ACardCloseToItsSlowdownIsInTheColourOfWarning) {
     ADD_FAILURE() << "no temperature is shown";
     return Tone::plain;
   };
-  EXPECT_EQ(tone_at(83), Tone::plain);
-  EXPECT_EQ(tone_at(84), Tone::high);
-  EXPECT_EQ(tone_at(91), Tone::high);
+  EXPECT_EQ(tone_at(81), Tone::plain);
+  EXPECT_EQ(tone_at(82), Tone::high);
+  EXPECT_EQ(tone_at(87), Tone::bad);
 }
 
 TEST(TopPicture, LightThemeDiffersInColoursAlone) {

@@ -486,7 +486,9 @@ NOT_OURS = {
     "nvidia_smi": {
         ("nvidia_smi_count", 'non-histogram and non-summary metrics should not have "_count" suffix'),
         *[(f"nvidia_smi_ecc_errors_{name}_total", 'non-counter metrics should not have "_total" suffix') for name in (
-            "corrected_volatile", "uncorrected_volatile", "uncorrected_aggregate")],
+            "corrected_volatile", "corrected_aggregate", "uncorrected_volatile", "uncorrected_aggregate")],
+        *[(f"nvidia_smi_remapped_rows_histogram_{name}", "metric name should not include type 'histogram'") for name in (
+            "max", "high", "partial", "low", "none")],
     },
 }
 

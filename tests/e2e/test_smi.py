@@ -266,7 +266,7 @@ def test_all_is_the_whole_log(machine):
 @pytest.mark.parametrize(
     ("faults", "code", "said"),
     [
-        ("nvmlDeviceGetPowerUsage@1=hang", 255, ["GPU 1", "given up", "kernel log"]),
+        ("nvmlDeviceGetName@1=hang", 255, ["GPU 1", "given up", "kernel log"]),
         ("*@1=16", 255, ["GPU requires reset (16)", "nvidia-smi --gpu-reset"]),
         ("*@1=999", 255, ["Unknown Error (999)", "journalctl -k"]),
         ("nvmlDeviceGetHandleByIndex_v2@1=17", 4, ["blocked by the operating system (17)", "start it with access"]),
@@ -405,6 +405,19 @@ def test_gpustats_json_is_json(machine):
     answer = json.loads(machine.run("gpustat", "--json").stdout)
     assert len(answer["gpus"]) == 8
     assert answer["gpus"][0]["memory.total"] == 81559
+
+
+def test_gpustat_counts_the_cpu_of_a_process_over_a_moment(driver_of):
+    sleeps = subprocess.Popen(["sleep", "600"])
+    try:
+        snapshot = many_devices(1)
+        snapshot["gpu_processes"] = [{"device": snapshot["devices"][0]["id"], "pid": sleeps.pid, "type": "C"}]
+        driver = driver_of(snapshot)
+        [one] = json.loads(driver.run("gpustat", "--json").stdout)["gpus"][0]["processes"]
+        assert one["cpu_percent"] == 0.0 and one["cpu_memory_usage"] > 1000
+        assert "(   0%, " in driver.run("gpustat", "-f").stdout
+    finally:
+        end(sleeps)
 
 
 def test_the_heading_of_topo_is_underlined_and_nothing_else_passes(machine):

@@ -171,3 +171,40 @@ def test_the_lists_of_both_are_alike(both):
     for name, fields in LISTS.items():
         real, ours = both.ask(f"--query-{name}={fields}", "--format=csv")
         assert ours == real, name
+
+
+# Of which the driver gives no handle. Where it does and nothing of the card answers then, these nvidia-smi end
+# with 0 (--query-…), 15 (-L, -q) or 255 (the table): berth with 15 throughout.
+WITHOUT_HANDLE = "nvmlDeviceGetHandleByIndex_v2@1=15"
+ALL_OF_IT = [
+    [], ["-L"], ["-q"], ["-q", "-x"], ["-q", "-d", "POWER"], ["nvlink", "-s"],
+    ["--query-gpu=index,name,power.draw", "--format=csv"],
+    *[[f"--query-{name}={fields}", "--format=csv"] for name, fields in LISTS.items()],
+]  # fmt: skip
+
+
+@each
+@pytest.mark.parametrize("machine", ["two cards"])
+def test_a_lost_card_is_the_code_of_both_and_nothing_to_the_others(both):
+    both.env["BERTH_FAKE_NVML_FAULTS"] = WITHOUT_HANDLE
+    for words in ALL_OF_IT:
+        (code, _), (own_code, ours) = both.ask(*words)
+        assert (code, own_code) == (15, 15), (words, ours)
+        if words == ["-L"]:
+            continue  # it takes no -i
+        (code, real), (own_code, ours) = both.ask(*words, "-i", "0")
+        assert (code, own_code) == (0, 0), (words, ours)
+        held(real, ours)
+
+
+# Between two cards topo asks a private table, as dmon and pmon do of every card: the real ones end with 255 there.
+@each
+@pytest.mark.parametrize(
+    ("machine", "words"),
+    [("one card", ["topo", "-m"]), ("instances", ["topo", "-m"]), ("one card", ["nvlink", "-s"]),
+     ("eight cards", ["nvlink", "-s"])],
+)  # fmt: skip
+def test_the_affinity_and_the_links_of_both_are_the_same(both, words):
+    real, ours = both.ask(*words)
+    assert ours == real
+    assert ("0-23,48-71" if words == ["topo", "-m"] else "Link 17: 26.562 GB/s") in ours[1]

@@ -40,7 +40,7 @@ BLOCKS = {
     "SUPPORTED_CLOCKS": [],
 }  # fmt: skip
 # Lines that -q leaves out and -d adds.
-ONLY_BY_SECTION = re.compile(r".* Samples|Supported Clocks|Accounted Processes")
+ONLY_BY_SECTION = re.compile(r".* Samples|Supported (Clocks|GPU_TARGET_TEMP)|Accounted Processes")
 
 
 def heading_and_blocks(text):
@@ -88,9 +88,10 @@ def test_each_section_adds_the_samples_that_it_has(case):
         for name in BLOCKS
     }
     assert {name: blocks for name, blocks in added.items() if blocks} == {
-        "UTILIZATION": [f"{what} Utilization Samples" for what in ("GPU", "Memory", "ENC", "DEC")],
+        "UTILIZATION": [f"{what} Utilization Samples" for what in ("GPU", "Memory", "ENC", "DEC", "JPG", "OFA")],
         "POWER": ["Power Samples"],
         "CLOCK": ["SM Clock Samples", "Memory Clock Samples"],
+        "SUPPORTED_GPU_TARGET_TEMP": ["Supported GPU_TARGET_TEMP"],
         "SUPPORTED_CLOCKS": ["Supported Clocks"],
         "ACCOUNTING": ["Accounted Processes"],
     }

@@ -148,8 +148,10 @@ inline Cell example_of(Detail detail) {
       {Detail::fabric_health_access_timeout, std::string("True")},
       {Detail::fabric_health_configuration, std::string("Invalid Location")},
       {Detail::fabric_health_partition, std::string("False")},
-      {Detail::nvlink_count, std::uint64_t{2}},   // as in Lists::nvlinks
-      {Detail::nvlink_active, std::uint64_t{1}},  // likewise
+      {Detail::cpu_affinity, std::string("0-23,48-71")},
+      {Detail::nvlink_count, std::uint64_t{2}},     // as in Lists::nvlinks
+      {Detail::nvlink_active, std::uint64_t{1}},    // likewise
+      {Detail::window_span, std::int64_t{10'000}},  // from look to look
       // The counts stand still from one look to the next.
       {Detail::window_throttled_power_cap, std::uint64_t{0}},
       {Detail::window_throttled_sync_boost, std::uint64_t{0}},
@@ -181,14 +183,19 @@ inline Cell example_of(Detail detail) {
 /// What the summary of a kind of samples says, for `count` samples over two seconds.
 struct ExampleSamples {
   std::string_view name;  // the keys begin with "samples_" and "window_" and this
-  double min, average, p95, max;
+  double min, average, mean, p95, max;
   std::uint64_t count;
 };
 inline constexpr ExampleSamples example_samples[] = {
-    {"power", 60'000, 70'000, 70'000, 80'000, 119}, {"utilization_gpu", 40, 41, 42, 42, 2},
-    {"utilization_memory", 1, 5, 30, 30, 11},       {"utilization_encoder", 0, 1, 2, 2, 3},
-    {"utilization_decoder", 0, 2, 5, 5, 4},         {"clock_sm", 345, 1000, 1980, 1980, 7},
-    {"clock_memory", 2619, 2619, 2619, 2619, 5},
+    {"power", 60'000, 70'000, 70'000, 70'000, 80'000, 119},
+    {"utilization_gpu", 40, 42, 41, 42, 42, 2},  // the older tells of no time
+    {"utilization_memory", 1, 5, 5, 30, 30, 11},
+    {"utilization_encoder", 0, 1, 1, 2, 2, 3},
+    {"utilization_decoder", 0, 2, 2, 5, 5, 4},
+    {"utilization_jpeg", 0, 3, 3, 9, 9, 6},
+    {"utilization_optical_flow", 1, 4, 4, 8, 8, 8},
+    {"clock_sm", 345, 1000, 1000, 1980, 1980, 7},
+    {"clock_memory", 2619, 2619, 2619, 2619, 2619, 5},
 };
 
 inline void set_field(Device& device, const std::string& key, CellValue value) {
@@ -210,7 +217,7 @@ inline void set_samples(Device& device, const ExampleSamples& example) {
   set_field(device, "samples_" + name + "_average" + unit, example.average);
   set_field(device, "window_" + name + "_count", example.count);
   set_field(device, "window_" + name + "_min" + unit, example.min);
-  set_field(device, "window_" + name + "_mean" + unit, example.average);
+  set_field(device, "window_" + name + "_mean" + unit, example.mean);
   set_field(device, "window_" + name + "_p95" + unit, example.p95);
   set_field(device, "window_" + name + "_max" + unit, example.max);
 }
@@ -233,8 +240,8 @@ inline Snapshot detailed_server(int devices = 2) {
           Detail::mig_jpeg_engines}) {
       device.details.put(untold, Absent::unsupported);
     }
-    for (const Detail of_others : {Detail::pci_path, Detail::cpu_affinity,
-                                   Detail::vgpu_licensed_product, Detail::vgpu_license_status}) {
+    for (const Detail of_others :
+         {Detail::pci_path, Detail::vgpu_licensed_product, Detail::vgpu_license_status}) {
       device.details.put(of_others, Absent::not_sampled);
     }
     for (const ExampleSamples& example : example_samples) set_samples(device, example);

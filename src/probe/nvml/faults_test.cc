@@ -370,9 +370,7 @@ class NvmlHangs : public NvmlFaults {
   static Device still(const Snapshot& snapshot, std::size_t index) {
     Device device = snapshot.devices.at(index);
     device.utilization_history = Absent::not_sampled;
-    for (const Detail place : {Detail::pci_path, Detail::cpu_affinity}) {
-      device.details.put(place, Absent::not_sampled);
-    }
+    device.details.put(Detail::pci_path, Absent::not_sampled);
     for (const Field& field : fields()) {  // a sample more or less, by when the driver is asked
       if (field.detail && field.key.ends_with("_span_milliseconds")) {
         device.details.put(*field.detail, Absent::not_sampled);

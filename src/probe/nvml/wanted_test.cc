@@ -26,7 +26,7 @@ const Names of_every_look = {"nvmlInit_v2",           "nvmlShutdown",
                              "nvmlDeviceGetUUID",     "nvmlDeviceGetPciInfo_v3"};
 
 /// What is asked first, or in place of a function that does not answer: these feed nothing where
-/// another does.
+/// another does. And what is of no device, so that no line of the file is its own.
 const Names beside_others = {"nvmlDeviceGetArchitecture",
                              "nvmlDeviceGetMigMode",
                              "nvmlDeviceGetName",
@@ -35,6 +35,8 @@ const Names beside_others = {"nvmlDeviceGetArchitecture",
                              "nvmlDeviceGetCudaComputeCapability",
                              "nvmlDeviceGetMPSComputeRunningProcesses_v3",
                              "nvmlDeviceGetGraphicsRunningProcesses_v3",
+                             "nvmlDeviceGetRemappedRows_v2",
+                             "nvmlGetVgpuDriverCapabilities",
                              "nvmlGpmSampleAlloc",
                              "nvmlGpmSampleFree",
                              "nvmlGpmMetricsGet"};

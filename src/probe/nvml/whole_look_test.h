@@ -25,7 +25,7 @@ inline Snapshot whole_look(NvmlProbe& probe, WallTime taken,
   const auto append = [](auto&& from, auto& to) {
     to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
   };
-  for (int i = 0; i < *count; ++i) {
+  for (int i = 0; i < *count && wanted.has(Extra::devices); ++i) {
     DeviceLook look = probe.observe_device(i, wanted, taken);
     append(look.devices, snapshot.devices);
     append(look.processes, snapshot.gpu_processes);

@@ -147,23 +147,30 @@ constexpr SampleKind sample_kinds[] = {
 
 }  // namespace
 
-// The first is the lowest, the last the highest, and those between make up the rest of the sum.
+// Their mean over time is the average: each tells of the time since the one before it, so that the
+// first, which is about the average, tells of none. Then come the lowest, what makes up the rest of
+// the sum, and the highest.
 std::vector<Sample> fake_nvml::made_up_samples(const FakeDevice& it, unsigned kind) {
   for (const SampleKind& row : sample_kinds) {
     if (row.kind != kind) continue;
     const std::uint64_t count = count_in(cell_of(it, row.count));
-    if (count < 2) return {};
+    if (count < 3) return {};
     const auto lowest = static_cast<std::uint64_t>(number_in(cell_of(it, row.min)));
     const auto highest = static_cast<std::uint64_t>(number_in(cell_of(it, row.max)));
-    const auto sum = static_cast<std::uint64_t>(
-        std::llround(number_in(cell_of(it, row.average)) * static_cast<double>(count)));
-    const std::uint64_t rest = sum - lowest - highest;
+    const double average = number_in(cell_of(it, row.average));
+    const auto sum =
+        static_cast<std::uint64_t>(std::llround(average * static_cast<double>(count - 1)));
+    const std::uint64_t between = count - 3;
+    const std::uint64_t rest = between == 0 ? 0 : sum - lowest - highest;
     const auto span_us = static_cast<std::uint64_t>(number_in(cell_of(it, row.span))) * 1000;
+    const std::uint64_t step_us = (span_us + count - 2) / (count - 1);  // all alike
+    const std::uint64_t newest_us = now_us();
     std::vector<Sample> samples(count);
     for (std::uint64_t i = 0; i < count; ++i) {
-      samples[i].timestamp_us = now_us() - span_us + span_us * i / (count - 1);
-      std::uint64_t value = i == 0 ? lowest : highest;
-      if (i > 0 && i + 1 < count) value = rest / (count - 2) + (i <= rest % (count - 2) ? 1 : 0);
+      samples[i].timestamp_us = newest_us - step_us * (count - 1 - i);
+      std::uint64_t value = i == 1 ? lowest : highest;
+      if (i == 0) value = static_cast<std::uint64_t>(std::llround(average));
+      if (i > 1 && i + 1 < count) value = rest / between + (i - 2 < rest % between ? 1 : 0);
       samples[i].value.as_unsigned = static_cast<std::uint32_t>(value);
     }
     return samples;
