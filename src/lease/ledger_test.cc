@@ -11,7 +11,6 @@
 #include <array>
 #include <csignal>
 #include <filesystem>
-#include <thread>
 
 #include "base/lock.h"
 #include "base/process.h"
@@ -324,12 +323,12 @@ TEST_F(LedgerTest, TheLockGoesFromHandToHandForAsLongAsThatTakes) {
       bool got = false;
       if (const auto lock = ledger->lock(seconds(60))) {
         got = true;
-        std::this_thread::sleep_for(milliseconds(300));
+        clock.wait_until(clock.now() + milliseconds(300));
       }
       ::_exit(got ? 0 : 1);
     }
   }
-  std::this_thread::sleep_for(milliseconds(100));
+  clock.wait_until(clock.now() + milliseconds(100));
   EXPECT_TRUE(ledger->lock(milliseconds(900)));
   for (const pid_t child : line) {
     int status = 1;
