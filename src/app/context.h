@@ -78,7 +78,7 @@ class Context {
   /// go on; who only shows them has it among the problems.
   [[nodiscard]] const std::optional<Error>& ledger_error() const { return ledger_error_; }
 
-  /// One look at the machine without the ledger (run/acquire adds it under the lock). Judged, as
+  /// One look at the machine without the ledger (run/acquire adds it). Judged, as
   /// each look is that the program decides or shows anything by.
   [[nodiscard]] Result<Snapshot> look_without_claims(const Wanted& wanted);
   /// One look at the machine, with claims and waiters where they are wanted. The probe process may

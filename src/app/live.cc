@@ -23,11 +23,12 @@ void Live::begin(const Wanted& wanted) {
 std::optional<Snapshot> Live::advance() {
   auto snapshot = lookout_.advance(context_->clock());
   if (!snapshot) return std::nullopt;
+  // First what is judged failed: nothing of that is kept for who waits.
+  if (wanted_.has(Extra::verdicts)) snapshot->faults = failed_devices(*snapshot);
   const bool shows_leases = !context_->sources().replay && wanted_.has(Extra::leases);
   if (shows_leases) {
     add_ledger(*snapshot, std::exchange(view_, {}), context_->clock().now(), names_);
   }
-  if (wanted_.has(Extra::verdicts)) snapshot->faults = failed_devices(*snapshot);
   return snapshot;
 }
 

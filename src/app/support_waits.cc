@@ -129,8 +129,11 @@ void name_parts(OwnProcesses& own, const std::map<ProcessId, std::string>& keepe
   for (const auto& [keeper, run] : keepers) {
     const auto found = own.find(keeper.pid);
     if (found == own.end() || found->second.stat.id != keeper) continue;
-    const pid_t heir = name(keeper.pid, "keeper of run " + run);
-    const pid_t launcher = name(heir, "heir of the keeper of run " + run);
+    const pid_t parent = name(keeper.pid, "keeper of run " + run);
+    // An heir that took a killed keeper's place has none of its own: above it is the launcher.
+    const auto above = own.find(parent);
+    const bool has_heir = above != own.end() && own.contains(above->second.stat.parent);
+    const pid_t launcher = has_heir ? name(parent, "heir of the keeper of run " + run) : parent;
     (void)name(launcher, "launcher of run " + run);
     for (const pid_t sampler : name_children(keeper.pid, keeper.pid, "sampler of run " + run)) {
       (void)name_children(sampler, keeper.pid, "probe process of run " + run);

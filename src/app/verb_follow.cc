@@ -68,7 +68,7 @@ class WaitVerb final : public Verb {
  private:
   /// As it stands now: it was found while it may still have run.
   static void say_why_of(Context& context, const RunRecord& found) {
-    const auto ended = read_run(found.directory);
+    const auto ended = read_run(found.directory, found.owner);
     if (ended) say_why(context, *ended);
   }
 

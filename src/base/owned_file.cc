@@ -59,7 +59,8 @@ Result<void> is_kept_file_of(const FileOwner& owner, int fd, const std::string& 
     return fail(ErrorCode::invalid,
                 path + " is made by the kernel and kept nowhere: it is no file");
   }
-  if (owner.uid != ::geteuid() && facts.st_uid != owner.uid) {
+  const bool counts = owner.uid != ::geteuid() || owner.uid == 0;
+  if (counts && facts.st_uid != owner.uid) {
     return fail(ErrorCode::no_permission,
                 path + " is not a file of user " + std::to_string(owner.uid) + "'s");
   }
@@ -77,6 +78,12 @@ Result<Fd> open_folder_of(const FileOwner& owner, const std::string& path) {
   if (!folder) return folder;
   struct stat facts{};
   if (::fstat(folder->get(), &facts) != 0) return fail_system("examine " + path, errno);
+  // What stands in a folder of root's that others may write in is not root's.
+  const bool is_open_to_others =
+      ::geteuid() == 0 && owner.uid == 0 && (facts.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+  if (is_open_to_others) {
+    return fail(ErrorCode::no_permission, path + " may be written in by others than root");
+  }
   if (facts.st_uid == owner.uid) return folder;
   return fail(ErrorCode::no_permission, path + " is another user's by now");
 }

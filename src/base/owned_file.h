@@ -53,8 +53,8 @@ class OwnersRights {
 
 /// Opens `path` within `folder`, which has to be that owner's; an absolute path is anywhere. Never
 /// waits for who writes, never becomes a terminal's. A file that is ourselves' may belong to
-/// anybody (file systems that know no owners), but is one all the same. invalid: it is no such
-/// file.
+/// anybody (file systems that know no owners), but to root's only root, in a folder that nobody
+/// else may write in. invalid: it is no such file.
 [[nodiscard]] Result<Fd> open_file_of(const FileOwner& owner, const std::string& folder,
                                       const std::string& path, int flags);
 

@@ -92,9 +92,9 @@ struct ChildChange {
 /// Closes everything from 3 up but these, close-on-exec or not: for a child that is not to hold
 /// what its parent serves others through.
 void close_descriptors(const std::vector<int>& except);
-/// Closes what a caller left open for its job (not close-on-exec, 3 and above, `except` kept): a
+/// Closes what a caller left open for its job (not close-on-exec, 3 and above): a
 /// process that only watches must not hold the other end of somebody's pipe.
-void close_inherited_descriptors(int except);
+void close_inherited_descriptors();
 /// The descriptor survives exec from now on.
 [[nodiscard]] Result<void> keep_on_exec(int fd);
 

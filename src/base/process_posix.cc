@@ -275,7 +275,7 @@ void close_descriptors(const std::vector<int>& except) {
   }
 }
 
-void close_inherited_descriptors(int except) {
+void close_inherited_descriptors() {
   const auto names = list_directory("/proc/self/fd");
   if (!names) return;
   for (const std::string& name : *names) {
@@ -283,7 +283,7 @@ void close_inherited_descriptors(int except) {
     if (!number || *number < 3) continue;
     const int fd = static_cast<int>(*number);
     const int flags = ::fcntl(fd, F_GETFD);
-    if (fd != except && flags >= 0 && (flags & FD_CLOEXEC) == 0) ::close(fd);
+    if (flags >= 0 && (flags & FD_CLOEXEC) == 0) ::close(fd);
   }
 }
 

@@ -29,6 +29,8 @@ using std::chrono::milliseconds;
 constexpr int lowest_descriptor = 100;
 /// Who holds the lock is asked so often: /proc/locks is long on a busy machine.
 constexpr Duration holder_interval = milliseconds(500);
+/// Of one's own files, by each run: more than one run leaves behind.
+constexpr std::size_t swept_at_once = 16;
 /// What was begun this long ago and is not locked has no writer any more. One that still lives (it
 /// was stopped) begins anew.
 constexpr std::int64_t unpublished_ms = 1'000;
@@ -148,8 +150,8 @@ class HolderWatch {
     // Who took it may be gone and what it started hold it: nothing to be continued there.
     if (!holder_) {
       return {ErrorCode::timeout,
-              trf("the lock {} was held for {:.1f} s by a process that cannot be seen from here "
-                  "(in a container?); `fuser {}` as root may name it",
+              trf("the lock {} was held for {:.1f} s by processes that cannot be seen from "
+                  "here (in a container?); `fuser {}` as root may name them",
                   path_, seconds, path_)};
     }
     if (!was_stopped_) {
@@ -291,14 +293,14 @@ bool sweep_file(int directory, const std::string& name, WallTime now, std::size_
 
 }  // namespace
 
-std::size_t Ledger::sweep(std::size_t most) const {
+std::size_t Ledger::sweep() const {
   const auto names = names_in(directory_.get());
   if (!names || names->empty()) return 0;
   std::uint32_t random = 0;
   if (::getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) random = 0;
   std::size_t looked = 0;
   std::size_t removed = 0;
-  for (std::size_t i = 0; i < names->size() && looked < most; ++i) {
+  for (std::size_t i = 0; i < names->size() && looked < swept_at_once; ++i) {
     const std::string& name = (*names)[(random + i) % names->size()];
     if (sweep_file(directory_.get(), name, clock_->wall_now(), removed)) ++looked;
   }

@@ -105,7 +105,7 @@ class Ticket {
   [[nodiscard]] const std::string& id() const { return id_; }
   /// Shows the others which devices it gathers.
   void set_gathered(const std::vector<DeviceId>& devices);
-  /// Shows the others that it cannot use what is free now.
+  /// Shows the others that it leaves something of what is free to them.
   void set_passed(bool passed);
   /// Shows the others that it is awake.
   void beat(Instant now);
@@ -125,7 +125,7 @@ class Ticket {
 /// What a waiter shows of itself besides its ticket.
 struct WaiterState {
   std::string id;
-  bool passed = false;          // it cannot use what is free now
+  bool passed = false;          // it leaves something of what is free
   std::optional<Instant> beat;  // when it was last seen awake, on the machine's steady clock
 };
 
@@ -171,10 +171,10 @@ class Ledger {
   /// Takes a place at the end of the queue.
   [[nodiscard]] Result<Ticket> queue(const TicketTerms& terms) const;
 
-  /// Removes what dead processes left behind, this user's or, as root, everybody's: looks at no
-  /// more than `most` entries, from a random one on, so that it costs the same in a long queue.
+  /// Removes what dead processes left behind, this user's or, as root, everybody's: looks into no
+  /// more than 16 of them, from a random one on, so that a long queue costs little more.
   /// Returns how many files it removed.
-  std::size_t sweep(std::size_t most = 16) const;
+  std::size_t sweep() const;
   /// The same for one ticket.
   void sweep_ticket(const std::string& id) const;
 

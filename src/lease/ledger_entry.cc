@@ -49,7 +49,7 @@ std::int64_t place_in(std::string_view ticket_name) {
   // A place further than this is a lie or a broken clock: 2262 is where nanoseconds end.
   constexpr std::int64_t furthest = 9'000'000'000'000'000'000;
   const auto place = parse_signed(ticket_name.substr(ticket_prefix.size(), digits));
-  return place && *place <= furthest ? *place : 0;
+  return place ? std::min(*place, furthest) : 0;
 }
 
 Place place_of(const std::string& ticket_name, const struct stat& facts) {

@@ -29,8 +29,8 @@ constexpr ByteRange ticket_beat{.start = off_t{1} << 32,
 constexpr off_t flag_length = off_t{1} << 20;
 constexpr off_t most_flags = 4096;
 constexpr ByteRange ticket_flags{.start = off_t{1} << 62, .length = flag_length * most_flags};
-/// What a flag says: it cannot use what is free; and one per device of the ticket's own list, from
-/// `first_gathered` on: it gathers that device.
+/// What a flag says: it leaves something of what is free; and one per device of the ticket's own
+/// list, from `first_gathered` on: it gathers that device.
 constexpr std::size_t passed_flag = 0;
 constexpr std::size_t first_gathered = 1;
 

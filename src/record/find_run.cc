@@ -1,6 +1,8 @@
 // The runs of a state directory: all of them, and one by its name.
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -14,10 +16,33 @@ namespace berth {
 
 namespace {
 
-/// Of whom the state directory is: what he put there leads nowhere that is not open to him.
-OwnersRights rights_in(const std::string& state_directory) {
-  return OwnersRights(owner_of_folder(state_directory).value_or(FileOwner::ourselves()));
+/// Whose the state directory is, or the link in its place: to root, all that is in it is his, and
+/// leads nowhere that is not open to him. To everybody else a record is whose folder it is.
+std::optional<FileOwner> owner_in(const std::string& state_directory) {
+  if (::geteuid() != 0) return std::nullopt;
+  if (auto owner = owner_of_folder(state_directory)) return *owner;
+  struct stat facts{};
+  if (::lstat(state_directory.c_str(), &facts) != 0) return std::nullopt;  // there are none
+  return FileOwner{.uid = facts.st_uid};
 }
+
+/// The runs of a state directory. Open with its owner's rights as long as this lives.
+struct Runs {
+  explicit Runs(const std::string& state_directory)
+      : path(runs_directory(state_directory)),
+        owner(owner_in(state_directory)),
+        rights(owner.value_or(FileOwner::ourselves())) {}
+  [[nodiscard]] Result<RunRecord> read(const std::string& id) const {
+    const std::string directory = path + "/" + id;
+    if (!owner) return read_run(directory);
+    auto run = read_run(directory, *owner);
+    if (run || run.error().code() != ErrorCode::no_permission) return run;
+    return read_run(directory, FileOwner::ourselves());  // root's own, by sudo
+  }
+  std::string path;
+  std::optional<FileOwner> owner;
+  OwnersRights rights;
+};
 
 Error no_such_run(std::string_view name, const std::string& runs) {
   return fail(ErrorCode::not_found,
@@ -26,18 +51,18 @@ Error no_such_run(std::string_view name, const std::string& runs) {
 }
 
 /// The one that started last, as RecordWriter::create has left it said.
-std::optional<RunRecord> run_said_to_be_last(const std::string& runs) {
-  const auto id = read_link(runs + "/../" + std::string(last_run_link));
+std::optional<RunRecord> run_said_to_be_last(const Runs& runs) {
+  const auto id = read_link(runs.path + "/../" + std::string(last_run_link));
   if (!id || !id->starts_with("runs/") || id->find('/', 5) != std::string::npos) {
     return std::nullopt;
   }
-  auto run = read_run(runs + "/" + id->substr(5));
+  auto run = runs.read(id->substr(5));
   return run ? std::optional(std::move(*run)) : std::nullopt;
 }
 
 /// The one that started last. Where that is not said, the names tell, and of those that began in
 /// the last second their manifests.
-Result<RunRecord> last_run(const std::string& runs, const std::vector<std::string>& ids) {
+Result<RunRecord> last_run(const Runs& runs, const std::vector<std::string>& ids) {
   if (auto said = run_said_to_be_last(runs)) return std::move(*said);
   constexpr std::size_t date_and_time = 15;
   std::optional<RunRecord> last;
@@ -47,7 +72,7 @@ Result<RunRecord> last_run(const std::string& runs, const std::vector<std::strin
     if (id->starts_with('.')) continue;
     if (second.empty()) second = id->substr(0, date_and_time);
     if (!id->starts_with(second)) break;
-    auto run = read_run(runs + "/" + *id);
+    auto run = runs.read(*id);
     if (!run) {
       unreadable = std::move(run).error();
     } else if (!last || last->manifest.started < run->manifest.started) {
@@ -56,7 +81,7 @@ Result<RunRecord> last_run(const std::string& runs, const std::vector<std::strin
   }
   if (last) return std::move(*last);
   if (unreadable) return std::unexpected(std::move(*unreadable));
-  return std::unexpected(no_such_run("last", runs));
+  return std::unexpected(no_such_run("last", runs.path));
 }
 
 /// Within one boot the steady clock says what came first, whatever was done to the date; the date
@@ -97,10 +122,9 @@ bool names(std::string_view id, std::string_view name) {
 }  // namespace
 
 Result<RunList> list_runs(const std::string& state_directory) {
-  const std::string runs = runs_directory(state_directory);
-  const OwnersRights rights = rights_in(state_directory);
+  const Runs runs(state_directory);
   RunList list;
-  auto ids = list_directory(runs);
+  auto ids = list_directory(runs.path);
   if (!ids) {
     if (ids.error().code() == ErrorCode::not_found) return list;
     return std::unexpected(std::move(ids).error());
@@ -108,7 +132,7 @@ Result<RunList> list_runs(const std::string& state_directory) {
   std::reverse(ids->begin(), ids->end());  // ids begin with the time
   for (const std::string& name : *ids) {
     if (name.starts_with('.')) continue;
-    auto run = read_run(runs + "/" + name);
+    auto run = runs.read(name);
     if (run) {
       list.runs.push_back(std::move(*run));
     } else {
@@ -126,29 +150,28 @@ std::optional<std::string> unrecorded_last_run(const std::string& state_director
 }
 
 Result<RunRecord> load_run(const std::string& state_directory, std::string_view name) {
-  const std::string runs = runs_directory(state_directory);
-  const OwnersRights rights = rights_in(state_directory);
-  const auto ids = list_directory(runs);
+  const Runs runs(state_directory);
+  const auto ids = list_directory(runs.path);
   // Of what may not be looked into it is not known that nothing is there.
   if (!ids && ids.error().code() != ErrorCode::not_found) return std::unexpected(ids.error());
   std::vector<std::string> found;
   if (name == "last") {
     if (const auto id = unrecorded_last_run(state_directory)) {
       return fail(ErrorCode::not_found, "the run that started last, " + *id +
-                                            ", has no record: it could not be written in " + runs +
-                                            "; `berth runs` lists those before it");
+                                            ", has no record: it could not be written in " +
+                                            runs.path + "; `berth runs` lists those before it");
     }
   }
   if (ids) {
     if (name == "last") return last_run(runs, *ids);
     for (const std::string& id : *ids) {
       if (id.starts_with('.')) continue;
-      if (id == name) return read_run(runs + "/" + id);
+      if (id == name) return runs.read(id);
       if (!name.empty() && names(id, name)) found.push_back(id);
     }
   }
-  if (found.size() == 1) return read_run(runs + "/" + found.front());
-  if (found.empty()) return std::unexpected(no_such_run(name, runs));
+  if (found.size() == 1) return runs.read(found.front());
+  if (found.empty()) return std::unexpected(no_such_run(name, runs.path));
   return fail(ErrorCode::invalid, "\"" + std::string(name) + "\" means several runs (" +
                                       found.front() + ", " + found[1] +
                                       (found.size() > 2 ? ", …" : "") + "): give more of the id");

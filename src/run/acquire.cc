@@ -201,7 +201,14 @@ class Acquisition {
     auto view = ledger_.read_with_tickets(tickets_in_sight());
     if (!view) return std::unexpected(std::move(view).error());
     const std::vector<Claim> claims_before = now_.snapshot.claims;
-    if (is_worth_a_look(*view)) {
+    now_.snapshot = without_ended(std::move(now_.snapshot), view->claims);
+    // Nothing is claimed without a look: what was seen before says only what to tell.
+    bool looks = is_worth_a_look(*view);
+    if (!looks) {
+      now_ = consider(std::move(now_.snapshot), *view);
+      looks = now_.placement.satisfied();
+    }
+    if (looks) {
       auto machine = look_();
       if (!machine) {
         next_look_ = clock_.now() + longest_pause;
@@ -212,10 +219,8 @@ class Acquisition {
       now_.snapshot = *std::move(machine);
       view = ledger_.read_with_tickets(tickets_in_sight());
       if (!view) return std::unexpected(std::move(view).error());
-    } else {
-      now_.snapshot = without_ended(std::move(now_.snapshot), view->claims);
+      now_ = consider(std::move(now_.snapshot), *view);
     }
-    now_ = consider(std::move(now_.snapshot), *view);
     idle_.note(now_.placement, clock_.now());
     if (now_.placement.satisfied()) {
       auto got = claim_in_turn(*std::move(view));

@@ -1,5 +1,5 @@
 #pragma once
-// Getting devices: look, choose and claim under the host lock, or wait in the queue's order. The
+// Getting devices: look, choose, claim under the host lock, or wait in the queue's order. The
 // one place where a Request, a Snapshot and the Ledger meet.
 
 #include <functional>

@@ -93,7 +93,7 @@ class Keeper {
   void leave_the_callers_surroundings() const {
     if (!task_.options->detach) (void)start_session();
     (void)close_standard_streams();
-    close_inherited_descriptors(-1);
+    close_inherited_descriptors();
     std::error_code ignored;  // so that no mount is kept busy by a process that only watches
     std::filesystem::current_path("/", ignored);
   }

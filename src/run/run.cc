@@ -371,7 +371,7 @@ class Run {
       (void)write_all(to_caller.get(), fmt::format("started {} {}\n", job.pid, job.start_ticks));
       to_caller.close();
       (void)close_standard_streams();
-      close_inherited_descriptors(-1);
+      close_inherited_descriptors();
     }};
     auto outcome = launch(environment);
     if (to_caller.is_open()) {
@@ -390,7 +390,7 @@ class Run {
   /// Whoever reads the job's output sees its end when the job closes it, not when we leave. Our
   /// words go to stderr, which stays.
   static void leave_streams_to_job() {
-    close_inherited_descriptors(-1);
+    close_inherited_descriptors();
     (void)close_input_and_output();
   }
 

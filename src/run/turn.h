@@ -2,9 +2,10 @@
 // Whose turn it is: the queue's order as pure functions of what the waiters show.
 //
 // A long queue must cost nothing while nothing happens, so only the first few look at GPUs. The
-// rest ask about once a second whether they are among the first few by now, by reading the state
-// of the first few alone. A waiter that cannot use what is free says so ("passed") and one that
-// was stopped stops beating ("stuck"): neither counts among the first few, both keep their place.
+// rest ask now and then whether they are among the first few by now, by reading the state of the
+// first few alone. A waiter that leaves something of what is free says so ("passed") and counts
+// for those alone who want the same; one that was stopped stops beating ("stuck") and does not
+// count. Both keep their place.
 
 #include <chrono>
 #include <map>

@@ -1,7 +1,6 @@
 // Verbs on runs that were started elsewhere: stop, wait, logs.
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,27 +23,25 @@ constexpr Duration look_pause = milliseconds(50);
 constexpr Duration kill_patience = std::chrono::seconds(5);
 constexpr Duration heir_patience = std::chrono::seconds(5);
 
-/// Whether this process that the record names is there. What a record says its owner may have
-/// written by hand: root is not to be sent after somebody else.
-bool is_there(const RunRecord& run, const ProcessId& process, const std::string& proc) {
-  if (process.pid <= 0) return false;
-  const auto living = read_process_stat(process.pid, proc);
-  if (!living || living->id != process || living->state == 'Z') return false;
-  if (::getuid() != 0 || run.directory.empty()) return true;
-  struct stat owner{};
-  return ::stat(run.directory.c_str(), &owner) == 0 && user_of(process.pid, proc) == owner.st_uid;
-}
-
 /// Another user's record may name any process; those of the run are his.
 bool is_somebody_elses(const ProcessId& process, const RunRecord& run, const std::string& proc) {
   if (run.owner.uid == ::geteuid()) return false;
   return user_of(process.pid, proc) != run.owner.uid;
 }
 
+/// Whether this process that the record names is there. What a record says its owner may have
+/// written by hand: root is not to be sent after somebody else.
+bool is_there(const RunRecord& run, const ProcessId& process, const std::string& proc) {
+  if (process.pid <= 0) return false;
+  const auto living = read_process_stat(process.pid, proc);
+  if (!living || living->id != process || living->state == 'Z') return false;
+  return !is_somebody_elses(process, run, proc);
+}
+
 /// A run as it is now: a keeper that was killed has left its place to another.
 RunRecord as_of_now(const RunRecord& run) {
   if (run.directory.empty()) return run;
-  auto now = read_run(run.directory);
+  auto now = read_run(run.directory, run.owner);
   return now ? *std::move(now) : run;
 }
 
@@ -166,18 +163,19 @@ Result<StopResult> stop_waiting(const RunRecord& run, milliseconds grace, Clock&
                                 const std::string& proc) {
   if (const auto noted = note_stop_wish(run); !noted) return std::unexpected(noted.error());
   const ProcessId waiter = run.manifest.keeper;
+  if (!is_there(run, waiter, proc)) return StopResult::had_ended;
   signal_all({waiter}, SIGTERM);
   signal_all({waiter}, SIGCONT);  // a stopped process could not end
   const Instant deadline = clock.now() + grace;
   for (;;) {
-    const auto now = read_run(run.directory);
+    const auto now = read_run(run.directory, run.owner);
     if (!now) return std::unexpected(now.error());
     if (now->state == RunState::running) return stop_run(*now, grace, clock, proc);
     if (now->state != RunState::waiting) return StopResult::ended_by_term;
     if (clock.now() >= deadline) break;
     clock.wait_until(std::min(deadline, clock.now() + look_pause));
   }
-  signal_all({waiter}, SIGKILL);
+  if (is_there(run, waiter, proc)) signal_all({waiter}, SIGKILL);
   return StopResult::ended_by_kill;
 }
 
@@ -241,7 +239,7 @@ Result<Exit> wait_for_run(const RunRecord& run, Clock& clock,
   if (run.directory.empty()) return wait_without_record(run, clock, interrupted);
   Duration pause = milliseconds(20);
   for (;;) {
-    const auto now = read_run(run.directory);
+    const auto now = read_run(run.directory, run.owner);
     if (!now) return std::unexpected(now.error());
     if (now->state == RunState::ended && now->end) return now->end->exit;
     if (now->state == RunState::end_unknown) {
@@ -272,7 +270,7 @@ Result<void> read_log(const RunRecord& run, Follow follow, Clock& clock,
     }
     if (is_last_look || (interrupted && interrupted())) return {};
     // What was written between the last read and the end is read once more.
-    const auto now = read_run(run.directory);
+    const auto now = read_run(run.directory, run.owner);
     is_last_look = !now || (now->state != RunState::running && now->state != RunState::waiting) ||
                    (now->end && now->end->released.has_value());
     if (!is_last_look) clock.wait_until(clock.now() + milliseconds(200));

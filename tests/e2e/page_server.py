@@ -145,14 +145,18 @@ class Served:
         return f"http://127.0.0.1:{self.port}/"
 
     def live_now(self):
-        """The past, a run that goes on, one that waits for a card that it will not get, and a token."""
+        """The past, what goes on, and a token."""
         self.past.copy_to(self.directory)
-        self.run = run_of(self.machine, "--", "sleep", "600")
-        self.begun.append(self.machine.start("run", "-q", "--wait=1h", "--only", "0", "--", "true",
-                                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        self.begin_runs()
         made = self.machine.run("token", "create", "page", "--user", getpass.getuser(), timeout=PATIENCE)
         assert made.returncode == 0, made.stderr
         self.token = made.stdout.strip()
+
+    def begin_runs(self):
+        """One that goes on, and one that waits for a card that it will not get."""
+        self.run = run_of(self.machine, "--", "sleep", "600")
+        self.begun.append(self.machine.start("run", "-q", "--wait=1h", "--only", "0", "--", "true",
+                                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
 
     def stop(self):
         process, self.process = self.process, None
@@ -204,10 +208,14 @@ class Served:
         return wait_until(asked, what, PATIENCE)
 
     def play(self, snapshot):
-        """From now on a simulated server of these devices."""
+        """From now on a simulated server of these devices, which has leases of its own."""
         file = self.directory / "played.json"
         file.write_text(json.dumps(snapshot), encoding="utf-8")
+        is_another = self.machine.env.get("BERTH_SIM") != str(file)
         self.machine.env["BERTH_SIM"] = str(file)
+        if is_another and self.run:
+            self.changes.append(self.run)
+            self.begin_runs()
         self.again()
 
     # ------------------------------------------------------------------------- what it can be told

@@ -243,7 +243,40 @@ def test_a_record_in_a_linked_folder_is_nobodys(home):
     assert not texts["logs"]
 
 
-def test_root_stops_nothing_of_others_for_a_record(home):
+@pytest.mark.parametrize("rights", [0o1777, 0o755])
+def test_root_takes_no_record_for_its_own_that_she_may_have_written(home, rights):
+    """Her runs are a link to a folder that is root's, in which a record of hers stands."""
+    folder = home.directory / f"everybodys-{rights:o}"
+    target = folder / home.run_id
+    folder.mkdir()
+    target.mkdir()
+    for file in home.record.iterdir():
+        shutil.copy(file, target / file.name)
+    theirs = subprocess.Popen([*words_as(BOB), "sleep", "600"])
+    try:
+        wait_until(lambda: os.stat(f"/proc/{theirs.pid}").st_uid == BOB, "it is bob's", PATIENCE)
+        stat = pathlib.Path(f"/proc/{theirs.pid}/stat").read_text(encoding="utf-8")
+        keeper = {"pid": theirs.pid, "start_ticks": int(stat.rpartition(")")[2].split()[19])}
+        manifest = target / "manifest.json"
+        manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"keeper": keeper, "waiting": True}))
+        (target / "end.json").unlink()
+        (target / "keeper.lock").unlink(missing_ok=True)
+        for file in target.iterdir():
+            os.chown(file, ALICE, ALICE)
+        target.chmod(rights)
+        runs = home.record.parent
+        runs.rename(runs.parent / "before")
+        os.symlink(folder, runs)
+        os.lchown(runs, ALICE, ALICE)
+        home.run("stop", "--all", "--grace", "0s", env={"HOME": str(home.home), "XDG_STATE_HOME": None}, timeout=PATIENCE)
+        assert theirs.poll() is None, "bob's process was ended"
+    finally:
+        os.kill(theirs.pid, signal.SIGKILL)
+        end(theirs)
+
+
+@pytest.mark.parametrize("waiting", [False, True])
+def test_root_stops_nothing_of_others_for_a_record(home, waiting):
     """Her record names a process of bob's as its keeper, and he has one below it."""
     theirs = subprocess.Popen([*words_as(BOB), "sh", "-c", "sleep 600; :"])
     try:
@@ -251,9 +284,10 @@ def test_root_stops_nothing_of_others_for_a_record(home):
         stat = pathlib.Path(f"/proc/{theirs.pid}/stat").read_text(encoding="utf-8")
         keeper = {"pid": theirs.pid, "start_ticks": int(stat.rpartition(")")[2].split()[19])}
         manifest = home.record / "manifest.json"
-        manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"keeper": keeper}))
+        manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"keeper": keeper, "waiting": waiting}))
         (home.record / "end.json").unlink()
-        stopped = home.run("stop", home.run_id, env={"HOME": str(home.home), "XDG_STATE_HOME": None}, timeout=PATIENCE)
+        (home.record / "keeper.lock").unlink(missing_ok=True)
+        stopped = home.run("stop", "--grace", "0s", home.run_id, env={"HOME": str(home.home), "XDG_STATE_HOME": None}, timeout=PATIENCE)
         assert stopped.returncode is not None and theirs.poll() is None, "bob's process was ended"
     finally:
         os.kill(theirs.pid, signal.SIGKILL)

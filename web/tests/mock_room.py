@@ -157,7 +157,7 @@ class Room:
         tickets = [("t1", 1001, "mara", "-n 8", 40 * 60_000), ("t2", 1002, self.hostile, "-n 2 --memory 20G", 70_000)]
         return [
             {"id": name, "uid": uid, "user": user, "process": {"pid": 41_000 + uid, "start_ticks": 900}, "command": None,
-             "wants": wants, "request": wants, "since_unix_ms": self.started - waited_ms, "gathered": []}
+             "wants": wants, "request": wants, "since_unix_ms": self.started - waited_ms, "gathered": [], "stuck": False, "reserved": []}
             for name, uid, user, wants, waited_ms in tickets
         ]
 
@@ -169,6 +169,7 @@ class Room:
         for place, raw in enumerate(self.snapshot["devices"]):
             device = {key: raw.get(key) for key in READINGS}
             device["why"] = {k: v for k, v in (raw.get("why") or {}).items() if k in READINGS}
+            device |= {"heat": "normal", "reserved_for": []}
             device["users"] = [name for name in str(raw.get("users") or "").replace(",", " ").split()]
             device["leases"] = []
             device["health"] = states.get(raw["id"], "ok")

@@ -27,6 +27,7 @@ const standing = ({ state, health }) => {
 };
 const words = {
   free: "free",
+  reserved: "reserved",
   leased: "leased",
   busy: "busy, no lease",
   held: "held idle",
@@ -36,7 +37,7 @@ const words = {
 };
 /// Each count is the one that the overview gives, and none of `some` is 0.
 const counts_agree = async (page, server, some) => {
-  const rare = ["unknown", "divided"];
+  const rare = ["reserved", "unknown", "divided"];
   let wanted;
   await until("each count is the overview's", async () => {
     const { devices } = await server.ask("api/v1/overview");
