@@ -246,11 +246,11 @@ test("the form composes a command and copies it", {}, async (page, server, conte
   await until("it would start", async () =>
     /would start at once/.test(await text(page, ".verdict")),
   );
-  await page.getByLabel("GPUs", { exact: true }).fill("7");
+  await page.getByLabel("GPUs", { exact: true }).fill("8");
   await until("it would end", async () => /exit code 124/.test(await text(page, ".verdict")));
   await page.getByLabel("If nothing is free").selectOption("hours");
   await page.getByLabel("Wait at most (h)").fill("2");
-  const waiting = "berth run -n 7 --memory 10G --wait=2h -- python 'my train.py'";
+  const waiting = "berth run -n 8 --memory 10G --wait=2h -- python 'my train.py'";
   await until("the waiting command", async () => (await text(page, ".command")) === waiting);
   await until("it would wait", async () => /wait in the queue/.test(await text(page, ".verdict")));
   await page.getByLabel("If nothing is free").selectOption("not");
