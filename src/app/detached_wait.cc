@@ -76,7 +76,9 @@ class Front {
   /// Without a word at the end of the pipe it has ended, as its exit says.
   bool is_let_go() {
     char word = 0;
-    const bool is_word = parting_.is_open() && ::read(parting_.get(), &word, 1) == 1;
+    // A run that had nothing to wait for has left the other end to its keeper.
+    const bool is_told = parting_.is_open() && wait_readable({parting_.get()}, Duration(0)).front();
+    const bool is_word = is_told && ::read(parting_.get(), &word, 1) == 1;
     parting_.close();
     return is_word;
   }

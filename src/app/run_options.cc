@@ -90,7 +90,9 @@ Result<RunOptions> RunFlags::options(const Context& context,
         std::string(tr("--log is for --detach: here the output is the job's own; add -d, or "
                        "write > FILE")));
   }
-  if (!log_.empty()) options.log = log_;
+  if (!log_.empty()) {
+    options.log = log_.starts_with('/') ? log_ : options.working_directory + "/" + log_;
+  }
   options.hold = hold_;
   return options;
 }

@@ -11,6 +11,8 @@
 #include <climits>
 #include <memory>
 
+#include "base/text.h"
+
 namespace berth {
 
 Fd& Fd::operator=(Fd&& other) noexcept {
@@ -155,6 +157,11 @@ Result<void> write_file_atomically(const std::string& path, std::string_view byt
     return fail_system("replace " + path, why);
   }
   return {};
+}
+
+std::string first_line_of(const std::string& path) {
+  const auto text = read_file(path, 4096);
+  return text ? std::string(trimmed(*text)) : std::string();
 }
 
 bool make_directory(int within, const std::string& name, mode_t mode) {

@@ -90,6 +90,9 @@ class ReadBlock {
 [[nodiscard]] Result<void> write_file_atomically(const std::string& path, std::string_view bytes,
                                                  mode_t mode = 0644);
 
+/// What a small file of one line says (/etc/machine-id); empty: it cannot be read.
+[[nodiscard]] std::string first_line_of(const std::string& path);
+
 /// mkdirat; what the umask forbids its owner of it, its owner may all the same. errno: as
 /// mkdirat's.
 [[nodiscard]] bool make_directory(int within, const std::string& name, mode_t mode);

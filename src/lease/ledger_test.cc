@@ -375,6 +375,30 @@ TEST_F(LedgerTest, ReadersLocksKeepNoWaiterFromShowingWhatItDoes) {
   }
 }
 
+TEST_F(LedgerTest, AStrangersNameFromTheFarFuturePutsNobodyBehindThoseWhoComeLater) {
+  Ledger ledger = open_ledger();
+  put("ticket-8999999999000000000-x", "", false);
+  std::vector<Ticket> tickets;
+  tickets.reserve(4);
+  for (int i = 0; i < 4; ++i) {
+    tickets.push_back(queue(ledger, std::to_string(i)));
+    clock_.advance(milliseconds(5));
+    SystemClock().wait_until(SystemClock().now() +
+                             milliseconds(20));  // st_ctime has a coarse clock
+  }
+  std::vector<std::string> order;
+  for (const Waiter& waiter : read(ledger).waiters) order.push_back(waiter.command);
+  EXPECT_THAT(order, ElementsAre("0", "1", "2", "3"));
+}
+
+TEST_F(LedgerTest, WhatIsNoTicketIsNobodyBeforeUsHoweverItIsLocked) {
+  Ledger ledger = open_ledger();
+  const Ticket ticket = queue(ledger, "waits");
+  const Fd locked = put("ticket-0000000000000000000-x", "");
+  EXPECT_FALSE(ledger.waiter_state("0000000000000000000-x"));
+  EXPECT_TRUE(ledger.waiter_state(ticket.id()));
+}
+
 TEST_F(LedgerTest, EachSweepLooksAtAFewAndAllOfThemGo) {
   Ledger ledger = open_ledger();
   for (int i = 0; i < 100; ++i) put("lease-dead-" + std::to_string(i), "dead", false);

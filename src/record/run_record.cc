@@ -38,11 +38,6 @@ std::uint64_t hash_of(std::string_view text) {
   return hash;
 }
 
-std::string first_line_of(const std::string& path) {
-  const auto text = read_file(path, 4096);
-  return text ? std::string(trimmed(*text)) : std::string();
-}
-
 bool lives(const ProcessId& process) {
   const auto now = read_process_stat(process.pid, "/proc");
   return now && now->id == process && now->state != 'Z';

@@ -437,6 +437,8 @@ class Keeper {
           std::count_if(tree.begin(), tree.end(), [&](const ProcessId& one) {
             return has_device_open(one.pid, options.device_files, options.proc);
           }));
+      // One that was ending, and so not counted, may have left us a child after that look.
+      if (tree.empty() && !is_alone()) seen.survivors = 1;
     }
     step(seen);
   }

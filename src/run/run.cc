@@ -30,11 +30,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-std::string first_line_of(const std::string& path) {
-  const auto text = read_file(path, 4096);
-  return text ? std::string(trimmed(*text)) : std::string();
-}
-
 /// Who waits for the job: the process that the user started, or, of a detached job that may have to
 /// be started again, one that stays behind.
 enum class Waiting { caller, follower };
@@ -290,6 +285,11 @@ class Run {
   /// What is in front of somebody goes on. What nobody would see is not begun; one that is started
   /// again has been.
   Result<std::string> go_without_record(const Error& why) {
+    if (manifest_.waiting) {
+      return fail(ErrorCode::io, trf("this run cannot be recorded ({}), and what waits detached "
+                                     "without a record nobody could stop: make room there",
+                                     printable(why.message())));
+    }
     if (options_.detach && !options_.log && options_.retry_of.empty()) {
       return fail(why.code() == ErrorCode::not_found ? ErrorCode::io : why.code(),
                   trf("the job was not started: this run cannot be recorded ({}), and detached its "
@@ -297,7 +297,7 @@ class Run {
                       printable(why.message())));
     }
     say(trf("this run is not recorded: {}; the job runs all the same", printable(why.message())));
-    if (options_.detach && !manifest_.waiting) {
+    if (options_.detach) {
       say(trf("`berth stop {}` ends it and `berth wait {}` waits for it all the same", manifest_.id,
               manifest_.id));
     }

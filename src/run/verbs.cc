@@ -195,6 +195,9 @@ Result<StopResult> stop_run(const RunRecord& run, milliseconds grace, Clock& clo
   if (const auto heir = wait_for_heir(run, clock, proc); !heir) {
     return std::unexpected(heir.error());
   }
+  // A stopped keeper could give nothing back.
+  const ProcessId keeper = as_of_now(run).manifest.keeper;
+  if (is_there(run, keeper, proc)) signal_all({keeper}, SIGCONT);
   auto left = left_of(as_of_now(run), proc);
   const bool may_come_again = has_lost_its_device(run);
   if (left.empty() && !may_come_again) return StopResult::had_ended;

@@ -60,6 +60,7 @@ Cells waiter_cells(const Waiter& waiter, std::size_t place, const Snapshot& snap
   for (const DeviceId& id : waiter.gathered) {
     gathered += (gathered.empty() ? "" : ",") + device_text(id, snapshot, style);
   }
+  if (waiter.stuck) gathered = own(tr("does not answer, passed over"), style);
   return {std::to_string(place),
           outside(waiter.user, style),
           outside(waiter.wants, style),

@@ -31,8 +31,8 @@ print("WINDOW", count, os.get_terminal_size().columns, flush=True)
 """
 
 
-def detach(machine, *words, options=()):
-    started = machine.run("run", "-q", "--detach", *options, "--", *words)
+def detach(machine, *words, options=(), **how):
+    started = machine.run("run", "-q", "--detach", *options, "--", *words, **how)
     assert started.returncode == 0, started.stderr
     return started.stdout.strip()
 
@@ -129,6 +129,13 @@ def test_logs_follow_until_the_run_has_ended(machine):
     followed = machine.run("logs", "-f", name)
     assert followed.stdout == "line 1\nline 2\nline 3\nerr\n"
     assert show(machine, name)["state"] == "ended"
+
+
+def test_a_log_is_named_from_where_the_run_was_started(machine):
+    name = detach(machine, "echo", "hello", options=("--log", "log"), cwd=machine.directory)
+    machine.run("wait", name)
+    assert (machine.directory / "log").read_text() == "hello\n"
+    assert machine.run("logs", name, cwd="/").stdout == "hello\n"
 
 
 def test_log_names_the_file_and_appends(machine):

@@ -1,6 +1,7 @@
 """What a run says and does while it waits in the queue, on a terminal, in a pipe and detached."""
 
 import os
+import json
 import re
 import signal
 import time
@@ -142,7 +143,7 @@ def test_a_wait_that_could_not_be_recorded_is_not_begun(machine, gate):
     try:
         done = machine.run("run", "-d", "--wait", "--only", "3", "--", "true", timeout=LONG)
         assert (done.returncode, done.stdout) == (125, "")
-        assert "cannot be recorded" in done.stderr and "--log FILE" in done.stderr
+        assert "cannot be recorded" in done.stderr and "make room there" in done.stderr
         poll(lambda: queue(machine), LONG, "it waits all the same")
     finally:
         records.unlink()
@@ -371,3 +372,25 @@ def test_a_share_is_said_to_be_a_promise_and_its_end_says_what_was_used_of_it(ma
     assert re.search(r"on GPU \d, \d; 10\.0 GiB promised, a promise, not enforced", several), several
     assert "promise" not in machine.run("run", "-q", "--memory", "10G", "--", "true").stderr
     assert "promise" not in machine.run("run", "--", "true").stderr
+
+
+def test_what_could_not_be_stopped_does_not_wait_detached(machine):
+    holder = machine.start("run", "-q", "--only", "3", "--", "sleep", "60")
+    try:
+        poll(lambda: len(leases(machine)) != 1, 10, "it has no device")
+        words = ["run", "--detach", "--wait", "--only", "3", "--log", machine.directory / "log", "--", "true"]
+        done = machine.run(*words, env={"XDG_STATE_HOME": "/proc/nowhere"})
+        assert done.returncode == 125 and "cannot be recorded" in done.stderr, done.stderr
+        poll(lambda: queue(machine), 10, "it waits all the same")
+    finally:
+        end(holder)
+        machine.run("stop", "--all", "-q")
+
+
+def test_a_detached_run_that_need_not_wait_gives_the_terminal_back_too(machine):
+    gate = machine.directory / "gate"
+    done = machine.run("run", "--detach", "--wait", "--", "sh", "-c", f"until test -e {gate}; do sleep 0.05; done")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(machine.run("show", done.stdout.strip(), "--json").stdout)["state"] == "running"
+    gate.touch()
+    assert machine.run("wait", done.stdout.strip()).returncode == 0
