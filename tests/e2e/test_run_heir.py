@@ -213,3 +213,10 @@ def test_a_time_limit_holds_on_under_the_heir(scene):
     scene.machine.run("wait", name, timeout=60)
     assert show(scene.machine, name)["end"]["because"] == "time limit"
     poll(lambda: json.loads(scene.machine.run("leases", "--json").stdout)["leases"], 20, "the lease is left")
+
+
+def test_stop_lets_a_stopped_keeper_go_on_so_that_it_gives_the_device_back(scene):
+    name, keeper, _ = scene.detach()
+    os.kill(keeper, signal.SIGSTOP)
+    assert stop(scene.machine, name).returncode == 0
+    poll(lambda: leases(scene.machine), 20, "the device is still held")
