@@ -19,6 +19,8 @@
 #include <system_error>
 #include <thread>
 
+#include "base/signals.h"
+
 namespace berth {
 
 namespace {
@@ -92,7 +94,8 @@ class FlockQueue {
     // A signal may come just before the thread goes to sleep: until it has seen one.
     while (thread_.joinable() && !left_) {
       ::pthread_kill(thread_.native_handle(), wake_signal());
-      std::this_thread::yield();
+      // One after the other would leave it no time to see the first.
+      (void)wait_readable({done_.get()}, std::chrono::milliseconds(1));
     }
     if (thread_.joinable()) thread_.join();
     ::sigaction(wake_signal(), &before_, nullptr);
