@@ -75,7 +75,7 @@ void note_silent(const Snapshot& snapshot, const std::vector<const Device*>& dev
     if (output.code == 0) output.code = code;
   };
   for (const Device* device : devices) {
-    if (device->lost) end_with(device_lost);
+    if (is_lost_without_handle(*device)) end_with(device_lost);
     if (device->lost || device->unusable_because.empty()) continue;
     for (const Problem& problem : snapshot.problems) {
       if (problem.source != "nvml" || problem.device != device->id) continue;

@@ -138,6 +138,7 @@ TEST(SmiFailure, EachHasItsWordsAndItsCode) {
 TEST(SmiFailure, ALostCardExitsWithFifteenAndTheOthersAreShown) {
   Snapshot host = two_cards();
   host.devices[0].lost = true;
+  host.devices[0].uuid = Absent::failed;
   const Output output = of(host, {});
   EXPECT_EQ(output.code, 15);
   EXPECT_THAT(output.text, HasSubstr("NVIDIA L40S"));
@@ -172,7 +173,22 @@ TEST(SmiFailure, ACorruptedInforomIsSaidBelowTheTableAlone) {
     EXPECT_THAT(of(host, words).text, Not(HasSubstr("WARNING"))) << words.front();
   }
   host.devices[0].lost = true;
+  host.devices[0].uuid = Absent::failed;
   EXPECT_EQ(of(host, {}).code, 15);
+}
+
+TEST(SmiFailure, ACardLostInUseStillSaysWhoItIsAndEndsNothing) {
+  Snapshot host = two_cards();
+  const std::string list = of(host, {"-L"}).text;
+  host.devices[0].lost = true;
+  EXPECT_EQ(of(host, {"-L"}).text, list);
+  for (const std::vector<std::string>& words : {std::vector<std::string>{},
+                                                {"-L"},
+                                                {"-q"},
+                                                {"-q", "-x"},
+                                                {"--query-gpu=index", "--format=csv"}}) {
+    EXPECT_EQ(of(host, words).code, 0);
+  }
 }
 
 TEST(SmiFailure, WhatIsOfTheDriverDoesNotDependOnItsCards) {

@@ -151,14 +151,15 @@ std::uint64_t mib(Bytes bytes) {
   return bytes.count() / one + (bytes.count() % one == 0 ? 0 : 1);
 }
 
-std::string card_line(const Device& gpu) {
-  return fmt::format(
-      "GPU {}: {} (UUID: {})\n", gpu.index.value_or(0),
-      printable(gpu.name.get().value_or(std::string(absent_cell(gpu.name.why(), gpu)))),
-      gpu.uuid.get().value_or("N/A"));
-}
+bool is_lost_without_handle(const Device& gpu) { return gpu.lost && !gpu.uuid.get(); }
 
-std::string lost_line(const Device& gpu) {
+std::string list_line(const Device& gpu) {
+  if (!is_lost_without_handle(gpu)) {
+    return fmt::format(
+        "GPU {}: {} (UUID: {})\n", gpu.index.value_or(0),
+        printable(gpu.name.get().value_or(std::string(absent_cell(gpu.name.why(), gpu)))),
+        gpu.uuid.get().value_or("N/A"));
+  }
   std::string address = bus_id(gpu);
   if (address.size() > 4) address.erase(0, 4);
   if (!address.empty()) address += ": ";

@@ -37,9 +37,10 @@ namespace berth::smi {
 [[nodiscard]] std::string bus_id(const Device& device);
 /// Bytes as MiB, rounded up, as everywhere in nvidia-smi.
 [[nodiscard]] std::uint64_t mib(Bytes bytes);
-/// "GPU 0: NVIDIA L40S (UUID: GPU-…)"
-[[nodiscard]] std::string card_line(const Device& gpu);
-/// "Unable to determine the device handle for GPU1: 0000:34:00.0: GPU is lost. …"
-[[nodiscard]] std::string lost_line(const Device& gpu);
+/// Whether the driver gives no access to it at all: a card lost in use still says who it is.
+[[nodiscard]] bool is_lost_without_handle(const Device& gpu);
+/// "GPU 0: NVIDIA L40S (UUID: GPU-…)", or, without a handle, "Unable to determine the device
+/// handle for GPU1: 0000:34:00.0: GPU is lost. …"
+[[nodiscard]] std::string list_line(const Device& gpu);
 
 }  // namespace berth::smi

@@ -41,7 +41,7 @@ std::string version_line(std::string_view name, std::string_view value) {
 std::string render_list(const Snapshot& snapshot, const Request& request) {
   std::string text;
   for (const Device* gpu : gpus(snapshot, request.devices)) {
-    text += gpu->lost ? lost_line(*gpu) : card_line(*gpu);  // `wc -l` counts the cards
+    text += list_line(*gpu);  // `wc -l` counts the cards
     int number = 0;
     for (const Device* instance : instances_of(*gpu, snapshot)) {
       text += fmt::format("  MIG {:<11} Device {:>2}: (UUID: {})\n", profile_of(*instance),

@@ -113,7 +113,7 @@ Output render_nvlink(const Snapshot& snapshot, const Request& request) {
   constexpr int not_available = 3;
   Output output;
   for (const Device* gpu : gpus(snapshot, request.devices)) {
-    output.text += gpu->lost ? lost_line(*gpu) : card_line(*gpu);
+    if (!gpu->lost || is_lost_without_handle(*gpu)) output.text += list_line(*gpu);
     if (gpu->lost) continue;
     if (division_of(*gpu) == Division::divided) {
       output.text += "Nvlink queries are not supported for Devices in MIG mode\n";

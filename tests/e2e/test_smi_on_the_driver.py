@@ -79,7 +79,9 @@ class Both:
         """(what the dump prints, what the driver's machine prints), line by line."""
         replayed = self.nowhere.run("smi", *words, "--replay", self.dump)
         asked = self.driver.run("smi", *words)
-        assert asked.returncode == replayed.returncode and asked.stderr == "", asked.stderr
+        # A lost card of the fake gives no handle, that of the dump still told its UUID.
+        code = 15 if "lost" in self.dump else replayed.returncode
+        assert (asked.returncode, replayed.returncode, asked.stderr) == (code, 0, "")
         text = asked.stdout
         for pid in self.pids:
             near = str(pid - FAR)

@@ -195,7 +195,7 @@ def test_lost_gpu_shows_in_its_row_alone():
     first, second = csv_rows(answer.stdout)
     assert second == ["1"] + ["[GPU is lost]"] * 3
     assert "lost" not in "".join(first)
-    assert answer.returncode == 15
+    assert answer.returncode == 0  # the dump has its UUID: the driver still knew the card
 
 
 @needs_captures

@@ -15,7 +15,6 @@ needs_captures = pytest.mark.skipif(not captures.FOLDER.is_dir(), reason=capture
 # Of the cells, those that are the real ones to the letter; the others moved, or -q has no line for them.
 LEAST_ALIKE = 0.85
 LEAST_READ_OF_XML = 0.25  # of the cells, those that hold a reading: much of a lost GPU is absent
-GPU_LOST = 15  # nvidia-smi's exit status where a GPU is
 
 
 def is_reading(cell):
@@ -50,7 +49,7 @@ def test_program_prints_the_cells_of_the_capture_s_own_csv(case, record_property
 def test_program_prints_the_cells_that_the_xml_tells(path, record_property):
     names = all_columns()
     done = program(path, f"--query-gpu={','.join(names)}", "--format=csv")
-    assert done.returncode == (GPU_LOST if "GPU is lost" in path.read_text(encoding="utf-8") else 0)
+    assert done.returncode == 0  # also of a card lost in use: the dump has its UUID
     assert done.stderr == ""
     header, *rows = csv_rows(done.stdout)
     assert [re.sub(r" \[.*", "", cell) for cell in header] == names

@@ -173,9 +173,11 @@ def test_the_lists_of_both_are_alike(both):
         assert ours == real, name
 
 
-# Of which the driver gives no handle. Where it does and nothing of the card answers then, these nvidia-smi end
+# Of which the driver gives no handle. Where it does and not even the name is told, these nvidia-smi end
 # with 0 (--query-…), 15 (-L, -q) or 255 (the table): berth with 15 throughout.
 WITHOUT_HANDLE = "nvmlDeviceGetHandleByIndex_v2@1=15"
+# A card that is lost in use has a handle, and the driver still knows who it is.
+WHO_IT_IS = {"HandleByIndex_v2", "HandleByIndex", "Name", "UUID", "Serial", "PciInfo_v3", "MinorNumber", "Brand"}
 ALL_OF_IT = [
     [], ["-L"], ["-q"], ["-q", "-x"], ["-q", "-d", "POWER"], ["nvlink", "-s"],
     ["--query-gpu=index,name,power.draw", "--format=csv"],
@@ -195,6 +197,22 @@ def test_a_lost_card_is_the_code_of_both_and_nothing_to_the_others(both):
         (code, real), (own_code, ours) = both.ask(*words, "-i", "0")
         assert (code, own_code) == (0, 0), (words, ours)
         held(real, ours)
+
+
+@each
+@pytest.mark.parametrize("machine", ["two cards"])
+def test_a_card_lost_in_use_is_the_code_of_neither(both):
+    asked = re.findall(r"X\(nvmlDeviceGet(\w+)", (ROOT / "src/probe/nvml/api.h").read_text(encoding="utf-8"))
+    lost = [f"nvmlDeviceGet{name}@1=15" for name in asked if name not in WHO_IT_IS]
+    assert len(lost) > 100
+    both.env["BERTH_FAKE_NVML_FAULTS"] = ";".join(lost)
+    for words in ALL_OF_IT:
+        (code, real), (own_code, ours) = both.ask(*words)
+        assert (code, own_code) == (0, 0), (words, ours)
+        if words == ["-L"] or words[:1] == ["nvlink"] or words[:1] and words[0].startswith("--query"):
+            assert ours == real, words
+        else:
+            assert "GPU is lost" in real, words
 
 
 # Between two cards topo asks a private table, as dmon and pmon do of every card: the real ones end with 255 there.
