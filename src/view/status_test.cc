@@ -86,7 +86,7 @@ TEST(Status, CardKeptForAWaiterIsReservedAndNotFree) {
   host.waiters[1].reserved = {{DeviceId("B"), 2_GiB}};
   host.waiters[1].stuck = true;
   const std::string shown = render_status(host, {.width = 132});
-  EXPECT_TRUE(shown.starts_with("0 of 2 free  2 reserved")) << shown;
+  EXPECT_TRUE(shown.starts_with("0 of 2 free  2 waiting  2 reserved")) << shown;
   EXPECT_THAT(shown, AllOf(HasSubstr("reserved, waits"), HasSubstr("2.0G reserved, waits")));
   EXPECT_THAT(shown, HasSubstr("does not answer, passed over"));
   const auto columns = parse_field_list("state,users,reserved_for");
