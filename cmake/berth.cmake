@@ -3,7 +3,7 @@
 add_library(berth_options INTERFACE)
 target_include_directories(berth_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 target_compile_definitions(berth_options INTERFACE _GNU_SOURCE
-                                                   BERTH_VERSION="${PROJECT_VERSION}")
+                                                   BERTH_VERSION="${BERTH_VERSION}")
 target_compile_options(
   berth_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wconversion -Wno-missing-field-initializers>
                           -ffunction-sections -fdata-sections)

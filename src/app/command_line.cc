@@ -135,6 +135,7 @@ std::unique_ptr<CLI::App> declare_options(const VerbEntry& entry, Verb& verb,
                                         "berth " + std::string(entry.name));
   app->set_help_flag("-h,--help", std::string(tr("show this and exit")));
   if (verb.takes_command()) app->prefix_command();
+  app->footer(verb.notes());
   app->formatter(make_help_format(verb.takes_command()));
   name_help_parts(*app);
   Options options(*app);

@@ -27,6 +27,11 @@ class HelpFormat final : public CLI::Formatter {
     return left + "\n" + wrapped(std::string(what_it_does, ' '), text, what_it_does, style);
   }
 
+  std::string make_footer(const CLI::App* app) const override {
+    if (app->get_footer().empty()) return "";
+    return "\n" + wrapped("", app->get_footer(), 2, {.width = 80});
+  }
+
   std::string make_usage(const CLI::App* app, std::string name) const override {
     std::string usage = CLI::Formatter::make_usage(app, std::move(name));
     const std::size_t end = usage.find('\n');

@@ -37,6 +37,10 @@ void Options::value(const char* names, std::string& into, std::string_view what,
   added(app_, names, into, what, form, group_);
 }
 
+void Options::hidden_value(const char* names, std::string& into) {
+  app_.add_option(names, into)->group("");
+}
+
 void Options::filled_value(const char* names, std::string& into, std::string_view what,
                            const char* form) {
   added(app_, names, into, what, form, group_)->check(mistake_of_nothing);

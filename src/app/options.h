@@ -28,6 +28,8 @@ class Options {
 
   void flag(const char* names, bool& into, std::string_view what);
   void value(const char* names, std::string& into, std::string_view what, const char* form);
+  /// Taken to be refused in words of its verb: no help shows it.
+  void hidden_value(const char* names, std::string& into);
   /// As value(), and an empty one is refused: `--only "$GPUS"` with GPUS unset must not mean "any".
   void filled_value(const char* names, std::string& into, std::string_view what, const char* form);
   void number(const char* names, int& into, std::string_view what, const char* form, int least,

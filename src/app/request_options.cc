@@ -8,7 +8,7 @@
 
 namespace berth {
 
-void RequestOptions::declare(Options& options) {
+void RequestOptions::declare(Options& options, MayWait may_wait) {
   options.begin_group("Which device");
   options.filled_value("-n,--devices", devices_, "how many devices", "N");
   options.filled_value("--memory", memory_,
@@ -31,10 +31,18 @@ void RequestOptions::declare(Options& options) {
   options.flag("--allow-failed", allow_failed_,
                "also a device that `berth health` calls failed or could not judge");
   options.begin_group("When none is free");
-  options.value("--wait", wait_, "wait in the queue, at most so long: --wait=30m", "[TIME]");
-  options.flag("--no-wait", no_wait_, "answer at once, as without --wait");
-  options.value("--or-cpu", or_cpu_,
-                "run on the CPU instead, at once or after so long: --or-cpu=10m", "[TIME]");
+  if (may_wait == MayWait::yes) {
+    options.value("--wait", wait_, "wait in the queue, at most so long: --wait=30m", "[TIME]");
+    options.flag("--no-wait", no_wait_, "answer at once, as without --wait");
+    options.value("--or-cpu", or_cpu_,
+                  "run on the CPU instead, at once or after so long: --or-cpu=10m, or --wait=10m "
+                  "--or-cpu",
+                  "[TIME]");
+  } else {
+    options.hidden_value("--wait", wait_);
+    options.flag("--no-wait", no_wait_, "answer at once, as pick always does");
+    options.value("--or-cpu", or_cpu_, "answer the CPU instead", "");
+  }
   options.flag("--cpu", cpu_,
                "use no device, on purpose; where no variable such as OMP_NUM_THREADS chooses a "
                "number of threads, those of libraries are set");
@@ -129,7 +137,35 @@ Result<std::optional<std::chrono::milliseconds>> RequestOptions::or_cpu() const 
   if (or_cpu_.empty()) return Patience();
   auto duration = parse_duration(or_cpu_);
   if (!duration) return std::unexpected(std::move(duration).error().because("--or-cpu"));
-  return Patience(*duration);
+  const bool has_time = duration->count() > 0;
+  if (has_time && (no_wait_ || !wait_.empty())) {
+    return fail(ErrorCode::invalid,
+                trf("--or-cpu={} says how long to wait: leave out --wait and --no-wait",
+                    printable(or_cpu_)));
+  }
+  if (has_time || wait_.empty()) return Patience(*duration);
+  auto patience = wait(std::nullopt);
+  if (patience && !*patience) {
+    return fail(ErrorCode::invalid,
+                std::string(tr("--wait without a time waits for ever, and --or-cpu would never be "
+                               "used: write --or-cpu=10m")));
+  }
+  return patience;
+}
+
+std::optional<Error> RequestOptions::mistake_in_patience() const {
+  if (!wait_.empty()) {
+    return Error(ErrorCode::invalid,
+                 std::string(tr("pick: --wait is for `berth run`: pick claims nothing, and so has "
+                                "no place in the queue to wait in")));
+  }
+  const auto after = or_cpu();
+  if (!after) return after.error();
+  if (!*after || (*after)->count() == 0) return std::nullopt;
+  return Error(ErrorCode::invalid,
+               trf("pick: --or-cpu={} is for `berth run`: pick never waits, --or-cpu alone answers "
+                   "the CPU at once",
+                   printable(or_cpu_)));
 }
 
 std::string RequestOptions::as_typed(const Request& request) const {

@@ -15,9 +15,12 @@ namespace berth {
 
 class Context;
 
+/// `berth pick` claims nothing, and so has no place in the queue to wait in.
+enum class MayWait { yes, no };
+
 class RequestOptions {
  public:
-  void declare(Options& options);
+  void declare(Options& options, MayWait may_wait);
   /// `--wait` and `--or-cpu` may stand without a value.
   [[nodiscard]] static std::vector<OptionalValue> optional_values();
 
@@ -26,8 +29,11 @@ class RequestOptions {
   /// 0: do not wait. Nothing: as long as it takes.
   [[nodiscard]] Result<std::optional<std::chrono::milliseconds>> wait(
       std::optional<std::chrono::milliseconds> without_flag) const;
-  /// Nothing: no CPU fallback. 0: at once.
+  /// Nothing: no CPU fallback. 0: at once. Else after how long, whether --or-cpu says so or --wait
+  /// beside it.
   [[nodiscard]] Result<std::optional<std::chrono::milliseconds>> or_cpu() const;
+  /// With MayWait::no: what was given that only waiting could do.
+  [[nodiscard]] std::optional<Error> mistake_in_patience() const;
   [[nodiscard]] bool cpu() const { return cpu_; }
   /// Of right flags: what they ask for, as one would type it.
   [[nodiscard]] std::string as_typed(const Request& request) const;

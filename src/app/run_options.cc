@@ -38,7 +38,7 @@ Result<void> take_duration(const std::string& text, std::string_view option, Tar
 }  // namespace
 
 void RunFlags::declare(Options& options) {
-  request_.declare(options);
+  request_.declare(options, MayWait::yes);
   options.flag("--json", json_, "with --dry-run: the reasoning as JSON");
   options.flag("--uuids", uuids_, "give the job UUIDs instead of indices");
   options.flag("-q,--quiet", quiet_, "say nothing but what went wrong");

@@ -35,7 +35,7 @@ VerbText describe(const VerbEntry& entry) {
                 .options = {},
                 .takes_command = verb->takes_command()};
   for (const CLI::Option* option : app->get_options()) {
-    if (option->get_positional()) continue;
+    if (option->get_positional() || option->get_group().empty()) continue;
     OptionText one{.names = {},
                    .what = option->get_description(),
                    .takes_value = option->get_items_expected_max() > 0,

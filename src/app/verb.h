@@ -44,6 +44,8 @@ class Verb {
   /// What it exits with where its answer could not be written; nothing: as main() says.
   [[nodiscard]] virtual std::optional<int> unwritten_code() const { return std::nullopt; }
   [[nodiscard]] virtual std::vector<OptionalValue> optional_values() const { return {}; }
+  /// What --help says below the options, in the reader's language.
+  [[nodiscard]] virtual std::string notes() const { return {}; }
   /// Its words are another program's: none of them is looked at but --sim, --replay and --lang in
   /// front; they arrive in `rest`.
   [[nodiscard]] virtual bool takes_words_as_they_are() const { return false; }

@@ -8,6 +8,7 @@
 #include "base/tr.h"
 #include "diagnose/death/explain_log.h"
 #include "view/death_text.h"
+#include "view/runs_text.h"
 
 namespace berth {
 
@@ -105,8 +106,8 @@ class ExplainVerb final : public Verb {
       return pace_could_not_look;
     }
     if (found->state == RunState::waiting) {
-      complain(trf("run {} has not started: it waits for a device; `berth leases` shows the queue",
-                   found->manifest.id));
+      complain(trf("run {} has not started: it waits, {}", found->manifest.id,
+                   wait_text(*found, context.clock().moment())));
       return pace_could_not_look;
     }
     if (found->state == RunState::running) {

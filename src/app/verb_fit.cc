@@ -26,7 +26,7 @@ std::vector<Room> rooms_of(const Snapshot& snapshot) {
                       state == DeviceState::unusable;
     rooms.push_back({device.index, device.name.get().value_or("?"),
                      lost ? Reading<Bytes>(Absent::failed) : promisable_memory(device, snapshot),
-                     lost ? Reading<Bytes>(Absent::failed) : device.memory_total});
+                     lost ? Reading<Bytes>(Absent::failed) : device.memory_total, state});
   }
   return rooms;
 }

@@ -12,6 +12,7 @@
 #include "base/tr.h"
 #include "run/run.h"
 #include "run/unrecorded.h"
+#include "view/runs_text.h"
 
 namespace berth {
 
@@ -19,6 +20,22 @@ namespace {
 
 void add_run_name(Options& options, std::string& name) {
   options.word("run", name, "a run's id, the beginning or end of one, or last");
+}
+
+/// What waits has written nothing yet, and what it says once it is started is the job's.
+void say_of_its_wait(Context& context, const RunRecord& run) {
+  if (run.state != RunState::waiting) return;
+  complain(trf("run {} has not started: it waits, {}", run.manifest.id,
+               wait_text(run, context.clock().moment())));
+}
+
+/// As it stands now: it was found while it may still have waited. False: there is a job, or was.
+bool say_that_it_never_started(const RunRecord& found) {
+  if (found.directory.empty()) return false;
+  const auto now = read_run(found.directory, found.owner);
+  if (!now || !was_never_started(*now)) return false;
+  complain(trf("run {} {}", now->manifest.id, state_text(*now)));
+  return true;
 }
 
 class LogsVerb final : public Verb {
@@ -30,6 +47,7 @@ class LogsVerb final : public Verb {
   int run(Context& context, const std::vector<std::string>&) override {
     const auto found = find_run(context, name_);
     if (!found) return report(found.error());
+    say_of_its_wait(context, *found);
     const InterruptNote interrupt;
     const auto read = read_log(
         *found, follow_ ? Follow::yes : Follow::no, context.clock(),
@@ -38,7 +56,9 @@ class LogsVerb final : public Verb {
           std::fflush(stdout);
         },
         [] { return InterruptNote::signal() != 0; });
-    return read ? exit_code::ok : report(read.error());
+    if (!read) return report(read.error());
+    say_that_it_never_started(*found);
+    return exit_code::ok;
   }
 
  private:
@@ -61,7 +81,7 @@ class WaitVerb final : public Verb {
         wait_for_run(*found, context.clock(), [] { return InterruptNote::signal() != 0; });
     if (InterruptNote::signal() != 0) return 128 + InterruptNote::signal();
     if (!end) return report(end.error(), usage_code());
-    if (!quiet_) say_why_of(context, *found);
+    if (!quiet_ && !say_that_it_never_started(*found)) say_why_of(context, *found);
     return shell_exit_code(*end);
   }
 
@@ -139,7 +159,7 @@ class StopVerb final : public Verb {
   int stop(Context& context, const RunRecord& record, std::chrono::milliseconds grace) const {
     const auto stopped = stop_run(record, grace, context.clock());
     if (!stopped) return report(stopped.error());
-    if (quiet_) return exit_code::ok;
+    if (quiet_ || say_that_it_never_started(record)) return exit_code::ok;
     switch (*stopped) {
       case StopResult::had_ended:
         complain(trf("run {} had ended already", record.manifest.id));

@@ -1,5 +1,7 @@
 // `berth leases`: who holds what, and who waits.
 
+#include <optional>
+
 #include "app/verb.h"
 #include "base/tr.h"
 #include "view/leases_text.h"
@@ -13,13 +15,17 @@ class LeasesVerb final : public Verb {
   int run(Context& context, const std::vector<std::string>&) override {
     // JSON is for programs: its sentences are the same in every language.
     if (json_) set_language(Language::english);
-    const auto place = context.ledger_place();
-    if (!place) return report(place.error());
+    std::optional<LedgerPlace> place;
+    if (!context.sources().replay) {  // a recording has its own
+      auto here = context.ledger_place();
+      if (!here) return report(here.error());
+      place = *std::move(here);
+    }
     const auto snapshot = context.look(Depth::state);
     if (!snapshot) return report(snapshot.error());
     if (context.ledger_error()) return report(*context.ledger_error());
-    print(json_ ? leases_json(*snapshot, *place) + "\n"
-                : render_leases(*snapshot, *place, context.out_uncut()));
+    print(json_ ? leases_json(*snapshot, place) + "\n"
+                : render_leases(*snapshot, place, context.out_uncut()));
     return exit_code::ok;
   }
 

@@ -65,7 +65,7 @@ Result<std::string> in_format(const std::string& format, const Placement& placem
 class PickVerb final : public Verb {
  public:
   void declare(Options& options) override {
-    request_.declare(options);
+    request_.declare(options, MayWait::no);
     options.choice("--format", format_,
                    "indices, uuids, env, json, docker (several devices: in quotes, for eval) or "
                    "cdi; where the answer is the CPU (--cpu, --or-cpu): -1, for docker and cdi -e "
@@ -87,7 +87,8 @@ class PickVerb final : public Verb {
     if (json_ || format_ == "json") set_language(Language::english);
     const auto request = request_.request();
     if (!request) return report(request.error(), exit_code::usage);
-    if (const auto mistake = mistake_in_patience()) return report(*mistake, exit_code::usage);
+    if (const auto mistake = request_.mistake_in_patience())
+      return report(*mistake, exit_code::usage);
     if (request_.cpu()) return answer_cpu(context, {}, *request, unlooked(context));
     auto looked = context.look_without_claims(Depth::placement);
     if (!looked) return report(looked.error());
@@ -98,13 +99,6 @@ class PickVerb final : public Verb {
   }
 
  private:
-  /// pick never waits, but a line that is later given to run must be right.
-  [[nodiscard]] std::optional<Error> mistake_in_patience() const {
-    if (auto wait = request_.wait(std::nullopt); !wait) return std::move(wait).error();
-    if (auto or_cpu = request_.or_cpu(); !or_cpu) return std::move(or_cpu).error();
-    return std::nullopt;
-  }
-
   int answer(const Context& context, const Placement& placement, const Request& request,
              const Snapshot& snapshot) const {
     if (request_.dry_run() || !placement.satisfied()) {

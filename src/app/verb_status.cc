@@ -11,6 +11,7 @@
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "snapshot/fields.h"
 #include "snapshot/json.h"
 #include "view/csv.h"
 #include "view/refresh.h"
@@ -41,6 +42,9 @@ class StatusVerb final : public Verb {
 
   [[nodiscard]] std::vector<OptionalValue> optional_values() const override {
     return {{"-w", "2s"}, {"--watch", "2s"}};
+  }
+  [[nodiscard]] std::string notes() const override {
+    return trf("State: {}", tr(find_field("state")->help));
   }
 
   int run(Context& context, const std::vector<std::string>& rest) override {

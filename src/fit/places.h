@@ -9,6 +9,7 @@
 #include "base/reading.h"
 #include "cards/card.h"
 #include "fit/estimate.h"
+#include "snapshot/questions.h"
 
 namespace berth {
 
@@ -18,6 +19,7 @@ struct Room {
   std::string name;
   Reading<Bytes> free;  // what could be promised to somebody now
   Reading<Bytes> total;
+  DeviceState state = DeviceState::free;
 };
 struct RoomVerdict {
   Room room;

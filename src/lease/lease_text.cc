@@ -207,6 +207,7 @@ std::string write_ticket(const TicketText& ticket) {
           std::to_string(ticket.order) + " " + std::to_string(ticket.not_before_ns) + "\n";
   if (ticket.steady_ms) text += "steady_ms=" + std::to_string(*ticket.steady_ms) + "\n";
   text += "process=" + as_text(ticket.process) + "\n";
+  text += "run=" + escaped(ticket.run) + "\n";
   text += "command=" + escaped(ticket.command) + "\n";
   text += "wants=" + escaped(ticket.wants) + "\n";
   text += "request=" + escaped(ticket.request) + "\n";
@@ -227,6 +228,7 @@ Result<TicketText> parse_ticket(std::string_view text) {
   for_each_field(text, [&ticket](std::string_view key, std::string_view value) {
     if (key == "steady_ms") ticket.steady_ms = parse_steady(value);
     if (key == "process") ticket.process = parse_process(value).value_or(ProcessId{});
+    if (key == "run") ticket.run = unescaped(value);
     if (key == "command") ticket.command = unescaped(value);
     if (key == "wants") ticket.wants = unescaped(value);
     if (key == "request") ticket.request = unescaped(value);

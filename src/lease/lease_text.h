@@ -53,6 +53,7 @@ struct TicketText {
   std::int64_t not_before_ns = 0;
   std::optional<std::int64_t> steady_ms;  // as in LeaseText
   ProcessId process;
+  std::string run;  // empty: a ticket of an older berth
   std::string command;
   std::string wants;
   std::string request;

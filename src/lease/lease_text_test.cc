@@ -75,6 +75,7 @@ TEST(TicketText, ComesBackAsItWasWritten) {
   const TicketText ticket{.uid = 1000,
                           .not_before_ns = 1'760'000'000'000'000'000,
                           .process = {.pid = 12, .start_ticks = 34},
+                          .run = "20251009-065020-k3f9q2",
                           .command = "a=b\tc",
                           .wants = "-n 2",
                           .request = "{\"devices\":2}",

@@ -254,6 +254,7 @@ Result<Ticket> Ledger::queue(const TicketTerms& terms) const {
                                          .not_before_ns = place - 1,
                                          .steady_ms = steady_ms(now),
                                          .process = own_process_id(),
+                                         .run = terms.run,
                                          .command = terms.command,
                                          .wants = terms.wants,
                                          .request = terms.request,

@@ -51,6 +51,7 @@ struct LeaseTerms {
 
 /// What a ticket is to say.
 struct TicketTerms {
+  std::string run;
   std::string command;
   std::string wants;
   std::string request;

@@ -254,6 +254,7 @@ class Scan {
     waiter.uid = entry->facts.st_uid;
     waiter.user = user_name(waiter.uid);
     waiter.process = text->process;
+    waiter.run = std::move(text->run);
     waiter.command = std::move(text->command);
     waiter.wants = std::move(text->wants);
     waiter.request = std::move(text->request);

@@ -297,8 +297,8 @@ Verdict reserved(const Case& asked) {
   for (const Kept& kept : asked.limits.reserved) {
     if (kept.part.device != asked.device.id) continue;
     if (!refusal) {
-      refusal =
-          refuse(asked.device, Rule::reserved, said("kept for an earlier request in the queue"));
+      refusal = refuse(asked.device, Rule::reserved,
+                       said("reserved for an earlier request in the queue"));
     }
     const auto& waiters = asked.snapshot.waiters;
     if (kept.waiter < waiters.size()) refusal->holders.push_back(holder_of(waiters[kept.waiter]));

@@ -194,6 +194,7 @@ Json json_of_manifest(const Manifest& manifest) {
   json["inside"] = manifest.inside;
   json["retry_of"] = manifest.retry_of.empty() ? Json() : Json(manifest.retry_of);
   json["wanted"] = manifest.wanted;
+  json["devices_wanted"] = manifest.devices_wanted ? Json(*manifest.devices_wanted) : Json();
   json["cpu_only"] = manifest.cpu_only;
   json["waiting"] = manifest.waiting;
   json["waited_ms"] = manifest.waited_ms;
@@ -229,6 +230,9 @@ Manifest manifest_from(const Json& json) {
     manifest.retry_of = json.at("retry_of").get<std::string>();
   }
   manifest.wanted = json.at("wanted").get<std::string>();
+  if (json.contains("devices_wanted")) {
+    manifest.devices_wanted = number_or_null<int>(json.at("devices_wanted"), "devices_wanted");
+  }
   manifest.cpu_only = json.at("cpu_only").get<bool>();
   manifest.waiting = json.value("waiting", false);  // records of an older berth lack it
   manifest.waited_ms = number<std::int64_t>(json.at("waited_ms"), "waited_ms");
@@ -315,6 +319,7 @@ Json json_of_end(const RunEnd& end) {
   json["dumped_core"] = end.exit.dumped;
   json["lasted_milliseconds"] = json_of(end.lasted_ms);
   json["because"] = end.because;
+  json["stopped_by"] = end.stopped_by.empty() ? Json() : Json(end.stopped_by);
   json["released_unix_ms"] = end.released ? Json(end.released->unix_ms) : Json();
   json["cpu_milliseconds"] = end.cpu_ms ? Json(*end.cpu_ms) : Json();
   json["summary"] = json_of_summary(end.summary);
@@ -334,6 +339,9 @@ RunEnd end_from(const Json& json) {
   end.exit.dumped = json.at("dumped_core").get<bool>();
   end.lasted_ms = number_if_there(json, "lasted_milliseconds");
   end.because = json.at("because").get<std::string>();
+  if (json.contains("stopped_by") && !json.at("stopped_by").is_null()) {
+    end.stopped_by = json.at("stopped_by").get<std::string>();
+  }
   if (const auto released =
           number_or_null<std::int64_t>(json.at("released_unix_ms"), "released_unix_ms")) {
     end.released = WallTime{*released};

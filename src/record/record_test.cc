@@ -96,6 +96,7 @@ TEST_F(Record, WaitsAsLongAsItsWaiterLivesAndWasThenNeverStarted) {
     ASSERT_TRUE(writer) << writer.error().message();
     directory = writer->directory();
     EXPECT_EQ(read_run(directory)->state, RunState::waiting);
+    EXPECT_TRUE(has_no_job(*read_run(directory)));
     EXPECT_EQ(name_of(RunState::waiting), "waiting");
     written.waiting = false;
     ASSERT_TRUE(writer->write_manifest(written));
@@ -109,6 +110,8 @@ TEST_F(Record, WaitsAsLongAsItsWaiterLivesAndWasThenNeverStarted) {
   ASSERT_TRUE(write_end_into(
       directory, {.exit = {.code = 124}, .because = std::string(end_cause::no_device)}));
   EXPECT_TRUE(was_never_started(*read_run(directory)));
+  EXPECT_TRUE(has_no_job(*read_run(directory)));
+  EXPECT_EQ(lasted(*read_run(directory), {}), std::nullopt) << "there was nothing to last";
   ASSERT_TRUE(write_end_into(directory, {.exit = {.code = 1}, .because = ""}));
   EXPECT_FALSE(was_never_started(*read_run(directory))) << "its start could not be written";
 }
@@ -277,12 +280,13 @@ TEST_F(Record, DatesAMarkWithoutATimeByTheNextSample) {
 TEST_F(Record, EndReadsBackWithItsSummary) {
   Summarizer summarizer;
   for (int at = 0; at < 11; ++at) summarizer.add(sample_at(1000 * at));
-  RunEnd end{.at = {5}, .exit = {.signal = 9}, .because = "time limit"};
+  RunEnd end{.at = {5}, .exit = {.signal = 9}, .because = "time limit", .stopped_by = "ana"};
   end.summary = summarizer.summary();
   const auto read = end_from_json(end_to_json(end));
   ASSERT_TRUE(read) << read.error().message();
   EXPECT_EQ(read->exit, end.exit);
   EXPECT_EQ(read->because, end.because);
+  EXPECT_EQ(read->stopped_by, "ana");
   EXPECT_EQ(read->summary, end.summary);
 }
 

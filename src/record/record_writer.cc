@@ -10,7 +10,9 @@
 #include <system_error>
 
 #include "base/lock.h"
+#include "base/owned_file.h"
 #include "base/tr.h"
+#include "base/user_name.h"
 
 namespace berth {
 
@@ -148,6 +150,24 @@ void RecordWriter::reserve_room_for_end(std::size_t devices) const {
 
 Result<void> RecordWriter::write_end(const RunEnd& end) const {
   return write_end_into(directory_, end);
+}
+
+namespace {
+constexpr std::string_view stopped_by = "stopped by ";
+}  // namespace
+
+Result<void> note_stop_wish(const std::string& directory) {
+  return write_file_atomically(directory + "/" + std::string(record_file::stop_wish),
+                               std::string(stopped_by) + local_user_name(::getuid()) + "\n", 0600);
+}
+
+std::optional<std::string> stop_wish_in(const std::string& directory) {
+  const std::string file(record_file::stop_wish);
+  if (!is_there(directory + "/" + file)) return std::nullopt;
+  constexpr std::size_t longest = 256;
+  const auto text = read_file_of(FileOwner::ourselves(), directory, file, longest);
+  if (!text || !text->starts_with(stopped_by)) return std::string();
+  return text->substr(stopped_by.size(), text->find('\n') - stopped_by.size());
 }
 
 namespace {

@@ -43,6 +43,11 @@ inline constexpr std::string_view unrecorded_run_prefix = "unrecorded/";
 [[nodiscard]] std::string end_to_json(const RunEnd& end);
 [[nodiscard]] Result<RunEnd> end_from_json(std::string_view text);
 
+/// Asks for the end of the run with that record, in this user's name.
+[[nodiscard]] Result<void> note_stop_wish(const std::string& directory);
+/// Who asked for it, as they say; empty: an older berth. Nothing: nobody did.
+[[nodiscard]] std::optional<std::string> stop_wish_in(const std::string& directory);
+
 /// Also where the disk has filled up since the run began.
 [[nodiscard]] Result<void> write_end_into(const std::string& directory, const RunEnd& end);
 

@@ -156,6 +156,20 @@ bool was_never_started(const RunRecord& run) {
          because == end_cause::not_started;
 }
 
+bool has_no_job(const RunRecord& run) {
+  return run.state == RunState::waiting || was_never_started(run);
+}
+
+std::chrono::milliseconds waited(const RunRecord& run, const Moment& now) {
+  std::int64_t ms = run.manifest.waited_ms;
+  if (run.state == RunState::waiting) {
+    // Numbers of a hostile file must not overflow.
+    (void)__builtin_sub_overflow(time_in(run.manifest, now).unix_ms, run.manifest.started.unix_ms,
+                                 &ms);
+  }
+  return std::chrono::milliseconds(std::max<std::int64_t>(ms, 0));
+}
+
 bool is_ended_by_warning(const RunRecord& run) {
   if (!run.end || run.end->because != end_cause::time_limit || run.end->exit.signal == 0) {
     return false;
@@ -245,6 +259,7 @@ std::optional<std::chrono::milliseconds> lasted(const RunRecord& run, const Mome
   // Numbers of a hostile file must not overflow.
   constexpr std::uint64_t hundred_years = 3'155'760'000'000;
   if (!run.end && run.state != RunState::running) return std::nullopt;
+  if (was_never_started(run)) return std::nullopt;
   if (run.end && run.end->lasted_ms)
     return std::chrono::milliseconds(std::max<std::int64_t>(*run.end->lasted_ms, 0));
   const WallTime until = run.end ? run.end->at : time_in(run.manifest, now);

@@ -87,6 +87,8 @@ struct Manifest {
   /// The run that it was started again for, whose device went wrong; empty: none.
   std::string retry_of;
   std::string wanted;  // the request as typed
+  /// How many devices that is; nothing: none (--cpu), or an older record.
+  std::optional<int> devices_wanted;
   bool cpu_only = false;
   /// Detached, it waits for its device: `started` is when it began to, `keeper` who waits.
   bool waiting = false;
@@ -158,6 +160,8 @@ struct RunEnd {
   std::optional<std::int64_t> lasted_ms;
   /// Why berth ended it: one of end_cause; empty: it ended by itself.
   std::string because;
+  /// Who asked for it with `berth stop`; empty: nobody, or an older record.
+  std::string stopped_by;
   /// When the lease was given back; nothing: survivors still held it when this was written.
   std::optional<WallTime> released;
   std::optional<std::int64_t> cpu_ms;  // user and system, of all processes that were waited for
@@ -177,6 +181,11 @@ struct RunRecord {
 
 /// It waited for a device and ended without one: there never was a job.
 [[nodiscard]] bool was_never_started(const RunRecord& run);
+/// That, or it waits still: what a job does and uses nobody can ask of it.
+[[nodiscard]] bool has_no_job(const RunRecord& run);
+
+/// How long it waited for its devices, or has waited by now.
+[[nodiscard]] std::chrono::milliseconds waited(const RunRecord& run, const Moment& now);
 
 /// The warning of its time limit ended it, before the time was over; false also where that is not
 /// known.
@@ -197,7 +206,8 @@ struct RunRecord {
 /// counted since. So a record's times follow each other also where the date is set meanwhile.
 [[nodiscard]] WallTime time_in(const Manifest& manifest, const Moment& now);
 
-/// How long the main process ran, or has run by now; nothing: not known. Never negative.
+/// How long the main process ran, or has run by now; nothing: not known, or there was none. Never
+/// negative.
 [[nodiscard]] std::optional<std::chrono::milliseconds> lasted(const RunRecord& run,
                                                               const Moment& now);
 

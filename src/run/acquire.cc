@@ -326,8 +326,10 @@ class Acquisition {
 
   [[nodiscard]] TicketTerms terms_of_ticket() const {
     const Request seen = as_others_see(options_.request, options_.limits, now_.snapshot);
-    TicketTerms terms{
-        .command = options_.command, .wants = as_typed(options_.request), .request = to_json(seen)};
+    TicketTerms terms{.run = options_.run,
+                      .command = options_.command,
+                      .wants = as_typed(options_.request),
+                      .request = to_json(seen)};
     for (const Device& device : now_.snapshot.devices) terms.devices.push_back(device.id);
     return terms;
   }
@@ -405,8 +407,10 @@ class Acquisition {
   }
 
   Answer answer(NotAcquired::Why why) {
-    return NotAcquired{
-        .why = why, .placement = std::move(now_.placement), .snapshot = std::move(now_.snapshot)};
+    return NotAcquired{.why = why,
+                       .placement = std::move(now_.placement),
+                       .snapshot = std::move(now_.snapshot),
+                       .waited = waited()};
   }
   std::optional<Answer> give_up(NotAcquired::Why why) { return answer(why); }
 

@@ -65,6 +65,7 @@ struct NotAcquired {
   enum class Why { none_free, never_possible, timed_out, interrupted } why = Why::none_free;
   Placement placement;
   Snapshot snapshot;
+  std::chrono::milliseconds waited{0};
 };
 
 /// The outer Result is for what went wrong (no ledger; who does not wait found the host lock held

@@ -361,11 +361,11 @@ class Keeper {
     // What a keeper that was killed had waited for nobody can tell any more.
     if (to_heir_.is_open()) end_.cpu_ms = children_cpu_time().count();
     if (task_.record == nullptr) return;
-    std::error_code unknown;
     // Who wants an end themselves is not to find the job started again.
-    if ((end_.because.empty() || end_.because == end_cause::gpu_fault) &&
-        std::filesystem::exists(task_.record->path_of(record_file::stop_wish), unknown)) {
+    if (const auto wish = stop_wish_in(task_.record->directory());
+        wish && (end_.because.empty() || end_.because == end_cause::gpu_fault)) {
       end_.because = end_cause::stopped;
+      end_.stopped_by = *wish;
     }
     const RunRecord run{.directory = task_.record->directory(), .manifest = manifest_};
     end_.summary = summary_until(run, end_.at);

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "record/record_writer.h"
 #include "record/run_record.h"
@@ -60,10 +59,7 @@ bool is_stopped_between(const RunOptions& next) {
   std::string id = next.retry_of;
   for (int start = 0; !id.empty() && start < most_starts; ++start) {
     const std::string directory = runs_directory(next.state_directory) + "/" + id;
-    std::error_code unknown;
-    if (std::filesystem::exists(directory + "/" + std::string(record_file::stop_wish), unknown)) {
-      return true;
-    }
+    if (stop_wish_in(directory)) return true;
     const auto earlier = read_run(directory);
     id = earlier ? earlier->manifest.retry_of : std::string();
   }

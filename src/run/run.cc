@@ -106,6 +106,7 @@ class Run {
     manifest_.uid = ::getuid();
     manifest_.user = local_user_name(::getuid(), options_.etc + "/passwd");
     manifest_.wanted = as_typed(options_.request, options_.where, options_.cpu_after);
+    if (options_.where != RunWhere::cpu) manifest_.devices_wanted = options_.request.devices;
     manifest_.retry_of = options_.retry_of;
     if (options_.time_limit) manifest_.time_limit_ms = options_.time_limit->count();
     manifest_.given.taken = manifest_.started;
@@ -144,7 +145,8 @@ class Run {
         (void)got->lease.end(*ledger_);
         return without_devices({.why = NotAcquired::Why::interrupted,
                                 .placement = std::move(got->placement),
-                                .snapshot = std::move(got->snapshot)});
+                                .snapshot = std::move(got->snapshot),
+                                .waited = got->waited});
       }
       take(std::move(*got));
       return std::optional<RunOutcome>();
@@ -169,7 +171,7 @@ class Run {
       if (signal->number == SIGTSTP) stop_self(SIGTSTP);
       if (asks_for_the_end({.signal = *signal})) WaitingSignals::note(signal->number);
     }
-    if (record_ && manifest_.waiting && is_stop_wished(*record_)) return true;
+    if (record_ && manifest_.waiting && stop_wish_in(record_->directory())) return true;
     return WaitingSignals::noted() != 0 || cannot_wait_ || is_stopped_between(options_);
   }
 
@@ -202,21 +204,20 @@ class Run {
 
   std::optional<RunOutcome> without_devices(NotAcquired refusal) {
     const bool interrupted = refusal.why == NotAcquired::Why::interrupted;
+    manifest_.waited_ms = refusal.waited.count();
     if (options_.where == RunWhere::gpu_or_cpu && !interrupted) {
       if (callbacks_.on_cpu_fallback) callbacks_.on_cpu_fallback(refusal);
       return std::nullopt;
     }
-    RunOutcome outcome{.how = interrupted ? RunOutcome::How::interrupted : RunOutcome::How::refused,
-                       .id = {},
-                       .exit = {.signal = interrupted ? WaitingSignals::noted() : 0},
-                       .error = std::nullopt,
-                       .refusal = std::move(refusal)};
-    return outcome;
+    return RunOutcome{.how = interrupted ? RunOutcome::How::interrupted : RunOutcome::How::refused,
+                      .id = {},
+                      .exit = {.signal = interrupted ? WaitingSignals::noted() : 0},
+                      .error = std::nullopt,
+                      .refusal = std::move(refusal)};
   }
 
   void take(Acquired got) {
     started_.devices = got.placement.chosen;
-    started_.waited = got.waited;
     started_.snapshot = got.snapshot;
     manifest_.lease = got.lease.id();
     manifest_.waited_ms = got.waited.count();
@@ -397,6 +398,7 @@ class Run {
   void tell_starting() {
     started_.id = manifest_.id;
     started_.cpu_only = manifest_.cpu_only;
+    started_.waited = milliseconds(manifest_.waited_ms);
     started_.variables = manifest_.variables_set;
     started_.directory = record_ ? record_->directory() : std::string();
     if (callbacks_.on_starting) callbacks_.on_starting(started_);

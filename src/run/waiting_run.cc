@@ -1,9 +1,8 @@
 #include "run/waiting_run.h"
 
+#include <algorithm>
 #include <array>
-#include <filesystem>
 #include <string>
-#include <system_error>
 
 namespace berth {
 
@@ -40,11 +39,6 @@ WaitingSignals::~WaitingSignals() {
 int WaitingSignals::noted() { return interrupting_signal; }
 void WaitingSignals::note(int signal) { interrupting_signal = signal; }
 
-bool is_stop_wished(const RecordWriter& record) {
-  std::error_code unknown;
-  return std::filesystem::exists(record.path_of(record_file::stop_wish), unknown);
-}
-
 NeverStarted never_started_by(const Result<RunOutcome>& outcome) {
   if (!outcome) return {.exit = {.code = exit_of_own_failure}, .because = end_cause::not_started};
   if (outcome->how != RunOutcome::How::interrupted) {
@@ -57,10 +51,13 @@ NeverStarted never_started_by(const Result<RunOutcome>& outcome) {
 Result<void> end_waiting(const RecordWriter& record, Manifest manifest, const NeverStarted& how,
                          Clock& clock) {
   const WallTime now = time_in(manifest, clock.moment());
-  manifest.waited_ms = now.unix_ms - manifest.started.unix_ms;
+  // The record is a little younger than the wait.
+  manifest.waited_ms = std::max(manifest.waited_ms, now.unix_ms - manifest.started.unix_ms);
   auto told = record.write_manifest(manifest);
-  RunEnd end{.at = now, .exit = how.exit, .lasted_ms = 0, .because = std::string(how.because)};
-  end.released = now;
+  RunEnd end{.at = now, .exit = how.exit, .because = std::string(how.because), .released = now};
+  if (how.because == end_cause::left_queue) {
+    end.stopped_by = stop_wish_in(record.directory()).value_or("");
+  }
   auto written = record.write_end(end);
   return written ? told : written;
 }

@@ -32,9 +32,6 @@ class WaitingSignals {
   struct sigaction before_[count]{};
 };
 
-/// Whether `berth stop` asked for the end of what waits.
-[[nodiscard]] bool is_stop_wished(const RecordWriter& record);
-
 /// How a run ended that was never started. An error on the way is an outcome without a Result.
 struct NeverStarted {
   Exit exit;

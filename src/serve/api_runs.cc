@@ -26,9 +26,9 @@ Json visible_record(const FoundRun& run, const Question& question) {
   if (seen == Insight::whole) return whole;
   if (seen == Insight::numbers) return nullptr;
   Json part = Json::object();
-  for (const char* key :
-       {"format", "version", "id", "started_unix_ms", "uid", "user", "lease", "retry_of", "wanted",
-        "cpu_only", "waited_ms", "given", "promised_bytes", "state", "end", "summary"}) {
+  for (const char* key : {"format", "version", "id", "started_unix_ms", "uid", "user", "lease",
+                          "retry_of", "wanted", "devices_wanted", "cpu_only", "waiting",
+                          "waited_ms", "given", "promised_bytes", "state", "end", "summary"}) {
     part[key] = whole.value(key, Json());
   }
   part["command"] = seen == Insight::commands ? whole.value("command", Json()) : Json(nullptr);

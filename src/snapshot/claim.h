@@ -38,6 +38,7 @@ struct Claim {
 
 struct Waiter {
   std::string id;
+  std::string run;  // the run that waits; empty where the ticket does not say
   uid_t uid = 0;
   std::string user;
   ProcessId process;

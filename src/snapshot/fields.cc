@@ -194,7 +194,7 @@ constexpr auto table = std::to_array<Field>({
     stored<&D::kernel_driver>("kernel_driver", "Kernel driver", "", "", none,
                               "Kernel driver bound to the device."),
     {"state", "State", "", "", none,
-     "free, reserved (free, and kept for somebody in the queue), leased, busy (without a lease), "
+     "free, reserved (free, but for somebody in the queue), leased, busy (without a lease), "
      "held (memory taken, nothing running), unknown (who is "
      "on it, whose lease it is, or whether it has failed, could not be read), failed (nobody is on "
      "it, and no job is given it), divided (by MIG), lost or unusable.",

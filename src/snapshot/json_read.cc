@@ -344,6 +344,7 @@ Claim claim_from(const Json& object) {
 Waiter waiter_from(const Json& object) {
   Waiter waiter;
   waiter.id = optional_as<std::string>(object, "id", "");
+  waiter.run = optional_as<std::string>(object, "run", "");
   waiter.uid = optional_as<uid_t>(object, "uid", 0);
   waiter.user = optional_as<std::string>(object, "user", "");
   waiter.process = process_id_from(member(object, "process"));

@@ -240,6 +240,7 @@ Json waiter_json(const Waiter& waiter) {
   Json gathered = Json::array();
   for (const DeviceId& device : waiter.gathered) gathered.push_back(device.text());
   return {{"id", waiter.id},
+          {"run", waiter.run},
           {"uid", waiter.uid},
           {"user", waiter.user},
           {"process", process_id_json(waiter.process)},

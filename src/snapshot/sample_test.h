@@ -94,7 +94,7 @@ inline Snapshot full_snapshot() {
                       {{DeviceId("MIG-1"), Bytes{5}}, {DeviceId("GPU-2"), std::nullopt}},
                       false}};
   snapshot.waiters = {
-      {"ticket", 1001, "bob", {50, 51}, "train", "-n 2", "{}", {20}, {DeviceId("GPU-2")}}};
+      {"ticket", "run", 1001, "bob", {50, 51}, "train", "-n 2", "{}", {20}, {DeviceId("GPU-2")}}};
   snapshot.sources = {{"nvml", true}, {"pci", false}};
   snapshot.problems = {{"nvml", DeviceId("GPU-2"), "timeout", "it hung", "reset it"},
                        {"pci", std::nullopt, "denied", "no", ""}};

@@ -235,7 +235,8 @@ std::vector<PanelLine> lease_lines(const Painter& painter) {
                 trf("{}. {} waits since {} for {}", ++place, waiter.user,
                     age_text(waiter.since, now), waiter.wants),
                 Tone::bold, 0, painter);
-    add_wrapped(lines, waiter.command, Tone::plain, 2, painter);
+    add_wrapped(lines, waiter.run.empty() ? waiter.command : waiter.run + "  " + waiter.command,
+                Tone::plain, 2, painter);
     if (waiter.reserved.empty()) continue;
     add_wrapped(lines, trf("GPU {} is reserved for it", list_of_devices(waiter.reserved, seen)),
                 Tone::high, 2, painter);

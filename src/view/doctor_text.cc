@@ -164,30 +164,52 @@ std::string numbers_line(const Examined& host) {
 }
 
 /// The first of them that leave the line within 80 columns: a divided server has dozens.
-std::string free_names(const std::vector<const Device*>& free) {
+std::string some_names(const std::vector<const Device*>& free) {
   constexpr std::size_t room = 52;
   const std::string all = doctor::names_of(free);
   if (all.size() <= room) return all;
   return all.substr(0, all.rfind(", ", room)) + ", …";
 }
 
-std::string free_line(const Examined& host) {
-  int all = 0;
-  std::vector<const Device*> free;
-  for (const Device& device : host.snapshot.devices) {
+/// Those that a job could be given, in this state or, without one, in any.
+std::vector<const Device*> devices_that_are(std::optional<DeviceState> wanted,
+                                            const Snapshot& snapshot) {
+  std::vector<const Device*> found;
+  for (const Device& device : snapshot.devices) {
     const bool counts =
         device.kind == DeviceKind::nvidia_gpu || device.kind == DeviceKind::nvidia_mig;
-    const DeviceState state = state_of(device, host.snapshot);
+    const DeviceState state = state_of(device, snapshot);
     if (!counts || !device.index || state == DeviceState::divided) continue;
-    ++all;
-    if (state == DeviceState::free) free.push_back(&device);
+    if (!wanted || state == *wanted) found.push_back(&device);
   }
+  return found;
+}
+
+std::string free_line(const Examined& host) {
+  const std::size_t all = devices_that_are(std::nullopt, host.snapshot).size();
+  const auto free = devices_that_are(DeviceState::free, host.snapshot);
   if (all == 0 && doctor::unseen_because(host) != nullptr) {
     return std::string(tr("What is free could not be looked at."));
   }
   if (all == 0) return std::string(tr("There is no GPU that could be free."));
   if (free.empty()) return trf("Free now: none of {}; `berth status` shows who has them.", all);
-  return trf("Free now: {} of {} ({}).", free.size(), all, free_names(free));
+  return trf("Free now: {} of {} ({}).", free.size(), all, some_names(free));
+}
+
+/// Empty: none is.
+std::string reserved_line(const Examined& host) {
+  const auto reserved = devices_that_are(DeviceState::reserved, host.snapshot);
+  if (reserved.empty()) return "";
+  std::vector<std::string> users;
+  for (const Device* device : reserved) {
+    for (std::string& user : users_waiting_for(*device, host.snapshot)) {
+      if (std::ranges::find(users, user) == users.end()) users.push_back(std::move(user));
+    }
+  }
+  const std::string names = some_names(reserved);
+  if (users.empty()) return trf("Reserved for earlier requests in the queue: GPU {}.", names);
+  return trf("Reserved for earlier requests in the queue: GPU {} (for {}).", names,
+             printable(fmt::format("{}", fmt::join(users, ", "))));
 }
 
 /// A list of devices in a variable, entry by entry.
@@ -259,8 +281,8 @@ std::string render_doctor(const Examined& host, const Findings& findings, const 
                 .text();
   }
   for (const std::string& line : {driver_line(host), cuda_line(host), framework_line(host),
-                                  numbers_line(host), free_line(host)}) {
-    text += wrapped("", own(outside(line, style), style), 2, style);
+                                  numbers_line(host), free_line(host), reserved_line(host)}) {
+    if (!line.empty()) text += wrapped("", own(outside(line, style), style), 2, style);
   }
   text += remarks_text(host, style);
   text += "\n" + render_gpu_proofs(host, style);

@@ -62,6 +62,7 @@ std::string fit_json(const FitAnswer& answer) {
   for (const RoomVerdict& row : answer.here) {
     here.push_back({{"index", row.room.index ? FitJson(*row.room.index) : FitJson(nullptr)},
                     {"name", row.room.name},
+                    {"state", name_of(row.room.state)},
                     {"memory_free_bytes", bytes_json(row.room.free)},
                     {"memory_total_bytes", bytes_json(row.room.total)},
                     {"now", verdict_json(row.now)},

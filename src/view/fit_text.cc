@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "view/paint.h"
+#include "view/status_rows.h"
 #include "view/values.h"
 
 namespace berth {
@@ -104,7 +105,11 @@ std::string room_line(const RoomVerdict& row, const Style& style) {
   Line line(style);
   const Room& room = row.room;
   const std::string number = room.index ? fmt::format("GPU {}", *room.index) : "GPU ?";
-  const Judgement now = row.now ? judgement(*row.now) : Judgement{tr("not known"), Paint::dim};
+  const bool is_taken = row.now == Verdict::too_small && row.if_empty != Verdict::too_small &&
+                        room.state != DeviceState::free;
+  const Judgement now = is_taken  ? Judgement{state_word(room.state), state_paint(room.state)}
+                        : row.now ? judgement(*row.now)
+                                  : Judgement{tr("not known"), Paint::dim};
   line.add("  ").cell(number, 8, Align::left);
   line.cell(own(now.words, style), 11, Align::left, now.paint);
   const std::string free = reading_text(room.free, style, bytes_text);
@@ -113,7 +118,7 @@ std::string room_line(const RoomVerdict& row, const Style& style) {
   std::string name = outside(room.name, style);
   if (name.starts_with("NVIDIA ")) name.erase(0, 7);
   line.add(name, Paint::dim);
-  const bool waits = row.now == Verdict::too_small && row.if_empty == Verdict::fits;
+  const bool waits = is_taken && row.if_empty == Verdict::fits;
   if (waits) line.add("  " + own(tr("(would, were it free)"), style), Paint::dim);
   return line.text();
 }

@@ -8,7 +8,21 @@
 
 namespace berth {
 
-std::string leases_json(const Snapshot& snapshot, const LedgerPlace& place) {
+namespace {
+std::string_view name_of(LedgerPlace::Kind kind) {
+  switch (kind) {
+    case LedgerPlace::Kind::shared:
+      return "shared";
+    case LedgerPlace::Kind::own:
+      return "own";
+    case LedgerPlace::Kind::named:
+      return "named";
+  }
+  return "own";
+}
+}  // namespace
+
+std::string leases_json(const Snapshot& snapshot, const std::optional<LedgerPlace>& place) {
   using Json = nlohmann::ordered_json;
   Snapshot only_leases;
   only_leases.taken = snapshot.taken;
@@ -20,18 +34,8 @@ std::string leases_json(const Snapshot& snapshot, const LedgerPlace& place) {
   root["berth_leases"] = 1;
   root["taken_unix_ms"] = snapshot.taken.unix_ms;
   root["simulated"] = snapshot.simulated ? Json(*snapshot.simulated) : Json(nullptr);
-  root["ledger"] = place.directory;
-  switch (place.kind) {
-    case LedgerPlace::Kind::shared:
-      root["ledger_kind"] = "shared";
-      break;
-    case LedgerPlace::Kind::own:
-      root["ledger_kind"] = "own";
-      break;
-    case LedgerPlace::Kind::named:
-      root["ledger_kind"] = "named";
-      break;
-  }
+  root["ledger"] = place ? Json(place->directory) : Json(nullptr);
+  root["ledger_kind"] = place ? Json(name_of(place->kind)) : Json(nullptr);
   root["leases"] = whole.value("leases", Json::array());
   root["queue"] = whole.value("queue", Json::array());
   return printable_json(root.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";

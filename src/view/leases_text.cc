@@ -16,7 +16,7 @@ namespace berth {
 
 namespace {
 
-constexpr std::size_t cell_count = 6;
+constexpr std::size_t cell_count = 7;
 using Cells = std::array<std::string, cell_count>;
 
 std::string device_text(const DeviceId& id, const Snapshot& snapshot, const Style& style) {
@@ -50,28 +50,30 @@ Cells claim_cells(const Claim& claim, const Snapshot& snapshot, const Style& sty
       outside(claim.user, style),
       promised_text(claim, style),
       dated ? since_text(claim.since, snapshot.taken, style) : std::string(absent_mark(style)),
+      "",
       outside(claim.run, style),
       claim.parsed ? outside(claim.command, style) : own(tr("(lease in a newer format)"), style)};
 }
 
 Cells waiter_cells(const Waiter& waiter, std::size_t place, const Snapshot& snapshot,
                    const Style& style) {
-  std::string gathered;
-  for (const DeviceId& id : waiter.gathered) {
-    gathered += (gathered.empty() ? "" : ",") + device_text(id, snapshot, style);
+  std::string reserved;
+  for (const ClaimedDevice& part : waiter.reserved) {
+    reserved += (reserved.empty() ? "" : ",") + device_text(part.device, snapshot, style);
   }
-  if (waiter.stuck) gathered = own(tr("does not answer, passed over"), style);
+  if (waiter.stuck) reserved = own(tr("does not answer, passed over"), style);
   return {std::to_string(place),
           outside(waiter.user, style),
           outside(waiter.wants, style),
           age_text(waiter.since, snapshot.taken),
-          gathered,
+          reserved,
+          waiter.run.empty() ? std::string(absent_mark(style)) : outside(waiter.run, style),
           outside(waiter.command, style)};
 }
 
 std::string table(const Cells& heads, const std::vector<Cells>& rows, const Style& style) {
-  std::vector<ColumnWish> wishes = {{0, 3, 0}, {0, 6, 0}, {0, 8, 2},
-                                    {0, 6, 1}, {0, 8, 3}, {0, 8, 0}};
+  std::vector<ColumnWish> wishes = {{0, 3, 0}, {0, 6, 0}, {0, 8, 2}, {0, 6, 1},
+                                    {0, 8, 4}, {0, 8, 3}, {0, 8, 0}};
   for (std::size_t i = 0; i < cell_count; ++i) {
     bool filled = false;
     for (const Cells& row : rows) {
@@ -95,20 +97,21 @@ std::string table(const Cells& heads, const std::vector<Cells>& rows, const Styl
 }
 
 /// Whose leases can be seen here at all: an empty list means different things.
-std::string scope_text(const LedgerPlace& place, const Style& style) {
-  std::string text;
-  switch (place.kind) {
+std::string scope_text(const std::optional<LedgerPlace>& place, const Style& style) {
+  std::string text(tr("From the recording: nothing here is of this machine's ledger."));
+  if (!place) return wrapped("", own(text, style), 2, style, Paint::dim);
+  switch (place->kind) {
     case LedgerPlace::Kind::shared:
-      text = trf("Ledger {}, shared by everybody on this machine.", printable(place.directory));
+      text = trf("Ledger {}, shared by everybody on this machine.", printable(place->directory));
       break;
     case LedgerPlace::Kind::own:
       text =
           trf("Ledger {}, yours alone: leases of others are not seen. `sudo berth setup` makes "
               "one for everybody.",
-              printable(place.directory));
+              printable(place->directory));
       break;
     case LedgerPlace::Kind::named:
-      text = trf("Ledger {} (BERTH_LEDGER).", printable(place.directory));
+      text = trf("Ledger {} (BERTH_LEDGER).", printable(place->directory));
       break;
   }
   return wrapped("", own(text, style), 2, style, Paint::dim);
@@ -116,19 +119,22 @@ std::string scope_text(const LedgerPlace& place, const Style& style) {
 
 }  // namespace
 
-std::string render_leases(const Snapshot& snapshot, const LedgerPlace& place, const Style& style) {
+std::string render_leases(const Snapshot& snapshot, const std::optional<LedgerPlace>& place,
+                          const Style& style) {
   std::string text;
   if (snapshot.simulated) {
     text +=
         Line(style).add("SIMULATED " + outside(*snapshot.simulated, style), Paint::yellow).text();
   }
   if (snapshot.claims.empty()) {
-    text += wrapped("", own(tr("Nobody holds a lease."), style), 0, style);
+    text += wrapped(
+        "", own(place ? tr("Nobody holds a lease.") : tr("The recording holds no leases."), style),
+        0, style);
   } else {
     std::vector<Cells> rows;
     for (const Claim& claim : snapshot.claims) rows.push_back(claim_cells(claim, snapshot, style));
     text += table({"GPU", own(tr("User"), style), own(tr("Promised"), style),
-                   own(tr("Since"), style), own(tr("Run"), style), own(tr("Command"), style)},
+                   own(tr("Since"), style), "", own(tr("Run"), style), own(tr("Command"), style)},
                   rows, style);
   }
   if (!snapshot.waiters.empty()) {
@@ -136,10 +142,10 @@ std::string render_leases(const Snapshot& snapshot, const LedgerPlace& place, co
     for (const Waiter& waiter : snapshot.waiters) {
       rows.push_back(waiter_cells(waiter, rows.size() + 1, snapshot, style));
     }
-    text += "\n" +
-            table({own(tr("Place"), style), own(tr("User"), style), own(tr("Wants"), style),
-                   own(tr("Waited"), style), own(tr("Gathers"), style), own(tr("Command"), style)},
-                  rows, style);
+    text += "\n" + table({own(tr("Place"), style), own(tr("User"), style), own(tr("Wants"), style),
+                          own(tr("Waited"), style), own(tr("Reserved GPUs"), style),
+                          own(tr("Run"), style), own(tr("Command"), style)},
+                         rows, style);
   }
   text += scope_text(place, style);
   for (const Problem& problem : snapshot.problems) {

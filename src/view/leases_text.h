@@ -1,6 +1,7 @@
 #pragma once
 // `berth leases`: who has been promised what, and who waits.
 
+#include <optional>
 #include <string>
 
 #include "lease/ledger.h"
@@ -10,9 +11,12 @@
 namespace berth {
 
 /// From a snapshot whose claims, waiters and devices are filled in; `place` says who shares the
-/// ledger, which is what an empty list means. Times are relative to Snapshot::taken.
-[[nodiscard]] std::string render_leases(const Snapshot& snapshot, const LedgerPlace& place,
+/// ledger, which is what an empty list means; nothing: the snapshot is a recording's. Times are
+/// relative to Snapshot::taken.
+[[nodiscard]] std::string render_leases(const Snapshot& snapshot,
+                                        const std::optional<LedgerPlace>& place,
                                         const Style& style);
-[[nodiscard]] std::string leases_json(const Snapshot& snapshot, const LedgerPlace& place);
+[[nodiscard]] std::string leases_json(const Snapshot& snapshot,
+                                      const std::optional<LedgerPlace>& place);
 
 }  // namespace berth

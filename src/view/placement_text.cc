@@ -326,7 +326,7 @@ std::string render_waiting_line(const WaitingNews& news, const Style& style) {
                                  : trf(", place {} in the queue", news.position),
               style);
   const std::string holders = holders_in_short(news.placement, style);
-  if (!holders.empty()) text += own(trf("; held: {}", holders), style);
+  if (!holders.empty()) text += own(trf("; in the way: {}", holders), style);
   // One column stays free: a character in the last one makes some terminals wrap.
   return cut_to_width(text, std::max(style.width - 1, 1), !style.utf8);
 }

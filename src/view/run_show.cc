@@ -95,15 +95,10 @@ std::string python_text(const PythonFacts& python, const Style& style) {
 std::string times_text(const RunRecord& run, const Moment& now, const Style& style) {
   const Manifest& manifest = run.manifest;
   std::string text = date_time_text(manifest.started, style);
-  const auto took =
-      run.state == RunState::waiting
-          ? std::chrono::milliseconds(time_in(manifest, now).unix_ms - manifest.started.unix_ms)
-          : lasted(run, now);
+  const auto took = lasted(run, now);
   if (took && !run.end) append(text, own(trf("{} ago", short_duration(*took)), style));
-  if (manifest.waited_ms > 0) {
-    append(text, own(trf("after waiting {}",
-                         short_duration(std::chrono::milliseconds(manifest.waited_ms))),
-                     style));
+  if (!has_no_job(run) && waited(run, now) >= std::chrono::seconds(1)) {
+    append(text, own(trf("after waiting {}", short_duration(waited(run, now))), style));
   }
   if (manifest.time_limit_ms) {
     append(text, own(trf("time limit {}",
@@ -128,7 +123,8 @@ std::string facts_text(const RunRecord& run, const Moment& now, const Style& sty
   facts.add(tr("Command"), outside(shell_joined(manifest.command), style), Paint::bold);
   facts.add(tr("Directory"), outside(manifest.working_directory, style));
   facts.add(tr("User"), outside(manifest.user, style));
-  facts.add(manifest.waiting ? tr("Queued") : tr("Started"), times_text(run, now, style));
+  facts.add(has_no_job(run) ? tr("Queued") : tr("Started"), times_text(run, now, style));
+  if (run.state == RunState::waiting) facts.add(tr("Waits"), own(wait_text(run, now), style));
   if (!manifest.retry_of.empty()) {
     facts.add(tr("Follows"),
               own(trf("{}, whose device went wrong", printable(manifest.retry_of)), style));
@@ -141,9 +137,7 @@ std::string facts_text(const RunRecord& run, const Moment& now, const Style& sty
   if (manifest.python) facts.add("Python", python_text(*manifest.python, style));
   facts.add(tr("Variables"), variables_text(manifest.variables, style));
   facts.add(tr("Set for it"), variables_text(manifest.variables_set, style));
-  if (!manifest.complete) {
-    facts.add(tr("Note"), own(tr("the facts of machine and code are not all in"), style));
-  }
+  facts.add(tr("Note"), own(facts_missing_text(run), style));
   return facts.text();
 }
 
@@ -260,10 +254,8 @@ std::string render_run(const RunRecord& run, const RunDetails& details, const Mo
   const bool well = known && run.end->exit.signal == 0 && run.end->exit.code == 0;
   const bool badly = known && !well;
   std::string state = state_text(run);
-  if (run.end && !was_never_started(run)) {
-    const auto took = lasted(run, now).value_or(std::chrono::milliseconds(0));
-    state += " " + trf("after {}", short_duration(took));
-  }
+  const auto took = lasted(run, now);
+  if (run.end && took) state += " " + trf("after {}", short_duration(*took));
   const Paint paint = well ? Paint::green : badly ? Paint::red : Paint::yellow;
   state = own(state, style);
   const int room = style.width - first.width();

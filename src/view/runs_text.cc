@@ -34,20 +34,33 @@ std::string signal_name(int signal) {
   return name == nullptr ? fmt::format("{}", signal) : fmt::format("SIG{} ({})", name, signal);
 }
 
-std::string cause_text(const std::string& because) {
+std::string cause_text(const RunEnd& end) {
+  const std::string& because = end.because;
   if (because == end_cause::time_limit) return std::string(tr("time limit"));
-  if (because == end_cause::stopped) return std::string(tr("stopped"));
+  if (because == end_cause::stopped) {
+    return end.stopped_by.empty() ? std::string(tr("stopped"))
+                                  : trf("stopped by {}", printable(end.stopped_by));
+  }
   if (because == end_cause::gpu_fault) return std::string(tr("GPU fault"));
   return tr_composed(printable(because));
 }
 
+std::string wanted_gpus(const RunRecord& run) {
+  const auto& wanted = run.manifest.devices_wanted;
+  if (!wanted) return std::string(tr("a GPU"));
+  return *wanted == 1 ? std::string(tr("1 GPU")) : trf("{} GPUs", *wanted);
+}
+
 std::string never_started_text(const RunRecord& run) {
   const std::string& because = run.end->because;
-  if (because == end_cause::no_device) return std::string(tr("never started: no device came"));
-  if (because == end_cause::left_queue) {
-    return std::string(tr("never started: taken out of the queue"));
-  }
-  return trf("never started: {}", tr_composed(printable(because)));
+  if (!run.end->known) return trf("never started: {}", tr_composed(printable(because)));
+  std::string text =
+      trf("never started: waited {} for {}", short_duration(waited(run, {})), wanted_gpus(run));
+  if (because == end_cause::no_device) return text + std::string(tr(", no device came"));
+  if (because != end_cause::left_queue) return text + std::string(tr(", its log says what failed"));
+  const std::string& by = run.end->stopped_by;
+  return text + (by.empty() ? trf(", ended by {}", signal_name(run.end->exit.signal))
+                            : trf(", stopped by {}", printable(by)));
 }
 
 std::string devices_text(const RunRecord& run, const Style& style) {
@@ -87,7 +100,8 @@ Cells cells_of(const RunRecord& run, const Moment& now, const Style& style) {
   const std::string absent(absent_mark(style));
   Cells cells;
   cells[id_column] = outside(run.manifest.id, style);
-  cells[started_column] = since_text(run.manifest.started, now.wall, style);
+  cells[started_column] =
+      has_no_job(run) ? absent : since_text(run.manifest.started, now.wall, style);
   cells[duration_column] = took ? short_duration(*took) : absent;
   cells[state_column] = own(course_text(run), style);
   cells[devices_column] = devices_text(run, style);
@@ -192,6 +206,13 @@ std::string used_text(const RunRecord& run, const Summary& summary) {
 
 }  // namespace
 
+std::string facts_missing_text(const RunRecord& run) {
+  if (run.manifest.complete || has_no_job(run)) return "";
+  return std::string(run.end ? tr("Some facts of machine and code are not known: the run was over "
+                                  "before they were gathered.")
+                             : tr("The facts of machine and code are still being gathered."));
+}
+
 bool has_invented_figures(const RunRecord& run) {
   return run.manifest.given.simulated && !run.manifest.given.devices.empty();
 }
@@ -282,6 +303,11 @@ std::vector<Reading<double>> RunSeries::memory(std::size_t device) const {
   return device < devices_.size() ? means(devices_[device].memory) : std::vector<Reading<double>>{};
 }
 
+std::string wait_text(const RunRecord& run, const Moment& now) {
+  return trf("{} so far for {}; `berth leases` shows the queue and who holds what",
+             short_duration(waited(run, now)), wanted_gpus(run));
+}
+
 std::string state_text(const RunRecord& run) {
   if (was_never_started(run)) return never_started_text(run);
   if (run.end && run.end->known) {
@@ -293,7 +319,7 @@ std::string state_text(const RunRecord& run) {
     } else if (is_ended_by_warning(run)) {
       text += tr(" by berth: warning before its time limit");
     } else if (!run.end->because.empty()) {
-      text += trf(" by berth: {}", cause_text(run.end->because));
+      text += trf(" by berth: {}", cause_text(*run.end));
     }
     return text;
   }

@@ -54,6 +54,9 @@ struct RunDetails {
 [[nodiscard]] std::string render_run(const RunRecord& run, const RunDetails& details,
                                      const Moment& now, const Style& style);
 
+/// That facts of machine and code are missing, and why; empty: none is, or there was no job.
+[[nodiscard]] std::string facts_missing_text(const RunRecord& run);
+
 /// Whether a simulated server gave what it is said to have used of GPUs.
 [[nodiscard]] bool has_invented_figures(const RunRecord& run);
 
@@ -65,7 +68,11 @@ struct RunDetails {
 /// promised, how busy the GPU was, energy. One line, never cut. Says so where the run is simulated.
 [[nodiscard]] std::string render_end_line(const RunRecord& run, const Style& style);
 
-/// "ended with 0", "ended with 1", "killed by SIGKILL (9)", "running", "end unknown".
+/// "ended with 0", "ended with 1", "killed by SIGKILL (9)", "running", "end unknown"; "never
+/// started: waited 12s for 1 GPU, stopped by ana".
 [[nodiscard]] std::string state_text(const RunRecord& run);
+
+/// Of one that waits: "12s so far for 1 GPU; `berth leases` shows the queue and who holds what".
+[[nodiscard]] std::string wait_text(const RunRecord& run, const Moment& now);
 
 }  // namespace berth

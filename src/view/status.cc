@@ -103,15 +103,16 @@ std::string summary_line(const Counts& counts, const Snapshot& snapshot, const S
     if (!counts.free_indices.empty()) text += std::string(tr(": ")) + ranges(counts.free_indices);
     line.add(own(text, style), Paint::green);
   }
+  // Before the states: what stands at the end is cut on a narrow terminal.
+  if (!snapshot.waiters.empty()) {
+    line.add("  ").add(own(trf("{} waiting", snapshot.waiters.size()), style), Paint::yellow);
+  }
   for (const DeviceState state : {DeviceState::reserved, DeviceState::leased, DeviceState::busy,
                                   DeviceState::held, DeviceState::unknown, DeviceState::failed,
                                   DeviceState::divided, DeviceState::lost, DeviceState::unusable}) {
     if (counts.of(state) == 0) continue;
     line.add("  ").add(own(fmt::format("{} {}", counts.of(state), state_word(state)), style),
                        state_paint(state));
-  }
-  if (!snapshot.waiters.empty()) {
-    line.add("  ").add(own(trf("{} waiting", snapshot.waiters.size()), style), Paint::yellow);
   }
   std::string time = date_time_text(snapshot.taken, style);
   const auto start = [&] { return style.width - static_cast<int>(time.size()); };

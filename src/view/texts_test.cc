@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
+
 #include "base/text.h"
 #include "view/example_server.h"
 #include "view/leases_text.h"
@@ -82,7 +84,7 @@ TEST(PlacementText, WaitingIsOneLineThatFits) {
   news.waited = std::chrono::seconds(75);
   news.left = std::chrono::minutes(20);
   EXPECT_EQ(render_waiting_line(news, {.width = 120}),
-            "waiting 1m15s (gives up in 20m00s), place 2 in the queue; held: 0 alice");
+            "waiting 1m15s (gives up in 20m00s), place 2 in the queue; in the way: 0 alice");
   for (const int width : {20, 40, 60}) {
     const std::string line = render_waiting_line(news, {.width = width});
     EXPECT_LT(display_width(line), width);
@@ -150,10 +152,59 @@ TEST(LeasesText, ListsLeasesQueueAndWhoSharesTheLedger) {
 }
 
 TEST(LeasesText, JsonHoldsTheSnapshotsObjects) {
-  const std::string json = leases_json(example::server(), {"/x", LedgerPlace::Kind::named});
+  Snapshot server = example::server();
+  server.waiters[0].run = "20251009-065020-k3f9q2";
+  const std::string json = leases_json(server, LedgerPlace{"/x", LedgerPlace::Kind::named});
   EXPECT_THAT(json, HasSubstr("\"ledger_kind\": \"named\""));
   EXPECT_THAT(json, HasSubstr("\"promised_bytes\": 21474836480"));
   EXPECT_THAT(json, HasSubstr("\"wants\": \"-n 4\""));
+  EXPECT_THAT(json, HasSubstr("\"run\": \"20251009-065020-k3f9q2\""));
+}
+
+TEST(LeasesText, QueueNamesTheRunAndWhatIsReservedForIt) {
+  Snapshot server = example::server();
+  server.waiters[0].run = "20251009-065020-k3f9q2";
+  server.waiters[0].reserved = {{server.devices[2].id, std::nullopt}};
+  const LedgerPlace shared{"/run/berth", LedgerPlace::Kind::shared};
+  const std::string text = render_leases(server, shared, {.width = 120});
+  EXPECT_THAT(text, HasSubstr("Place  User   Wants  Waited  Reserved GPUs  Run "));
+  EXPECT_THAT(text, HasSubstr("2              20251009-065020-k3f9q2  python big.py"));
+}
+
+TEST(LeasesText, ARecordingHasNoLedgerHere) {
+  const std::string text = render_leases(example::server(), std::nullopt, {});
+  EXPECT_THAT(text, HasSubstr("From the recording"));
+  EXPECT_THAT(text, Not(HasSubstr("Ledger")));
+  EXPECT_THAT(render_leases(Snapshot{}, std::nullopt, {}),
+              HasSubstr("The recording holds no leases."));
+  EXPECT_THAT(leases_json(example::server(), std::nullopt), HasSubstr("\"ledger\": null"));
+}
+
+RunRecord never_started(std::string_view because) {
+  RunRecord run;
+  run.manifest.waiting = true;
+  run.manifest.waited_ms = 12'000;
+  run.manifest.devices_wanted = 1;
+  run.state = RunState::ended;
+  run.end = RunEnd{.exit = {.signal = SIGTERM}, .because = std::string(because)};
+  return run;
+}
+
+TEST(RunText, OfARunThatNeverStartedThereIsOneTruth) {
+  RunRecord run = never_started(end_cause::left_queue);
+  EXPECT_EQ(state_text(run), "never started: waited 12s for 1 GPU, ended by SIGTERM (15)");
+  run.end->stopped_by = "ana";
+  EXPECT_EQ(state_text(run), "never started: waited 12s for 1 GPU, stopped by ana");
+  run = never_started(end_cause::no_device);
+  run.manifest.devices_wanted = 4;
+  EXPECT_EQ(state_text(run), "never started: waited 12s for 4 GPUs, no device came");
+  run.manifest.devices_wanted = std::nullopt;
+  run.end->because = end_cause::not_started;
+  EXPECT_EQ(state_text(run), "never started: waited 12s for a GPU, its log says what failed");
+  EXPECT_EQ(lasted(run, {}), std::nullopt);
+  EXPECT_EQ(facts_missing_text(run), "");
+  run.manifest.waiting = false;
+  EXPECT_THAT(facts_missing_text(run), HasSubstr("over before they were gathered"));
 }
 
 RunRecord ended_run() {

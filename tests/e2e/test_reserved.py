@@ -51,11 +51,11 @@ def test_a_card_kept_for_a_waiter_is_reserved_for_whom_wherever_it_is_shown(mach
 
         refused = machine.run("run", "--", "true")
         assert refused.returncode == 124
-        assert f"kept for an earlier request in the queue: {ME}" in refused.stderr, refused.stderr
+        assert f"reserved for an earlier request in the queue: {ME}" in refused.stderr, refused.stderr
         for words in (["pick"], ["run", "--dry-run", "--", "true"], ["pick", "--memory", "10G", "--only", "4"]):
             done = machine.run(*words)
             assert done.returncode == 124, words
-            assert f"kept for an earlier request in the queue: {ME}" in done.stdout + done.stderr, words
+            assert f"reserved for an earlier request in the queue: {ME}" in done.stdout + done.stderr, words
 
         status = machine.run("status", env={"COLUMNS": "132"}).stdout
         assert "0 of 8 free" in status and "4 reserved" in status, status
@@ -97,6 +97,56 @@ def test_doctor_calls_no_reserved_card_free(machine):
     with a_queue(machine):
         told = machine.run("doctor").stdout
         assert "Free now: none of 8" in told, told
+        assert f"Reserved for earlier requests in the queue: GPU 4, 5, 6, 7 (for {ME})." in told, told
+
+
+def test_a_card_that_is_leased_or_reserved_is_not_too_small(machine):
+    with a_queue(machine):
+        rows = re.findall(r"^  GPU (\d) +(\w+(?: small)?) .*", machine.run("fit", "7B").stdout, re.M)
+        assert rows[3:] == [("3", "leased")] + [(str(index), "reserved") for index in range(4, 8)], rows
+        here = json.loads(machine.run("fit", "7B", "--json").stdout)["here"]
+        assert [row["state"] for row in here][3:] == ["leased"] + ["reserved"] * 4
+        assert [row["now"] for row in here][3:] == ["too_small"] * 5, "of what is left of it"
+        large = machine.run("fit", "700B").stdout
+        assert re.findall(r"^  GPU \d +too small", large, re.M) == [f"  GPU {index}   too small" for index in range(8)]
+
+
+def test_the_queue_of_leases_names_the_run_and_what_is_reserved_for_it(machine):
+    with a_queue(machine):
+        told = machine.run("leases").stdout
+        [waiting] = json.loads(machine.run("leases", "--json").stdout)["queue"]
+        assert re.fullmatch(r"\d{8}-\d{6}-\w{6}", waiting["run"]), waiting
+        head, row = told.split("\n\n")[1].splitlines()[:2]
+        assert head.split() == ["Place", "User", "Wants", "Waited", "Reserved", "GPUs", "Run", "Command"]
+        assert row.split()[-3:] == ["4,5,6,7", waiting["run"], "true"], row
+        assert "Gathers" not in told
+
+
+def test_how_many_wait_survives_eighty_columns(machine):
+    with a_queue(machine):
+        first = machine.run("status", env={"COLUMNS": "80"}).stdout.splitlines()[0]
+        assert len(first) <= 80 and "0 of 8 free  1 waiting" in first and "4 reserved" in first, first
+
+
+def test_a_replay_shows_the_leases_of_the_recording_alone(machine):
+    with a_queue(machine):
+        recording = machine.directory / "recording.json"
+        recording.write_text(machine.run("status", "--json").stdout)
+        empty = machine.directory / "empty.json"
+        empty.write_text(machine.run("status", "--json", env={"BERTH_LEDGER": str(machine.directory / "other")}).stdout)
+        for file, says in ((recording, "From the recording"), (empty, "The recording holds no leases.")):
+            told = machine.run("leases", "--replay", file)
+            assert told.returncode == 0 and says in told.stdout, told
+            assert machine.env["BERTH_LEDGER"] not in told.stdout and "Ledger" not in told.stdout, told.stdout
+            answer = json.loads(machine.run("leases", "--replay", file, "--json").stdout)
+            assert (answer["ledger"], answer["ledger_kind"]) == (None, None)
+            assert len(answer["leases"]) == len(answer["queue"]) == (file == recording)
+        assert machine.run("leases").stdout.rstrip().endswith("(BERTH_LEDGER).")
+
+
+def test_help_says_what_the_states_mean(machine):
+    told = " ".join(machine.run("status", "--help").stdout.split())
+    assert "reserved (free, but for somebody in the queue)" in told and "held (memory taken, nothing running)" in told
 
 
 def test_what_is_left_of_a_card_is_free_for_a_share(machine):

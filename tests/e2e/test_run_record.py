@@ -366,7 +366,8 @@ def test_the_record_says_what_was_asked_for(machine, words, typed):
     assert re.search(rf"Asked for \| {typed} ", report.replace("\\", "")), report
     dry = machine.run("run", "--dry-run", "--json", *words, "--", "true")
     assert json.loads(dry.stdout)["asked_for"] == typed
-    assert json.loads(machine.run("pick", "--json", *words).stdout)["asked_for"] == typed
+    if not any("=" in word for word in words):  # pick never waits
+        assert json.loads(machine.run("pick", "--json", *words).stdout)["asked_for"] == typed
 
 
 def test_a_gpu_job_gets_no_switch_of_a_cpu_job(machine):

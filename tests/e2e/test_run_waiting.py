@@ -77,13 +77,13 @@ def test_detached_run_waits_on_when_its_terminal_closes(machine, terminal, gate)
 def test_a_detached_run_that_no_device_came_for_was_never_started(machine, gate):
     run = waiting(machine, "--wait=1s", command=("touch", machine.directory / "ran"))
     ended = awaited(machine, run)
-    assert ended.returncode == 124 and "no device came for it" in ended.stderr, ended.stderr
+    assert ended.returncode == 124 and "for 1 GPU, no device came" in ended.stderr, ended.stderr
     assert "no device came within 1s" in machine.run("logs", run).stdout
     assert "\x1b" not in machine.run("logs", run).stdout
     record = show(machine)
     assert (record["state"], record["end"]["because"]) == ("ended", "no device came")
     for words in (["runs"], ["show", run], ["report", run, "--md"]):
-        assert "never started: no device came" in machine.run(*words).stdout, words
+        assert "for 1 GPU, no device came" in machine.run(*words).stdout, words
     assert "no device came for it within" in machine.run("explain", run).stdout
     assert queue(machine) == [] and not (machine.directory / "ran").exists()
 
@@ -93,6 +93,7 @@ def test_a_detached_run_goes_on_the_cpu_when_its_patience_is_over(machine, gate)
     assert awaited(machine, run).returncode == 0
     assert "=-1=" in machine.run("logs", run).stdout
     assert (show(machine)["cpu_only"], show(machine)["wanted"]) == (True, "-n 1 --only 3 --or-cpu=1s")
+    assert show(machine)["waited_ms"] >= 1000
 
 
 @pytest.mark.parametrize("words", [["{}"], ["--all"]], ids=["one", "all"])
@@ -105,11 +106,11 @@ def test_stop_takes_a_detached_run_out_of_the_queue(machine, gate, words):
         gate.touch()
         poll(lambda: leases(machine), LONG, "the holder has not gone")
     stopped = machine.run("stop", *only, timeout=LONG)
-    assert stopped.returncode == 0 and f"run {run} has ended" in stopped.stderr, stopped.stderr
+    assert stopped.returncode == 0 and f"run {run} never started" in stopped.stderr, stopped.stderr
     assert awaited(machine, run).returncode == 128 + signal.SIGTERM
     assert queue(machine) == []
     assert show(machine)["end"]["because"] == "left the queue"
-    assert "never started: taken out of the queue" in machine.run("show", run).stdout
+    assert "for 1 GPU, stopped by " in machine.run("show", run).stdout
 
 
 def test_a_wait_that_was_killed_is_told_as_such(machine, gate):
@@ -344,6 +345,34 @@ def test_or_cpu_waits_as_long_as_it_says_and_goes_without(machine):
     assert queue(machine) == []
     holder.send_signal(signal.SIGTERM)
     holder.wait(timeout=10)
+
+
+def test_wait_beside_or_cpu_says_how_long(machine, gate):
+    got = machine.run("run", "--wait=2s", "--or-cpu", "--only", "3", "--", *SHOW, timeout=LONG)
+    assert (got.returncode, got.stdout) == (0, "seen=-1=\n"), got.stderr
+    record = show(machine)
+    assert (record["cpu_only"], record["wanted"]) == (True, "-n 1 --only 3 --or-cpu=2s")
+    assert record["waited_ms"] >= 2000
+    assert f"after waiting {record['waited_ms'] // 1000}s" in machine.run("show").stdout
+    assert "next in the queue" in got.stderr and "after waiting" in got.stderr, got.stderr
+    would = machine.run("run", "--dry-run", "--wait=2s", "--or-cpu", "--only", "3", "--", "true")
+    assert (would.returncode, "Would wait 2s for a device, then run on the CPU" in would.stdout) == (124, True), would
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (["--wait", "--or-cpu"], "waits for ever"),
+        (["--wait=2s", "--or-cpu=3s"], "--or-cpu=3s says how long to wait"),
+        (["--no-wait", "--or-cpu=3s"], "--or-cpu=3s says how long to wait"),
+        (["--wait=“5m”"], 'try "5m"'),
+        (["--or-cpu=‘10m’"], 'try "10m"'),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_patience_that_contradicts_itself_is_refused(machine, flags, says):
+    refused = machine.run("run", *flags, "--", "true")
+    assert (refused.returncode, refused.stdout) == (125, "") and says in refused.stderr, refused.stderr
 
 
 def test_or_cpu_takes_a_device_that_comes_while_it_waits(machine):

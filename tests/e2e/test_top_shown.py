@@ -211,6 +211,7 @@ def test_the_panel_of_leases_names_who_holds_and_who_waits(machine, terminal_of)
     try:
         started += [waiting_run(machine, place, "sleep", str(601 + place)) for place in (1, 2)]
         [lease] = leases(machine)
+        waiting = [one["run"] for one in queue(machine)]
         user = pwd.getpwuid(os.getuid()).pw_name
         terminal = terminal_of(machine, 120, 40)
         terminal.top("-d", "200ms")
@@ -220,9 +221,9 @@ def test_the_panel_of_leases_names_who_holds_and_who_waits(machine, terminal_of)
   {lease["run"]} +sleep 601 *
  *
 1\. {user} waits since \S+ for .*
-  sleep 602 *
+  {waiting[0]} +sleep 602 *
 2\. {user} waits since \S+ for .*
-  sleep 603 *$""", screen, re.M), screen
+  {waiting[1]} +sleep 603 *$""", screen, re.M), screen
         # The first in the queue gives up, then the holder ends: the second has what it waited for.
         for place in (1, 0):
             started[place].terminate()

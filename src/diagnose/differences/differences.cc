@@ -32,8 +32,10 @@ void compare_software(const Manifest& a, const Manifest& b, Comparison& into) {
   }
   using Side = NotComparable::Side;
   const Side side = is_gathered(b) ? Side::a : is_gathered(a) ? Side::b : Side::both;
+  const bool never_started = (is_gathered(a) ? b : a).waiting;
   into.cannot_compare(ungathered, sentence("machine, code, Python and variables"), side,
-                      sentence("the run was over before they were gathered"));
+                      never_started ? sentence("the run has not started")
+                                    : sentence("the run was over before they were gathered"));
 }
 
 }  // namespace

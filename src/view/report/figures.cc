@@ -26,9 +26,16 @@ std::string or_why(const Reading<T>& reading, Text text) {
   return fmt::format("– ({})", reason_text(reading.why()));
 }
 
+/// Of a run that has not started there is no such figure.
+template <class T, class Text>
+std::string of_job(const ReportRun& run, const Reading<T>& reading, Text text) {
+  return has_no_job(run.record) ? "" : or_why(reading, text);
+}
+
 /// Of devices: a run without one has no such reading, and nothing failed.
 template <class T, class Text>
 std::string of_devices(const ReportRun& run, const Reading<T>& reading, Text text) {
+  if (has_no_job(run.record)) return "";
   if (run.record.manifest.given.devices.empty()) return std::string(tr("no device"));
   std::string figure = or_why(reading, text);
   if (reading.get() && has_invented_figures(run.record)) figure += invented_mark();
@@ -37,6 +44,7 @@ std::string of_devices(const ReportRun& run, const Reading<T>& reading, Text tex
 
 std::string devices_text(const ReportRun& run) {
   const auto& devices = run.record.manifest.given.devices;
+  if (has_no_job(run.record)) return std::string(tr("none: it has not started"));
   if (devices.empty()) return std::string(tr("none: on the CPU"));
   std::map<std::string, std::size_t> models;
   for (const Device& device : devices) ++models[device.name.get().value_or(device.id.text())];
@@ -128,10 +136,15 @@ void add_mark_rows(const Report& report, Rows& rows) {
 std::vector<FigureRow> figure_rows(const Report& report, const Style& style) {
   Rows rows(report);
   rows.add(tr("State"), state_words);
-  rows.add(tr("Started"), [&](const ReportRun& run) {
+  const auto date_of = [&](const ReportRun& run) {
     return date_time_text(run.record.manifest.started, style);
-  });
+  };
+  rows.add(tr("Queued"),
+           [&](const ReportRun& run) { return has_no_job(run.record) ? date_of(run) : ""; });
+  rows.add(tr("Started"),
+           [&](const ReportRun& run) { return has_no_job(run.record) ? "" : date_of(run); });
   rows.add(tr("Duration"), [](const ReportRun& run) {
+    if (has_no_job(run.record)) return std::string();
     if (!run.figures.lasted_ms) return std::string("–");
     return duration_text(*run.figures.lasted_ms);
   });
@@ -140,6 +153,7 @@ std::vector<FigureRow> figure_rows(const Report& report, const Style& style) {
   });
   rows.add(tr("Devices"), devices_text);
   rows.add(tr("GPU hours"), [](const ReportRun& run) {
+    if (has_no_job(run.record)) return std::string();
     if (!run.figures.device_hours) return std::string("–");
     const double hours = *run.figures.device_hours;
     return hours == 0      ? "0"
@@ -162,10 +176,11 @@ std::vector<FigureRow> figure_rows(const Report& report, const Style& style) {
     rows.add(trf("Cost, at {} per kWh", *report.price.per_kwh),
              [&](const ReportRun& run) { return cost_text(run, report.price); });
   }
-  rows.add(tr("Main memory, peak"),
-           [](const ReportRun& run) { return or_why(run.figures.main_memory_peak, bytes_text); });
+  rows.add(tr("Main memory, peak"), [](const ReportRun& run) {
+    return of_job(run, run.figures.main_memory_peak, bytes_text);
+  });
   rows.add(tr("CPU time"), [](const ReportRun& run) {
-    return or_why(run.figures.cpu_time,
+    return of_job(run, run.figures.cpu_time,
                   [](Milliseconds time) { return duration_text(time.count()); });
   });
   add_mark_rows(report, rows);
@@ -184,7 +199,9 @@ std::vector<std::string> notes_on(const ReportRun& run, const Style& style) {
   if (run.record.state == RunState::elsewhere) {
     note(std::string(tr("It is of another machine and has not ended there, as far as is known.")));
   }
-  if (run.samples_unreadable) {
+  if (has_no_job(run.record)) {
+    note(std::string(tr("It has not started: there is nothing to draw.")));
+  } else if (run.samples_unreadable) {
     note(trf("Its samples could not be read: {}", tr_composed(*run.samples_unreadable)));
   } else if (run.curves.samples() == 0) {
     note(std::string(tr("No samples were taken: there is nothing to draw.")));
@@ -214,9 +231,7 @@ std::vector<std::string> notes_on(const ReportRun& run, const Style& style) {
                          : tr("Energy is power summed over time, as a device has no counter of "
                               "it: of the whole device, whoever else was on it.")));
   }
-  if (!run.record.manifest.complete) {
-    note(std::string(tr("The facts of machine and code are not all in.")));
-  }
+  if (const std::string missing = facts_missing_text(run.record); !missing.empty()) note(missing);
   for (const std::string& problem : run.record.problems) note(tr_composed(problem));
   return notes;
 }
@@ -227,6 +242,7 @@ std::vector<EnvironmentTable> environment_tables(const Report& report, const Sty
     return std::ranges::find(list, name, member);
   };
   for (std::size_t run = 0; run < report.runs.size(); ++run) {
+    if (has_no_job(report.runs[run].record)) continue;  // gathered once a job runs
     for (auto& section : manifest_sections(report.runs[run].record.manifest, style)) {
       auto table = named(tables, section.heading, &EnvironmentTable::heading);
       if (table == tables.end()) table = tables.insert(tables.end(), {section.heading, {}});

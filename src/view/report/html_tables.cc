@@ -137,8 +137,10 @@ std::string differences_html(const Report& report) {
 }
 
 std::string environment_html(const Report& report, const Style& style) {
+  const std::vector<EnvironmentTable> tables = environment_tables(report, style);
+  if (tables.empty()) return "";
   std::string html = "<section>\n" + element("h2", tr("Hardware and software")) + "\n";
-  for (const EnvironmentTable& table : environment_tables(report, style)) {
+  for (const EnvironmentTable& table : tables) {
     html += element("h3", table.heading) + "\n";
     html += table_html(
         {.label = table.heading,

@@ -206,8 +206,9 @@ std::string report_markdown(const Report& report, const Style& style) {
           table_text(columns_of(report, tr("Figure")), figure_rows(report, page));
   text += findings_text(report) + charts_text(report, page) + phases_text(report) +
           times_text(report) + differences_text(report) + notes_text(report, page);
-  text += heading(tr("Hardware and software"));
-  for (const EnvironmentTable& table : environment_tables(report, page)) {
+  const std::vector<EnvironmentTable> tables = environment_tables(report, page);
+  if (!tables.empty()) text += heading(tr("Hardware and software"));
+  for (const EnvironmentTable& table : tables) {
     text += table_text(columns_of(report, table.heading), table.rows);
   }
   return text +

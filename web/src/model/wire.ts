@@ -289,6 +289,8 @@ export interface Run {
   working_directory?: string | null;
   started_unix_ms: number;
   waited_ms?: number | null;
+  /// It has not been started; with an end it never was.
+  waiting?: boolean | null;
   wanted?: string | null;
   lease?: string | null;
   retry_of?: string | null;
@@ -311,6 +313,7 @@ export interface Run {
     exit_code: number | null;
     signal: number | string | null;
     because?: string;
+    stopped_by?: string | null;
     lasted_milliseconds?: number | null;
   } | null;
   summary?: RunSummary | null;

@@ -13,7 +13,7 @@ import type { Mark, Run, Samples } from "../model/wire";
 import { t } from "../words/translate";
 import { chart_of } from "./charts";
 import { LogPanel } from "./log_panel";
-import { end_text, is_well, lasted } from "./runs";
+import { end_text, has_no_job, is_well, lasted } from "./runs";
 import { choice, facts, failure, waiting, type View, type World } from "./view";
 
 export function run_view(world: World, id: string): View {
@@ -242,7 +242,7 @@ function manifest_of(run: Run): HTMLElement {
     [t("column.command"), command_text(run.command) ?? t("people.not_shown")],
     [t("run.wanted"), run.wanted],
     ["GPU", devices],
-    [t("runs.started"), moment(run.started_unix_ms)],
+    [t(has_no_job(run) ? "run.queued" : "runs.started"), moment(run.started_unix_ms)],
     [t("run.directory"), run.working_directory],
     [t("run.git"), git],
     ["Python", run.python?.version ?? run.python?.interpreter],

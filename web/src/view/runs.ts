@@ -10,9 +10,25 @@ import type { Run, Runs } from "../model/wire";
 import { t, word_or } from "../words/translate";
 import { failure, waiting, type View, type World } from "./view";
 
+const never_started = ["no device came", "left the queue", "not started"];
+
+/// It waits for a device, or did and never got one.
+export function has_no_job(run: Run): boolean {
+  if (!run.end) return run.state === "waiting";
+  return run.waiting === true && (!run.end.known || never_started.includes(run.end.because ?? ""));
+}
+
+function never_started_text(run: Run): string {
+  const end = run.end;
+  if (!end?.known) return t("run.never_started");
+  const waited = t("run.never_started_waited", { time: duration(run.waited_ms) });
+  return end.stopped_by ? `${waited}, ${t("run.stopped_by", { who: end.stopped_by })}` : waited;
+}
+
 export function end_text(run: Run): string {
   const end = run.end;
   if (!end) return word_or(`run.${run.state}`, run.state);
+  if (has_no_job(run)) return never_started_text(run);
   if (!end.known) return t("run.end unknown");
   const how =
     end.exit_code !== null
@@ -26,6 +42,7 @@ export function is_well(run: Run): boolean {
 }
 
 export function lasted(run: Run, now: number): string {
+  if (has_no_job(run)) return dash;
   if (run.end?.lasted_milliseconds) return duration(run.end.lasted_milliseconds);
   return duration((run.end?.at_unix_ms ?? now) - run.started_unix_ms);
 }
@@ -72,7 +89,11 @@ export function runs_view(world: World): View {
       },
       { title: t("column.user"), text: (run) => run.user ?? dash },
       { title: "GPU", text: (run) => run.given?.devices.map(label_of).join(", ") || dash },
-      { title: t("runs.started"), kind: "number", text: (run) => moment(run.started_unix_ms) },
+      {
+        title: t("runs.started"),
+        kind: "number",
+        text: (run) => (has_no_job(run) ? dash : moment(run.started_unix_ms)),
+      },
       { title: t("runs.lasted"), kind: "number", text: (run) => lasted(run, world.server_now()) },
       {
         title: t("runs.load"),

@@ -28,7 +28,7 @@ export const words = {
 
   // On a tile there is room for one word.
   "tile.free": ["free", "空闲"],
-  "tile.reserved": ["reserved", "预留"],
+  "tile.reserved": ["reserved", "已预留"],
   "tile.leased": ["leased", "已租用"],
   "tile.busy": ["busy", "占用"],
   "tile.held": ["held", "空占"],
@@ -313,6 +313,10 @@ export const words = {
   "run.ended": ["ended", "已结束"],
   "run.end unknown": ["end unknown", "结局未知"],
   "run.elsewhere": ["on another machine", "在其他机器上"],
+  "run.never_started": ["never started", "从未启动"],
+  "run.never_started_waited": ["never started: waited {time}", "从未启动：排队 {time}"],
+  "run.stopped_by": ["stopped by {who}", "由 {who} 停止"],
+  "run.queued": ["Queued", "开始排队"],
   "run.exit": ["exit {code}", "退出码 {code}"],
   "run.signal": ["signal {signal}", "信号 {signal}"],
   "run.device": ["GPU of the run", "任务的 GPU"],

@@ -18,8 +18,39 @@ import {
 import { row_key } from "../../src/model/usage";
 import { EventStreamParser, wait_before } from "../../src/model/event_stream";
 import { advices, alert_text, alert_titles, titles } from "../../src/words/findings";
+import { end_text, has_no_job, lasted } from "../../src/view/runs";
 import { filled, language_from, set_language } from "../../src/words/translate";
 import { words } from "../../src/words/words";
+
+test("what is reserved has one word in each language", () => {
+  assert.deepEqual(words["tile.reserved"], words["standing.reserved"]);
+});
+
+test("a run that never started has no duration and says who stopped it", () => {
+  const run = {
+    id: "20251009-065020-k3f9q2",
+    uid: 1000,
+    user: "ana",
+    started_unix_ms: 1000,
+    waiting: true,
+    waited_ms: 12_000,
+    state: "ended",
+    end: {
+      at_unix_ms: 13_000,
+      known: true,
+      exit_code: null,
+      signal: 15,
+      because: "left the queue",
+      stopped_by: "ana" as string | null,
+    },
+  };
+  assert.equal(end_text(run), "never started: waited 12s, stopped by ana");
+  assert.equal(lasted(run, 99_000), dash);
+  run.end.stopped_by = null;
+  assert.equal(end_text(run), "never started: waited 12s");
+  assert.ok(has_no_job({ ...run, state: "waiting", end: null }));
+  assert.ok(!has_no_job({ ...run, waiting: false }));
+});
 
 test("what is absent is a dash, and zero is zero", () => {
   assert.deepEqual(

@@ -93,28 +93,47 @@ Sentence meaning_of_stop(const std::string& owner) {
 }
 
 Finding stopped(const DeathEvidence& evidence) {
+  const std::string& by = evidence.run.end->stopped_by;
   return {.rule = "stopped",
           .severity = Severity::hint,
-          .title = sentence("somebody ended it with berth stop"),
+          .title = by.empty() ? sentence("somebody ended it with berth stop")
+                              : sentence("{} ended it with berth stop", printable(by)),
           .evidence = {sentence("the record of the run has the wish to stop it")},
           .meaning = meaning_of_stop(evidence.run.manifest.user),
           .steps = {},
           .doubt = {}};
 }
 
+Sentence title_of_never_started(const RunRecord& run) {
+  const RunEnd& end = *run.end;
+  if (!end.known) return Sentence(end.because, {});
+  if (end.because == end_cause::no_device) {
+    return sentence("no device came for it within {}", short_duration(waited(run, {})));
+  }
+  if (end.because != end_cause::left_queue) return sentence("it failed before it was started");
+  if (end.stopped_by.empty()) return sentence("it left the queue before a device came");
+  return sentence("{} took it out of the queue with berth stop", printable(end.stopped_by));
+}
+
+/// Who was taken out of the queue has written nothing into its log, nor has who was killed.
 Finding never_started(const DeathEvidence& evidence) {
   const RunRecord& run = evidence.run;
-  const std::string waited = short_duration(milliseconds(run.manifest.waited_ms));
-  const bool nothing_came = run.end->because == end_cause::no_device;
-  return {.rule = "never_started",
-          .severity = nothing_came ? Severity::error : Severity::hint,
-          .title = nothing_came ? sentence("no device came for it within {}", waited)
-                                : sentence("it left the queue before a device came"),
-          .evidence = {sentence("it waited for {} and was not started", waited)},
-          .meaning = sentence("The program never ran; its log says what was in the way."),
-          .steps = {{sentence("see why it waited"), "berth logs " + run.manifest.id},
-                    {sentence("see who holds the devices"), "berth leases"}},
-          .doubt = {}};
+  const bool left = run.end->because == end_cause::left_queue;
+  Finding finding{.rule = "never_started",
+                  .severity = left ? Severity::hint : Severity::error,
+                  .title = title_of_never_started(run),
+                  .evidence = {},
+                  .meaning = sentence("The program never ran."),
+                  .steps = {},
+                  .doubt = {}};
+  if (!run.end->known) return finding;
+  finding.evidence.push_back(
+      sentence("it waited for {} and was not started", short_duration(waited(run, {}))));
+  if (left) return finding;
+  finding.meaning = sentence("The program never ran; its log says what was in the way.");
+  finding.steps = {{sentence("see why it waited"), "berth logs " + run.manifest.id},
+                   {sentence("see who holds the devices"), "berth leases"}};
+  return finding;
 }
 
 }  // namespace

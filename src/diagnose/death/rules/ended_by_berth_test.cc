@@ -59,6 +59,13 @@ TEST(EndedByBerth, ARunThatNeverStartedIsNotTakenForAJobThatFailed) {
   waited.end = RunEnd{.at = run_over, .exit = {.signal = SIGTERM}};
   waited.end->because = end_cause::left_queue;
   EXPECT_EQ(first_cause({.run = waited}).title.english(), "it left the queue before a device came");
+  EXPECT_EQ(steps_in(first_cause({.run = waited})), "") << "its log is empty";
+  waited.end->stopped_by = "ana";
+  EXPECT_EQ(first_cause({.run = waited}).title.english(),
+            "ana took it out of the queue with berth stop");
+  waited.end->because = end_cause::not_started;
+  EXPECT_EQ(first_cause({.run = waited}).title.english(), "it failed before it was started");
+  EXPECT_THAT(steps_in(first_cause({.run = waited})), HasSubstr("berth logs"));
   waited.manifest.waiting = false;
   waited.end->because = "";
   EXPECT_THAT(causes_of({.run = waited}), testing::Not(testing::Contains("never_started")));
