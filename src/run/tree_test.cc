@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "base/fd.h"
+#include "base/process.h"
 #include "base/temporary_directory.h"
 
 namespace berth {
@@ -64,6 +65,39 @@ TEST_F(Tree, IsTheKeepersDescendantsLessItsSamplerAndZombies) {
   for (const ProcessId& one : run_processes(keeper, proc_)) pids.push_back(one.pid);
   EXPECT_THAT(pids, UnorderedElementsAre(11, 12, 13));
   EXPECT_THAT(run_processes(keeper, proc_ + "/none"), IsEmpty());
+}
+
+TEST_F(Tree, AChildThatIsYetToBeReapedMayHaveLeftOneThatNoSearchHasSeen) {
+  put(keeper, {});
+  put(11, {.parent = keeper, .session = 5, .state = 'Z'});
+  put(15, {.parent = keeper, .session = keeper});  // the sampler
+  EXPECT_THAT(run_processes(keeper, proc_), IsEmpty());
+  EXPECT_TRUE(may_have_run_processes(keeper, proc_));
+  end(11);
+  EXPECT_FALSE(may_have_run_processes(keeper, proc_));
+}
+
+TEST(OwnTree, HasNoChildOnceTheLastIsReaped) {
+  EXPECT_TRUE(has_no_child());
+  const auto child = fork_process([] { return 3; });
+  ASSERT_TRUE(child);
+  EXPECT_FALSE(has_no_child());
+  ASSERT_TRUE(await_end(*child));
+  EXPECT_FALSE(has_no_child()) << "it has ended, and is yet to be reaped";
+  EXPECT_EQ(reap(*child).value(), Exit{.code = 3});
+  EXPECT_TRUE(has_no_child());
+}
+
+TEST_F(Tree, AskedForChildrenTheKernelsOwnListIsBelieved) {
+  put(keeper, {});
+  put(12, {.parent = keeper, .session = keeper});
+  put(15, {.parent = keeper, .session = 4});  // the sampler of a keeper that was killed
+  ASSERT_TRUE(make_directories(of(keeper) + "/task/10"));
+  write(keeper, "task/10/children", "12 15 ");
+  EXPECT_TRUE(may_have_run_processes(keeper, proc_));
+  EXPECT_FALSE(may_have_run_processes(keeper, proc_, {{.pid = 15, .start_ticks = 77}}));
+  write(keeper, "task/10/children", "12 13 ");
+  EXPECT_TRUE(may_have_run_processes(keeper, proc_)) << "of 13 nothing may be read (hidepid)";
 }
 
 TEST_F(Tree, WatchCountsThoseThatEndedToo) {
