@@ -207,7 +207,7 @@ def test_a_job_that_runs_away_from_process_to_process_keeps_its_device_as_long_a
     """Each look at the tree comes while somebody in it ends; and the keeper is not long busy with the ended."""
     scene.script.write_text(ROW)
     nobody = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    words = ("run", "-q", "--only", "3", "--hold", "--", "/usr/bin/python3", scene.script, "1500", scene.machine.directory)
+    words = ("run", "-q", "--only", "3", "--hold", "--", "/usr/bin/python3", scene.script, "3000", scene.machine.directory)
     assert scene.machine.start(*words, **nobody).wait(timeout=60) == 7
     scene.wait_for_daemon()
     assert scene.is_taken()
