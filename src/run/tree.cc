@@ -1,11 +1,9 @@
 #include "run/tree.h"
 
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 #include "base/fd.h"
@@ -116,11 +114,6 @@ bool may_have_run_processes(pid_t keeper, const std::string& proc,
     const auto stat = read_process_stat(child, proc);
     return !stat || !is_helper(*stat, keeper, except);
   });
-}
-
-bool has_no_child() {
-  siginfo_t info{};
-  return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD;
 }
 
 std::vector<ProcessId> descendants_of(pid_t process, const std::string& proc) {

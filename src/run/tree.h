@@ -28,10 +28,6 @@ namespace berth {
 [[nodiscard]] bool may_have_run_processes(pid_t keeper, const std::string& proc,
                                           const std::vector<ProcessId>& except = {});
 
-/// The kernel's own word that this process has no child, living or yet to be reaped, and so no
-/// descendant where it adopts its orphans.
-[[nodiscard]] bool has_no_child();
-
 /// All its descendants now, whatever their session, zombies left out.
 [[nodiscard]] std::vector<ProcessId> descendants_of(pid_t process, const std::string& proc);
 

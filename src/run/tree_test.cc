@@ -10,7 +10,6 @@
 #include <filesystem>
 
 #include "base/fd.h"
-#include "base/process.h"
 #include "base/temporary_directory.h"
 
 namespace berth {
@@ -75,17 +74,6 @@ TEST_F(Tree, AChildThatIsYetToBeReapedMayHaveLeftOneThatNoSearchHasSeen) {
   EXPECT_TRUE(may_have_run_processes(keeper, proc_));
   end(11);
   EXPECT_FALSE(may_have_run_processes(keeper, proc_));
-}
-
-TEST(OwnTree, HasNoChildOnceTheLastIsReaped) {
-  EXPECT_TRUE(has_no_child());
-  const auto child = fork_process([] { return 3; });
-  ASSERT_TRUE(child);
-  EXPECT_FALSE(has_no_child());
-  ASSERT_TRUE(await_end(*child));
-  EXPECT_FALSE(has_no_child()) << "it has ended, and is yet to be reaped";
-  EXPECT_EQ(reap(*child).value(), Exit{.code = 3});
-  EXPECT_TRUE(has_no_child());
 }
 
 TEST_F(Tree, AskedForChildrenTheKernelsOwnListIsBelieved) {
