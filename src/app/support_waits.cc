@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "base/lock.h"
 #include "base/process.h"
 #include "base/process_stat.h"
 #include "base/text.h"
@@ -67,21 +67,6 @@ std::string text_or_why(const std::string& path) {
   const auto text = read_file(path, 1 << 16);
   if (!text) return "not read: " + text.error().message();
   return std::string(trimmed(*text));
-}
-
-/// What has been locked on a file, and who waits for it, as /proc/locks has it.
-using Locks = std::multimap<std::string, std::string>;
-Locks all_locks() {
-  Locks locks;
-  const auto text = read_file("/proc/locks", 16 << 20);
-  if (!text) return locks;
-  for (const std::string_view line : split(*text, '\n')) {
-    // "7: FLOCK  ADVISORY  WRITE 4711 fe:00:123456 0 EOF"; who waits has "->" after the number.
-    for (const std::string_view word : split(line, ' ')) {
-      if (std::ranges::count(word, ':') == 2) locks.emplace(word, trimmed(line));
-    }
-  }
-  return locks;
 }
 
 /// A process of this user that is this program.
@@ -164,7 +149,7 @@ std::string call_of(pid_t pid) {
   return said;
 }
 
-std::string descriptors_of(pid_t pid, const Locks& locks) {
+std::string descriptors_of(pid_t pid, const std::vector<ListedLock>& locks) {
   const auto names = list_directory(path_of(pid, "fd"));
   if (!names) return "  descriptors not read: " + names.error().message() + "\n";
   std::string text;
@@ -179,10 +164,9 @@ std::string descriptors_of(pid_t pid, const Locks& locks) {
     text += fmt::format("  fd {} -> {}\n", name, printable(*target));
     struct stat file{};
     if (!target->starts_with("/") || ::stat(path.c_str(), &file) != 0) continue;
-    const std::string inode =
-        fmt::format("{:02x}:{:02x}:{}", major(file.st_dev), minor(file.st_dev), file.st_ino);
-    const auto [from, to] = locks.equal_range(inode);
-    for (auto lock = from; lock != to; ++lock) text += "    lock " + lock->second + "\n";
+    for (const ListedLock& lock : locks) {
+      if (is_on(lock, file)) text += "    lock " + std::string(trimmed(lock.line)) + "\n";
+    }
   }
   return text;
 }
@@ -206,7 +190,7 @@ std::string age_of(const ProcessStat& stat) {
       *seconds - std::min(*seconds, stat.id.start_ticks / static_cast<std::uint64_t>(per_second)));
 }
 
-std::string text_of(const OwnProcess& one, const Locks& locks) {
+std::string text_of(const OwnProcess& one, const std::vector<ListedLock>& locks) {
   const pid_t pid = one.stat.id.pid;
   std::string text =
       fmt::format("process {}: {}\n  state {}, age {}, parent {}, session {}\n", pid, one.part,
@@ -247,7 +231,7 @@ SupportPart waits_of_own_processes(Context& context) {
           if (found == own.end() || found->second.stat.id != waiter.process) continue;
           found->second.part = "launcher, waiting in the queue with ticket " + waiter.id;
         }
-        const Locks locks = all_locks();
+        const auto locks = listed_locks();
         for (const auto& [pid, one] : own) {
           if (!write_all(STDOUT_FILENO, text_of(one, locks))) return 1;
         }

@@ -145,27 +145,40 @@ Result<void> take_flock(int fd, Clock& clock, Instant deadline,
   return {};
 }
 
+std::vector<ListedLock> listed_locks() {
+  std::vector<ListedLock> locks;
+  const auto text = read_file("/proc/locks", 16 << 20);
+  if (!text) return locks;
+  // "7: FLOCK  ADVISORY  WRITE 4711 fe:00:123456 0 EOF"; waiters have "->" after the number.
+  std::istringstream lines(*text);
+  for (std::string line; std::getline(lines, line);) {
+    ListedLock lock;
+    char kind[16] = {};
+    const std::size_t arrow = line.find("-> ");
+    lock.is_waited_for = arrow != std::string::npos;
+    const char* rest = line.c_str() + (lock.is_waited_for ? arrow + 3 : line.find(' '));
+    if (line.find(' ') == std::string::npos ||
+        std::sscanf(rest, "%15s %*s %*s %d %x:%x:%" SCNuMAX, kind, &lock.pid, &lock.major,
+                    &lock.minor, &lock.inode) != 5) {
+      continue;
+    }
+    lock.is_flock = std::string_view(kind) == "FLOCK";
+    lock.line = std::move(line);
+    locks.push_back(std::move(lock));
+  }
+  return locks;
+}
+
+bool is_on(const ListedLock& lock, const struct stat& file) {
+  return lock.inode == file.st_ino && lock.major == major(file.st_dev) &&
+         lock.minor == minor(file.st_dev);
+}
+
 std::optional<pid_t> flock_holder(int fd) {
   struct stat facts{};
   if (::fstat(fd, &facts) != 0) return std::nullopt;
-  const auto locks = read_file("/proc/locks", 16 << 20);
-  if (!locks) return std::nullopt;
-  // "7: FLOCK  ADVISORY  WRITE 4711 fe:00:123456 0 EOF"; waiters have "->" after the number.
-  std::istringstream lines(*locks);
-  for (std::string line; std::getline(lines, line);) {
-    unsigned major_number = 0;
-    unsigned minor_number = 0;
-    std::uintmax_t inode = 0;
-    int pid = 0;
-    if (line.find("->") != std::string::npos) continue;
-    if (std::sscanf(line.c_str(), "%*s FLOCK %*s %*s %d %x:%x:%" SCNuMAX, &pid, &major_number,
-                    &minor_number, &inode) != 4) {
-      continue;
-    }
-    if (inode == facts.st_ino && major_number == major(facts.st_dev) &&
-        minor_number == minor(facts.st_dev)) {
-      return pid;
-    }
+  for (const ListedLock& lock : listed_locks()) {
+    if (lock.is_flock && !lock.is_waited_for && is_on(lock, facts)) return lock.pid;
   }
   return std::nullopt;
 }

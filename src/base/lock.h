@@ -8,10 +8,14 @@
 // flock is the host lock, held for microseconds while claiming. It names its holder in /proc/locks,
 // so that somebody who waits can be told for whom.
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
+#include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/fd.h"
@@ -44,6 +48,20 @@ struct ByteRange {
 /// says so it gives up, as after the deadline.
 [[nodiscard]] Result<void> take_flock(int fd, Clock& clock, Instant deadline,
                                       const std::function<bool()>& interrupted = {});
+
+/// A lock, or somebody's wait for one, as /proc/locks lists it.
+struct ListedLock {
+  std::string line;
+  bool is_flock = false;
+  bool is_waited_for = false;  // by this process, which does not have it
+  pid_t pid = 0;               // -1: an open file's, no process's
+  unsigned major = 0;
+  unsigned minor = 0;
+  std::uintmax_t inode = 0;
+};
+/// All of them; none where they cannot be read.
+[[nodiscard]] std::vector<ListedLock> listed_locks();
+[[nodiscard]] bool is_on(const ListedLock& lock, const struct stat& file);
 
 /// The pid that holds an flock on this file, by /proc/locks; nothing where it cannot be learned.
 [[nodiscard]] std::optional<pid_t> flock_holder(int fd);

@@ -124,8 +124,8 @@ OwnersRights::~OwnersRights() {
   if (signal_ != 0) (void)::prctl(PR_SET_PDEATHSIG, signal_);
 }
 
-Result<Fd> open_file_of(const FileOwner& owner, const std::string& folder, const std::string& path,
-                        int flags) {
+Result<Fd> open_file_of(const FileOwner& owner, const std::string& folder,
+                        const std::string& path) {
   const auto within = open_folder_of(owner, folder);
   if (!within) return std::unexpected(within.error());
   const std::string shown = path.starts_with('/') ? path : folder + "/" + path;
@@ -142,14 +142,14 @@ Result<Fd> open_file_of(const FileOwner& owner, const std::string& folder, const
     return std::unexpected(is_one.error());
   }
   const std::string again = "/proc/self/fd/" + std::to_string(found.get());
-  Fd opened(::open(again.c_str(), flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  Fd opened(::open(again.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!opened.is_open()) return fail_system("open " + shown, errno);
   return opened;
 }
 
 Result<std::string> read_file_of(const FileOwner& owner, const std::string& folder,
                                  const std::string& path, std::size_t limit) {
-  const auto file = open_file_of(owner, folder, path, O_RDONLY);
+  const auto file = open_file_of(owner, folder, path);
   if (!file) return std::unexpected(file.error());
   return read_stream(file->get(), limit, path);
 }

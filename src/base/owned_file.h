@@ -51,12 +51,12 @@ class OwnersRights {
   int signal_ = 0;  // the one that comes when the parent dies
 };
 
-/// Opens `path` within `folder`, which has to be that owner's; an absolute path is anywhere. Never
-/// waits for who writes, never becomes a terminal's. A file that is ourselves' may belong to
-/// anybody (file systems that know no owners), but to root's only root, in a folder that nobody
-/// else may write in. invalid: it is no such file.
+/// Opens `path`, to be read, within `folder`, which has to be that owner's; an absolute path is
+/// anywhere. Never waits for who writes, never becomes a terminal's. A file that is ourselves' may
+/// belong to anybody (file systems that know no owners), but to root's only root, in a folder that
+/// nobody else may write in. invalid: it is no such file.
 [[nodiscard]] Result<Fd> open_file_of(const FileOwner& owner, const std::string& folder,
-                                      const std::string& path, int flags);
+                                      const std::string& path);
 
 /// The whole of it, at most `limit` bytes.
 [[nodiscard]] Result<std::string> read_file_of(const FileOwner& owner, const std::string& folder,

@@ -83,7 +83,7 @@ TEST_F(OwnedFiles, ThatSomebodyWouldWaitForAreNoneAndNobodyIsWoken) {
   give(fifo, owner_.uid);
   EXPECT_THAT(read("fifo"), HasSubstr("is no regular file"));
   EXPECT_THAT(read(fifo), HasSubstr("is no regular file"));
-  EXPECT_FALSE(open_file_of(owner_, folder_, "fifo", O_WRONLY));
+  EXPECT_FALSE(open_file_of(owner_, folder_, "fifo"));
 }
 
 TEST_F(OwnedFiles, MayBeLongerThanIsReadOfThem) {

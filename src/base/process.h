@@ -71,6 +71,10 @@ struct ChildChange {
 [[nodiscard]] std::optional<ChildChange> next_child_change(
     const std::function<void(const ChildChange&)>& before_reaping = {});
 
+/// The kernel's own word that this process has no child, living or yet to be reaped, and so no
+/// descendant where it adopts its orphans.
+[[nodiscard]] bool has_no_child();
+
 /// User and system time of all children waited for, and of those they waited for.
 [[nodiscard]] std::chrono::milliseconds children_cpu_time();
 

@@ -84,7 +84,6 @@ Result<Fd> open_pidfd(pid_t pid) {
 }
 
 namespace {
-
 /// Whether the pid is still this process's.
 Result<void> is_still(ProcessId process) {
   const std::string name = "process " + std::to_string(process.pid);
@@ -99,7 +98,6 @@ Result<void> is_still(ProcessId process) {
   }
   return {};
 }
-
 }  // namespace
 
 Result<void> send_signal(ProcessId process, int signal) {
@@ -117,19 +115,15 @@ Result<void> send_signal(ProcessId process, int signal) {
 
 Result<void> signal_child(pid_t child, int signal) {
   if (child <= 0) return fail(ErrorCode::invalid, "there is no process " + std::to_string(child));
-  if (::kill(child, signal) != 0) {
-    return fail_system("signal process " + std::to_string(child), errno);
-  }
-  return {};
+  if (::kill(child, signal) == 0) return {};
+  return fail_system("signal process " + std::to_string(child), errno);
 }
 
 Result<void> set_nice(ProcessId process, int nice) {
   // There is no pidfd for this: the start time is compared as late as can be.
   if (auto still = is_still(process); !still) return still;
-  if (::setpriority(PRIO_PROCESS, static_cast<id_t>(process.pid), nice) != 0) {
-    return fail_system("set the nice value of process " + std::to_string(process.pid), errno);
-  }
-  return {};
+  if (::setpriority(PRIO_PROCESS, static_cast<id_t>(process.pid), nice) == 0) return {};
+  return fail_system("set the nice value of process " + std::to_string(process.pid), errno);
 }
 
 Result<Exit> reap(pid_t child) {
@@ -203,6 +197,11 @@ std::optional<ChildChange> next_child_change(
                                                    : WCONTINUED;
   (void)wait_for_change(P_PID, change.pid, which | WNOHANG, info);
   return change;
+}
+
+bool has_no_child() {
+  siginfo_t info{};
+  return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD;
 }
 
 std::chrono::milliseconds children_cpu_time() {

@@ -293,6 +293,17 @@ TEST(Process, FlockNamesItsHolder) {
   EXPECT_EQ(flock_holder(other->get()), ::getpid());
 }
 
+TEST(Process, HasNoChildOnceTheLastIsReaped) {
+  EXPECT_TRUE(has_no_child());
+  const auto child = fork_process([] { return 3; });
+  ASSERT_TRUE(child);
+  EXPECT_FALSE(has_no_child());
+  ASSERT_TRUE(await_end(*child));
+  EXPECT_FALSE(has_no_child()) << "it has ended, and is yet to be reaped";
+  EXPECT_EQ(reap(*child).value(), Exit{.code = 3});
+  EXPECT_TRUE(has_no_child());
+}
+
 TEST(Signals, AreReadWithTheirSenderInsteadOfStriking) {
   const Exit end = end_of([] {
     auto signals = SignalQueue::open();

@@ -77,9 +77,10 @@ Result<Fd> moved_up(Fd fd) {
   Fd high(::fcntl(fd.get(), F_DUPFD_CLOEXEC, lowest_descriptor));
   if (high.is_open()) return high;
   if (errno == EINVAL || errno == EMFILE) {
-    return fail(ErrorCode::io, trf("no file descriptor of number {} or above can be had: raise the "
-                                   "limit (`ulimit -n 1024`)",
-                                   lowest_descriptor));
+    return fail(ErrorCode::invalid,
+                trf("no file descriptor of number {} or above can be had: raise the "
+                    "limit (`ulimit -n 1024`)",
+                    lowest_descriptor));
   }
   return fail_system("duplicate a descriptor", errno);
 }

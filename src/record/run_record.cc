@@ -22,7 +22,7 @@ namespace berth {
 namespace {
 
 Result<Fd> open_in(const RunRecord& run, std::string_view file) {
-  return open_file_of(run.owner, run.directory, std::string(file), O_RDONLY);
+  return open_file_of(run.owner, run.directory, std::string(file));
 }
 
 Result<std::string> read_in(const RunRecord& run, std::string_view file, std::size_t limit) {
@@ -348,7 +348,7 @@ Result<Fd> open_log(const RunRecord& run) {
   const bool is_inside =
       path.starts_with(folder) && path.find('/', folder.size()) == std::string_view::npos;
   return open_file_of(run.owner, run.directory,
-                      std::string(is_inside ? path.substr(folder.size()) : path), O_RDONLY);
+                      std::string(is_inside ? path.substr(folder.size()) : path));
 }
 
 Summary summary_of(const RunRecord& run) {

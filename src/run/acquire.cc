@@ -1,6 +1,7 @@
 #include "run/acquire.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -49,11 +50,9 @@ NewsKey key_of(int position, const Placement& placement) {
   return key;
 }
 
-std::size_t position_of(const std::string& id, const Snapshot& snapshot) {
-  const auto& waiters = snapshot.waiters;
-  const auto found = std::find_if(waiters.begin(), waiters.end(),
-                                  [&id](const Waiter& waiter) { return waiter.id == id; });
-  return static_cast<std::size_t>(found - waiters.begin());
+/// What may pass while somebody waits: one process sits on the lock; the ledger's disk is full.
+bool may_pass(const Error& error) {
+  return error.code() == ErrorCode::timeout || error.code() == ErrorCode::io;
 }
 
 class Acquisition {
@@ -88,7 +87,7 @@ class Acquisition {
       auto got = claim_under_lock(*std::move(view),
                                   may_wait ? patience_on_arrival : patience_for_the_lock);
       if (got && *got) return got;
-      if (!got && (!may_wait || got.error().code() != ErrorCode::timeout)) return got;
+      if (!got && (!may_wait || !may_pass(got.error()))) return got;
     }
     if (!now_.placement.possible) return give_up(NotAcquired::Why::never_possible);
     if (!may_wait) return give_up(NotAcquired::Why::none_free);
@@ -114,10 +113,19 @@ class Acquisition {
 
   Result<std::optional<Answer>> queue_up() {
     const TicketTerms terms = terms_of_ticket();
-    auto ticket = ledger_.queue(terms);
-    if (!ticket) return std::unexpected(std::move(ticket).error());
     wanted_ = terms.request;
-    ticket_.emplace(*std::move(ticket));
+    while (!ticket_) {
+      auto ticket = ledger_.queue(terms);
+      if (ticket) {
+        ticket_.emplace(*std::move(ticket));
+        break;
+      }
+      if (!may_pass(ticket.error())) return std::unexpected(std::move(ticket).error());
+      say_once(ticket.error());
+      if (is_interrupted()) return give_up(NotAcquired::Why::interrupted);
+      if (is_out_of_time()) return give_up(NotAcquired::Why::timed_out);
+      (void)clock_.wait_readable(-1, clock_.now() + beat_interval);
+    }
     // Only now: what is published later stands behind us.
     auto ids = ledger_.tickets_in_order();
     if (!ids) return std::unexpected(std::move(ids).error());
@@ -127,7 +135,7 @@ class Acquisition {
   }
 
   Result<Answer> wait_for_turn() {
-    next_look_ = last_good_look_ = asked_ = clock_.now();
+    next_look_ = last_good_look_ = asked_ = still_since_ = clock_.now();
     while (true) {
       if (is_interrupted()) return answer(NotAcquired::Why::interrupted);
       if (is_out_of_time()) return answer(NotAcquired::Why::timed_out);
@@ -146,6 +154,8 @@ class Acquisition {
     const std::size_t ahead_before = ahead_.size();
     const Instant asked_before = std::exchange(asked_, clock_.now());
     asleep_ = !is_among_the_first();
+    if (ahead_.size() != ahead_before) still_since_ = asked_;
+    asleep_ = asleep_ && !late_.is_anybody_able() && !is_left_to_us();
     if (asleep_) {
       watch_.reset();
       next_look_ = asked_ + sleep_between_asking(ahead_.size(), ahead_before - ahead_.size(),
@@ -174,10 +184,22 @@ class Acquisition {
         continue;
       }
       const bool counts = !state->passed || wants_the_same(ahead_[i]);
-      if (counts && !is_stuck(*state, now)) ++counted;
+      const bool is_awake = !is_stuck(*state, now) && !late_.is_passed_over(ahead_[i], now);
+      if (counts && is_awake) ++counted;
       ++i;
     }
     return counted < lookers_at_most;
+  }
+
+  /// For long, nobody ahead has left although what we want is nobody's by the ledger: they may be
+  /// awake and never take their turn.
+  bool is_left_to_us() {
+    if (asked_ - still_since_ < patience_asleep(ahead_.size())) return false;
+    still_since_ = asked_;
+    const auto view = ledger_.read_with_tickets({});
+    if (!view) return false;
+    const Snapshot unused = with_ledger(as_if_unused(now_.snapshot), *view, asked_, {});
+    return place(unused, options_.request, options_.limits).satisfied();
   }
 
   /// What a ticket wants never changes: it is read once.
@@ -242,15 +264,18 @@ class Acquisition {
     return place_behind(unused, position, options_.request, options_.limits).satisfied();
   }
 
-  /// Somebody who holds the lock for long is told of, and waited for as well.
+  /// What may pass is told, and waited for as well: the place in the queue is kept.
   Result<std::optional<Answer>> claim_in_turn(LedgerView view) {
     auto got = claim_under_lock(std::move(view), patience_for_the_lock);
-    if (got || got.error().code() != ErrorCode::timeout) return got;
-    if (is_interrupted() || is_out_of_time()) return std::optional<Answer>();
-    if (options_.say && !std::exchange(said_who_holds_the_lock_, true)) {
-      options_.say(got.error().message());
-    }
+    if (got || !may_pass(got.error())) return got;
+    if (!is_interrupted() && !is_out_of_time()) say_once(got.error());
+    // Not sooner: each attempt is seen by all who watch the ledger, ourselves included.
+    if (got.error().code() == ErrorCode::io) retry_at_ = clock_.now() + beat_interval;
     return std::optional<Answer>();
+  }
+
+  void say_once(const Error& what) {
+    if (options_.say && said_.insert(what.code()).second) options_.say(what.message());
   }
 
   /// The claims may have changed since: they are read again, nothing else is.
@@ -281,10 +306,10 @@ class Acquisition {
     now.position = position_of(own, now.snapshot);
     now.placement = place_behind(now.snapshot, now.position, options_.request, limits);
     if (!ticket_ || now.placement.satisfied() || !is_held_back(now.placement)) {
-      able_since_.clear();
+      late_.nobody_is_able();
       return now;
     }
-    const std::vector<std::string> late = late_to_start(now);
+    const std::vector<std::string> late = late_.note(now.snapshot, own, clock_.now());
     if (late.empty()) return now;
     std::erase_if(now.snapshot.waiters, [&late](const Waiter& waiter) {
       return std::find(late.begin(), late.end(), waiter.id) != late.end();
@@ -292,21 +317,6 @@ class Acquisition {
     now.position = position_of(own, now.snapshot);
     now.placement = place_behind(now.snapshot, now.position, options_.request, limits);
     return now;
-  }
-
-  /// Who could start on what we see and has not for `turn_limit`, although awake: their machine
-  /// looks different to them, or they are another program's.
-  std::vector<std::string> late_to_start(const Considered& seen) {
-    std::map<std::string, Instant> since;
-    std::vector<std::string> late;
-    for (const std::string& id : able_to_start(seen.snapshot, seen.position)) {
-      const auto before = able_since_.find(id);
-      const Instant first = before == able_since_.end() ? clock_.now() : before->second;
-      since.emplace(id, first);
-      if (clock_.now() - first >= turn_limit) late.push_back(id);
-    }
-    able_since_ = std::move(since);
-    return late;
   }
 
   /// Under the host lock: the lease appears and the ticket goes before anybody else may choose.
@@ -363,9 +373,9 @@ class Acquisition {
     Duration pause = pause_;
     if (idle_.is_watching()) pause = std::min<Duration>(pause, milliseconds(500));
     next_look_ = clock_.now() + pause;
-    for (const auto& [id, since] : able_since_) {
-      next_look_ =
-          std::min(next_look_, std::max(since + turn_limit, clock_.now() + shortest_pause));
+    if (retry_at_ > clock_.now()) next_look_ = retry_at_;
+    if (const auto late = late_.next_late()) {
+      next_look_ = std::min(next_look_, std::max(*late, clock_.now() + shortest_pause));
     }
   }
 
@@ -392,7 +402,7 @@ class Acquisition {
     if (until <= now) return;
     const bool hint = clock_.wait_readable(watch_ ? watch_->descriptor() : -1, until);
     if (hint && watch_ && watch_->drain()) {
-      next_look_ = clock_.now();
+      next_look_ = std::max(clock_.now(), retry_at_);
       pause_ = shortest_pause;
     }
   }
@@ -434,10 +444,12 @@ class Acquisition {
   Duration pause_ = shortest_pause;
   IdleWatch idle_;
 
-  std::map<std::string, Instant> able_since_;
+  LateStarters late_;
+  Instant still_since_;  // nobody ahead has left, while we were asleep
   std::optional<Instant> gathering_since_;
   std::vector<DeviceId> gathered_;
-  bool said_who_holds_the_lock_ = false;
+  std::set<ErrorCode> said_;
+  Instant retry_at_;  // where the ledger could not be written
 
   NewsKey told_;
   std::optional<Instant> last_news_;

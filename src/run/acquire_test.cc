@@ -1,9 +1,12 @@
 #include "run/acquire.h"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <filesystem>
 
+#include "base/signals.h"
 #include "base/temporary_directory.h"
 #include "run/turn.h"
 #include "snapshot/builder.h"
@@ -337,6 +340,91 @@ TEST_F(AcquireTest, WhoMayWaitQueuesUpWhileSomebodySitsOnTheLockAndGetsItsTurn) 
   EXPECT_THAT(ledger_.read()->waiters, IsEmpty());
 }
 
+/// No file can be written, as on a full disk.
+class FullDisk {
+ public:
+  FullDisk() {
+    outlive(SIGXFSZ);
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit none{.rlim_cur = 0, .rlim_max = before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &none);
+  }
+  ~FullDisk() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(AcquireTest, KeepsItsPlaceAndTriesAgainWhileTheLedgersDiskIsFull) {
+  std::vector<std::string> said;
+  options_.say = [&said](std::string_view text) { said.emplace_back(text); };
+  std::optional<Acquired> first = must_get(2);
+  std::optional<FullDisk> full;
+  int looks = 0;
+  const Look counted = [&] { return ++looks, Result<Snapshot>(machine_); };
+  const Instant begun = clock_.now();
+  std::string ticket;
+  clock_.meanwhile = [&] {
+    const auto waiters = ledger_.read()->waiters;
+    ASSERT_THAT(waiters, SizeIs(1));
+    if (ticket.empty()) ticket = waiters[0].id;
+    EXPECT_EQ(waiters[0].id, ticket) << "it has kept its place";
+    if (first) {
+      ASSERT_TRUE(first->lease.end(ledger_));
+      first.reset();
+      full.emplace();
+    }
+    if (clock_.now() - begun > seconds(30)) full.reset();
+  };
+  options_.request.devices = 1;
+  options_.wait = minutes(60);
+  const auto got = acquire(ledger_, counted, clock_, options_);
+  full.reset();
+  ASSERT_TRUE(got) << got.error().message();
+  ASSERT_TRUE(std::holds_alternative<Acquired>(*got));
+  EXPECT_GE(std::get<Acquired>(*got).waited, seconds(30));
+  EXPECT_LE(std::get<Acquired>(*got).waited, seconds(33));
+  EXPECT_THAT(said, SizeIs(1)) << "once";
+  EXPECT_LE(looks, 40) << "once a second";
+}
+
+TEST_F(AcquireTest, WhoMayWaitAndComesToAFullDiskWaitsForRoomAndThenForItsTurn) {
+  std::vector<std::string> said;
+  options_.say = [&said](std::string_view text) { said.emplace_back(text); };
+  std::optional<FullDisk> full(std::in_place);
+  const Instant begun = clock_.now();
+  clock_.meanwhile = [&] {
+    if (clock_.now() - begun > seconds(30)) full.reset();
+  };
+  const auto got = get(1, minutes(60));
+  full.reset();
+  ASSERT_TRUE(std::holds_alternative<Acquired>(got));
+  EXPECT_THAT(said, SizeIs(1)) << "once";
+}
+
+TEST_F(AcquireTest, WhoMayNotWaitEndsWithTheErrorOfAFullDisk) {
+  options_.wait = milliseconds(0);
+  std::optional<FullDisk> full(std::in_place);
+  const auto answer = acquire(ledger_, look_, clock_, options_);
+  full.reset();
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code(), ErrorCode::io);
+}
+
+TEST_F(AcquireTest, WhoIsAwakeAndNeverTakesItsTurnHoldsNobodyUpHoweverManyTheyAre) {
+  std::vector<Ticket> ahead;
+  for (int i = 0; i < 6; ++i) ahead.push_back(waiter({.devices = 1, .only = {{"A"}}}));
+  clock_.meanwhile = [&] {
+    for (Ticket& ticket : ahead) ticket.beat(clock_.now());
+  };
+  options_.request.only = {{"A"}};
+  const Acquired got = must_get(1, minutes(10));
+  EXPECT_GE(got.waited, 6 * turn_limit) << "each has its turn";
+  EXPECT_LE(got.waited, 9 * turn_limit);
+}
+
 TEST_F(AcquireTest, WhoMayNotWaitSaysWhoSitsOnTheLock) {
   const auto held = ledger_.lock(seconds(1));
   options_.wait = milliseconds(0);
@@ -356,6 +444,34 @@ TEST(Turn, WhatAnEndedLeaseUsedIsNotTakenForSomebodyElses) {
   EXPECT_EQ(now.gpu_processes[0].pid, 8);
   EXPECT_EQ(now.devices[1], seen.devices[1]);
   EXPECT_EQ(without_ended(seen, {ended, lives}), seen);
+}
+
+TEST(Turn, OfThoseWhoCouldStartAndDoNotOneAfterTheOtherIsPassedOver) {
+  Snapshot seen = SnapshotBuilder().gpu("A", 80_GiB).build();
+  for (const char* id : {"1", "2", "own"}) {
+    seen.waiters.push_back({.id = id, .request = to_json(Request{})});
+  }
+  LateStarters late;
+  Instant now{seconds(100)};
+  EXPECT_THAT(late.note(seen, "own", now), IsEmpty());
+  EXPECT_EQ(late.next_late(), now + turn_limit);
+  now += turn_limit;
+  EXPECT_THAT(late.note(seen, "own", now), ElementsAre("1"));
+  EXPECT_TRUE(late.is_passed_over("1", now));
+  EXPECT_FALSE(late.is_passed_over("2", now)) << "its turn has just begun";
+  now += turn_limit;
+  EXPECT_THAT(late.note(seen, "own", now), ElementsAre("1", "2"));
+  EXPECT_FALSE(late.is_anybody_able());
+  now += passed_over_for;
+  EXPECT_FALSE(late.is_passed_over("1", now)) << "it is given its turn once more";
+  EXPECT_THAT(late.note(seen, "own", now), IsEmpty());
+}
+
+TEST(Turn, LooksAfterAllTheMoreRarelyTheFurtherBack) {
+  EXPECT_EQ(patience_asleep(0), turn_limit);
+  EXPECT_EQ(patience_asleep(4), turn_limit);
+  EXPECT_EQ(patience_asleep(12), turn_limit * 3);
+  EXPECT_EQ(patience_asleep(1'000'000), longest_patience_asleep);
 }
 
 TEST(Turn, SleepsLongerTheFurtherBack) {

@@ -267,7 +267,24 @@ class Keeper {
     const auto leave_word = [this](const ChildChange& end) {
       if (end.pid == job_) tell_heir(end_line(end.exit));
     };
-    while (const auto change = next_child_change(leave_word)) on_child(*change);
+    std::optional<Exit> end;
+    bool has_one_less = false;
+    while (const auto change = next_child_change(leave_word)) {
+      if (change->what != ChildChange::What::ended || change->pid == sampler_.pid()) {
+        on_child(*change);
+      } else if (change->pid == job_) {
+        end = change->exit;
+      } else {
+        has_one_less = true;
+      }
+    }
+    // Once for all of them: of a crowd that ends, a look at all the others for each takes minutes.
+    // Which devices those have open is asked once a second.
+    if (end && !job_ended_) {
+      end_job(*end);
+    } else if (has_one_less && job_ended_ && is_job_over()) {
+      step(TreeSurveyed{});
+    }
   }
 
   void on_sampler_line(const std::string& line) {
@@ -287,15 +304,9 @@ class Keeper {
     if (change.pid == job_) {
       if (change.what == What::stopped) step(JobStopped{change.stop_signal});
       if (change.what == What::continued) step(JobContinued{});
-      if (change.what == What::ended && !job_ended_) end_job(change.exit);
-      return;
-    }
-    if (change.what != What::ended) return;
-    if (change.pid == sampler_.pid()) {
+    } else if (change.pid == sampler_.pid() && change.what == What::ended) {
       sampler_.has_ended();
       step(SamplerEnded{});
-    } else if (job_ended_) {
-      survey();
     }
   }
 
@@ -416,29 +427,22 @@ class Keeper {
     return ended;
   }
 
-  /// Only the sampler is left as a child: nobody survived, and no look at /proc is needed.
-  [[nodiscard]] bool is_alone() const {
-    const std::string self = std::to_string(manifest_.keeper.pid);
-    const auto children = read_file("/proc/self/task/" + self + "/children");
-    if (!children) return false;
-    for (const std::string_view word : split(trimmed(*children), ' ')) {
-      if (!word.empty() && word != std::to_string(sampler_.pid())) return false;
-    }
-    return true;
+  [[nodiscard]] bool is_job_over() const {
+    return has_no_child() ||
+           !may_have_run_processes(manifest_.keeper.pid, task_.options->proc, helpers_);
   }
 
   void survey() {
     TreeSurveyed seen;
-    if (!is_alone()) {
+    if (!is_job_over()) {
       const RunOptions& options = *task_.options;
       const auto tree = run_processes(manifest_.keeper.pid, options.proc, helpers_);
-      seen.survivors = tree.size();
+      // One that has not been reaped may have left a child after that look.
+      seen.survivors = std::max<std::size_t>(tree.size(), 1);
       seen.with_device = static_cast<std::size_t>(
           std::count_if(tree.begin(), tree.end(), [&](const ProcessId& one) {
             return has_device_open(one.pid, options.device_files, options.proc);
           }));
-      // One that was ending, and so not counted, may have left us a child after that look.
-      if (tree.empty() && !is_alone()) seen.survivors = 1;
     }
     step(seen);
   }

@@ -74,11 +74,45 @@ std::vector<ProcessId> descendants(pid_t root, const std::string& proc, LeftOut 
 }
 }  // namespace
 
+namespace {
+/// The sampler and what it runs; `others`: those of a keeper that was killed.
+bool is_helper(const ProcessStat& one, pid_t keeper, const std::vector<ProcessId>& others) {
+  return one.session == keeper || std::ranges::find(others, one.id) != others.end();
+}
+}  // namespace
+
 std::vector<ProcessId> run_processes(pid_t keeper, const std::string& proc,
                                      const std::vector<ProcessId>& except) {
-  return descendants(keeper, proc, [&](const ProcessStat& one) {
-    return one.session == keeper ||  // the sampler and what it runs
-           std::find(except.begin(), except.end(), one.id) != except.end();
+  return descendants(keeper, proc,
+                     [&](const ProcessStat& one) { return is_helper(one, keeper, except); });
+}
+
+namespace {
+/// Its children, dead ones that are yet to be reaped included.
+std::vector<pid_t> children_of(pid_t process, const std::string& proc) {
+  const std::string name = std::to_string(process);
+  const auto listed = read_file(proc + "/" + name + "/task/" + name + "/children", 64 << 20);
+  std::vector<pid_t> children;
+  if (listed) {
+    for (const std::string_view word : split(trimmed(*listed), ' ')) {
+      if (const auto pid = parse_unsigned(word)) children.push_back(static_cast<pid_t>(*pid));
+    }
+    return children;
+  }
+  // Not every kernel has that file (CONFIG_PROC_CHILDREN).
+  for (const pid_t pid : pids_in(proc)) {
+    const auto stat = read_process_stat(pid, proc);
+    if (stat && stat->parent == process) children.push_back(pid);
+  }
+  return children;
+}
+}  // namespace
+
+bool may_have_run_processes(pid_t keeper, const std::string& proc,
+                            const std::vector<ProcessId>& except) {
+  return std::ranges::any_of(children_of(keeper, proc), [&](pid_t child) {
+    const auto stat = read_process_stat(child, proc);
+    return !stat || !is_helper(*stat, keeper, except);
   });
 }
 

@@ -66,6 +66,28 @@ TEST_F(Tree, IsTheKeepersDescendantsLessItsSamplerAndZombies) {
   EXPECT_THAT(run_processes(keeper, proc_ + "/none"), IsEmpty());
 }
 
+TEST_F(Tree, AChildThatIsYetToBeReapedMayHaveLeftOneThatNoSearchHasSeen) {
+  put(keeper, {});
+  put(11, {.parent = keeper, .session = 5, .state = 'Z'});
+  put(15, {.parent = keeper, .session = keeper});  // the sampler
+  EXPECT_THAT(run_processes(keeper, proc_), IsEmpty());
+  EXPECT_TRUE(may_have_run_processes(keeper, proc_));
+  end(11);
+  EXPECT_FALSE(may_have_run_processes(keeper, proc_));
+}
+
+TEST_F(Tree, AskedForChildrenTheKernelsOwnListIsBelieved) {
+  put(keeper, {});
+  put(12, {.parent = keeper, .session = keeper});
+  put(15, {.parent = keeper, .session = 4});  // the sampler of a keeper that was killed
+  ASSERT_TRUE(make_directories(of(keeper) + "/task/10"));
+  write(keeper, "task/10/children", "12 15 ");
+  EXPECT_TRUE(may_have_run_processes(keeper, proc_));
+  EXPECT_FALSE(may_have_run_processes(keeper, proc_, {{.pid = 15, .start_ticks = 77}}));
+  write(keeper, "task/10/children", "12 13 ");
+  EXPECT_TRUE(may_have_run_processes(keeper, proc_)) << "of 13 nothing may be read (hidepid)";
+}
+
 TEST_F(Tree, WatchCountsThoseThatEndedToo) {
   put(keeper, {});
   put(11, {.parent = keeper, .session = 5, .ticks = 100, .pages = 2});

@@ -44,6 +44,16 @@ Duration sleep_between_asking(std::size_t ahead, std::size_t gone, Duration mean
   return std::clamp<Duration>(sleep, shortest_sleep, longest_pause);
 }
 
+Duration patience_asleep(std::size_t ahead) {
+  const Duration patience = turn_limit * static_cast<Duration::rep>(ahead / lookers_at_most);
+  return std::clamp<Duration>(patience, turn_limit, longest_patience_asleep);
+}
+
+std::size_t position_of(const std::string& id, const Snapshot& snapshot) {
+  const auto found = std::ranges::find(snapshot.waiters, id, &Waiter::id);
+  return static_cast<std::size_t>(found - snapshot.waiters.begin());
+}
+
 Snapshot with_ledger(Snapshot snapshot, const LedgerView& view, Instant now,
                      const std::string& own) {
   snapshot.claims = view.claims;
@@ -99,6 +109,44 @@ std::vector<std::string> able_to_start(const Snapshot& snapshot, std::size_t pos
     }
   }
   return able;
+}
+
+std::vector<std::string> LateStarters::note(Snapshot seen, const std::string& own, Instant now) {
+  std::erase_if(passed_until_, [now](const auto& one) { return now >= one.second; });
+  std::erase_if(seen.waiters,
+                [this](const Waiter& waiter) { return passed_until_.contains(waiter.id); });
+  std::map<std::string, Instant> since;
+  for (bool is_one_more = true; is_one_more;) {
+    is_one_more = false;
+    for (const std::string& id : able_to_start(seen, position_of(own, seen))) {
+      const auto before = able_since_.find(id);
+      const Instant first = before == able_since_.end() ? now : before->second;
+      if (now - first < turn_limit) {
+        since.emplace(id, first);
+        continue;
+      }
+      passed_until_.emplace(id, now + passed_over_for);
+      std::erase_if(seen.waiters, [&id](const Waiter& waiter) { return waiter.id == id; });
+      is_one_more = true;
+    }
+  }
+  able_since_ = std::move(since);
+  std::vector<std::string> late;
+  for (const auto& [id, until] : passed_until_) late.push_back(id);
+  return late;
+}
+
+bool LateStarters::is_passed_over(const std::string& id, Instant now) const {
+  const auto found = passed_until_.find(id);
+  return found != passed_until_.end() && now < found->second;
+}
+
+std::optional<Instant> LateStarters::next_late() const {
+  std::optional<Instant> next;
+  for (const auto& [id, since] : able_since_) {
+    next = std::min(next.value_or(Instant::max()), since + turn_limit);
+  }
+  return next;
 }
 
 std::vector<DeviceId> worth_gathering(const Placement& placement, const Request& request) {

@@ -28,6 +28,9 @@ constexpr Duration beat_interval = std::chrono::seconds(1);
 constexpr Duration stuck_after = std::chrono::milliseconds(4500);
 /// Who could start and does not, although awake, is passed over after this long.
 constexpr Duration turn_limit = std::chrono::milliseconds(4500);
+/// From then on it keeps nothing from who passed it over, for so long.
+constexpr Duration passed_over_for = std::chrono::minutes(1);
+constexpr Duration longest_patience_asleep = std::chrono::minutes(1);
 /// Somebody asleep asks again after so long per waiter before it: soon enough for a queue that
 /// begins to move.
 constexpr Duration sleep_step = std::chrono::milliseconds(25);
@@ -43,6 +46,13 @@ constexpr Duration gather_limit = std::chrono::minutes(10);
 /// the time in which half of them will have gone if the queue goes on moving as it did.
 [[nodiscard]] Duration sleep_between_asking(std::size_t ahead, std::size_t gone,
                                             Duration meanwhile);
+
+/// How long somebody asleep leaves it to those before it to take what seems free, and looks then.
+/// The further back the longer: of hundreds, a few look now and then.
+[[nodiscard]] Duration patience_asleep(std::size_t ahead);
+
+/// Where the waiter stands in the snapshot's queue; behind all: it is not there.
+[[nodiscard]] std::size_t position_of(const std::string& id, const Snapshot& snapshot);
 
 /// The snapshot with the ledger's claims, problems, and those waiters who are not stuck. The one
 /// with the id `own` always counts.
@@ -64,6 +74,25 @@ constexpr Duration gather_limit = std::chrono::minutes(10);
 /// Ids of the waiters before `position` who could start on this snapshot now.
 [[nodiscard]] std::vector<std::string> able_to_start(const Snapshot& snapshot,
                                                      std::size_t position);
+
+/// Those who could start on what is seen and have not for `turn_limit`, although awake: their
+/// machine looks different to them, they are another program's, or want to be in the way. One after
+/// the other: with the first passed over it is the next one's turn.
+class LateStarters {
+ public:
+  /// Who is passed over by `own` now.
+  [[nodiscard]] std::vector<std::string> note(Snapshot seen, const std::string& own, Instant now);
+  /// Nobody stands in the way of `own`.
+  void nobody_is_able() { able_since_.clear(); }
+  [[nodiscard]] bool is_anybody_able() const { return !able_since_.empty(); }
+  [[nodiscard]] bool is_passed_over(const std::string& id, Instant now) const;
+  /// When the next one will have had its time; nothing: nobody could start.
+  [[nodiscard]] std::optional<Instant> next_late() const;
+
+ private:
+  std::map<std::string, Instant> able_since_;
+  std::map<std::string, Instant> passed_until_;
+};
 
 /// What the head keeps together: what it could have already, filled up with devices that will come
 /// free when their leases end.

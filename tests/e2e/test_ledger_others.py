@@ -67,6 +67,48 @@ def hold_the_lock(ledger, say):
     time.sleep(UNTIL_STOPPED)
 
 
+def lock_to_write(fd, start, length, kind=fcntl.F_WRLCK):
+    fcntl.fcntl(fd, OFD_SETLK, struct.pack("hhqqi4x", kind, 0, start, length, 0))
+
+
+def put_tickets(ledger, texts):
+    """Tickets of one's own in the queue's own folder, by descriptor; their names claim no place."""
+    [folder] = [path.parent for path in ledger.rglob("lease-*")]
+    made = []
+    for number, text in enumerate(texts):
+        path = folder / f"ticket-{0:019}-hostile-{os.getpid()}-{number}"
+        made.append(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644))
+        os.write(made[-1], text)
+    return made
+
+
+# src/lease/ledger_locks.h: somebody awake lets go of a byte each millisecond, and of none of the flags.
+LIFE, BEAT, FLAGS_END = 1 << 30, 1 << 32, (1 << 62) + (1 << 20) * 4096
+
+
+def keep_empty_tickets(ledger, say):
+    """They live, and say nothing of when they were awake."""
+    for fd in put_tickets(ledger, [b""] * 6):
+        lock_to_write(fd, 0, LIFE)
+    say(b".")
+    time.sleep(UNTIL_STOPPED)
+
+
+def keep_awake_and_never_start(ledger, say):
+    """As many as look at the devices, who want what the first in the queue wants."""
+    text = min(ledger.rglob("ticket-*")).read_bytes()
+    awake = {fd: BEAT + time.monotonic_ns() // 1_000_000 for fd in put_tickets(ledger, [text] * 4)}
+    for fd, beat in awake.items():
+        lock_to_write(fd, 0, LIFE)
+        lock_to_write(fd, beat, FLAGS_END - beat)
+    for _ in range(UNTIL_STOPPED * 2):
+        for fd, beat in awake.items():
+            awake[fd] = BEAT + time.monotonic_ns() // 1_000_000
+            lock_to_write(fd, beat, awake[fd] - beat, fcntl.F_UNLCK)
+        say(b".")
+        time.sleep(0.5)
+
+
 @pytest.fixture
 def ledger():
     storm = Storm()
@@ -167,6 +209,31 @@ def test_a_reader_does_not_keep_the_dead_in_the_ledger(ledger):
             assert reader.goes_on()
             assert ended(ledger.start(ANN, "run", "-q", "--wait", "--only", "3", "--", "true", stderr=subprocess.PIPE)) == (0, "")
     assert len(ledger.ledger_files()[ANN]) <= 4, ledger.ledger_files()
+
+
+def test_empty_tickets_that_another_keeps_locked_hold_nobody_up(ledger):
+    gate = ledger.home(ANN) / "gate"
+    holder = hold(ledger, "3", gate)
+    with Bob(ledger, keep_empty_tickets):
+        waiters = [waiting(ledger, "3", 1, "true") for _ in range(2)]
+        wait_until(lambda: queue_of(ledger) == 2, "they wait", 60)
+        gate.touch()
+        assert [ended(one) for one in (holder, *waiters)] == [(0, "")] * 3
+        assert ended(ledger.start(ANN, "run", "-q", "--only", "3", "--", "true", stderr=subprocess.PIPE)) == (0, "")
+
+
+def test_who_keeps_its_tickets_awake_and_never_starts_holds_nobody_up_who_sleeps_behind_it(ledger):
+    gate = ledger.home(ANN) / "gate"
+    holder = hold(ledger, "3", gate)
+    first = waiting(ledger, "3", 1, "true")
+    wait_until(lambda: queue_of(ledger) == 1, "the first waits", 60)
+    with Bob(ledger, keep_awake_and_never_start) as bob:
+        wait_until(lambda: queue_of(ledger) == 5, "his tickets wait", 60)
+        sleeper = waiting(ledger, "3", 1, "true")
+        wait_until(lambda: queue_of(ledger) == 6, "it waits", 60)
+        gate.touch()
+        assert [ended(one) for one in (holder, first, sleeper)] == [(0, "")] * 3
+        assert bob.goes_on() and queue_of(ledger) == 4, "they were not there to the end"
 
 
 def test_who_comes_and_who_waits_while_another_holds_the_lock_waits_on(ledger):

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import signal
+import subprocess
 
 import pytest
 
@@ -184,6 +185,34 @@ def test_stop_says_what_it_could_not_where_nobody_takes_the_killed_keepers_place
         os.kill(heir, signal.SIGCONT)
     assert stop(scene.machine, name).returncode == 0
     assert not scene.daemon_lives()
+
+
+# Each of a row of processes leaves the next behind and ends; the last stays. All have closed what berth gave them.
+ROW = """
+import os, sys, time
+length, here = int(sys.argv[1]), sys.argv[2]
+os.closerange(3, 65536)
+for number in range(length):
+    if os.fork():
+        os._exit(7)
+    if number == 0:
+        os.setsid()
+open(here + "/daemon", "w").write(str(os.getpid()))
+while not os.path.exists(here + "/over"):
+    time.sleep(0.02)
+"""
+
+
+def test_a_job_that_runs_away_from_process_to_process_keeps_its_device_as_long_as_one_lives(scene):
+    """Each look at the tree comes while somebody in it ends; and the keeper is not long busy with the ended."""
+    scene.script.write_text(ROW)
+    nobody = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    words = ("run", "-q", "--only", "3", "--hold", "--", "/usr/bin/python3", scene.script, "3000", scene.machine.directory)
+    assert scene.machine.start(*words, **nobody).wait(timeout=60) == 7
+    scene.wait_for_daemon()
+    assert scene.is_taken()
+    scene.let_end()
+    poll(lambda: leases(scene.machine), 20, "nobody of the job lives, and its device is held")
 
 
 def test_a_command_that_is_not_there_is_told_as_ever_by_an_heir(machine):

@@ -10,6 +10,7 @@ import pytest
 
 from aftermath import leases, poll, queue, runs, show
 from conftest import Terminal, end, many_devices
+from test_bad_luck import fill, small_disk  # noqa: F401  (a fixture)
 from test_run_life import holding
 from test_run_signals import terminal, wait_until  # noqa: F401  (terminal is a fixture)
 
@@ -423,3 +424,32 @@ def test_a_detached_run_that_need_not_wait_gives_the_terminal_back_too(machine):
     assert json.loads(machine.run("show", done.stdout.strip(), "--json").stdout)["state"] == "running"
     gate.touch()
     assert machine.run("wait", done.stdout.strip()).returncode == 0
+
+
+# --- the ledger's disk -------------------------------------------------------------------------------
+
+
+def test_who_waits_keeps_its_place_while_the_ledgers_disk_is_full(machine, small_disk):  # noqa: F811
+    machine.env["BERTH_LEDGER"] = str(small_disk / "ledger")
+    gate, file = machine.directory / "gate", machine.directory / "said"
+    said = lambda: " ".join(file.read_text().split())  # noqa: E731
+    holder = holding(machine, until=gate)
+    with file.open("w") as errors:
+        waiter = machine.start("run", "--wait", "--only", "3", "--", "sh", "-c", "exit 5", stderr=errors)
+    poll(lambda: len(queue(machine)) != 1, LONG, "it does not wait")
+    [place] = queue(machine)
+    waiter.send_signal(signal.SIGSTOP)  # so that it cannot have the page that the lease leaves
+    gate.touch()
+    assert holder.wait(timeout=LONG) == 0
+    fill(small_disk)
+    waiter.send_signal(signal.SIGCONT)
+    poll(lambda: "No space left" not in said(), LONG, "it does not say what stands in its way")
+    again = time.monotonic() + 3
+    while time.monotonic() < again:
+        assert waiter.poll() is None, said()
+        assert [one["id"] for one in queue(machine)] == [place["id"]]
+    refused = machine.run("run", "-q", "--only", "4", "--", "true")
+    assert refused.returncode == 125 and "No space left" in " ".join(refused.stderr.split()), refused.stderr
+    (small_disk / "filling").unlink()
+    assert waiter.wait(timeout=LONG) == 5
+    assert said().count("No space left") == 1, said()
