@@ -1,11 +1,11 @@
 // berth: the program. Names every verb, finds the one asked for, reports what was thrown.
 
 #include <malloc.h>
-#include <unistd.h>
 
 #include <array>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <string>
@@ -89,7 +89,7 @@ int main(int argc, char** argv) {
     const int code = berth::run_command_line(context, berth::words_of(argc, argv));
     const bool is_written = berth::finish_output();
     // What ends with the process need not be taken down first: that takes as long as printing.
-    ::_exit(is_written || code != 0 ? code : berth::exit_code::failed);
+    std::_Exit(is_written || code != 0 ? code : berth::exit_code::failed);
   } catch (const std::bad_alloc&) {
     berth::complain(berth::memory_ran_out());
     return berth::exit_code::berth_failed;
