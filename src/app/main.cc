@@ -5,7 +5,6 @@
 #include <array>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <new>
 #include <string>
@@ -15,6 +14,7 @@
 #include "app/context.h"
 #include "app/verb.h"
 #include "base/memory_limit.h"
+#include "base/process.h"
 #include "base/signals.h"
 #include "base/tr.h"
 
@@ -89,7 +89,7 @@ int main(int argc, char** argv) {
     const int code = berth::run_command_line(context, berth::words_of(argc, argv));
     const bool is_written = berth::finish_output();
     // What ends with the process need not be taken down first: that takes as long as printing.
-    std::_Exit(is_written || code != 0 ? code : berth::exit_code::failed);
+    berth::end_process_now(is_written || code != 0 ? code : berth::exit_code::failed);
   } catch (const std::bad_alloc&) {
     berth::complain(berth::memory_ran_out());
     return berth::exit_code::berth_failed;
