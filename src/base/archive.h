@@ -115,6 +115,7 @@ void put(Archive& archive, Quantity<Tag, Rep>& quantity) {
 inline void put(Archive& archive, WallTime& time) { put(archive, time.unix_ms); }
 /// What somebody else wrote is an id only where is_plain_id() says so.
 void put(Archive& archive, DeviceId& id);
+[[nodiscard]] std::string words_of_no_id(const std::string& text);
 template <class T>
 void put(Archive& archive, std::vector<T>& list) {
   const std::size_t count = archive.begin_list(list.size());

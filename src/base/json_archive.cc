@@ -227,15 +227,17 @@ class JsonReader final : public Archive {
 
 }  // namespace
 
+std::string words_of_no_id(const std::string& text) {
+  constexpr int shown = 64;
+  return "is no plain word of letters, digits and . _ : / - (\"" +
+         cut_to_width(printable(text), shown, false) + "\")";
+}
+
 void put(Archive& archive, DeviceId& id) {
   std::string text = id.text();
   archive.scalar(text);
   if (!archive.is_reading() || !archive.is_good()) return;
-  if (!is_plain_id(text)) {
-    constexpr int shown = 64;
-    return archive.wrong("is no plain word of letters, digits and . _ : / - (\"" +
-                         cut_to_width(printable(text), shown, false) + "\")");
-  }
+  if (!is_plain_id(text)) return archive.wrong(words_of_no_id(text));
   id = DeviceId(std::move(text));
 }
 

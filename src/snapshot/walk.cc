@@ -94,17 +94,22 @@ void walk_readings(Archive& archive, Device& device) {
 }
 
 /// What holds of every device that a probe makes, and without which a snapshot cannot be replayed.
-bool can_be(const Device& device) {
+void refuse_impossible(Archive& archive, const Device& device) {
   constexpr std::int64_t oldest_ms = 1'000'000'000'000;
-  const auto is_id = [](const Reading<std::string>& id) {
-    return !id.get() || is_plain_id(*id.get());
-  };
+  for (const auto& id : {device.uuid, device.pci_address}) {
+    if (id.get() && !is_plain_id(*id.get())) {
+      archive.mistake("a device's UUID or PCI address " + words_of_no_id(*id.get()));
+    }
+  }
+  if (device.index.value_or(0) < 0) archive.mistake("a device's index is negative");
   const auto& history = device.utilization_history.get();
-  return device.index.value_or(0) >= 0 && is_id(device.uuid) && is_id(device.pci_address) &&
-         (!history || std::ranges::all_of(*history, [](const UtilizationSample& sample) {
-           return sample.age.count() >= 0 && sample.age.count() < oldest_ms &&
-                  std::isfinite(sample.busy.count());
-         }));
+  if (!history || std::ranges::all_of(*history, [](const UtilizationSample& sample) {
+        return sample.age.count() >= 0 && sample.age.count() < oldest_ms &&
+               std::isfinite(sample.busy.count());
+      })) {
+    return;
+  }
+  archive.mistake("utilization_history_ms_percent: age out of range");
 }
 
 void walk(Archive& archive, Device& device, const Snapshot& snapshot) {
@@ -130,9 +135,7 @@ void walk(Archive& archive, Device& device, const Snapshot& snapshot) {
   archive.member("accounted_processes", device.lists.accounted_processes, Form::sparse);
   archive.member("supported_clocks_megahertz", device.lists.supported_clocks, Form::sparse);
   archive.member("nvlinks", device.lists.nvlinks, Form::sparse);
-  if (archive.is_reading() && !can_be(device)) {
-    archive.mistake("a device has an index, an id or a history that no device has");
-  }
+  if (archive.is_reading()) refuse_impossible(archive, device);
 }
 
 }  // namespace
