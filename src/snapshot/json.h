@@ -8,14 +8,12 @@
 #include <string>
 #include <string_view>
 
+#include "base/json_archive.h"
 #include "base/result.h"
 #include "snapshot/snapshot.h"
 
 namespace berth {
 
-/// One line without a final newline where `compact`, else indented for people. Text that is not
-/// UTF-8 has its bad bytes replaced by U+FFFD.
-enum class JsonLayout { compact, indented };
 [[nodiscard]] std::string to_json(const Snapshot& snapshot, JsonLayout layout);
 
 /// Reads what to_json wrote, and hand-written files that leave out what they do not know (those

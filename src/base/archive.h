@@ -1,0 +1,182 @@
+#pragma once
+// Archive: what a type names its members to, once for every direction. A type has one function
+//
+//   void walk(Archive& archive, Problem& problem) {
+//     archive.member("source", problem.source);
+//     archive.member("device", problem.device);  // an optional: null where there is none
+//   }
+//
+// and with it its JSON, written and read (base/json_archive.h), and its place on the probe's wire
+// (probe/process/wire.cc). An archive that writes changes nothing of what it walks.
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/reading.h"
+#include "base/units.h"
+
+namespace berth {
+
+/// A value whose type the data tells: a cell of the field table.
+using Scalar = std::variant<std::string, bool, std::uint64_t, std::int64_t, double>;
+
+/// How a member stands where there may be none: `required` has to be there, `plain` keeps its
+/// default, `nullable` is null, `sparse` is left out (a reading that nobody took, a false).
+enum class Form { required, plain, nullable, sparse };
+
+class Archive {
+ public:
+  Archive() = default;
+  Archive(const Archive&) = delete;
+  Archive& operator=(const Archive&) = delete;
+  virtual ~Archive() = default;
+
+  [[nodiscard]] virtual bool is_reading() const = 0;
+  /// It has keys and words, for people and other programs. Else both ends are the same program.
+  [[nodiscard]] virtual bool is_text() const = 0;
+
+  /// False after a mistake in what is read; everything read then is empty.
+  [[nodiscard]] virtual bool is_good() const { return true; }
+  virtual void mistake(std::string) {}
+  /// Of the value being read: "it has …" where it has no name.
+  virtual void wrong(const std::string& what) { mistake(what); }
+
+  virtual void scalar(bool& value) = 0;
+  virtual void scalar(std::int64_t& value) = 0;
+  virtual void scalar(std::uint64_t& value) = 0;
+  virtual void scalar(double& value) = 0;
+  virtual void scalar(std::string& value) = 0;
+  virtual void scalar(Scalar& value) = 0;
+
+  /// Begins a member's value, to be closed; false: it has none, and `why`, if given, says why.
+  [[nodiscard]] virtual bool open(std::string_view key, bool there, Form form, Absent* why) = 0;
+  virtual void close() {}
+  virtual void begin_object() {}
+  virtual void end_object() {}
+  /// How many items follow, each behind next_item().
+  virtual std::size_t begin_list(std::size_t count) = 0;
+  virtual void next_item() {}
+  virtual void end_list() {}
+  /// Of the object that is read, where it tells them.
+  [[nodiscard]] virtual std::vector<std::string_view> keys() const { return {}; }
+
+  template <class T>
+  void member(std::string_view key, T& value, Form form = Form::plain);
+  template <class T>
+  void member(std::string_view key, std::optional<T>& value, Form form = Form::nullable);
+  template <class T>
+  void member(std::string_view key, Reading<T>& reading, Form form = Form::nullable);
+  /// Follows from the others: written for who reads the text, never read.
+  template <class T>
+  void derived(std::string_view key, T value) {
+    if (is_text() && !is_reading()) member(key, value);
+  }
+};
+
+// --- one value, in any archive
+// --------------------------------------------------------------------
+
+/// A class: an object of the members that its walk() names.
+template <class T>
+void put(Archive& archive, T& value) {
+  archive.begin_object();
+  walk(archive, value);
+  archive.end_object();
+}
+template <class T>
+  requires(std::same_as<T, bool> || std::same_as<T, double> || std::same_as<T, std::string> ||
+           std::same_as<T, Scalar>)
+void put(Archive& archive, T& value) {
+  archive.scalar(value);
+}
+template <std::integral T>
+  requires(!std::same_as<T, bool>)
+void put(Archive& archive, T& value) {
+  using Widest = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+  auto wide = static_cast<Widest>(value);
+  archive.scalar(wide);
+  if (!archive.is_reading()) return;
+  if (!std::in_range<T>(wide)) return archive.wrong("has a value of the wrong type or range");
+  value = static_cast<T>(wide);
+}
+template <class Tag, class Rep>
+void put(Archive& archive, Quantity<Tag, Rep>& quantity) {
+  Rep count = quantity.count();
+  put(archive, count);
+  quantity = Quantity<Tag, Rep>(count);
+}
+inline void put(Archive& archive, WallTime& time) { put(archive, time.unix_ms); }
+/// What somebody else wrote is an id only where is_plain_id() says so.
+void put(Archive& archive, DeviceId& id);
+[[nodiscard]] std::string words_of_no_id(const std::string& text);
+template <class T>
+void put(Archive& archive, std::vector<T>& list) {
+  const std::size_t count = archive.begin_list(list.size());
+  if (archive.is_reading()) list.clear();
+  for (std::size_t i = 0; i < count && archive.is_good(); ++i) {
+    archive.next_item();
+    if (archive.is_reading()) list.emplace_back();
+    put(archive, list[i]);
+  }
+  archive.end_list();
+}
+
+// --- members
+// --------------------------------------------------------------------------------------
+
+template <class T>
+void Archive::member(std::string_view key, T& value, Form form) {
+  bool there = true;
+  if constexpr (std::same_as<T, bool>) there = form != Form::sparse || value;
+  if (!open(key, there, form, nullptr)) return;
+  put(*this, value);
+  close();
+}
+template <class T>
+void Archive::member(std::string_view key, std::optional<T>& value, Form form) {
+  const bool there = open(key, value.has_value(), form, nullptr);
+  if (is_reading()) value = there ? std::optional<T>(std::in_place) : std::nullopt;
+  if (!there) return;
+  put(*this, *value);
+  close();
+}
+template <class T>
+void Archive::member(std::string_view key, Reading<T>& reading, Form form) {
+  Absent why = reading.why();
+  const bool there = open(key, reading.has_value(), form, &why);
+  if (!is_reading()) {
+    if (!there) return;
+    put(*this, const_cast<T&>(*reading.get()));
+  } else {
+    if (!there) return void(reading = why);
+    T value{};
+    put(*this, value);
+    reading = std::move(value);
+  }
+  close();
+}
+
+/// An enumeration by its word in `words`. False: the word that was read is none of them.
+template <class E, class Words>
+bool word_member(Archive& archive, std::string_view key, E& value, const Words& words) {
+  std::string word;
+  for (const auto& [one, name] : words) {
+    if (one == value) word = std::string(name);
+  }
+  archive.member(key, word);
+  for (const auto& [one, name] : words) {
+    if (name != word) continue;
+    value = one;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace berth

@@ -1,0 +1,269 @@
+#include "base/json_archive.h"
+
+#include <charconv>
+#include <cmath>
+#include <exception>
+#include <new>
+#include <nlohmann/json.hpp>
+
+#include "base/memory_limit.h"
+#include "base/text.h"
+#include "base/tr.h"
+
+namespace berth {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Straight into text: a tree of the whole would cost three times as much.
+class JsonWriter final : public Archive {
+ public:
+  explicit JsonWriter(JsonLayout layout) : indented_(layout == JsonLayout::indented) {}
+  [[nodiscard]] bool is_reading() const override { return false; }
+  [[nodiscard]] bool is_text() const override { return true; }
+
+  void scalar(bool& value) override { text_ += value ? "true" : "false"; }
+  void scalar(std::int64_t& value) override { number(value); }
+  void scalar(std::uint64_t& value) override { number(value); }
+  void scalar(double& value) override {
+    constexpr double exact = 1e15;
+    if (value == std::trunc(value) && std::abs(value) < exact && !std::signbit(value)) {
+      number(static_cast<std::int64_t>(value));
+      text_ += ".0";
+    } else {
+      text_ += Json(value).dump();  // the shortest that reads back as the same; null if not finite
+    }
+  }
+  void scalar(std::string& value) override { quoted(value); }
+  void scalar(Scalar& value) override {
+    std::visit([this](auto& one) { scalar(one); }, value);
+  }
+
+  bool open(std::string_view key, bool there, Form form, Absent* why) override {
+    const bool untried = why == nullptr || *why == Absent::not_sampled;
+    if (!there && form == Form::sparse && untried) return false;
+    begin_entry();
+    quoted(key);
+    text_ += indented_ ? ": " : ":";
+    if (there) return true;
+    text_ += "null";
+    if (why != nullptr) frames_.back().absent.emplace_back(key, *why);
+    return false;
+  }
+  void begin_object() override { begin('{'); }
+  void end_object() override {
+    if (!frames_.back().absent.empty()) {
+      const auto absent = std::move(frames_.back().absent);
+      frames_.back().absent.clear();
+      if (open("why", true, Form::plain, nullptr)) begin_object();
+      for (const auto& [key, why] : absent) {
+        if (open(key, true, Form::plain, nullptr)) quoted(name_of(why));
+      }
+      end('}');
+    }
+    end('}');
+  }
+  std::size_t begin_list(std::size_t count) override {
+    begin('[');
+    return count;
+  }
+  void next_item() override { begin_entry(); }
+  void end_list() override { end(']'); }
+
+  [[nodiscard]] std::string take() { return std::move(text_); }
+
+ private:
+  struct Frame {
+    bool is_empty = true;
+    std::vector<std::pair<std::string, Absent>> absent;
+  };
+
+  void begin(char bracket) {
+    text_ += bracket;
+    frames_.emplace_back();
+  }
+  void end(char bracket) {
+    const bool was_empty = frames_.back().is_empty;
+    frames_.pop_back();
+    if (!was_empty) new_line();
+    text_ += bracket;
+  }
+  void begin_entry() {
+    if (!std::exchange(frames_.back().is_empty, false)) text_ += ',';
+    new_line();
+  }
+  void new_line() {
+    if (!indented_) return;
+    text_ += '\n';
+    text_.append(2 * frames_.size(), ' ');
+  }
+  template <class T>
+  void number(T value) {
+    std::array<char, 24> digits;
+    text_.append(digits.data(), std::to_chars(digits.begin(), digits.end(), value).ptr);
+  }
+  void quoted(std::string_view text) {
+    const auto is_plain = [](char c) { return c >= ' ' && c < 0x7F && c != '"' && c != '\\'; };
+    if (std::ranges::all_of(text, is_plain)) {
+      text_ += '"';
+      text_ += text;
+      text_ += '"';
+    } else {
+      text_ += printable_json(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace));
+    }
+  }
+
+  const bool indented_;
+  std::string text_;
+  std::vector<Frame> frames_;
+};
+
+/// All of it is hostile until it is a value.
+class JsonReader final : public Archive {
+ public:
+  explicit JsonReader(const Json& root) { values_.push_back({.value = &root, .key = "it"}); }
+  [[nodiscard]] bool is_reading() const override { return true; }
+  [[nodiscard]] bool is_text() const override { return true; }
+  [[nodiscard]] bool is_good() const override { return mistake_.empty(); }
+  void mistake(std::string what) override {
+    if (mistake_.empty()) mistake_ = std::move(what);
+  }
+  void wrong(const std::string& what) override {
+    mistake(std::string(values_.back().key) + " " + what);
+  }
+  [[nodiscard]] const std::string& first_mistake() const { return mistake_; }
+
+  void scalar(bool& value) override { take(value, current().is_boolean()); }
+  void scalar(std::int64_t& value) override {
+    const bool fits = current().is_number_integer() &&
+                      (!current().is_number_unsigned() ||
+                       std::in_range<std::int64_t>(current().get<std::uint64_t>()));
+    take(value, fits);
+  }
+  void scalar(std::uint64_t& value) override { take(value, current().is_number_unsigned()); }
+  void scalar(double& value) override { take(value, current().is_number()); }
+  void scalar(std::string& value) override { take(value, current().is_string()); }
+  void scalar(Scalar& value) override {
+    const Json& json = current();
+    if (json.is_string()) return scalar(value.emplace<std::string>());
+    if (json.is_boolean()) return scalar(value.emplace<bool>());
+    if (json.is_number_unsigned()) return scalar(value.emplace<std::uint64_t>());
+    if (json.is_number_integer()) return scalar(value.emplace<std::int64_t>());
+    scalar(value.emplace<double>());
+  }
+
+  bool open(std::string_view key, bool, Form form, Absent* why) override {
+    if (!is_good()) return false;
+    const Json* found = member(key);
+    if (found == nullptr || found->is_null()) {
+      if (form == Form::required) mistake(std::string(key) + " is missing");
+      if (why != nullptr) *why = reason(key);
+      return false;
+    }
+    values_.push_back({.value = found, .key = key});
+    return true;
+  }
+  void close() override { values_.pop_back(); }
+  void begin_object() override {
+    if (!current().is_object()) wrong("is not an object");
+    values_.back().next = current().begin();
+  }
+  std::size_t begin_list(std::size_t) override {
+    if (!current().is_array()) wrong("is not a list");
+    if (!is_good()) return 0;
+    values_.back().next = current().begin();
+    const std::size_t count = current().size();
+    values_.push_back({.key = values_.back().key});  // the item being read, above its list
+    return count;
+  }
+  void next_item() override { values_.back().value = &*values_[values_.size() - 2].next++; }
+  void end_list() override {
+    if (is_good()) values_.pop_back();
+  }
+  [[nodiscard]] std::vector<std::string_view> keys() const override {
+    std::vector<std::string_view> all;
+    if (!current().is_object()) return all;
+    for (const auto& [key, value] : current().get_ref<const Json::object_t&>()) all.push_back(key);
+    return all;
+  }
+
+ private:
+  struct Value {
+    const Json* value = nullptr;
+    std::string_view key;
+    Json::const_iterator next = {};  // of an object the member to look at first, of a list the item
+  };
+
+  [[nodiscard]] const Json& current() const { return *values_.back().value; }
+  /// Written in the order in which they are read, as a rule.
+  const Json* member(std::string_view key) {
+    Value& object = values_.back();
+    if (!object.value->is_object()) return nullptr;
+    const auto end = object.value->end();
+    auto found = object.next;
+    if (found == end || found.key() != key) found = object.value->find(key);
+    if (found == end) return nullptr;
+    object.next = std::next(found);
+    return &*found;
+  }
+  [[nodiscard]] Absent reason(std::string_view key) const {
+    const auto why = current().find("why");
+    if (why == current().end() || !why->is_object()) return Absent::not_sampled;
+    const auto word = why->find(key);
+    if (word == why->end() || !word->is_string()) return Absent::not_sampled;
+    return absent_from_name(word->get_ref<const std::string&>()).value_or(Absent::failed);
+  }
+  template <class T>
+  void take(T& value, bool fits) {
+    if (!is_good()) return;
+    if (!fits) return wrong("has a value of the wrong type or range");
+    value = current().get<T>();
+  }
+
+  std::vector<Value> values_;
+  std::string mistake_;
+};
+
+}  // namespace
+
+std::string words_of_no_id(const std::string& text) {
+  constexpr int shown = 64;
+  return "is no plain word of letters, digits and . _ : / - (\"" +
+         cut_to_width(printable(text), shown, false) + "\")";
+}
+
+void put(Archive& archive, DeviceId& id) {
+  std::string text = id.text();
+  archive.scalar(text);
+  if (!archive.is_reading() || !archive.is_good()) return;
+  if (!is_plain_id(text)) return archive.wrong(words_of_no_id(text));
+  id = DeviceId(std::move(text));
+}
+
+std::string write_json(JsonLayout layout, const std::function<void(Archive&)>& walk) {
+  JsonWriter writer(layout);
+  writer.begin_object();
+  walk(writer);
+  writer.end_object();
+  return writer.take();
+}
+
+Result<void> read_json(std::string_view text, const std::function<void(Archive&)>& walk) {
+  constexpr int deepest = 100;
+  if (nesting_depth(text) > deepest) return fail(ErrorCode::invalid, "nested too deeply");
+  try {
+    const Json root = Json::parse(text);
+    JsonReader reader(root);
+    reader.begin_object();
+    walk(reader);
+    if (reader.is_good()) return {};
+    return fail(ErrorCode::invalid, reader.first_mistake());
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::io, std::string(memory_ran_out()));
+  } catch (const std::exception& error) {  // nlohmann's: says line and column
+    return fail(ErrorCode::invalid, std::string("not valid JSON: ") + error.what());
+  }
+}
+
+}  // namespace berth

@@ -1,0 +1,26 @@
+#pragma once
+// JSON of any type that has a walk() (base/archive.h). An absent reading is null, and "why", the
+// last key of its object, says the reason.
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/archive.h"
+#include "base/result.h"
+
+namespace berth {
+
+/// One line without a final newline where `compact`, else indented for people. Text that is not
+/// UTF-8 has its bad bytes replaced by U+FFFD.
+enum class JsonLayout { compact, indented };
+
+[[nodiscard]] std::string write_json(JsonLayout layout, const std::function<void(Archive&)>& walk);
+
+/// Reads the object that `walk` knows. Keys that it does not ask for are ignored: a newer minor
+/// version adds keys.
+/// invalid: not JSON, nested too deeply, or the first mistake. io: memory ran out.
+[[nodiscard]] Result<void> read_json(std::string_view text,
+                                     const std::function<void(Archive&)>& walk);
+
+}  // namespace berth

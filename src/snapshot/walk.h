@@ -1,0 +1,20 @@
+#pragma once
+// The members of a snapshot's types, named once for its JSON and for the probe's wire.
+
+#include "base/archive.h"
+#include "snapshot/snapshot.h"
+
+namespace berth {
+
+void walk(Archive& archive, ProcessId& id);
+void walk(Archive& archive, Device& device);
+void walk(Archive& archive, GpuProcess& process);
+void walk(Archive& archive, HostProcess& process);
+void walk(Archive& archive, DeviceFiles& files);
+void walk(Archive& archive, XidEvent& event);
+void walk(Archive& archive, Host& host);
+void walk(Archive& archive, Problem& problem);
+void walk(Archive& archive, SourceReport& report);
+void walk(Archive& archive, Snapshot& snapshot);
+
+}  // namespace berth
