@@ -170,8 +170,8 @@ bool make_directory(int within, const std::string& name, mode_t mode) {
   const mode_t owners = mode & S_IRWXU;
   if (::fstatat(within, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
       (facts.st_mode & owners) != owners) {
-    static_cast<void>(
-        ::fchmodat(within, name.c_str(), (facts.st_mode & 07777U) | owners, AT_SYMLINK_NOFOLLOW));
+    return ::fchmodat(within, name.c_str(), (facts.st_mode & 07777U) | owners,
+                      AT_SYMLINK_NOFOLLOW) == 0;
   }
   return true;
 }
