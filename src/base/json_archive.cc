@@ -262,7 +262,7 @@ Result<void> read_json(std::string_view text, const std::function<void(Archive&)
   } catch (const std::bad_alloc&) {
     return fail(ErrorCode::io, std::string(memory_ran_out()));
   } catch (const std::exception& error) {  // nlohmann's: says line and column
-    return fail(ErrorCode::invalid, std::string("not valid JSON: ") + error.what());
+    return fail(ErrorCode::invalid, std::string(no_json) + error.what());
   }
 }
 

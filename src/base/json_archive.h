@@ -17,6 +17,9 @@ enum class JsonLayout { compact, indented };
 
 [[nodiscard]] std::string write_json(JsonLayout layout, const std::function<void(Archive&)>& walk);
 
+/// What the message begins with where the text is no JSON at all; the parser's words follow.
+inline constexpr std::string_view no_json = "not valid JSON: ";
+
 /// Reads the object that `walk` knows. Keys that it does not ask for are ignored: a newer minor
 /// version adds keys.
 /// invalid: not JSON, nested too deeply, or the first mistake. io: memory ran out.

@@ -374,6 +374,7 @@ Result<Snapshot> snapshot_from_json(std::string_view text) {
   Snapshot snapshot;
   const auto read = read_json(text, [&](Archive& archive) { walk(archive, snapshot); });
   if (read) return snapshot;
+  if (read.error().message().starts_with(no_json)) return std::unexpected(read.error());
   return fail(read.error().code(),
               trf("not a snapshot that berth can read: {}", read.error().message()));
 }

@@ -19,7 +19,8 @@ from conftest import BERTH, BUILD
 
 STRESS = BUILD / "tests/stress/lease_stress"
 IS_ROOT = os.geteuid() == 0
-USERS = (61001, 61002, 61003) if IS_ROOT else (os.geteuid(),)
+# Of each test program its own: what is left of theirs is killed at the end.
+USERS = tuple(61001 + 3 * (os.getpid() % 1000) + i for i in range(3)) if IS_ROOT else (os.geteuid(),)
 CARD_GIB = 79
 EXITING = 4  # in the flags of /proc/PID/stat: it may have closed its files
 

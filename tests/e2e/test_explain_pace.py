@@ -181,7 +181,7 @@ def test_what_was_seen_until_the_terminal_closed_is_saved(machine, tmp_path):
     watching = machine.start("explain", "--seconds", "600", "0", "--save", saved, stdout=subprocess.PIPE)
     caught = Path(f"/proc/{watching.pid}/status")
     mask = 1 << (signal.SIGHUP - 1)
-    wait_until(lambda: int(caught.read_text().split("SigCgt:")[1].split()[0], 16) & mask, "it notes signals")
+    wait_until(lambda: int(caught.read_text().split("SigCgt:")[1].split()[0], 16) & mask, "it notes signals", 60)
     time.sleep(1.5)
     watching.send_signal(signal.SIGHUP)
     watching.communicate(timeout=20)

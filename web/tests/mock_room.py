@@ -157,7 +157,7 @@ class Room:
         tickets = [("t1", 1001, "mara", "-n 8", 40 * 60_000), ("t2", 1002, self.hostile, "-n 2 --memory 20G", 70_000)]
         return [
             {"id": name, "uid": uid, "user": user, "process": {"pid": 41_000 + uid, "start_ticks": 900}, "command": None,
-             "wants": wants, "request": wants, "since_unix_ms": self.started - waited_ms, "gathered": [], "stuck": False, "reserved": []}
+             "run": f"20261122-090000-{name}", "wants": wants, "request": wants, "since_unix_ms": self.started - waited_ms, "gathered": [], "stuck": False, "reserved": []}
             for name, uid, user, wants, waited_ms in tickets
         ]
 
