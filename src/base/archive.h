@@ -58,6 +58,8 @@ class Archive {
   /// Begins a member's value, to be closed; false: it has none, and `why`, if given, says why.
   [[nodiscard]] virtual bool open(std::string_view key, bool there, Form form, Absent* why) = 0;
   virtual void close() {}
+  /// Whether the item that begins is there; else it is null.
+  [[nodiscard]] virtual bool has_value(bool there) = 0;
   virtual void begin_object() {}
   virtual void end_object() {}
   /// How many items follow, each behind next_item().
@@ -78,10 +80,32 @@ class Archive {
   void derived(std::string_view key, T value) {
     if (is_text() && !is_reading()) member(key, value);
   }
+  /// An object of such values, or null: `walk_members` names them.
+  template <class WalkMembers>
+  void derived_object(std::string_view key, bool there, const WalkMembers& walk_members) {
+    if (!is_text() || is_reading() || !open(key, there, Form::nullable, nullptr)) return;
+    begin_object();
+    walk_members();
+    end_object();
+    close();
+  }
+  /// A list of such objects: `walk_item` names the members of each.
+  template <class Items, class WalkItem>
+  void derived_list(std::string_view key, const Items& items, const WalkItem& walk_item) {
+    if (!is_text() || is_reading() || !open(key, true, Form::plain, nullptr)) return;
+    begin_list(std::size(items));
+    for (const auto& item : items) {
+      next_item();
+      begin_object();
+      walk_item(item);
+      end_object();
+    }
+    end_list();
+    close();
+  }
 };
 
-// --- one value, in any archive
-// --------------------------------------------------------------------
+// --- one value, in any archive --------------------------------------------------------------
 
 /// A class: an object of the members that its walk() names.
 template <class T>
@@ -115,6 +139,10 @@ void put(Archive& archive, Quantity<Tag, Rep>& quantity) {
 inline void put(Archive& archive, WallTime& time) { put(archive, time.unix_ms); }
 /// What somebody else wrote is an id only where is_plain_id() says so.
 void put(Archive& archive, DeviceId& id);
+/// Names and values: an object whose keys are the names. In texts alone.
+void put(Archive& archive, std::vector<std::pair<std::string, std::string>>& pairs);
+template <class T>
+void put(Archive& archive, std::optional<T>& value);
 [[nodiscard]] std::string words_of_no_id(const std::string& text);
 template <class T>
 void put(Archive& archive, std::vector<T>& list) {
@@ -128,8 +156,14 @@ void put(Archive& archive, std::vector<T>& list) {
   archive.end_list();
 }
 
-// --- members
-// --------------------------------------------------------------------------------------
+template <class T>
+void put(Archive& archive, std::optional<T>& value) {
+  const bool there = archive.has_value(value.has_value());
+  if (archive.is_reading()) value = there ? std::optional<T>(std::in_place) : std::nullopt;
+  if (there) put(archive, *value);
+}
+
+// --- members --------------------------------------------------------------------------------
 
 template <class T>
 void Archive::member(std::string_view key, T& value, Form form) {

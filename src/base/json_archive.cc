@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 /// Straight into text: a tree of the whole would cost three times as much.
 class JsonWriter final : public Archive {
  public:
-  explicit JsonWriter(JsonLayout layout) : indented_(layout == JsonLayout::indented) {}
+  explicit JsonWriter(JsonLayout layout) : indent_(static_cast<std::size_t>(layout)) {}
   [[nodiscard]] bool is_reading() const override { return false; }
   [[nodiscard]] bool is_text() const override { return true; }
 
@@ -45,11 +45,15 @@ class JsonWriter final : public Archive {
     if (!there && form == Form::sparse && untried) return false;
     begin_entry();
     quoted(key);
-    text_ += indented_ ? ": " : ":";
+    text_ += indent_ > 0 ? ": " : ":";
     if (there) return true;
     text_ += "null";
     if (why != nullptr) frames_.back().absent.emplace_back(key, *why);
     return false;
+  }
+  bool has_value(bool there) override {
+    if (!there) text_ += "null";
+    return there;
   }
   void begin_object() override { begin('{'); }
   void end_object() override {
@@ -94,9 +98,9 @@ class JsonWriter final : public Archive {
     new_line();
   }
   void new_line() {
-    if (!indented_) return;
+    if (indent_ == 0) return;
     text_ += '\n';
-    text_.append(2 * frames_.size(), ' ');
+    text_.append(indent_ * frames_.size(), ' ');
   }
   template <class T>
   void number(T value) {
@@ -114,7 +118,7 @@ class JsonWriter final : public Archive {
     }
   }
 
-  const bool indented_;
+  const std::size_t indent_;
   std::string text_;
   std::vector<Frame> frames_;
 };
@@ -165,6 +169,7 @@ class JsonReader final : public Archive {
     return true;
   }
   void close() override { values_.pop_back(); }
+  bool has_value(bool) override { return !current().is_null(); }
   void begin_object() override {
     if (!current().is_object()) wrong("is not an object");
     values_.back().next = current().begin();
@@ -239,6 +244,13 @@ void put(Archive& archive, DeviceId& id) {
   if (!archive.is_reading() || !archive.is_good()) return;
   if (!is_plain_id(text)) return archive.wrong(words_of_no_id(text));
   id = DeviceId(std::move(text));
+}
+
+void put(Archive& archive, std::vector<std::pair<std::string, std::string>>& pairs) {
+  archive.begin_object();
+  for (const std::string_view key : archive.keys()) pairs.emplace_back(key, std::string());
+  for (auto& [name, value] : pairs) archive.member(name, value);
+  archive.end_object();
 }
 
 std::string write_json(JsonLayout layout, const std::function<void(Archive&)>& walk) {

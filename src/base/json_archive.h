@@ -11,9 +11,9 @@
 
 namespace berth {
 
-/// One line without a final newline where `compact`, else indented for people. Text that is not
-/// UTF-8 has its bad bytes replaced by U+FFFD.
-enum class JsonLayout { compact, indented };
+/// One line without a final newline where `compact`, else indented for people, by so many spaces.
+/// Text that is not UTF-8 has its bad bytes replaced by U+FFFD.
+enum class JsonLayout { compact = 0, narrow = 1, indented = 2 };
 
 [[nodiscard]] std::string write_json(JsonLayout layout, const std::function<void(Archive&)>& walk);
 

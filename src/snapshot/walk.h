@@ -13,6 +13,8 @@ void walk(Archive& archive, HostProcess& process);
 void walk(Archive& archive, DeviceFiles& files);
 void walk(Archive& archive, XidEvent& event);
 void walk(Archive& archive, Host& host);
+void walk(Archive& archive, Claim& claim);
+void walk(Archive& archive, Waiter& waiter);
 void walk(Archive& archive, Problem& problem);
 void walk(Archive& archive, SourceReport& report);
 void walk(Archive& archive, Snapshot& snapshot);

@@ -1,8 +1,6 @@
 // Cards for programs: the table's figures, and the driver's of what is here.
 
-#include <nlohmann/json.hpp>
-
-#include "base/text.h"
+#include "base/json_archive.h"
 #include "cards/capability.h"
 #include "cards/rates.h"
 #include "view/spec_text.h"
@@ -11,96 +9,91 @@ namespace berth {
 
 namespace {
 
-using SpecJson = nlohmann::ordered_json;
-
-template <class T>
-SpecJson number_or_null(const std::optional<T>& value) {
-  return value ? SpecJson(*value) : SpecJson(nullptr);
-}
-
 /// To three decimals of a teraflop: the rest is rounding of the clock.
-SpecJson operations(const std::optional<double>& teraflops) {
-  if (!teraflops) return nullptr;
+std::optional<std::uint64_t> operations(const std::optional<double>& teraflops) {
+  if (!teraflops) return std::nullopt;
   return static_cast<std::uint64_t>(*teraflops * 1000 + 0.5) * 1'000'000'000;
 }
 
-SpecJson rates_json(const Card& card) {
+std::uint64_t bytes_per_second(double gigabytes) {
+  return static_cast<std::uint64_t>(gigabytes * 1000 + 0.5) * 1'000'000;
+}
+
+void write_rates(Archive& archive, const Card& card) {
   const PeakRates rates = peak_rates(card);
-  return {{"fp64", operations(rates.fp64)}, {"fp64_tensor", operations(rates.fp64_tensor)},
-          {"fp32", operations(rates.fp32)}, {"tf32", operations(rates.tf32)},
-          {"fp16", operations(rates.fp16)}, {"bf16", operations(rates.bf16)},
-          {"fp8", operations(rates.fp8)},   {"int8", operations(rates.int8)},
-          {"fp4", operations(rates.fp4)}};
+  archive.derived("fp64", operations(rates.fp64));
+  archive.derived("fp64_tensor", operations(rates.fp64_tensor));
+  archive.derived("fp32", operations(rates.fp32));
+  archive.derived("tf32", operations(rates.tf32));
+  archive.derived("fp16", operations(rates.fp16));
+  archive.derived("bf16", operations(rates.bf16));
+  archive.derived("fp8", operations(rates.fp8));
+  archive.derived("int8", operations(rates.int8));
+  archive.derived("fp4", operations(rates.fp4));
 }
 
-SpecJson table_json(const Card& card) {
+void write_table(Archive& archive, const Card& card) {
   const auto facts = facts_of(card.capability);
-  SpecJson lacks = SpecJson::array();
-  for (const Lack lack : lacks_of(card)) lacks.push_back(name_of(lack));
-  const bool tensors = facts && !card.has(no_tensor_cores);
-  return {{"name", card.name},
-          {"architecture", facts ? SpecJson(facts->architecture) : SpecJson(nullptr)},
-          {"compute_capability",
-           std::to_string(card.capability.major) + "." + std::to_string(card.capability.minor)},
-          {"multiprocessors", card.multiprocessors},
-          {"cuda_cores", number_or_null(cuda_cores(card))},
-          {"tensor_core_generation", tensors && facts->tensor_generation > 0
-                                         ? SpecJson(facts->tensor_generation)
-                                         : SpecJson(nullptr)},
-          {"memory_sold_bytes", static_cast<std::uint64_t>(card.memory_gib) << 30},
-          {"memory_usable_bytes", usable_memory(card).count()},
-          {"memory_kind", name_of(card.memory)},
-          {"memory_bus_width_bits", card.bus_bits},
-          {"memory_bandwidth_bytes_per_second",
-           static_cast<std::uint64_t>(card.bandwidth * 1000 + 0.5) * 1'000'000},
-          {"clock_boost_megahertz", number_or_null(card.boost_mhz)},
-          {"power_limit_milliwatts", card.watts ? SpecJson(*card.watts * 1000) : SpecJson(nullptr)},
-          {"form", card.form},
-          {"nvlink_bytes_per_second",
-           card.nvlink ? SpecJson(static_cast<std::uint64_t>(*card.nvlink * 1000 + 0.5) * 1'000'000)
-                       : SpecJson(nullptr)},
-          {"peak_operations_per_second", rates_json(card)},
-          {"lacks", std::move(lacks)},
-          {"source", card.source}};
+  std::vector<std::string> lacks;
+  for (const Lack lack : lacks_of(card)) lacks.emplace_back(name_of(lack));
+  std::optional<std::string> architecture;
+  std::optional<int> generation;
+  std::optional<std::uint64_t> milliwatts;
+  std::optional<std::uint64_t> nvlink;
+  if (facts) architecture = std::string(facts->architecture);
+  const bool tensors = facts && !card.has(no_tensor_cores) && facts->tensor_generation > 0;
+  if (tensors) generation = facts->tensor_generation;
+  if (card.watts) milliwatts = static_cast<std::uint64_t>(*card.watts) * 1000;
+  if (card.nvlink) nvlink = bytes_per_second(*card.nvlink);
+  archive.derived("name", std::string(card.name));
+  archive.derived("architecture", architecture);
+  archive.derived("compute_capability", std::to_string(card.capability.major) + "." +
+                                            std::to_string(card.capability.minor));
+  archive.derived("multiprocessors", card.multiprocessors);
+  archive.derived("cuda_cores", cuda_cores(card));
+  archive.derived("tensor_core_generation", generation);
+  archive.derived("memory_sold_bytes", static_cast<std::uint64_t>(card.memory_gib) << 30);
+  archive.derived("memory_usable_bytes", usable_memory(card));
+  archive.derived("memory_kind", std::string(name_of(card.memory)));
+  archive.derived("memory_bus_width_bits", card.bus_bits);
+  archive.derived("memory_bandwidth_bytes_per_second", bytes_per_second(card.bandwidth));
+  archive.derived("clock_boost_megahertz", card.boost_mhz);
+  archive.derived("power_limit_milliwatts", milliwatts);
+  archive.derived("form", std::string(card.form));
+  archive.derived("nvlink_bytes_per_second", nvlink);
+  archive.derived_object("peak_operations_per_second", true, [&] { write_rates(archive, card); });
+  archive.derived("lacks", lacks);
+  archive.derived("source", std::string(card.source));
 }
 
-template <class T>
-SpecJson reading_json(const Reading<T>& reading) {
-  if (!reading.get()) return nullptr;
-  if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
-    return *reading.get();
-  } else {
-    return reading.get()->count();
-  }
-}
-
-SpecJson here_json(const SpecSubject& subject) {
-  if (subject.device == nullptr) return nullptr;
+void write_here(Archive& archive, const SpecSubject& subject) {
   const Device& device = *subject.device;
-  return {{"indices", subject.indices},
-          {"name", reading_json(device.name)},
-          {"multiprocessors", reading_json(device.multiprocessors)},
-          {"cuda_cores", reading_json(device.cuda_cores)},
-          {"memory_total_bytes", reading_json(device.memory_total)},
-          {"memory_bus_width_bits", reading_json(device.memory_bus_width)},
-          {"memory_bandwidth_bytes_per_second", reading_json(device.memory_bandwidth)},
-          {"clock_sm_max_megahertz", reading_json(device.clock_sm_max)},
-          {"power_limit_default_milliwatts", reading_json(device.power_limit_default)}};
+  archive.derived("indices", subject.indices);
+  archive.derived("name", device.name.get());
+  archive.derived("multiprocessors", device.multiprocessors.get());
+  archive.derived("cuda_cores", device.cuda_cores.get());
+  archive.derived("memory_total_bytes", device.memory_total.get());
+  archive.derived("memory_bus_width_bits", device.memory_bus_width.get());
+  archive.derived("memory_bandwidth_bytes_per_second", device.memory_bandwidth.get());
+  archive.derived("clock_sm_max_megahertz", device.clock_sm_max.get());
+  archive.derived("power_limit_default_milliwatts", device.power_limit_default.get());
 }
 
 }  // namespace
 
 std::string spec_json(const SpecAnswer& answer) {
-  SpecJson cards = SpecJson::array();
-  for (const SpecSubject& subject : answer.subjects) {
-    cards.push_back(
-        {{"table", subject.card != nullptr ? table_json(*subject.card) : SpecJson(nullptr)},
-         {"here", here_json(subject)}});
-  }
-  const SpecJson all = {{"berth_spec", 1},
-                        {"simulated", number_or_null(answer.simulated)},
-                        {"cards", std::move(cards)}};
-  return printable_json(all.dump(2, ' ', false, SpecJson::error_handler_t::replace)) + "\n";
+  return write_json(JsonLayout::indented,
+                    [&](Archive& archive) {
+                      archive.derived("berth_spec", 1);
+                      archive.derived("simulated", answer.simulated);
+                      archive.derived_list("cards", answer.subjects, [&](const SpecSubject& one) {
+                        archive.derived_object("table", one.card != nullptr,
+                                               [&] { write_table(archive, *one.card); });
+                        archive.derived_object("here", one.device != nullptr,
+                                               [&] { write_here(archive, one); });
+                      });
+                    }) +
+         "\n";
 }
 
 }  // namespace berth

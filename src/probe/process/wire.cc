@@ -37,6 +37,10 @@ class Out final : public Archive {
     if (!there && why != nullptr) byte(static_cast<std::size_t>(*why));
     return there;
   }
+  bool has_value(bool there) override {
+    scalar(there);
+    return there;
+  }
   std::size_t begin_list(std::size_t count) override {
     const auto short_count = static_cast<std::uint32_t>(count);
     put_bytes(&short_count, sizeof(short_count));
@@ -88,6 +92,10 @@ class In final : public Archive {
       *why = static_cast<Absent>(byte(static_cast<std::size_t>(Absent::not_sampled)));
     }
     return there && good_;
+  }
+  bool has_value(bool there) override {
+    scalar(there);
+    return there;
   }
   /// Of things that take at least a byte each.
   std::size_t begin_list(std::size_t) override {
