@@ -154,8 +154,12 @@ class Acquisition {
     const std::size_t ahead_before = ahead_.size();
     const Instant asked_before = std::exchange(asked_, clock_.now());
     asleep_ = !is_among_the_first();
-    if (ahead_.size() != ahead_before) still_since_ = asked_;
-    asleep_ = asleep_ && !late_.is_anybody_able() && !is_left_to_us();
+    if (ahead_.size() != ahead_before) {
+      still_since_ = asked_;
+      left_to_us_ = false;
+    }
+    left_to_us_ = left_to_us_ || (asleep_ && is_left_to_us());
+    asleep_ = asleep_ && !left_to_us_;
     if (asleep_) {
       watch_.reset();
       next_look_ = asked_ + sleep_between_asking(ahead_.size(), ahead_before - ahead_.size(),
@@ -198,6 +202,8 @@ class Acquisition {
     still_since_ = asked_;
     const auto view = ledger_.read_with_tickets({});
     if (!view) return false;
+    // Where leases come and go, those ahead are served.
+    if (std::exchange(leases_then_, view->claims) != view->claims) return false;
     const Snapshot unused = with_ledger(as_if_unused(now_.snapshot), *view, asked_, {});
     return place(unused, options_.request, options_.limits).satisfied();
   }
@@ -446,6 +452,8 @@ class Acquisition {
 
   LateStarters late_;
   Instant still_since_;  // nobody ahead has left, while we were asleep
+  std::vector<Claim> leases_then_;
+  bool left_to_us_ = false;  // until somebody ahead leaves
   std::optional<Instant> gathering_since_;
   std::vector<DeviceId> gathered_;
   std::set<ErrorCode> said_;
