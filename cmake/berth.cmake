@@ -108,6 +108,7 @@ function(berth_folder name)
   if(name STREQUAL "app" AND EXISTS ${CMAKE_SOURCE_DIR}/src/app/main.cc)
     add_executable(berth ${CMAKE_SOURCE_DIR}/src/app/main.cc)
     target_link_libraries(berth PRIVATE berth_app)
+    target_link_options(berth PRIVATE -Wl,--wrap=OPENSSL_cpuid_setup)
     if(NOT BERTH_SANITIZE AND NOT BERTH_UBSAN AND NOT BERTH_TSAN)
       # At a fixed address: as a position-independent program each start would first rewrite the
       # 156 pages of pointers of OpenSSL and our own tables (174 page faults and 1.0 to 1.3 ms of

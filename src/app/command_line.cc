@@ -68,7 +68,17 @@ std::optional<std::string> mistake_in_machine(const GlobalOptions& globals) {
   return mistake_in_server(globals.sim);
 }
 
+/// Whether it is this machine's driver that is going to be asked, in the language known by now.
+bool is_about_this_machine(const Context& context, const std::vector<std::string>& words) {
+  const auto changes_that = [](std::string_view word) {
+    return word == "-h" || word.starts_with("--help") || word.starts_with("--sim") ||
+           word.starts_with("--replay") || word.starts_with("--lang");
+  };
+  return !context.sources().simulated && std::ranges::none_of(words, changes_that);
+}
+
 int run_verb(Context& context, const VerbEntry& entry, std::vector<std::string> words) {
+  if (entry.first == FirstAct::look && is_about_this_machine(context, words)) context.open_driver();
   const std::unique_ptr<Verb> verb = entry.make();
   if (verb->takes_words_as_they_are()) {
     const GlobalOptions globals = taken_globals(words);

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
+#include <utility>
 
 #include "app/verb.h"
 #include "base/fd.h"
@@ -191,6 +192,24 @@ Patience Context::patience() const {
   return patience;
 }
 
+Result<Collector> Context::collector() const {
+  return Collector::start(sources_, {.looks = Looks::once, .patience = patience()});
+}
+
+void Context::open_driver() {
+  auto started = collector();
+  if (!started) return;  // the look says why
+  opened_ = std::move(*started);
+  opened_->open(clock_);
+}
+
+Result<Snapshot> Context::collected(Wish wish) {
+  auto started = opened_ ? Result<Collector>(*std::exchange(opened_, std::nullopt)) : collector();
+  if (!started) return std::unexpected(std::move(started).error());
+  ending_ = std::move(*started);
+  return ending_->collect(std::move(wish), clock_);
+}
+
 bool Context::needs_leases(const Wanted& wanted) const {
   if (sources_.replay) return false;  // a recording has its own
   // A simulated server shows what the leased jobs would use; a real one is asked.
@@ -203,21 +222,19 @@ bool Context::needs_leases(const Wanted& wanted) const {
 }
 
 Result<Snapshot> Context::look_without_claims(const Wanted& wanted) {
-  if (sources_.replay) return judged(observe(sources_, {.wanted = wanted}, clock_), wanted);
-  ObserveOptions options{.wanted = wanted, .patience = patience()};
+  Wish wish{.wanted = wanted};
   if (needs_leases(wanted.without(Wanted().add(Extra::leases)))) {
     const auto ledger = open_ledger();
     auto leases = ledger ? ledger->read_with_tickets({}) : Result<LedgerView>(LedgerView{});
-    if (leases) options.claims = std::move(leases->claims);
+    if (leases) wish.claims = std::move(leases->claims);
   }
-  return judged(observe(sources_, options, clock_), wanted);
+  return judged(collected(std::move(wish)), wanted);
 }
 
 Result<Snapshot> Context::look(const Wanted& wanted, Relations relations) {
   LedgerView view = needs_leases(wanted) ? read_ledger() : LedgerView{};
-  ObserveOptions options{.wanted = wanted, .relations = relations, .patience = patience()};
-  options.claims = view.claims;
-  auto snapshot = judged(observe(sources_, options, clock_, &probe_), wanted);
+  Wish wish{.wanted = wanted, .relations = relations, .claims = view.claims};
+  auto snapshot = judged(collected(std::move(wish)), wanted);
   if (!snapshot || sources_.replay || !wanted.has(Extra::leases)) return snapshot;
   add_ledger(*snapshot, std::move(view), clock_.now(), names_);
   return snapshot;

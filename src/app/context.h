@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "lease/ledger.h"
-#include "probe/observe.h"
+#include "probe/collector.h"
 #include "snapshot/holders.h"
 #include "snapshot/snapshot.h"
 #include "view/style.h"
@@ -78,11 +78,14 @@ class Context {
   /// go on; who only shows them has it among the problems.
   [[nodiscard]] const std::optional<Error>& ledger_error() const { return ledger_error_; }
 
+  /// Has the driver's library started already: a look is going to follow.
+  void open_driver();
+  /// Somebody looks in another way.
+  void close_driver() { opened_.reset(); }
   /// One look at the machine without the ledger (run/acquire adds it). Judged, as
   /// each look is that the program decides or shows anything by.
   [[nodiscard]] Result<Snapshot> look_without_claims(const Wanted& wanted);
-  /// One look at the machine, with claims and waiters where they are wanted. The probe process may
-  /// still be on its way out then; the next look, or our end, waits for it.
+  /// One look at the machine, with claims and waiters where they are wanted.
   [[nodiscard]] Result<Snapshot> look(const Wanted& wanted, Relations relations = Relations::none);
   /// Whether such a look takes what the ledger says: to show it, or to know who is who.
   [[nodiscard]] bool needs_leases(const Wanted& wanted) const;
@@ -90,9 +93,12 @@ class Context {
  private:
   /// With a word for whoever sits at the terminal and waits.
   [[nodiscard]] Patience patience() const;
+  [[nodiscard]] Result<Collector> collector() const;
+  [[nodiscard]] Result<Snapshot> collected(Wish wish);
 
   SystemClock clock_;
-  EndingChild probe_;
+  std::optional<Collector> opened_;  // for the look that comes next
+  std::optional<Collector> ending_;  // its process is still on its way out
   std::optional<Error> ledger_error_;
   HolderNames names_;
   Style out_;

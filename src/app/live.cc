@@ -8,20 +8,21 @@
 namespace berth {
 
 Result<Live> Live::start(Context& context) {
-  auto lookout = Lookout::start(context.sources());
-  if (!lookout) return std::unexpected(std::move(lookout).error());
-  return Live(context, std::move(*lookout));
+  context.close_driver();
+  auto collector = Collector::start(context.sources());
+  if (!collector) return std::unexpected(std::move(collector).error());
+  return Live(context, std::move(*collector));
 }
 
 void Live::begin(const Wanted& wanted) {
   // A recording has its own leases.
   wanted_ = wanted;
   view_ = context_->needs_leases(wanted) ? context_->read_ledger() : LedgerView{};
-  lookout_.begin(wanted, view_.claims, context_->clock());
+  collector_.begin({.wanted = wanted, .claims = view_.claims}, context_->clock());
 }
 
 std::optional<Snapshot> Live::advance() {
-  auto snapshot = lookout_.advance(context_->clock());
+  auto snapshot = collector_.advance(context_->clock());
   if (!snapshot) return std::nullopt;
   // First what is judged failed: nothing of that is kept for who waits.
   if (wanted_.has(Extra::verdicts)) snapshot->faults = failed_devices(*snapshot);
@@ -33,7 +34,7 @@ std::optional<Snapshot> Live::advance() {
 }
 
 std::optional<WallTime> Live::unanswered_since() const {
-  return lookout_.unanswered_since(context_->clock());
+  return collector_.unanswered_since(context_->clock());
 }
 
 Snapshot Live::look(const Wanted& wanted) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/context.h"
-#include "probe/lookout.h"
+#include "probe/collector.h"
 #include "snapshot/holders.h"
 
 namespace berth {
@@ -16,19 +16,20 @@ class Live {
   [[nodiscard]] static Result<Live> start(Context& context);
 
   void begin(const Wanted& wanted);
-  [[nodiscard]] bool is_looking() const { return lookout_.is_looking(); }
-  [[nodiscard]] std::optional<int> descriptor() const { return lookout_.descriptor(); }
-  [[nodiscard]] Duration patience() const { return lookout_.patience(); }
+  [[nodiscard]] bool is_looking() const { return collector_.is_looking(); }
+  [[nodiscard]] std::optional<int> descriptor() const { return collector_.descriptor(); }
+  [[nodiscard]] Duration patience() const { return collector_.patience(); }
   [[nodiscard]] std::optional<Snapshot> advance();
   [[nodiscard]] std::optional<WallTime> unanswered_since() const;
-  [[nodiscard]] std::optional<pid_t> probe_process() const { return lookout_.probe_process(); }
+  [[nodiscard]] std::optional<pid_t> probe_process() const { return collector_.probe_process(); }
   /// One look, waited for.
   [[nodiscard]] Snapshot look(const Wanted& wanted);
 
  private:
-  Live(Context& context, Lookout lookout) : context_(&context), lookout_(std::move(lookout)) {}
+  Live(Context& context, Collector collector)
+      : context_(&context), collector_(std::move(collector)) {}
   Context* context_;
-  Lookout lookout_;
+  Collector collector_;
   Wanted wanted_;  // of the look under way
   LedgerView view_;
   HolderNames names_;

@@ -8,6 +8,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/command_line.h"
@@ -22,18 +23,19 @@ namespace berth {
 
 namespace {
 constexpr auto all_verbs = std::to_array<VerbEntry>({
-    {"status", "every device and who is on it (also plain `berth`)", make_status},
-    {"ps", "every process on the devices, and who holds what unseen", make_ps},
-    {"health", "how well each device is, for people, monitoring and node checks", make_health},
+    {"status", "every device and who is on it (also plain `berth`)", make_status, FirstAct::look},
+    {"ps", "every process on the devices, and who holds what unseen", make_ps, FirstAct::look},
+    {"health", "how well each device is, for people, monitoring and node checks", make_health,
+     FirstAct::look},
     {"doctor", "why programs do not see a GPU, and what to do about it", make_doctor},
-    {"smi", "what nvidia-smi shows, in its formats", make_smi},
-    {"gpustat", "what gpustat shows, in its format", make_gpustat},
+    {"smi", "what nvidia-smi shows, in its formats", make_smi, FirstAct::look},
+    {"gpustat", "what gpustat shows, in its format", make_gpustat, FirstAct::look},
     {"top", "the devices and their processes as they move; signals, charts", make_top},
     {"record", "write down what the devices do, for --replay", make_record},
     {"spec", "what a card is, present or not: memory, rates, what it lacks", make_spec},
     {"fit", "on which cards a model fits, here or anywhere", make_fit},
     {"run", "run a command on the right device, alone there", make_run},
-    {"pick", "say which devices a job would get; claims nothing", make_pick},
+    {"pick", "say which devices a job would get; claims nothing", make_pick, FirstAct::look},
     {"leases", "who holds what, and who waits", make_leases},
     {"runs", "past and present runs", make_runs},
     {"show", "what one run was given, did and used", make_show},
@@ -74,6 +76,16 @@ std::vector<std::string> words_of(int argc, char** argv) {
 }  // namespace
 
 }  // namespace berth
+
+// What the processor can do, OpenSSL asks at the start of each program, which takes 50 µs in a
+// virtual machine (AMD EPYC, 2026-11-23), and again before it is used first: that is soon enough.
+extern "C" {
+void __real_OPENSSL_cpuid_setup();
+void __wrap_OPENSSL_cpuid_setup() {
+  static bool is_used = false;
+  if (std::exchange(is_used, true)) __real_OPENSSL_cpuid_setup();
+}
+}
 
 int main(int argc, char** argv) {
   // Asking the kernel for memory in small pieces, and giving it back between two of them, costs a

@@ -53,10 +53,14 @@ class Verb {
   [[nodiscard]] virtual bool takes_command() const { return false; }
 };
 
+/// Of a verb that begins with a look the driver's library is started before its words are parsed.
+enum class FirstAct { other, look };
+
 struct VerbEntry {
   std::string_view name;
   std::string_view summary;  // goes through tr()
   std::unique_ptr<Verb> (*make)();
+  FirstAct first = FirstAct::other;
 };
 
 /// All verbs, in the order `berth --help` shows them. Listed in main.cc.

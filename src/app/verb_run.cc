@@ -17,7 +17,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "health/faults.h"
-#include "probe/lookout.h"
+#include "probe/collector.h"
 #include "view/placement_text.h"
 #include "world/environment.h"
 #include "world/machine_side.h"
@@ -189,17 +189,19 @@ class RunVerb final : public Verb {
   /// (--on-gpu-fault): a driver that is only slow gets its time.
   static Result<Sight> open_sight(Context& context) {
     using std::chrono::seconds;
-    auto lookout = Lookout::start(context.sources(), {.patience = {.whole = seconds(30),
-                                                                   .stall = seconds(10),
-                                                                   .opening = seconds(30),
-                                                                   .waking = seconds(20)},
-                                                      .logged = LookoutOptions::Logged::new_ones});
-    if (!lookout) return std::unexpected(std::move(lookout).error());
-    auto shared = std::make_shared<Lookout>(std::move(*lookout));  // std::function must copy
+    auto collector =
+        Collector::start(context.sources(), {.patience = {.whole = seconds(30),
+                                                          .stall = seconds(10),
+                                                          .opening = seconds(30),
+                                                          .waking = seconds(20)},
+                                             .logged = CollectorOptions::Logged::new_ones});
+    if (!collector) return std::unexpected(std::move(collector).error());
+    auto shared = std::make_shared<Collector>(std::move(*collector));  // std::function must copy
     // The first look is for the manifest's facts, the others once a second for the samples.
     return Sight([shared, depth = Depth::everything, &clock = context.clock()](
                      const std::vector<Claim>& claims, WallTime) mutable {
-      return shared->look(std::exchange(depth, Depth::state), claims, clock);
+      return shared->collect({.wanted = std::exchange(depth, Depth::state), .claims = claims},
+                             clock);
     });
   }
 

@@ -10,8 +10,8 @@
 
 #include "base/text.h"
 #include "base/tr.h"
-#include "probe/observe.h"
 #include "probe/sim/builtin.h"
+#include "probe/sources.h"
 
 namespace berth {
 

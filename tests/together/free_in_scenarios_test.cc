@@ -7,9 +7,9 @@
 
 #include "health/faults.h"
 #include "place/placement.h"
-#include "probe/observe.h"
 #include "probe/sim/motion.h"
 #include "probe/sim/scenario.h"
+#include "probe/sources.h"
 #include "snapshot/builder.h"
 #include "snapshot/questions.h"
 

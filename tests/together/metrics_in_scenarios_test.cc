@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "probe/observe.h"
 #include "probe/sim/motion.h"
 #include "probe/sim/scenario.h"
+#include "probe/sources.h"
 #include "serve/exposition_reader_test.h"
 #include "serve/metrics.h"
 #include "view/golden_file.h"

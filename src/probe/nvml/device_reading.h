@@ -6,8 +6,8 @@
 
 #include "probe/nvml/device_asker.h"
 #include "probe/nvml/device_memory.h"
-#include "probe/observe.h"
 #include "snapshot/device.h"
+#include "snapshot/wanted.h"
 
 namespace berth::nvml {
 

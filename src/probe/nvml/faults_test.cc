@@ -15,9 +15,9 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "probe/collector.h"
 #include "probe/nvml/api.h"
 #include "probe/nvml/fake_machine_test.h"
-#include "probe/observe.h"
 #include "snapshot/questions.h"
 
 namespace berth::nvml {
@@ -398,14 +398,12 @@ class NvmlHangs : public NvmlFaults {
                           .proc = "/nowhere",
                           .sys = "/nowhere",
                           .passwd = "/nowhere"};
-    const ObserveOptions options{
-        .wanted = Depth::lists,
-        .patience = {
-            .whole = 12 * stall, .stall = stall, .opening = 12 * stall, .waking = 6 * stall}};
+    const Patience patience{
+        .whole = 12 * stall, .stall = stall, .opening = 12 * stall, .waking = 6 * stall};
     const Instant before = clock.now();
-    auto look = observe(sources, options, clock);
+    auto look = collect(sources, {.wanted = Depth::lists}, clock, patience);
     EXPECT_TRUE(look) << function;
-    EXPECT_LT(clock.now() - before, options.patience.whole + std::chrono::seconds(3)) << function;
+    EXPECT_LT(clock.now() - before, patience.whole + std::chrono::seconds(3)) << function;
     return look ? std::move(*look) : Snapshot{};
   }
   /// Patient enough for a quiet machine, more patient where that was not enough. There are more

@@ -21,8 +21,8 @@
 #include <string>
 #include <vector>
 
-#include "probe/observe.h"
 #include "snapshot/snapshot.h"
+#include "snapshot/wanted.h"
 
 namespace berth {
 

@@ -31,9 +31,8 @@ void tell_look(Teller& teller, DeviceLook look) {
 }
 
 /// The number of devices; nothing: the driver cannot be asked, and why has been told.
-std::optional<int> open_nvml(NvmlProbe& nvml, const Wanted& wanted, Teller& teller) {
-  teller.begin(nvml_open);
-  const auto count = nvml.open();
+std::optional<int> after_opening(NvmlProbe& nvml, const std::expected<int, Problem>& count,
+                                 const Wanted& wanted, Teller& teller) {
   teller.begin(nvml_open);
   Host host;
   if (count) {
@@ -45,7 +44,7 @@ std::optional<int> open_nvml(NvmlProbe& nvml, const Wanted& wanted, Teller& tell
   } else {
     host.driver_version = host.nvml_version = host.cuda_version_supported = Absent::failed;
     host.excluded_devices = Absent::failed;
-    teller.tell(count.error());
+    teller.tell(Problem(count.error()));
     teller.tell(SourceReport{.source = "nvml", .succeeded = false});
   }
   teller.tell(host);
@@ -55,10 +54,11 @@ std::optional<int> open_nvml(NvmlProbe& nvml, const Wanted& wanted, Teller& tell
 }
 
 /// Who a device is, unless those who listen have heard it in a look before.
-void tell_identity(int index, Probes probes, const Wanted& wanted, Teller& teller) {
-  Device device = probes.nvml.identify_device(index, wanted);
-  if (probes.identified != nullptr) {
-    Device& told = (*probes.identified)[index];
+void tell_identity(int index, NvmlProbe& nvml, const Wanted& wanted,
+                   std::map<int, Device>* identified, Teller& teller) {
+  Device device = nvml.identify_device(index, wanted);
+  if (identified != nullptr) {
+    Device& told = (*identified)[index];
     if (told == device) return;
     told = device;
   }
@@ -76,32 +76,34 @@ void ask_events(NvmlProbe& nvml, Teller& teller) {
   teller.finish(step);
 }
 
-void ask_nvml(Probes probes, const Wish& wish, Teller& teller) {
-  NvmlProbe& nvml = probes.nvml;
-  const bool has_looked = nvml.is_open();
-  const Progress& known = teller.progress();
-  const auto left = [&] {
-    if (!known.device_count) return !known.is_over(nvml_open);
-    if (known.is_given_up(nvml_open)) return false;
-    for (int i = 0; i < *known.device_count; ++i) {
-      if (!known.is_over(device_step(i))) return true;
-    }
-    return false;
-  };
-  if (left() && open_nvml(nvml, wish.wanted, teller) && wish.wanted.has(Extra::devices)) {
-    if (has_looked && wish.events == Events::new_ones) ask_events(nvml, teller);
-    for (int i = 0; i < *known.device_count; ++i) {
-      if (known.is_over(device_step(i))) continue;
-      teller.begin(device_step(i));
-      nvml.wake_device(i);
-      teller.begin(device_step(i));
-      tell_identity(i, probes, wish.wanted, teller);
-      teller.begin(device_step(i));
-      tell_look(teller, nvml.observe_device(i, wish.wanted, known.snapshot.taken));
-      teller.finish(device_step(i));
-    }
+/// Whether the driver still has to be asked for anything.
+bool is_nvml_left(const Progress& known) {
+  if (!known.device_count) return !known.is_over(nvml_open);
+  if (known.is_given_up(nvml_open)) return false;
+  for (int i = 0; i < *known.device_count; ++i) {
+    if (!known.is_over(device_step(i))) return true;
   }
-  // Devices that hung before they had said who they are still get a row.
+  return false;
+}
+
+void ask_devices(NvmlProbe& nvml, const Wanted& wanted, std::map<int, Device>* identified,
+                 Teller& teller) {
+  const Progress& known = teller.progress();
+  for (int i = 0; i < *known.device_count; ++i) {
+    if (known.is_over(device_step(i))) continue;
+    teller.begin(device_step(i));
+    nvml.wake_device(i);
+    teller.begin(device_step(i));
+    tell_identity(i, nvml, wanted, identified, teller);
+    teller.begin(device_step(i));
+    tell_look(teller, nvml.observe_device(i, wanted, known.snapshot.taken));
+    teller.finish(device_step(i));
+  }
+}
+
+/// Devices that hung before they had said who they are still get a row.
+void tell_nameless(const NvmlProbe& nvml, Teller& teller) {
+  const Progress& known = teller.progress();
   for (int i = 0; i < known.device_count.value_or(0); ++i) {
     if (!known.is_given_up(device_step(i))) continue;
     const auto& devices = known.snapshot.devices;
@@ -263,8 +265,8 @@ std::vector<pid_t> parents_of(const Snapshot& snapshot) {
   return {parents.begin(), parents.end()};
 }
 
-void ask_procfs(Probes probes, const Wish& wish, Teller& teller) {
-  ProcfsProbe& procfs = probes.procfs;
+void ask_procfs(ProcfsProbe& procfs, const ContainerFiles& containers, const Wish& wish,
+                Teller& teller) {
   const bool owners = wish.wanted.has(Extra::process_owners);
   if (!owners && !wish.wanted.has(Extra::process_names)) return;
   procfs.begin_look();
@@ -280,28 +282,7 @@ void ask_procfs(Probes probes, const Wish& wish, Teller& teller) {
   }
   if (owners) ask_users(procfs, teller);
   ask_commands(procfs, pids, teller);
-  if (wish.wanted.has(Extra::enclosures)) ask_enclosures(probes.containers, teller);
-}
-
-void ask_host(ProcfsProbe& procfs, Teller& teller) {
-  constexpr Step step{StepKind::host, 0};
-  if (teller.progress().is_over(step)) return;
-  teller.begin(step);
-  Host host;
-  procfs.observe_host(host);
-  teller.tell(std::move(host));
-  teller.finish(step);
-}
-
-void ask_kernel_log(DriverLog& log, Teller& teller) {
-  constexpr Step step{StepKind::kernel_log, 0};
-  if (teller.progress().is_over(step)) return;
-  teller.begin(step);
-  // The log counts from the machine's start, which is told by the time since: now, not by the time
-  // at which a long look began.
-  DriverMessages told = log.read(SystemClock().wall_now());
-  teller.tell(wire::XidEvents{.events = std::move(told.errors), .driver_loaded = told.loaded});
-  teller.finish(step);
+  if (wish.wanted.has(Extra::enclosures)) ask_enclosures(containers, teller);
 }
 
 }  // namespace
@@ -333,39 +314,60 @@ void Teller::begin(wire::Step step) {
 void Teller::done() {
   tell(wire::Done{});
   send();
-  if (send_) send_({});
 }
 
-void ask_with(Probes probes, const Wish& wish, Teller& teller) {
-  if (wish.wanted.has(Extra::host)) ask_host(probes.procfs, teller);
-  probes.nvml.on_answer([&teller] { teller.goes_on(); });
-  ask_nvml(probes, wish, teller);
-  probes.nvml.on_answer(nullptr);
-  if (wish.events == Events::new_ones) ask_events(probes.nvml, teller);
-  ask_pci(probes.pci, wish.wanted, teller);
-  if (wish.relations == Relations::all && probes.driver_log != nullptr) {
-    ask_kernel_log(*probes.driver_log, teller);
-  }
-  ask_procfs(probes, wish, teller);
-  teller.done();
-}
+struct MachineProbe::Parts {
+  Parts(const Sources& sources, Looks how_often)
+      : looks(how_often),
+        nvml(std::make_unique<NvmlProbe>(
+            NvmlSource{.library = sources.nvml_library, .proc = sources.proc})),
+        pci({.sys = sources.sys, .pci_ids = sources.pci_ids, .proc = sources.proc}),
+        procfs({.proc = sources.proc, .passwd = sources.passwd}),
+        containers({.root = sources.root, .passwd = sources.passwd}) {}
 
-void ask_sources(const Sources& sources, const Wish& wish, Teller& teller) {
-  auto nvml = std::make_unique<NvmlProbe>(
-      NvmlSource{.library = sources.nvml_library, .proc = sources.proc});
-  PciProbe pci({.sys = sources.sys, .pci_ids = sources.pci_ids, .proc = sources.proc});
-  ProcfsProbe procfs({.proc = sources.proc, .passwd = sources.passwd});
-  const ContainerFiles containers({.root = sources.root, .passwd = sources.passwd});
-  DriverLog driver_log(sources.kernel_log, sources.proc);
-  ask_with({.nvml = *nvml,
-            .pci = pci,
-            .procfs = procfs,
-            .containers = containers,
-            .driver_log = &driver_log},
-           wish, teller);
-  // The process ends now, and somebody waits for that: shutting the driver's library down first
+  Looks looks;
+  std::unique_ptr<NvmlProbe> nvml;
+  PciProbe pci;
+  ProcfsProbe procfs;
+  ContainerFiles containers;
+  std::optional<std::expected<int, Problem>> opened;  // of the look under way
+  std::map<int, Device> identified;                   // what was last told, by index
+};
+
+MachineProbe::MachineProbe(const Sources& sources, Looks looks)
+    : parts_(std::make_unique<Parts>(sources, looks)) {}
+
+MachineProbe::~MachineProbe() {
+  // The process ends now, and somebody may wait for that: shutting the driver's library down first
   // takes time and can block.
-  static_cast<void>(nvml.release());
+  static_cast<void>(parts_->nvml.release());
+}
+
+void MachineProbe::open(Teller& teller) {
+  if (parts_->opened || !is_nvml_left(teller.progress())) return;
+  teller.begin(nvml_open);
+  parts_->opened = parts_->nvml->open();
+}
+
+void MachineProbe::ask(const Wish& wish, Teller& teller) {
+  NvmlProbe& nvml = *parts_->nvml;
+  const bool again = parts_->looks == Looks::again;
+  nvml.on_answer([&teller] { teller.goes_on(); });
+  if (is_nvml_left(teller.progress())) {
+    const bool has_looked = nvml.is_open() && !parts_->opened;
+    open(teller);
+    const auto opened = std::exchange(parts_->opened, std::nullopt);
+    if (after_opening(nvml, *opened, wish.wanted, teller) && wish.wanted.has(Extra::devices)) {
+      if (has_looked && again) ask_events(nvml, teller);
+      ask_devices(nvml, wish.wanted, again ? &parts_->identified : nullptr, teller);
+    }
+  }
+  tell_nameless(nvml, teller);
+  nvml.on_answer(nullptr);
+  if (again) ask_events(nvml, teller);
+  ask_pci(parts_->pci, wish.wanted, teller);
+  ask_procfs(parts_->procfs, parts_->containers, wish, teller);
+  teller.done();
 }
 
 }  // namespace berth

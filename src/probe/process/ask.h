@@ -3,27 +3,21 @@
 // learned. Runs in the probe process; anything here may never return.
 
 #include <functional>
-#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
-#include "probe/driver_log.h"
-#include "probe/observe.h"
 #include "probe/process/progress.h"
 #include "probe/process/wire.h"
+#include "probe/sources.h"
 
 namespace berth {
-
-class ContainerFiles;
-class NvmlProbe;
-class PciProbe;
-class ProcfsProbe;
 
 /// Collects messages and hands them on as bytes whenever something that may block comes next.
 class Teller {
  public:
-  /// `send` false: nobody listens any more. It gets an empty piece after the last one.
+  /// `send` false: nobody listens any more.
   Teller(Progress& progress, std::function<bool(std::string_view)> send)
       : progress_(progress), send_(std::move(send)) {}
 
@@ -47,32 +41,26 @@ class Teller {
   Instant sent_{};
 };
 
-/// What a probe process does: ask whatever `teller.progress()` does not know to be over.
-using Ask = std::function<void(Teller& teller)>;
+/// Asks whatever `teller.progress()` does not know to be over.
+using Ask = std::function<void(const Wish& wish, Teller& teller)>;
 
-/// Probes that are kept from look to look.
-struct Probes {
-  NvmlProbe& nvml;
-  PciProbe& pci;
-  ProcfsProbe& procfs;
-  const ContainerFiles& containers;
-  DriverLog* driver_log = nullptr;  // of whoever wants all relations
-  /// Of whoever looks again and again and remembers them: what was last told, by index.
-  std::map<int, Device>* identified = nullptr;
+/// The sources of a real machine, kept from look to look: NVML device by device, then PCI, then
+/// /proc process by process. Where it looks again, it asks for what the driver tells by events, and
+/// remembers who a device is.
+class MachineProbe {
+ public:
+  MachineProbe(const Sources& sources, Looks looks);
+  ~MachineProbe();
+  MachineProbe(const MachineProbe&) = delete;
+  MachineProbe& operator=(const MachineProbe&) = delete;
+
+  /// Starts the driver's library, which takes longest, before it is known what is wanted of it.
+  void open(Teller& teller);
+  void ask(const Wish& wish, Teller& teller);
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
 };
-/// Whether to ask for what the driver tells by events: only who has asked before hears anything.
-enum class Events { none, new_ones };
-
-/// What is wanted of them.
-struct Wish {
-  Wanted wanted = Depth::everything;
-  const std::vector<Claim>& claims;
-  Relations relations = Relations::none;
-  Events events = Events::none;
-};
-void ask_with(Probes probes, const Wish& wish, Teller& teller);
-
-/// The same with probes of its own: NVML device by device, then PCI, then /proc process by process.
-void ask_sources(const Sources& sources, const Wish& wish, Teller& teller);
 
 }  // namespace berth

@@ -40,7 +40,7 @@ class Channel {
     std::atomic<bool> full;
   };
   static constexpr std::size_t size = std::size_t{64} << 20;  // of addresses; pages come with use
-  static constexpr std::size_t header = 4096;
+  static constexpr std::size_t header = 64;
 
   explicit Channel(void* memory) : memory_(memory) {}
   [[nodiscard]] Shared& shared() const { return *static_cast<Shared*>(memory_); }

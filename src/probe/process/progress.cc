@@ -91,7 +91,10 @@ struct Receiver {
       enclosure->image = names.image;
     }
   }
-  void operator()(wire::Done&) { progress.current.reset(); }
+  void operator()(wire::Done&) {
+    progress.current.reset();
+    progress.is_done = true;
+  }
   void operator()(wire::GoesOn&) {}
   void operator()(Host& told) {
     Host& host = progress.snapshot.host;
@@ -107,10 +110,6 @@ struct Receiver {
   void operator()(Device& device) { put(progress.snapshot.devices, std::move(device)); }
   void operator()(GpuProcess& process) {
     progress.snapshot.gpu_processes.push_back(std::move(process));
-  }
-  void operator()(wire::XidEvents& xids) {
-    progress.snapshot.xids = std::move(xids.events);
-    progress.snapshot.driver_loaded = xids.driver_loaded;
   }
   void operator()(wire::DriverEvents& told) { progress.driver_events = std::move(told.events); }
   void operator()(wire::OpenFiles& files) {
@@ -141,8 +140,6 @@ std::string what_of(const Step& step) {
       return trf("asking GPU {}", step.number);
     case StepKind::pci:
       return std::string(tr("listing the PCI devices"));
-    case StepKind::host:
-      return std::string(tr("reading the host's name"));
     case StepKind::process:
       return trf("reading /proc/{}", step.number);
     case StepKind::command:
@@ -151,8 +148,6 @@ std::string what_of(const Step& step) {
       return trf("asking for the name of user {}", step.number);
     case StepKind::files:
       return std::string(tr("looking for who has the device files open"));
-    case StepKind::kernel_log:
-      return std::string(tr("reading the kernel log"));
     case StepKind::enclosure:
       return trf("reading the name of the container of process {}", step.number);
     case StepKind::nvml_events:
@@ -169,12 +164,10 @@ std::string_view source_of(StepKind kind) {
       return "nvml";
     case StepKind::pci:
       return "pci";
-    case StepKind::host:
     case StepKind::process:
     case StepKind::command:
     case StepKind::user:
     case StepKind::files:
-    case StepKind::kernel_log:
       return "procfs";
     case StepKind::enclosure:
       return "containers";
@@ -196,11 +189,9 @@ std::string remedy_of(StepKind kind) {
     case StepKind::enclosure:
       return std::string(tr("a file system behind it does not answer; its id is shown instead"));
     case StepKind::pci:
-    case StepKind::host:
     case StepKind::process:
     case StepKind::command:
     case StepKind::files:
-    case StepKind::kernel_log:
       return std::string(tr("the process or the file system behind it is stuck in the kernel"));
   }
   return {};
@@ -304,9 +295,6 @@ void give_up(Progress& progress, Step step, const GivenUp& reason) {
     case StepKind::files:
       progress.snapshot.device_files = Absent::failed;
       break;
-    case StepKind::kernel_log:
-      progress.snapshot.xids = Absent::failed;
-      break;
     case StepKind::nvml_events:
       progress.driver_events = Absent::failed;
       break;
@@ -315,7 +303,6 @@ void give_up(Progress& progress, Step step, const GivenUp& reason) {
       break;
     case StepKind::nvml_open:
     case StepKind::pci:
-    case StepKind::host:
     case StepKind::command:
     case StepKind::user:
       break;
@@ -360,7 +347,7 @@ void tell_of_no_process(Progress& progress, const Error& why) {
                 .remedy = std::string(tr("see ulimit -u (processes) and ulimit -n (open files)"))});
 }
 
-Snapshot finished_snapshot(Progress progress) {
+Snapshot finished_snapshot(Progress progress, bool has_run) {
   Snapshot& snapshot = progress.snapshot;
   name_devices(progress.unnamed, snapshot);
   const auto report = [&](const char* source, bool succeeded) {
@@ -370,8 +357,7 @@ Snapshot finished_snapshot(Progress progress) {
   };
   report("nvml", progress.device_count.has_value());
   report("pci", false);
-  report("procfs",
-         progress.is_over({StepKind::host, 0}) && !progress.is_given_up({StepKind::host, 0}));
+  report("procfs", has_run);
   // By index, MIG instances after their parent, those without a number last; otherwise as told.
   const auto place = [](const Device& device) {
     return std::tuple(device.index.value_or(std::numeric_limits<int>::max()),

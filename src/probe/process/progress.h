@@ -1,6 +1,6 @@
 #pragma once
 // How far a look at the machine has come: what was learned, which steps are over, which one is
-// going on. Both sides of the pipe keep one and change it by the same messages, so that a new probe
+// going on. Both sides keep one and change it by the same messages, so that a new probe
 // process goes on where one that was given up had stopped. Pure.
 
 #include <map>
@@ -30,6 +30,8 @@ struct Progress {
   /// What the driver has told by its events since the look before; whoever looks again and again
   /// keeps it (probe/xid_memory.h).
   Reading<std::vector<XidEvent>> driver_events;
+
+  bool is_done = false;  // all was told
 
   [[nodiscard]] bool is_over(wire::Step step) const { return over.contains(step); }
   [[nodiscard]] bool is_given_up(wire::Step step) const { return given_up.contains(step); }
@@ -68,7 +70,7 @@ void give_up_nvml(Progress& progress, const GivenUp& reason);
 /// A Problem: no probe process could be started.
 void tell_of_no_process(Progress& progress, const Error& why);
 
-/// The snapshot in its promised order, each source's success told.
-[[nodiscard]] Snapshot finished_snapshot(Progress progress);
+/// The snapshot in its promised order, each source's success told. `has_run`: a probe process did.
+[[nodiscard]] Snapshot finished_snapshot(Progress progress, bool has_run = true);
 
 }  // namespace berth

@@ -1,8 +1,14 @@
 #include "probe/process/wire.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
+#include "base/text.h"
 #include "snapshot/walk.h"
 
 namespace berth::wire {
@@ -163,10 +169,6 @@ static void walk(Archive& archive, EnclosureNames& names) {
   archive.member("image", names.image);
 }
 static void walk(Archive& archive, OpenFiles& files) { archive.member("found", files.found); }
-static void walk(Archive& archive, XidEvents& xids) {
-  archive.member("events", xids.events);
-  archive.member("driver_loaded", xids.driver_loaded);
-}
 static void walk(Archive& archive, DriverEvents& told) { archive.member("events", told.events); }
 static void walk(Archive&, Done&) {}
 static void walk(Archive&, GoesOn&) {}
@@ -228,6 +230,81 @@ bool Unpacker::next(Message& message) {
     at_ = 0;
   }
   return !broken_;
+}
+
+namespace {
+
+/// What the probe process is asked, followed by the leases as text. Copied as it lies in memory.
+struct RequestHead {
+  std::int64_t now_ms = 0;
+  Wanted wanted;
+  Relations relations = Relations::none;
+  std::uint32_t bytes = 0;
+};
+static_assert(std::is_trivially_copyable_v<RequestHead>);
+
+bool read_whole(int fd, void* to, std::size_t size) {
+  auto* at = static_cast<char*>(to);
+  while (size > 0) {
+    const ssize_t got = ::read(fd, at, size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    at += got;
+    size -= static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+/// Of each lease with a job a line: the job's pid, its keeper's pid and start, its devices.
+std::string lines_of(const std::vector<Claim>& claims) {
+  std::string lines;
+  for (const Claim& claim : claims) {
+    if (!claim.job) continue;
+    lines += fmt::format("{} {} {}", claim.job->pid, claim.keeper.pid, claim.keeper.start_ticks);
+    for (const ClaimedDevice& one : claim.devices) lines += ' ' + one.device.text();
+    lines += '\n';
+  }
+  return lines;
+}
+
+std::vector<Claim> claims_in(const std::string& lines) {
+  std::vector<Claim> claims;
+  const std::vector<std::string_view> each = split(lines, '\n');
+  for (const std::string_view line : each) {
+    const std::vector<std::string_view> words = split(line, ' ');
+    if (words.size() < 3) continue;
+    const auto number = [&](std::size_t place) { return parse_unsigned(words[place]).value_or(0); };
+    Claim& claim = claims.emplace_back();
+    claim.job = ProcessId{.pid = static_cast<pid_t>(number(0))};
+    claim.keeper = {.pid = static_cast<pid_t>(number(1)), .start_ticks = number(2)};
+    for (std::size_t i = 3; i < words.size(); ++i) {
+      claim.devices.push_back({DeviceId(std::string(words[i])), std::nullopt});
+    }
+  }
+  return claims;
+}
+
+}  // namespace
+
+std::string encode_request(const Request& request) {
+  const std::string lines = lines_of(request.wish.claims);
+  const RequestHead head{.now_ms = request.now.unix_ms,
+                         .wanted = request.wish.wanted,
+                         .relations = request.wish.relations,
+                         .bytes = static_cast<std::uint32_t>(lines.size())};
+  std::string bytes(sizeof head, '\0');
+  std::memcpy(bytes.data(), &head, sizeof head);
+  return bytes + lines;
+}
+
+std::optional<Request> next_request(int fd) {
+  RequestHead head;
+  if (!read_whole(fd, &head, sizeof head)) return std::nullopt;
+  std::string lines(head.bytes, '\0');
+  if (!read_whole(fd, lines.data(), lines.size())) return std::nullopt;
+  return Request{
+      .wish = {.wanted = head.wanted, .relations = head.relations, .claims = claims_in(lines)},
+      .now = {head.now_ms}};
 }
 
 }  // namespace berth::wire

@@ -1,6 +1,6 @@
 #pragma once
-// What the probe process writes into its pipe: messages of a few bytes to a few kilobytes, each
-// with its length in front. Both ends are the same program, so there is no version; but the writer
+// What the probe process tells: messages of a few bytes to a few kilobytes, each with its length
+// in front. Both ends are the same program, so there is no version; but the writer
 // has a vendor's library in its address space and may be cut off anywhere, so the reader believes
 // nothing.
 
@@ -13,21 +13,46 @@
 #include <variant>
 #include <vector>
 
+#include "base/clock.h"
 #include "snapshot/snapshot.h"
+#include "snapshot/wanted.h"
+
+namespace berth {
+
+/// Whether to look beyond the processes on the devices: at their parents, and at whoever has the
+/// device files open (a look at every process of the machine).
+enum class Relations { none, all };
+
+/// What is wanted of one look.
+struct Wish {
+  Wanted wanted = Depth::everything;
+  Relations relations = Relations::none;
+  /// The leases: which process is whose, and what a simulated server's devices should show.
+  std::vector<Claim> claims;
+};
+
+}  // namespace berth
 
 namespace berth::wire {
+
+/// What the probe process is asked. It gets of the leases what it needs to know a job by.
+struct Request {
+  Wish wish;
+  WallTime now;
+};
+[[nodiscard]] std::string encode_request(const Request& request);
+/// Waits for the next one. Nothing: nobody asks any more.
+[[nodiscard]] std::optional<Request> next_request(int fd);
 
 /// The things that can take for ever, each begun and finished by itself.
 enum class StepKind : std::uint8_t {
   nvml_open,
   nvml_device,
   pci,
-  host,
   process,
   command,
   user,
   files,
-  kernel_log,
   enclosure,
   nvml_events,
 };
@@ -79,12 +104,6 @@ struct OpenFiles {
   Reading<DeviceFiles> found;
   friend bool operator==(const OpenFiles&, const OpenFiles&) = default;
 };
-/// What the driver says in the kernel log, whole.
-struct XidEvents {
-  Reading<std::vector<XidEvent>> events;
-  Reading<WallTime> driver_loaded;
-  friend bool operator==(const XidEvents&, const XidEvents&) = default;
-};
 /// What the driver has told by its events since the look before.
 struct DriverEvents {
   Reading<std::vector<XidEvent>> events;
@@ -101,7 +120,7 @@ struct Done {
 
 using Message = std::variant<Begun, Finished, DeviceCount, Identified, CommandOf, UserName,
                              EnclosureNames, Done, Host, Device, GpuProcess, HostProcess, OpenFiles,
-                             XidEvents, DriverEvents, Problem, SourceReport, GoesOn>;
+                             DriverEvents, Problem, SourceReport, GoesOn>;
 
 /// Adds the message with its length in front.
 void append(std::string& bytes, const Message& message);

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "probe/observe.h"
 #include "probe/sim/scenario.h"
+#include "probe/sources.h"
 
 namespace berth::wire {
 namespace {

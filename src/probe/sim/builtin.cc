@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "probe/observe.h"
+#include "probe/sources.h"
 
 // Placed here by scenarios.S.
 #define BERTH_SCENARIO_SYMBOL(symbol)          \

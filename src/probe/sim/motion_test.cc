@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "probe/observe.h"
+#include "probe/sources.h"
 #include "snapshot/builder.h"
 
 namespace berth {

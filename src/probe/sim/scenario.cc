@@ -10,8 +10,8 @@
 #include "base/fd.h"
 #include "base/memory_limit.h"
 #include "base/tr.h"
-#include "probe/observe.h"
 #include "probe/sim/builtin.h"
+#include "probe/sources.h"
 #include "snapshot/json.h"
 
 namespace berth::sim {

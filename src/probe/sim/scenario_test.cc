@@ -7,7 +7,7 @@
 
 #include "base/fd.h"
 #include "base/temporary_directory.h"
-#include "probe/observe.h"
+#include "probe/sources.h"
 #include "snapshot/json.h"
 #include "snapshot/questions.h"
 

@@ -1,7 +1,7 @@
-// The subject is what happens to real processes that hang or die, so these tests fork; what they
-// wait for is the stall, a few hundredths of a second.
+// What becomes of probe processes that hang or die: these tests fork. What they wait for is the
+// stall, a few hundredths of a second.
 
-#include "probe/process/watch.h"
+#include "probe/collector.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,6 +13,7 @@
 #include <csignal>
 
 #include "base/process.h"
+#include "probe/process/child.h"
 #include "probe/process/progress.h"
 
 namespace berth {
@@ -47,7 +48,7 @@ void open_with(int count, Teller& teller) {
 
 /// A driver with `count` devices, of which some do what `instead` does.
 Ask driver(std::uint64_t count, std::function<void(std::uint64_t)> instead) {
-  return [=](Teller& teller) {
+  return [=](const Wish&, Teller& teller) {
     open_with(static_cast<int>(count), teller);
     for (std::uint64_t i = 0; i < count; ++i) {
       if (teller.progress().is_over(device_step(i))) continue;
@@ -69,9 +70,14 @@ const Patience short_patience{.whole = milliseconds(1500), .stall = milliseconds
 /// For what is noticed at once: a loaded machine may not run the probe process for a while.
 const Patience long_patience{.whole = std::chrono::minutes(1), .stall = std::chrono::minutes(1)};
 
-Snapshot watched(const Ask& ask, const Patience& patience = short_patience) {
+Snapshot watched(const Ask& ask, const Patience& patience = short_patience,
+                 std::function<void(pid_t)> end_process = nullptr) {
   SystemClock clock;
-  return watch(ask, Snapshot{.taken = {1}}, patience, clock).snapshot;
+  auto collector = Collector::start({}, {.looks = Looks::once,
+                                         .patience = patience,
+                                         .ask = ask,
+                                         .end_process = std::move(end_process)});
+  return collector->collect({.wanted = Wanted()}, clock);
 }
 
 /// Of what hangs in one place: more patience where a loaded machine did not run the probe process
@@ -91,17 +97,16 @@ TEST(Progress, GivesUpNoMoreDevicesThanADriverCanHave) {
   EXPECT_EQ(progress.snapshot.problems.size(), 1024U);
 }
 
-TEST(Watch, AnswersOfAHealthyMachineArriveWhole) {
+TEST(CollectorOfProcessesThatHang, AnswersOfAHealthyMachineArriveWhole) {
   const Snapshot got = watched(driver(3, [](std::uint64_t) {}), long_patience);
   ASSERT_EQ(got.devices.size(), 3U);
   EXPECT_EQ(*got.devices[2].temperature.get(), Celsius(40));
   EXPECT_THAT(got.problems, IsEmpty());
-  EXPECT_EQ(got.taken, WallTime{1});
 }
 
-TEST(Watch, AStepOfManySlowAnswersIsNotSilent) {
+TEST(CollectorOfProcessesThatHang, AStepOfManySlowAnswersIsNotSilent) {
   const Snapshot got = watched(
-      [](Teller& teller) {
+      [](const Wish&, Teller& teller) {
         teller.tell(wire::DeviceCount{1});
         teller.begin(device_step(0));
         teller.begin(device_step(0));
@@ -131,7 +136,7 @@ TEST(Progress, WhatIsSaidOfANamelessDeviceIsSaidOfTheRowItGets) {
   EXPECT_EQ(got.problems[0].device, DeviceId("nvml-index-1"));
 }
 
-TEST(Watch, DeviceThatHangsIsOneRowAndTheOthersAreShown) {
+TEST(CollectorOfProcessesThatHang, DeviceThatHangsIsOneRowAndTheOthersAreShown) {
   const Snapshot got = watched_where_one_hangs(driver(4, [](std::uint64_t i) {
     if (i == 1) hang();
   }));
@@ -145,7 +150,7 @@ TEST(Watch, DeviceThatHangsIsOneRowAndTheOthersAreShown) {
   EXPECT_THAT(got.problems[0].message, HasSubstr("GPU 1"));
 }
 
-TEST(Watch, ProbeProcessThatCannotBeKilledIsNotWaitedFor) {
+TEST(CollectorOfProcessesThatHang, ProbeProcessThatCannotBeKilledIsNotWaitedFor) {
   std::vector<pid_t> left;
   const Patience patience{.whole = std::chrono::seconds(30), .stall = std::chrono::seconds(1)};
   SystemClock clock;
@@ -153,10 +158,7 @@ TEST(Watch, ProbeProcessThatCannotBeKilledIsNotWaitedFor) {
   const Ask ask = driver(2, [](std::uint64_t i) {
     if (i == 0) hang();
   });
-  const Snapshot got =
-      watch(ask, Snapshot{.taken = {1}}, patience, clock, std::nullopt, [&](pid_t pid) {
-        left.push_back(pid);
-      }).snapshot;
+  const Snapshot got = watched(ask, patience, [&](pid_t pid) { left.push_back(pid); });
   EXPECT_LT(clock.now() - began, std::chrono::seconds(15)) << "it would hang for ever";
   EXPECT_EQ(*got.devices.at(1).temperature.get(), Celsius(40));
   ASSERT_EQ(left.size(), 1U);
@@ -164,7 +166,7 @@ TEST(Watch, ProbeProcessThatCannotBeKilledIsNotWaitedFor) {
   EXPECT_EQ(reap(left[0])->signal, SIGKILL);
 }
 
-TEST(Watch, EverythingThatHangsEndsWithinPatience) {
+TEST(CollectorOfProcessesThatHang, EverythingThatHangsEndsWithinPatience) {
   const Patience patience{.whole = milliseconds(400), .stall = milliseconds(100)};
   SystemClock clock;
   const Instant began = clock.now();
@@ -176,7 +178,7 @@ TEST(Watch, EverythingThatHangsEndsWithinPatience) {
   EXPECT_EQ(std::count_if(got.problems.begin(), got.problems.end(), names_a_gpu), 64);
 }
 
-TEST(Watch, CrashInTheVendorsLibraryIsAProblemOfThatDevice) {
+TEST(CollectorOfProcessesThatHang, CrashInTheVendorsLibraryIsAProblemOfThatDevice) {
   const Ask ask = driver(3, [](std::uint64_t i) {
     if (i == 2) ::raise(SIGKILL);
   });
@@ -188,7 +190,7 @@ TEST(Watch, CrashInTheVendorsLibraryIsAProblemOfThatDevice) {
   EXPECT_EQ(got.devices.size(), 3U);
 }
 
-TEST(Watch, LibraryThatExitsTheProcessIsAProblem) {
+TEST(CollectorOfProcessesThatHang, LibraryThatExitsTheProcessIsAProblem) {
   const Ask ask = driver(2, [](std::uint64_t i) {
     if (i == 0) ::_exit(3);
   });
@@ -198,23 +200,22 @@ TEST(Watch, LibraryThatExitsTheProcessIsAProblem) {
   EXPECT_EQ(*got.devices.at(1).temperature.get(), Celsius(40));
 }
 
-TEST(Watch, WithoutAProbeProcessNoSourceHasSucceeded) {
+TEST(CollectorOfProcessesThatHang, WithoutAProbeProcessNoSourceHasSucceeded) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
-  const Beside host{.step = {StepKind::host, 0},
-                    .work = [](Snapshot& snapshot) { snapshot.host.name = std::string("box"); }};
   SystemClock clock;
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-  const Snapshot got = watch(driver(1, {}), Snapshot{}, Patience{}, clock, host).snapshot;
+  const auto got = collect({}, {}, clock);
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
-  ASSERT_EQ(got.problems.size(), 1U);
-  EXPECT_EQ(got.problems[0].code, "no_process");
-  for (const SourceReport& source : got.sources) EXPECT_FALSE(source.succeeded) << source.source;
-  EXPECT_FALSE(got.host.name.get());
+  ASSERT_TRUE(got);
+  ASSERT_EQ(got->problems.size(), 1U);
+  EXPECT_EQ(got->problems[0].code, "no_process");
+  for (const SourceReport& source : got->sources) EXPECT_FALSE(source.succeeded) << source.source;
+  EXPECT_FALSE(got->host.name.get());
 }
 
-TEST(Watch, GarbageInThePipeCostsTheStepThatWroteIt) {
+TEST(CollectorOfProcessesThatHang, GarbageInThePipeCostsTheStepThatWroteIt) {
   const Ask ask = driver(2, [](std::uint64_t i) {
     const std::string_view garbage = "Segmentation fault, core dumped, have a nice day";
     if (i == 0 && ::write(3, garbage.data(), garbage.size()) > 0) hang();
@@ -225,15 +226,15 @@ TEST(Watch, GarbageInThePipeCostsTheStepThatWroteIt) {
   EXPECT_EQ(*got.devices.at(1).temperature.get(), Celsius(40));
 }
 
-TEST(Watch, ProcessThatDiesBeforeItBeginsIsAskedNoSecondTime) {
-  const Snapshot got = watched([](Teller&) { ::_exit(9); }, long_patience);
+TEST(CollectorOfProcessesThatHang, ProcessThatDiesBeforeItBeginsIsAskedNoSecondTime) {
+  const Snapshot got = watched([](const Wish&, Teller&) { ::_exit(9); }, long_patience);
   ASSERT_EQ(got.problems.size(), 1U);
   EXPECT_EQ(got.problems[0].source, "probe");
   EXPECT_EQ(got.problems[0].code, "crashed");
 }
 
-TEST(Watch, LibraryThatNeverStartsLeavesTimeForTheOthers) {
-  const Ask ask = [](Teller& teller) {
+TEST(CollectorOfProcessesThatHang, LibraryThatNeverStartsLeavesTimeForTheOthers) {
+  const Ask ask = [](const Wish&, Teller& teller) {
     if (!teller.progress().is_over(open_step)) {
       teller.begin(open_step);
       hang();
@@ -252,8 +253,8 @@ TEST(Watch, LibraryThatNeverStartsLeavesTimeForTheOthers) {
   EXPECT_THAT(got.sources, testing::Contains(SourceReport{"pci", true}));
 }
 
-TEST(Watch, CommandOfAStuckProcessCostsOnlyThatCommand) {
-  const Ask ask = [](Teller& teller) {
+TEST(CollectorOfProcessesThatHang, CommandOfAStuckProcessCostsOnlyThatCommand) {
+  const Ask ask = [](const Wish&, Teller& teller) {
     for (const pid_t pid : {10, 11}) {
       const Step read{StepKind::process, static_cast<std::uint64_t>(pid)};
       if (teller.progress().is_over(read)) continue;
@@ -281,12 +282,12 @@ TEST(Watch, CommandOfAStuckProcessCostsOnlyThatCommand) {
   EXPECT_THAT(got.problems.at(0).message, HasSubstr("10"));
 }
 
-TEST(Watch, ProbeProcessHoldsNoDescriptorOfItsParent) {
+TEST(CollectorOfProcessesThatHang, ProbeProcessHoldsNoDescriptorOfItsParent) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe(ends.data()), 0);
-  const Ask ask = [&](Teller& teller) {
+  const Ask ask = [&](const Wish&, Teller& teller) {
     for (const int fd : ends) {
-      if (fd > 3 && ::close(fd) == 0) ::_exit(1);
+      if (fd > probe_requests && ::close(fd) == 0) ::_exit(1);
     }
     if (::isatty(0) != 0 || ::isatty(1) != 0) ::_exit(2);
     teller.done();
@@ -294,15 +295,6 @@ TEST(Watch, ProbeProcessHoldsNoDescriptorOfItsParent) {
   EXPECT_THAT(watched(ask, long_patience).problems, IsEmpty());
   ::close(ends[0]);
   ::close(ends[1]);
-}
-
-TEST(Watch, FakeClockThatStandsStillDoesNotWaitForEver) {
-  FakeClock clock;
-  const Ask ask = driver(2, [](std::uint64_t i) {
-    if (i == 0) hang();
-  });
-  const Snapshot got = watch(ask, Snapshot{}, short_patience, clock).snapshot;
-  EXPECT_EQ(got.devices.size(), 2U);
 }
 
 }  // namespace

@@ -1,26 +1,23 @@
-#include "probe/lookout.h"
+#include "probe/collector.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <map>
-#include <type_traits>
 #include <utility>
 
 #include "base/process.h"
 #include "base/signals.h"
-#include "base/text.h"
 #include "base/tr.h"
 #include "probe/driver_log.h"
 #include "probe/nvml/device_reading.h"
-#include "probe/process/ask.h"
+#include "probe/offline.h"
 #include "probe/process/channel.h"
 #include "probe/process/child.h"
 #include "probe/process/progress.h"
+#include "probe/procfs/procfs_probe.h"
 #include "probe/roll_call.h"
 #include "probe/xid_memory.h"
 
@@ -32,88 +29,31 @@ using std::chrono::milliseconds;
 using wire::Step;
 using wire::StepKind;
 
-/// What the probe process is asked, followed by the leases as text. Copied as it lies in memory.
-struct Request {
-  std::int64_t now_ms = 0;
-  Wanted wanted;
-  std::uint32_t bytes = 0;
-};
-static_assert(std::is_trivially_copyable_v<Request>);
-
-bool read_whole(int fd, void* to, std::size_t size) {
-  auto* at = static_cast<char*>(to);
-  while (size > 0) {
-    const ssize_t got = ::read(fd, at, size);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    at += got;
-    size -= static_cast<std::size_t>(got);
-  }
-  return true;
-}
-
-/// Of each lease with a job a line: the job's pid, its keeper's pid and start, its devices.
-std::string lines_of(const std::vector<Claim>& claims) {
-  std::string lines;
-  for (const Claim& claim : claims) {
-    if (!claim.job) continue;
-    lines += fmt::format("{} {} {}", claim.job->pid, claim.keeper.pid, claim.keeper.start_ticks);
-    for (const ClaimedDevice& one : claim.devices) lines += ' ' + one.device.text();
-    lines += '\n';
-  }
-  return lines;
-}
-
-std::vector<Claim> claims_in(const std::string& lines) {
-  std::vector<Claim> claims;
-  const std::vector<std::string_view> each = split(lines, '\n');
-  for (const std::string_view line : each) {
-    const std::vector<std::string_view> words = split(line, ' ');
-    if (words.size() < 3) continue;
-    const auto number = [&](std::size_t place) { return parse_unsigned(words[place]).value_or(0); };
-    Claim& claim = claims.emplace_back();
-    claim.job = ProcessId{.pid = static_cast<pid_t>(number(0))};
-    claim.keeper = {.pid = static_cast<pid_t>(number(1)), .start_ticks = number(2)};
-    for (std::size_t i = 3; i < words.size(); ++i) {
-      claim.devices.push_back({DeviceId(std::string(words[i])), std::nullopt});
+/// The probe process: looks whenever it is asked. `so_far`: what the first look goes on with;
+/// `base`: what every later one leaves out.
+void look_on_request(const Sources& sources, const CollectorOptions& options, Channel& channel,
+                     Progress so_far, const Progress& base) {
+  Teller teller(so_far, [&](std::string_view bytes) {
+    channel.note_step();
+    return channel.write(bytes);
+  });
+  std::optional<MachineProbe> machine;
+  if (!options.ask) machine.emplace(sources, options.looks).open(teller);
+  while (const auto request = wire::next_request(probe_requests)) {
+    so_far.snapshot.taken = request->now;
+    if (machine) {
+      machine->ask(request->wish, teller);
+    } else {
+      options.ask(request->wish, teller);
     }
-  }
-  return claims;
-}
-
-std::string encoded(const Wanted& wanted, const std::vector<Claim>& claims, WallTime now) {
-  const std::string lines = lines_of(claims);
-  const Request request{
-      .now_ms = now.unix_ms, .wanted = wanted, .bytes = static_cast<std::uint32_t>(lines.size())};
-  std::string bytes(sizeof request, '\0');
-  std::memcpy(bytes.data(), &request, sizeof request);
-  return bytes + lines;
-}
-
-/// The probe process: looks whenever it is asked, until nobody asks any more. `so_far`: what the
-/// first look goes on with; `base`: what every later one leaves out.
-void look_on_request(const Sources& sources, Channel& channel, Progress so_far,
-                     const Progress& base) {
-  auto observer = Observer::start(sources);
-  if (!observer) return;
-  Request request;
-  while (read_whole(probe_requests, &request, sizeof request)) {
-    std::string lines(request.bytes, '\0');
-    if (!read_whole(probe_requests, lines.data(), lines.size())) break;
-    so_far.snapshot.taken = WallTime{request.now_ms};
-    Teller teller(so_far, [&](std::string_view bytes) {
-      channel.note_step();
-      return bytes.empty() || channel.write(bytes);
-    });
-    observer->ask(request.wanted, claims_in(lines), teller);
-    if (!write_all(probe_answers, "!")) break;
+    if (!write_all(probe_answers, "!") || options.looks == Looks::once) break;
     so_far = base;
   }
 }
 
 }  // namespace
 
-struct Lookout::Parts {
+struct Collector::Parts {
   struct Hung {
     WallTime since;
     Instant retry_at;
@@ -122,12 +62,13 @@ struct Lookout::Parts {
   };
 
   Sources sources;
-  LookoutOptions options;
-  std::optional<Observer> observer;  // simulated or replayed: in this process
-  std::optional<Snapshot> observed;
+  CollectorOptions options;
+  std::optional<OfflineSource> offline;  // simulated or replayed: in this process
+  std::optional<Snapshot> seen_offline;
   std::optional<Channel> channel;
   std::optional<ProbeChild> child;
   std::vector<pid_t> left;  // killed and not yet gone
+  EndingChild ending;       // has told all of its one look
   std::map<Step, Hung> hung;
   std::map<std::uint64_t, Device> known;  // rows of devices, for when one does not answer
   RollCall roll;
@@ -137,9 +78,9 @@ struct Lookout::Parts {
 
   bool looking = false;
   bool has_looked = false;
-  bool failed = false;  // no process could be started
-  Wanted wanted;
-  std::vector<Claim> claims;
+  bool failed = false;       // no process could be started
+  bool is_expected = false;  // a process was started for a look that has not begun
+  Wish wish;
   Progress progress;
   std::optional<Deadlines> deadlines;
   WallTime began_wall;
@@ -149,18 +90,22 @@ struct Lookout::Parts {
 
   [[nodiscard]] Progress base(Instant now) const;
   void start_child(Clock& clock);
+  void request();
   void end_child();
   void reap_left();
   void take_in(Clock& clock);
   [[nodiscard]] Instant silence_ends(Clock& clock) const;
+  [[nodiscard]] bool reads_log() const;
   [[nodiscard]] std::optional<Snapshot> finish(Clock& clock);
   [[nodiscard]] std::optional<Snapshot> after_death(Clock& clock);
+  [[nodiscard]] std::optional<Snapshot> after_silence(Clock& clock);
+  void tell_slow_start(Clock& clock);
   [[nodiscard]] std::optional<Snapshot> without(const GivenUp& why, Clock& clock);
   void forget_what_may_be_asked_again(Clock& clock);
 };
 
 /// What a look starts with: the steps that are not asked for now.
-Progress Lookout::Parts::base(Instant now) const {
+Progress Collector::Parts::base(Instant now) const {
   Progress start;
   for (const auto& [step, one] : hung) {
     if (now >= one.retry_at) continue;
@@ -174,7 +119,7 @@ Progress Lookout::Parts::base(Instant now) const {
   return start;
 }
 
-void Lookout::Parts::start_child(Clock& clock) {
+void Collector::Parts::start_child(Clock& clock) {
   const Progress later = base(clock.now());
   // One that was given up may still write into its own.
   auto fresh = Channel::open();
@@ -186,8 +131,8 @@ void Lookout::Parts::start_child(Clock& clock) {
   Channel& shared = *channel;
   taken_in = 0;
   unpacker = {};
-  auto started =
-      start_probe_child([&] { look_on_request(sources, shared, progress, later); }, Requests::some);
+  auto started = start_probe_child(
+      [&] { look_on_request(sources, options, shared, progress, later); }, Requests::some);
   if (!started) {
     failed = true;
     tell_of_no_process(progress, started.error());
@@ -199,21 +144,31 @@ void Lookout::Parts::start_child(Clock& clock) {
   deadlines->begins(clock.now());
 }
 
-void Lookout::Parts::end_child() {
+/// Where it has died meanwhile, its closed pipe says so.
+void Collector::Parts::request() {
+  static_cast<void>(
+      write_without_signal(child->requests.get(), wire::encode_request({wish, began_wall})));
+}
+
+void Collector::Parts::end_child() {
   if (!child) return;
-  static_cast<void>(signal_child(child->pid, SIGKILL));
+  if (options.end_process) {
+    options.end_process(child->pid);
+  } else {
+    static_cast<void>(signal_child(child->pid, SIGKILL));
+  }
   left.push_back(child->pid);
   child.reset();
 }
 
-void Lookout::Parts::reap_left() {
+void Collector::Parts::reap_left() {
   std::erase_if(left, [](pid_t pid) {
     const auto ended = reap_if_ended(pid);
     return !ended || ended->has_value();
   });
 }
 
-void Lookout::Parts::take_in(Clock& clock) {
+void Collector::Parts::take_in(Clock& clock) {
   const std::string_view bytes = channel->bytes();
   if (bytes.size() > taken_in) {
     unpacker.feed(bytes.substr(taken_in));
@@ -226,7 +181,7 @@ void Lookout::Parts::take_in(Clock& clock) {
   deadlines->answered(clock.now());
 }
 
-Instant Lookout::Parts::silence_ends(Clock& clock) const {
+Instant Collector::Parts::silence_ends(Clock& clock) const {
   const bool hung_before = progress.current && hung.contains(*progress.current);
   return deadlines->silence_ends(
       progress, clock.now(), hung_before ? Deadlines::Before::hung : Deadlines::Before::unknown);
@@ -234,7 +189,7 @@ Instant Lookout::Parts::silence_ends(Clock& clock) const {
 
 /// Gives up the step that was going on, for another process to go on behind it. A snapshot: there
 /// was none.
-std::optional<Snapshot> Lookout::Parts::without(const GivenUp& why, Clock& clock) {
+std::optional<Snapshot> Collector::Parts::without(const GivenUp& why, Clock& clock) {
   const std::optional<Step> step = progress.current;
   const bool is_identified =
       step && progress.identified && progress.identified->index == step->number;
@@ -253,7 +208,14 @@ std::optional<Snapshot> Lookout::Parts::without(const GivenUp& why, Clock& clock
   return std::nullopt;
 }
 
-std::optional<Snapshot> Lookout::Parts::finish(Clock& clock) {
+bool Collector::Parts::reads_log() const {
+  if (options.looks == Looks::once) return wish.relations == Relations::all;
+  // A long log takes some milliseconds, once: a first picture that wants no details goes before.
+  return options.logged == CollectorOptions::Logged::new_ones || wish.wanted.has_details() ||
+         has_looked;
+}
+
+std::optional<Snapshot> Collector::Parts::finish(Clock& clock) {
   looking = false;
   if (channel->is_full()) {
     apply(progress,
@@ -263,10 +225,13 @@ std::optional<Snapshot> Lookout::Parts::finish(Clock& clock) {
                       tr("there is more to tell of this machine than fits: the last is missing")),
                   .remedy = std::string(tr("a process with a command of megabytes may be why"))});
   }
+  if (options.looks == Looks::once && child) {
+    ending = EndingChild(child->pid);
+    child.reset();
+  }
   xids.add_told(progress.driver_events, began_wall);
-  // A long log takes some milliseconds, once: a first picture that wants no details goes before.
-  const bool all = options.logged == LookoutOptions::Logged::all;
-  if (!all || wanted.has_details() || has_looked) {
+  if (reads_log()) {
+    const bool all = options.logged == CollectorOptions::Logged::all;
     if (!log) {
       log.emplace(sources.kernel_log, sources.proc,
                   all ? DriverLog::From::beginning : DriverLog::From::end);
@@ -276,10 +241,11 @@ std::optional<Snapshot> Lookout::Parts::finish(Clock& clock) {
     driver_loaded = told.loaded;
   }
   has_looked = true;
-  Snapshot snapshot = finished_snapshot(std::move(progress));
+  Snapshot snapshot = finished_snapshot(std::move(progress), !failed);
   snapshot.xids = xids.all();
   snapshot.driver_loaded = driver_loaded;
   progress = {};
+  if (options.looks == Looks::once) return snapshot;
   for (const Device& device : snapshot.devices) {
     if (!device.index || device.parent || device.kind != DeviceKind::nvidia_gpu) continue;
     const auto index = static_cast<std::uint64_t>(*device.index);
@@ -291,84 +257,115 @@ std::optional<Snapshot> Lookout::Parts::finish(Clock& clock) {
 }
 
 /// What was given up long enough ago is asked again, by a new process that does not leave it out.
-void Lookout::Parts::forget_what_may_be_asked_again(Clock& clock) {
+void Collector::Parts::forget_what_may_be_asked_again(Clock& clock) {
   const bool any = std::any_of(hung.begin(), hung.end(), [&](const auto& entry) {
     return clock.now() >= entry.second.retry_at;
   });
   if (any) end_child();
 }
 
-Lookout::Lookout(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
-Lookout::Lookout(Lookout&&) noexcept = default;
-Lookout& Lookout::operator=(Lookout&&) noexcept = default;
-Lookout::~Lookout() {
+Collector::Collector(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Collector::Collector(Collector&&) noexcept = default;
+Collector& Collector::operator=(Collector&&) noexcept = default;
+Collector::~Collector() {
   if (!parts_) return;
   parts_->end_child();
   parts_->reap_left();
 }
 
-Result<Lookout> Lookout::start(const Sources& sources, LookoutOptions options) {
+Result<Collector> Collector::start(const Sources& sources, CollectorOptions options) {
   auto parts = std::make_unique<Parts>();
   parts->sources = sources;
   parts->options = std::move(options);
   if (sources.simulated || sources.replay) {
-    auto observer = Observer::start(sources);
-    if (!observer) return std::unexpected(std::move(observer).error());
-    parts->observer.emplace(std::move(*observer));
-    return Lookout(std::move(parts));
+    auto offline = OfflineSource::start(sources, parts->options.looks);
+    if (!offline) return std::unexpected(std::move(offline).error());
+    parts->offline.emplace(std::move(*offline));
+    return Collector(std::move(parts));
   }
   auto channel = Channel::open();
   if (!channel) return std::unexpected(std::move(channel).error());
   parts->channel.emplace(std::move(*channel));
-  return Lookout(std::move(parts));
+  return Collector(std::move(parts));
 }
 
-bool Lookout::is_looking() const { return parts_->looking; }
+void Collector::open(Clock& clock) {
+  Parts& parts = *parts_;
+  if (parts.offline || parts.child) return;
+  parts.deadlines.emplace(parts.options.patience, clock.now());
+  parts.progress = parts.base(clock.now());
+  parts.start_child(clock);
+  parts.is_expected = parts.child.has_value();
+}
 
-void Lookout::begin(const Wanted& wanted, std::vector<Claim> claims, Clock& clock) {
+bool Collector::is_looking() const { return parts_->looking; }
+
+void Collector::begin(Wish wish, Clock& clock) {
   Parts& parts = *parts_;
   parts.looking = true;
-  parts.wanted = wanted;
-  parts.claims = std::move(claims);
+  parts.wish = std::move(wish);
   const Instant began = clock.now();
-  Patience patience = parts.options.patience;
-  if (parts.child) patience.opening = std::min(patience.opening, parts.options.reopening);
-  parts.deadlines.emplace(patience, began);
   parts.began_wall = clock.wall_now();
-  if (parts.observer) {
-    parts.observed = parts.observer->look(wanted, parts.claims, parts.began_wall);
+  if (parts.offline) {
+    parts.seen_offline = parts.offline->look(parts.wish.claims, parts.began_wall);
     return;
   }
   parts.reap_left();
   parts.failed = false;
-  parts.forget_what_may_be_asked_again(clock);
-  parts.progress = parts.base(began);
+  const bool is_expected = std::exchange(parts.is_expected, false);
+  Patience patience = parts.options.patience;
+  if (parts.child && !is_expected) {
+    patience.opening = std::min(patience.opening, parts.options.reopening);
+  }
+  parts.deadlines.emplace(patience, began);
+  if (!is_expected) {
+    parts.forget_what_may_be_asked_again(clock);
+    parts.progress = parts.base(began);
+  }
   parts.progress.snapshot.taken = parts.began_wall;
   if (!parts.child) {
     parts.start_child(clock);
-  } else {
+  } else if (!is_expected) {
     parts.channel->clear();
     parts.taken_in = 0;
     parts.unpacker = {};
     parts.steps = parts.channel->steps();
   }
   if (!parts.child) return;
-  // Where it has died meanwhile, its closed pipe says so.
-  static_cast<void>(write_without_signal(parts.child->requests.get(),
-                                         encoded(wanted, parts.claims, parts.began_wall)));
+  parts.request();
+  // The kernel's name and the like never block.
+  if (parts.wish.wanted.has(Extra::host)) {
+    ProcfsProbe({.proc = parts.sources.proc}).observe_host(parts.progress.snapshot.host);
+  }
 }
 
-std::optional<int> Lookout::descriptor() const {
+std::optional<int> Collector::descriptor() const {
   if (!parts_->looking || !parts_->child) return std::nullopt;
   return parts_->child->answers.get();
 }
 
-Duration Lookout::patience() const {
+Duration Collector::patience() const {
   if (!parts_->child) return Duration{0};
   return milliseconds(50);
 }
 
-std::optional<Snapshot> Lookout::Parts::after_death(Clock& clock) {
+std::optional<Snapshot> Collector::Parts::after_silence(Clock& clock) {
+  const Duration waited = deadlines->silent(clock.now());
+  deadlines->gave_up(clock.now());
+  end_child();
+  const bool has_just_answered = waited < milliseconds(1);
+  return without({.why = has_just_answered ? GivenUp::Why::out_of_time : GivenUp::Why::stalled,
+                  .waited = waited},
+                 clock);
+}
+
+/// So that nobody wonders.
+void Collector::Parts::tell_slow_start(Clock& clock) {
+  if (!options.patience.tell_slow_start || !deadlines->is_slow_start(progress, clock.now())) return;
+  std::exchange(options.patience.tell_slow_start, nullptr)();
+}
+
+std::optional<Snapshot> Collector::Parts::after_death(Clock& clock) {
   if (const auto pidfd = open_pidfd(child->pid)) {
     static_cast<void>(wait_readable({pidfd->get()}, milliseconds(50)));
   }
@@ -378,37 +375,36 @@ std::optional<Snapshot> Lookout::Parts::after_death(Clock& clock) {
   return without(died, clock);
 }
 
-std::optional<Snapshot> Lookout::advance(Clock& clock) {
+std::optional<Snapshot> Collector::advance(Clock& clock) {
   Parts& parts = *parts_;
   if (!parts.looking) return std::nullopt;
-  if (parts.observer) {
+  if (parts.offline) {
     parts.looking = false;
-    return std::exchange(parts.observed, std::nullopt);
+    return std::exchange(parts.seen_offline, std::nullopt);
   }
   if (parts.failed || !parts.child) return parts.finish(clock);
   const int answers = parts.child->answers.get();
   const bool news = wait_readable({answers}, Duration{0}).front();
+  char bell = 0;
+  const bool has_rung = news && ::read(answers, &bell, 1) == 1;
   parts.take_in(clock);
-  if (parts.unpacker.is_broken()) {  // also of one that says it is done: the rest cannot be read
+  // A bell without a last message is none of ours: the vendor's library writes where it likes.
+  if (parts.unpacker.is_broken() ||
+      (has_rung && !parts.progress.is_done && !parts.channel->is_full())) {
     parts.deadlines->gave_up(clock.now());
     parts.end_child();
     if (auto snapshot = parts.without(scribbled(), clock)) return snapshot;
+  } else if (has_rung) {
+    // What hung and answered now, or is not there to be asked any more, is well again.
+    std::erase_if(parts.hung,
+                  [&](const auto& entry) { return !parts.progress.is_given_up(entry.first); });
+    return parts.finish(clock);
   } else if (news) {
-    char bell = 0;
-    if (::read(answers, &bell, 1) == 1) {
-      // What hung and answered now, or is not there to be asked any more, is well again.
-      std::erase_if(parts.hung,
-                    [&](const auto& entry) { return !parts.progress.is_given_up(entry.first); });
-      return parts.finish(clock);
-    }
     if (auto snapshot = parts.after_death(clock)) return snapshot;
   } else if (clock.now() >= parts.silence_ends(clock)) {
-    const Duration waited = parts.deadlines->silent(clock.now());
-    parts.deadlines->gave_up(clock.now());
-    parts.end_child();
-    const GivenUp stalled{.why = GivenUp::Why::stalled, .waited = waited};
-    if (auto snapshot = parts.without(stalled, clock)) return snapshot;
+    if (auto snapshot = parts.after_silence(clock)) return snapshot;
   } else {
+    parts.tell_slow_start(clock);
     return std::nullopt;
   }
   if (clock.now() >= parts.deadlines->end_of_all()) {
@@ -418,24 +414,30 @@ std::optional<Snapshot> Lookout::advance(Clock& clock) {
   // A new process goes on where this one stopped.
   parts.start_child(clock);
   if (!parts.child) return parts.finish(clock);
-  static_cast<void>(write_without_signal(parts.child->requests.get(),
-                                         encoded(parts.wanted, parts.claims, parts.began_wall)));
+  parts.request();
   return std::nullopt;
 }
 
-Snapshot Lookout::look(const Wanted& wanted, std::vector<Claim> claims, Clock& clock) {
-  begin(wanted, std::move(claims), clock);
+Snapshot Collector::collect(Wish wish, Clock& clock) {
+  begin(std::move(wish), clock);
   while (true) {
     if (auto snapshot = advance(clock)) return std::move(*snapshot);
     if (const auto news = descriptor()) static_cast<void>(wait_readable({*news}, patience()));
   }
 }
 
-std::optional<pid_t> Lookout::probe_process() const {
+Result<Snapshot> collect(const Sources& sources, Wish wish, Clock& clock, Patience patience) {
+  auto collector =
+      Collector::start(sources, {.looks = Looks::once, .patience = std::move(patience)});
+  if (!collector) return std::unexpected(std::move(collector).error());
+  return collector->collect(std::move(wish), clock);
+}
+
+std::optional<pid_t> Collector::probe_process() const {
   return parts_->child ? std::optional(parts_->child->pid) : std::nullopt;
 }
 
-std::optional<WallTime> Lookout::unanswered_since(Clock& clock) const {
+std::optional<WallTime> Collector::unanswered_since(Clock& clock) const {
   std::optional<WallTime> since;
   for (const auto& [step, one] : parts_->hung) {
     const bool driver = step.kind == StepKind::nvml_open || step.kind == StepKind::nvml_device;

@@ -1,7 +1,7 @@
 // The subject is what happens to real processes that hang or die, so these tests fork; what they
 // wait for is the stall, a few hundredths of a second.
 
-#include "probe/lookout.h"
+#include "probe/collector.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,56 +24,47 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-Snapshot looked(Lookout& lookout, Clock& clock, const std::vector<Claim>& claims = {}) {
-  lookout.begin(Depth::everything, claims, clock);
-  while (true) {
-    if (auto snapshot = lookout.advance(clock)) return std::move(*snapshot);
-    if (const auto news = lookout.descriptor()) {
-      static_cast<void>(wait_readable({*news}, lookout.patience()));
-    }
-  }
-}
-
 Sources without_driver() {
   Sources sources;
   sources.nvml_library = "/nonexistent/libnvidia-ml.so.1";
   return sources;
 }
 
-TEST(Lookout, SimulatedServerMovesFromLookToLook) {
+TEST(Collector, SimulatedServerMovesFromLookToLook) {
   Sources sources;
   sources.simulated = "server-8xh100";
-  auto lookout = Lookout::start(sources);
-  ASSERT_TRUE(lookout);
+  auto collector = Collector::start(sources);
+  ASSERT_TRUE(collector);
   FakeClock clock;
-  const Snapshot first = looked(*lookout, clock);
+  const Snapshot first = collector->collect({}, clock);
   clock.advance(std::chrono::seconds(7));
-  const Snapshot second = looked(*lookout, clock);
+  const Snapshot second = collector->collect({}, clock);
   EXPECT_EQ(first.devices.size(), second.devices.size());
   EXPECT_NE(first.devices, second.devices);
 }
 
-TEST(Lookout, UnknownScenarioIsAnError) {
+TEST(Collector, UnknownScenarioIsAnError) {
   Sources sources;
   sources.simulated = "no-such-server";
-  EXPECT_FALSE(Lookout::start(sources));
+  EXPECT_FALSE(Collector::start(sources));
 }
 
-TEST(Lookout, OneProcessServesManyLooks) {
-  auto lookout = Lookout::start(without_driver());
-  ASSERT_TRUE(lookout);
+TEST(Collector, OneProcessServesManyLooks) {
+  auto collector = Collector::start(without_driver());
+  ASSERT_TRUE(collector);
   SystemClock clock;
-  const Snapshot first = looked(*lookout, clock);
-  const auto before = lookout->descriptor();
-  const Snapshot second = looked(*lookout, clock);
-  EXPECT_EQ(before, lookout->descriptor());
+  const Snapshot first = collector->collect({}, clock);
+  const auto before = collector->probe_process();
+  ASSERT_TRUE(before);
+  const Snapshot second = collector->collect({}, clock);
+  EXPECT_EQ(before, collector->probe_process());
   ASSERT_FALSE(first.problems.empty());
   EXPECT_EQ(first.problems, second.problems);
   EXPECT_LE(first.taken, second.taken);
   EXPECT_TRUE(second.host.name.get());
 }
 
-TEST(Lookout, SaysThatNotEverythingCouldBeTold) {
+TEST(Collector, SaysThatNotEverythingCouldBeTold) {
   const TemporaryDirectory root;
   const std::string command = root / "command";
   ASSERT_TRUE(write_file_atomically(command, std::string(3 << 20, 'x')));
@@ -90,22 +81,54 @@ TEST(Lookout, SaysThatNotEverythingCouldBeTold) {
   }
   Sources sources = without_driver();
   sources.proc = root.path();
-  auto lookout = Lookout::start(
+  auto collector = Collector::start(
       sources, {.patience = {.whole = std::chrono::minutes(9), .stall = std::chrono::minutes(9)}});
-  ASSERT_TRUE(lookout);
+  ASSERT_TRUE(collector);
   SystemClock clock;
-  const Snapshot seen = looked(*lookout, clock, claims);
+  const Snapshot seen = collector->collect({.claims = claims}, clock);
   EXPECT_LT(seen.processes.back().command.get().value_or(std::vector<std::string>{}).size(), 1U);
   EXPECT_THAT(seen.problems, Contains(testing::Field(&Problem::code, "too_much")));
 }
 
-TEST(Lookout, BeginningALookDoesNotWaitForIt) {
-  auto lookout = Lookout::start(without_driver());
-  ASSERT_TRUE(lookout);
+TEST(Collector, ThatLooksOnceKeepsNoProcess) {
+  std::optional<pid_t> opened;
+  {
+    auto collector = Collector::start(without_driver(), {.looks = Looks::once});
+    ASSERT_TRUE(collector);
+    SystemClock clock;
+    collector->open(clock);
+    opened = collector->probe_process();
+    ASSERT_TRUE(opened) << "the library is started before a look is wanted";
+    EXPECT_FALSE(collector->is_looking());
+    const Snapshot seen = collector->collect({}, clock);
+    EXPECT_TRUE(seen.host.name.get());
+    EXPECT_EQ(collector->probe_process(), std::nullopt);
+  }
+  const auto ended = reap(*opened);  // nothing: that was done
+  EXPECT_TRUE(!ended || ended->code == 0) << "it ended by itself";
+}
+
+TEST(Collector, ThatIsNeverAskedEndsItsProcess) {
+  std::optional<pid_t> opened;
+  {
+    auto collector = Collector::start(without_driver(), {.looks = Looks::once});
+    ASSERT_TRUE(collector);
+    SystemClock clock;
+    collector->open(clock);
+    opened = collector->probe_process();
+    ASSERT_TRUE(opened);
+  }
+  const auto ended = reap(*opened);  // waits for it
+  EXPECT_TRUE(!ended || ended->signal == SIGKILL);
+}
+
+TEST(Collector, BeginningALookDoesNotWaitForIt) {
+  auto collector = Collector::start(without_driver());
+  ASSERT_TRUE(collector);
   SystemClock clock;
-  lookout->begin(Depth::everything, {}, clock);
-  EXPECT_TRUE(lookout->is_looking());
-  EXPECT_TRUE(lookout->descriptor());
+  collector->begin({}, clock);
+  EXPECT_TRUE(collector->is_looking());
+  EXPECT_TRUE(collector->descriptor());
 }
 
 TEST(ProcessFiles, NamesOfTheEnvironmentAreReadWithoutTheirValues) {

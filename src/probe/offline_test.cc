@@ -1,4 +1,4 @@
-#include "probe/observe.h"
+#include "probe/offline.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,6 +6,7 @@
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/temporary_directory.h"
+#include "probe/collector.h"
 #include "snapshot/questions.h"
 
 namespace berth {
@@ -30,9 +31,9 @@ Claim claim_of_this_process(const DeviceId& device) {
   return claim;
 }
 
-TEST(Observe, MachineWithNothingIsAnEmptySnapshotWithAProblemPerSource) {
+TEST(Collect, MachineWithNothingIsAnEmptySnapshotWithAProblemPerSource) {
   SystemClock clock;
-  const auto got = observe(nowhere(), {}, clock);
+  const auto got = collect(nowhere(), {}, clock);
   ASSERT_TRUE(got);
   EXPECT_THAT(got->devices, testing::IsEmpty());
   EXPECT_THAT(got->sources, testing::Contains(SourceReport{"nvml", false}));
@@ -41,7 +42,7 @@ TEST(Observe, MachineWithNothingIsAnEmptySnapshotWithAProblemPerSource) {
   EXPECT_THAT(got->problems, testing::Contains(testing::Field(&Problem::source, "pci")));
 }
 
-TEST(Observe, ContainerOfAJobHasTheNameThatItsRuntimeWrites) {
+TEST(Collect, ContainerOfAJobHasTheNameThatItsRuntimeWrites) {
   const TemporaryDirectory machine;
   const std::string id(64, '7');
   const auto put = [&](const std::string& name, const std::string& text) {
@@ -60,57 +61,49 @@ TEST(Observe, ContainerOfAJobHasTheNameThatItsRuntimeWrites) {
   Claim claim;
   claim.job = ProcessId{.pid = 77, .start_ticks = 42};
   SystemClock clock;
-  const auto got = observe(sources, {.claims = {claim}}, clock);
+  const auto got = collect(sources, {.claims = {claim}}, clock);
   ASSERT_TRUE(got);
   const HostProcess* process = find_process(77, *got);
   ASSERT_NE(process, nullptr);
   EXPECT_EQ(enclosure_title(*process), Reading<std::string>("docker train"));
   EXPECT_EQ(process->enclosure->image, Reading<std::string>(Absent::failed));
-  const auto quick = observe(sources, {.wanted = Depth::state, .claims = {claim}}, clock);
+  const auto quick = collect(sources, {.wanted = Depth::state, .claims = {claim}}, clock);
   EXPECT_EQ(find_process(77, *quick)->enclosure->name, Reading<std::string>(Absent::not_sampled))
       << "placement does not need it";
 }
 
-TEST(Observe, UnreadableScenarioAndReplayAreErrors) {
+TEST(Collect, UnreadableScenarioAndReplayAreErrors) {
   FakeClock clock;
-  EXPECT_EQ(observe({.simulated = "no-such"}, {}, clock).error().code(), ErrorCode::invalid);
-  EXPECT_EQ(observe({.replay = "/nowhere/f"}, {}, clock).error().code(), ErrorCode::invalid);
+  EXPECT_EQ(collect({.simulated = "no-such"}, {}, clock).error().code(), ErrorCode::invalid);
+  EXPECT_EQ(collect({.replay = "/nowhere/f"}, {}, clock).error().code(), ErrorCode::invalid);
 }
 
-TEST(Observe, LeasedJobRunsOnTheSimulatedServerWhileItsProcessLives) {
+TEST(Collect, LeasedJobRunsOnTheSimulatedServerWhileItsProcessLives) {
   FakeClock clock;
   const Sources sources{.simulated = "server-8xh100"};
-  const Snapshot idle = *observe(sources, {}, clock);
+  const Snapshot idle = *collect(sources, {}, clock);
   EXPECT_EQ(idle.simulated, "server-8xh100");
   Claim claim = claim_of_this_process(idle.devices[5].id);
-  const Snapshot busy = *observe(sources, {.claims = {claim}}, clock);
+  const Snapshot busy = *collect(sources, {.claims = {claim}}, clock);
   EXPECT_GT(*busy.devices[5].utilization_gpu.get(), Percent(70));
   EXPECT_EQ(processes_on(busy.devices[5].id, busy).size(), 1U);
   const HostProcess* job = find_process(claim.job->pid, busy);
   ASSERT_NE(job, nullptr);
   EXPECT_FALSE(job->ancestors.empty());
   claim.job->start_ticks += 1;  // another process has the pid now
-  const Snapshot after = *observe(sources, {.claims = {claim}}, clock);
+  const Snapshot after = *collect(sources, {.claims = {claim}}, clock);
   EXPECT_EQ(after, idle);
 }
 
-TEST(Observer, LooksAgainAndAgain) {
+TEST(OfflineSource, MovesFromLookToLook) {
   FakeClock clock;
-  auto observer = Observer::start({.simulated = "server-8xh100"});
-  ASSERT_TRUE(observer) << observer.error().message();
-  const Snapshot first = observer->look(Depth::everything, {}, clock.wall_now());
+  auto source = OfflineSource::start({.simulated = "server-8xh100"}, Looks::again);
+  ASSERT_TRUE(source) << source.error().message();
+  const Snapshot first = source->look({}, clock.wall_now());
   clock.advance(std::chrono::seconds(9));
-  const Snapshot second = observer->look(Depth::everything, {}, clock.wall_now());
+  const Snapshot second = source->look({}, clock.wall_now());
   EXPECT_EQ(second.taken, clock.wall_now());
   EXPECT_GT(*second.devices[0].energy.get(), *first.devices[0].energy.get());
-}
-
-TEST(Observer, MachineWithNothingHasItsProblems) {
-  auto observer = Observer::start(nowhere());
-  ASSERT_TRUE(observer);
-  const Snapshot got = observer->look(Depth::state, {}, {1});
-  EXPECT_THAT(got.problems, testing::Not(testing::IsEmpty()));
-  EXPECT_THAT(got.devices, testing::IsEmpty());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A Lookout on the fake driver library: what it remembers between looks, and what hangs.
+// A Collector on the fake driver library: what it remembers between looks, and what hangs.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 #include "base/process.h"
 #include "base/signals.h"
 #include "base/text.h"
-#include "probe/lookout.h"
+#include "probe/collector.h"
 #include "probe/nvml/fake_machine_test.h"
 
 namespace berth {
@@ -21,7 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-class LookoutOnDriver : public nvml::NvmlFake {
+class CollectorOnDriver : public nvml::NvmlFake {
  protected:
   void SetUp() override {
     NvmlFake::SetUp();
@@ -36,25 +36,19 @@ class LookoutOnDriver : public nvml::NvmlFake {
     NvmlFake::TearDown();
   }
   void goes_wrong(const std::string& faults) { ASSERT_TRUE(write_file_atomically(wrong, faults)); }
-  static Lookout started(Patience patience = {.whole = std::chrono::seconds(60),
-                                              .stall = std::chrono::seconds(20)},
-                         const std::string& proc = "/nowhere",
-                         const std::string& kernel_log = "/nowhere") {
+  static Collector started(Patience patience = {.whole = std::chrono::seconds(60),
+                                                .stall = std::chrono::seconds(20)},
+                           const std::string& proc = "/nowhere",
+                           const std::string& kernel_log = "/nowhere") {
     const Sources sources{.nvml_library = nvml::library("all"),
                           .proc = proc,
                           .sys = "/nowhere",
                           .passwd = "/nowhere",
                           .kernel_log = kernel_log};
-    return std::move(*Lookout::start(sources, {.patience = std::move(patience)}));
+    return std::move(*Collector::start(sources, {.patience = std::move(patience)}));
   }
-  Snapshot looked(Lookout& lookout, Depth depth = Depth::state) {
-    lookout.begin(depth, {}, clock);
-    while (true) {
-      if (auto snapshot = lookout.advance(clock)) return std::move(*snapshot);
-      if (const auto news = lookout.descriptor()) {
-        static_cast<void>(wait_readable({*news}, lookout.patience()));
-      }
-    }
+  Snapshot looked(Collector& collector, Depth depth = Depth::state) {
+    return collector.collect({.wanted = depth}, clock);
   }
   static std::vector<std::uint64_t> codes(const Snapshot& look) {
     std::vector<std::uint64_t> found;
@@ -69,26 +63,27 @@ class LookoutOnDriver : public nvml::NvmlFake {
   SystemClock clock;
 };
 
-TEST_F(LookoutOnDriver, ErrorsThatWereToldByEventsStay) {
-  Lookout lookout = started();
-  EXPECT_THAT(codes(looked(lookout)), IsEmpty());
+TEST_F(CollectorOnDriver, ErrorsThatWereToldByEventsStay) {
+  Collector collector = started();
+  EXPECT_THAT(codes(looked(collector)), IsEmpty());
   ASSERT_TRUE(write_file_atomically(events, "1 79\n"));
-  EXPECT_THAT(codes(looked(lookout)), ElementsAre(79));
+  EXPECT_THAT(codes(looked(collector)), ElementsAre(79));
   ASSERT_TRUE(write_file_atomically(events, "1 79\n2 31\n"));
-  EXPECT_THAT(codes(looked(lookout)), ElementsAre(79, 31));
+  EXPECT_THAT(codes(looked(collector)), ElementsAre(79, 31));
 }
 
-TEST_F(LookoutOnDriver, AnErrorIsHeardAlsoWhereItsCardHangsOfIt) {
-  Lookout lookout = started({.whole = std::chrono::seconds(60), .stall = std::chrono::seconds(1)});
-  EXPECT_THAT(codes(looked(lookout)), IsEmpty());
+TEST_F(CollectorOnDriver, AnErrorIsHeardAlsoWhereItsCardHangsOfIt) {
+  Collector collector =
+      started({.whole = std::chrono::seconds(60), .stall = std::chrono::seconds(1)});
+  EXPECT_THAT(codes(looked(collector)), IsEmpty());
   ASSERT_TRUE(write_file_atomically(events, "1 79\n"));
   goes_wrong("nvmlDeviceGetMemoryInfo_v2@1=hang;nvmlDeviceGetMemoryInfo@1=hang");
-  const Snapshot look = looked(lookout);
+  const Snapshot look = looked(collector);
   EXPECT_THAT(codes(look), ElementsAre(79));
   EXPECT_FALSE(look.devices.at(1).unusable_because.empty());
 }
 
-TEST_F(LookoutOnDriver, ErrorsInTheKernelLogAreHeardOnceAlsoThoseOfBefore) {
+TEST_F(CollectorOnDriver, ErrorsInTheKernelLogAreHeardOnceAlsoThoseOfBefore) {
   const std::string log = files / "kmsg";
   const auto line = [](int code) {
     return fmt::format("4,1,5000000,-;NVRM: Xid (PCI:0000:18:00): {}, pid=7, name=job, gone\n",
@@ -96,25 +91,25 @@ TEST_F(LookoutOnDriver, ErrorsInTheKernelLogAreHeardOnceAlsoThoseOfBefore) {
   };
   ASSERT_TRUE(write_file_atomically(files / "uptime", "100.00 1.00\n"));
   ASSERT_TRUE(write_file_atomically(log, line(79)));
-  Lookout lookout = started({.whole = std::chrono::seconds(60), .stall = std::chrono::seconds(20)},
-                            files / "", log);
-  EXPECT_THAT(codes(looked(lookout)), IsEmpty()) << "a first picture does not wait for the log";
-  EXPECT_THAT(codes(looked(lookout)), ElementsAre(79));
-  EXPECT_THAT(codes(looked(lookout)), ElementsAre(79)) << "not again";
+  Collector collector = started(
+      {.whole = std::chrono::seconds(60), .stall = std::chrono::seconds(20)}, files / "", log);
+  EXPECT_THAT(codes(looked(collector)), IsEmpty()) << "a first picture does not wait for the log";
+  EXPECT_THAT(codes(looked(collector)), ElementsAre(79));
+  EXPECT_THAT(codes(looked(collector)), ElementsAre(79)) << "not again";
   const auto fd = open_fd(log, O_WRONLY | O_APPEND);
   ASSERT_TRUE(fd && write_all(fd->get(), line(31)));
-  EXPECT_THAT(codes(looked(lookout)), testing::UnorderedElementsAre(79, 31));
-  Lookout thorough = started({.whole = std::chrono::seconds(60), .stall = std::chrono::seconds(20)},
-                             files / "", log);
+  EXPECT_THAT(codes(looked(collector)), testing::UnorderedElementsAre(79, 31));
+  Collector thorough = started(
+      {.whole = std::chrono::seconds(60), .stall = std::chrono::seconds(20)}, files / "", log);
   EXPECT_THAT(codes(looked(thorough, Depth::details)), ElementsAre(79));
 }
 
-TEST_F(LookoutOnDriver, ACardThatIsListedNoLongerStaysAsLost) {
-  Lookout lookout = started();
-  EXPECT_THAT(looked(lookout).devices, SizeIs(3));
+TEST_F(CollectorOnDriver, ACardThatIsListedNoLongerStaysAsLost) {
+  Collector collector = started();
+  EXPECT_THAT(looked(collector).devices, SizeIs(3));
   goes_wrong("nvmlDeviceGetCount_v2=lie:2");
   for (int i = 0; i < 2; ++i) {
-    const Snapshot look = looked(lookout);
+    const Snapshot look = looked(collector);
     ASSERT_THAT(look.devices, SizeIs(3));
     EXPECT_EQ(look.devices[2].id, nvml::h100(2).id);
     EXPECT_TRUE(look.devices[2].lost);
@@ -122,10 +117,10 @@ TEST_F(LookoutOnDriver, ACardThatIsListedNoLongerStaysAsLost) {
     EXPECT_THAT(look.problems, Contains(testing::Field(&Problem::code, "device_gone")));
   }
   goes_wrong("");
-  EXPECT_FALSE(looked(lookout).devices.at(2).lost);
+  EXPECT_FALSE(looked(collector).devices.at(2).lost);
 }
 
-/// The memory that the only Lookout of this process shares with its probe process: a page that
+/// The memory that the only Collector of this process shares with its probe process: a page that
 /// begins with the length of the messages, then these.
 char* shared_memory() {
   const std::string maps = *read_file("/proc/self/maps", 16 << 20);
@@ -139,16 +134,16 @@ char* shared_memory() {
   return nullptr;
 }
 
-TEST_F(LookoutOnDriver, WhatADriverScribblesOverIsNotTakenForAWholeLook) {
-  Lookout lookout = started();
-  lookout.begin(Depth::state, {}, clock);
-  ASSERT_TRUE(wait_readable({*lookout.descriptor()}, std::chrono::seconds(30)).front())
+TEST_F(CollectorOnDriver, WhatADriverScribblesOverIsNotTakenForAWholeLook) {
+  Collector collector = started();
+  collector.begin({.wanted = Depth::state}, clock);
+  ASSERT_TRUE(wait_readable({*collector.descriptor()}, std::chrono::seconds(30)).front())
       << "it says that it is done";
   char* memory = shared_memory();
   ASSERT_NE(memory, nullptr);
   std::uint64_t length = 0;
   std::memcpy(&length, memory, sizeof length);
-  char* const messages = memory + 4096;
+  char* const messages = memory + 64;
   std::uint64_t at = 0;
   while (at < length / 2) {
     std::uint32_t of_message = 0;
@@ -158,9 +153,9 @@ TEST_F(LookoutOnDriver, WhatADriverScribblesOverIsNotTakenForAWholeLook) {
   ASSERT_LT(at, length);
   std::memset(messages + at, 0xFF, 4);  // a message of four gibibytes
   std::optional<Snapshot> look;
-  while (!(look = lookout.advance(clock))) {
-    if (const auto news = lookout.descriptor()) {
-      static_cast<void>(wait_readable({*news}, lookout.patience()));
+  while (!(look = collector.advance(clock))) {
+    if (const auto news = collector.descriptor()) {
+      static_cast<void>(wait_readable({*news}, collector.patience()));
     }
   }
   EXPECT_THAT(look->problems, Contains(testing::Field(&Problem::code, "crashed")));
@@ -168,17 +163,17 @@ TEST_F(LookoutOnDriver, WhatADriverScribblesOverIsNotTakenForAWholeLook) {
   for (const Device& device : look->devices) EXPECT_FALSE(device.lost) << device.id.text();
 }
 
-TEST_F(LookoutOnDriver, EventsThatHangCostNoDevice) {
+TEST_F(CollectorOnDriver, EventsThatHangCostNoDevice) {
   for (const char* function : {"nvmlEventSetCreate", "nvmlDeviceRegisterEvents@0",
                                "nvmlDeviceGetSupportedEventTypes@1", "nvmlEventSetWait_v2"}) {
     goes_wrong(fmt::format("{}=hang", function));
     Snapshot look;
     // More patience where a loaded machine did not get to run the probe process for a stall.
     for (const auto stall : {std::chrono::milliseconds(700), std::chrono::milliseconds(7000)}) {
-      Lookout lookout = started(
+      Collector collector = started(
           {.whole = 12 * stall, .stall = stall, .opening = 12 * stall, .waking = 6 * stall});
       const Instant before = clock.now();
-      look = looked(lookout);
+      look = looked(collector);
       EXPECT_LT(clock.now() - before, 12 * stall + std::chrono::seconds(3)) << function;
       if (look.problems.size() == 1 + problems_without_driver) break;
     }

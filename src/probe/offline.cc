@@ -1,25 +1,17 @@
-#include "probe/observe.h"
+#include "probe/offline.h"
 
 #include <algorithm>
-#include <map>
+#include <optional>
 #include <utility>
 
 #include "base/process.h"
-#include "probe/containers/container_files.h"
-#include "probe/nvml/nvml_probe.h"
-#include "probe/pci/pci_probe.h"
-#include "probe/process/ask.h"
-#include "probe/process/progress.h"
-#include "probe/process/watch.h"
 #include "probe/procfs/procfs_probe.h"
 #include "probe/replay/replay.h"
-#include "probe/roll_call.h"
 #include "probe/sim/energy.h"
 #include "probe/sim/load.h"
 #include "probe/sim/motion.h"
 #include "probe/sim/scenario.h"
 #include "probe/sim/work.h"
-#include "probe/xid_memory.h"
 #include "snapshot/questions.h"
 
 namespace berth {
@@ -99,106 +91,48 @@ Snapshot simulate(const sim::Scenario& scenario, const Sources& sources,
 
 }  // namespace
 
-Result<Snapshot> observe(const Sources& sources, const ObserveOptions& options, Clock& clock,
-                         EndingChild* ending) {
-  if (sources.simulated) {
-    const auto scenario = sim::load_scenario(*sources.simulated);
-    if (!scenario) return std::unexpected(scenario.error());
-    std::optional<Followed> followed;
-    if (sources.simulated_work) followed.emplace(*sources.simulated_work);
-    sim::JobEnergy energy(scenario->base);
-    return simulate(*scenario, sources, options.claims, clock.wall_now(),
-                    followed ? &*followed : nullptr, energy);
-  }
-  if (sources.replay) {
-    const auto recording = Recording::open(*sources.replay, sources.piped);
-    if (!recording) return std::unexpected(recording.error());
-    return recording->at(recording->first());
-  }
-  const Ask ask = [&](Teller& teller) {
-    ask_sources(
-        sources,
-        {.wanted = options.wanted, .claims = options.claims, .relations = options.relations},
-        teller);
-  };
-  // The kernel's name and the like never block.
-  const bool host_wanted = options.wanted.has(Extra::host);
-  const Beside host{.step = {wire::StepKind::host, 0}, .work = [&](Snapshot& snapshot) {
-                      if (!host_wanted) return;
-                      ProcfsProbe({.proc = sources.proc}).observe_host(snapshot.host);
-                    }};
-  Watched seen = watch(ask, Snapshot{.taken = clock.wall_now()}, options.patience, clock, host);
-  if (ending != nullptr) *ending = std::move(seen.child);
-  return std::move(seen.snapshot);
-}
-
-struct Observer::Parts {
-  explicit Parts(const Sources& from)
-      : sources(from),
-        nvml({.library = from.nvml_library, .proc = from.proc}),
-        pci({.sys = from.sys, .pci_ids = from.pci_ids, .proc = from.proc}),
-        procfs({.proc = from.proc, .passwd = from.passwd}),
-        containers({.root = from.root, .passwd = from.passwd}) {}
-
+struct OfflineSource::Parts {
   Sources sources;
   std::optional<sim::Scenario> scenario;
   std::optional<sim::JobEnergy> energy;  // of the jobs on the scenario's devices
   std::optional<Followed> followed;
   std::optional<Player> player;
-  NvmlProbe nvml;
-  PciProbe pci;
-  ProcfsProbe procfs;
-  ContainerFiles containers;
-  std::map<int, Device> identified;
-  RollCall roll;
-  XidMemory xids;
+  std::optional<Snapshot> first;  // of a recording that does not play
 };
 
-Observer::Observer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
-Observer::Observer(Observer&&) noexcept = default;
-Observer& Observer::operator=(Observer&&) noexcept = default;
-Observer::~Observer() = default;
+OfflineSource::OfflineSource(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+OfflineSource::OfflineSource(OfflineSource&&) noexcept = default;
+OfflineSource& OfflineSource::operator=(OfflineSource&&) noexcept = default;
+OfflineSource::~OfflineSource() = default;
 
-Result<Observer> Observer::start(const Sources& sources) {
-  auto parts = std::make_unique<Parts>(sources);
+Result<OfflineSource> OfflineSource::start(const Sources& sources, Looks looks) {
+  auto parts = std::make_unique<Parts>();
+  parts->sources = sources;
   if (sources.simulated) {
     auto scenario = sim::load_scenario(*sources.simulated);
     if (!scenario) return std::unexpected(std::move(scenario).error());
     parts->energy.emplace(scenario->base);
     parts->scenario.emplace(std::move(*scenario));
     if (sources.simulated_work) parts->followed.emplace(*sources.simulated_work);
-  } else if (sources.replay) {
+  } else {
     auto recording = Recording::open(*sources.replay, sources.piped);
     if (!recording) return std::unexpected(std::move(recording).error());
-    parts->player.emplace(std::move(*recording));
+    if (looks == Looks::once) {
+      auto first = recording->at(recording->first());
+      if (!first) return std::unexpected(std::move(first).error());
+      parts->first = std::move(*first);
+    } else {
+      parts->player.emplace(std::move(*recording));
+    }
   }
-  return Observer(std::move(parts));
+  return OfflineSource(std::move(parts));
 }
 
-Snapshot Observer::look(const Wanted& wanted, const std::vector<Claim>& claims, WallTime now) {
-  if (parts_->scenario) {
-    return simulate(*parts_->scenario, parts_->sources, claims, now,
-                    parts_->followed ? &*parts_->followed : nullptr, *parts_->energy);
-  }
+Snapshot OfflineSource::look(const std::vector<Claim>& claims, WallTime now) {
+  if (parts_->first) return *parts_->first;
   if (parts_->player) return parts_->player->look(now);
-  Progress progress;
-  progress.snapshot.taken = now;
-  Teller teller(progress, nullptr);  // in this process: nobody to send it to
-  ask(wanted, claims, teller);
-  parts_->xids.add_told(progress.driver_events, now);
-  Snapshot snapshot = finished_snapshot(std::move(progress));
-  snapshot.xids = parts_->xids.all();
-  parts_->roll.call(snapshot);
-  return snapshot;
-}
-
-void Observer::ask(const Wanted& wanted, const std::vector<Claim>& claims, Teller& teller) {
-  ask_with({.nvml = parts_->nvml,
-            .pci = parts_->pci,
-            .procfs = parts_->procfs,
-            .containers = parts_->containers,
-            .identified = &parts_->identified},
-           {.wanted = wanted, .claims = claims, .events = Events::new_ones}, teller);
+  return simulate(*parts_->scenario, parts_->sources, claims, now,
+                  parts_->followed ? &*parts_->followed : nullptr, *parts_->energy);
 }
 
 }  // namespace berth

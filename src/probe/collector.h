@@ -1,0 +1,79 @@
+#pragma once
+// Collector: looks at the machine, once or again and again, and never waits itself. The sources are
+// asked in a probe process, because a driver or a /proc file can block for ever, and a process with
+// a thread stuck in the kernel cannot even exit. What hangs is given up, and a Problem says so; a
+// new probe process goes on behind it. What was given up is remembered and asked again only after a
+// while, so one hung device costs one look some tenths of a second and not each. A card that the
+// driver lists no longer is shown as lost, and errors told by the driver's events stay.
+//
+//   auto collector = Collector::start(sources, {});
+//   collector->begin({.wanted = Depth::everything, .claims = claims}, clock);
+//   … poll collector->descriptor(), at most collector->patience() long …
+//   if (auto snapshot = collector->advance(clock)) show(*snapshot);
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "probe/process/ask.h"
+#include "probe/process/patience.h"
+#include "probe/sources.h"
+
+namespace berth {
+
+struct CollectorOptions {
+  /// Once: the probe process ends with its answer, which the caller need not wait for.
+  Looks looks = Looks::again;
+  Patience patience = {};
+  /// What hung is asked again after this long, then after twice as long, up to five minutes.
+  Duration retry = std::chrono::seconds(10);
+  /// What Patience::opening is for a probe process that has looked before: its library is open.
+  Duration reopening = std::chrono::seconds(10);
+  /// Which errors of the kernel log a look has: all that are there, or those of our own time. One
+  /// look has them where all relations are wanted.
+  enum class Logged { all, new_ones } logged = Logged::all;
+  /// Instead of the machine's sources, and of a kill: for tests.
+  Ask ask = nullptr;
+  std::function<void(pid_t)> end_process = nullptr;
+};
+
+class Collector {
+ public:
+  /// invalid: the scenario or the recording cannot be read.
+  [[nodiscard]] static Result<Collector> start(const Sources& sources,
+                                               CollectorOptions options = {});
+  Collector(Collector&&) noexcept;
+  Collector& operator=(Collector&&) noexcept;
+  ~Collector();
+
+  /// Has the driver's library started while the caller finds out what it wants.
+  void open(Clock& clock);
+  /// Begins a look; none may be under way.
+  void begin(Wish wish, Clock& clock);
+  [[nodiscard]] bool is_looking() const;
+  /// Readable when the look under way is over (or its process died); nothing: advance() at once.
+  [[nodiscard]] std::optional<int> descriptor() const;
+  /// How long to poll before advance() is due all the same.
+  [[nodiscard]] Duration patience() const;
+  /// The snapshot, once the look is over. Never blocks for longer than a dying child takes.
+  [[nodiscard]] std::optional<Snapshot> advance(Clock& clock);
+  /// One look, waited for. Never fails: what is missing is in the snapshot's problems.
+  [[nodiscard]] Snapshot collect(Wish wish, Clock& clock);
+  /// Since when something that was asked has not answered; nothing: all answers.
+  [[nodiscard]] std::optional<WallTime> unanswered_since(Clock& clock) const;
+  /// The process that asks the driver now; nothing: none runs.
+  [[nodiscard]] std::optional<pid_t> probe_process() const;
+
+ private:
+  struct Parts;
+  explicit Collector(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+/// One look by a collector of its own.
+[[nodiscard]] Result<Snapshot> collect(const Sources& sources, Wish wish, Clock& clock,
+                                       Patience patience = {});
+
+}  // namespace berth
