@@ -23,8 +23,8 @@ using namespace literals;
 /// A value of the field's own type, of the size that such readings have on a card that is well.
 void fill(const Field& field, Device& device, std::uint64_t seed) {
   const std::uint64_t number = field.unit == Unit::count ? 0 : 60 + seed % 40;
-  if (field.write(device, CellValue(number)) || field.write(device, CellValue(false))) return;
-  field.write(device, CellValue(std::string(field.key == "compute_capability" ? "9.0" : "None")));
+  if (field.write(device, Scalar(number)) || field.write(device, Scalar(false))) return;
+  field.write(device, Scalar(std::string(field.key == "compute_capability" ? "9.0" : "None")));
 }
 
 Snapshot server() {
