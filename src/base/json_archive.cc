@@ -19,7 +19,9 @@ using Json = nlohmann::ordered_json;
 /// Straight into text: a tree of the whole would cost three times as much.
 class JsonWriter final : public Archive {
  public:
-  explicit JsonWriter(JsonLayout layout) : indent_(static_cast<std::size_t>(layout)) {}
+  explicit JsonWriter(JsonLayout layout)
+      : is_terse_(layout == JsonLayout::terse),
+        indent_(is_terse_ ? 0 : static_cast<std::size_t>(layout)) {}
   [[nodiscard]] bool is_reading() const override { return false; }
   [[nodiscard]] bool is_text() const override { return true; }
 
@@ -30,7 +32,7 @@ class JsonWriter final : public Archive {
     constexpr double exact = 1e15;
     if (value == std::trunc(value) && std::abs(value) < exact && !std::signbit(value)) {
       number(static_cast<std::int64_t>(value));
-      text_ += ".0";
+      if (!is_terse_) text_ += ".0";
     } else {
       text_ += Json(value).dump();  // the shortest that reads back as the same; null if not finite
     }
@@ -51,9 +53,10 @@ class JsonWriter final : public Archive {
     if (why != nullptr) frames_.back().absent.emplace_back(key, *why);
     return false;
   }
-  bool has_value(bool there) override {
-    if (!there) text_ += "null";
-    return there;
+  bool has_value(bool there, Absent* why) override {
+    if (there) return true;
+    why != nullptr ? quoted(name_of(*why)) : void(text_ += "null");
+    return false;
   }
   void begin_object() override { begin('{'); }
   void end_object() override {
@@ -118,6 +121,7 @@ class JsonWriter final : public Archive {
     }
   }
 
+  const bool is_terse_;
   const std::size_t indent_;
   std::string text_;
   std::vector<Frame> frames_;
@@ -126,7 +130,9 @@ class JsonWriter final : public Archive {
 /// All of it is hostile until it is a value.
 class JsonReader final : public Archive {
  public:
-  explicit JsonReader(const Json& root) { values_.push_back({.value = &root, .key = "it"}); }
+  JsonReader(const Json& root, WrongValues wrong) : forgives_(wrong == WrongValues::absent) {
+    values_.push_back({.value = &root, .key = "it"});
+  }
   [[nodiscard]] bool is_reading() const override { return true; }
   [[nodiscard]] bool is_text() const override { return true; }
   [[nodiscard]] bool is_good() const override { return mistake_.empty(); }
@@ -134,8 +140,11 @@ class JsonReader final : public Archive {
     if (mistake_.empty()) mistake_ = std::move(what);
   }
   void wrong(const std::string& what) override {
-    mistake(std::string(values_.back().key) + " " + what);
+    Value& value = values_.back();
+    value.is_wrong = true;
+    if (!value.may_be_absent) mistake(std::string(value.key) + " " + what);
   }
+  [[nodiscard]] bool is_right() const override { return !values_.back().is_wrong; }
   [[nodiscard]] const std::string& first_mistake() const { return mistake_; }
 
   void scalar(bool& value) override { take(value, current().is_boolean()); }
@@ -165,24 +174,39 @@ class JsonReader final : public Archive {
       if (why != nullptr) *why = reason(key);
       return false;
     }
-    values_.push_back({.value = found, .key = key});
+    const bool may_be_absent = forgives_ && form != Form::required;
+    values_.push_back({.value = found, .key = key, .may_be_absent = may_be_absent});
     return true;
   }
   void close() override { values_.pop_back(); }
-  bool has_value(bool) override { return !current().is_null(); }
+  bool has_value(bool, Absent* why) override {
+    values_.back().may_be_absent = forgives_;
+    const Json& value = current();
+    const bool may_be_word = why != nullptr && value.is_string();
+    const auto word = may_be_word ? absent_from_name(value.get_ref<const std::string&>())
+                                  : std::optional<Absent>();
+    if (word) *why = *word;
+    return !word && !value.is_null();
+  }
   void begin_object() override {
     if (!current().is_object()) wrong("is not an object");
     values_.back().next = current().begin();
   }
-  std::size_t begin_list(std::size_t) override {
-    if (!current().is_array()) wrong("is not a list");
+  std::size_t begin_list(std::size_t most) override {
+    const bool is_list = current().is_array();
+    const std::size_t count = is_list ? current().size() : 0;
+    if (!is_list) wrong("is not a list");
+    if (count > most && !forgives_)
+      mistake(std::string(values_.back().key) + " has too many items");
     if (!is_good()) return 0;
     values_.back().next = current().begin();
-    const std::size_t count = current().size();
     values_.push_back({.key = values_.back().key});  // the item being read, above its list
-    return count;
+    return std::min(count, most);
   }
-  void next_item() override { values_.back().value = &*values_[values_.size() - 2].next++; }
+  void next_item() override {
+    const Json& item = *values_[values_.size() - 2].next++;
+    values_.back() = {.value = &item, .key = values_.back().key};
+  }
   void end_list() override {
     if (is_good()) values_.pop_back();
   }
@@ -198,6 +222,8 @@ class JsonReader final : public Archive {
     const Json* value = nullptr;
     std::string_view key;
     Json::const_iterator next = {};  // of an object the member to look at first, of a list the item
+    bool may_be_absent = false;
+    bool is_wrong = false;
   };
 
   [[nodiscard]] const Json& current() const { return *values_.back().value; }
@@ -226,6 +252,7 @@ class JsonReader final : public Archive {
     value = current().get<T>();
   }
 
+  const bool forgives_;
   std::vector<Value> values_;
   std::string mistake_;
 };
@@ -246,6 +273,14 @@ void put(Archive& archive, DeviceId& id) {
   id = DeviceId(std::move(text));
 }
 
+void put(Archive& archive, char& letter) {
+  std::string text(1, letter);
+  archive.scalar(text);
+  if (!archive.is_reading() || !archive.is_good()) return;
+  if (text.size() != 1 || text[0] <= ' ' || text[0] > '~') return archive.wrong("is no letter");
+  letter = text[0];
+}
+
 void put(Archive& archive, std::vector<std::pair<std::string, std::string>>& pairs) {
   archive.begin_object();
   for (const std::string_view key : archive.keys()) pairs.emplace_back(key, std::string());
@@ -261,12 +296,13 @@ std::string write_json(JsonLayout layout, const std::function<void(Archive&)>& w
   return writer.take();
 }
 
-Result<void> read_json(std::string_view text, const std::function<void(Archive&)>& walk) {
+Result<void> read_json(std::string_view text, const std::function<void(Archive&)>& walk,
+                       WrongValues wrong) {
   constexpr int deepest = 100;
   if (nesting_depth(text) > deepest) return fail(ErrorCode::invalid, "nested too deeply");
   try {
     const Json root = Json::parse(text);
-    JsonReader reader(root);
+    JsonReader reader(root, wrong);
     reader.begin_object();
     walk(reader);
     if (reader.is_good()) return {};

@@ -24,14 +24,6 @@ constexpr auto memory_sources = std::to_array<std::pair<MemorySource, std::strin
     {MemorySource::whole_device, "whole device"},
 });
 
-/// Empty is null.
-void text_member(Archive& archive, std::string_view key, std::string& text) {
-  std::optional<std::string> value;
-  if (!text.empty()) value = text;
-  archive.member(key, value);
-  text = value.value_or(std::string());
-}
-
 }  // namespace
 
 static void walk(Archive& archive, MachineFacts& machine) {
@@ -139,7 +131,7 @@ static void walk(Archive& archive, Manifest& manifest) {
   archive.member("job", manifest.job);
   archive.member("lease", manifest.lease, Form::required);
   archive.member("inside", manifest.inside, Form::required);
-  text_member(archive, "retry_of", manifest.retry_of);
+  archive.member("retry_of", manifest.retry_of, Form::nullable);
   archive.member("wanted", manifest.wanted, Form::required);
   archive.member("devices_wanted", manifest.devices_wanted);
   archive.member("cpu_only", manifest.cpu_only, Form::required);
@@ -170,7 +162,7 @@ static void walk(Archive& archive, RunEnd& end) {
   archive.member("dumped_core", end.exit.dumped, Form::required);
   archive.member("lasted_milliseconds", end.lasted_ms);
   archive.member("because", end.because, Form::required);
-  text_member(archive, "stopped_by", end.stopped_by);
+  archive.member("stopped_by", end.stopped_by, Form::nullable);
   archive.member("released_unix_ms", end.released);
   archive.member("cpu_milliseconds", end.cpu_ms);
   archive.member("summary", end.summary, Form::required);

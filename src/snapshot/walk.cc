@@ -145,12 +145,7 @@ void walk(Archive& archive, Device& device, const Snapshot& snapshot) {
 
 /// [milliseconds, percent]
 void put(Archive& archive, UtilizationSample& sample) {
-  if (archive.begin_list(2) != 2) return archive.mistake("a sample is no pair of [ms, percent]");
-  archive.next_item();
-  put(archive, sample.age);
-  archive.next_item();
-  put(archive, sample.busy);
-  archive.end_list();
+  put_row(archive, 2, sample.age, sample.busy);
 }
 
 void walk(Archive& archive, MigPlace& mig) {
@@ -339,15 +334,11 @@ void walk(Archive& archive, Snapshot& snapshot) {
   archive.member("simulated", snapshot.simulated);
   archive.member("host", snapshot.host);
   if (archive.open("devices", true, Form::plain, nullptr)) {
-    const std::size_t count = archive.begin_list(snapshot.devices.size());
-    if (archive.is_reading()) snapshot.devices.resize(count);
-    for (std::size_t i = 0; i < count && archive.is_good(); ++i) {
-      archive.next_item();
+    put_list(archive, snapshot.devices, SIZE_MAX, [&](Device& device) {
       archive.begin_object();
-      walk(archive, snapshot.devices[i], snapshot);
+      walk(archive, device, snapshot);
       archive.end_object();
-    }
-    archive.end_list();
+    });
     archive.close();
   }
   archive.member("gpu_processes", snapshot.gpu_processes);

@@ -37,10 +37,7 @@ class Out final : public Archive {
     if (!there && why != nullptr) byte(static_cast<std::size_t>(*why));
     return there;
   }
-  bool has_value(bool there) override {
-    scalar(there);
-    return there;
-  }
+  bool has_value(bool there, Absent* why) override { return open({}, there, Form::nullable, why); }
   std::size_t begin_list(std::size_t count) override {
     const auto short_count = static_cast<std::uint32_t>(count);
     put_bytes(&short_count, sizeof(short_count));
@@ -93,10 +90,7 @@ class In final : public Archive {
     }
     return there && good_;
   }
-  bool has_value(bool there) override {
-    scalar(there);
-    return there;
-  }
+  bool has_value(bool, Absent* why) override { return open({}, true, Form::nullable, why); }
   /// Of things that take at least a byte each.
   std::size_t begin_list(std::size_t) override {
     std::uint32_t count = 0;
