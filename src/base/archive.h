@@ -28,7 +28,8 @@ namespace berth {
 using Scalar = std::variant<std::string, bool, std::uint64_t, std::int64_t, double>;
 
 /// How a member stands where there may be none: `required` has to be there, `plain` keeps its
-/// default, `nullable` is null, `sparse` is left out (a reading that nobody took, a false).
+/// default, `nullable` is null (also an empty text), `sparse` is left out (a reading that nobody
+/// took, a false).
 enum class Form { required, plain, nullable, sparse };
 
 class Archive {
@@ -62,6 +63,8 @@ class Archive {
   [[nodiscard]] virtual bool has_value(bool there) = 0;
   virtual void begin_object() {}
   virtual void end_object() {}
+  /// The object that is written has its "why" also where no reading is absent.
+  virtual void always_why() {}
   /// How many items follow, each behind next_item().
   virtual std::size_t begin_list(std::size_t count) = 0;
   virtual void next_item() {}
@@ -79,6 +82,10 @@ class Archive {
   template <class T>
   void derived(std::string_view key, T value) {
     if (is_text() && !is_reading()) member(key, value);
+  }
+  void derived(std::string_view key, std::string_view text, Form form = Form::plain) {
+    std::string copy(text);
+    if (is_text() && !is_reading()) member(key, copy, form);
   }
   /// An object of such values, or null: `walk_members` names them.
   template <class WalkMembers>
@@ -169,6 +176,7 @@ template <class T>
 void Archive::member(std::string_view key, T& value, Form form) {
   bool there = true;
   if constexpr (std::same_as<T, bool>) there = form != Form::sparse || value;
+  if constexpr (std::same_as<T, std::string>) there = form != Form::nullable || !value.empty();
   if (!open(key, there, form, nullptr)) return;
   put(*this, value);
   close();
