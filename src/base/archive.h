@@ -66,6 +66,8 @@ class Archive {
   [[nodiscard]] virtual bool has_value(bool there, Absent* why = nullptr) = 0;
   virtual void begin_object() {}
   virtual void end_object() {}
+  /// The object that is written has its "why" also where no reading is absent.
+  virtual void always_why() {}
   /// How many items follow, each behind next_item(): `count`, or of a list that is read no more.
   virtual std::size_t begin_list(std::size_t count) = 0;
   virtual void next_item() {}

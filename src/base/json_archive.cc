@@ -59,8 +59,9 @@ class JsonWriter final : public Archive {
     return false;
   }
   void begin_object() override { begin('{'); }
+  void always_why() override { frames_.back().always_why = true; }
   void end_object() override {
-    if (!frames_.back().absent.empty()) {
+    if (frames_.back().always_why || !frames_.back().absent.empty()) {
       const auto absent = std::move(frames_.back().absent);
       frames_.back().absent.clear();
       if (open("why", true, Form::plain, nullptr)) begin_object();
@@ -83,6 +84,7 @@ class JsonWriter final : public Archive {
  private:
   struct Frame {
     bool is_empty = true;
+    bool always_why = false;
     std::vector<std::pair<std::string, Absent>> absent;
   };
 

@@ -3,12 +3,15 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "base/archive.h"
 #include "diagnose/finding.h"
 
 namespace berth {
 
-/// An array with, per finding: rule, severity, title, evidence, meaning, steps (what, command or
+/// Of each: rule, severity, title, evidence, meaning, steps (what, command or
 /// null) and doubt (null: none). Always English.
+void walk(Archive& archive, Finding& finding);
+/// The same as an array, for who writes no archive yet.
 [[nodiscard]] nlohmann::ordered_json findings_json(const Findings& findings);
 
 }  // namespace berth
