@@ -33,6 +33,10 @@ using Scalar = std::variant<std::string, bool, std::uint64_t, std::int64_t, doub
 /// else the reason's word stands in the value's place.
 enum class Form { required, plain, nullable, sparse, worded };
 
+[[nodiscard]] constexpr bool may_be_absent(Form form) {
+  return form != Form::required && form != Form::plain;
+}
+
 class Archive {
  public:
   Archive() = default;
@@ -232,7 +236,7 @@ void put_row(Archive& archive, std::size_t least, Values&... values) {
 
 template <class T>
 void Archive::member(std::string_view key, T& value, Form form) {
-  bool there = form == Form::required || form == Form::plain;
+  bool there = !may_be_absent(form);
   if constexpr (std::same_as<T, bool>) there = there || value;
   if constexpr (requires { value.empty(); }) there = there || !value.empty();
   if (!open(key, there, form, nullptr)) return;
@@ -263,7 +267,7 @@ void Archive::member(std::string_view key, Reading<T>& reading, Form form) {
 }
 template <class T>
 void Archive::member(std::string_view key, std::vector<T>& list, std::size_t most, Form form) {
-  if (!open(key, form == Form::plain || !list.empty(), form, nullptr)) return;
+  if (!open(key, !may_be_absent(form) || !list.empty(), form, nullptr)) return;
   put(*this, list, most);
   close();
 }

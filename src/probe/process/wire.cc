@@ -33,7 +33,7 @@ class Out final : public Archive {
     std::visit([this](auto& one) { scalar(one); }, value);
   }
   bool open(std::string_view, bool there, Form form, Absent* why) override {
-    if (form == Form::nullable || form == Form::sparse) scalar(there);
+    if (may_be_absent(form)) scalar(there);
     if (!there && why != nullptr) byte(static_cast<std::size_t>(*why));
     return there;
   }
@@ -84,7 +84,7 @@ class In final : public Archive {
   }
   bool open(std::string_view, bool, Form form, Absent* why) override {
     bool there = true;
-    if (form == Form::nullable || form == Form::sparse) scalar(there);
+    if (may_be_absent(form)) scalar(there);
     if (!there && why != nullptr) {
       *why = static_cast<Absent>(byte(static_cast<std::size_t>(Absent::not_sampled)));
     }
