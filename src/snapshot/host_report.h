@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/archive.h"
 #include "base/ids.h"
 #include "base/result.h"
 
@@ -66,6 +67,9 @@ struct HostReport {
 /// berth. What is too long is cut, what has the wrong type is absent.
 [[nodiscard]] Result<HostOverview> parse_overview(std::string_view json);
 
+/// Whoever may not see names is shown a copy without `users`.
+void walk(Archive& archive, HostReport& report);
+/// The same, for who writes no archive yet.
 enum class UserNames { shown, hidden };
 [[nodiscard]] nlohmann::ordered_json host_json(const HostReport& report, UserNames names);
 /// An answer of GET /api/v1/hosts. invalid: it is none.
