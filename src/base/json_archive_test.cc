@@ -102,8 +102,7 @@ std::string written(Shelf shelf, JsonLayout layout = JsonLayout::compact) {
 }
 Result<Shelf> read_shelf(std::string_view text, WrongValues wrong = WrongValues::refused) {
   Shelf shelf;
-  const auto done =
-      read_json(text, [&](Archive& archive) { walk_shelf(archive, shelf); }, wrong);
+  const auto done = read_json(text, [&](Archive& archive) { walk_shelf(archive, shelf); }, wrong);
   if (!done) return std::unexpected(done.error());
   return shelf;
 }
@@ -139,10 +138,10 @@ TEST(JsonArchive, ListsAndRowsHaveTheirBounds) {
 }
 
 TEST(JsonArchive, WrongValuesMayBeForgiven) {
-  const auto shelf = read_shelf(
-      R"({"label":7,"cups":[["a",-5],["a",1],["a",1],["a",1]],"weight":1.5,"wood":[],)"
-      R"("heights":["low",2]})",
-      WrongValues::absent);
+  const auto shelf =
+      read_shelf(R"({"label":7,"cups":[["a",-5],["a",1],["a",1],["a",1]],"weight":1.5,"wood":[],)"
+                 R"("heights":["low",2]})",
+                 WrongValues::absent);
   ASSERT_TRUE(shelf) << shelf.error().message();
   EXPECT_EQ(shelf->label, "");
   ASSERT_EQ(shelf->cups.size(), 3U);
