@@ -1,5 +1,6 @@
 #include "base/json_archive.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <exception>
@@ -14,7 +15,19 @@ namespace berth {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+/// In the order of the text. Growing copies all that is below, so the second member makes room for
+/// a line of a series; one member alone may be one of a million.
+template <class Key, class T, class Less, class Allocator>
+struct Members : nlohmann::ordered_map<Key, T, Less, Allocator> {
+  using Base = nlohmann::ordered_map<Key, T, Less, Allocator>;
+  using Base::Base;
+  T& operator[](const Key& key) {
+    constexpr std::size_t usual = 8;
+    if (this->size() == 1) this->reserve(usual);
+    return Base::operator[](key);
+  }
+};
+using Json = nlohmann::basic_json<Members>;
 
 /// Straight into text: a tree of the whole would cost three times as much.
 class JsonWriter final : public Archive {
@@ -195,7 +208,6 @@ class JsonReader final : public Archive {
   }
   void begin_object() override {
     if (!current().is_object()) wrong("is not an object");
-    values_.back().next = current().begin();
   }
   std::size_t begin_list(std::size_t most) override {
     const bool is_list = current().is_array();
@@ -204,12 +216,12 @@ class JsonReader final : public Archive {
     if (count > most && !forgives_)
       mistake(std::string(values_.back().key) + " has too many items");
     if (!is_good()) return 0;
-    values_.back().next = current().begin();
     values_.push_back({.key = values_.back().key});  // the item being read, above its list
     return std::min(count, most);
   }
   void next_item() override {
-    const Json& item = *values_[values_.size() - 2].next++;
+    Value& list = values_[values_.size() - 2];
+    const Json& item = list.value->get_ref<const Json::array_t&>()[list.next++];
     values_.back() = {.value = &item, .key = values_.back().key};
   }
   void end_list() override {
@@ -226,7 +238,7 @@ class JsonReader final : public Archive {
   struct Value {
     const Json* value = nullptr;
     std::string_view key;
-    Json::const_iterator next = {};  // of an object the member to look at first, of a list the item
+    std::size_t next = 0;  // of an object the member to look at first, of a list the item
     bool may_be_absent = false;
     bool is_wrong = false;
   };
@@ -236,12 +248,14 @@ class JsonReader final : public Archive {
   const Json* member(std::string_view key) {
     Value& object = values_.back();
     if (!object.value->is_object()) return nullptr;
-    const auto end = object.value->end();
-    auto found = object.next;
-    if (found == end || found.key() != key) found = object.value->find(key);
-    if (found == end) return nullptr;
-    object.next = std::next(found);
-    return &*found;
+    const auto& members = object.value->get_ref<const Json::object_t&>();
+    auto found = members.begin() + static_cast<std::ptrdiff_t>(object.next);
+    if (found == members.end() || found->first != key) {
+      found = std::ranges::find(members, key, &Json::object_t::value_type::first);
+    }
+    if (found == members.end()) return nullptr;
+    object.next = static_cast<std::size_t>(found - members.begin()) + 1;
+    return &found->second;
   }
   [[nodiscard]] Absent reason(std::string_view key) const {
     const auto why = current().find("why");

@@ -33,15 +33,19 @@ void word(Archive& archive, std::string_view key, Text& text, auto... form) {
   if (archive.is_reading()) cut(text);
 }
 
-Result<void> read_answer(std::string_view text, const std::string& none,
-                         const std::function<void(Archive&)>& walk) {
+/// Of what another server answers: whether it is an object at all, and one that `walk` knows.
+struct Answer {
   bool is_json = false;
+  bool is_known = false;
+};
+Answer read_answer(std::string_view text, const std::function<void(Archive&)>& walk) {
+  Answer answer;
   const auto walk_object = [&](Archive& archive) {
-    is_json = archive.is_good();
+    answer.is_json = archive.is_good();
     walk(archive);
   };
-  if (read_json(text, walk_object, WrongValues::absent)) return {};
-  return fail(ErrorCode::invalid, is_json ? none : "what it answers is no JSON");
+  answer.is_known = read_json(text, walk_object, WrongValues::absent).has_value();
+  return answer;
 }
 
 /// One of a list that only counts.
@@ -176,14 +180,15 @@ Result<HostOverview> parse_overview(std::string_view text) {
     archive.member("queue", queue);
     archive.member("alerts", alerts);
   };
-  constexpr const char* none = "what it answers is no overview of berth's";
-  const auto read = read_answer(text, none, walk_overview);
-  if (!read) return std::unexpected(read.error());
-  if (!format || (*format <= newest_overview && !taken)) return fail(ErrorCode::invalid, none);
+  const Answer answer = read_answer(text, walk_overview);
+  if (!answer.is_json) return fail(ErrorCode::invalid, "what it answers is no JSON");
+  if (!answer.is_known || !format || (*format <= newest_overview && !taken)) {
+    return fail(ErrorCode::invalid, "what it answers is no overview of berth's");
+  }
   if (*format > newest_overview) {
-    return fail(
-        ErrorCode::unsupported,
-        fmt::format("its berth is newer ({}) than this one can read", printable(overview.version)));
+    const std::string version = printable(overview.version);
+    return fail(ErrorCode::unsupported,
+                fmt::format("its berth is newer ({}) than this one can read", version));
   }
   overview.taken = *taken;
   overview.waiting = queue ? queue->size() : 0;
@@ -196,8 +201,9 @@ Result<std::vector<HostReport>> parse_hosts(std::string_view text) {
   const auto walk_hosts = [&](Archive& archive) {
     archive.member("hosts", hosts, most_hosts, Form::required);
   };
-  const auto read = read_answer(text, "what it answers is no list of hosts", walk_hosts);
-  if (!read) return std::unexpected(read.error());
+  const Answer answer = read_answer(text, walk_hosts);
+  if (!answer.is_json) return fail(ErrorCode::invalid, "what it answers is no JSON");
+  if (!answer.is_known) return fail(ErrorCode::invalid, "what it answers is no list of hosts");
   return hosts;
 }
 
