@@ -102,8 +102,7 @@ std::string written(Shelf shelf, JsonLayout layout = JsonLayout::compact) {
 }
 Result<Shelf> read_shelf(std::string_view text, WrongValues wrong = WrongValues::refused) {
   Shelf shelf;
-  const auto done =
-      read_json(text, [&](Archive& archive) { walk_shelf(archive, shelf); }, wrong);
+  const auto done = read_json(text, [&](Archive& archive) { walk_shelf(archive, shelf); }, wrong);
   if (!done) return std::unexpected(done.error());
   return shelf;
 }
@@ -139,10 +138,10 @@ TEST(JsonArchive, ListsAndRowsHaveTheirBounds) {
 }
 
 TEST(JsonArchive, WrongValuesMayBeForgiven) {
-  const auto shelf = read_shelf(
-      R"({"label":7,"cups":[["a",-5],["a",1],["a",1],["a",1]],"weight":1.5,"wood":[],)"
-      R"("heights":["low",2]})",
-      WrongValues::absent);
+  const auto shelf =
+      read_shelf(R"({"label":7,"cups":[["a",-5],["a",1],["a",1],["a",1]],"weight":1.5,"wood":[],)"
+                 R"("heights":["low",2]})",
+                 WrongValues::absent);
   ASSERT_TRUE(shelf) << shelf.error().message();
   EXPECT_EQ(shelf->label, "");
   ASSERT_EQ(shelf->cups.size(), 3U);
@@ -175,6 +174,19 @@ TEST(JsonArchive, NamesTheFirstMistake) {
   }
   EXPECT_THAT(read("{").error().message(), testing::HasSubstr("not valid JSON"));
   EXPECT_THAT(read(std::string(1000, '[')).error().message(), testing::HasSubstr("too deeply"));
+}
+
+TEST(JsonArchive, AnObjectMayHaveItsReasonsAlsoWhereNothingIsAbsent) {
+  Reading<Bytes> here = Bytes{5};
+  const auto written_with_why = [&] {
+    return write_json(JsonLayout::compact, [&](Archive& archive) {
+      archive.always_why();
+      archive.member("holds_bytes", here);
+    });
+  };
+  EXPECT_EQ(written_with_why(), R"({"holds_bytes":5,"why":{}})");
+  here = Absent::failed;
+  EXPECT_EQ(written_with_why(), R"({"holds_bytes":null,"why":{"holds_bytes":"failed"}})");
 }
 
 }  // namespace

@@ -33,7 +33,8 @@ TEST(ActivityJson, WhatIsWrittenIsRead) {
 TEST(ActivityJson, WholeNumbersMayHaveAFractionAndTextsAreCut) {
   const std::string name(600, 'x');
   const auto read = activity_from_lines(
-      std::string(header) + R"({"t_ms":500,"span_ms":500,"devices":[{"power_milliwatts":310000.6}],)" +
+      std::string(header) +
+      R"({"t_ms":500,"span_ms":500,"devices":[{"power_milliwatts":310000.6}],)" +
       R"("processes":[{"pid":1,"name":")" + name +
       R"(","cpu_ms":1.5,"threads":[[7,"S",2.5,"newer"]]}]})");
   ASSERT_TRUE(read && read->steps.size() == 1);
