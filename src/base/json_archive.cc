@@ -30,9 +30,10 @@ class JsonWriter final : public Archive {
   void scalar(std::uint64_t& value) override { number(value); }
   void scalar(double& value) override {
     constexpr double exact = 1e15;
+    if (is_terse_ && std::isfinite(value)) return number(value);
     if (value == std::trunc(value) && std::abs(value) < exact && !std::signbit(value)) {
       number(static_cast<std::int64_t>(value));
-      if (!is_terse_) text_ += ".0";
+      text_ += ".0";
     } else {
       text_ += Json(value).dump();  // the shortest that reads back as the same; null if not finite
     }
@@ -133,6 +134,8 @@ class JsonWriter final : public Archive {
 class JsonReader final : public Archive {
  public:
   JsonReader(const Json& root, WrongValues wrong) : forgives_(wrong == WrongValues::absent) {
+    constexpr std::size_t usual_depth = 16;
+    values_.reserve(usual_depth);
     values_.push_back({.value = &root, .key = "it"});
   }
   [[nodiscard]] bool is_reading() const override { return true; }
