@@ -176,5 +176,18 @@ TEST(JsonArchive, NamesTheFirstMistake) {
   EXPECT_THAT(read(std::string(1000, '[')).error().message(), testing::HasSubstr("too deeply"));
 }
 
+TEST(JsonArchive, AnObjectMayHaveItsReasonsAlsoWhereNothingIsAbsent) {
+  Reading<Bytes> here = Bytes{5};
+  const auto written_with_why = [&] {
+    return write_json(JsonLayout::compact, [&](Archive& archive) {
+      archive.always_why();
+      archive.member("holds_bytes", here);
+    });
+  };
+  EXPECT_EQ(written_with_why(), R"({"holds_bytes":5,"why":{}})");
+  here = Absent::failed;
+  EXPECT_EQ(written_with_why(), R"({"holds_bytes":null,"why":{"holds_bytes":"failed"}})");
+}
+
 }  // namespace
 }  // namespace berth
