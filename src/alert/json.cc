@@ -1,9 +1,5 @@
 #include "alert/json.h"
 
-#include <nlohmann/json.hpp>
-
-#include "base/json_archive.h"
-
 namespace berth {
 
 namespace {
@@ -54,13 +50,6 @@ void walk(Archive& archive, Alert& alert, AlertFields fields) {
   archive.member("advice", alert.advice, Form::required);
   if (is_kept) archive.member("users", alert.users, most_users, Form::required);
   if (!is_kept) archive.member("simulated", alert.simulated);
-}
-
-nlohmann::ordered_json json_of(const Alert& alert, AlertFields fields, std::string_view summary) {
-  Alert copy = alert;
-  copy.summary = summary;
-  return nlohmann::ordered_json::parse(
-      write_json(JsonLayout::compact, [&](Archive& archive) { walk(archive, copy, fields); }));
 }
 
 }  // namespace berth

@@ -1,9 +1,6 @@
 #pragma once
 // An alert's members, for whoever writes one: the file that keeps it, the API, `berth alert`.
 
-#include <nlohmann/json_fwd.hpp>
-#include <string_view>
-
 #include "alert/alert.h"
 #include "base/archive.h"
 
@@ -12,8 +9,5 @@ namespace berth {
 /// `kept`: on disk, with its subject and whom it is about. `shown`: without these, never read.
 enum class AlertFields { kept, shown };
 void walk(Archive& archive, Alert& alert, AlertFields fields);
-/// The same, for who writes no archive yet.
-[[nodiscard]] nlohmann::ordered_json json_of(const Alert& alert, AlertFields fields,
-                                             std::string_view summary);
 
 }  // namespace berth

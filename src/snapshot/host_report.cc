@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
 #include "base/json_archive.h"
 #include "base/text.h"
@@ -155,15 +154,6 @@ std::string_view name_of(HostState state) {
       return "incompatible";
   }
   return "incompatible";
-}
-
-nlohmann::ordered_json host_json(const HostReport& report, UserNames names) {
-  HostReport copy = report;
-  if (names == UserNames::hidden && copy.seen) {
-    for (HostDevice& device : copy.seen->devices) device.users.clear();
-  }
-  return nlohmann::ordered_json::parse(
-      write_json(JsonLayout::compact, [&](Archive& archive) { walk(archive, copy); }));
 }
 
 Result<HostOverview> parse_overview(std::string_view text) {

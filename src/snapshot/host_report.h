@@ -3,7 +3,6 @@
 // servers ask each other (serve/room.h), shown by views; its JSON is that of GET /api/v1/hosts.
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -69,9 +68,6 @@ struct HostReport {
 
 /// Whoever may not see names is shown a copy without `users`.
 void walk(Archive& archive, HostReport& report);
-/// The same, for who writes no archive yet.
-enum class UserNames { shown, hidden };
-[[nodiscard]] nlohmann::ordered_json host_json(const HostReport& report, UserNames names);
 /// An answer of GET /api/v1/hosts. invalid: it is none.
 [[nodiscard]] Result<std::vector<HostReport>> parse_hosts(std::string_view json);
 
