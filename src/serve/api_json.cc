@@ -58,14 +58,14 @@ std::optional<std::string> simulated_in(const World& world) {
   return world.snapshot ? world.snapshot->simulated : world.simulated;
 }
 
-std::expected<Page, Response> page_in(const Question& question, std::size_t items,
-                                      const std::function<std::string(std::size_t)>& id_of) {
+std::expected<ListPage, Response> page_in(const Question& question, std::size_t items,
+                                          const std::function<std::string(std::size_t)>& id_of) {
   const Request& request = question.request;
   constexpr std::uint64_t most = 10'000;
   const auto limit = number_parameter(request, "limit", 1000, 1, most);
   if (!limit) return std::unexpected(limit.error());
   const std::string_view after = parameter_of(request, "after").value_or("");
-  Page page;
+  ListPage page;
   if (!after.empty()) {
     while (page.first < items && id_of(page.first) != after) ++page.first;
     if (page.first == items) {

@@ -39,12 +39,12 @@ struct Question {
 
 /// The items of a list that are asked for: those after the one whose id is `after`, at most
 /// `limit`.
-struct Page {
+struct ListPage {
   std::size_t first = 0;
   std::size_t count = 0;
   std::optional<std::string> next;  // what to ask for them `after`; nothing: these are the last
 };
-[[nodiscard]] std::expected<Page, Response> page_in(
+[[nodiscard]] std::expected<ListPage, Response> page_in(
     const Question& question, std::size_t items,
     const std::function<std::string(std::size_t item)>& id_of);
 
