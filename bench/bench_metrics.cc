@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "base/fd.h"
+#include "serve/api.h"
 #include "serve/metrics.h"
 #include "smi/dump.h"
 #include "snapshot/builder.h"
@@ -23,8 +24,8 @@ using namespace literals;
 /// A value of the field's own type, of the size that such readings have on a card that is well.
 void fill(const Field& field, Device& device, std::uint64_t seed) {
   const std::uint64_t number = field.unit == Unit::count ? 0 : 60 + seed % 40;
-  if (field.write(device, CellValue(number)) || field.write(device, CellValue(false))) return;
-  field.write(device, CellValue(std::string(field.key == "compute_capability" ? "9.0" : "None")));
+  if (field.write(device, Scalar(number)) || field.write(device, Scalar(false))) return;
+  field.write(device, Scalar(std::string(field.key == "compute_capability" ? "9.0" : "None")));
 }
 
 Snapshot server() {
@@ -140,6 +141,22 @@ void page_again(benchmark::State& state) {
   state.counters["of_cpu"] = 1;
 }
 BENCHMARK(page_again)->Unit(benchmark::kMicrosecond);
+
+/// What one view of one look costs, however many ask for it.
+void overview(benchmark::State& state) {
+  World world;
+  world.snapshot = std::make_shared<const Snapshot>(server());
+  world.now = world.snapshot->taken;
+  std::size_t size = 0;
+  for (auto _ : state) {
+    const std::string text = overview_json({.user = "root", .admin = true}, world);
+    size = text.size();
+    benchmark::DoNotOptimize(text.data());
+  }
+  state.counters["bytes"] = static_cast<double>(size);
+  state.counters["of_cpu"] = 1;
+}
+BENCHMARK(overview)->Unit(benchmark::kMicrosecond);
 
 using enum MetricsProfile;
 BENCHMARK_CAPTURE(page, berth, {berth}, MetricsFormat::text_0_0_4)->Unit(benchmark::kMicrosecond);

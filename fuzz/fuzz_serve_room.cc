@@ -3,10 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "base/check.h"
+#include "base/json_archive.h"
 #include "serve/room_report.h"
 
 namespace fuzz_serve_room {
@@ -16,13 +16,12 @@ using namespace berth;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const serve::HttpReply reply{.status = 200, .headers = {}, .body = std::string(text)};
-  const HostReport report = serve::report_after(serve::unasked(serve::parse_member("gpu1").value()),
-                                                reply, WallTime{1}, false);
+  HostReport report = serve::report_after(serve::unasked(serve::parse_member("gpu1").value()),
+                                          reply, WallTime{1}, false);
   BERTH_CHECK(report.seen || !report.why.empty(), "what is not known has a reason");
-  nlohmann::ordered_json list = nlohmann::ordered_json::object();
-  list["hosts"] = nlohmann::ordered_json::array({host_json(report, UserNames::shown)});
-  const auto back =
-      parse_hosts(list.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  const std::string json =
+      write_json(JsonLayout::compact, [&](Archive& archive) { walk(archive, report); });
+  const auto back = parse_hosts("{\"hosts\":[" + json + "]}");
   BERTH_CHECK(back && back->size() == 1, "a report comes back from its JSON");
   (void)parse_hosts(text);
   const auto members = serve::parse_member_file(text);

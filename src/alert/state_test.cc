@@ -39,6 +39,18 @@ TEST(AlertState, IsReadAsItWasWritten) {
   EXPECT_EQ(*read, example());
 }
 
+TEST(AlertState, StaysAsItWasWritten) {
+  EXPECT_EQ(to_json({}),
+            "{\n \"berth_alerts\": 1,\n \"active\": [],\n \"ended\": [],\n \"environment\": {\n"
+            "  \"facts\": {},\n  \"changes\": []\n },\n \"undelivered\": []\n}\n");
+  EXPECT_EQ(alert_state_from_json(to_json({})).value_or(example()), AlertState{});
+  EXPECT_THAT(to_json(example()),
+              testing::HasSubstr("\n   \"resolved_unix_ms\": 3000,\n   \"ending\": \"unwatched\","
+                                 "\n   \"summary\": \"it fell off the bus\",\n   \"advice\": "
+                                 "\"reboot\",\n   \"users\": [\n    {\n     \"uid\": 1001,\n"
+                                 "     \"name\": \"alice\"\n    },\n    {\n     \"uid\": null,"));
+}
+
 TEST(AlertState, ReadsTheFirstVersion) {
   const auto read = alert_state_from_json(
       R"({"berth_alerts": 1, "active": [], "ended": [], "environment": {"facts": {"driver": "570.1"},

@@ -53,10 +53,7 @@ class ShowVerb final : public Verb {
       print(to_json(*found) + "\n");
       return exit_code::ok;
     }
-    RunDetails details{.summary = summary_of(*found),
-                       .marks = marks_of(*found),
-                       .events = events_of(*found),
-                       .series = {}};
+    RunDetails details{story_of(*found), {}};
     const auto read =
         for_each_sample(*found, [&](const Sample& sample) { details.series.add(sample); });
     if (!read) complain(read.error().message());

@@ -28,8 +28,14 @@ namespace berth {
 using Scalar = std::variant<std::string, bool, std::uint64_t, std::int64_t, double>;
 
 /// How a member stands where there may be none: `required` has to be there, `plain` keeps its
-/// default, `nullable` is null, `sparse` is left out (a reading that nobody took, a false).
-enum class Form { required, plain, nullable, sparse };
+/// default, `nullable` is null (also an empty text), `sparse` is left out (a reading that nobody
+/// took, a false, an empty text or list). `worded` is for readings: left out where nobody took it,
+/// else the reason's word stands in the value's place.
+enum class Form { required, plain, nullable, sparse, worded };
+
+[[nodiscard]] constexpr bool may_be_absent(Form form) {
+  return form != Form::required && form != Form::plain;
+}
 
 class Archive {
  public:
@@ -47,6 +53,8 @@ class Archive {
   virtual void mistake(std::string) {}
   /// Of the value being read: "it has …" where it has no name.
   virtual void wrong(const std::string& what) { mistake(what); }
+  /// False: the value being read is wrong, and counts as absent.
+  [[nodiscard]] virtual bool is_right() const { return true; }
 
   virtual void scalar(bool& value) = 0;
   virtual void scalar(std::int64_t& value) = 0;
@@ -58,11 +66,13 @@ class Archive {
   /// Begins a member's value, to be closed; false: it has none, and `why`, if given, says why.
   [[nodiscard]] virtual bool open(std::string_view key, bool there, Form form, Absent* why) = 0;
   virtual void close() {}
-  /// Whether the item that begins is there; else it is null.
-  [[nodiscard]] virtual bool has_value(bool there) = 0;
+  /// Whether the item that begins is there; else it is null, or the word of `why`.
+  [[nodiscard]] virtual bool has_value(bool there, Absent* why = nullptr) = 0;
   virtual void begin_object() {}
   virtual void end_object() {}
-  /// How many items follow, each behind next_item().
+  /// The object that is written has its "why" also where no reading is absent.
+  virtual void always_why() {}
+  /// How many items follow, each behind next_item(): `count`, or of a list that is read no more.
   virtual std::size_t begin_list(std::size_t count) = 0;
   virtual void next_item() {}
   virtual void end_list() {}
@@ -75,19 +85,33 @@ class Archive {
   void member(std::string_view key, std::optional<T>& value, Form form = Form::nullable);
   template <class T>
   void member(std::string_view key, Reading<T>& reading, Form form = Form::nullable);
+  /// A list that somebody else may have written: of at most so many items.
+  template <class T>
+  void member(std::string_view key, std::vector<T>& list, std::size_t most,
+              Form form = Form::plain);
   /// Follows from the others: written for who reads the text, never read.
   template <class T>
   void derived(std::string_view key, T value) {
     if (is_text() && !is_reading()) member(key, value);
   }
-  /// An object of such values, or null: `walk_members` names them.
+  void derived(std::string_view key, std::string_view text, Form form = Form::plain) {
+    std::string copy(text);
+    if (is_text() && !is_reading()) member(key, copy, form);
+  }
+  /// An object that is no type: `walk_members` names what it has.
   template <class WalkMembers>
-  void derived_object(std::string_view key, bool there, const WalkMembers& walk_members) {
-    if (!is_text() || is_reading() || !open(key, there, Form::nullable, nullptr)) return;
+  void object(std::string_view key, const WalkMembers& walk_members, Form form = Form::plain) {
+    if (!open(key, true, form, nullptr)) return;
     begin_object();
     walk_members();
     end_object();
     close();
+  }
+  /// One of derived values, or null.
+  template <class WalkMembers>
+  void derived_object(std::string_view key, bool there, const WalkMembers& walk_members) {
+    if (!is_text() || is_reading()) return;
+    there ? object(key, walk_members) : void(open(key, false, Form::nullable, nullptr));
   }
   /// A list of such objects: `walk_item` names the members of each.
   template <class Items, class WalkItem>
@@ -121,7 +145,7 @@ void put(Archive& archive, T& value) {
   archive.scalar(value);
 }
 template <std::integral T>
-  requires(!std::same_as<T, bool>)
+  requires(!std::same_as<T, bool> && !std::same_as<T, char>)
 void put(Archive& archive, T& value) {
   using Widest = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
   auto wide = static_cast<Widest>(value);
@@ -137,23 +161,32 @@ void put(Archive& archive, Quantity<Tag, Rep>& quantity) {
   quantity = Quantity<Tag, Rep>(count);
 }
 inline void put(Archive& archive, WallTime& time) { put(archive, time.unix_ms); }
+/// A text of one letter.
+void put(Archive& archive, char& letter);
 /// What somebody else wrote is an id only where is_plain_id() says so.
 void put(Archive& archive, DeviceId& id);
 /// Names and values: an object whose keys are the names. In texts alone.
 void put(Archive& archive, std::vector<std::pair<std::string, std::string>>& pairs);
 template <class T>
 void put(Archive& archive, std::optional<T>& value);
-[[nodiscard]] std::string words_of_no_id(const std::string& text);
 template <class T>
-void put(Archive& archive, std::vector<T>& list) {
-  const std::size_t count = archive.begin_list(list.size());
+void put(Archive& archive, Reading<T>& reading);
+[[nodiscard]] std::string words_of_no_id(const std::string& text);
+/// `put_item` puts each; of one that is read at most so many.
+template <class T, class PutItem>
+void put_list(Archive& archive, std::vector<T>& list, std::size_t most, const PutItem& put_item) {
+  const std::size_t count = archive.begin_list(archive.is_reading() ? most : list.size());
   if (archive.is_reading()) list.clear();
   for (std::size_t i = 0; i < count && archive.is_good(); ++i) {
     archive.next_item();
     if (archive.is_reading()) list.emplace_back();
-    put(archive, list[i]);
+    put_item(list[i]);
   }
   archive.end_list();
+}
+template <class T>
+void put(Archive& archive, std::vector<T>& list, std::size_t most = SIZE_MAX) {
+  put_list(archive, list, most, [&](T& item) { put(archive, item); });
 }
 
 template <class T>
@@ -161,14 +194,51 @@ void put(Archive& archive, std::optional<T>& value) {
   const bool there = archive.has_value(value.has_value());
   if (archive.is_reading()) value = there ? std::optional<T>(std::in_place) : std::nullopt;
   if (there) put(archive, *value);
+  if (!archive.is_right()) value.reset();
+}
+
+/// `there`, `why`: what was said of it before its value.
+template <class T>
+void put_reading(Archive& archive, Reading<T>& reading, bool there, Absent why) {
+  if (!archive.is_reading()) {
+    if (there) put(archive, const_cast<T&>(*reading.get()));
+    return;
+  }
+  if (!there) return void(reading = why);
+  T value{};
+  put(archive, value);
+  reading = archive.is_right() ? Reading<T>(std::move(value)) : Absent::failed;
+}
+template <class T>
+void put(Archive& archive, Reading<T>& reading) {
+  Absent why = reading.why();
+  const bool there = archive.has_value(reading.has_value(), &why);
+  put_reading(archive, reading, there, why);
+}
+
+/// A list whose items have fixed places. What a shorter one lacks keeps its value: an older program
+/// wrote it. `least`: so many have to be there.
+template <class... Values>
+void put_row(Archive& archive, std::size_t least, Values&... values) {
+  std::size_t left = archive.begin_list(archive.is_reading() ? SIZE_MAX : sizeof...(values));
+  if (left < least) archive.wrong("has too few items");
+  const auto put_next = [&](auto& value) {
+    if (left == 0 || !archive.is_good()) return;
+    --left;
+    archive.next_item();
+    put(archive, value);
+  };
+  (put_next(values), ...);
+  archive.end_list();
 }
 
 // --- members --------------------------------------------------------------------------------
 
 template <class T>
 void Archive::member(std::string_view key, T& value, Form form) {
-  bool there = true;
-  if constexpr (std::same_as<T, bool>) there = form != Form::sparse || value;
+  bool there = !may_be_absent(form);
+  if constexpr (std::same_as<T, bool>) there = there || value;
+  if constexpr (requires { value.empty(); }) there = there || !value.empty();
   if (!open(key, there, form, nullptr)) return;
   put(*this, value);
   close();
@@ -179,21 +249,26 @@ void Archive::member(std::string_view key, std::optional<T>& value, Form form) {
   if (is_reading()) value = there ? std::optional<T>(std::in_place) : std::nullopt;
   if (!there) return;
   put(*this, *value);
+  if (!is_right()) value.reset();
   close();
 }
 template <class T>
 void Archive::member(std::string_view key, Reading<T>& reading, Form form) {
   Absent why = reading.why();
-  const bool there = open(key, reading.has_value(), form, &why);
-  if (!is_reading()) {
-    if (!there) return;
-    put(*this, const_cast<T&>(*reading.get()));
-  } else {
-    if (!there) return void(reading = why);
-    T value{};
-    put(*this, value);
-    reading = std::move(value);
+  if (form == Form::worded) {
+    const bool tried = reading.has_value() || why != Absent::not_sampled;
+    if (!open(key, tried, Form::sparse, nullptr)) return;
+    put(*this, reading);
+    return close();
   }
+  const bool there = open(key, reading.has_value(), form, &why);
+  put_reading(*this, reading, there, why);
+  if (there) close();
+}
+template <class T>
+void Archive::member(std::string_view key, std::vector<T>& list, std::size_t most, Form form) {
+  if (!open(key, !may_be_absent(form) || !list.empty(), form, nullptr)) return;
+  put(*this, list, most);
   close();
 }
 

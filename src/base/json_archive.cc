@@ -1,5 +1,6 @@
 #include "base/json_archive.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <exception>
@@ -14,12 +15,26 @@ namespace berth {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+/// In the order of the text. Growing copies all that is below, so the second member makes room for
+/// a line of a series; one member alone may be one of a million.
+template <class Key, class T, class Less, class Allocator>
+struct Members : nlohmann::ordered_map<Key, T, Less, Allocator> {
+  using Base = nlohmann::ordered_map<Key, T, Less, Allocator>;
+  using Base::Base;
+  T& operator[](const Key& key) {
+    constexpr std::size_t usual = 8;
+    if (this->size() == 1) this->reserve(usual);
+    return Base::operator[](key);
+  }
+};
+using Json = nlohmann::basic_json<Members>;
 
 /// Straight into text: a tree of the whole would cost three times as much.
 class JsonWriter final : public Archive {
  public:
-  explicit JsonWriter(JsonLayout layout) : indent_(static_cast<std::size_t>(layout)) {}
+  explicit JsonWriter(JsonLayout layout)
+      : is_terse_(layout == JsonLayout::terse),
+        indent_(is_terse_ ? 0 : static_cast<std::size_t>(layout)) {}
   [[nodiscard]] bool is_reading() const override { return false; }
   [[nodiscard]] bool is_text() const override { return true; }
 
@@ -28,6 +43,7 @@ class JsonWriter final : public Archive {
   void scalar(std::uint64_t& value) override { number(value); }
   void scalar(double& value) override {
     constexpr double exact = 1e15;
+    if (is_terse_ && std::isfinite(value)) return number(value);
     if (value == std::trunc(value) && std::abs(value) < exact && !std::signbit(value)) {
       number(static_cast<std::int64_t>(value));
       text_ += ".0";
@@ -51,13 +67,15 @@ class JsonWriter final : public Archive {
     if (why != nullptr) frames_.back().absent.emplace_back(key, *why);
     return false;
   }
-  bool has_value(bool there) override {
-    if (!there) text_ += "null";
-    return there;
+  bool has_value(bool there, Absent* why) override {
+    if (there) return true;
+    why != nullptr ? quoted(name_of(*why)) : void(text_ += "null");
+    return false;
   }
   void begin_object() override { begin('{'); }
+  void always_why() override { frames_.back().always_why = true; }
   void end_object() override {
-    if (!frames_.back().absent.empty()) {
+    if (frames_.back().always_why || !frames_.back().absent.empty()) {
       const auto absent = std::move(frames_.back().absent);
       frames_.back().absent.clear();
       if (open("why", true, Form::plain, nullptr)) begin_object();
@@ -80,6 +98,7 @@ class JsonWriter final : public Archive {
  private:
   struct Frame {
     bool is_empty = true;
+    bool always_why = false;
     std::vector<std::pair<std::string, Absent>> absent;
   };
 
@@ -118,6 +137,7 @@ class JsonWriter final : public Archive {
     }
   }
 
+  const bool is_terse_;
   const std::size_t indent_;
   std::string text_;
   std::vector<Frame> frames_;
@@ -126,7 +146,11 @@ class JsonWriter final : public Archive {
 /// All of it is hostile until it is a value.
 class JsonReader final : public Archive {
  public:
-  explicit JsonReader(const Json& root) { values_.push_back({.value = &root, .key = "it"}); }
+  JsonReader(const Json& root, WrongValues wrong) : forgives_(wrong == WrongValues::absent) {
+    constexpr std::size_t usual_depth = 16;
+    values_.reserve(usual_depth);
+    values_.push_back({.value = &root, .key = "it"});
+  }
   [[nodiscard]] bool is_reading() const override { return true; }
   [[nodiscard]] bool is_text() const override { return true; }
   [[nodiscard]] bool is_good() const override { return mistake_.empty(); }
@@ -134,8 +158,11 @@ class JsonReader final : public Archive {
     if (mistake_.empty()) mistake_ = std::move(what);
   }
   void wrong(const std::string& what) override {
-    mistake(std::string(values_.back().key) + " " + what);
+    Value& value = values_.back();
+    value.is_wrong = true;
+    if (!value.may_be_absent) mistake(std::string(value.key) + " " + what);
   }
+  [[nodiscard]] bool is_right() const override { return !values_.back().is_wrong; }
   [[nodiscard]] const std::string& first_mistake() const { return mistake_; }
 
   void scalar(bool& value) override { take(value, current().is_boolean()); }
@@ -165,24 +192,38 @@ class JsonReader final : public Archive {
       if (why != nullptr) *why = reason(key);
       return false;
     }
-    values_.push_back({.value = found, .key = key});
+    const bool may_be_absent = forgives_ && form != Form::required;
+    values_.push_back({.value = found, .key = key, .may_be_absent = may_be_absent});
     return true;
   }
   void close() override { values_.pop_back(); }
-  bool has_value(bool) override { return !current().is_null(); }
+  bool has_value(bool, Absent* why) override {
+    values_.back().may_be_absent = forgives_;
+    const Json& value = current();
+    const bool may_be_word = why != nullptr && value.is_string();
+    const auto word = may_be_word ? absent_from_name(value.get_ref<const std::string&>())
+                                  : std::optional<Absent>();
+    if (word) *why = *word;
+    return !word && !value.is_null();
+  }
   void begin_object() override {
     if (!current().is_object()) wrong("is not an object");
-    values_.back().next = current().begin();
   }
-  std::size_t begin_list(std::size_t) override {
-    if (!current().is_array()) wrong("is not a list");
+  std::size_t begin_list(std::size_t most) override {
+    const bool is_list = current().is_array();
+    const std::size_t count = is_list ? current().size() : 0;
+    if (!is_list) wrong("is not a list");
+    if (count > most && !forgives_)
+      mistake(std::string(values_.back().key) + " has too many items");
     if (!is_good()) return 0;
-    values_.back().next = current().begin();
-    const std::size_t count = current().size();
     values_.push_back({.key = values_.back().key});  // the item being read, above its list
-    return count;
+    return std::min(count, most);
   }
-  void next_item() override { values_.back().value = &*values_[values_.size() - 2].next++; }
+  void next_item() override {
+    Value& list = values_[values_.size() - 2];
+    const Json& item = list.value->get_ref<const Json::array_t&>()[list.next++];
+    values_.back() = {.value = &item, .key = values_.back().key};
+  }
   void end_list() override {
     if (is_good()) values_.pop_back();
   }
@@ -197,7 +238,9 @@ class JsonReader final : public Archive {
   struct Value {
     const Json* value = nullptr;
     std::string_view key;
-    Json::const_iterator next = {};  // of an object the member to look at first, of a list the item
+    std::size_t next = 0;  // of an object the member to look at first, of a list the item
+    bool may_be_absent = false;
+    bool is_wrong = false;
   };
 
   [[nodiscard]] const Json& current() const { return *values_.back().value; }
@@ -205,12 +248,14 @@ class JsonReader final : public Archive {
   const Json* member(std::string_view key) {
     Value& object = values_.back();
     if (!object.value->is_object()) return nullptr;
-    const auto end = object.value->end();
-    auto found = object.next;
-    if (found == end || found.key() != key) found = object.value->find(key);
-    if (found == end) return nullptr;
-    object.next = std::next(found);
-    return &*found;
+    const auto& members = object.value->get_ref<const Json::object_t&>();
+    auto found = members.begin() + static_cast<std::ptrdiff_t>(object.next);
+    if (found == members.end() || found->first != key) {
+      found = std::ranges::find(members, key, &Json::object_t::value_type::first);
+    }
+    if (found == members.end()) return nullptr;
+    object.next = static_cast<std::size_t>(found - members.begin()) + 1;
+    return &found->second;
   }
   [[nodiscard]] Absent reason(std::string_view key) const {
     const auto why = current().find("why");
@@ -226,6 +271,7 @@ class JsonReader final : public Archive {
     value = current().get<T>();
   }
 
+  const bool forgives_;
   std::vector<Value> values_;
   std::string mistake_;
 };
@@ -246,6 +292,14 @@ void put(Archive& archive, DeviceId& id) {
   id = DeviceId(std::move(text));
 }
 
+void put(Archive& archive, char& letter) {
+  std::string text(1, letter);
+  archive.scalar(text);
+  if (!archive.is_reading() || !archive.is_good()) return;
+  if (text.size() != 1 || text[0] <= ' ' || text[0] > '~') return archive.wrong("is no letter");
+  letter = text[0];
+}
+
 void put(Archive& archive, std::vector<std::pair<std::string, std::string>>& pairs) {
   archive.begin_object();
   for (const std::string_view key : archive.keys()) pairs.emplace_back(key, std::string());
@@ -261,12 +315,13 @@ std::string write_json(JsonLayout layout, const std::function<void(Archive&)>& w
   return writer.take();
 }
 
-Result<void> read_json(std::string_view text, const std::function<void(Archive&)>& walk) {
+Result<void> read_json(std::string_view text, const std::function<void(Archive&)>& walk,
+                       WrongValues wrong) {
   constexpr int deepest = 100;
   if (nesting_depth(text) > deepest) return fail(ErrorCode::invalid, "nested too deeply");
   try {
     const Json root = Json::parse(text);
-    JsonReader reader(root);
+    JsonReader reader(root, wrong);
     reader.begin_object();
     walk(reader);
     if (reader.is_good()) return {};

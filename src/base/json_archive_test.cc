@@ -75,6 +75,86 @@ TEST(JsonArchive, KeysComeInAnyOrderAndUnknownOnesAreIgnored) {
             (Cup{.name = "n", .size = 3, .owners = {"x"}}));
 }
 
+struct Shelf {
+  std::string label = {};
+  std::vector<Cup> cups = {};
+  Reading<Bytes> weight = {};
+  Reading<std::string> wood = {};
+  std::vector<Reading<double>> heights = {};
+  friend bool operator==(const Shelf&, const Shelf&) = default;
+};
+void put_place(Archive& archive, Cup& cup) {
+  archive.is_reading() || cup.size != 7 ? put_row(archive, 2, cup.name, cup.holds, cup.size)
+                                        : put_row(archive, 2, cup.name, cup.holds);
+}
+void walk_shelf(Archive& archive, Shelf& shelf) {
+  archive.member("label", shelf.label, Form::nullable);
+  if (archive.open("cups", true, Form::plain, nullptr)) {
+    put_list(archive, shelf.cups, 3, [&](Cup& cup) { put_place(archive, cup); });
+    archive.close();
+  }
+  archive.member("weight", shelf.weight, Form::worded);
+  archive.member("wood", shelf.wood, Form::worded);
+  archive.member("heights", shelf.heights, Form::sparse);
+}
+std::string written(Shelf shelf, JsonLayout layout = JsonLayout::compact) {
+  return write_json(layout, [&](Archive& archive) { walk_shelf(archive, shelf); });
+}
+Result<Shelf> read_shelf(std::string_view text, WrongValues wrong = WrongValues::refused) {
+  Shelf shelf;
+  const auto done = read_json(text, [&](Archive& archive) { walk_shelf(archive, shelf); }, wrong);
+  if (!done) return std::unexpected(done.error());
+  return shelf;
+}
+
+TEST(JsonArchive, RowsHaveTheReasonInTheValuesPlace) {
+  const Shelf shelf{.cups = {{.name = "a", .holds = Bytes{5}},
+                             {.name = "b", .size = 9, .holds = Absent::not_sampled}},
+                    .weight = Absent::no_permission,
+                    .wood = Absent::failed,
+                    .heights = {1.0, Absent::unsupported, 0.5}};
+  EXPECT_EQ(written(shelf), R"({"label":null,"cups":[["a",5],["b","not sampled",9]],)"
+                            R"("weight":"no permission","wood":"failed",)"
+                            R"("heights":[1.0,"unsupported",0.5]})");
+  EXPECT_EQ(written({.heights = {1.0, 0.5}}, JsonLayout::terse),
+            R"({"label":null,"cups":[],"heights":[1,0.5]})");
+  EXPECT_EQ(read_shelf(written(shelf)).value(), shelf);
+  EXPECT_EQ(read_shelf(written({.wood = std::string("oak")})).value().wood,
+            Reading<std::string>("oak"));
+}
+
+TEST(JsonArchive, ListsAndRowsHaveTheirBounds) {
+  EXPECT_TRUE(read_shelf(R"({"cups":[["a",5,6,"of a newer one"]]})"));
+  for (const auto& [text, mistake] : std::vector<std::pair<const char*, const char*>>{
+           {R"({"cups":[["a"]]})", "cups has too few items"},
+           {R"({"cups":["a"]})", "cups is not a list"},
+           {R"({"cups":[[7,5]]})", "cups has a value of the wrong type"},
+           {R"({"cups":[["a",1],["a",1],["a",1],["a",1]]})", "cups has too many items"},
+           {R"({"weight":"heavy"})", "weight has a value of the wrong type"}}) {
+    const auto shelf = read_shelf(text);
+    ASSERT_FALSE(shelf) << text;
+    EXPECT_THAT(shelf.error().message(), testing::HasSubstr(mistake)) << text;
+  }
+}
+
+TEST(JsonArchive, WrongValuesMayBeForgiven) {
+  const auto shelf =
+      read_shelf(R"({"label":7,"cups":[["a",-5],["a",1],["a",1],["a",1]],"weight":1.5,"wood":[],)"
+                 R"("heights":["low",2]})",
+                 WrongValues::absent);
+  ASSERT_TRUE(shelf) << shelf.error().message();
+  EXPECT_EQ(shelf->label, "");
+  ASSERT_EQ(shelf->cups.size(), 3U);
+  EXPECT_EQ(shelf->cups[0].holds.why(), Absent::failed);
+  EXPECT_EQ(shelf->cups[1].holds, Reading<Bytes>(Bytes{1}));
+  EXPECT_EQ(shelf->weight.why(), Absent::failed);
+  EXPECT_EQ(shelf->wood.why(), Absent::failed);
+  EXPECT_EQ(shelf->heights, (std::vector<Reading<double>>{Absent::failed, 2.0}));
+  EXPECT_TRUE(read_shelf(R"({"cups":{},"heights":7})", WrongValues::absent));
+  EXPECT_FALSE(read_shelf(R"({"cups":[[7,5]]})", WrongValues::absent)) << "no reading";
+  EXPECT_FALSE(read_shelf("[]", WrongValues::absent));
+}
+
 TEST(JsonArchive, NamesTheFirstMistake) {
   for (const auto& [text, mistake] : std::vector<std::pair<const char*, const char*>>{
            {"7", "it is not an object"},
@@ -94,6 +174,19 @@ TEST(JsonArchive, NamesTheFirstMistake) {
   }
   EXPECT_THAT(read("{").error().message(), testing::HasSubstr("not valid JSON"));
   EXPECT_THAT(read(std::string(1000, '[')).error().message(), testing::HasSubstr("too deeply"));
+}
+
+TEST(JsonArchive, AnObjectMayHaveItsReasonsAlsoWhereNothingIsAbsent) {
+  Reading<Bytes> here = Bytes{5};
+  const auto written_with_why = [&] {
+    return write_json(JsonLayout::compact, [&](Archive& archive) {
+      archive.always_why();
+      archive.member("holds_bytes", here);
+    });
+  };
+  EXPECT_EQ(written_with_why(), R"({"holds_bytes":5,"why":{}})");
+  here = Absent::failed;
+  EXPECT_EQ(written_with_why(), R"({"holds_bytes":null,"why":{"holds_bytes":"failed"}})");
 }
 
 }  // namespace

@@ -24,14 +24,6 @@ constexpr auto memory_sources = std::to_array<std::pair<MemorySource, std::strin
     {MemorySource::whole_device, "whole device"},
 });
 
-/// Empty is null.
-void text_member(Archive& archive, std::string_view key, std::string& text) {
-  std::optional<std::string> value;
-  if (!text.empty()) value = text;
-  archive.member(key, value);
-  text = value.value_or(std::string());
-}
-
 }  // namespace
 
 static void walk(Archive& archive, MachineFacts& machine) {
@@ -107,14 +99,6 @@ static void walk(Archive& archive, RunEvent& event) {
 
 namespace {
 
-/// Where and by whom.
-void walk_place(Archive& archive, Manifest& manifest) {
-  archive.member("machine_id", manifest.machine_id, Form::required);
-  archive.member("boot_id", manifest.boot_id, Form::required);
-  archive.member("uid", manifest.uid, Form::required);
-  archive.member("user", manifest.user, Form::required);
-}
-
 void walk_gathered(Archive& archive, Manifest& manifest) {
   archive.member("complete", manifest.complete, Form::required);
   archive.member("machine", manifest.machine, Form::required);
@@ -128,28 +112,41 @@ void walk_gathered(Archive& archive, Manifest& manifest) {
 }  // namespace
 
 /// A run's. What has no Form::required, a record of an older berth may lack.
-static void walk(Archive& archive, Manifest& manifest) {
+static void walk(Archive& archive, Manifest& manifest, RunReader reader) {
+  const bool is_owner = reader == RunReader::owner;
+  const auto own = [&](std::string_view key, auto& value, Form form = Form::plain) {
+    if (is_owner) archive.member(key, value, form);
+  };
   archive.member("id", manifest.id, Form::required);
-  archive.member("command", manifest.command, Form::required);
-  archive.member("working_directory", manifest.working_directory, Form::required);
+  if (archive.open("command", is_owner || !manifest.command.empty(), Form::required, nullptr)) {
+    put(archive, manifest.command);
+    archive.close();
+  }
+  own("working_directory", manifest.working_directory, Form::required);
   archive.member("started_unix_ms", manifest.started, Form::required);
-  archive.member("started_steady_ms", manifest.started_steady_ms);
-  walk_place(archive, manifest);
-  archive.member("keeper", manifest.keeper, Form::required);
-  archive.member("job", manifest.job);
+  own("started_steady_ms", manifest.started_steady_ms);
+  own("machine_id", manifest.machine_id, Form::required);
+  own("boot_id", manifest.boot_id, Form::required);
+  archive.member("uid", manifest.uid, Form::required);
+  archive.member("user", manifest.user, Form::required);
+  own("keeper", manifest.keeper, Form::required);
+  own("job", manifest.job);
   archive.member("lease", manifest.lease, Form::required);
-  archive.member("inside", manifest.inside, Form::required);
-  text_member(archive, "retry_of", manifest.retry_of);
+  own("inside", manifest.inside, Form::required);
+  archive.member("retry_of", manifest.retry_of, Form::nullable);
   archive.member("wanted", manifest.wanted, Form::required);
   archive.member("devices_wanted", manifest.devices_wanted);
   archive.member("cpu_only", manifest.cpu_only, Form::required);
   archive.member("waiting", manifest.waiting);
   archive.member("waited_ms", manifest.waited_ms, Form::required);
-  archive.member("time_limit_ms", manifest.time_limit_ms);
-  archive.member("log", manifest.log);
+  own("time_limit_ms", manifest.time_limit_ms);
+  own("log", manifest.log);
   archive.member("given", manifest.given, Form::required);
   archive.member("promised_bytes", manifest.promised, Form::required);
-  walk_gathered(archive, manifest);
+  if (is_owner) walk_gathered(archive, manifest);
+}
+static void walk(Archive& archive, Manifest& manifest) {
+  walk(archive, manifest, RunReader::owner);
 }
 
 static void walk(Archive& archive, RunEnd& end) {
@@ -170,7 +167,7 @@ static void walk(Archive& archive, RunEnd& end) {
   archive.member("dumped_core", end.exit.dumped, Form::required);
   archive.member("lasted_milliseconds", end.lasted_ms);
   archive.member("because", end.because, Form::required);
-  text_member(archive, "stopped_by", end.stopped_by);
+  archive.member("stopped_by", end.stopped_by, Form::nullable);
   archive.member("released_unix_ms", end.released);
   archive.member("cpu_milliseconds", end.cpu_ms);
   archive.member("summary", end.summary, Form::required);
@@ -183,29 +180,26 @@ void walk_here(Archive& archive, Manifest& manifest) {
   archive.member("taken_unix_ms", manifest.started);
   archive.derived("simulated", manifest.given.simulated);
   archive.member("working_directory", manifest.working_directory, Form::required);
-  walk_place(archive, manifest);
+  archive.member("machine_id", manifest.machine_id, Form::required);
+  archive.member("boot_id", manifest.boot_id, Form::required);
+  archive.member("uid", manifest.uid, Form::required);
+  archive.member("user", manifest.user, Form::required);
   archive.member("given", manifest.given, Form::required);
   walk_gathered(archive, manifest);
 }
 
-/// What the document says of itself; `version`: that of who wrote it.
-void walk_head(Archive& archive, std::string& format, int& version) {
-  archive.member("format", format, Form::required);
-  archive.member("version", version, Form::required);
+void write_head(Archive& archive, std::string_view format) {
+  archive.derived("format", format);
+  archive.derived("version", Manifest::format_version);
 }
 
 template <class T>
-void write_document(Archive& archive, std::string_view format, T& value,
-                    void (*rest)(Archive&, T&)) {
-  std::string name(format);
-  int version = Manifest::format_version;
-  walk_head(archive, name, version);
-  rest(archive, value);
-}
-template <class T>
 std::string document(std::string_view format, T value, void (*rest)(Archive&, T&)) {
   return write_json(JsonLayout::narrow,
-                    [&](Archive& archive) { write_document(archive, format, value, rest); }) +
+                    [&](Archive& archive) {
+                      write_head(archive, format);
+                      rest(archive, value);
+                    }) +
          "\n";
 }
 
@@ -215,7 +209,8 @@ Result<void> read_document(std::string_view text, std::string_view wanted,
   int version = 0;
   const auto read = read_json(text, [&](Archive& archive) {
     std::string format;
-    walk_head(archive, format, version);
+    archive.member("format", format, Form::required);
+    archive.member("version", version, Form::required);
     const bool is_wanted = format == wanted || (wanted.empty() && format == here_format) ||
                            (wanted.empty() && format == run_format);
     if (!is_wanted) archive.mistake("not a document of format " + std::string(wanted));
@@ -262,19 +257,34 @@ Result<RunEnd> end_from_json(std::string_view text) {
   return end;
 }
 
-std::string to_json(const RunRecord& run) {
-  return document<RunRecord>(run_format, run, [](Archive& archive, RunRecord& one) {
-    walk(archive, one.manifest);
-    archive.derived("state", std::string(name_of(one.state)));
-    archive.member("directory", one.directory);
-    archive.derived_object("end", one.end.has_value(),
-                           [&] { write_document<RunEnd>(archive, end_format, *one.end, walk); });
-    archive.derived("summary", summary_of(one));
-    archive.derived("figures_invented", one.manifest.given.simulated.has_value());
-    archive.member("problems", one.problems);
-    archive.derived("marks", marks_of(one));
-    archive.derived("events", events_of(one));
+RunStory story_of(const RunRecord& run) {
+  return {.summary = summary_of(run), .marks = marks_of(run), .events = events_of(run)};
+}
+
+void write_run(Archive& archive, const RunRecord& run, const RunStory& story, RunReader reader) {
+  const bool is_owner = reader == RunReader::owner;
+  Manifest manifest = run.manifest;
+  write_head(archive, run_format);
+  walk(archive, manifest, reader);
+  archive.derived("state", name_of(run.state));
+  if (is_owner) archive.derived("directory", run.directory);
+  archive.derived_object("end", run.end.has_value(), [&] {
+    RunEnd end = *run.end;
+    write_head(archive, end_format);
+    walk(archive, end);
   });
+  archive.derived("summary", story.summary);
+  if (!is_owner) return;
+  archive.derived("figures_invented", manifest.given.simulated.has_value());
+  archive.derived("problems", run.problems);
+  archive.derived("marks", story.marks);
+  archive.derived("events", story.events);
+}
+
+std::string to_json(const RunRecord& run) {
+  return write_json(JsonLayout::narrow,
+                    [&](Archive& archive) { write_run(archive, run, story_of(run)); }) +
+         "\n";
 }
 
 }  // namespace berth

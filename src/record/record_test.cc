@@ -212,6 +212,36 @@ TEST_F(Record, SamplesWithNumbersThatCannotBeAreTorn) {
   EXPECT_EQ(reader.torn_lines(), 2U);
 }
 
+TEST_F(Record, SampleLinesStayAsTheyAre) {
+  EXPECT_EQ(samples_header(),
+            R"({"format":"berth-samples","version":1,"device_columns":["utilization_gpu_percent",)"
+            R"("utilization_memory_percent","memory_used_bytes","power_draw_milliwatts",)"
+            R"("temperature_celsius","clock_sm_megahertz","clock_memory_megahertz",)"
+            R"("pcie_sent_bytes","pcie_received_bytes","energy_millijoules"]})"
+            "\n");
+  Sample sample{.at = {1'763'690'005'000}, .marks_bytes = 20};
+  sample.devices = {{.utilization_gpu = Percent(60),
+                     .utilization_memory = Percent(12.5),
+                     .memory_used = 1024_B,
+                     .power_draw = Absent::failed,
+                     .temperature = Celsius(-4),
+                     .clock_sm = Absent::no_permission,
+                     .energy = Absent::unsupported}};
+  sample.processes = {{.device = 0, .pid = 4711, .memory = Absent::not_sampled}};
+  sample.tree = {.processes = 3, .cpu = Milliseconds(5200), .memory_resident = 1024_B};
+  sample.tree.read = 4096_B;
+  const std::string alone = to_line(sample);
+  EXPECT_EQ(alone,
+            R"({"t":1763690005000,"d":[[60,12.5,1024,"failed",-4,"no permission","not sampled",)"
+            R"("not sampled","not sampled","unsupported"]],"p":[[0,4711,"not sampled"]],)"
+            R"("tree":[3,5200,1024,4096,"not sampled","not sampled"],"marks":20})"
+            "\n");
+  sample.others = {{.device = 0, .user = "a\"b\xff", .memory = 5_B}};
+  sample.tree.gpu_contexts = std::uint64_t{2};
+  EXPECT_THAT(to_line(sample), testing::HasSubstr("\"o\":[[0,\"a\\\"b\xEF\xBF\xBD\",5]],"));
+  EXPECT_THAT(to_line(sample), testing::HasSubstr(R"("not sampled",2],"marks":20})"));
+}
+
 TEST_F(Record, SamplesTellOfOthersOnlyWhereSomebodyIsThere) {
   Sample alone = sample_at(1);
   alone.others.clear();

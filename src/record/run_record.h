@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/archive.h"
 #include "base/clock.h"
 #include "base/ids.h"
 #include "base/owned_file.h"
@@ -249,7 +250,21 @@ struct SamplesRead {
 /// From the samples of a run that ended then.
 [[nodiscard]] Summary summary_until(const RunRecord& run, WallTime ended);
 
-/// The whole record as JSON, samples left out: `berth show --json`.
+/// What a record's files tell beside it, read where they may be read.
+struct RunStory {
+  Summary summary;
+  std::vector<Mark> marks;
+  std::vector<RunEvent> events;
+};
+[[nodiscard]] RunStory story_of(const RunRecord& run);
+
+/// Its owner reads all of a run. Others have no keys for what is its owner's alone; the values they
+/// may not see have gone before (serve/policy.h).
+enum class RunReader { owner, other };
+/// The members of the whole record, samples left out.
+void write_run(Archive& archive, const RunRecord& run, const RunStory& story,
+               RunReader reader = RunReader::owner);
+/// `berth show --json`.
 [[nodiscard]] std::string to_json(const RunRecord& run);
 
 /// Appends the job's progress with the time to a marks file ($BERTH_MARKS), secrets masked.

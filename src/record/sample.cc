@@ -1,16 +1,9 @@
 #include "record/sample.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <exception>
-#include <nlohmann/json.hpp>
-#include <type_traits>
 
-#include "base/text.h"
-#include "snapshot/json_number.h"
+#include "base/json_archive.h"
 
 namespace berth {
 
@@ -20,59 +13,18 @@ namespace {
 constexpr std::size_t longest_line = 4 << 20;
 constexpr std::size_t most_devices = 4096;
 
-template <class T>
-void write_reading(std::string& line, const Reading<T>& reading) {
-  if (!reading.get()) {
-    fmt::format_to(std::back_inserter(line), "\"{}\"", name_of(reading.why()));
-  } else if constexpr (std::is_same_v<T, std::uint64_t>) {
-    fmt::format_to(std::back_inserter(line), "{}", *reading.get());
-  } else {
-    fmt::format_to(std::back_inserter(line), "{}", reading.get()->count());
-  }
-}
-
-template <class T>
-Reading<T> read_reading(const nlohmann::json& cell) {
-  if (cell.is_string()) {
-    return absent_from_name(cell.get_ref<const std::string&>()).value_or(Absent::failed);
-  }
-  if constexpr (std::is_same_v<T, std::uint64_t>) {
-    const auto number = number_in<T>(cell);
-    return number ? Reading<T>(*number) : Absent::failed;
-  } else {
-    const auto number = number_in<typename T::rep>(cell);
-    return number ? Reading<T>(T(*number)) : Absent::failed;
-  }
-}
-
-/// What is thrown, inside this file only, at a line that is no sample.
-struct Torn {};
-
-template <class T>
-T number(const nlohmann::json& cell) {
-  if (const auto number = number_in<T>(cell)) return *number;
-  throw Torn{};
-}
-
 /// One reading of DeviceSample: its name in the header line, how it is filled, written and read.
 struct Column {
   std::string_view name;
   void (*fill)(DeviceSample&, const Device&);
-  void (*write)(std::string&, const DeviceSample&);
-  void (*read)(DeviceSample&, const nlohmann::json&);
+  void (*put)(Archive&, DeviceSample&);
 };
 
 template <auto in_sample, auto in_device>
 constexpr Column column(std::string_view name) {
-  using Value =
-      typename std::remove_cvref_t<decltype(std::declval<DeviceSample>().*in_sample)>::value_type;
-  return {
-      name,
-      [](DeviceSample& sample, const Device& device) { sample.*in_sample = device.*in_device; },
-      [](std::string& line, const DeviceSample& sample) { write_reading(line, sample.*in_sample); },
-      [](DeviceSample& sample, const nlohmann::json& cell) {
-        sample.*in_sample = read_reading<Value>(cell);
-      }};
+  return {name,
+          [](DeviceSample& sample, const Device& device) { sample.*in_sample = device.*in_device; },
+          [](Archive& archive, DeviceSample& sample) { berth::put(archive, sample.*in_sample); }};
 }
 
 // The names are those of the field table (snapshot/fields.cc).
@@ -90,71 +42,60 @@ constexpr std::array columns = {
     column<&DeviceSample::energy, &Device::energy>("energy_millijoules"),
 };
 
-DeviceSample device_from_row(const nlohmann::json& row, const std::vector<std::string>& names) {
-  DeviceSample device;
-  for (std::size_t at = 0; at < names.size() && at < row.size(); ++at) {
-    const auto* found = std::find_if(columns.begin(), columns.end(),
-                                     [&](const Column& one) { return one.name == names[at]; });
-    if (found != columns.end()) found->read(device, row[at]);
-  }
-  return device;
-}
-
-/// Of a row without them (an older record, a device that nobody else is on) there are none.
-std::vector<OthersSample> others_from_row(const nlohmann::json& row) {
-  constexpr std::size_t most = 4096;
-  constexpr std::size_t longest_user = 256;
-  std::vector<OthersSample> others;
-  if (!row.contains("o")) return others;
-  for (const nlohmann::json& one : row.at("o")) {
-    if (others.size() >= most) throw Torn{};
-    others.push_back({.device = number<std::uint64_t>(one.at(0)),
-                      .user = one.at(1).get<std::string>().substr(0, longest_user),
-                      .memory = read_reading<Bytes>(one.at(2))});
-  }
-  return others;
-}
-
-void write_others(std::string& line, const std::vector<OthersSample>& others) {
-  if (others.empty()) return;  // the usual case costs nothing
-  line += R"(,"o":[)";
-  for (const OthersSample& one : others) {
-    if (&one != others.data()) line += ',';
-    const std::string user =
-        nlohmann::json(one.user).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    fmt::format_to(std::back_inserter(line), "[{},{},", one.device, user);
-    write_reading(line, one.memory);
-    line += ']';
-  }
-  line += ']';
-}
-
-Sample sample_from_json(const nlohmann::json& row, const std::vector<std::string>& names) {
-  Sample sample;
-  sample.at = {number<std::int64_t>(row.at("t"))};
-  if (row.at("d").size() > most_devices) throw Torn{};
-  for (const nlohmann::json& device : row.at("d"))
-    sample.devices.push_back(device_from_row(device, names));
-  for (const nlohmann::json& process : row.at("p")) {
-    sample.processes.push_back({.device = number<std::uint64_t>(process.at(0)),
-                                .pid = number<pid_t>(process.at(1)),
-                                .memory = read_reading<Bytes>(process.at(2))});
-  }
-  sample.others = others_from_row(row);
-  const nlohmann::json& tree = row.at("tree");
-  sample.tree.processes = number<std::uint64_t>(tree.at(0));
-  sample.tree.cpu = Milliseconds(number<std::int64_t>(tree.at(1)));
-  sample.tree.memory_resident = Bytes(number<std::uint64_t>(tree.at(2)));
-  sample.tree.read = read_reading<Bytes>(tree.at(3));
-  sample.tree.written = read_reading<Bytes>(tree.at(4));
-  sample.tree.device_files_open = read_reading<std::uint64_t>(tree.at(5));
-  // An older record, or a run with a device, has none.
-  if (tree.size() > 6) sample.tree.gpu_contexts = read_reading<std::uint64_t>(tree.at(6));
-  sample.marks_bytes = number<std::uint64_t>(row.at("marks"));
-  return sample;
+const std::vector<std::string>& column_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const Column& one : columns) all.emplace_back(one.name);
+    return all;
+  }();
+  return names;
 }
 
 }  // namespace
+
+// Found by the namespace of what they put, hence not in the nameless one.
+static void put(Archive& archive, ProcessSample& process) {
+  put_row(archive, 3, process.device, process.pid, process.memory);
+}
+
+static void put(Archive& archive, OthersSample& others) {
+  constexpr std::size_t longest_user = 256;
+  put_row(archive, 3, others.device, others.user, others.memory);
+  if (archive.is_reading() && others.user.size() > longest_user) others.user.resize(longest_user);
+}
+
+static void put(Archive& archive, TreeSample& tree) {
+  const auto put_with = [&](auto&... last) {
+    put_row(archive, 6, tree.processes, tree.cpu, tree.memory_resident, tree.read, tree.written,
+            tree.device_files_open, last...);
+  };
+  // An older record, or a run with a device, has none.
+  const bool has_contexts = tree.gpu_contexts != Reading<std::uint64_t>(Absent::not_sampled);
+  archive.is_reading() || has_contexts ? put_with(tree.gpu_contexts) : put_with();
+}
+
+/// A device's row is in the columns of whoever wrote it.
+static void walk(Archive& archive, Sample& sample, const std::vector<std::string>& names) {
+  constexpr std::size_t most_others = 4096;
+  archive.member("t", sample.at, Form::required);
+  if (archive.open("d", true, Form::required, nullptr)) {
+    put_list(archive, sample.devices, most_devices + 1, [&](DeviceSample& device) {
+      const std::size_t count = archive.begin_list(names.size());
+      for (std::size_t at = 0; at < count && archive.is_good(); ++at) {
+        archive.next_item();
+        const auto found = std::ranges::find(columns, names[at], &Column::name);
+        if (found != columns.end()) found->put(archive, device);
+      }
+      archive.end_list();
+    });
+    archive.close();
+  }
+  if (sample.devices.size() > most_devices) archive.mistake("it has too many devices");
+  archive.member("p", sample.processes, Form::required);
+  archive.member("o", sample.others, most_others, Form::sparse);
+  archive.member("tree", sample.tree, Form::required);
+  archive.member("marks", sample.marks_bytes, Form::required);
+}
 
 DeviceSample sample_of(const Device& device) {
   DeviceSample sample;
@@ -163,49 +104,21 @@ DeviceSample sample_of(const Device& device) {
 }
 
 std::string samples_header() {
-  std::string line = R"({"format":"berth-samples","version":1,"device_columns":[)";
-  for (const Column& one : columns) {
-    if (&one != columns.data()) line += ',';
-    fmt::format_to(std::back_inserter(line), "\"{}\"", one.name);
-  }
-  return line + "]}\n";
+  return write_json(JsonLayout::compact,
+                    [](Archive& archive) {
+                      archive.derived("format", std::string_view("berth-samples"));
+                      archive.derived("version", 1);
+                      archive.derived("device_columns", column_names());
+                    }) +
+         "\n";
 }
 
 std::string to_line(const Sample& sample) {
-  std::string line;
-  const auto out = std::back_inserter(line);
-  fmt::format_to(out, R"({{"t":{},"d":[)", sample.at.unix_ms);
-  for (const DeviceSample& device : sample.devices) {
-    if (&device != sample.devices.data()) line += ',';
-    line += '[';
-    for (const Column& one : columns) {
-      if (&one != columns.data()) line += ',';
-      one.write(line, device);
-    }
-    line += ']';
-  }
-  line += R"(],"p":[)";
-  for (const ProcessSample& process : sample.processes) {
-    if (&process != sample.processes.data()) line += ',';
-    fmt::format_to(out, "[{},{},", process.device, process.pid);
-    write_reading(line, process.memory);
-    line += ']';
-  }
-  line += ']';
-  write_others(line, sample.others);
-  fmt::format_to(out, R"(,"tree":[{},{},{},)", sample.tree.processes, sample.tree.cpu.count(),
-                 sample.tree.memory_resident.count());
-  write_reading(line, sample.tree.read);
-  line += ',';
-  write_reading(line, sample.tree.written);
-  line += ',';
-  write_reading(line, sample.tree.device_files_open);
-  if (sample.tree.gpu_contexts != Reading<std::uint64_t>(Absent::not_sampled)) {
-    line += ',';
-    write_reading(line, sample.tree.gpu_contexts);
-  }
-  fmt::format_to(out, R"(],"marks":{}}})", sample.marks_bytes);
-  return line + "\n";
+  return write_json(JsonLayout::terse,
+                    [&](Archive& archive) {  // an archive that writes changes nothing
+                      walk(archive, const_cast<Sample&>(sample), column_names());
+                    }) +
+         "\n";
 }
 
 void SampleReader::feed(std::string_view bytes, const std::function<void(const Sample&)>& each) {
@@ -231,21 +144,18 @@ void SampleReader::keep(std::string_view piece) {
 void SampleReader::read_line(std::string_view line,
                              const std::function<void(const Sample&)>& each) {
   if (line.empty()) return;
-  if (nesting_depth(line) > 10) {
+  Sample sample;
+  std::optional<std::vector<std::string>> columns;
+  const auto walk_line = [&](Archive& archive) {
+    archive.member("device_columns", columns);
+    if (!columns) walk(archive, sample, columns_);
+  };
+  if (!read_json(line, walk_line, WrongValues::absent)) {
     ++torn_;
-    return;
-  }
-  try {
-    const nlohmann::json row = nlohmann::json::parse(line);
-    if (row.contains("device_columns")) {  // once per sampler: a restarted one writes it again
-      columns_ = row.at("device_columns").get<std::vector<std::string>>();
-      return;
-    }
-    each(sample_from_json(row, columns_));
-  } catch (const nlohmann::json::exception&) {
-    ++torn_;
-  } catch (const Torn&) {
-    ++torn_;
+  } else if (columns) {  // once per sampler: a restarted one writes it again
+    columns_ = *std::move(columns);
+  } else {
+    each(sample);
   }
 }
 

@@ -1,70 +1,75 @@
 #include "serve/alert_answer.h"
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/text.h"
+#include "base/json_archive.h"
 
 namespace berth::serve {
 
 namespace {
 
-using Answer = nlohmann::json;
+/// As the server said it, which may be of another version.
+struct SaidAlert {
+  Alert alert;
+  std::optional<AlertRule> rule;
+  std::optional<AlertSeverity> severity;
+};
 
-std::optional<std::string> text_at(const Answer& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? std::optional(found->get<std::string>())
-                                                     : std::nullopt;
+void walk(Archive& archive, SaidAlert& said) {
+  Alert& alert = said.alert;
+  std::string rule;
+  std::string severity;
+  std::string ending;
+  archive.member("id", alert.id);
+  archive.member("rule", rule);
+  archive.member("severity", severity);
+  archive.member("device", alert.device);
+  archive.member("index", alert.index);
+  archive.member("since_unix_ms", alert.since);
+  archive.member("last_seen_unix_ms", alert.last_seen);
+  archive.member("resolved_unix_ms", alert.resolved);
+  archive.member("ending", ending);
+  archive.member("summary", alert.summary);
+  archive.member("advice", alert.advice);
+  archive.member("simulated", alert.simulated);
+  said.rule = alert_rule_from_name(rule);
+  said.severity = severity_from_name(severity);
+  alert.ending = ending_from_name(ending).value_or(Ending::resolved);
 }
 
-std::optional<std::int64_t> number_at(const Answer& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number_integer()
-             ? std::optional(found->get<std::int64_t>())
-             : std::nullopt;
-}
+struct SaidDelivery {
+  AlertList::Failing failing{.receiver = "?", .trouble = {}};
+  bool is_failing = false;
+};
 
-std::optional<Alert> alert_from_answer(const Answer& object) {
-  if (!object.is_object()) return std::nullopt;
-  const auto rule = alert_rule_from_name(text_at(object, "rule").value_or(""));
-  const auto severity = severity_from_name(text_at(object, "severity").value_or(""));
-  if (!rule || !severity) return std::nullopt;
-  Alert alert{.id = text_at(object, "id").value_or(""), .rule = *rule, .severity = *severity};
-  if (const auto device = text_at(object, "device")) alert.device = DeviceId(*device);
-  if (const auto index = number_at(object, "index")) alert.index = static_cast<int>(*index);
-  alert.since = {number_at(object, "since_unix_ms").value_or(0)};
-  alert.last_seen = {number_at(object, "last_seen_unix_ms").value_or(0)};
-  if (const auto resolved = number_at(object, "resolved_unix_ms")) {
-    alert.resolved = WallTime{*resolved};
-  }
-  alert.ending =
-      ending_from_name(text_at(object, "ending").value_or("")).value_or(Ending::resolved);
-  alert.summary = text_at(object, "summary").value_or("");
-  alert.advice = text_at(object, "advice").value_or("");
-  alert.simulated = text_at(object, "simulated");
-  return alert;
+void walk(Archive& archive, SaidDelivery& said) {
+  archive.member("receiver", said.failing.receiver);
+  archive.member("is_failing", said.is_failing);
+  archive.member("trouble", said.failing.trouble);
 }
 
 }  // namespace
 
 Result<AlertList> alert_list_from_json(std::string_view text) {
-  constexpr int deepest = 10;
-  const auto refuse = [] {
-    return fail(ErrorCode::invalid, "what answers there is no list of alerts");
+  AlertList list{.is_of_server = true};
+  std::vector<std::optional<SaidAlert>> alerts;
+  std::vector<std::optional<SaidDelivery>> deliveries;
+  const auto walk_answer = [&](Archive& archive) {
+    archive.member("simulated", list.simulated);
+    archive.member("alerts", alerts, Form::required);
+    archive.member("deliveries", deliveries);
   };
-  if (nesting_depth(text) > deepest) return refuse();
-  const Answer root = Answer::parse(text, nullptr, false);
-  if (!root.is_object() || !root.contains("alerts") || !root["alerts"].is_array()) return refuse();
-  AlertList list{.is_of_server = true, .simulated = text_at(root, "simulated")};
-  for (const Answer& one : root["alerts"]) {
-    if (auto alert = alert_from_answer(one)) list.alerts.push_back(std::move(*alert));
+  if (!read_json(text, walk_answer, WrongValues::absent)) {
+    return fail(ErrorCode::invalid, "what answers there is no list of alerts");
   }
-  const auto deliveries = root.find("deliveries");
-  if (deliveries == root.end() || !deliveries->is_array()) return list;
-  for (const Answer& one : *deliveries) {
-    if (!one.is_object() || one.value("is_failing", Answer()) != Answer(true)) continue;
-    list.failing.push_back({.receiver = text_at(one, "receiver").value_or("?"),
-                            .trouble = text_at(one, "trouble").value_or("")});
+  for (auto& said : alerts) {
+    if (!said || !said->rule || !said->severity) continue;
+    said->alert.rule = *said->rule;
+    said->alert.severity = *said->severity;
+    list.alerts.push_back(std::move(said->alert));
+  }
+  for (auto& said : deliveries) {
+    if (said && said->is_failing) list.failing.push_back(std::move(said->failing));
   }
   return list;
 }

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 
+#include "alert/json.h"
+#include "base/json_archive.h"
 #include "base/text.h"
-#include "serve/api_json.h"
 
 namespace berth::serve {
 
@@ -124,24 +125,37 @@ std::string sentence_of(const AlertMessage& message) {
   return printable(text);
 }
 
+void write_alert(Archive& archive, Alert alert, const std::vector<std::string>& names) {
+  alert.summary = summary_with(alert.summary, names);
+  walk(archive, alert, AlertFields::shown);
+}
+
 std::string to_json(const AlertMessage& message) {
   const Alert& alert = message.alert;
   const bool is_test = message.event == AlertMessage::Event::test;
-  return dumped({{"berth_alert", 1},
-                 {"event", name_of(message.event)},
-                 {"text", escaped(sentence_of(message))},
-                 {"host", message.host},
-                 {"version", BERTH_VERSION},
-                 {"simulated", json_or_null(alert.simulated)},
-                 {"alert", is_test ? Json(nullptr) : alert_json(alert, names_of(alert))}}) +
+  return write_json(JsonLayout::compact,
+                    [&](Archive& archive) {
+                      archive.derived("berth_alert", 1);
+                      archive.derived("event", name_of(message.event));
+                      archive.derived("text", escaped(sentence_of(message)));
+                      archive.derived("host", message.host);
+                      archive.derived("version", std::string(BERTH_VERSION));
+                      archive.derived("simulated", alert.simulated);
+                      archive.derived_object("alert", !is_test,
+                                             [&] { write_alert(archive, alert, names_of(alert)); });
+                    }) +
          "\n";
 }
 
 std::string delivery_line(const AlertReceiver& receiver, const std::optional<Error>& mistake) {
-  return dumped({{"receiver", receiver.name},
-                 {"kind", name_of(receiver.kind)},
-                 {"arrived", !mistake.has_value()},
-                 {"trouble", mistake ? Json(mistake->message()) : Json(nullptr)}}) +
+  return write_json(JsonLayout::compact,
+                    [&](Archive& archive) {
+                      archive.derived("receiver", receiver.name);
+                      archive.derived("kind", name_of(receiver.kind));
+                      archive.derived("arrived", !mistake.has_value());
+                      archive.derived("trouble",
+                                      mistake ? std::optional(mistake->message()) : std::nullopt);
+                    }) +
          "\n";
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "alert/book.h"
+#include "base/archive.h"
 #include "serve/alert_receiver.h"
 
 namespace berth::serve {
@@ -45,5 +46,8 @@ struct AlertMessage {
 /// The summary with the names of whom it is about: "… nothing is computed: alice, bob".
 [[nodiscard]] std::string summary_with(const std::string& summary,
                                        const std::vector<std::string>& names);
+
+/// The members of an alert as it is shown, with those names.
+void write_alert(Archive& archive, Alert alert, const std::vector<std::string>& names);
 
 }  // namespace berth::serve

@@ -1,6 +1,7 @@
 // Acting: ending the run that holds a lease, signalling a process. For their owner and for
 // administrators; what the daemon itself may not do is said as that.
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 
@@ -60,19 +61,16 @@ struct Wish {
 
 /// Nothing: it is not {"signal": a name, "start_ticks": a number}.
 std::optional<Wish> wish_in(std::string_view body) {
-  constexpr int deepest = 4;
-  if (nesting_depth(body) > deepest) return std::nullopt;
-  const Json root = Json::parse(body, nullptr, false);
-  if (!root.is_object()) return std::nullopt;
-  const auto name = root.find("signal");
-  const auto ticks = root.find("start_ticks");
-  if (name == root.end() || !name->is_string()) return std::nullopt;
-  if (ticks == root.end() || !ticks->is_number_unsigned()) return std::nullopt;
-  for (const SignalName& one : signal_names) {
-    if (one.name != name->get<std::string>()) continue;
-    return Wish{.signal = one.number, .start_ticks = ticks->get<std::uint64_t>()};
-  }
-  return std::nullopt;
+  std::string name;
+  Wish wish;
+  const auto read = read_json(body, [&](Archive& archive) {
+    archive.member("signal", name, Form::required);
+    archive.member("start_ticks", wish.start_ticks, Form::required);
+  });
+  const auto known = std::ranges::find(signal_names, name, &SignalName::name);
+  if (!read || known == signal_names.end()) return std::nullopt;
+  wish.signal = known->number;
+  return wish;
 }
 
 bool is_on_a_device(pid_t pid, const Snapshot& snapshot) {
@@ -94,7 +92,11 @@ Response answer_release(const Question& question) {
   if (!may_act_for(question.asker, found->uid)) return not_yours("this lease");
   const auto ended = question.world.acts->release(*found, name_of_act(question.asker));
   if (!ended) return error_response(ended.error());
-  return json_response(dumped({{"lease", found->id}, {"run", found->run}, {"end", *ended}}) + "\n");
+  return json_answer([&](Archive& archive) {
+    archive.derived("lease", found->id);
+    archive.derived("run", found->run);
+    archive.derived("end", *ended);
+  });
 }
 
 Response answer_signal(const Question& question) {
@@ -124,7 +126,10 @@ Response answer_signal(const Question& question) {
       question.world.acts->signal({.pid = process->id.pid, .start_ticks = wish->start_ticks},
                                   wish->signal, name_of_act(question.asker));
   if (!sent) return error_response(sent.error());
-  return json_response(dumped({{"pid", process->id.pid}, {"sent", true}}) + "\n");
+  return json_answer([&](Archive& archive) {
+    archive.derived("pid", process->id.pid);
+    archive.derived("sent", true);
+  });
 }
 
 }  // namespace berth::serve

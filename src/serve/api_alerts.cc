@@ -1,6 +1,5 @@
 // Alerts: what goes on, what was lately resolved, and whether those who are to be told are reached.
 
-#include "alert/json.h"
 #include "serve/alert_message.h"
 #include "serve/api_json.h"
 
@@ -18,55 +17,52 @@ std::vector<std::string> names_seen(const Alert& alert, const Asker& asker, cons
   return names;
 }
 
-Json delivery_json(const DeliveryFigures& figures, const Asker& asker) {
-  return {
-      {"receiver", figures.receiver},
-      {"kind", name_of(figures.kind)},
-      {"min_severity", name_of(figures.least)},
-      {"waiting", figures.waiting},
-      {"delivered", figures.delivered},
-      {"failed", figures.failed},
-      {"dropped", figures.dropped},
-      {"last_delivered_unix_ms", time_or_null(figures.last_delivered)},
-      {"last_failed_unix_ms", time_or_null(figures.last_failed)},
-      {"is_failing", !figures.trouble.empty()},
-      // It may name hosts and programs that are nobody's business.
-      {"trouble", figures.trouble.empty() || !asker.admin ? Json(nullptr) : Json(figures.trouble)}};
+void write_delivery(Archive& archive, const DeliveryFigures& figures, const Asker& asker) {
+  archive.derived("receiver", figures.receiver);
+  archive.derived("kind", name_of(figures.kind));
+  archive.derived("min_severity", name_of(figures.least));
+  archive.derived("waiting", figures.waiting);
+  archive.derived("delivered", figures.delivered);
+  archive.derived("failed", figures.failed);
+  archive.derived("dropped", figures.dropped);
+  archive.derived("last_delivered_unix_ms", figures.last_delivered);
+  archive.derived("last_failed_unix_ms", figures.last_failed);
+  archive.derived("is_failing", !figures.trouble.empty());
+  // It may name hosts and programs that are nobody's business.
+  archive.derived("trouble", asker.admin ? figures.trouble : std::string(), Form::nullable);
+}
+
+void write_seen(Archive& archive, const Alert& alert, const Asker& asker, const World& world) {
+  write_alert(archive, alert, names_seen(alert, asker, world));
 }
 
 }  // namespace
 
-Json alert_json(const Alert& alert, const std::vector<std::string>& names) {
-  return json_of(alert, AlertFields::shown, summary_with(alert.summary, names));
-}
-
 std::string alert_line(const Alert& alert, const Asker& asker, const World& world) {
-  return dumped(alert_json(alert, names_seen(alert, asker, world)));
+  return write_json(JsonLayout::compact,
+                    [&](Archive& archive) { write_seen(archive, alert, asker, world); });
 }
 
-Json active_alerts_json(const Asker& asker, const World& world) {
-  Json list = Json::array();
-  if (world.alerts == nullptr) return list;
-  for (const Alert& alert : world.alerts->active) {
-    list.push_back(alert_json(alert, names_seen(alert, asker, world)));
-  }
-  return list;
+void write_active_alerts(Archive& archive, const Asker& asker, const World& world) {
+  archive.derived_list("alerts", world.alerts ? world.alerts->active : std::vector<Alert>(),
+                       [&](const Alert& alert) { write_seen(archive, alert, asker, world); });
 }
 
 Response answer_alerts(const Question& question) {
   const World& world = question.world;
-  Json list = active_alerts_json(question.asker, world);
-  Json deliveries = Json::array();
-  if (world.alerts != nullptr) {
-    for (const Alert& alert : world.alerts->ended) {
-      list.push_back(alert_json(alert, names_seen(alert, question.asker, world)));
-    }
-    for (const DeliveryFigures& figures : world.alerts->deliveries) {
-      deliveries.push_back(delivery_json(figures, question.asker));
-    }
-  }
-  return page_of(question, "alerts", std::move(list), "id",
-                 {{"deliveries", std::move(deliveries)}});
+  const AlertBoard board = world.alerts ? *world.alerts : AlertBoard();
+  std::vector<Alert> alerts = board.active;
+  alerts.insert(alerts.end(), board.ended.begin(), board.ended.end());
+  return page_of(
+      question, "alerts", alerts, [](const Alert& alert) { return alert.id; },
+      [&](Archive& archive, const Alert& alert) {
+        write_seen(archive, alert, question.asker, world);
+      },
+      [&](Archive& archive) {
+        archive.derived_list("deliveries", board.deliveries, [&](const DeliveryFigures& figures) {
+          write_delivery(archive, figures, question.asker);
+        });
+      });
 }
 
 }  // namespace berth::serve

@@ -116,6 +116,23 @@ TEST(Deliveries, AndAlertsAreReadBackByTheVerb) {
   EXPECT_FALSE(alert_list_from_json("{}"));
 }
 
+TEST(Deliveries, AndAlertsOfAnotherVersionAreReadAsFarAsTheyAreUnderstood) {
+  const auto list = alert_list_from_json(
+      R"({"alerts":[7,{"rule":"of_tomorrow","severity":"notice"},{"rule":"xid","severity":"notice",)"
+      R"("index":"third","since_unix_ms":5,"ending":"of_tomorrow"}],)"
+      R"("deliveries":["x",{"is_failing":"yes"},{"is_failing":true,"trouble":null}]})");
+  ASSERT_TRUE(list) << list.error().message();
+  ASSERT_EQ(list->alerts.size(), 1U);
+  EXPECT_EQ(list->alerts[0].rule, AlertRule::xid);
+  EXPECT_EQ(list->alerts[0].index, std::nullopt);
+  EXPECT_EQ(list->alerts[0].since, WallTime{5});
+  EXPECT_EQ(list->alerts[0].ending, Ending::resolved);
+  ASSERT_EQ(list->failing.size(), 1U);
+  EXPECT_EQ(list->failing[0].receiver, "?");
+  EXPECT_EQ(list->failing[0].trouble, "");
+  EXPECT_FALSE(alert_list_from_json(R"({"alerts":{}})"));
+}
+
 TEST(AlertEvents, GoToEachWithTheNamesThatHeMaySee) {
   Desk desk([](const std::string&) {});
   const World world = alarmed_world(Others::owner);

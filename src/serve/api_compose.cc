@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "place/placement.h"
@@ -16,6 +17,7 @@ namespace berth::serve {
 
 namespace {
 
+using Json = nlohmann::ordered_json;
 constexpr std::size_t longest_text = 4096;
 constexpr std::size_t most_words = 256;
 
@@ -148,11 +150,12 @@ std::string command_line(const berth::Request& request, const std::string& wait,
 }
 
 /// What the command would do if it were typed now.
-void put_outcome(Json& root, const Placement& placement, const std::string& wait) {
+void write_outcome(Archive& archive, const Placement& placement, const std::string& wait) {
   constexpr int no_device = 124;  // doc/EXIT_CODES.md
   const bool waits = !placement.satisfied() && placement.possible && !wait.empty();
-  root["does"] = placement.satisfied() ? "starts" : waits ? "waits" : "ends";
-  root["exit_code"] = placement.satisfied() || waits ? Json(nullptr) : Json(no_device);
+  const bool ends = !placement.satisfied() && !waits;
+  archive.derived("does", std::string(ends ? "ends" : waits ? "waits" : "starts"));
+  archive.derived("exit_code", ends ? std::optional(no_device) : std::nullopt);
 }
 
 }  // namespace
@@ -175,12 +178,11 @@ Response answer_compose(const Question& question) {
   // What the asker may not see stands in his way all the same, without a name.
   const auto seen = seen_by(question.asker, question.world);
   const Placement placement = place_behind(*seen, seen->waiters.size(), *request);
-  Json root = {{"command", command_line(*request, *wait, *command)}};
-  put_outcome(root, placement, *wait);
-  const Json reasoning =
-      Json::parse(placement_json(placement, as_typed(*request), *seen), nullptr, false);
-  for (const auto& [key, value] : reasoning.items()) root[key] = value;
-  return json_response(dumped(root) + "\n");
+  return json_answer([&](Archive& archive) {
+    archive.derived("command", command_line(*request, *wait, *command));
+    write_outcome(archive, placement, *wait);
+    write_placement(archive, placement, as_typed(*request), *seen);
+  });
 }
 
 }  // namespace berth::serve

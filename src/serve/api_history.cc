@@ -1,6 +1,7 @@
 // History, usage, the timeline and the log of events: what the store remembers.
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/text.h"
 #include "serve/api_json.h"
@@ -70,31 +71,55 @@ bool may_see(const Question& question, UsageBy by, const UsageRow& row) {
   return false;
 }
 
+/// A stretch of the timeline as the asker may see it.
+struct ShownSpan {
+  DeviceId device;
+  std::string kind;
+  std::optional<std::string> id;
+  std::string user;  // empty: nobody, or hidden
+  std::optional<std::string> title;
+  std::int64_t from_ms = 0;
+  std::optional<std::int64_t> to_ms;
+  std::string state;
+};
+
 /// A run where a lease was one's.
-Json span_json(const Question& question, const history::Span& span) {
+ShownSpan shown_span(const Question& question, const history::Span& span) {
   const bool is_run = span.kind == history::SpanKind::lease && !span.run.empty();
   const Insight seen = insight_into(question, span.uid);
-  return {{"device", span.device.text()},
-          {"kind", is_run ? std::string_view("run") : name_of(span.kind)},
-          // What a user is on a device by has the user's name as its id.
-          {"id", seen >= Insight::names ? Json(is_run ? span.run : span.key) : Json()},
-          {"user", seen >= Insight::names && !span.user.empty() ? Json(span.user) : Json()},
-          {"title", seen >= Insight::commands ? Json(span.title) : Json()},
-          {"from_unix_ms", span.from_ms},
-          {"to_unix_ms", json_or_null(span.to_ms)},
-          {"state", span.to_ms ? "ended" : "running"}};
+  ShownSpan shown{.device = span.device,
+                  .kind = std::string(is_run ? "run" : name_of(span.kind)),
+                  .from_ms = span.from_ms,
+                  .to_ms = span.to_ms,
+                  .state = span.to_ms ? "ended" : "running"};
+  if (seen < Insight::names) return shown;
+  // What a user is on a device by has the user's name as its id.
+  shown.id = is_run ? span.run : span.key;
+  shown.user = span.user;
+  if (seen >= Insight::commands) shown.title = span.title;
+  return shown;
 }
 
 /// An event among the spans: it begins and ends at once.
-Json moment_json(const HistoryEvent& event) {
-  return {{"device", event.device.text()},
-          {"kind", "health"},
-          {"id", event.code},
-          {"user", nullptr},
-          {"title", words_of(event)},
-          {"from_unix_ms", event.at.unix_ms},
-          {"to_unix_ms", event.at.unix_ms},
-          {"state", event.kind}};
+ShownSpan shown_moment(const HistoryEvent& event) {
+  return {.device = event.device,
+          .kind = "health",
+          .id = event.code,
+          .title = words_of(event),
+          .from_ms = event.at.unix_ms,
+          .to_ms = event.at.unix_ms,
+          .state = event.kind};
+}
+
+void write_span(Archive& archive, const ShownSpan& span) {
+  archive.derived("device", span.device);
+  archive.derived("kind", span.kind);
+  archive.derived("id", span.id);
+  archive.derived("user", span.user, Form::nullable);
+  archive.derived("title", span.title);
+  archive.derived("from_unix_ms", span.from_ms);
+  archive.derived("to_unix_ms", span.to_ms);
+  archive.derived("state", span.state);
 }
 
 bool is_here(std::string_view device, const World& world) {
@@ -103,11 +128,13 @@ bool is_here(std::string_view device, const World& world) {
          });
 }
 
-Json event_json(const HistoryEvent& event) {
-  const std::string_view advice = advice_of(event);
-  return {{"at_unix_ms", event.at.unix_ms}, {"kind", event.kind},
-          {"device", event.device.text()},  {"code", event.code},
-          {"text", words_of(event)},        {"advice", advice.empty() ? Json() : Json(advice)}};
+void write_event(Archive& archive, const HistoryEvent& event) {
+  archive.derived("at_unix_ms", event.at);
+  archive.derived("kind", event.kind);
+  archive.derived("device", event.device);
+  archive.derived("code", event.code);
+  archive.derived("text", words_of(event));
+  archive.derived("advice", advice_of(event), Form::nullable);
 }
 
 }  // namespace
@@ -167,19 +194,19 @@ Response answer_timeline(const Question& question) {
   if (!limit) return limit.error();
   const auto timeline = question.world.history->timeline(span->since, span->until, *limit);
   if (!timeline) return error_response(timeline.error());
-  Json root = {{"simulated", json_or_null(simulated_in(question.world))},
-               {"devices", Json::array()},
-               {"left_out", timeline->left_out},
-               {"spans", Json::array()}};
-  for (const HistoryDevice& device : timeline->devices) {
-    root["devices"].push_back(
-        {{"id", device.id.text()}, {"index", json_or_null(device.index)}, {"name", device.name}});
-  }
-  for (const history::Span& kept : timeline->spans) {
-    root["spans"].push_back(span_json(question, kept));
-  }
-  for (const HistoryEvent& event : timeline->events) root["spans"].push_back(moment_json(event));
-  return json_response(dumped(root) + "\n");
+  std::vector<ShownSpan> spans;
+  for (const history::Span& kept : timeline->spans) spans.push_back(shown_span(question, kept));
+  std::ranges::transform(timeline->events, std::back_inserter(spans), shown_moment);
+  return json_answer([&](Archive& archive) {
+    archive.derived("simulated", simulated_in(question.world));
+    archive.derived_list("devices", timeline->devices, [&](const HistoryDevice& device) {
+      archive.derived("id", device.id);
+      archive.derived("index", device.index);
+      archive.derived("name", device.name);
+    });
+    archive.derived("left_out", timeline->left_out);
+    archive.derived_list("spans", spans, [&](const ShownSpan& span) { write_span(archive, span); });
+  });
 }
 
 Response answer_events_log(const Question& question) {
@@ -192,11 +219,12 @@ Response answer_events_log(const Question& question) {
   auto events = question.world.history->events(span->since, span->until);
   if (!events) return error_response(events.error());
   const std::size_t left_out = keep_newest(*events, *limit);
-  Json root = {{"simulated", json_or_null(simulated_in(question.world))},
-               {"left_out", left_out},
-               {"events", Json::array()}};
-  for (const HistoryEvent& event : *events) root["events"].push_back(event_json(event));
-  return json_response(dumped(root) + "\n");
+  return json_answer([&](Archive& archive) {
+    archive.derived("simulated", simulated_in(question.world));
+    archive.derived("left_out", left_out);
+    archive.derived_list("events", *events,
+                         [&](const HistoryEvent& event) { write_event(archive, event); });
+  });
 }
 
 }  // namespace berth::serve

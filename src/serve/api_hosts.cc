@@ -9,15 +9,18 @@ Response answer_hosts(const Question& question) {
   const World& world = question.world;
   const bool names_seen =
       insight(question.asker, std::nullopt, world.policy, *world.book) >= Insight::names;
-  Json hosts = Json::array();
+  std::vector<HostReport> hosts;
   if (world.room) {
-    for (const RoomView::Host& host : world.room->hosts) {
-      HostReport shown = *host.report;
-      if (!question.asker.admin) shown.why = without_private_paths(shown.why);
-      hosts.push_back(host_json(shown, names_seen ? UserNames::shown : UserNames::hidden));
-    }
+    for (const RoomView::Host& host : world.room->hosts) hosts.push_back(*host.report);
   }
-  return page_of(question, "hosts", std::move(hosts), "name");
+  for (HostReport& host : hosts) {
+    if (!question.asker.admin) host.why = without_private_paths(host.why);
+    if (names_seen || !host.seen) continue;
+    for (HostDevice& device : host.seen->devices) device.users.clear();
+  }
+  return page_of(
+      question, "hosts", hosts, [](const HostReport& host) { return host.name; },
+      [](Archive& archive, HostReport host) { walk(archive, host); });
 }
 
 }  // namespace berth::serve

@@ -27,9 +27,8 @@ int status_of(ErrorCode code) {
 
 }  // namespace
 
-std::string dumped(const Json& json) {
-  // Names and commands are bytes of strangers: what is no UTF-8 becomes U+FFFD.
-  return printable_json(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+Response json_answer(const std::function<void(Archive&)>& write) {
+  return json_response(write_json(JsonLayout::compact, write) + "\n");
 }
 
 std::expected<std::uint64_t, Response> number_parameter(const Request& request, const char* name,
@@ -59,36 +58,27 @@ std::optional<std::string> simulated_in(const World& world) {
   return world.snapshot ? world.snapshot->simulated : world.simulated;
 }
 
-Response page_of(const Question& question, const char* name, Json items, const char* id,
-                 Json beside) {
+std::expected<ListPage, Response> page_in(const Question& question, std::size_t items,
+                                          const std::function<std::string(std::size_t)>& id_of) {
   const Request& request = question.request;
   constexpr std::uint64_t most = 10'000;
   const auto limit = number_parameter(request, "limit", 1000, 1, most);
-  if (!limit) return limit.error();
+  if (!limit) return std::unexpected(limit.error());
   const std::string_view after = parameter_of(request, "after").value_or("");
-  Json page = Json::array();
-  bool begun = after.empty();
-  Json next = nullptr;
-  for (Json& item : items) {
-    const bool is_last_of_page_before = !begun && item.value(id, Json()) == Json(after);
-    if (is_last_of_page_before) {
-      begun = true;
-    } else if (begun && page.size() < *limit) {
-      page.push_back(std::move(item));
-    } else if (begun) {
-      next = page.back()[id];
-      break;
+  ListPage page;
+  if (!after.empty()) {
+    while (page.first < items && id_of(page.first) != after) ++page.first;
+    if (page.first == items) {
+      return std::unexpected(error_response(400, "bad_parameter",
+                                            "after=" + printable(after) + " names nothing here",
+                                            "it may have ended: begin the list again without it"));
     }
+    ++page.first;
   }
-  if (!begun) {
-    return error_response(400, "bad_parameter", "after=" + printable(after) + " names nothing here",
-                          "it may have ended: begin the list again without it");
-  }
-  Json root = {{"simulated", json_or_null(simulated_in(question.world))}};
-  root[name] = std::move(page);
-  root["next"] = std::move(next);
-  root.update(beside);
-  return json_response(dumped(root) + "\n");
+  page.count = std::min<std::size_t>(*limit, items - page.first);
+  const std::size_t end = page.first + page.count;
+  if (end < items) page.next = id_of(end - 1);
+  return page;
 }
 
 std::shared_ptr<const Snapshot> seen_by(const Asker& asker, const World& world) {

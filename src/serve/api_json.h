@@ -1,42 +1,22 @@
 #pragma once
-// What the API's files share: readings as JSON, pages of a list, numbers in a query.
+// What the API's files share: answers written from values, pages of a list, numbers in a query.
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <expected>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/json_archive.h"
 #include "serve/api.h"
 
 namespace berth::serve {
 
-using Json = nlohmann::ordered_json;
-
-[[nodiscard]] std::string dumped(const Json& json);
-
-/// The value, or null with the reason under "why".
-template <class T>
-void put(Json& object, const char* key, const Reading<T>& reading) {
-  if (!reading.get()) {
-    object[key] = nullptr;
-    object["why"][key] = name_of(reading.why());
-  } else if constexpr (requires { reading.get()->count(); }) {
-    object[key] = reading.get()->count();
-  } else if constexpr (requires { reading.get()->unix_ms; }) {
-    object[key] = reading.get()->unix_ms;
-  } else {
-    object[key] = *reading.get();
-  }
-}
-
-template <class T>
-[[nodiscard]] Json json_or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-[[nodiscard]] inline Json time_or_null(const std::optional<WallTime>& time) {
-  return time ? Json(time->unix_ms) : Json(nullptr);
-}
+/// One line. Names and commands in it are bytes of strangers: what is no UTF-8 becomes U+FFFD.
+[[nodiscard]] Response json_answer(const std::function<void(Archive&)>& write);
 
 struct Question {
   const Request& request;
@@ -57,23 +37,41 @@ struct Question {
 /// 404
 [[nodiscard]] Response no_such(std::string_view what, std::string_view name);
 
-/// {"simulated": …, NAME: the page of `items`, "next": …, and what is in `beside`}: those after the
-/// one whose `id` is `after`, at most `limit`.
-[[nodiscard]] Response page_of(const Question& question, const char* name, Json items,
-                               const char* id, Json beside = Json::object());
+/// The items of a list that are asked for: those after the one whose id is `after`, at most
+/// `limit`.
+struct ListPage {
+  std::size_t first = 0;
+  std::size_t count = 0;
+  std::optional<std::string> next;  // what to ask for them `after`; nothing: these are the last
+};
+[[nodiscard]] std::expected<ListPage, Response> page_in(
+    const Question& question, std::size_t items,
+    const std::function<std::string(std::size_t item)>& id_of);
 
 /// The simulated server that everything answered is of; null: a real one.
 [[nodiscard]] std::optional<std::string> simulated_in(const World& world);
 
+/// {"simulated": …, NAME: the page of `items`, "next": …, and what `write_beside` adds}
+template <class Item, class IdOf, class WriteItem>
+[[nodiscard]] Response page_of(const Question& question, std::string_view name,
+                               const std::vector<Item>& items, const IdOf& id_of,
+                               const WriteItem& write_item,
+                               const std::function<void(Archive&)>& write_beside = {}) {
+  const auto page =
+      page_in(question, items.size(), [&](std::size_t item) { return id_of(items[item]); });
+  if (!page) return page.error();
+  return json_answer([&](Archive& archive) {
+    archive.derived("simulated", simulated_in(question.world));
+    archive.derived_list(name, std::span(items).subspan(page->first, page->count),
+                         [&](const Item& item) { write_item(archive, item); });
+    archive.derived("next", page->next);
+    if (write_beside) write_beside(archive);
+  });
+}
+
 // The parts of the API, one per file. `id`: the last or the last but one part of the path.
-[[nodiscard]] Json overview(const Asker& asker, const World& world, const Snapshot& seen);
-[[nodiscard]] Json devices_json(const Snapshot& seen);
-[[nodiscard]] Json processes_json(const Snapshot& seen);
-[[nodiscard]] Json leases_json(const Snapshot& seen);
-[[nodiscard]] Json queue_json(const Snapshot& seen);
-/// With the names of whom it is about, as far as they may be seen.
-[[nodiscard]] Json alert_json(const Alert& alert, const std::vector<std::string>& names);
-[[nodiscard]] Json active_alerts_json(const Asker& asker, const World& world);
+/// "alerts": with the names of whom they are about, as far as the asker may see them.
+void write_active_alerts(Archive& archive, const Asker& asker, const World& world);
 
 [[nodiscard]] Response answer_gpu_status(const Question& question);
 [[nodiscard]] Response answer_overview(const Question& question);

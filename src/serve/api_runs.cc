@@ -5,6 +5,20 @@
 
 namespace berth::serve {
 
+/// [time, place of the device, the value of each column]
+static void put(Archive& archive, SampleTable::Row& row) {
+  archive.begin_list(row.values.size() + 2);
+  archive.next_item();
+  archive.scalar(row.at_unix_ms);
+  archive.next_item();
+  berth::put(archive, row.device);
+  for (std::optional<double>& value : row.values) {
+    archive.next_item();
+    berth::put(archive, value);
+  }
+  archive.end_list();
+}
+
 namespace {
 
 Response no_records() {
@@ -19,20 +33,11 @@ Insight insight_into(const FoundRun& run, const Question& question) {
   return insight_into(run.owner(), question);
 }
 
-/// What of a record somebody else may see; null: nothing at all.
-Json visible_record(const FoundRun& run, const Question& question) {
-  Json whole = Json::parse(run.json, nullptr, false);
+void write_shown(Archive& archive, const FoundRun& run, const Question& question) {
   const Insight seen = insight_into(run, question);
-  if (seen == Insight::whole) return whole;
-  if (seen == Insight::numbers) return nullptr;
-  Json part = Json::object();
-  for (const char* key : {"format", "version", "id", "started_unix_ms", "uid", "user", "lease",
-                          "retry_of", "wanted", "devices_wanted", "cpu_only", "waiting",
-                          "waited_ms", "given", "promised_bytes", "state", "end", "summary"}) {
-    part[key] = whole.value(key, Json());
-  }
-  part["command"] = seen == Insight::commands ? whole.value("command", Json()) : Json(nullptr);
-  return part;
+  if (seen == Insight::whole) return write_run(archive, run.record, run.story);
+  write_run(archive, visible_part(run.record, seen), {.summary = run.story.summary},
+            RunReader::other);
 }
 
 /// Whose runs the asker may know of. Of others he learns not even that they exist.
@@ -77,19 +82,17 @@ Response answer_runs(const Question& question) {
   auto runs = question.world.runs->list(*limit + 1, after, shown_in(question));
   const bool is_more = runs.size() > *limit;
   if (is_more) runs.pop_back();
-  Json root = {{"runs", Json::array()}, {"next", nullptr}};
-  for (const FoundRun& run : runs) {
-    Json record = visible_record(run, question);
-    if (!record.is_null()) root["runs"].push_back(std::move(record));
-  }
-  if (is_more) root["next"] = to_text(runs.back().place);
-  return json_response(dumped(root) + "\n");
+  return json_answer([&](Archive& archive) {
+    archive.derived_list("runs", runs,
+                         [&](const FoundRun& run) { write_shown(archive, run, question); });
+    archive.derived("next", is_more ? std::optional(to_text(runs.back().place)) : std::nullopt);
+  });
 }
 
 Response answer_run(const Question& question) {
   const auto run = asked_run(question);
   if (!run) return run.error();
-  return json_response(dumped(visible_record(*run, question)) + "\n");
+  return json_answer([&](Archive& archive) { write_shown(archive, *run, question); });
 }
 
 Response answer_run_samples(const Question& question) {
@@ -100,13 +103,11 @@ Response answer_run_samples(const Question& question) {
   if (!run) return run.error();
   const auto table = question.world.runs->samples(*run, *points, question.world.now);
   if (!table) return error_response(table.error());
-  Json root = {{"devices", table->devices}, {"columns", table->columns}, {"points", Json::array()}};
-  for (const SampleTable::Row& row : table->rows) {
-    Json point = {row.at_unix_ms, row.device};
-    for (const auto& value : row.values) point.push_back(json_or_null(value));
-    root["points"].push_back(std::move(point));
-  }
-  return json_response(dumped(root) + "\n");
+  return json_answer([&](Archive& archive) {
+    archive.derived("devices", table->devices);
+    archive.derived("columns", table->columns);
+    archive.derived("points", table->rows);
+  });
 }
 
 Response answer_run_log(const Question& question) {
@@ -120,11 +121,12 @@ Response answer_run_log(const Question& question) {
   if (!run) return run.error();
   const auto piece = question.world.runs->log(*run, *offset, *limit);
   if (!piece) return error_response(piece.error());
-  const Json root = {{"offset", piece->offset},
-                     {"next", piece->next},
-                     {"total", piece->total},
-                     {"text", piece->text}};
-  return json_response(dumped(root) + "\n");
+  return json_answer([&](Archive& archive) {
+    archive.derived("offset", piece->offset);
+    archive.derived("next", piece->next);
+    archive.derived("total", piece->total);
+    archive.derived("text", piece->text);
+  });
 }
 
 }  // namespace berth::serve

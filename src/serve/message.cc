@@ -1,8 +1,8 @@
 #include "serve/message.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json_archive.h"
 #include "base/text.h"
 
 namespace berth::serve {
@@ -118,12 +118,14 @@ Response json_response(std::string body, int status) {
 
 Response error_response(int status, std::string_view code, std::string_view message,
                         std::string_view remedy) {
-  const nlohmann::ordered_json body = {
-      {"error", {{"code", code}, {"message", message}, {"remedy", remedy}}}};
-  return json_response(
-      printable_json(body.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) +
-          "\n",
-      status);
+  std::string body = write_json(JsonLayout::compact, [&](Archive& archive) {
+    archive.derived_object("error", true, [&] {
+      archive.derived("code", code);
+      archive.derived("message", message);
+      archive.derived("remedy", remedy);
+    });
+  });
+  return json_response(std::move(body) + "\n", status);
 }
 
 }  // namespace berth::serve

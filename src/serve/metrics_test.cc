@@ -107,12 +107,12 @@ TEST(Metrics, AChangedReadingChangesItsSeriesAndNoOther) {
   for (const Field& field : fields()) {
     if (field.metric.empty() || field.write == nullptr) continue;
     Snapshot host = h100_builder().build();
-    ASSERT_TRUE(field.write(host.devices[0], CellValue(std::uint64_t{3})) ||
-                field.write(host.devices[0], CellValue(false)))
+    ASSERT_TRUE(field.write(host.devices[0], Scalar(std::uint64_t{3})) ||
+                field.write(host.devices[0], Scalar(false)))
         << field.key;
     Snapshot changed = host;
-    ASSERT_TRUE(field.write(changed.devices[0], CellValue(std::uint64_t{4})) ||
-                field.write(changed.devices[0], CellValue(true)));
+    ASSERT_TRUE(field.write(changed.devices[0], Scalar(std::uint64_t{4})) ||
+                field.write(changed.devices[0], Scalar(true)));
     const std::string family(field.metric.substr(0, field.metric.find('{')));
     bool seen = false;
     for (const std::string& line :
@@ -488,8 +488,8 @@ Snapshot random_snapshot(std::mt19937& random) {
     device.lost = below(8) == 0;
     for (const Field& field : fields()) {
       if (field.write == nullptr || below(3) == 0) continue;
-      const std::vector<CellValue> values = {~std::uint64_t{0}, below(200), true, text(),
-                                             std::int64_t{-7},  1e300,      -0.25};
+      const std::vector<Scalar> values = {~std::uint64_t{0}, below(200), true, text(),
+                                          std::int64_t{-7},  1e300,      -0.25};
       field.write(device, values[below(7)]);
     }
     host.devices.push_back(std::move(device));

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "serve/api_json.h"
+#include "base/json_archive.h"
 
 namespace berth::serve {
 
@@ -45,14 +45,16 @@ std::vector<HealthNews> health_news(const std::vector<DeviceHealth>& before,
 }
 
 std::string to_json(const HealthNews& news) {
-  return dumped({{"at_unix_ms", news.at.unix_ms},
-                 {"kind", "health"},
-                 {"device", news.device.text()},
-                 {"index", json_or_null(news.index)},
-                 {"state", name_of(news.finding.state)},
-                 {"code", news.finding.code},
-                 {"evidence", news.finding.evidence},
-                 {"advice", news.finding.advice}});
+  return write_json(JsonLayout::compact, [&](Archive& archive) {
+    archive.derived("at_unix_ms", news.at);
+    archive.derived("kind", std::string("health"));
+    archive.derived("device", news.device);
+    archive.derived("index", news.index);
+    archive.derived("state", name_of(news.finding.state));
+    archive.derived("code", news.finding.code);
+    archive.derived("evidence", news.finding.evidence);
+    archive.derived("advice", news.finding.advice);
+  });
 }
 
 }  // namespace berth::serve

@@ -93,6 +93,30 @@ Snapshot visible_part(Snapshot snapshot, const Asker& asker, const Policy& polic
   return snapshot;
 }
 
+RunRecord visible_part(const RunRecord& run, Insight insight) {
+  RunRecord shown;
+  shown.owner = run.owner;
+  shown.state = run.state;
+  if (insight < Insight::names) return shown;
+  const Manifest& all = run.manifest;
+  shown.end = run.end;
+  shown.manifest = {.id = all.id,
+                    .started = all.started,
+                    .uid = all.uid,
+                    .user = all.user,
+                    .lease = all.lease,
+                    .retry_of = all.retry_of,
+                    .wanted = all.wanted,
+                    .devices_wanted = all.devices_wanted,
+                    .cpu_only = all.cpu_only,
+                    .waiting = all.waiting,
+                    .waited_ms = all.waited_ms,
+                    .given = all.given,
+                    .promised = all.promised};
+  if (insight >= Insight::commands) shown.manifest.command = all.command;
+  return shown;
+}
+
 std::string without_private_paths(std::string_view text) {
   constexpr std::string_view system_roots[] = {"/dev/", "/proc", "/sys/",
                                                "/usr/", "/lib",  "/run/berth"};

@@ -1,6 +1,6 @@
 #pragma once
-// Who sees what. Pure: a snapshot, who asks and what the administrator decided in, the part of the
-// snapshot that he may see out.
+// Who sees what. Pure: a snapshot or a run, who asks and what the administrator decided in, the
+// part of it that he may see out.
 //
 // Everybody sees devices and numbers. Somebody known sees what is his own whole; the administrator
 // (root, the daemon's own user, a token made for one) everything. Of others he sees:
@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 
+#include "record/run_record.h"
 #include "serve/asker.h"
 #include "snapshot/snapshot.h"
 
@@ -44,6 +45,10 @@ enum class Insight { numbers, names, commands, whole };
 
 [[nodiscard]] Snapshot visible_part(Snapshot snapshot, const Asker& asker, const Policy& policy,
                                     const GroupBook& book);
+
+/// What others may know of somebody's run: members that are not named there stay with its owner.
+/// `insight`: less than whole.
+[[nodiscard]] RunRecord visible_part(const RunRecord& run, Insight insight);
 
 /// Names of files that are somebody's own made "…"; those of the system stay.
 [[nodiscard]] std::string without_private_paths(std::string_view text);

@@ -117,5 +117,31 @@ TEST(Token, IsFoundInBothSchemes) {
   EXPECT_EQ(token_in(""), std::nullopt);
 }
 
+/// Also where the writer forgets that it is not its owner who reads.
+TEST(Policy, OfARunOthersAreGivenNoValueThatIsItsOwners) {
+  RunRecord run;
+  run.directory = "/secret";
+  run.problems = {"secret"};
+  run.manifest.id = "20260101-a";
+  run.manifest.user = "alice";
+  run.manifest.command = {"secret-command"};
+  run.manifest.working_directory = run.manifest.inside = "/secret";
+  run.manifest.log = "/secret/log";
+  run.manifest.variables = {{"SECRET", "secret"}};
+  run.manifest.python = PythonFacts{.interpreter = "/secret/python"};
+  run.end = RunEnd{.because = "time limit"};
+  const auto written = [&](Insight insight) {
+    return write_json(JsonLayout::compact, [&](Archive& archive) {
+      write_run(archive, visible_part(run, insight), {}, RunReader::owner);
+    });
+  };
+  EXPECT_THAT(written(Insight::names), HasSubstr("time limit"));
+  EXPECT_THAT(written(Insight::names), HasSubstr("alice"));
+  EXPECT_THAT(written(Insight::names), Not(HasSubstr("secret")));
+  EXPECT_THAT(written(Insight::commands), HasSubstr("secret-command"));
+  EXPECT_THAT(written(Insight::commands), Not(HasSubstr("/secret")));
+  EXPECT_THAT(written(Insight::numbers), Not(HasSubstr("alice")));
+}
+
 }  // namespace
 }  // namespace berth::serve

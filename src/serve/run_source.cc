@@ -57,10 +57,10 @@ Result<std::optional<FoundRun>> read_found(const StateDirectory& directory, cons
   const bool is_known = known != std::to_string(owner->uid);
   if (is_known || record->manifest.uid != owner->uid) record->manifest.user = known;
   record->manifest.uid = owner->uid;
-  std::string json = to_json(*record);
+  RunStory story = story_of(*record);
   return FoundRun{.record = std::move(*record),
-                  .place = {.name = name, .whose = whose(directory)},
-                  .json = std::move(json)};
+                  .story = std::move(story),
+                  .place = {.name = name, .whose = whose(directory)}};
 }
 
 bool is_run_id(std::string_view name) {

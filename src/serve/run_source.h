@@ -31,11 +31,11 @@ struct StateDirectory {
 /// owner; those that belong to somebody else are left out.
 [[nodiscard]] std::vector<StateDirectory> state_directories_of_all(std::string_view passwd);
 
-/// A run as the server shows it: its JSON is made where its files can be read.
+/// A run and what its files tell, read where they can be read.
 struct FoundRun {
   RunRecord record;  // whose owner is its folder's, whatever it says
+  RunStory story;
   RunPlace place;
-  std::string json;  // as `berth show --json`
   [[nodiscard]] uid_t owner() const { return record.owner.uid; }
 };
 

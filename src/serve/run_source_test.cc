@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/temporary_directory.h"
@@ -126,6 +127,64 @@ TEST_F(Runs, OfWhomNothingIsShownAreAsIfTheyWereNot) {
     EXPECT_EQ(run.error().message(), "there is no run " + id);
   }
   EXPECT_THAT(source_.list(9, std::nullopt, no_one), IsEmpty());
+}
+
+/// With a secret in all that only its owner may see.
+Manifest with_secrets(const std::string& id) {
+  Manifest manifest;
+  manifest.id = id;
+  manifest.command = {"secret-command"};
+  manifest.working_directory = manifest.machine_id = manifest.boot_id = "/secret";
+  manifest.inside = "secret-lease";
+  manifest.log = "/secret/log";
+  manifest.machine.cpu_model = std::string("secret CPU");
+  manifest.git = GitFacts{.root = "/secret"};
+  manifest.python = PythonFacts{.interpreter = "/secret/python"};
+  manifest.variables = {{"SECRET", "secret"}};
+  manifest.variables_set = manifest.variables;
+  manifest.toolkit = ToolkitFacts{.libraries = {{"secret", "1"}}};
+  manifest.wanted = "-n 1";
+  return manifest;
+}
+
+/// With the rights of the tests' own user, the runs are his.
+TEST_F(Runs, OfTheApiShowOthersNoCommandLogOrEnvironment) {
+  ASSERT_TRUE(RecordWriter::create(state_, with_secrets("20260101-a")));
+  std::ofstream(runs_directory(state_) + "/20260101-a/marks") << "5 secret=1\n";
+  World world = example_world();
+  world.runs = &source_;
+  const auto told = [&](const std::string& path, const Asker& asker) {
+    const Response response = answer(get("/api/v1/runs" + path), asker, world);
+    return response.body ? *response.body : std::string();
+  };
+  const Asker other = known(::geteuid() + 1);
+  for (const char* path : {"", "/20260101-a"}) {
+    EXPECT_THAT(told(path, administrator()), HasSubstr("secret-command"));
+    EXPECT_THAT(told(path, other), HasSubstr("\"wanted\":\"-n 1\""))
+        << "what runs is nobody's secret";
+    EXPECT_THAT(told(path, other), HasSubstr("\"command\":null"));
+    EXPECT_THAT(told(path, other), Not(HasSubstr("secret")));
+    EXPECT_THAT(told(path, nobody()), Not(HasSubstr("secret")));
+  }
+  for (const char* path : {"/20260101-a/log", "/20260101-a/samples"}) {
+    EXPECT_THAT(told(path, other), HasSubstr("not_yours"));
+  }
+  world.policy.others = Policy::Others::owner;
+  EXPECT_EQ(told("", other), "{\"runs\":[],\"next\":null}\n");
+}
+
+TEST_F(Runs, OfTheApiShowWhoSeesCommandsTheseAlone) {
+  ASSERT_TRUE(RecordWriter::create(state_, with_secrets("20260101-a")));
+  World world = example_world();
+  world.runs = &source_;
+  world.policy.commands_are_open = true;
+  const Response response = answer(get("/api/v1/runs"), known(::geteuid() + 1), world);
+  const auto run = nlohmann::json::parse(*response.body)["runs"][0];
+  EXPECT_EQ(run["command"], nlohmann::json({"secret-command"}));
+  for (const char* hidden : {"log", "variables", "variables_set", "working_directory", "machine",
+                             "directory", "marks", "events", "problems", "job", "keeper"}) {
+    EXPECT_FALSE(run.contains(hidden)) << hidden;
+  }
 }
 
 TEST_F(Runs, OfTheApiComeInPagesThatGoOnByWhatTheOneBeforeSaid) {

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <nlohmann/json.hpp>
 
 #include "base/fd.h"
+#include "base/json_archive.h"
 #include "base/text.h"
 #include "serve/digest.h"
 
@@ -17,7 +17,6 @@ namespace berth::serve {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 constexpr std::size_t longest_file = 1 << 20;
 constexpr Duration window = std::chrono::minutes(1);
 
@@ -29,77 +28,42 @@ bool is_name(std::string_view name) {
          });
 }
 
-Json json_of(const Token& token) {
-  return {{"name", token.name},
-          {"uid", token.uid ? Json(*token.uid) : Json(nullptr)},
-          {"admin", token.admin},
-          {"created_unix_ms", token.created.unix_ms},
-          {"expires_unix_ms", token.expires ? Json(token.expires->unix_ms) : Json(nullptr)},
-          {"sha256", token.sha256}};
-}
-
-enum class Digests { shown, hidden };
-
-std::string text_of(const TokenStore& store, Digests digests) {
-  Json list = Json::array();
-  for (const Token& token : store.tokens()) {
-    list.push_back(json_of(token));
-    if (digests == Digests::hidden) list.back().erase("sha256");
-  }
-  const Json root = {{"berth_tokens", TokenStore::format_version}, {"tokens", std::move(list)}};
-  return root.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-/// The value of that key where it is a whole number from 0 to `most`.
-std::optional<std::int64_t> number_at(const Json& object, const char* key, std::int64_t most) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_number_integer()) return std::nullopt;
-  if (found->is_number_unsigned() &&
-      found->get<std::uint64_t>() > static_cast<std::uint64_t>(most)) {
-    return std::nullopt;
-  }
-  const auto number = found->get<std::int64_t>();
-  return number >= 0 && number <= most ? std::optional(number) : std::nullopt;
-}
-
-std::string text_or_empty(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-bool is_null_at(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found == object.end() || found->is_null();
-}
-
-/// Nothing: it lacks what a token must have. What cannot be understood is no token: it must not
-/// become one without an end, or an administrator's.
-std::optional<Token> token_from(const Json& object) {
+/// What cannot be understood is no token: it must not become one without an end, or an
+/// administrator's.
+bool is_token(const Token& token) {
   constexpr std::int64_t latest = 253'402'300'799'000;  // the end of the year 9999
-  if (!object.is_object()) return std::nullopt;
-  Token token{.name = text_or_empty(object, "name"),
-              .uid = std::nullopt,
-              .admin = false,
-              .created = {},
-              .expires = std::nullopt,
-              .sha256 = text_or_empty(object, "sha256")};
-  if (!is_name(token.name) || token.sha256.size() != sha256_hex("").size()) return std::nullopt;
-  const auto admin = object.find("admin");
-  if (admin == object.end() || !admin->is_boolean()) return std::nullopt;
-  token.admin = admin->get<bool>();
-  const auto uid = number_at(object, "uid", 0xffff'fffe);
-  if (!uid && !is_null_at(object, "uid")) return std::nullopt;
-  if (token.admin && uid) return std::nullopt;
-  if (uid) token.uid = static_cast<uid_t>(*uid);
-  const auto created = number_at(object, "created_unix_ms", latest);
-  const auto expires = number_at(object, "expires_unix_ms", latest);
-  if (!created || (!expires && !is_null_at(object, "expires_unix_ms"))) return std::nullopt;
-  token.created = WallTime{*created};
-  if (expires) token.expires = WallTime{*expires};
-  return token;
+  const auto is_time = [](WallTime time) { return time.unix_ms >= 0 && time.unix_ms <= latest; };
+  return is_name(token.name) && token.sha256.size() == sha256_hex("").size() &&
+         !(token.admin && token.uid) && token.uid != static_cast<uid_t>(-1) &&
+         is_time(token.created) && is_time(token.expires.value_or(WallTime{}));
 }
 
 }  // namespace
+
+// Found by the namespace of what it walks, hence not in the nameless one.
+static void walk(Archive& archive, Token& token) {
+  archive.member("name", token.name, Form::required);
+  archive.member("uid", token.uid);
+  archive.member("admin", token.admin, Form::required);
+  archive.member("created_unix_ms", token.created, Form::required);
+  archive.member("expires_unix_ms", token.expires);
+  archive.member("sha256", token.sha256, Form::sparse);
+  if (archive.is_reading() && !is_token(token)) archive.mistake("no token");
+}
+
+static void walk(Archive& archive, std::vector<Token>& tokens, int& version) {
+  archive.member("berth_tokens", version, Form::required);
+  if (version < 0) archive.mistake("no version");
+  if (version <= TokenStore::format_version) {
+    archive.member("tokens", tokens, Form::required);
+  }
+}
+
+static std::string text_of(std::vector<Token> tokens) {
+  int version = TokenStore::format_version;
+  return write_json(JsonLayout::narrow, [&](Archive& archive) { walk(archive, tokens, version); }) +
+         "\n";
+}
 
 Result<void> TokenStore::add(Token token) {
   if (!is_name(token.name)) {
@@ -136,30 +100,28 @@ std::optional<Token> TokenStore::find(std::string_view secret, WallTime now) con
   return *found;
 }
 
-std::string to_json(const TokenStore& store) { return text_of(store, Digests::shown); }
-std::string public_json(const TokenStore& store) { return text_of(store, Digests::hidden); }
+std::string to_json(const TokenStore& store) { return text_of(store.tokens()); }
+std::string public_json(const TokenStore& store) {
+  std::vector<Token> tokens = store.tokens();
+  for (Token& token : tokens) token.sha256.clear();
+  return text_of(std::move(tokens));
+}
 
 Result<TokenStore> tokens_from_json(std::string_view text) {
-  constexpr int deepest = 10;
-  if (nesting_depth(text) > deepest) return fail(ErrorCode::invalid, "not a file of tokens");
-  const Json root = Json::parse(text, nullptr, false);
-  if (!root.is_object() || !root.contains("tokens") || !root["tokens"].is_array()) {
-    return fail(ErrorCode::invalid, "not a file of tokens");
-  }
-  const auto version = number_at(root, "berth_tokens", 1'000'000);
-  if (!version) return fail(ErrorCode::invalid, "not a file of tokens");
-  if (*version > TokenStore::format_version) {
+  std::vector<Token> tokens;
+  int version = 0;
+  const auto read = read_json(text, [&](Archive& archive) { walk(archive, tokens, version); });
+  if (version > TokenStore::format_version) {
     return fail(ErrorCode::unsupported, "written by a newer berth: use that one");
   }
+  if (!read && tokens.empty()) return fail(ErrorCode::invalid, "not a file of tokens");
+  // The last that was begun.
+  if (!read) {
+    return fail(ErrorCode::invalid, "token " + std::to_string(tokens.size()) + " of it is none");
+  }
   TokenStore store;
-  int number = 0;
-  for (const Json& one : root["tokens"]) {
-    ++number;
-    auto token = token_from(one);
-    if (!token) {
-      return fail(ErrorCode::invalid, "token " + std::to_string(number) + " of it is none");
-    }
-    if (const auto added = store.add(std::move(*token)); !added) {
+  for (Token& token : tokens) {
+    if (const auto added = store.add(std::move(token)); !added) {
       return std::unexpected(added.error());
     }
   }

@@ -358,7 +358,7 @@ void read_affinities(std::string_view text, Snapshot& snapshot) {
     if (gpu == nullptr) continue;
     const std::string_view range = trimmed(cells[cpus]);
     if (!range.empty() && range != "N/A") {
-      gpu->details.put(Detail::cpu_affinity, Cell(CellValue(std::string(range))));
+      gpu->details.put(Detail::cpu_affinity, Cell(Scalar(std::string(range))));
     }
     if (const auto node = parse_unsigned(trimmed(cells[cpus + 1]))) gpu->numa_node = *node;
   }

@@ -64,7 +64,7 @@ const Suffix* suffix_of(Format format) {
   return found == suffixes.end() ? nullptr : &*found;
 }
 
-double number_in(const CellValue& value) {
+double number_in(const Scalar& value) {
   return std::visit(
       [](const auto& inner) -> double {
         if constexpr (std::is_arithmetic_v<std::decay_t<decltype(inner)>>) {
@@ -76,13 +76,13 @@ double number_in(const CellValue& value) {
       value);
 }
 
-std::uint64_t count_in(const CellValue& value) {
+std::uint64_t count_in(const Scalar& value) {
   if (const auto* number = std::get_if<std::uint64_t>(&value)) return *number;
   const double number = number_in(value);
   return number >= 0 && number < 1.8e19 ? static_cast<std::uint64_t>(number) : 0;
 }
 
-std::string plain(const CellValue& value) {
+std::string plain(const Scalar& value) {
   return std::visit(
       [](const auto& inner) -> std::string {
         if constexpr (std::is_same_v<std::decay_t<decltype(inner)>, bool>) {
@@ -102,7 +102,7 @@ std::string swapped_pci_number(const std::string& text) {
 }
 
 /// Without unit and prefix.
-std::string digits(const CellValue& value, Format format) {
+std::string digits(const Scalar& value, Format format) {
   switch (format) {
     case Format::memory:
       return fmt::format("{}", mebibytes(count_in(value)));
@@ -138,7 +138,7 @@ std::string_view unit_of(Format format) {
   return suffix == nullptr ? std::string_view() : suffix->csv;
 }
 
-std::string shown(const CellValue& value, Format format, Surface surface) {
+std::string shown(const Scalar& value, Format format, Surface surface) {
   if (const Words* words = words_of(format)) {
     const auto* yes = std::get_if<bool>(&value);
     return yes == nullptr ? plain(value) : std::string(*yes ? words->yes : words->no);
@@ -241,8 +241,8 @@ std::optional<Absent> absent_from(std::string_view text) {
 namespace {
 
 std::optional<Cell> from_words(std::string_view text, const Words& words) {
-  if (equals_ignoring_case(text, words.yes)) return Cell(CellValue(true));
-  if (equals_ignoring_case(text, words.no)) return Cell(CellValue(false));
+  if (equals_ignoring_case(text, words.yes)) return Cell(Scalar(true));
+  if (equals_ignoring_case(text, words.no)) return Cell(Scalar(false));
   return std::nullopt;
 }
 
@@ -254,13 +254,13 @@ std::string_view without_suffix(std::string_view text, std::string_view suffix) 
 std::optional<Cell> scaled(std::string_view text, double scale) {
   const auto number = parse_decimal(text);
   if (!number || *number * scale > 9e18) return std::nullopt;
-  return Cell(CellValue(static_cast<std::uint64_t>(std::llround(*number * scale))));
+  return Cell(Scalar(static_cast<std::uint64_t>(std::llround(*number * scale))));
 }
 
 std::optional<Cell> whole(std::string_view text, std::uint64_t scale) {
   const auto number = parse_unsigned(text);
   if (!number || *number > (std::uint64_t{1} << 62) / scale) return std::nullopt;
-  return Cell(CellValue(*number * scale));
+  return Cell(Scalar(*number * scale));
 }
 
 std::optional<Cell> hexadecimal(std::string_view text) {
@@ -269,7 +269,7 @@ std::optional<Cell> hexadecimal(std::string_view text) {
   const char* end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, number, 16);
   if (text.empty() || parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
-  return Cell(CellValue(number));
+  return Cell(Scalar(number));
 }
 
 /// 0x233010DE is device 2330 of vendor 10de.
@@ -278,7 +278,7 @@ std::optional<Cell> pci_number(std::string_view text) {
   if (!number) return std::nullopt;
   const auto value = std::get<std::uint64_t>(*number->get());
   if (value > 0xffffffff) return std::nullopt;
-  return Cell(CellValue(fmt::format("{:04x}:{:04x}", value & 0xffff, value >> 16)));
+  return Cell(Scalar(fmt::format("{:04x}:{:04x}", value & 0xffff, value >> 16)));
 }
 
 /// Drivers before 384 wrote a domain of four digits; ours has eight.
@@ -293,7 +293,7 @@ std::optional<Cell> bus_id(std::string_view text) {
     const bool digit = std::string_view("0123456789abcdef").find(address[i]) != std::string::npos;
     if (form[i] == 'x' ? !digit : address[i] != form[i]) return std::nullopt;
   }
-  return Cell(CellValue(std::move(address)));
+  return Cell(Scalar(std::move(address)));
 }
 
 std::optional<Cell> number_from(std::string_view text, Format format) {
@@ -307,12 +307,12 @@ std::optional<Cell> number_from(std::string_view text, Format format) {
       return scaled(text, 1000);
     case Format::celsius: {
       const auto number = parse_signed(text);
-      return number ? std::optional(Cell(CellValue(*number))) : std::nullopt;
+      return number ? std::optional(Cell(Scalar(*number))) : std::nullopt;
     }
     case Format::percent:
     case Format::percent_exact: {
       const auto number = parse_decimal(text);
-      return number ? std::optional(Cell(CellValue(*number))) : std::nullopt;
+      return number ? std::optional(Cell(Scalar(*number))) : std::nullopt;
     }
     case Format::millivolts:
       return scaled(text, 1);
@@ -348,10 +348,10 @@ std::optional<Cell> read_back(std::string_view text, Format format) {
       return whole(text, 1);
     case Format::date: {
       const auto when = read_date(text);
-      return when ? std::optional(Cell(CellValue(when->unix_ms))) : std::nullopt;
+      return when ? std::optional(Cell(Scalar(when->unix_ms))) : std::nullopt;
     }
     default:
-      return Cell(CellValue(std::string(text)));
+      return Cell(Scalar(std::string(text)));
   }
 }
 

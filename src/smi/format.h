@@ -57,7 +57,7 @@ enum class Surface { text, xml, csv, csv_without_units };
 /// What stands in [] behind the name in a CSV header; empty: nothing does.
 [[nodiscard]] std::string_view unit_of(Format format);
 
-[[nodiscard]] std::string shown(const CellValue& value, Format format, Surface surface);
+[[nodiscard]] std::string shown(const Scalar& value, Format format, Surface surface);
 /// What the driver says of a card whose readings fail.
 enum class Failure { unknown_error, gpu_is_lost, requires_reset };
 [[nodiscard]] Failure failure_on(const Device& device);

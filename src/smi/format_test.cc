@@ -8,19 +8,19 @@
 namespace berth::smi {
 namespace {
 
-Cell value(CellValue inner) { return Cell(std::move(inner)); }
+Cell value(Scalar inner) { return Cell(std::move(inner)); }
 
 TEST(Format, MebibytesAreRoundedUpSoPartsMayAddUpToMore) {
-  EXPECT_EQ(shown(CellValue(std::uint64_t{1}), Format::memory, Surface::text), "1 MiB");
-  EXPECT_EQ(shown(CellValue(std::uint64_t{1} << 20), Format::memory, Surface::text), "1 MiB");
-  EXPECT_EQ(shown(CellValue((std::uint64_t{1} << 20) + 1), Format::memory, Surface::csv), "2 MiB");
-  EXPECT_EQ(shown(CellValue(std::uint64_t{0}), Format::memory, Surface::csv_without_units), "0");
+  EXPECT_EQ(shown(Scalar(std::uint64_t{1}), Format::memory, Surface::text), "1 MiB");
+  EXPECT_EQ(shown(Scalar(std::uint64_t{1} << 20), Format::memory, Surface::text), "1 MiB");
+  EXPECT_EQ(shown(Scalar((std::uint64_t{1} << 20) + 1), Format::memory, Surface::csv), "2 MiB");
+  EXPECT_EQ(shown(Scalar(std::uint64_t{0}), Format::memory, Surface::csv_without_units), "0");
   EXPECT_EQ(mebibytes(~std::uint64_t{0}), std::uint64_t{1} << 44);
 }
 
 TEST(Format, UnitsDifferBetweenTextAndCsv) {
   struct Case {
-    CellValue value;
+    Scalar value;
     Format format;
     std::string text, xml, csv, plain;
   };
@@ -83,7 +83,7 @@ TEST(Format, WhatIsNotOfTheFormatIsNoReading) {
 
 TEST(Format, ShortDomainsOfOldDriversAreOneAddressWithLongOnes) {
   EXPECT_EQ(read_back("0000:0A:00.0", Format::bus_id),
-            value(CellValue(std::string("00000000:0a:00.0"))));
+            value(Scalar(std::string("00000000:0a:00.0"))));
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ Output render_excluded(const Snapshot& snapshot) {
   std::string text;
   int number = 0;
   for (const ExcludedDevice& one : excluded.get().value_or(std::vector<ExcludedDevice>{})) {
-    const std::string place = shown(CellValue(one.pci_address), Format::bus_id, Surface::text);
+    const std::string place = shown(Scalar(one.pci_address), Format::bus_id, Surface::text);
     text += fmt::format("Excluded GPU {}: {} (UUID: {})\n", number++, place, printable(one.uuid));
   }
   return {.text = text.empty() ? "No excluded devices found.\n" : text};

@@ -149,11 +149,11 @@ class Builder {
 
   /// Rows of a MIG instance that are no readings.
   [[nodiscard]] Cell own_value(const Row& row) const {
-    if (row.tag == "index") return CellValue(mig_index(device_, snapshot_));
+    if (row.tag == "index") return Scalar(mig_index(device_, snapshot_));
     if (!device_.mig) return Absent::unsupported;
-    if (row.tag == "gpu_instance_id") return CellValue(std::uint64_t{device_.mig->gpu_instance});
+    if (row.tag == "gpu_instance_id") return Scalar(std::uint64_t{device_.mig->gpu_instance});
     if (row.tag == "compute_instance_id") {
-      return CellValue(std::uint64_t{device_.mig->compute_instance});
+      return Scalar(std::uint64_t{device_.mig->compute_instance});
     }
     return Absent::unsupported;
   }
@@ -267,7 +267,7 @@ class Builder {
   }
   [[nodiscard]] std::string memory_of(const GpuProcess& process) const {
     if (process.memory.get()) {
-      return shown(CellValue(process.memory.get()->count()), Format::memory, selection_.surface);
+      return shown(Scalar(process.memory.get()->count()), Format::memory, selection_.surface);
     }
     const auto model = device_.details.get<std::string>(Detail::driver_model);
     if (process.memory.why() == Absent::unsupported &&
@@ -386,7 +386,7 @@ bool is_topic(std::string_view name) { return std::ranges::find(topics, name) !=
 
 std::string address_of(const Device& device) {
   return device.pci_address.get()
-             ? shown(CellValue(*device.pci_address.get()), Format::bus_id, Surface::text)
+             ? shown(Scalar(*device.pci_address.get()), Format::bus_id, Surface::text)
              : std::string("N/A");
 }
 

@@ -13,27 +13,27 @@
 
 namespace berth {
 
-inline CellValue cell_value(const std::string& text) { return text; }
-inline CellValue cell_value(bool yes) { return yes; }
-inline CellValue cell_value(std::uint64_t number) { return number; }
+inline Scalar cell_value(const std::string& text) { return text; }
+inline Scalar cell_value(bool yes) { return yes; }
+inline Scalar cell_value(std::uint64_t number) { return number; }
 template <class Tag, class Rep>
-CellValue cell_value(Quantity<Tag, Rep> quantity) {
+Scalar cell_value(Quantity<Tag, Rep> quantity) {
   return quantity.count();
 }
 
 template <class T>
-struct FromCell;  // read(CellValue) -> optional<T>
+struct FromCell;  // read(Scalar) -> optional<T>
 
 template <>
 struct FromCell<std::string> {
-  static std::optional<std::string> read(const CellValue& value) {
+  static std::optional<std::string> read(const Scalar& value) {
     if (const auto* text = std::get_if<std::string>(&value)) return *text;
     return std::nullopt;
   }
 };
 template <>
 struct FromCell<bool> {
-  static std::optional<bool> read(const CellValue& value) {
+  static std::optional<bool> read(const Scalar& value) {
     if (const auto* yes = std::get_if<bool>(&value)) return *yes;
     return std::nullopt;
   }
@@ -41,7 +41,7 @@ struct FromCell<bool> {
 
 /// A number of another type only where nothing is lost.
 template <class To>
-std::optional<To> exact_number(const CellValue& value) {
+std::optional<To> exact_number(const Scalar& value) {
   return std::visit(
       [](const auto& number) -> std::optional<To> {
         using From = std::decay_t<decltype(number)>;
@@ -66,13 +66,13 @@ std::optional<To> exact_number(const CellValue& value) {
 
 template <>
 struct FromCell<std::uint64_t> {
-  static std::optional<std::uint64_t> read(const CellValue& value) {
+  static std::optional<std::uint64_t> read(const Scalar& value) {
     return exact_number<std::uint64_t>(value);
   }
 };
 template <class Tag, class Rep>
 struct FromCell<Quantity<Tag, Rep>> {
-  static std::optional<Quantity<Tag, Rep>> read(const CellValue& value) {
+  static std::optional<Quantity<Tag, Rep>> read(const Scalar& value) {
     const auto number = exact_number<Rep>(value);
     if (!number) return std::nullopt;
     return Quantity<Tag, Rep>(*number);

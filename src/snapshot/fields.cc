@@ -19,13 +19,13 @@ namespace berth {
 
 // --- between a member's own type and a cell -----------------------------------------------------
 
-static CellValue cell_value(ComputeCapability capability) {
+static Scalar cell_value(ComputeCapability capability) {
   return std::to_string(capability.major) + "." + std::to_string(capability.minor);
 }
 
 template <>
 struct FromCell<ComputeCapability> {
-  static std::optional<ComputeCapability> read(const CellValue& value) {
+  static std::optional<ComputeCapability> read(const Scalar& value) {
     const auto* text = std::get_if<std::string>(&value);
     if (text == nullptr) return std::nullopt;
     const auto parts = split(*text, '.');
@@ -84,22 +84,22 @@ constexpr Field stored(std::string_view key, std::string_view header, std::strin
 // --------------------------------------------------------------------------------------
 
 Cell read_state(const Device& device, const Snapshot& snapshot) {
-  return CellValue(std::string(name_of(state_of(device, snapshot))));
+  return Scalar(std::string(name_of(state_of(device, snapshot))));
 }
 
 Cell read_failed_because(const Device& device, const Snapshot& snapshot) {
   const DeviceFault* fault = fault_of(device.id, snapshot);
-  if (fault != nullptr) return CellValue(fault->evidence);
+  if (fault != nullptr) return Scalar(fault->evidence);
   if (is_verdict_unread(device, snapshot)) return Absent::failed;
-  return CellValue(std::string());
+  return Scalar(std::string());
 }
 
 Cell read_index(const Device& device, const Snapshot&) {
   if (!device.index) return Absent::unsupported;
-  return CellValue(static_cast<std::uint64_t>(*device.index));
+  return Scalar(static_cast<std::uint64_t>(*device.index));
 }
 
-Cell read_id(const Device& device, const Snapshot&) { return CellValue(device.id.text()); }
+Cell read_id(const Device& device, const Snapshot&) { return Scalar(device.id.text()); }
 
 /// Absent where somebody may be missing from them.
 Cell read_users(const Device& device, const Snapshot& snapshot) {
@@ -110,7 +110,7 @@ Cell read_users(const Device& device, const Snapshot& snapshot) {
     if (!names.empty()) names += ' ';
     names += user;
   }
-  return CellValue(names);
+  return Scalar(names);
 }
 
 Cell read_reserved_for(const Device& device, const Snapshot& snapshot) {
@@ -120,18 +120,18 @@ Cell read_reserved_for(const Device& device, const Snapshot& snapshot) {
     if (!names.empty()) names += ' ';
     names += user;
   }
-  return CellValue(names);
+  return Scalar(names);
 }
 
 Cell read_leases(const Device& device, const Snapshot& snapshot) {
   if (is_ledger_unread(snapshot)) return Absent::failed;
-  return CellValue(static_cast<std::uint64_t>(claims_on(device.id, snapshot).size()));
+  return Scalar(static_cast<std::uint64_t>(claims_on(device.id, snapshot).size()));
 }
 
 Cell read_unexplained(const Device& device, const Snapshot& snapshot) {
   const Reading<Bytes> unexplained = unexplained_memory(device, snapshot);
   if (!unexplained.get()) return unexplained.why();
-  return CellValue(unexplained.get()->count());
+  return Scalar(unexplained.get()->count());
 }
 
 void want_state(Wanted& wanted) { wanted.add(Wanted(Depth::placement)); }
@@ -140,9 +140,7 @@ void want_unexplained(Wanted& wanted) {
   wanted.add(Extra::processes).add(Extra::instances).add<&Device::memory_used>();
 }
 
-Cell read_taken(const Device&, const Snapshot& snapshot) {
-  return CellValue(snapshot.taken.unix_ms);
-}
+Cell read_taken(const Device&, const Snapshot& snapshot) { return Scalar(snapshot.taken.unix_ms); }
 Cell read_driver(const Device&, const Snapshot& snapshot) {
   return cell_of(snapshot.host.driver_version);
 }
@@ -155,7 +153,7 @@ Cell read_count(const Device&, const Snapshot& snapshot) {
   const auto count = std::ranges::count_if(snapshot.devices, [](const Device& one) {
     return one.kind == DeviceKind::nvidia_gpu && one.index.has_value();
   });
-  return CellValue(static_cast<std::uint64_t>(count));
+  return Scalar(static_cast<std::uint64_t>(count));
 }
 
 /// A part of "00000000:3b:00.0", by where it begins and how long it is.
@@ -168,13 +166,13 @@ Cell read_pci_part(const Device& device, const Snapshot&) {
   const char* end = address.data() + Begin + Length;
   const auto parsed = std::from_chars(address.data() + Begin, end, number, 16);
   if (parsed.ec != std::errc() || parsed.ptr != end) return Absent::failed;
-  return CellValue(number);
+  return Scalar(number);
 }
 
 template <std::uint64_t Bit>
 Cell read_throttle(const Device& device, const Snapshot&) {
   if (!device.throttle_reasons.get()) return device.throttle_reasons.why();
-  return CellValue((*device.throttle_reasons.get() & Bit) != 0);
+  return Scalar((*device.throttle_reasons.get() & Bit) != 0);
 }
 
 using D = Device;

@@ -101,10 +101,10 @@ TEST(Fields, AliasesOfNvidiaSmiAreFound) {
 TEST(Fields, NumbersThatWouldLoseSomethingAreRefused) {
   Device device;
   const Field& total = *find_field("memory_total_bytes");
-  EXPECT_FALSE(total.write(device, CellValue(std::int64_t{-1})));
-  EXPECT_FALSE(total.write(device, CellValue(1.5)));
-  EXPECT_FALSE(total.write(device, CellValue(1e300)));
-  EXPECT_TRUE(total.write(device, CellValue(4096.0)));
+  EXPECT_FALSE(total.write(device, Scalar(std::int64_t{-1})));
+  EXPECT_FALSE(total.write(device, Scalar(1.5)));
+  EXPECT_FALSE(total.write(device, Scalar(1e300)));
+  EXPECT_TRUE(total.write(device, Scalar(4096.0)));
   EXPECT_EQ(device.memory_total, Reading<Bytes>(Bytes{4096}));
 }
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
+#include "base/json_archive.h"
 #include "base/text.h"
 #include "snapshot/questions.h"
 
@@ -13,143 +13,132 @@ namespace berth {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr int newest_overview = 1;
-constexpr int deepest = 32;
 constexpr std::size_t most_devices = 1024;
-constexpr std::size_t most_users = 64;
 constexpr std::size_t most_hosts = 10'000;
 constexpr std::size_t longest_word = 256;
 constexpr std::array states = {HostState::ok, HostState::stale, HostState::unreachable,
                                HostState::refused, HostState::incompatible};
 
-/// The value; null where there is none.
-const Json* entry_of(const Json& object, const char* key) {
-  if (!object.is_object()) return nullptr;
-  const auto found = object.find(key);
-  return found == object.end() ? nullptr : &*found;
+void cut(std::string& text) {
+  if (text.size() > longest_word) text.resize(longest_word);
+}
+void cut(std::optional<std::string>& text) {
+  if (text) cut(*text);
+}
+template <class Text>
+void word(Archive& archive, std::string_view key, Text& text, auto... form) {
+  archive.member(key, text, form...);
+  if (archive.is_reading()) cut(text);
 }
 
-std::optional<std::string> word_at(const Json& object, const char* key) {
-  const Json* value = entry_of(object, key);
-  if (value == nullptr || !value->is_string()) return std::nullopt;
-  return value->get_ref<const std::string&>().substr(0, longest_word);
+/// Of what another server answers: whether it is an object at all, and one that `walk` knows.
+struct Answer {
+  bool is_json = false;
+  bool is_known = false;
+};
+Answer read_answer(std::string_view text, const std::function<void(Archive&)>& walk) {
+  Answer answer;
+  const auto walk_object = [&](Archive& archive) {
+    answer.is_json = archive.is_good();
+    walk(archive);
+  };
+  answer.is_known = read_json(text, walk_object, WrongValues::absent).has_value();
+  return answer;
 }
 
-std::optional<std::uint64_t> count_at(const Json& object, const char* key) {
-  const Json* value = entry_of(object, key);
-  if (value == nullptr || !value->is_number_unsigned()) return std::nullopt;
-  return value->get<std::uint64_t>();
+/// One of a list that only counts.
+struct Anything {};
+void put(Archive&, Anything&) {}
+
+}  // namespace
+
+// Found by the namespace of what they put and walk, hence not in the nameless one.
+static void put(Archive& archive, std::vector<HostDevice>& devices) {
+  put(archive, devices, most_devices);
 }
 
-std::optional<WallTime> time_at(const Json& object, const char* key) {
-  const Json* value = entry_of(object, key);
-  if (value == nullptr || !value->is_number_integer()) return std::nullopt;
-  return WallTime{value->get<std::int64_t>()};
-}
-
-std::optional<double> percent_at(const Json& object, const char* key) {
-  const Json* value = entry_of(object, key);
-  if (value == nullptr || !value->is_number()) return std::nullopt;
-  const double percent = value->get<double>();
-  return percent >= 0 && percent <= 100 ? std::optional(percent) : std::nullopt;
-}
-
-template <class Each>
-void each_at(const Json& object, const char* key, std::size_t most, Each each) {
-  const Json* list = entry_of(object, key);
-  if (list == nullptr || !list->is_array()) return;
-  for (std::size_t i = 0; i < std::min(list->size(), most); ++i) each((*list)[i]);
-}
-
-HostDevice read_device(const Json& json) {
-  constexpr std::uint64_t most_index = 100'000;
-  HostDevice device;
-  device.id = word_at(json, "id").value_or("");
-  const auto index = count_at(json, "index");
-  if (index && *index <= most_index) device.index = static_cast<int>(*index);
-  device.kind = word_at(json, "kind").value_or("");
-  device.parent = word_at(json, "parent");
-  device.name = word_at(json, "name");
-  device.state = word_at(json, "state").value_or(std::string(name_of(DeviceState::unknown)));
-  device.health = word_at(json, "health");
-  device.utilization_percent = percent_at(json, "utilization_gpu_percent");
-  device.memory_used_bytes = count_at(json, "memory_used_bytes");
-  device.memory_total_bytes = count_at(json, "memory_total_bytes");
-  each_at(json, "users", most_users, [&](const Json& user) {
-    if (user.is_string()) {
-      device.users.push_back(user.get_ref<const std::string&>().substr(0, longest_word));
-    }
-  });
-  return device;
-}
-
-/// What an overview and a host of /api/v1/hosts have in common.
-HostOverview read_common(const Json& root, WallTime taken) {
-  HostOverview overview;
-  overview.version = word_at(root, "version").value_or("");
-  overview.simulated = word_at(root, "simulated");
-  overview.taken = taken;
-  if (const Json* counts = entry_of(root, "counts"); counts != nullptr && counts->is_object()) {
-    for (std::size_t i = 0; i < device_state_count; ++i) {
-      const std::string name(name_of(static_cast<DeviceState>(i)));
-      if (const auto count = count_at(*counts, name.c_str())) {
-        overview.counts.emplace_back(name, *count);
-      }
-    }
+static void walk(Archive& archive, HostDevice& device) {
+  constexpr int most_index = 100'000;
+  constexpr std::size_t most_users = 64;
+  std::vector<std::optional<std::string>> users(device.users.begin(), device.users.end());
+  if (archive.is_reading()) device.state = name_of(DeviceState::unknown);
+  word(archive, "id", device.id);
+  archive.member("index", device.index);
+  word(archive, "kind", device.kind);
+  word(archive, "parent", device.parent);
+  word(archive, "name", device.name);
+  word(archive, "state", device.state);
+  word(archive, "health", device.health);
+  archive.member("utilization_gpu_percent", device.utilization_percent);
+  archive.member("memory_used_bytes", device.memory_used_bytes);
+  archive.member("memory_total_bytes", device.memory_total_bytes);
+  archive.member("users", users, most_users);
+  if (!archive.is_reading()) return;
+  const double percent = device.utilization_percent.value_or(0);
+  const int index = device.index.value_or(0);
+  if (index < 0 || index > most_index) device.index.reset();
+  if (!(percent >= 0 && percent <= 100)) device.utilization_percent.reset();
+  for (auto& user : users) {
+    cut(user);
+    if (user) device.users.push_back(*std::move(user));
   }
-  each_at(root, "devices", most_devices,
-          [&](const Json& device) { overview.devices.push_back(read_device(device)); });
-  return overview;
 }
 
-Json device_json(const HostDevice& device, UserNames names) {
-  const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
-  return {{"id", device.id},
-          {"index", or_null(device.index)},
-          {"kind", device.kind},
-          {"parent", or_null(device.parent)},
-          {"name", or_null(device.name)},
-          {"state", device.state},
-          {"health", or_null(device.health)},
-          {"utilization_gpu_percent", or_null(device.utilization_percent)},
-          {"memory_used_bytes", or_null(device.memory_used_bytes)},
-          {"memory_total_bytes", or_null(device.memory_total_bytes)},
-          {"users", names == UserNames::shown ? Json(device.users) : Json::array()}};
+namespace {
+
+void walk_counts(Archive& archive, HostOverview& overview) {
+  if (!archive.is_reading()) {
+    for (auto& [state, count] : overview.counts) archive.member(state, count);
+    return;
+  }
+  for (std::size_t i = 0; i < device_state_count; ++i) {
+    const std::string_view name = name_of(static_cast<DeviceState>(i));
+    std::optional<std::uint64_t> count;
+    archive.member(name, count);
+    if (count) overview.counts.emplace_back(name, *count);
+  }
 }
 
-HostReport read_host(const Json& json) {
-  HostReport report;
-  report.name = word_at(json, "name").value_or("");
-  report.address = word_at(json, "address").value_or("");
-  report.page = word_at(json, "page");
-  const std::string state = word_at(json, "state").value_or("");
-  const auto named = std::find_if(states.begin(), states.end(),
-                                  [&](HostState one) { return name_of(one) == state; });
-  report.state = named == states.end() ? HostState::incompatible : *named;
-  report.why = word_at(json, "why").value_or("");
-  report.remedy = word_at(json, "remedy").value_or("");
-  report.asked = time_at(json, "asked_unix_ms");
-  report.taken = time_at(json, "taken_unix_ms");
-  const Json* devices = entry_of(json, "devices");
-  if (!report.taken || devices == nullptr || !devices->is_array()) return report;
-  if (report.state != HostState::ok && report.state != HostState::stale) return report;
-  report.seen = read_common(json, *report.taken);
-  report.seen->is_stale = report.state == HostState::stale;
-  report.seen->waiting = count_at(json, "queue").value_or(0);
-  report.seen->alerts = count_at(json, "alerts");
-  return report;
-}
-
-Result<Json> read_json(std::string_view text) {
-  if (nesting_depth(text) > deepest) return fail(ErrorCode::invalid, "what it answers is no JSON");
-  Json root = Json::parse(text, nullptr, false);
-  if (!root.is_object()) return fail(ErrorCode::invalid, "what it answers is no JSON");
-  return root;
+/// What an overview and a host of /api/v1/hosts have in common. False: there are no devices in it.
+bool walk_common(Archive& archive, HostOverview& overview) {
+  std::optional<std::vector<HostDevice>> devices = std::move(overview.devices);
+  word(archive, "simulated", overview.simulated);
+  word(archive, "version", overview.version, Form::nullable);
+  archive.object("counts", [&] { walk_counts(archive, overview); });
+  archive.member("devices", devices);
+  overview.devices = devices ? *std::move(devices) : std::vector<HostDevice>();
+  return devices.has_value();
 }
 
 }  // namespace
+
+void walk(Archive& archive, HostReport& report) {
+  HostOverview seen = report.seen.value_or(HostOverview{});
+  std::string state(name_of(report.state));
+  std::optional<std::uint64_t> waiting;
+  if (report.seen) waiting = seen.waiting;
+  word(archive, "name", report.name);
+  word(archive, "address", report.address);
+  word(archive, "state", state);
+  word(archive, "why", report.why, Form::nullable);
+  word(archive, "remedy", report.remedy, Form::nullable);
+  archive.member("asked_unix_ms", report.asked);
+  archive.member("taken_unix_ms", report.taken);
+  const bool has_devices = walk_common(archive, seen);
+  archive.member("queue", waiting);
+  archive.member("alerts", seen.alerts);
+  word(archive, "page", report.page);
+  if (!archive.is_reading()) return;
+  const auto known = std::ranges::find(states, state, [](HostState one) { return name_of(one); });
+  report.state = known == states.end() ? HostState::incompatible : *known;
+  const bool is_heard = report.state == HostState::ok || report.state == HostState::stale;
+  if (!report.taken || !has_devices || !is_heard) return;
+  seen.taken = *report.taken;
+  seen.is_stale = report.state == HostState::stale;
+  seen.waiting = waiting.value_or(0);
+  report.seen = std::move(seen);
+}
 
 std::string_view name_of(HostState state) {
   switch (state) {
@@ -168,77 +157,44 @@ std::string_view name_of(HostState state) {
 }
 
 Result<HostOverview> parse_overview(std::string_view text) {
-  auto root = read_json(text);
-  if (!root) return std::unexpected(std::move(root).error());
-  const auto format = count_at(*root, "berth_overview");
-  const auto taken = time_at(*root, "taken_unix_ms");
-  if (!format || (*format <= newest_overview && !taken)) {
+  std::optional<std::uint64_t> format;
+  std::optional<WallTime> taken;
+  std::optional<std::vector<Anything>> queue;
+  std::optional<std::vector<Anything>> alerts;
+  HostOverview overview;
+  const auto walk_overview = [&](Archive& archive) {
+    archive.member("berth_overview", format);
+    archive.member("taken_unix_ms", taken);
+    archive.member("stale", overview.is_stale);
+    walk_common(archive, overview);
+    archive.member("queue", queue);
+    archive.member("alerts", alerts);
+  };
+  const Answer answer = read_answer(text, walk_overview);
+  if (!answer.is_json) return fail(ErrorCode::invalid, "what it answers is no JSON");
+  if (!answer.is_known || !format || (*format <= newest_overview && !taken)) {
     return fail(ErrorCode::invalid, "what it answers is no overview of berth's");
   }
   if (*format > newest_overview) {
-    const std::string version = printable(word_at(*root, "version").value_or(""));
+    const std::string version = printable(overview.version);
     return fail(ErrorCode::unsupported,
                 fmt::format("its berth is newer ({}) than this one can read", version));
   }
-  HostOverview overview = read_common(*root, *taken);
-  const Json* stale = entry_of(*root, "stale");
-  overview.is_stale = stale != nullptr && stale->is_boolean() && stale->get<bool>();
-  const auto length = [&](const char* key) -> std::optional<std::uint64_t> {
-    const Json* list = entry_of(*root, key);
-    if (list == nullptr || !list->is_array()) return std::nullopt;
-    return list->size();
-  };
-  overview.waiting = length("queue").value_or(0);
-  overview.alerts = length("alerts");
+  overview.taken = *taken;
+  overview.waiting = queue ? queue->size() : 0;
+  if (alerts) overview.alerts = alerts->size();
   return overview;
 }
 
-nlohmann::ordered_json host_json(const HostReport& report, UserNames names) {
-  const auto text_or_null = [](const std::string& text) {
-    return text.empty() ? Json(nullptr) : Json(text);
-  };
-  const auto time = [](const std::optional<WallTime>& at) {
-    return at ? Json(at->unix_ms) : Json(nullptr);
-  };
-  Json object = {{"name", report.name},
-                 {"address", report.address},
-                 {"state", name_of(report.state)},
-                 {"why", text_or_null(report.why)},
-                 {"remedy", text_or_null(report.remedy)},
-                 {"asked_unix_ms", time(report.asked)},
-                 {"taken_unix_ms", time(report.taken)},
-                 {"simulated", nullptr},
-                 {"version", nullptr},
-                 {"counts", Json::object()},
-                 {"devices", Json::array()},
-                 {"queue", nullptr},
-                 {"alerts", nullptr},
-                 {"page", report.page ? Json(*report.page) : Json(nullptr)}};
-  if (!report.seen) return object;
-  const HostOverview& seen = *report.seen;
-  if (seen.simulated) object["simulated"] = *seen.simulated;
-  object["version"] = text_or_null(seen.version);
-  for (const auto& [state, count] : seen.counts) object["counts"][state] = count;
-  for (const HostDevice& device : seen.devices) {
-    object["devices"].push_back(device_json(device, names));
-  }
-  object["queue"] = seen.waiting;
-  if (seen.alerts) object["alerts"] = *seen.alerts;
-  return object;
-}
-
 Result<std::vector<HostReport>> parse_hosts(std::string_view text) {
-  auto root = read_json(text);
-  if (!root) return std::unexpected(std::move(root).error());
-  const Json* hosts = entry_of(*root, "hosts");
-  if (hosts == nullptr || !hosts->is_array()) {
-    return fail(ErrorCode::invalid, "what it answers is no list of hosts");
-  }
-  std::vector<HostReport> reports;
-  each_at(*root, "hosts", most_hosts, [&](const Json& host) {
-    if (host.is_object()) reports.push_back(read_host(host));
-  });
-  return reports;
+  std::vector<HostReport> hosts;
+  const auto walk_hosts = [&](Archive& archive) {
+    archive.member("hosts", hosts, most_hosts, Form::required);
+  };
+  const Answer answer = read_answer(text, walk_hosts);
+  if (!answer.is_json) return fail(ErrorCode::invalid, "what it answers is no JSON");
+  if (!answer.is_known) return fail(ErrorCode::invalid, "what it answers is no list of hosts");
+  return hosts;
 }
 
 }  // namespace berth

@@ -3,13 +3,13 @@
 // servers ask each other (serve/room.h), shown by views; its JSON is that of GET /api/v1/hosts.
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/archive.h"
 #include "base/ids.h"
 #include "base/result.h"
 
@@ -66,8 +66,8 @@ struct HostReport {
 /// berth. What is too long is cut, what has the wrong type is absent.
 [[nodiscard]] Result<HostOverview> parse_overview(std::string_view json);
 
-enum class UserNames { shown, hidden };
-[[nodiscard]] nlohmann::ordered_json host_json(const HostReport& report, UserNames names);
+/// Whoever may not see names is shown a copy without `users`.
+void walk(Archive& archive, HostReport& report);
 /// An answer of GET /api/v1/hosts. invalid: it is none.
 [[nodiscard]] Result<std::vector<HostReport>> parse_hosts(std::string_view json);
 

@@ -14,7 +14,9 @@
 
 namespace berth {
 
-[[nodiscard]] std::string to_json(const Snapshot& snapshot, JsonLayout layout);
+/// `hidden`: how names and commands stand that a policy took out of leases and queue.
+[[nodiscard]] std::string to_json(const Snapshot& snapshot, JsonLayout layout,
+                                  Form hidden = Form::plain);
 
 /// Reads what to_json wrote, and hand-written files that leave out what they do not know (those
 /// readings are `not sampled`). Unknown keys are ignored: a newer minor version adds keys.

@@ -113,8 +113,8 @@ TEST(StateOf, WhatForbidsAJobIsAFieldWhoeverIsOnIt) {
   host.faults = {{DeviceId("B"), FaultKind::failed, "row_remap_failed", "no spare is left"}};
   const Field* field = find_field("failed_because");
   ASSERT_NE(field, nullptr);
-  EXPECT_EQ(field->read(host.devices[0], host), Cell(CellValue(std::string())));
-  EXPECT_EQ(field->read(host.devices[1], host), Cell(CellValue(std::string("no spare is left"))));
+  EXPECT_EQ(field->read(host.devices[0], host), Cell(Scalar(std::string())));
+  EXPECT_EQ(field->read(host.devices[1], host), Cell(Scalar(std::string("no spare is left"))));
 }
 
 TEST(StateOf, WhatCouldNotBeJudgedIsUnknownNotFree) {
@@ -151,7 +151,7 @@ TEST(Users, AreUnknownWhereTheListOfProcessesIs) {
     Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).claim("alice").build();
     host.devices[0].process_count = why;
     EXPECT_EQ(find_field("users")->read(host.devices[0], host), Cell(why));
-    EXPECT_EQ(find_field("leases")->read(host.devices[0], host), Cell(CellValue(std::uint64_t{1})));
+    EXPECT_EQ(find_field("leases")->read(host.devices[0], host), Cell(Scalar(std::uint64_t{1})));
   }
 }
 

@@ -10,10 +10,10 @@ namespace berth {
 /// the types tried.
 inline bool fill(const Field& field, Device& device, std::uint64_t seed) {
   if (field.key == "compute_capability") {
-    return field.write(device, CellValue(std::string("8.6")));
+    return field.write(device, Scalar(std::string("8.6")));
   }
-  return field.write(device, CellValue(1000 + seed)) || field.write(device, CellValue(true)) ||
-         field.write(device, CellValue("text-" + std::to_string(seed)));
+  return field.write(device, Scalar(1000 + seed)) || field.write(device, Scalar(true)) ||
+         field.write(device, Scalar("text-" + std::to_string(seed)));
 }
 
 inline Device full_device(std::string id) {

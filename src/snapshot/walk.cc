@@ -145,12 +145,7 @@ void walk(Archive& archive, Device& device, const Snapshot& snapshot) {
 
 /// [milliseconds, percent]
 void put(Archive& archive, UtilizationSample& sample) {
-  if (archive.begin_list(2) != 2) return archive.mistake("a sample is no pair of [ms, percent]");
-  archive.next_item();
-  put(archive, sample.age);
-  archive.next_item();
-  put(archive, sample.busy);
-  archive.end_list();
+  put_row(archive, 2, sample.age, sample.busy);
 }
 
 void walk(Archive& archive, MigPlace& mig) {
@@ -258,26 +253,36 @@ void walk(Archive& archive, ClaimedDevice& claimed) {
   archive.member("promised_bytes", claimed.promised);
 }
 
-void walk(Archive& archive, Claim& claim) {
+template <class ClaimOrWaiter>
+static void walk_owner(Archive& archive, ClaimOrWaiter& promise, Form hidden) {
+  if (hidden == Form::nullable && promise.user.empty()) {
+    archive.derived("uid", std::optional<uid_t>());
+  } else {
+    archive.member("uid", promise.uid);
+  }
+  archive.member("user", promise.user, hidden);
+}
+
+void walk(Archive& archive, Claim& claim, Form hidden) {
   archive.member("id", claim.id);
   archive.member("run", claim.run);
-  archive.member("uid", claim.uid);
-  archive.member("user", claim.user);
+  walk_owner(archive, claim, hidden);
   archive.member("keeper", claim.keeper);
   archive.member("job", claim.job);
-  archive.member("command", claim.command);
+  archive.member("command", claim.command, hidden);
   archive.member("since_unix_ms", claim.since);
   archive.member("understood", claim.parsed);
   archive.member("devices", claim.devices);
 }
 
-void walk(Archive& archive, Waiter& waiter) {
+void walk(Archive& archive, Claim& claim) { walk(archive, claim, Form::plain); }
+
+void walk(Archive& archive, Waiter& waiter, Form hidden) {
   archive.member("id", waiter.id);
   archive.member("run", waiter.run);
-  archive.member("uid", waiter.uid);
-  archive.member("user", waiter.user);
+  walk_owner(archive, waiter, hidden);
   archive.member("process", waiter.process);
-  archive.member("command", waiter.command);
+  archive.member("command", waiter.command, hidden);
   archive.member("wants", waiter.wants);
   archive.member("request", waiter.request);
   archive.member("since_unix_ms", waiter.since);
@@ -285,6 +290,7 @@ void walk(Archive& archive, Waiter& waiter) {
   archive.member("stuck", waiter.stuck);
   archive.member("reserved", waiter.reserved);
 }
+void walk(Archive& archive, Waiter& waiter) { walk(archive, waiter, Form::plain); }
 
 // --- the machine
 // ----------------------------------------------------------------------------------
@@ -327,7 +333,7 @@ void walk(Archive& archive, SourceReport& report) {
   archive.member("succeeded", report.succeeded);
 }
 
-void walk(Archive& archive, Snapshot& snapshot) {
+static void walk(Archive& archive, Snapshot& snapshot, Form hidden) {
   int version = archive.is_reading() ? 0 : Snapshot::format_version;
   archive.member("berth_snapshot", version);
   if (version < 1) archive.mistake("it has no \"berth_snapshot\": 1");
@@ -339,15 +345,11 @@ void walk(Archive& archive, Snapshot& snapshot) {
   archive.member("simulated", snapshot.simulated);
   archive.member("host", snapshot.host);
   if (archive.open("devices", true, Form::plain, nullptr)) {
-    const std::size_t count = archive.begin_list(snapshot.devices.size());
-    if (archive.is_reading()) snapshot.devices.resize(count);
-    for (std::size_t i = 0; i < count && archive.is_good(); ++i) {
-      archive.next_item();
+    put_list(archive, snapshot.devices, SIZE_MAX, [&](Device& device) {
       archive.begin_object();
-      walk(archive, snapshot.devices[i], snapshot);
+      walk(archive, device, snapshot);
       archive.end_object();
-    }
-    archive.end_list();
+    });
     archive.close();
   }
   archive.member("gpu_processes", snapshot.gpu_processes);
@@ -355,18 +357,24 @@ void walk(Archive& archive, Snapshot& snapshot) {
   archive.member("device_files", snapshot.device_files, Form::sparse);
   archive.member("xids", snapshot.xids, Form::sparse);
   archive.member("driver_loaded_unix_ms", snapshot.driver_loaded, Form::sparse);
-  archive.member("leases", snapshot.claims);
-  archive.member("queue", snapshot.waiters);
+  const auto promises = [&](std::string_view key, auto& list) {
+    if (hidden == Form::plain) return archive.member(key, list);
+    archive.derived_list(key, list, [&](auto promise) { walk(archive, promise, hidden); });
+  };
+  promises("leases", snapshot.claims);
+  promises("queue", snapshot.waiters);
   archive.member("sources", snapshot.sources);
   archive.member("problems", snapshot.problems);
 }
+void walk(Archive& archive, Snapshot& snapshot) { walk(archive, snapshot, Form::plain); }
 
 // --- snapshot/json.h
 // ------------------------------------------------------------------------------
 
-std::string to_json(const Snapshot& snapshot, JsonLayout layout) {
+std::string to_json(const Snapshot& snapshot, JsonLayout layout, Form hidden) {
   return write_json(layout, [&](Archive& archive) {
-    walk(archive, const_cast<Snapshot&>(snapshot));  // an archive that writes changes nothing
+    walk(archive, const_cast<Snapshot&>(snapshot),
+         hidden);  // an archive that writes changes nothing
   });
 }
 

@@ -7,12 +7,17 @@
 namespace berth {
 
 void walk(Archive& archive, ProcessId& id);
+void walk(Archive& archive, MigPlace& mig);
 void walk(Archive& archive, Device& device);
 void walk(Archive& archive, GpuProcess& process);
 void walk(Archive& archive, HostProcess& process);
 void walk(Archive& archive, DeviceFiles& files);
 void walk(Archive& archive, XidEvent& event);
 void walk(Archive& archive, Host& host);
+/// `hidden`: how a name and a command stand that are empty because a policy took them away; without
+/// a name there is no uid.
+void walk(Archive& archive, Claim& claim, Form hidden);
+void walk(Archive& archive, Waiter& waiter, Form hidden);
 void walk(Archive& archive, Claim& claim);
 void walk(Archive& archive, Waiter& waiter);
 void walk(Archive& archive, Problem& problem);

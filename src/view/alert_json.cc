@@ -1,25 +1,12 @@
 // Alerts and their rules for programs.
 
-#include <nlohmann/json.hpp>
-
 #include "alert/json.h"
-#include "base/text.h"
+#include "base/json_archive.h"
 #include "view/alert_text.h"
 
 namespace berth {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-template <class T>
-Json json_or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-std::string dumped(const Json& root) {
-  return printable_json(root.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
-}
 
 std::string_view word_of(ThresholdUnit unit) {
   switch (unit) {
@@ -33,37 +20,47 @@ std::string_view word_of(ThresholdUnit unit) {
   return "";
 }
 
+void write_rule(Archive& archive, const AlertRuleFacts& facts, const AlertRuleSettings& set) {
+  std::optional threshold(set.threshold);
+  if (facts.unit == ThresholdUnit::none) threshold.reset();
+  archive.derived("rule", facts.name);
+  archive.derived("severity", name_of(facts.severity));
+  archive.derived("on", set.is_on);
+  archive.derived("threshold", threshold);
+  archive.derived("threshold_unit", word_of(facts.unit), Form::nullable);
+  archive.derived("for_ms", set.lasting.count());
+  archive.derived("hold_ms", set.hold.count());
+  archive.derived("finds", facts.finds);
+}
+
 }  // namespace
 
 std::string alerts_json(const AlertList& list) {
-  Json alerts = Json::array();
-  for (const Alert& alert : list.alerts) {
-    alerts.push_back(json_of(alert, AlertFields::shown, alert.summary));
-  }
-  Json failing = Json::array();
+  const std::string_view from = list.is_of_server ? "server" : "one look";
+  std::vector<std::string> failing;
   for (const AlertList::Failing& one : list.failing) failing.push_back(one.receiver);
-  return dumped({{"berth_alerts", 1},
-                 {"from", list.is_of_server ? "server" : "one look"},
-                 {"simulated", json_or_null(list.simulated)},
-                 {"alerts", std::move(alerts)},
-                 {"not_reached", std::move(failing)}});
+  return write_json(JsonLayout::indented,
+                    [&](Archive& archive) {
+                      archive.derived("berth_alerts", 1);
+                      archive.derived("from", from);
+                      archive.derived("simulated", list.simulated);
+                      archive.derived_list("alerts", list.alerts, [&](Alert alert) {
+                        walk(archive, alert, AlertFields::shown);
+                      });
+                      archive.derived("not_reached", failing);
+                    }) +
+         "\n";
 }
 
 std::string alert_rules_json(const AlertSettings& settings) {
-  Json rules = Json::array();
-  for (const AlertRuleFacts& facts : alert_rules()) {
-    const AlertRuleSettings& set = settings.of(facts.rule);
-    const bool has_threshold = facts.unit != ThresholdUnit::none;
-    rules.push_back({{"rule", facts.name},
-                     {"severity", name_of(facts.severity)},
-                     {"on", set.is_on},
-                     {"threshold", has_threshold ? Json(set.threshold) : Json(nullptr)},
-                     {"threshold_unit", has_threshold ? Json(word_of(facts.unit)) : Json(nullptr)},
-                     {"for_ms", set.lasting.count()},
-                     {"hold_ms", set.hold.count()},
-                     {"finds", facts.finds}});
-  }
-  return dumped({{"berth_alert_rules", 1}, {"rules", std::move(rules)}});
+  return write_json(JsonLayout::indented,
+                    [&](Archive& archive) {
+                      archive.derived("berth_alert_rules", 1);
+                      archive.derived_list("rules", alert_rules(), [&](const AlertRuleFacts& one) {
+                        write_rule(archive, one, settings.of(one.rule));
+                      });
+                    }) +
+         "\n";
 }
 
 }  // namespace berth

@@ -1,7 +1,6 @@
 #include "view/death_text.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json_archive.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "diagnose/death/death.h"
@@ -67,18 +66,25 @@ std::string render_explanation(const Explained& what, const Findings& findings, 
 }
 
 std::string explanation_json(const Explained& what, const Findings& findings) {
-  using Json = nlohmann::ordered_json;
-  Json root = Json::object();
-  root["berth_explain"] = 1;
-  root["run"] = what.run == nullptr ? Json(nullptr) : Json(what.run->manifest.id);
-  root["simulated"] = what.run == nullptr || !what.run->manifest.given.simulated
-                          ? Json(nullptr)
-                          : Json(*what.run->manifest.given.simulated);
-  root["log"] = what.log.empty() ? Json(nullptr) : Json(what.log);
-  root["log_cut"] = what.log_cut;
-  root["ended_well"] = what.run == nullptr ? Json(nullptr) : Json(ended_well(*what.run));
-  root["findings"] = findings_json(findings);
-  return printable_json(root.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
+  std::optional<std::string> run;
+  std::optional<std::string> simulated;
+  std::optional<bool> well;
+  if (what.run != nullptr) {
+    run = what.run->manifest.id;
+    simulated = what.run->manifest.given.simulated;
+    well = ended_well(*what.run);
+  }
+  return write_json(JsonLayout::indented,
+                    [&](Archive& archive) {
+                      archive.derived("berth_explain", 1);
+                      archive.derived("run", run);
+                      archive.derived("simulated", simulated);
+                      archive.derived("log", what.log, Form::nullable);
+                      archive.derived("log_cut", what.log_cut);
+                      archive.derived("ended_well", well);
+                      archive.derived("findings", findings);
+                    }) +
+         "\n";
 }
 
 std::string render_cause_line(const Finding& cause, const RunRecord& run, const Style& style) {

@@ -1,9 +1,8 @@
 // What differs between two manifests: for people, and as JSON.
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
-#include "base/text.h"
+#include "base/json_archive.h"
 #include "base/tr.h"
 #include "view/manifest_text.h"
 #include "view/paint.h"
@@ -12,7 +11,6 @@ namespace berth {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 constexpr Explains all_classes[] = {Explains::results, Explains::speed, Explains::neither};
 
 Paint paint_of(Explains explains) {
@@ -109,38 +107,34 @@ std::string render_differences(const ComparedNames& names, const Differences& di
   return text;
 }
 
-Json found_json(const Differences& differences) {
-  Json all = Json::array();
-  for (const Difference& one : differences.found) {
-    all.push_back({{"rule", one.rule},
-                   {"explains", name_of(one.explains)},
-                   {"what", one.what.english()},
-                   {"a", one.in_a.english()},
-                   {"b", one.in_b.english()},
-                   {"why", one.why}});
-  }
-  return all;
-}
-
-Json not_comparable_json(const Differences& differences) {
-  Json all = Json::array();
-  for (const NotComparable& one : differences.unknown) {
-    all.push_back({{"rule", one.rule},
-                   {"could_explain", name_of(one.could_explain)},
-                   {"what", one.what.english()},
-                   {"unknown_in", side_name(one.unknown_in)},
-                   {"because", one.because.english()}});
-  }
-  return all;
+void write_differences(Archive& archive, const ComparedNames& names,
+                       const Differences& differences) {
+  archive.derived("a", names.a);
+  archive.derived("b", names.b);
+  archive.derived_list("differences", differences.found, [&](const Difference& one) {
+    archive.derived("rule", one.rule);
+    archive.derived("explains", name_of(one.explains));
+    archive.derived("what", one.what.english());
+    archive.derived("a", one.in_a.english());
+    archive.derived("b", one.in_b.english());
+    archive.derived("why", one.why);
+  });
+  archive.derived_list("not_comparable", differences.unknown, [&](const NotComparable& one) {
+    archive.derived("rule", one.rule);
+    archive.derived("could_explain", name_of(one.could_explain));
+    archive.derived("what", one.what.english());
+    archive.derived("unknown_in", side_name(one.unknown_in));
+    archive.derived("because", one.because.english());
+  });
 }
 
 std::string differences_json(const ComparedNames& names, const Differences& differences) {
-  const Json root = {{"berth_differences", 1},
-                     {"a", names.a},
-                     {"b", names.b},
-                     {"differences", found_json(differences)},
-                     {"not_comparable", not_comparable_json(differences)}};
-  return printable_json(root.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
+  return write_json(JsonLayout::indented,
+                    [&](Archive& archive) {
+                      archive.derived("berth_differences", 1);
+                      write_differences(archive, names, differences);
+                    }) +
+         "\n";
 }
 
 }  // namespace berth

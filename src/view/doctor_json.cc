@@ -1,8 +1,6 @@
 // What doctor saw and found, for programs.
 
-#include <nlohmann/json.hpp>
-
-#include "base/text.h"
+#include "base/json_archive.h"
 #include "diagnose/doctor/gpu_speed.h"
 #include "snapshot/questions.h"
 #include "view/doctor_text.h"
@@ -12,61 +10,42 @@ namespace berth {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-
-template <class T>
-Json reading(const Reading<T>& value) {
-  return value.get() ? Json(*value.get()) : Json(nullptr);
+std::optional<std::string> text_of(const std::optional<TwoPart>& version) {
+  return version ? std::optional(version->text()) : std::nullopt;
 }
 
-Json devices_json(const Examined& host) {
-  Json all = Json::array();
-  for (const Device& device : host.snapshot.devices) {
-    all.push_back({{"id", device.id.text()},
-                   {"index", device.index ? Json(*device.index) : Json(nullptr)},
-                   {"name", reading(device.name)},
-                   {"state", name_of(state_of(device, host.snapshot))}});
-  }
-  return all;
+void write_device(Archive& archive, const Device& device, const Snapshot& snapshot) {
+  archive.derived("id", device.id);
+  archive.derived("index", device.index);
+  archive.derived("name", device.name.get());
+  archive.derived("state", name_of(state_of(device, snapshot)));
 }
 
-Json cuda_json(const Examined& host) {
-  if (!host.world.cuda) return nullptr;
-  Json order = Json::array();
-  for (const CudaDevice& device : host.world.cuda->devices) {
+void write_cuda(Archive& archive, const Examined& host) {
+  const CudaAnswer& cuda = *host.world.cuda;
+  archive.derived_list("devices", cuda.devices, [&](const CudaDevice& device) {
     const Device* known = doctor::device_of(device, host.snapshot);
-    Json index = known != nullptr && known->index ? Json(*known->index) : Json(nullptr);
-    order.push_back({{"uuid", device.uuid}, {"name", device.name}, {"index", std::move(index)}});
-  }
-  return {{"devices", std::move(order)},
-          {"problem", or_null(host.world.cuda->problem)},
-          {"error", host.world.cuda->code == 0 ? Json(nullptr) : Json(host.world.cuda->code)}};
+    archive.derived("uuid", device.uuid);
+    archive.derived("name", device.name);
+    archive.derived("index", known != nullptr ? known->index : std::nullopt);
+  });
+  archive.derived("problem", cuda.problem, Form::nullable);
+  archive.derived("error", cuda.code == 0 ? std::nullopt : std::optional(cuda.code));
 }
 
-Json tokens_json(const VisibleList& list) {
-  Json tokens = Json::array();
-  for (const VisibleList::Token& token : list.tokens) {
-    tokens.push_back({{"text", token.text}, {"meaning", token.meaning}});
-  }
-  return tokens;
+void write_tokens(Archive& archive, const VisibleList& list) {
+  archive.derived_list("tokens", list.tokens, [&](const VisibleList::Token& token) {
+    archive.derived("text", token.text);
+    archive.derived("meaning", token.meaning);
+  });
 }
 
-Json visible_json(const Examined& host) {
-  if (!host.visible) return nullptr;
-  Json devices = Json::array();
-  for (const DeviceId& id : host.visible->devices) devices.push_back(id.text());
-  return {{"value", host.visible->value},
-          {"devices", std::move(devices)},
-          {"tokens", tokens_json(*host.visible)},
-          {"remarks", host.visible->remarks},
-          {"unclear", or_null(host.visible->unclear)}};
-}
-
-Json given_json(const Examined& host) {
-  if (!host.given) return nullptr;
-  return {{"value", host.given->value}, {"tokens", tokens_json(*host.given)}};
+void write_visible(Archive& archive, const VisibleList& visible) {
+  archive.derived("value", visible.value);
+  archive.derived("devices", visible.devices);
+  write_tokens(archive, visible);
+  archive.derived("remarks", visible.remarks);
+  archive.derived("unclear", visible.unclear, Form::nullable);
 }
 
 std::string_view name_of(ImportEnd end) {
@@ -81,129 +60,142 @@ std::string_view name_of(InterpreterEnd end) {
   return names[static_cast<int>(end)];
 }
 
-Json framework_json(const FrameworkBuild& build, const PythonWorld& python) {
-  Json json = {{"name", build.name},    {"version", build.version},
-               {"folder", build.where}, {"installer", or_null(build.installer)},
-               {"cuda", nullptr},       {"built_without_cuda", nullptr},
-               {"sees_gpu", nullptr},   {"devices", nullptr},
-               {"has_mkl", nullptr},    {"threads", nullptr},
-               {"error", nullptr}};
-  if (const auto& cuda = build.cuda.get()) {
-    json["built_without_cuda"] = !cuda->has_value();
-    if (*cuda) json["cuda"] = (*cuda)->text();
+void write_framework(Archive& archive, const FrameworkBuild& build, const PythonWorld& python) {
+  const std::optional<TwoPart> nothing;
+  const auto& cuda = build.cuda.get();
+  FrameworkSaid said;
+  for (const FrameworkSaid& one : python.said.frameworks) {
+    if (one.name == build.name) said = one;
   }
-  for (const FrameworkSaid& said : python.said.frameworks) {
-    if (said.name != build.name) continue;
-    if (said.sees_gpu) json["sees_gpu"] = *said.sees_gpu;
-    if (said.devices) json["devices"] = *said.devices;
-    if (said.has_mkl) json["has_mkl"] = *said.has_mkl;
-    if (said.threads) json["threads"] = *said.threads;
-    json["error"] = or_null(said.error);
-  }
-  return json;
+  archive.derived("name", build.name);
+  archive.derived("version", build.version);
+  archive.derived("folder", build.where);
+  archive.derived("installer", build.installer, Form::nullable);
+  archive.derived("cuda", text_of(cuda ? *cuda : nothing));
+  archive.derived("built_without_cuda", cuda ? std::optional(!cuda->has_value()) : std::nullopt);
+  archive.derived("sees_gpu", said.sees_gpu);
+  archive.derived("devices", said.devices);
+  archive.derived("has_mkl", said.has_mkl);
+  archive.derived("threads", said.threads);
+  archive.derived("error", said.error, Form::nullable);
 }
 
-Json python_json(const Examined& host) {
-  if (!host.world.python) return nullptr;
-  const PythonWorld& python = *host.world.python;
-  Json frameworks = Json::array();
-  for (const FrameworkBuild& build : python.frameworks) {
-    frameworks.push_back(framework_json(build, python));
-  }
+void write_python(Archive& archive, const PythonWorld& python) {
+  const auto write_one = [&](const FrameworkBuild& build) {
+    write_framework(archive, build, python);
+  };
   const bool is_silent = python.frameworks.empty() && !python.is_known();
-  Json packages = Json::object();
-  for (const auto& [name, version] : python.packages) packages[name] = version;
-  return {{"interpreter", python.interpreter},
-          {"found_by", python.found_by},
-          {"environment", or_null(python.environment)},
-          {"version", python.version ? Json(python.version->text()) : Json(nullptr)},
-          {"import", name_of(python.said.end)},
-          {"interpreter_answer", name_of(python.answer.end)},
-          {"frameworks", is_silent ? Json(nullptr) : std::move(frameworks)},
-          {"packages", std::move(packages)}};
-}
-
-Json libraries_json(const Examined& host) {
-  if (!host.world.libraries) return nullptr;
-  Json found = Json::array();
-  for (const FoundLibrary& library : host.world.libraries->found) {
-    found.push_back({{"name", library.name},
-                     {"path", library.path},
-                     {"version", or_null(library.version)},
-                     {"via", library.via}});
+  archive.derived("interpreter", python.interpreter);
+  archive.derived("found_by", python.found_by);
+  archive.derived("environment", python.environment, Form::nullable);
+  archive.derived("version", text_of(python.version));
+  archive.derived("import", name_of(python.said.end));
+  archive.derived("interpreter_answer", name_of(python.answer.end));
+  if (is_silent) {
+    archive.derived("frameworks", std::optional<bool>());
+  } else {
+    archive.derived_list("frameworks", python.frameworks, write_one);
   }
-  const auto& version = host.world.libraries->nvcc_version;
-  return {{"found", std::move(found)},
-          {"nvcc", or_null(host.world.libraries->nvcc)},
-          {"nvcc_version", version ? Json(version->text()) : Json(nullptr)},
-          {"toolkit", or_null(host.world.libraries->toolkit)}};
+  archive.derived("packages", python.packages);
 }
 
-Json read_test_json(const Examined& host) {
-  if (!host.world.directory) return nullptr;
-  const Reading<ReadSpeed>& measured = host.world.directory->read_speed;
+void write_libraries(Archive& archive, const Libraries& libraries) {
+  archive.derived_list("found", libraries.found, [&](const FoundLibrary& library) {
+    archive.derived("name", library.name);
+    archive.derived("path", library.path);
+    archive.derived("version", library.version, Form::nullable);
+    archive.derived("via", library.via);
+  });
+  archive.derived("nvcc", libraries.nvcc, Form::nullable);
+  archive.derived("nvcc_version", text_of(libraries.nvcc_version));
+  archive.derived("toolkit", libraries.toolkit, Form::nullable);
+}
+
+void write_read_test(Archive& archive, const Reading<ReadSpeed>& measured) {
+  std::optional<std::string> file;
+  std::optional<Bytes> bytes;
+  std::optional<double> per_second;
+  std::optional<double> cached;
   if (const auto& speed = measured.get()) {
-    return {{"file", speed->file},
-            {"bytes", speed->bytes.count()},
-            {"bytes_per_second", speed->megabytes_per_second() * 1e6},
-            {"cached_ratio", reading(speed->cached)},
-            {"why", nullptr}};
+    file = speed->file;
+    bytes = speed->bytes;
+    per_second = speed->megabytes_per_second() * 1e6;
+    cached = speed->cached.get();
   }
-  if (measured.why() == Absent::not_sampled) return nullptr;
-  return {{"file", nullptr},
-          {"bytes", nullptr},
-          {"bytes_per_second", nullptr},
-          {"cached_ratio", nullptr},
-          {"why", name_of(measured.why())}};
+  archive.derived("file", file);
+  archive.derived("bytes", bytes);
+  archive.derived("bytes_per_second", per_second);
+  archive.derived("cached_ratio", cached);
+  archive.derived("why", file ? std::string_view() : name_of(measured.why()), Form::nullable);
 }
 
-Json gpu_tests_json(const Examined& host) {
-  Json tests = Json::array();
-  for (const GpuProof& test : host.gpu_proofs) {
-    Json steps = Json::array();
-    for (const compute::ProofStep& step : test.steps) {
-      const Device* device = find_device(test.device, host.snapshot);
-      const auto best = device == nullptr ? std::nullopt : doctor::best_rate(step.what, *device);
-      steps.push_back({{"what", name_of(step.what)},
-                       {"end", name_of(step.end)},
-                       {"per_second", step.per_second ? Json(*step.per_second) : Json(nullptr)},
-                       {"best_per_second", best ? Json(*best) : Json(nullptr)},
-                       {"peer", or_null(step.peer)},
-                       {"detail", or_null(step.detail)}});
-    }
-    tests.push_back({{"device", test.device.text()},
-                     {"left_out", or_null(test.left_out)},
-                     {"cpu_threads", test.cpu_threads},
-                     {"steps", std::move(steps)}});
-  }
-  return tests;
+void write_step(Archive& archive, const compute::ProofStep& step, const Device* device) {
+  const auto best = device == nullptr ? std::nullopt : doctor::best_rate(step.what, *device);
+  archive.derived("what", name_of(step.what));
+  archive.derived("end", name_of(step.end));
+  archive.derived("per_second", step.per_second);
+  archive.derived("best_per_second", best);
+  archive.derived("peer", step.peer, Form::nullable);
+  archive.derived("detail", step.detail, Form::nullable);
+}
+
+void write_gpu_test(Archive& archive, const GpuProof& test, const Snapshot& snapshot) {
+  const Device* device = find_device(test.device, snapshot);
+  archive.derived("device", test.device);
+  archive.derived("left_out", test.left_out, Form::nullable);
+  archive.derived("cpu_threads", test.cpu_threads);
+  archive.derived_list("steps", test.steps,
+                       [&](const compute::ProofStep& step) { write_step(archive, step, device); });
+}
+
+/// What was looked at beside the snapshot; null where nobody did.
+void write_surroundings(Archive& archive, const Examined& host) {
+  const Surroundings& world = host.world;
+  const bool has_read_test =
+      world.directory && world.directory->read_speed != Reading<ReadSpeed>(Absent::not_sampled);
+  archive.derived_object("cuda", world.cuda.has_value(), [&] { write_cuda(archive, host); });
+  archive.derived_object("visible_devices", host.visible.has_value(),
+                         [&] { write_visible(archive, *host.visible); });
+  archive.derived_object("container_devices", host.given.has_value(), [&] {
+    archive.derived("value", host.given->value);
+    write_tokens(archive, *host.given);
+  });
+  archive.derived_object("python", world.python.has_value(),
+                         [&] { write_python(archive, *world.python); });
+  archive.derived("python_problem", world.python_problem, Form::nullable);
+  archive.derived_object("libraries", world.libraries.has_value(),
+                         [&] { write_libraries(archive, *world.libraries); });
+  archive.derived_list("gpu_tests", host.gpu_proofs,
+                       [&](const GpuProof& test) { write_gpu_test(archive, test, host.snapshot); });
+  archive.derived_object("read_test", has_read_test,
+                         [&] { write_read_test(archive, world.directory->read_speed); });
 }
 
 }  // namespace
 
 std::string doctor_json(const Examined& host, const Findings& findings) {
+  const Snapshot& snapshot = host.snapshot;
   const auto worst = worst_of(findings);
-  Json root = {
-      {"berth_doctor", 1},
-      {"taken_unix_ms", host.snapshot.taken.unix_ms},
-      {"simulated", host.snapshot.simulated ? Json(*host.snapshot.simulated) : Json(nullptr)},
-      {"worst", worst ? Json(name_of(*worst)) : Json(nullptr)},
-      {"driver_version", reading(host.snapshot.host.driver_version)},
-      {"cuda_version_supported", reading(host.snapshot.host.cuda_version_supported)}};
-  root["devices"] = devices_json(host);
-  root["cuda"] = cuda_json(host);
-  root["visible_devices"] = visible_json(host);
-  root["container_devices"] = given_json(host);
-  root["python"] = python_json(host);
-  root["python_problem"] = or_null(host.world.python_problem);
-  root["libraries"] = libraries_json(host);
-  root["gpu_tests"] = gpu_tests_json(host);
-  root["read_test"] = read_test_json(host);
-  root["findings"] = findings_json(findings);
-  Json problems = Json::array();
-  for (const Problem& problem : host.snapshot.problems) problems.push_back(problem.message);
-  root["problems"] = std::move(problems);
-  return printable_json(root.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
+  std::vector<std::string> problems;
+  for (const Problem& problem : snapshot.problems) problems.push_back(problem.message);
+  return write_json(JsonLayout::indented,
+                    [&](Archive& archive) {
+                      archive.derived("berth_doctor", 1);
+                      archive.derived("taken_unix_ms", snapshot.taken);
+                      archive.derived("simulated", snapshot.simulated);
+                      archive.derived("worst", worst ? name_of(*worst) : std::string_view(),
+                                      Form::nullable);
+                      archive.derived("driver_version", snapshot.host.driver_version.get());
+                      archive.derived("cuda_version_supported",
+                                      snapshot.host.cuda_version_supported.get());
+                      archive.derived_list("devices", snapshot.devices, [&](const Device& device) {
+                        write_device(archive, device, snapshot);
+                      });
+                      write_surroundings(archive, host);
+                      archive.derived("findings", findings);
+                      archive.derived("problems", problems);
+                    }) +
+         "\n";
 }
 
 }  // namespace berth

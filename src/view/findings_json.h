@@ -1,14 +1,13 @@
 #pragma once
 // Findings for programs, as a part of whatever JSON a command writes.
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "base/archive.h"
 #include "diagnose/finding.h"
 
 namespace berth {
 
-/// An array with, per finding: rule, severity, title, evidence, meaning, steps (what, command or
+/// Of each: rule, severity, title, evidence, meaning, steps (what, command or
 /// null) and doubt (null: none). Always English.
-[[nodiscard]] nlohmann::ordered_json findings_json(const Findings& findings);
+void walk(Archive& archive, Finding& finding);
 
 }  // namespace berth

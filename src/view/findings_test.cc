@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_archive.h"
 #include "view/findings_json.h"
 #include "view/findings_text.h"
 
@@ -38,7 +39,9 @@ TEST(FindingsText, FixesAreTheCommandsBelowTheirFinding) {
 }
 
 TEST(FindingsJson, HasEveryPartAndNullForWhatThereIsNot) {
-  const auto json = findings_json(one()).at(0);
+  Finding finding = one().front();
+  const auto json = nlohmann::json::parse(
+      write_json(JsonLayout::compact, [&](Archive& archive) { walk(archive, finding); }));
   EXPECT_EQ(json.at("rule"), "too_small");
   EXPECT_EQ(json.at("severity"), "warning");
   EXPECT_EQ(json.at("title"), "2 of 8 free");

@@ -2,103 +2,90 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json_archive.h"
 #include "base/text.h"
 #include "view/history_text.h"
 
 namespace berth {
 
+// Found by the namespace of what it puts, hence not in the nameless one.
+static void put(Archive& archive, SeriesPoint& point) {
+  put_row(archive, 5, point.at, point.least, point.mean, point.p95, point.most);
+}
+
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::string written(const Json& json, int indent = -1) {
-  return printable_json(json.dump(indent, ' ', false, Json::error_handler_t::replace));
+void write_device(Archive& archive, const HistoryDevice& device) {
+  archive.derived("id", device.id);
+  archive.derived("index", device.index);
+  archive.derived("name", device.name, Form::nullable);
+  archive.derived("parent", device.parent);
 }
 
-Json time_or_null(const std::optional<WallTime>& time) {
-  return time ? Json(time->unix_ms) : Json(nullptr);
-}
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-Json device_json(const HistoryDevice& device) {
-  return {{"id", device.id.text()},
-          {"index", or_null(device.index)},
-          {"name", device.name.empty() ? Json(nullptr) : Json(device.name)},
-          {"parent", device.parent ? Json(device.parent->text()) : Json(nullptr)}};
+void write_series(Archive& archive, const HistorySeries& series) {
+  archive.derived("device", series.device);
+  archive.derived("metric", series.metric);
+  archive.derived("unit", series.unit);
+  archive.derived("step_ms", series.step_ms);
+  archive.derived("knows_since_unix_ms", series.knows_since);
+  archive.derived("damaged_blocks", series.damaged_blocks);
+  archive.derived("points", series.points);
 }
 
-Json series_value(const HistorySeries& series) {
-  Json points = Json::array();
-  for (const SeriesPoint& point : series.points) {
-    points.push_back({point.at.unix_ms, point.least, point.mean, point.p95, point.most});
-  }
-  return {{"device", series.device.text()},
-          {"metric", series.metric},
-          {"unit", series.unit},
-          {"step_ms", series.step_ms},
-          {"knows_since_unix_ms", time_or_null(series.knows_since)},
-          {"damaged_blocks", series.damaged_blocks},
-          {"points", std::move(points)}};
-}
+struct ShownSpan {
+  const history::Span* span;
+  std::string_view kind;
+  std::string_view id;
+};
 
-Json span_json(const history::Span& span, std::string_view kind, const std::string& id) {
-  const bool is_state = span.kind == history::SpanKind::state;
-  return {{"device", span.device.text().empty() ? Json(nullptr) : Json(span.device.text())},
-          {"kind", kind},
-          {"id", id},
-          {"user", is_state || span.user.empty() ? Json(nullptr) : Json(span.user)},
-          {"title", span.title},
-          {"from_unix_ms", span.from_ms},
-          {"to_unix_ms", or_null(span.to_ms)},
-          {"state", is_state ? Json(span.key) : Json(nullptr)}};
-}
-
-Json spans_value(const std::vector<history::Span>& spans) {
-  Json all = Json::array();
+/// A lease's run is a span of its own.
+std::vector<ShownSpan> shown_spans(const std::vector<history::Span>& spans) {
+  std::vector<ShownSpan> all;
   for (const history::Span& span : spans) {
-    all.push_back(span_json(span, name_of(span.kind), span.key));
-    if (span.kind == history::SpanKind::lease && !span.run.empty()) {
-      all.push_back(span_json(span, "run", span.run));
-    }
+    all.push_back({&span, name_of(span.kind), span.key});
+    const bool is_of_run = span.kind == history::SpanKind::lease && !span.run.empty();
+    if (is_of_run) all.push_back({&span, "run", span.run});
   }
   return all;
 }
 
-Json events_value(const std::vector<HistoryEvent>& events) {
-  Json all = Json::array();
-  for (const HistoryEvent& event : events) {
-    const std::string& device = event.device.text();
-    all.push_back({{"at_unix_ms", event.at.unix_ms},
-                   {"kind", event.kind},
-                   {"device", device.empty() ? Json(nullptr) : Json(device)},
-                   {"code", event.code},
-                   {"text", words_of(event)},
-                   {"uid", or_null(event.uid)}});
-  }
-  return all;
+void write_span(Archive& archive, const ShownSpan& shown) {
+  const history::Span& span = *shown.span;
+  const bool is_state = span.kind == history::SpanKind::state;
+  archive.derived("device", span.device.text(), Form::nullable);
+  archive.derived("kind", shown.kind);
+  archive.derived("id", shown.id);
+  archive.derived("user", is_state ? std::string() : span.user, Form::nullable);
+  archive.derived("title", span.title);
+  archive.derived("from_unix_ms", span.from_ms);
+  archive.derived("to_unix_ms", span.to_ms);
+  archive.derived("state", is_state ? std::optional(span.key) : std::nullopt);
 }
 
-Json row_json(const UsageRow& row, UsageBy by) {
-  Json json = {{"key", row.key}};
-  if (by == UsageBy::job) json["user"] = row.user;
-  json["gpu_hours"] = row.gpu_hours;
-  json["busy_gpu_hours"] = row.busy_hours;
-  json["idle_held_hours"] = row.idle_held_hours;
-  json["unknown_load_hours"] = row.unknown_load_hours;
-  json["unwatched_hours"] = or_null(row.unwatched_hours);
-  json["energy_joules"] = or_null(row.energy_joules);
-  json["energy_at_least"] = row.energy_at_least;
-  json["energy_integrated"] = row.energy_integrated;
-  json["cost"] = or_null(row.cost);
-  json["waits"] = or_null(row.waits);
-  json["waited_hours"] = or_null(row.waited_hours);
-  json["runs"] = or_null(row.runs);
-  return json;
+void write_event(Archive& archive, const HistoryEvent& event) {
+  archive.derived("at_unix_ms", event.at);
+  archive.derived("kind", event.kind);
+  archive.derived("device", event.device.text(), Form::nullable);
+  archive.derived("code", event.code);
+  archive.derived("text", words_of(event));
+  archive.derived("uid", event.uid);
+}
+
+void write_row(Archive& archive, const UsageRow& row, UsageBy by) {
+  archive.derived("key", row.key);
+  if (by == UsageBy::job) archive.derived("user", row.user);
+  archive.derived("gpu_hours", row.gpu_hours);
+  archive.derived("busy_gpu_hours", row.busy_hours);
+  archive.derived("idle_held_hours", row.idle_held_hours);
+  archive.derived("unknown_load_hours", row.unknown_load_hours);
+  archive.derived("unwatched_hours", row.unwatched_hours);
+  archive.derived("energy_joules", row.energy_joules);
+  archive.derived("energy_at_least", row.energy_at_least);
+  archive.derived("energy_integrated", row.energy_integrated);
+  archive.derived("cost", row.cost);
+  archive.derived("waits", row.waits);
+  archive.derived("waited_hours", row.waited_hours);
+  archive.derived("runs", row.runs);
 }
 
 std::string csv_cell(const std::string& text) {
@@ -119,25 +106,37 @@ std::string csv_cell(const std::optional<T>& value) {
 }  // namespace
 
 std::string series_json(const HistorySeries& series, const std::optional<std::string>& simulated) {
-  Json root = {{"simulated", or_null(simulated)}};
-  root.update(series_value(series));
-  return written(root) + "\n";
+  return write_json(JsonLayout::compact,
+                    [&](Archive& archive) {
+                      archive.derived("simulated", simulated);
+                      write_series(archive, series);
+                    }) +
+         "\n";
 }
 
 std::string history_json(const HistoryView& view) {
-  Json root = {{"berth_history", 1},
-               {"simulated", or_null(view.facts.simulated)},
-               {"since_unix_ms", view.since.unix_ms},
-               {"until_unix_ms", view.until.unix_ms},
-               {"knows_since_unix_ms", time_or_null(view.facts.knows_since)},
-               {"last_sample_unix_ms", time_or_null(view.facts.last_sample)}};
-  root["devices"] = Json::array();
-  for (const HistoryDevice& device : view.devices) root["devices"].push_back(device_json(device));
-  root["series"] = Json::array();
-  for (const HistorySeries& series : view.series) root["series"].push_back(series_value(series));
-  root["spans"] = spans_value(view.spans);
-  root["events"] = events_value(view.events);
-  return written(root) + "\n";
+  return write_json(
+             JsonLayout::compact,
+             [&](Archive& archive) {
+               archive.derived("berth_history", 1);
+               archive.derived("simulated", view.facts.simulated);
+               archive.derived("since_unix_ms", view.since);
+               archive.derived("until_unix_ms", view.until);
+               archive.derived("knows_since_unix_ms", view.facts.knows_since);
+               archive.derived("last_sample_unix_ms", view.facts.last_sample);
+               archive.derived_list("devices", view.devices, [&](const HistoryDevice& device) {
+                 write_device(archive, device);
+               });
+               archive.derived_list("series", view.series, [&](const HistorySeries& series) {
+                 write_series(archive, series);
+               });
+               archive.derived_list("spans", shown_spans(view.spans),
+                                    [&](const ShownSpan& span) { write_span(archive, span); });
+               archive.derived_list("events", view.events, [&](const HistoryEvent& event) {
+                 write_event(archive, event);
+               });
+             }) +
+         "\n";
 }
 
 std::string history_csv(const HistoryView& view) {
@@ -154,18 +153,22 @@ std::string history_csv(const HistoryView& view) {
 
 std::string usage_json(const UsageReport& report, const std::optional<std::string>& simulated,
                        const std::string& currency) {
-  Json root = {{"berth_usage", 1},
-               {"by", name_of(report.by)},
-               {"simulated", or_null(simulated)},
-               {"since_unix_ms", report.since.unix_ms},
-               {"until_unix_ms", report.until.unix_ms},
-               {"knows_since_unix_ms", time_or_null(report.knows_since)},
-               {"unwatched_hours", report.unwatched_hours},
-               {"price_per_kwh", or_null(report.price_per_kwh)},
-               {"currency", currency.empty() ? Json(nullptr) : Json(currency)}};
-  root["rows"] = Json::array();
-  for (const UsageRow& row : report.rows) root["rows"].push_back(row_json(row, report.by));
-  return written(root, 2) + "\n";
+  return write_json(JsonLayout::indented,
+                    [&](Archive& archive) {
+                      archive.derived("berth_usage", 1);
+                      archive.derived("by", name_of(report.by));
+                      archive.derived("simulated", simulated);
+                      archive.derived("since_unix_ms", report.since);
+                      archive.derived("until_unix_ms", report.until);
+                      archive.derived("knows_since_unix_ms", report.knows_since);
+                      archive.derived("unwatched_hours", report.unwatched_hours);
+                      archive.derived("price_per_kwh", report.price_per_kwh);
+                      archive.derived("currency", currency, Form::nullable);
+                      archive.derived_list("rows", report.rows, [&](const UsageRow& row) {
+                        write_row(archive, row, report.by);
+                      });
+                    }) +
+         "\n";
 }
 
 std::string usage_csv(const UsageReport& report) {

@@ -2,12 +2,12 @@
 // `berth manifest` and `berth manifest diff`: what a place or a run is made of, and what differs
 // between two, for people and for programs.
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/archive.h"
 #include "diagnose/differences/differences.h"
 #include "record/run_record.h"
 #include "view/style.h"
@@ -39,9 +39,9 @@ struct ComparedNames {
 /// {"berth_differences": 1, …}. Sentences are English.
 [[nodiscard]] std::string differences_json(const ComparedNames& names,
                                            const Differences& differences);
-/// The two lists of it alone, for who puts them into a document of its own.
-[[nodiscard]] nlohmann::ordered_json found_json(const Differences& differences);
-[[nodiscard]] nlohmann::ordered_json not_comparable_json(const Differences& differences);
+/// The members of it, for who puts them into a document of its own.
+void write_differences(Archive& archive, const ComparedNames& names,
+                       const Differences& differences);
 
 /// "could explain other results", …, translated.
 [[nodiscard]] std::string_view explains_heading(Explains explains);

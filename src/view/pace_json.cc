@@ -1,105 +1,98 @@
 // What explain saw of what runs now and found, for programs.
 
-#include <nlohmann/json.hpp>
-
-#include "base/text.h"
+#include "base/json_archive.h"
 #include "view/findings_json.h"
 #include "view/pace_text.h"
 
 namespace berth {
 
+// Found by the namespace of what it walks, hence not in the nameless one.
+static void walk(Archive& archive, Stretch& stretch) {
+  archive.derived("from_ms", stretch.from);
+  archive.derived("to_ms", stretch.to);
+}
+
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-
-Json devices_json(const PaceAnswer& answer) {
-  Json devices = Json::array();
-  for (std::size_t i = 0; i < answer.activity.devices.size(); ++i) {
-    const pace::DeviceFacts& facts = answer.activity.devices[i];
-    Json device = {{"id", facts.id.text()},
-                   {"index", facts.index ? Json(*facts.index) : Json(nullptr)}};
-    if (i < answer.pace.features.devices.size()) {
-      const pace::DeviceLoad& load = answer.pace.features.devices[i];
-      device["lost"] = load.lost;
-      device["busy_ratio"] = or_null(load.busy);
-      device["sm_ratio"] = or_null(load.sm);
-      device["tensor_ratio"] = or_null(load.tensor);
-      device["dram_ratio"] = or_null(load.dram);
-      device["power_ratio"] = or_null(load.power);
-      device["clock_ratio"] = or_null(load.clock);
-      device["pcie_ratio"] = or_null(load.pcie);
-      device["others_ratio"] = or_null(load.others);
-    }
-    devices.push_back(std::move(device));
-  }
-  return devices;
+void write_load(Archive& archive, const pace::DeviceLoad& load) {
+  archive.derived("lost", load.lost);
+  archive.derived("busy_ratio", load.busy);
+  archive.derived("sm_ratio", load.sm);
+  archive.derived("tensor_ratio", load.tensor);
+  archive.derived("dram_ratio", load.dram);
+  archive.derived("power_ratio", load.power);
+  archive.derived("clock_ratio", load.clock);
+  archive.derived("pcie_ratio", load.pcie);
+  archive.derived("others_ratio", load.others);
 }
 
-Json stretch_json(const std::optional<Stretch>& stretch) {
-  if (!stretch) return nullptr;
-  return {{"from_ms", stretch->from.count()}, {"to_ms", stretch->to.count()}};
+void write_devices(Archive& archive, const PaceAnswer& answer) {
+  const std::vector<pace::DeviceLoad>& loads = answer.pace.features.devices;
+  std::size_t at = 0;
+  archive.derived_list("devices", answer.activity.devices, [&](const pace::DeviceFacts& facts) {
+    archive.derived("id", facts.id);
+    archive.derived("index", facts.index);
+    if (at < loads.size()) write_load(archive, loads[at]);
+    ++at;
+  });
 }
 
-Json phases_json(const Phases& phases) {
-  Json pauses = Json::array();
-  for (const Stretch& pause : phases.pauses) pauses.push_back(stretch_json(pause));
-  Json repeating = nullptr;
-  if (phases.repeating) {
-    repeating = {{"count", phases.repeating->count},
-                 {"period_ms", phases.repeating->period.count()},
-                 {"length_ms", phases.repeating->length.count()},
-                 {"share_ratio", phases.repeating->share}};
-  }
-  return {{"startup", stretch_json(phases.startup)},
-          {"working", stretch_json(phases.working)},
-          {"tail", stretch_json(phases.tail)},
-          {"pauses", std::move(pauses)},
-          {"repeating", std::move(repeating)}};
+void write_phases(Archive& archive, const Phases& phases) {
+  archive.derived("startup", phases.startup);
+  archive.derived("working", phases.working);
+  archive.derived("tail", phases.tail);
+  archive.derived("pauses", phases.pauses);
+  archive.derived_object("repeating", phases.repeating.has_value(), [&] {
+    archive.derived("count", phases.repeating->count);
+    archive.derived("period_ms", phases.repeating->period);
+    archive.derived("length_ms", phases.repeating->length);
+    archive.derived("share_ratio", phases.repeating->share);
+  });
 }
 
-Json job_json(const pace::Features& features) {
-  if (!features.saw_processes) return nullptr;
-  Json holders = Json::array();
+void write_job(Archive& archive, const pace::Features& features) {
+  std::vector<pid_t> holders;
   for (const pace::ProcessLoad& one : features.holders.processes) holders.push_back(one.pid);
-  return {{"on_devices", std::move(holders)},
-          {"working_children", features.workers.processes.size()},
-          {"cpus_used", features.cpu},
-          {"cpus_wanted", features.wanted},
-          {"cpus_allowed", or_null(features.cpus)},
-          {"storage_read_bytes_per_second", or_null(features.storage_rate)},
-          {"read_bytes_per_second", or_null(features.read_rate)}};
+  archive.derived("on_devices", holders);
+  archive.derived("working_children", features.workers.processes.size());
+  archive.derived("cpus_used", features.cpu);
+  archive.derived("cpus_wanted", features.wanted);
+  archive.derived("cpus_allowed", features.cpus);
+  archive.derived("storage_read_bytes_per_second", features.storage_rate);
+  archive.derived("read_bytes_per_second", features.read_rate);
 }
 
-Json answer_json(const PaceAnswer& answer) {
+void write_answer(Archive& archive, const PaceAnswer& answer) {
   const pace::Activity& activity = answer.activity;
+  const pace::Features& features = answer.pace.features;
   const auto worst = worst_of(answer.pace.findings);
-  const std::string_view framework = pace::name_of(activity.framework);
-  Json json = {{"subject", activity.subject},
-               {"simulated", activity.simulated ? Json(*activity.simulated) : Json(nullptr)},
-               {"taken_unix_ms", activity.taken.unix_ms},
-               {"taken_by", pace::name_of(activity.taken_by)},
-               {"framework", framework.empty() ? Json(nullptr) : Json(framework)},
-               {"seconds", answer.pace.features.seconds},
-               {"torn_lines", activity.torn_lines},
-               {"worst", worst ? Json(name_of(*worst)) : Json(nullptr)}};
-  json["busy_ratio"] = or_null(answer.pace.features.busy_whole);
-  json["devices"] = devices_json(answer);
-  json["job"] = job_json(answer.pace.features);
-  json["phases"] = phases_json(answer.pace.features.phases);
-  json["findings"] = findings_json(answer.pace.findings);
-  json["remarks"] = answer.remarks;
-  return json;
+  archive.derived("subject", activity.subject);
+  archive.derived("simulated", activity.simulated);
+  archive.derived("taken_unix_ms", activity.taken);
+  archive.derived("taken_by", pace::name_of(activity.taken_by));
+  archive.derived("framework", pace::name_of(activity.framework), Form::nullable);
+  archive.derived("seconds", features.seconds);
+  archive.derived("torn_lines", activity.torn_lines);
+  archive.derived("worst", worst ? name_of(*worst) : std::string_view(), Form::nullable);
+  archive.derived("busy_ratio", features.busy_whole);
+  write_devices(archive, answer);
+  archive.derived_object("job", features.saw_processes, [&] { write_job(archive, features); });
+  archive.derived_object("phases", true, [&] { write_phases(archive, features.phases); });
+  archive.derived("findings", answer.pace.findings);
+  archive.derived("remarks", answer.remarks);
 }
 
 }  // namespace
 
 std::string pace_json(const std::vector<PaceAnswer>& answers) {
-  Json all = Json::array();
-  for (const PaceAnswer& answer : answers) all.push_back(answer_json(answer));
-  const Json root = {{"berth_pace", 1}, {"answers", std::move(all)}};
-  return printable_json(root.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
+  return write_json(JsonLayout::indented,
+                    [&](Archive& archive) {
+                      archive.derived("berth_pace", 1);
+                      archive.derived_list("answers", answers, [&](const PaceAnswer& answer) {
+                        write_answer(archive, answer);
+                      });
+                    }) +
+         "\n";
 }
 
 }  // namespace berth

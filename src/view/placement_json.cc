@@ -37,22 +37,28 @@ void write_refusal(Archive& archive, const Refusal& refusal, const Snapshot& sna
 
 }  // namespace
 
+void write_placement(Archive& archive, const Placement& placement, std::string_view asked_for,
+                     const Snapshot& snapshot,
+                     std::span<const std::pair<std::string, std::string>> variables) {
+  const auto choice = [&](const Choice& one) { write_choice(archive, one, snapshot); };
+  archive.derived("berth_placement", 1);
+  archive.derived("simulated", snapshot.simulated);
+  archive.derived("asked_for", asked_for);
+  archive.derived("satisfied", placement.satisfied());
+  archive.derived("possible", placement.possible);
+  archive.derived("claimed", false);
+  archive.derived("environment", std::vector(variables.begin(), variables.end()));
+  archive.derived_list("chosen", placement.chosen, choice);
+  archive.derived_list("available", placement.available, choice);
+  archive.derived_list("refused", placement.refused,
+                       [&](const Refusal& one) { write_refusal(archive, one, snapshot); });
+}
+
 std::string placement_json(const Placement& placement, std::string_view asked_for,
                            const Snapshot& snapshot,
                            std::span<const std::pair<std::string, std::string>> variables) {
   return write_json(JsonLayout::indented, [&](Archive& archive) {
-    const auto choice = [&](const Choice& one) { write_choice(archive, one, snapshot); };
-    archive.derived("berth_placement", 1);
-    archive.derived("simulated", snapshot.simulated);
-    archive.derived("asked_for", std::string(asked_for));
-    archive.derived("satisfied", placement.satisfied());
-    archive.derived("possible", placement.possible);
-    archive.derived("claimed", false);
-    archive.derived("environment", std::vector(variables.begin(), variables.end()));
-    archive.derived_list("chosen", placement.chosen, choice);
-    archive.derived_list("available", placement.available, choice);
-    archive.derived_list("refused", placement.refused,
-                         [&](const Refusal& one) { write_refusal(archive, one, snapshot); });
+    write_placement(archive, placement, asked_for, snapshot, variables);
   });
 }
 

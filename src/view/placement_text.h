@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/archive.h"
 #include "place/placement.h"
 #include "place/request.h"
 #include "run/acquire.h"
@@ -52,6 +53,11 @@ namespace berth {
 [[nodiscard]] std::string placement_json(
     const Placement& placement, std::string_view asked_for, const Snapshot& snapshot,
     std::span<const std::pair<std::string, std::string>> variables = {});
+
+/// The members of it.
+void write_placement(Archive& archive, const Placement& placement, std::string_view asked_for,
+                     const Snapshot& snapshot,
+                     std::span<const std::pair<std::string, std::string>> variables = {});
 
 /// What a terminal wants after a line drawn over a longer one; empty where the style has no
 /// terminal to speak of (plain callers need not ask).

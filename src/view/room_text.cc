@@ -4,8 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
-
+#include "base/json_archive.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "snapshot/questions.h"
@@ -214,11 +213,12 @@ std::string render_room(const std::vector<HostReport>& hosts, const Style& style
 }
 
 std::string room_json(const std::vector<HostReport>& hosts) {
-  nlohmann::ordered_json array = nlohmann::ordered_json::array();
-  for (const HostReport& host : hosts) array.push_back(host_json(host, UserNames::shown));
-  return printable_json(
-             array.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) +
-         "\n";
+  std::string text;
+  for (HostReport host : hosts) {
+    text += text.empty() ? "[" : ",";
+    text += write_json(JsonLayout::compact, [&](Archive& archive) { walk(archive, host); });
+  }
+  return (text.empty() ? "[" : text) + "]\n";
 }
 
 }  // namespace berth

@@ -38,10 +38,7 @@ class RunSeries {
 };
 
 /// What `show` tells beside the record itself.
-struct RunDetails {
-  Summary summary;
-  std::vector<Mark> marks;
-  std::vector<RunEvent> events;
+struct RunDetails : RunStory {
   RunSeries series;
 };
 

@@ -23,8 +23,8 @@ LOOKS = [
 ]  # fmt: skip
 VERBS = [
     ["pick"], ["pick", "-n", "2", "--format", "json"], ["pick", "--memory", "10G"], ["run", "--dry-run", "true"],
-    ["run", "--dry-run", "--json", "true"], ["fit", "--params", "7B"], ["spec"], ["spec", "--json"], ["runs"], ["runs", "--json"],
-    ["usage"], ["usage", "--json"], ["history"], ["manifest"], ["alert"], ["recipes"],
+    ["run", "--dry-run", "--json", "true"], ["fit", "7B"], ["fit", "7B", "--json"], ["spec"], ["spec", "--json"], ["runs"], ["runs", "--json"],
+    ["usage"], ["usage", "--json"], ["history"], ["manifest"], ["alert"], ["alert", "--json"], ["alert", "rules", "--json"], ["recipes"],
     ["scenarios"], ["--help"], ["--version"],
 ]  # fmt: skip
 

@@ -2,19 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
-#include <nlohmann/json.hpp>
 #include <type_traits>
 #include <utility>
 
+#include "base/json_archive.h"
 #include "base/text.h"
-#include "snapshot/json_number.h"
 
 namespace berth::pace {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t longest_line = 4 << 20;
 constexpr std::size_t most_steps = 100'000;
@@ -23,352 +19,191 @@ constexpr std::size_t most_processes = 512;
 constexpr std::size_t most_threads = 1024;
 constexpr std::size_t longest_text = 512;
 constexpr std::int64_t longest_span = 24 * 3'600'000;
-constexpr int deepest = 8;
 
-/// What is thrown, inside this file only, at a line that is no step.
-struct Torn {};
+/// A measured number. Others than we may have written a whole one with a fraction.
+template <class T>
+struct Figure {
+  T value{};
+};
+double number_of(double value) { return value; }
+template <class Tag, class Rep>
+Rep number_of(Quantity<Tag, Rep> value) {
+  return value.count();
+}
+template <class T>
+constexpr bool is_figure = std::is_same_v<T, double>;
+template <class Tag, class Rep>
+constexpr bool is_figure<Quantity<Tag, Rep>> = true;
 
 template <class T>
-constexpr bool is_plain = std::is_arithmetic_v<T> || std::is_same_v<T, std::string>;
-
-/// Percentages and milliseconds with two decimals: more is noise, and a series is mailed around.
-double rounded(double value) { return std::round(value * 100) / 100; }
-
-template <class T>
-Json to_json(const T& value) {
-  if constexpr (std::is_same_v<T, char>) {
-    return std::string(1, value);
-  } else if constexpr (std::is_same_v<T, Throttle>) {
-    Json words = Json::array();
-    if (value.power) words.push_back("power");
-    if (value.heat) words.push_back("heat");
-    if (value.other) words.push_back("other");
-    return words;
-  } else if constexpr (std::is_same_v<T, std::vector<ThreadStep>>) {
-    Json rows = Json::array();
-    for (const ThreadStep& thread : value) {
-      rows.push_back({thread.tid, std::string(1, thread.state), thread.cpu.count()});
-    }
-    return rows;
-  } else if constexpr (std::is_same_v<T, double>) {
-    return rounded(value);
-  } else if constexpr (is_plain<T>) {
-    return value;
-  } else if constexpr (std::is_same_v<T, Percent>) {
-    return rounded(value.count());
-  } else {
-    return value.count();
+void put(Archive& archive, Figure<T>& figure) {
+  auto number = number_of(figure.value);
+  constexpr bool is_whole = std::is_integral_v<decltype(number)>;
+  if (!archive.is_reading()) {
+    // With two decimals: more is noise, and a series is mailed around.
+    if constexpr (!is_whole) number = std::round(number * 100) / 100;
+    return berth::put(archive, number);
   }
+  double read = 0;
+  archive.scalar(read);
+  // So that something may be divided or multiplied by it without surprises.
+  if (!std::isfinite(read) || read < 0 || read > 1e15) return archive.wrong("is out of range");
+  if constexpr (is_whole) read = std::round(read);
+  figure.value = T(static_cast<decltype(number)>(read));
 }
 
 /// What nobody looked for is left out: a reader takes it for that.
 template <class T>
-void put(Json& object, const char* key, const Reading<T>& reading) {
-  if (reading.get()) {
-    object[key] = to_json(*reading.get());
-  } else if (reading.why() != Absent::not_sampled) {
-    object[key] = name_of(reading.why());
-  }
-}
-
-char state_in(const Json& cell) {
-  if (!cell.is_string()) throw Torn{};
-  const auto& text = cell.get_ref<const std::string&>();
-  if (text.size() != 1 || text[0] <= ' ' || text[0] > '~') throw Torn{};
-  return text[0];
-}
-
-std::string text_in(const Json& cell) {
-  if (!cell.is_string()) throw Torn{};
-  return cell.get_ref<const std::string&>().substr(0, longest_text);
-}
-
-template <class T>
-T number(const Json& cell) {
-  if (const auto number = number_in<T>(cell)) return *number;
-  throw Torn{};
-}
-
-/// A number that something may be divided or multiplied by without surprises.
-double sound(double value) {
-  if (!std::isfinite(value) || value < 0 || value > 1e15) throw Torn{};
-  return value;
-}
-
-Throttle throttle_in(const Json& cell) {
-  if (!cell.is_array() || cell.size() > most_threads) throw Torn{};
-  Throttle throttle;
-  for (const Json& word : cell) {
-    if (word == "power") throttle.power = true;
-    if (word == "heat") throttle.heat = true;
-    if (word == "other") throttle.other = true;
-  }
-  return throttle;
-}
-
-std::vector<ThreadStep> threads_in(const Json& cell) {
-  if (!cell.is_array() || cell.size() > most_threads) throw Torn{};
-  std::vector<ThreadStep> threads;
-  for (const Json& row : cell) {
-    threads.push_back({.tid = number<pid_t>(row.at(0)),
-                       .state = state_in(row.at(1)),
-                       .cpu = Milliseconds(static_cast<std::int64_t>(
-                           std::llround(sound(number<double>(row.at(2))))))});
-  }
-  return threads;
-}
-
-template <class T>
-T value_in(const Json& cell) {
-  if constexpr (std::is_same_v<T, char>) {
-    return state_in(cell);
-  } else if constexpr (std::is_same_v<T, Throttle>) {
-    return throttle_in(cell);
-  } else if constexpr (std::is_same_v<T, std::vector<ThreadStep>>) {
-    return threads_in(cell);
-  } else if constexpr (std::is_same_v<T, std::string>) {
-    return text_in(cell);
-  } else if constexpr (std::is_same_v<T, double>) {
-    return sound(number<double>(cell));
-  } else if constexpr (is_plain<T>) {
-    return number<T>(cell);
-  } else if constexpr (std::is_floating_point_v<typename T::rep>) {
-    return T(sound(number<double>(cell)));
+void reading(Archive& archive, std::string_view key, Reading<T>& value) {
+  if constexpr (is_figure<T>) {
+    Reading<Figure<T>> figure = value.why();
+    if (value.get()) figure = Figure<T>{*value.get()};
+    archive.member(key, figure, Form::worded);
+    if (!archive.is_reading()) return;
+    value = figure.get() ? Reading<T>(figure.get()->value) : Reading<T>(figure.why());
   } else {
-    // Others than we may have written them with a fraction.
-    return T(static_cast<typename T::rep>(std::llround(sound(number<double>(cell)))));
+    archive.member(key, value, Form::worded);
   }
 }
 
-template <class T>
-void take(const Json& object, const char* key, Reading<T>& reading) {
-  const auto found = object.find(key);
-  if (found == object.end() || found->is_null()) return;
-  if constexpr (!std::is_same_v<T, std::string>) {
-    if (found->is_string()) {
-      if (const auto why = absent_from_name(found->template get_ref<const std::string&>())) {
-        reading = *why;
-        return;
-      }
-    }
-  }
-  reading = value_in<T>(*found);
+void text(Archive& archive, std::string_view key, std::string& value) {
+  archive.member(key, value);
+  if (archive.is_reading() && value.size() > longest_text) value.resize(longest_text);
 }
 
-/// Both ways in one list of fields each: `io(key, reading)`.
-template <class Facts, class Io>
-void walk_facts(Facts& facts, const Io& io) {
-  io("name", facts.name);
-  io("memory_total_bytes", facts.memory_total);
-  io("power_limit_milliwatts", facts.power_limit);
-  io("power_limit_default_milliwatts", facts.power_limit_default);
-  io("clock_sm_max_megahertz", facts.clock_sm_max);
-  io("pcie_generation", facts.pcie_generation);
-  io("pcie_width", facts.pcie_width);
+}  // namespace
+
+// Found by the namespace of what they walk, hence not in the nameless one.
+static void put(Archive& archive, Throttle& throttle) {
+  std::vector<std::string> words;
+  if (throttle.power) words.emplace_back("power");
+  if (throttle.heat) words.emplace_back("heat");
+  if (throttle.other) words.emplace_back("other");
+  berth::put(archive, words, most_threads);
+  const auto has = [&](std::string_view word) {
+    return std::ranges::find(words, word) != words.end();
+  };
+  throttle = {.power = has("power"), .heat = has("heat"), .other = has("other")};
 }
 
-template <class Device, class Io>
-void walk_device(Device& device, const Io& io) {
-  io("utilization_percent", device.utilization);
-  io("utilization_min_percent", device.utilization_min);
-  io("utilization_max_percent", device.utilization_max);
-  io("utilization_memory_percent", device.utilization_memory);
-  io("memory_used_bytes", device.memory_used);
-  io("power_milliwatts", device.power);
-  io("temperature_celsius", device.temperature);
-  io("clock_sm_megahertz", device.clock_sm);
-  io("throttle", device.throttle);
-  io("pcie_sent_bytes", device.pcie_sent);
-  io("pcie_received_bytes", device.pcie_received);
-  io("nvlink_bytes", device.nvlink);
-  io("sm_percent", device.sm);
-  io("tensor_percent", device.tensor);
-  io("dram_percent", device.dram);
-  io("others", device.others);
-  io("others_percent", device.others_utilization);
+static void put(Archive& archive, ThreadStep& thread) {
+  Figure<Milliseconds> cpu{thread.cpu};
+  put_row(archive, 3, thread.tid, thread.state, cpu);
+  thread.cpu = cpu.value;
+}
+static void put(Archive& archive, std::vector<ThreadStep>& threads) {
+  berth::put(archive, threads, most_threads);
 }
 
-template <class Process, class Io>
-void walk_process(Process& process, const Io& io) {
-  io("state", process.state);
-  io("gpu_memory_bytes", process.gpu_memory);
-  io("sm_percent", process.sm);
-  io("cpu_ms", process.cpu);
-  io("run_delay_ms", process.run_delay);
-  io("storage_read_bytes", process.storage_read);
-  io("read_bytes", process.read);
-  io("written_bytes", process.written);
-  io("voluntary_switches", process.voluntary_switches);
-  io("involuntary_switches", process.involuntary_switches);
-  io("major_faults", process.major_faults);
-  io("swapped_bytes", process.swapped);
-  io("threads", process.threads);
+static void walk(Archive& archive, DeviceFacts& facts) {
+  archive.member("id", facts.id);
+  archive.member("index", facts.index);
+  reading(archive, "name", facts.name);
+  const auto& name = facts.name.get();
+  if (name && name->size() > longest_text) facts.name = name->substr(0, longest_text);
+  reading(archive, "memory_total_bytes", facts.memory_total);
+  reading(archive, "power_limit_milliwatts", facts.power_limit);
+  reading(archive, "power_limit_default_milliwatts", facts.power_limit_default);
+  reading(archive, "clock_sm_max_megahertz", facts.clock_sm_max);
+  reading(archive, "pcie_generation", facts.pcie_generation);
+  reading(archive, "pcie_width", facts.pcie_width);
 }
 
-template <class Host, class Io>
-void walk_host(Host& host, const Io& io) {
-  io("cpu_busy_percent", host.cpu_busy);
-  io("iowait_percent", host.iowait);
-  io("io_pressure_percent", host.io_pressure);
-  io("swap_in_bytes", host.swap_in);
+static void walk(Archive& archive, DeviceStep& device) {
+  archive.member("lost", device.lost, Form::sparse);
+  reading(archive, "utilization_percent", device.utilization);
+  reading(archive, "utilization_min_percent", device.utilization_min);
+  reading(archive, "utilization_max_percent", device.utilization_max);
+  reading(archive, "utilization_memory_percent", device.utilization_memory);
+  reading(archive, "memory_used_bytes", device.memory_used);
+  reading(archive, "power_milliwatts", device.power);
+  reading(archive, "temperature_celsius", device.temperature);
+  reading(archive, "clock_sm_megahertz", device.clock_sm);
+  reading(archive, "throttle", device.throttle);
+  reading(archive, "pcie_sent_bytes", device.pcie_sent);
+  reading(archive, "pcie_received_bytes", device.pcie_received);
+  reading(archive, "nvlink_bytes", device.nvlink);
+  reading(archive, "sm_percent", device.sm);
+  reading(archive, "tensor_percent", device.tensor);
+  reading(archive, "dram_percent", device.dram);
+  reading(archive, "others", device.others);
+  reading(archive, "others_percent", device.others_utilization);
 }
 
-auto writing_to(Json& object) {
-  return [&object](const char* key, const auto& reading) { put(object, key, reading); };
-}
-auto reading_from(const Json& object) {
-  return [&object](const char* key, auto& reading) { take(object, key, reading); };
-}
-
-std::string line_of(const Json& json) {
-  return printable_json(json.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n";
-}
-
-Json header_json(const Activity& activity) {
-  Json header = {{"berth_activity", Activity::format_version},
-                 {"taken_unix_ms", activity.taken.unix_ms},
-                 {"taken_by", name_of(activity.taken_by)},
-                 {"simulated", activity.simulated ? Json(*activity.simulated) : Json(nullptr)},
-                 {"subject", activity.subject}};
-  const std::string_view framework = name_of(activity.framework);
-  header["framework"] = framework.empty() ? Json(nullptr) : Json(framework);
-  put(header, "ranks", activity.ranks);
-  Json host = Json::object();
-  put(host, "cpus", activity.cpus);
-  put(host, "cpus_allowed", activity.cpus_allowed);
-  header["host"] = std::move(host);
-  Json devices = Json::array();
-  for (const DeviceFacts& facts : activity.devices) {
-    Json device = {{"id", facts.id.text()},
-                   {"index", facts.index ? Json(*facts.index) : Json(nullptr)}};
-    walk_facts(facts, writing_to(device));
-    devices.push_back(std::move(device));
-  }
-  header["devices"] = std::move(devices);
-  return header;
+static void walk(Archive& archive, ProcessStep& process) {
+  archive.member("pid", process.pid, Form::required);
+  archive.member("parent", process.parent);
+  text(archive, "name", process.name);
+  archive.member("devices", process.devices, most_devices, Form::sparse);
+  reading(archive, "state", process.state);
+  reading(archive, "gpu_memory_bytes", process.gpu_memory);
+  reading(archive, "sm_percent", process.sm);
+  reading(archive, "cpu_ms", process.cpu);
+  reading(archive, "run_delay_ms", process.run_delay);
+  reading(archive, "storage_read_bytes", process.storage_read);
+  reading(archive, "read_bytes", process.read);
+  reading(archive, "written_bytes", process.written);
+  reading(archive, "voluntary_switches", process.voluntary_switches);
+  reading(archive, "involuntary_switches", process.involuntary_switches);
+  reading(archive, "major_faults", process.major_faults);
+  reading(archive, "swapped_bytes", process.swapped);
+  reading(archive, "threads", process.threads);
 }
 
-Json step_json(const Step& step) {
-  Json json = {{"t_ms", step.end.count()}, {"span_ms", step.span.count()}};
-  Json devices = Json::array();
-  for (const DeviceStep& one : step.devices) {
-    Json device = Json::object();
-    if (one.lost) device["lost"] = true;
-    walk_device(one, writing_to(device));
-    devices.push_back(std::move(device));
-  }
-  json["devices"] = std::move(devices);
-  Json processes = Json::array();
-  for (const ProcessStep& one : step.processes) {
-    Json process = {{"pid", one.pid}, {"parent", one.parent}, {"name", one.name}};
-    if (!one.devices.empty()) process["devices"] = one.devices;
-    walk_process(one, writing_to(process));
-    processes.push_back(std::move(process));
-  }
-  json["processes"] = std::move(processes);
-  Json host = Json::object();
-  walk_host(step.host, writing_to(host));
-  json["host"] = std::move(host);
-  return json;
+static void walk(Archive& archive, HostStep& host) {
+  reading(archive, "cpu_busy_percent", host.cpu_busy);
+  reading(archive, "iowait_percent", host.iowait);
+  reading(archive, "io_pressure_percent", host.io_pressure);
+  reading(archive, "swap_in_bytes", host.swap_in);
 }
 
-/// An empty one where the key is missing.
-const Json& list_in(const Json& object, const char* key, std::size_t most) {
-  static const Json none = Json::array();
-  const auto found = object.find(key);
-  if (found == object.end() || found->is_null()) return none;
-  if (!found->is_array() || found->size() > most) throw Torn{};
-  return *found;
+static void walk(Archive& archive, Step& step) {
+  archive.member("t_ms", step.end, Form::required);
+  archive.member("span_ms", step.span, Form::required);
+  archive.member("devices", step.devices, most_devices);
+  archive.member("processes", step.processes, most_processes);
+  archive.member("host", step.host);
 }
 
-std::string optional_text(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found == object.end() || !found->is_string() ? std::string() : text_in(*found);
+namespace {
+
+/// The header's, behind the version.
+void walk_header(Archive& archive, Activity& activity) {
+  std::string taken_by(name_of(activity.taken_by));
+  std::string framework(name_of(activity.framework));
+  archive.member("taken_unix_ms", activity.taken);
+  archive.member("taken_by", taken_by);
+  archive.member("simulated", activity.simulated);
+  text(archive, "subject", activity.subject);
+  archive.member("framework", framework, Form::nullable);
+  if (taken_by == name_of(TakenBy::run_samples)) activity.taken_by = TakenBy::run_samples;
+  activity.framework = framework_from_name(framework);
+  reading(archive, "ranks", activity.ranks);
+  archive.object("host", [&] {
+    reading(archive, "cpus", activity.cpus);
+    reading(archive, "cpus_allowed", activity.cpus_allowed);
+  });
+  archive.member("devices", activity.devices, most_devices);
 }
 
-Activity header_from(const Json& header) {
-  Activity activity;
-  if (const auto at = header.find("taken_unix_ms"); at != header.end()) {
-    activity.taken = {number<std::int64_t>(*at)};
-  }
-  if (optional_text(header, "taken_by") == "run_samples") activity.taken_by = TakenBy::run_samples;
-  const std::string simulated = optional_text(header, "simulated");
-  if (!simulated.empty()) activity.simulated = simulated;
-  activity.subject = optional_text(header, "subject");
-  activity.framework = framework_from_name(optional_text(header, "framework"));
-  take(header, "ranks", activity.ranks);
-  if (const auto host = header.find("host"); host != header.end() && host->is_object()) {
-    take(*host, "cpus", activity.cpus);
-    take(*host, "cpus_allowed", activity.cpus_allowed);
-  }
-  for (const Json& one : list_in(header, "devices", most_devices)) {
-    DeviceFacts facts{.id = DeviceId(optional_text(one, "id"))};
-    if (const auto index = one.find("index"); index != one.end() && !index->is_null()) {
-      facts.index = number<int>(*index);
-    }
-    walk_facts(facts, reading_from(one));
-    activity.devices.push_back(std::move(facts));
-  }
-  return activity;
-}
-
-ProcessStep process_from(const Json& one, std::size_t devices) {
-  ProcessStep process{.pid = number<pid_t>(one.at("pid")), .name = optional_text(one, "name")};
-  if (const auto parent = one.find("parent"); parent != one.end()) {
-    process.parent = number<pid_t>(*parent);
-  }
-  for (const Json& position : list_in(one, "devices", most_devices)) {
-    process.devices.push_back(number<std::size_t>(position));
-    if (process.devices.back() >= devices) throw Torn{};
-  }
-  walk_process(process, reading_from(one));
-  return process;
-}
-
-Step step_from(const Json& json, std::size_t devices) {
+/// A step that time and the header allow; nothing: the line is none.
+std::optional<Step> step_in(std::string_view line, const Activity& activity) {
   Step step;
-  step.end = Milliseconds(number<std::int64_t>(json.at("t_ms")));
-  step.span = Milliseconds(number<std::int64_t>(json.at("span_ms")));
-  if (step.span.count() <= 0 || step.span.count() > longest_span) throw Torn{};
-  if (step.end < step.span || step.end.count() > longest_span * 366) throw Torn{};
-  const Json& rows = list_in(json, "devices", most_devices);
-  if (rows.size() > devices) throw Torn{};
+  const std::size_t devices = activity.devices.size();
+  if (line.size() > longest_line || activity.steps.size() >= most_steps) return std::nullopt;
+  if (!read_json(line, [&](Archive& archive) { walk(archive, step); })) return std::nullopt;
+  if (step.span.count() <= 0 || step.span.count() > longest_span) return std::nullopt;
+  if (step.end < step.span || step.end.count() > longest_span * 366) return std::nullopt;
+  if (step.devices.size() > devices) return std::nullopt;
   step.devices.resize(devices);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto lost = rows[i].find("lost");
-    step.devices[i].lost = lost != rows[i].end() && *lost == true;
-    walk_device(step.devices[i], reading_from(rows[i]));
+  for (const ProcessStep& process : step.processes) {
+    const auto is_there = [&](std::size_t position) { return position < devices; };
+    if (!std::ranges::all_of(process.devices, is_there)) return std::nullopt;
   }
-  for (const Json& one : list_in(json, "processes", most_processes)) {
-    step.processes.push_back(process_from(one, devices));
-  }
-  if (const auto host = json.find("host"); host != json.end() && host->is_object()) {
-    walk_host(step.host, reading_from(*host));
-  }
+  // Steps that go back in time would make nonsense of phases.
+  const auto middle = step.end.count() - step.span.count() + step.span.count() / 2;
+  if (!activity.steps.empty() && middle < activity.steps.back().end.count()) return std::nullopt;
   return step;
-}
-
-/// The line as an object; nothing: it is none.
-std::optional<Json> object_in(std::string_view line) {
-  if (line.size() > longest_line || nesting_depth(line) > deepest) return std::nullopt;
-  try {
-    Json json = Json::parse(line);
-    if (!json.is_object()) return std::nullopt;
-    return json;
-  } catch (const Json::exception&) {
-    return std::nullopt;
-  }
-}
-
-template <class Make>
-auto unless_torn(const Make& make) -> std::optional<decltype(make())> {
-  try {
-    return make();
-  } catch (const Json::exception&) {
-    return std::nullopt;
-  } catch (const Torn&) {
-    return std::nullopt;
-  }
 }
 
 std::string_view next_line(std::string_view& text) {
@@ -381,42 +216,45 @@ std::string_view next_line(std::string_view& text) {
 }  // namespace
 
 std::string to_lines(const Activity& activity) {
-  std::string lines = line_of(header_json(activity));
-  for (const Step& step : activity.steps) lines += line_of(step_json(step));
-  return lines;
+  Activity copy = activity;  // an archive that writes changes nothing
+  std::string lines = write_json(JsonLayout::compact, [&](Archive& archive) {
+    archive.derived("berth_activity", Activity::format_version);
+    walk_header(archive, copy);
+  });
+  for (Step& step : copy.steps) {
+    lines += "\n" + write_json(JsonLayout::compact, [&](Archive& archive) { walk(archive, step); });
+  }
+  return lines + "\n";
 }
 
 Result<Activity> activity_from_lines(std::string_view text) {
-  const auto header = object_in(next_line(text));
-  if (!header || !header->contains("berth_activity")) {
+  Activity activity;
+  int version = 0;
+  const std::string_view header = next_line(text).substr(0, longest_line);
+  const auto read = read_json(header, [&](Archive& archive) {
+    archive.member("berth_activity", version);
+    if (version == Activity::format_version) walk_header(archive, activity);
+  });
+  if (version == 0) {
     return fail(ErrorCode::invalid,
                 "this is no series of berth explain: its first line must be a header "
                 "({\"berth_activity\":1, …}), as --save writes it");
   }
-  if ((*header)["berth_activity"] != Activity::format_version) {
+  if (version != Activity::format_version) {
     return fail(ErrorCode::invalid,
                 "the series is of a version that this berth does not know; a newer berth may");
   }
-  auto activity = unless_torn([&] { return header_from(*header); });
-  if (!activity) return fail(ErrorCode::invalid, "the header of the series is broken");
+  if (!read) return fail(ErrorCode::invalid, "the header of the series is broken");
   while (!text.empty()) {
     const std::string_view line = next_line(text);
     if (trimmed(line).empty()) continue;
-    const auto json = activity->steps.size() < most_steps ? object_in(line) : std::nullopt;
-    auto step = json ? unless_torn([&] { return step_from(*json, activity->devices.size()); })
-                     : std::nullopt;
-    // Steps that go back in time would make nonsense of phases.
-    const bool in_order =
-        step && (activity->steps.empty() ||
-                 step->end.count() - step->span.count() + step->span.count() / 2 >=
-                     activity->steps.back().end.count());
-    if (in_order) {
-      activity->steps.push_back(std::move(*step));
+    if (auto step = step_in(line, activity)) {
+      activity.steps.push_back(std::move(*step));
     } else {
-      ++activity->torn_lines;
+      ++activity.torn_lines;
     }
   }
-  return std::move(*activity);
+  return activity;
 }
 
 }  // namespace berth::pace

@@ -30,6 +30,48 @@ TEST(ActivityJson, WhatIsWrittenIsRead) {
   EXPECT_EQ(*read, builder.build());
 }
 
+TEST(ActivityJson, WholeNumbersMayHaveAFractionAndTextsAreCut) {
+  const std::string name(600, 'x');
+  const auto read = activity_from_lines(
+      std::string(header) +
+      R"({"t_ms":500,"span_ms":500,"devices":[{"power_milliwatts":310000.6}],)" +
+      R"("processes":[{"pid":1,"name":")" + name +
+      R"(","cpu_ms":1.5,"threads":[[7,"S",2.5,"newer"]]}]})");
+  ASSERT_TRUE(read && read->steps.size() == 1);
+  const ProcessStep& process = read->steps[0].processes[0];
+  EXPECT_EQ(read->steps[0].devices[0].power, Reading<Milliwatts>(Milliwatts(310'001)));
+  EXPECT_EQ(process.name, name.substr(0, 512));
+  EXPECT_EQ(process.cpu, Reading<Milliseconds>(Milliseconds(2)));
+  EXPECT_EQ(process.threads.get()->at(0).cpu, Milliseconds(3));
+}
+
+TEST(ActivityJson, StaysAsItWasWritten) {
+  Activity activity{.taken = {5}, .subject = "GPU 0", .framework = Framework::torch};
+  activity.cpus = std::uint64_t{8};
+  activity.cpus_allowed = 2.5;
+  activity.devices = {{.id = DeviceId("GPU-A"), .index = 0, .name = Absent::failed}};
+  Step step{.end = Milliseconds(500), .span = Milliseconds(500)};
+  step.devices = {{.utilization = Percent(42), .power = Milliwatts(5), .sm = Percent(1.0 / 3)}};
+  step.devices[0].throttle = Throttle{.power = true, .heat = false, .other = true};
+  step.processes = {{.pid = 4711, .parent = 1, .name = "python", .state = 'R', .devices = {0}}};
+  step.processes[0].threads = std::vector<ThreadStep>{{4711, 'S', Milliseconds(470)}};
+  step.host.iowait = Absent::no_permission;
+  activity.steps = {step};
+  EXPECT_EQ(to_lines(activity),
+            R"({"berth_activity":1,"taken_unix_ms":5,"taken_by":"watch","simulated":null,)"
+            R"("subject":"GPU 0","framework":"torch","host":{"cpus":8,"cpus_allowed":2.5},)"
+            R"("devices":[{"id":"GPU-A","index":0,"name":"failed"}]})"
+            "\n"
+            R"({"t_ms":500,"span_ms":500,"devices":[{"utilization_percent":42.0,)"
+            R"("power_milliwatts":5,"throttle":["power","other"],"sm_percent":0.33}],)"
+            R"("processes":[{"pid":4711,"parent":1,"name":"python","devices":[0],"state":"R",)"
+            R"("threads":[[4711,"S",470]]}],"host":{"iowait_percent":"no permission"}})"
+            "\n");
+  const auto read = activity_from_lines(to_lines(activity));
+  activity.steps[0].devices[0].sm = Percent(0.33);
+  EXPECT_EQ(read.value_or(Activity{}), activity);
+}
+
 TEST(ActivityJson, ATornLineIsCountedAndTheRestIsRead) {
   const std::string lines = to_lines(ActivityBuilder(4).build());
   const auto read = activity_from_lines(lines.substr(0, lines.size() - 30));

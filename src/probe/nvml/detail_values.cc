@@ -56,7 +56,7 @@ Cell word(Words words, std::int64_t number) {
   if (std::cmp_greater_equal(number, words.size())) return Absent::failed;
   const std::string_view found = words[static_cast<std::size_t>(number)];
   if (found.empty()) return Absent::unsupported;
-  return CellValue(std::string(found));
+  return Scalar(std::string(found));
 }
 
 /// "FETCHADD_32 CAS_32" of a mask, as nvidia-smi lists them.
@@ -68,7 +68,7 @@ Cell atomics(std::int64_t mask) {
     listed += (listed.empty() ? "" : " ") + std::string(atomic_operations[bit]);
   }
   if (listed.empty()) return Absent::unsupported;
-  return CellValue(listed);
+  return Scalar(listed);
 }
 
 template <class T>
@@ -91,12 +91,12 @@ Cell cell_as(As as, std::int64_t number) {
   if (number == 0 && is_never_zero(as)) return Absent::unsupported;
   switch (as) {
     case As::number:
-      return CellValue(static_cast<std::uint64_t>(number));
+      return Scalar(static_cast<std::uint64_t>(number));
     case As::yes_or_no:
       if (number > 1) return Absent::failed;
-      return CellValue(number == 1);
+      return Scalar(number == 1);
     case As::any_yes:
-      return CellValue(number != 0);
+      return Scalar(number != 0);
     case As::percent:
       if (number > 100) return Absent::failed;
       return quantity<Percent>(number);
@@ -105,10 +105,10 @@ Cell cell_as(As as, std::int64_t number) {
     case As::performance_state:
       if (number == 32) return Absent::unsupported;
       if (number > 15) return Absent::failed;
-      return CellValue(static_cast<std::uint64_t>(number));
+      return Scalar(static_cast<std::uint64_t>(number));
     case As::pcie_generation:
       if (std::cmp_greater(number, pcie_generations.most)) return Absent::failed;
-      return CellValue(static_cast<std::uint64_t>(number));
+      return Scalar(static_cast<std::uint64_t>(number));
     case As::celsius:
     case As::celsius_limit:
       if (number > most_degrees || number < -most_degrees) return Absent::failed;
@@ -182,7 +182,7 @@ Cell cell_as_fraction(As as, double number) {
 
 Cell cell_of_count(std::uint64_t number) {
   if (is_unavailable(number)) return Absent::unsupported;
-  return CellValue(number);
+  return Scalar(number);
 }
 
 std::optional<std::int64_t> whole_of(const FieldValue& field) {
@@ -218,7 +218,7 @@ Cell cell_of_field(As as, const FieldValue& field) {
 Cell cell_of_text(std::string_view text) {
   text = text.substr(0, text.find('\0'));
   if (text.empty()) return Absent::unsupported;
-  return CellValue(std::string(text));
+  return Scalar(std::string(text));
 }
 
 std::int64_t unix_ms_of(std::uint64_t time) {

@@ -25,8 +25,7 @@ Cell rate_of(const Reading<Counter>& before, const Reading<Counter>& now) {
   const std::int64_t elapsed = to.read_us - from.read_us;
   if (elapsed <= 0 || to.bytes < from.bytes) return Absent::not_sampled;
   const double seconds = static_cast<double>(elapsed) / 1e6;
-  return CellValue(
-      static_cast<std::uint64_t>(static_cast<double>(to.bytes - from.bytes) / seconds));
+  return Scalar(static_cast<std::uint64_t>(static_cast<double>(to.bytes - from.bytes) / seconds));
 }
 
 // --- samples

@@ -119,7 +119,7 @@ void read_inforom(DeviceAsker& asker, Details& details) {
   if (!asker.wants(Detail::inforom_valid)) return;
   const Return valid = asker.call(api.nvmlDeviceValidateInforom, 0);
   if (valid == success || valid == corrupted_inforom) {
-    details.put(Detail::inforom_valid, CellValue(valid == success));
+    details.put(Detail::inforom_valid, Scalar(valid == success));
   } else {
     details.put(Detail::inforom_valid, why_absent(valid));
   }
@@ -337,7 +337,7 @@ Cell profiles_in(const ProfileMask& mask) {
     if ((mask.words[bit / 32] >> bit % 32 & 1) == 0) continue;
     listed += (listed.empty() ? "" : ", ") + std::to_string(bit);
   }
-  return CellValue(listed.empty() ? "None" : listed);
+  return Scalar(listed.empty() ? "None" : listed);
 }
 
 void read_power_profiles(DeviceAsker& asker, Details& details) {
@@ -388,7 +388,7 @@ std::expected<FabricInfoV3, Return> ask_fabric(DeviceAsker& asker) {
 Cell fabric_status(const FabricInfoV3& info) {
   constexpr std::uint8_t completed = 3;  // before that the status says nothing
   if (info.state != completed) return Absent::not_sampled;
-  return CellValue(vendor_words(info.status));
+  return Scalar(vendor_words(info.status));
 }
 
 void read_fabric(DeviceAsker& asker, Details& details) {

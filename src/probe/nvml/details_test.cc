@@ -136,7 +136,7 @@ TEST_F(NvmlDetails, AnOldDriverTellsWhatItKnewAndNothingElse) {
   EXPECT_EQ(details.cell(Detail::bar1_total), said.devices[1].details.cell(Detail::bar1_total));
   EXPECT_EQ(details.cell(Detail::throttle_supported),
             said.devices[1].details.cell(Detail::throttle_supported));
-  EXPECT_EQ(details.cell(Detail::pci_subsystem_id), Cell(CellValue(std::string("10de:16c1"))))
+  EXPECT_EQ(details.cell(Detail::pci_subsystem_id), Cell(Scalar(std::string("10de:16c1"))))
       << "by nvmlDeviceGetPciInfo_v3, as PciInfoExt came later";
   for (const Detail newer : {Detail::pci_base_class, Detail::gsp_firmware, Detail::remap_banks_max,
                              Detail::temperature_limit_margin, Detail::activity_sm}) {
@@ -181,13 +181,13 @@ TEST_F(NvmlDetails, AMigInstanceHasItsEnginesAndItsMemoryErrors) {
                                                    {Detail::bar1_used, 0},
                                                    {Detail::bar1_free, 24739ULL << 20},
                                                    {Detail::ecc_uncorrected_volatile_sram, 0}};
-  for (const auto& [detail, value] : told) instance.details.put(detail, CellValue(value));
+  for (const auto& [detail, value] : told) instance.details.put(detail, Scalar(value));
   machine.devices.push_back(instance);
   play(machine);
   const Snapshot got = look("all", Depth::details);
   ASSERT_EQ(got.devices.size(), 2U);
   for (const auto& [detail, value] : told) {
-    EXPECT_EQ(got.devices[1].details.cell(detail), Cell(CellValue(value))) << field_of(detail).key;
+    EXPECT_EQ(got.devices[1].details.cell(detail), Cell(Scalar(value))) << field_of(detail).key;
   }
 }
 
@@ -230,11 +230,11 @@ TEST(NvmlDetailValues, ANumberOutOfRangeIsFailedAndNeverTakenForAnother) {
 
 TEST(NvmlDetailValues, UnitsAreOurs) {
   EXPECT_EQ(cell_as(As::of_nanoseconds, std::int64_t{39'595'000}),
-            Cell(CellValue(std::uint64_t{39'595})))
+            Cell(Scalar(std::uint64_t{39'595})))
       << "microseconds";
-  EXPECT_EQ(cell_as(As::of_watts, std::int64_t{12}), Cell(CellValue(std::uint64_t{12'000})));
-  EXPECT_EQ(cell_as(As::celsius, std::int64_t{-8}), Cell(CellValue(std::int64_t{-8})));
-  EXPECT_EQ(cell_as_fraction(As::percent_over_100, 112.5), Cell(CellValue(112.5)));
+  EXPECT_EQ(cell_as(As::of_watts, std::int64_t{12}), Cell(Scalar(std::uint64_t{12'000})));
+  EXPECT_EQ(cell_as(As::celsius, std::int64_t{-8}), Cell(Scalar(std::int64_t{-8})));
+  EXPECT_EQ(cell_as_fraction(As::percent_over_100, 112.5), Cell(Scalar(112.5)));
 }
 
 TEST(NvmlDetailValues, ATimeWithoutUnitIsToldByItsSize) {

@@ -55,7 +55,7 @@ Cell growth(const Cell& before, const Cell& now) {
   if (count == nullptr) return Absent::failed;
   const auto* earlier = before.get() ? std::get_if<std::uint64_t>(&*before.get()) : nullptr;
   if (earlier == nullptr || *count < *earlier) return Absent::not_sampled;
-  return CellValue(*count - *earlier);
+  return Scalar(*count - *earlier);
 }
 
 /// What stands there of what is wanted.
@@ -72,7 +72,7 @@ void read_growth(WallTime taken, DeviceMemory& memory, Details& details) {
   const std::optional<WallTime> last = std::exchange(memory.counted_at, taken);
   const std::int64_t passed_ms = last ? taken.unix_ms - last->unix_ms : 0;
   details.put(Detail::window_span,
-              passed_ms > 0 ? Cell(CellValue(passed_ms)) : Cell(Absent::not_sampled));
+              passed_ms > 0 ? Cell(Scalar(passed_ms)) : Cell(Absent::not_sampled));
   before.resize(growth_rows.size(), Cell(Absent::not_sampled));
   for (std::size_t i = 0; i < growth_rows.size(); ++i) {
     const Cell now = details.cell(growth_rows[i].counted);
@@ -108,7 +108,7 @@ Cell cpu_affinity(DeviceAsker& asker) {
   if (code != success) return why_absent(code);
   std::string ranges = ranges_of(words);
   if (ranges.empty()) return Absent::unsupported;
-  return CellValue(std::move(ranges));
+  return Scalar(std::move(ranges));
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ inline Snapshot server() {
 /// A value for a detail: another for each, in its unit's range, and in the driver's granularity.
 /// Words are ones that the driver can mean.
 inline Cell example_of(Detail detail) {
-  static const std::map<Detail, CellValue> chosen = {
+  static const std::map<Detail, Scalar> chosen = {
       {Detail::pci_subsystem_id, std::string("10de:16c1")},
       {Detail::pdi, std::uint64_t{0xD52BAE2E458244E2}},
       {Detail::platform_fabric_guid, std::uint64_t{0xFEDCBA9876543210}},
@@ -170,14 +170,14 @@ inline Cell example_of(Detail detail) {
   const Field& field = field_of(detail);
   const auto number = static_cast<std::uint64_t>(detail) + 1;
   Device scratch;
-  if (field.unit == Unit::percent) return CellValue(static_cast<double>(number % 90 + 1));
-  if (field.unit == Unit::milliwatts) return CellValue(number * 1000);
-  if (field.unit == Unit::celsius) return CellValue(static_cast<std::int64_t>(number % 90) - 45);
-  if (field.unit == Unit::milliseconds) return CellValue(static_cast<std::int64_t>(number));
-  if (field.unit != Unit::none) return CellValue(number);
-  if (field.write(scratch, CellValue(true))) return CellValue(true);
-  return CellValue(std::string(field.key).substr(0, 4) == "vgpu" ? std::string("Supported")
-                                                                 : std::string(field.key));
+  if (field.unit == Unit::percent) return Scalar(static_cast<double>(number % 90 + 1));
+  if (field.unit == Unit::milliwatts) return Scalar(number * 1000);
+  if (field.unit == Unit::celsius) return Scalar(static_cast<std::int64_t>(number % 90) - 45);
+  if (field.unit == Unit::milliseconds) return Scalar(static_cast<std::int64_t>(number));
+  if (field.unit != Unit::none) return Scalar(number);
+  if (field.write(scratch, Scalar(true))) return Scalar(true);
+  return Scalar(std::string(field.key).substr(0, 4) == "vgpu" ? std::string("Supported")
+                                                              : std::string(field.key));
 }
 
 /// What the summary of a kind of samples says, for `count` samples over two seconds.
@@ -198,7 +198,7 @@ inline constexpr ExampleSamples example_samples[] = {
     {"clock_memory", 2619, 2619, 2619, 2619, 2619, 5},
 };
 
-inline void set_field(Device& device, const std::string& key, CellValue value) {
+inline void set_field(Device& device, const std::string& key, Scalar value) {
   const Field* field = find_field(key);
   if (field == nullptr) return;  // not every kind has a window
   EXPECT_TRUE(field->write(device, Cell(std::move(value)))) << key;

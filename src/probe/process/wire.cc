@@ -39,14 +39,11 @@ class Out final : public Archive {
     std::visit([this](auto& one) { scalar(one); }, value);
   }
   bool open(std::string_view, bool there, Form form, Absent* why) override {
-    if (form == Form::nullable || form == Form::sparse) scalar(there);
+    if (may_be_absent(form)) scalar(there);
     if (!there && why != nullptr) byte(static_cast<std::size_t>(*why));
     return there;
   }
-  bool has_value(bool there) override {
-    scalar(there);
-    return there;
-  }
+  bool has_value(bool there, Absent* why) override { return open({}, there, Form::nullable, why); }
   std::size_t begin_list(std::size_t count) override {
     const auto short_count = static_cast<std::uint32_t>(count);
     put_bytes(&short_count, sizeof(short_count));
@@ -93,16 +90,13 @@ class In final : public Archive {
   }
   bool open(std::string_view, bool, Form form, Absent* why) override {
     bool there = true;
-    if (form == Form::nullable || form == Form::sparse) scalar(there);
+    if (may_be_absent(form)) scalar(there);
     if (!there && why != nullptr) {
       *why = static_cast<Absent>(byte(static_cast<std::size_t>(Absent::not_sampled)));
     }
     return there && good_;
   }
-  bool has_value(bool there) override {
-    scalar(there);
-    return there;
-  }
+  bool has_value(bool, Absent* why) override { return open({}, true, Form::nullable, why); }
   /// Of things that take at least a byte each.
   std::size_t begin_list(std::size_t) override {
     std::uint32_t count = 0;

@@ -62,7 +62,7 @@ void move_field(const Move& move, Device& device, const Snapshot& snapshot, std:
   if (!value) return;
   const auto count = static_cast<std::int64_t>(std::llround(std::clamp(*value, 0.0, 9e15)));
   // A field of a type that takes no number keeps what the file says.
-  static_cast<void>(move.field->write(device, Cell(CellValue(count))));
+  static_cast<void>(move.field->write(device, Cell(Scalar(count))));
 }
 
 /// Processes that computed in the file follow the device's utilisation.

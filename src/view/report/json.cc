@@ -1,8 +1,6 @@
 // A report as JSON, for programs: figures, curves in columns, and the whole record of each run.
 
-#include <nlohmann/json.hpp>
-
-#include "base/text.h"
+#include "base/json_archive.h"
 #include "view/findings_json.h"
 #include "view/manifest_text.h"
 #include "view/report/chart.h"
@@ -11,56 +9,41 @@ namespace berth {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-template <class T>
-void put(Json& object, const char* key, const Reading<T>& reading) {
-  if (reading.get()) {
-    object[key] = reading.get()->count();
-  } else {
-    object[key] = nullptr;
-    object["why"][key] = name_of(reading.why());
-  }
-}
-
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-Json figures_json(const ReportFigures& figures) {
-  Json json;
-  json["lasted_milliseconds"] = or_null(figures.lasted_ms);
-  json["waited_milliseconds"] = or_null(figures.waited_ms);
-  json["device_hours"] = or_null(figures.device_hours);
-  put(json, "mean_utilization_percent", figures.mean_utilization);
-  put(json, "utilization_p95_percent", figures.utilization_p95);
-  put(json, "memory_peak_bytes", figures.memory_peak);
-  put(json, "temperature_peak_celsius", figures.temperature_peak);
-  put(json, "energy_millijoules", figures.energy);
-  json["energy_source"] =
-      figures.energy_source == EnergySource::counter ? "counter" : "integrated power";
-  json["cost"] = or_null(figures.cost);
-  put(json, "main_memory_peak_bytes", figures.main_memory_peak);
-  put(json, "cpu_milliseconds", figures.cpu_time);
-  return json;
+void write_figures(Archive& archive, const ReportFigures& figures) {
+  const bool counted = figures.energy_source == EnergySource::counter;
+  archive.derived("lasted_milliseconds", figures.lasted_ms);
+  archive.derived("waited_milliseconds", figures.waited_ms);
+  archive.derived("device_hours", figures.device_hours);
+  archive.derived("mean_utilization_percent", figures.mean_utilization);
+  archive.derived("utilization_p95_percent", figures.utilization_p95);
+  archive.derived("memory_peak_bytes", figures.memory_peak);
+  archive.derived("temperature_peak_celsius", figures.temperature_peak);
+  archive.derived("energy_millijoules", figures.energy);
+  archive.derived("energy_source", std::string(counted ? "counter" : "integrated power"));
+  archive.derived("cost", figures.cost);
+  archive.derived("main_memory_peak_bytes", figures.main_memory_peak);
+  archive.derived("cpu_milliseconds", figures.cpu_time);
 }
 
 /// Parallel lists: a column of a curve is one place in each.
-Json track_json(const Track& track) {
-  Json json = {{"at_milliseconds", Json::array()},
-               {"least", Json::array()},
-               {"mean", Json::array()},
-               {"most", Json::array()},
-               {"begins", Json::array()}};
-  for (const Track::Point& point : track.points()) {
-    json["at_milliseconds"].push_back(point.at_ms);
-    json["least"].push_back(point.least);
-    json["mean"].push_back(point.mean);
-    json["most"].push_back(point.most);
-    json["begins"].push_back(point.begins);
-  }
-  return json;
+void write_track(Archive& archive, const Track& track) {
+  const std::vector<Track::Point> points = track.points();
+  const auto column = [&](std::string_view key, auto part) {
+    if (!archive.open(key, true, Form::plain, nullptr)) return;
+    archive.begin_list(points.size());
+    for (const Track::Point& point : points) {
+      archive.next_item();
+      auto value = point.*part;
+      put(archive, value);
+    }
+    archive.end_list();
+    archive.close();
+  };
+  column("at_milliseconds", &Track::Point::at_ms);
+  column("least", &Track::Point::least);
+  column("mean", &Track::Point::mean);
+  column("most", &Track::Point::most);
+  column("begins", &Track::Point::begins);
 }
 
 struct CurveName {
@@ -79,82 +62,75 @@ constexpr CurveName curve_names[] = {{Curve::utilization, "utilization_percent"}
                                      {Curve::storage_read, "storage_read_bytes_per_second"},
                                      {Curve::storage_written, "storage_written_bytes_per_second"}};
 
-Json curves_json(const ReportRun& run) {
-  Json json = {{"devices", Json::array()}};
-  for (std::size_t device = 0; device < run.curves.devices(); ++device) {
-    Json one = {{"id", run.record.manifest.given.devices[device].id.text()}};
+void write_curve(Archive& archive, const CurveName& name, const Track& track) {
+  archive.derived_object(name.key, !track.empty(), [&] { write_track(archive, track); });
+}
+
+bool is_of_devices(const CurveName& name) {
+  return static_cast<std::size_t>(name.quantity) < device_quantities;
+}
+
+void write_curves(Archive& archive, const ReportRun& run) {
+  std::size_t number = 0;
+  archive.derived_list("devices", run.record.manifest.given.devices, [&](const Device& device) {
+    archive.derived("id", device.id);
     for (const CurveName& name : curve_names) {
-      if (static_cast<std::size_t>(name.quantity) >= device_quantities) continue;
-      const Track& track = run.curves.of_device(device, name.quantity);
-      one[name.key] = track.empty() ? Json(nullptr) : track_json(track);
+      if (!is_of_devices(name)) continue;
+      write_curve(archive, name, run.curves.of_device(number, name.quantity));
     }
-    json["devices"].push_back(std::move(one));
-  }
-  for (const CurveName& name : curve_names) {
-    if (static_cast<std::size_t>(name.quantity) < device_quantities) continue;
-    const Track& track = run.curves.whole(name.quantity);
-    json["processes"][name.key] = track.empty() ? Json(nullptr) : track_json(track);
-  }
-  return json;
+    ++number;
+  });
+  archive.derived_object("processes", true, [&] {
+    for (const CurveName& name : curve_names) {
+      if (!is_of_devices(name)) write_curve(archive, name, run.curves.whole(name.quantity));
+    }
+  });
 }
 
-Json numbers_json(const ReportRun& run) {
-  Json all = Json::array();
-  for (const MarkCurve& curve : run.numbers) {
-    all.push_back({{"name", curve.name},
-                   {"last", or_null(curve.last)},
-                   {"per_second", or_null(curve.per_second)},
-                   {"curve", track_json(curve.track)}});
-  }
-  return all;
+void write_run(Archive& archive, const ReportRun& run) {
+  archive.derived("id", run.record.manifest.id);
+  archive.derived("state", name_of(run.record.state));
+  archive.derived("length_milliseconds", run.length_ms());
+  archive.derived_object("figures", true, [&] { write_figures(archive, run.figures); });
+  archive.derived("samples", run.curves.samples());
+  archive.derived("torn_lines", run.torn_lines);
+  archive.derived("samples_problem", run.samples_unreadable);
+  archive.derived("unsampled_milliseconds", run.curves.unsampled_ms());
+  archive.derived_object("curves", true, [&] { write_curves(archive, run); });
+  archive.derived_list("marked_numbers", run.numbers, [&](const MarkCurve& curve) {
+    archive.derived("name", curve.name);
+    archive.derived("last", curve.last);
+    archive.derived("per_second", curve.per_second);
+    archive.derived_object("curve", true, [&] { write_track(archive, curve.track); });
+  });
+  archive.derived_list("phases", run.phases, [&](const ReportPhase& phase) {
+    archive.derived("from_milliseconds", phase.from_ms);
+    archive.derived("to_milliseconds", phase.to_ms);
+    archive.derived("name", phase.name.english());
+  });
+  archive.derived("findings", run.findings);
+  archive.derived_object("record", true,
+                         [&] { write_run(archive, run.record, story_of(run.record)); });
 }
 
-Json phases_json(const ReportRun& run) {
-  Json all = Json::array();
-  for (const ReportPhase& phase : run.phases) {
-    all.push_back({{"from_milliseconds", phase.from_ms},
-                   {"to_milliseconds", phase.to_ms},
-                   {"name", phase.name.english()}});
-  }
-  return all;
-}
-
-Json run_json(const ReportRun& run) {
-  Json json;
-  json["id"] = run.record.manifest.id;
-  json["state"] = name_of(run.record.state);
-  json["length_milliseconds"] = run.length_ms();
-  json["figures"] = figures_json(run.figures);
-  json["samples"] = run.curves.samples();
-  json["torn_lines"] = run.torn_lines;
-  json["samples_problem"] = or_null(run.samples_unreadable);
-  json["unsampled_milliseconds"] = run.curves.unsampled_ms();
-  json["curves"] = curves_json(run);
-  json["marked_numbers"] = numbers_json(run);
-  json["phases"] = phases_json(run);
-  json["findings"] = findings_json(run.findings);
-  json["record"] = Json::parse(to_json(run.record));
-  return json;
+void write_report(Archive& archive, const Report& report) {
+  archive.derived("berth_report", 1);
+  archive.derived("written_unix_ms", report.written);
+  archive.derived("price_per_kwh", report.price.per_kwh);
+  archive.derived("currency", report.price.currency, Form::nullable);
+  archive.derived_list("runs", report.runs, [&](const ReportRun& run) { write_run(archive, run); });
+  std::size_t other = 0;
+  archive.derived_list("differences", report.differences, [&](const Differences& differences) {
+    const auto id = [&](std::size_t number) { return report.runs[number].record.manifest.id; };
+    write_differences(archive, {.a = id(0), .b = id(++other)}, differences);
+  });
 }
 
 }  // namespace
 
 std::string report_json(const Report& report) {
-  Json root;
-  root["berth_report"] = 1;
-  root["written_unix_ms"] = report.written.unix_ms;
-  root["price_per_kwh"] = or_null(report.price.per_kwh);
-  root["currency"] = report.price.currency.empty() ? Json(nullptr) : Json(report.price.currency);
-  root["runs"] = Json::array();
-  for (const ReportRun& run : report.runs) root["runs"].push_back(run_json(run));
-  root["differences"] = Json::array();
-  for (std::size_t i = 0; i < report.differences.size(); ++i) {
-    root["differences"].push_back({{"a", report.runs.front().record.manifest.id},
-                                   {"b", report.runs[i + 1].record.manifest.id},
-                                   {"differences", found_json(report.differences[i])},
-                                   {"not_comparable", not_comparable_json(report.differences[i])}});
-  }
-  return printable_json(root.dump(1, ' ', false, Json::error_handler_t::replace)) + "\n";
+  return write_json(JsonLayout::narrow, [&](Archive& archive) { write_report(archive, report); }) +
+         "\n";
 }
 
 }  // namespace berth
