@@ -123,11 +123,12 @@ void Collector::Parts::start_child(Clock& clock) {
   const Progress later = base(clock.now());
   // One that was given up may still write into its own.
   auto fresh = Channel::open();
-  if (fresh) {
-    channel.emplace(std::move(*fresh));
-  } else {
-    channel->clear();
+  if (!fresh) {
+    failed = true;
+    tell_of_no_process(progress, fresh.error());
+    return;
   }
+  channel.emplace(std::move(*fresh));
   Channel& shared = *channel;
   taken_in = 0;
   unpacker = {};
@@ -217,7 +218,7 @@ bool Collector::Parts::reads_log() const {
 
 std::optional<Snapshot> Collector::Parts::finish(Clock& clock) {
   looking = false;
-  if (channel->is_full()) {
+  if (channel && channel->is_full()) {
     apply(progress,
           Problem{.source = "probe",
                   .code = "too_much",
@@ -283,9 +284,6 @@ Result<Collector> Collector::start(const Sources& sources, CollectorOptions opti
     parts->offline.emplace(std::move(*offline));
     return Collector(std::move(parts));
   }
-  auto channel = Channel::open();
-  if (!channel) return std::unexpected(std::move(channel).error());
-  parts->channel.emplace(std::move(*channel));
   return Collector(std::move(parts));
 }
 
