@@ -21,7 +21,7 @@ Snapshot host_with(const std::function<void(Device&)>& change) {
           .gpu("GPU-A", 80_GiB)
           .with([&](Device& device) {
             device.pci_address = std::string("00000000:3b:00.0");
-            device.throttle_reasons = std::uint64_t{0};
+            device.throttle_reasons = ClockReasons(0);
             device.mig_mode = Absent::unsupported;
             device.process_count = std::uint64_t{0};
             device.details.set(Detail::remapped_rows_pending, Reading<bool>(false));
@@ -106,7 +106,8 @@ TEST(Sightings, DoNotKnowWhatWasNotRead) {
 
 TEST(Sightings, SeeHeatAndPowerAndNotAFullLoad) {
   const auto throttled = [](std::uint64_t mask) {
-    return rules_of(seen_in(host_with([&](Device& device) { device.throttle_reasons = mask; })));
+    return rules_of(
+        seen_in(host_with([&](Device& device) { device.throttle_reasons = ClockReasons(mask); })));
   };
   EXPECT_THAT(throttled(0x40), ElementsAre("throttled_long"));
   EXPECT_THAT(throttled(0x80), ElementsAre("throttled_long"));
@@ -264,7 +265,7 @@ TEST(Sightings, SeeNothingByARuleThatIsOff) {
   for (const AlertRuleFacts& facts : alert_rules()) settings.of(facts.rule).is_on = false;
   Snapshot host = host_with([](Device& device) {
     device.lost = true;
-    device.throttle_reasons = std::uint64_t{0x40};
+    device.throttle_reasons = ClockReasons(0x40);
   });
   host.sources = {{"nvml", false}};
   host.xids = std::vector<XidEvent>{{"00000000:3b:00.0", 79, host.taken}};

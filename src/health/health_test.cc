@@ -24,7 +24,7 @@ Snapshot with(void (*change)(Device&)) {
       .with([&](Device& device) {
         device.pci_address = std::string("00000000:3b:00.0");
         device.ecc_corrected = device.ecc_uncorrected = std::uint64_t{0};
-        device.throttle_reasons = std::uint64_t{0};
+        device.throttle_reasons = ClockReasons(0);
         device.temperature = Celsius(40);
         change(device);
       })
@@ -45,7 +45,7 @@ TEST(Health, HealthyCardHasNoFinding) {
     d.pcie_generation_max = std::uint64_t{5};
     d.pcie_width = d.pcie_width_max = std::uint64_t{16};
     d.utilization_gpu = 0_percent;
-    d.throttle_reasons = std::uint64_t{1};  // idle
+    d.throttle_reasons = ClockReasons(1);  // idle
     d.details.set(Detail::recovery_action, Reading<std::string>("None"));
     d.details.set(Detail::remapped_rows_pending, Reading<bool>(false));
   });
@@ -164,13 +164,13 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"repair_pending", HealthState::degraded, set_flag<Detail::channel_repair_pending>},
         Case{"memory_of_nobody", HealthState::notice, [](Device& d) { d.memory_used = 30_GiB; }},
         Case{"hardware_thermal_slowdown", HealthState::degraded,
-             [](Device& d) { d.throttle_reasons = std::uint64_t{0x48}; }},
+             [](Device& d) { d.throttle_reasons = ClockReasons(0x48); }},
         Case{"hardware_slowdown", HealthState::degraded,
-             [](Device& d) { d.throttle_reasons = std::uint64_t{0x08}; }},
+             [](Device& d) { d.throttle_reasons = ClockReasons(0x08); }},
         Case{"software_thermal_slowdown", HealthState::notice,
-             [](Device& d) { d.throttle_reasons = std::uint64_t{0x20}; }},
+             [](Device& d) { d.throttle_reasons = ClockReasons(0x20); }},
         Case{"power_brake", HealthState::degraded,
-             [](Device& d) { d.throttle_reasons = std::uint64_t{0x88}; }},
+             [](Device& d) { d.throttle_reasons = ClockReasons(0x88); }},
         Case{"pcie_width", HealthState::degraded,
              [](Device& d) {
                d.pcie_width = std::uint64_t{8};
@@ -413,7 +413,7 @@ TEST(Health, AnErrorOfTheVeryTimeOfTheLoadIsNotHistory) {
 TEST(Throttling, MoreReasonsNeverMakeACardHealthier) {
   const auto state_with = [](std::uint64_t mask) {
     Snapshot host = with([](Device&) {});
-    host.devices[0].throttle_reasons = mask;
+    host.devices[0].throttle_reasons = ClockReasons(mask);
     return state(host);
   };
   constexpr unsigned bits = 10;  // NVML has 0x1 to 0x100

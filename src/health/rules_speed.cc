@@ -11,9 +11,8 @@ namespace berth::health {
 
 namespace {
 
-// nvmlClocksEventReasons (nvml.h).
 struct Reason {
-  std::uint64_t bit;
+  ClockReason reason;
   bool of_hardware;  // a cause of hardware_slowdown
   HealthState state;
   std::string_view code;
@@ -21,16 +20,15 @@ struct Reason {
   std::string_view advice;
 };
 constexpr auto reasons = std::to_array<Reason>({
-    {0x40, true, HealthState::degraded, "hardware_thermal_slowdown",
+    {ClockReason::hardware_thermal, true, HealthState::degraded, "hardware_thermal_slowdown",
      "the hardware slows it down: too hot", "look at fans, dust and the air of the room"},
-    {0x80, true, HealthState::degraded, "power_brake",
+    {ClockReason::power_brake, true, HealthState::degraded, "power_brake",
      "the hardware slows it down: the power supply asks for it",
      "look at the power supply and its cables"},
-    {0x20, false, HealthState::notice, "software_thermal_slowdown",
+    {ClockReason::driver_thermal, false, HealthState::notice, "software_thermal_slowdown",
      "the driver slows it down: close to its highest temperature",
      "look at fans, dust and the air of the room"},
 });
-constexpr std::uint64_t hardware_slowdown = 0x08;
 
 bool is_under_load(const Device& device) {
   return device.utilization_gpu.has_value() && *device.utilization_gpu.get() > Percent(20.0);
@@ -54,18 +52,18 @@ Findings heat(const Device& device, const Snapshot&) {
 
 Findings throttling(const Device& device, const Snapshot&) {
   if (!device.throttle_reasons.has_value()) return {};
-  const std::uint64_t mask = *device.throttle_reasons.get();
+  const ClockReasons told = *device.throttle_reasons.get();
   Findings findings;
   bool has_cause = false;  // of a slowdown by the hardware
   for (const Reason& reason : reasons) {
-    if ((mask & reason.bit) == 0) continue;
+    if (!has_any(told, reason.reason)) continue;
     has_cause = has_cause || reason.of_hardware;
     findings.push_back({reason.state, std::string(reason.code), std::string(reason.what),
                         std::string(reason.advice)});
   }
   // Hardware slowdown is said along with its cause; where no cause is given it stands for itself,
   // also beside what the driver does of its own accord.
-  if (!has_cause && (mask & hardware_slowdown) != 0) {
+  if (!has_cause && has_any(told, ClockReason::hardware)) {
     findings.push_back({HealthState::degraded, "hardware_slowdown",
                         "the hardware slows it down: heat or power",
                         "look at temperature and power supply"});

@@ -133,7 +133,8 @@ TEST(Metrics, AChangedReadingChangesItsSeriesAndNoOther) {
 TEST(Metrics, EachThrottleReasonHasItsSeries) {
   const auto masked = [](std::uint64_t mask) {
     return metrics_page_of(
-        h100_builder().with([&](Device& d) { d.throttle_reasons = mask; }).build(), {berth});
+        h100_builder().with([&](Device& d) { d.throttle_reasons = ClockReasons(mask); }).build(),
+        {berth});
   };
   EXPECT_THAT(difference(masked(0), masked(0x4)),
               ::testing::IsSubsetOf(difference(masked(0), masked(0x4 | 0x40))));

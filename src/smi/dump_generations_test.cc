@@ -66,7 +66,7 @@ TEST(Generation470, NamesPowerAndErrorsAsItDid) {
                           "        Power Limit : 400.00 W\n"
                           "        Enforced Power Limit : 390.00 W\n")
                          .devices.at(0);
-  EXPECT_EQ(gpu.throttle_reasons, Reading<std::uint64_t>(4));
+  EXPECT_EQ(gpu.throttle_reasons, Reading<ClockReasons>(ClockReasons(4)));
   EXPECT_EQ(gpu.ecc_mode, Reading<bool>(true));
   EXPECT_EQ(gpu.ecc_corrected, Reading<std::uint64_t>(4));
   EXPECT_EQ(gpu.ecc_uncorrected, Reading<std::uint64_t>(6));

@@ -11,20 +11,21 @@ namespace berth::smi {
 
 namespace {
 
-/// The bit of the mask that a line of Clocks Event Reasons stands for.
-constexpr auto throttle_bits = std::to_array<std::pair<std::string_view, std::uint64_t>>({
-    {"throttle_idle", 0x1},
-    {"throttle_application_clocks", 0x2},
-    {"throttle_power_cap", 0x4},
-    {"throttle_hardware", 0x8},
-    {"throttle_sync_boost", 0x10},
-    {"throttle_software_thermal", 0x20},
-    {"throttle_hardware_thermal", 0x40},
-    {"throttle_power_brake", 0x80},
-    {"throttle_display", 0x100},
+/// What a line of Clocks Event Reasons stands for.
+constexpr auto clock_reasons = std::to_array<std::pair<std::string_view, ClockReason>>({
+    {"throttle_idle", ClockReason::idle},
+    {"throttle_application_clocks", ClockReason::set_clocks},
+    {"throttle_power_cap", ClockReason::power_cap},
+    {"throttle_hardware", ClockReason::hardware},
+    {"throttle_sync_boost", ClockReason::sync_boost},
+    {"throttle_software_thermal", ClockReason::driver_thermal},
+    {"throttle_hardware_thermal", ClockReason::hardware_thermal},
+    {"throttle_power_brake", ClockReason::power_brake},
+    {"throttle_display", ClockReason::display},
 });
 
-void write_throttle(Device& device, std::uint64_t bit, const Cell& cell) {
+void write_throttle(Device& device, ClockReason reason, const Cell& cell) {
+  const auto bit = static_cast<std::uint64_t>(reason);
   auto& mask = device.throttle_reasons;
   if (!cell.get()) {
     if (!mask.get()) mask = cell.why();
@@ -34,13 +35,13 @@ void write_throttle(Device& device, std::uint64_t bit, const Cell& cell) {
   const auto supported = device.details.get<std::uint64_t>(Detail::throttle_supported);
   device.details.set(Detail::throttle_supported,
                      Reading<std::uint64_t>(supported.get().value_or(0) | bit));
-  const std::uint64_t before = mask.get().value_or(0);
-  mask = std::get<bool>(*cell.get()) ? before | bit : before;
+  const std::uint64_t before = mask.get().value_or(ClockReasons()).count();
+  mask = ClockReasons(std::get<bool>(*cell.get()) ? before | bit : before);
 }
 
 void write(Device& device, const Row& row, const Cell& cell) {
-  for (const auto& [key, bit] : throttle_bits) {
-    if (row.key == key) return write_throttle(device, bit, cell);
+  for (const auto& [key, reason] : clock_reasons) {
+    if (row.key == key) return write_throttle(device, reason, cell);
   }
   const Field* field = field_of(row);
   if (field == nullptr || field->write == nullptr) return;

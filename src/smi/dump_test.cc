@@ -95,7 +95,7 @@ TEST(DumpText, LinesBecomeReadingsOfTheirType) {
   EXPECT_EQ(gpu.ecc_uncorrected, Reading<std::uint64_t>(1));
   EXPECT_EQ(gpu.details.get<std::uint64_t>(Detail::ecc_corrected_volatile_dram),
             Reading<std::uint64_t>(3));
-  EXPECT_EQ(gpu.throttle_reasons, Reading<std::uint64_t>(0x4c));
+  EXPECT_EQ(gpu.throttle_reasons, Reading<ClockReasons>(ClockReasons(0x4c)));
   EXPECT_EQ(gpu.details.get<std::uint64_t>(Detail::throttle_supported),
             Reading<std::uint64_t>(0x4d));
   EXPECT_EQ(gpu.details.cell(Detail::remapped_rows_pending), Cell(Absent::unsupported));
@@ -196,7 +196,7 @@ TEST(DumpXml, OldNamesAreTheSameReadings) {
   EXPECT_EQ(gpu.power_limit, Reading<Milliwatts>(Milliwatts{440'000}));
   EXPECT_EQ(gpu.details.get<Milliwatts>(Detail::power_limit_requested),
             Reading<Milliwatts>(Milliwatts{450'000}));
-  EXPECT_EQ(gpu.throttle_reasons, Reading<std::uint64_t>(1));
+  EXPECT_EQ(gpu.throttle_reasons, Reading<ClockReasons>(ClockReasons(1)));
 }
 
 TEST(DumpXml, ListsAndInstancesAreRead) {

@@ -79,10 +79,10 @@ std::string power_violation(const Device& d, const Look& look) {
 
 /// Whether heat holds the card back now, or did since the round before.
 std::string thermal_violation(const Device& d, const Look& look) {
-  constexpr std::uint64_t heat = 0x20 | 0x40;  // nvmlClocksEventReasons: by driver, by hardware
+  using enum ClockReason;
   const auto& reasons = d.throttle_reasons.get();
   bool known = reasons.has_value();
-  bool slowed = known && (*reasons & heat) != 0;
+  bool slowed = known && has_any(*reasons, driver_thermal, hardware_thermal);
   for (const Detail which :
        {Detail::throttled_software_thermal, Detail::throttled_hardware_thermal}) {
     const auto now = d.details.get<Microseconds>(which).get();

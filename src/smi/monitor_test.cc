@@ -151,9 +151,9 @@ TEST(SmiDmon, AViolationThatNobodyCountsIsADash) {
 
 TEST(SmiDmon, HeatOfOlderDriversIsTheReasonOfTheMoment) {
   Snapshot host = example::workstation();
-  host.devices[0].throttle_reasons = std::uint64_t{0x4};
+  host.devices[0].throttle_reasons = ClockReasons(0x4);
   EXPECT_EQ(violations(host, nullptr), "    0      -      0 \n");
-  host.devices[0].throttle_reasons = std::uint64_t{0x20};
+  host.devices[0].throttle_reasons = ClockReasons(0x20);
   EXPECT_EQ(violations(host, nullptr), "    0      -      1 \n");
 }
 

@@ -21,6 +21,27 @@ namespace berth {
 /// a program (snapshot/device_kind.h), so that nothing else says CUDA where it means "device".
 enum class DeviceKind { nvidia_gpu, nvidia_mig, amd_gpu, intel_gpu, ascend_npu, other };
 
+/// Why clocks are not as high as they could be. The numbers stand in formats
+/// (`throttle_reasons_mask`); a source translates its vendor's into them.
+enum class ClockReason : std::uint64_t {
+  idle = 0x1,
+  set_clocks = 0x2,       // somebody set them
+  power_cap = 0x4,        // the power limit, by the driver
+  hardware = 0x8,         // heat or power: another of these says which
+  sync_boost = 0x10,      // the slowest card of a group
+  driver_thermal = 0x20,  // the driver keeps the card at its limit
+  hardware_thermal = 0x40,
+  power_brake = 0x80,  // the power supply asks for it
+  display = 0x100,
+};
+/// The sum of those that apply; of newer drivers also numbers that have no name here.
+using ClockReasons = Quantity<struct ClockReasonsTag, std::uint64_t>;
+
+template <class... Reasons>
+[[nodiscard]] constexpr bool has_any(ClockReasons reasons, Reasons... asked) {
+  return (reasons.count() & (static_cast<std::uint64_t>(asked) | ...)) != 0;
+}
+
 /// How the device is organised by MIG.
 struct MigPlace {
   std::uint32_t gpu_instance = 0;
@@ -118,7 +139,7 @@ struct Device {
   Reading<Megahertz> clock_graphics_max;
   Reading<Megahertz> clock_sm_max;
   Reading<Megahertz> clock_memory_max;
-  Reading<std::uint64_t> throttle_reasons;  // NVML's bit mask (nvmlClocksEventReasons)
+  Reading<ClockReasons> throttle_reasons;
 
   // --- PCIe -----------------------------------------------------------------------------------
   Reading<std::uint64_t> pcie_generation;

@@ -169,10 +169,10 @@ Cell read_pci_part(const Device& device, const Snapshot&) {
   return Scalar(number);
 }
 
-template <std::uint64_t Bit>
+template <ClockReason Reason>
 Cell read_throttle(const Device& device, const Snapshot&) {
   if (!device.throttle_reasons.get()) return device.throttle_reasons.why();
-  return Scalar((*device.throttle_reasons.get() & Bit) != 0);
+  return Scalar(has_any(*device.throttle_reasons.get(), Reason));
 }
 
 using D = Device;
@@ -352,37 +352,38 @@ constexpr auto table = std::to_array<Field>({
      read_pci_part<12, 2>},
     {"throttle_idle", "Idle", "clocks_event_reasons.gpu_idle",
      "berth_device_throttled{reason=\"idle\"}", none, "Clocks are low because nothing runs.",
-     read_throttle<0x1>, nullptr, std::nullopt, want_members<&D::throttle_reasons>},
+     read_throttle<ClockReason::idle>, nullptr, std::nullopt, want_members<&D::throttle_reasons>},
     {"throttle_application_clocks", "Set clocks",
      "clocks_event_reasons.applications_clocks_setting",
      "berth_device_throttled{reason=\"set_clocks\"}", none,
-     "Clocks are held where somebody set them.", read_throttle<0x2>, nullptr, std::nullopt,
-     want_members<&D::throttle_reasons>},
+     "Clocks are held where somebody set them.", read_throttle<ClockReason::set_clocks>, nullptr,
+     std::nullopt, want_members<&D::throttle_reasons>},
     {"throttle_power_cap", "Power cap", "clocks_event_reasons.sw_power_cap",
      "berth_device_throttled{reason=\"power_cap\"}", none,
-     "Clocks are held back by the power limit.", read_throttle<0x4>, nullptr, std::nullopt,
-     want_members<&D::throttle_reasons>},
+     "Clocks are held back by the power limit.", read_throttle<ClockReason::power_cap>, nullptr,
+     std::nullopt, want_members<&D::throttle_reasons>},
     {"throttle_hardware", "HW slowdown", "clocks_event_reasons.hw_slowdown",
      "berth_device_throttled{reason=\"hardware\"}", none,
-     "The chip slows itself down: heat or power supply.", read_throttle<0x8>, nullptr, std::nullopt,
-     want_members<&D::throttle_reasons>},
+     "The chip slows itself down: heat or power supply.", read_throttle<ClockReason::hardware>,
+     nullptr, std::nullopt, want_members<&D::throttle_reasons>},
     {"throttle_sync_boost", "Sync boost", "clocks_event_reasons.sync_boost",
      "berth_device_throttled{reason=\"sync_boost\"}", none, "Clocks follow the slowest of a group.",
-     read_throttle<0x10>, nullptr, std::nullopt, want_members<&D::throttle_reasons>},
+     read_throttle<ClockReason::sync_boost>, nullptr, std::nullopt,
+     want_members<&D::throttle_reasons>},
     {"throttle_software_thermal", "SW thermal", "clocks_event_reasons.sw_thermal_slowdown",
      "berth_device_throttled{reason=\"software_thermal\"}", none,
-     "The driver slows it down for its heat.", read_throttle<0x20>, nullptr, std::nullopt,
-     want_members<&D::throttle_reasons>},
+     "The driver slows it down for its heat.", read_throttle<ClockReason::driver_thermal>, nullptr,
+     std::nullopt, want_members<&D::throttle_reasons>},
     {"throttle_hardware_thermal", "HW thermal", "clocks_event_reasons.hw_thermal_slowdown",
      "berth_device_throttled{reason=\"hardware_thermal\"}", none,
-     "The chip slows itself down for its heat.", read_throttle<0x40>, nullptr, std::nullopt,
-     want_members<&D::throttle_reasons>},
+     "The chip slows itself down for its heat.", read_throttle<ClockReason::hardware_thermal>,
+     nullptr, std::nullopt, want_members<&D::throttle_reasons>},
     {"throttle_power_brake", "Power brake", "clocks_event_reasons.hw_power_brake_slowdown",
      "berth_device_throttled{reason=\"power_brake\"}", none,
-     "The power supply asks it to slow down.", read_throttle<0x80>, nullptr, std::nullopt,
-     want_members<&D::throttle_reasons>},
+     "The power supply asks it to slow down.", read_throttle<ClockReason::power_brake>, nullptr,
+     std::nullopt, want_members<&D::throttle_reasons>},
     {"throttle_display", "Display clocks", "", "berth_device_throttled{reason=\"display\"}", none,
-     "Clocks are held for a display.", read_throttle<0x100>, nullptr, std::nullopt,
+     "Clocks are held for a display.", read_throttle<ClockReason::display>, nullptr, std::nullopt,
      want_members<&D::throttle_reasons>},
 });
 

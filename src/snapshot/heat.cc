@@ -6,15 +6,11 @@ namespace berth {
 
 namespace {
 
-// nvmlClocksEventReasons: by the driver, which keeps it at its limit, and by the hardware.
-constexpr std::uint64_t slowed_by_driver = 0x20;
-constexpr std::uint64_t slowed_by_hardware = 0x40;
-
 std::optional<Heat> heat_told_by_driver(const Device& device) {
   const auto& reasons = device.throttle_reasons.get();
   if (!reasons) return std::nullopt;
-  if ((*reasons & slowed_by_hardware) != 0) return Heat::hot;
-  if ((*reasons & slowed_by_driver) != 0) return Heat::warm;
+  if (has_any(*reasons, ClockReason::hardware_thermal)) return Heat::hot;
+  if (has_any(*reasons, ClockReason::driver_thermal)) return Heat::warm;
   return std::nullopt;
 }
 

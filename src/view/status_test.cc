@@ -100,7 +100,7 @@ Snapshot worn_server() {
                       .gpu("B", 8_GiB)
                       .with([](Device& device) {
                         device.ecc_uncorrected = std::uint64_t{12};
-                        device.throttle_reasons = std::uint64_t{0x48};
+                        device.throttle_reasons = ClockReasons(0x48);
                       })
                       .process(700, "ann", 1_GiB)
                       .gpu("C", 8_GiB)

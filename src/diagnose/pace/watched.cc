@@ -33,15 +33,12 @@ void put_utilization(const Device& device, Milliseconds span, DeviceStep& step) 
   step.utilization_max = Percent(most);
 }
 
-// nvmlClocksEventReasons (nvml.h): what each bit of the mask says.
-Throttle throttle_in(std::uint64_t mask) {
-  constexpr std::uint64_t power = 0x4 | 0x80;  // software power cap, power brake
-  constexpr std::uint64_t heat = 0x20 | 0x40;  // software and hardware thermal slowdown
-  constexpr std::uint64_t hardware = 0x8;      // of heat or power: the bits beside it say which
-  constexpr std::uint64_t other = 0x2 | 0x10 | 0x100;  // applications, sync boost, display
-  return {.power = (mask & power) != 0,
-          .heat = (mask & heat) != 0,
-          .other = (mask & (other | hardware)) != 0 && (mask & (power | heat)) == 0};
+Throttle throttle_in(ClockReasons reasons) {
+  using enum ClockReason;
+  const bool by_power = has_any(reasons, power_cap, power_brake);
+  const bool by_heat = has_any(reasons, driver_thermal, hardware_thermal);
+  const bool by_other = has_any(reasons, set_clocks, sync_boost, display, hardware);
+  return {.power = by_power, .heat = by_heat, .other = by_other && !by_power && !by_heat};
 }
 
 Reading<Bytes> nvlink_bytes(const Device& device, Milliseconds span) {

@@ -163,7 +163,10 @@ void read_clocks(DeviceAsker& asker, Device& device) {
   if (!reasons && is_refused_for_good(reasons.error())) {
     reasons = asker.ask<unsigned long long>(api.nvmlDeviceGetCurrentClocksThrottleReasons, 0);
   }
-  device.throttle_reasons = number(reasons, throttle_masks);
+  // nvmlClocksEventReasons: ClockReason has its numbers.
+  const Reading<std::uint64_t> mask = number(reasons, throttle_masks);
+  device.throttle_reasons = mask.get() ? Reading<ClockReasons>(ClockReasons(*mask.get()))
+                                       : Reading<ClockReasons>(mask.why());
 }
 
 std::optional<std::uint64_t> whole_number(const FieldValue& field) {

@@ -74,7 +74,7 @@ inline Device h100(int index) {
   device.clock_graphics = device.clock_sm = 345_MHz;
   device.clock_memory = device.clock_memory_max = 2619_MHz;
   device.clock_graphics_max = device.clock_sm_max = 1980_MHz;
-  device.throttle_reasons = std::uint64_t{1};
+  device.throttle_reasons = ClockReasons(1);
   device.pcie_generation = device.pcie_generation_max = std::uint64_t{5};
   device.pcie_width = device.pcie_width_max = std::uint64_t{16};
   device.pcie_sent = Bytes(111);

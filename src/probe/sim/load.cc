@@ -91,7 +91,7 @@ void put_under_load(Device& device, const std::function<double(double)>& percent
   replace(device.clock_memory, count_of(device.clock_memory_max, 0));
   replace(device.fan_speed, 30 + 50 * warm / 100);
   replace(device.performance_state, std::uint64_t{0});
-  replace(device.throttle_reasons, std::uint64_t{0});
+  replace(device.throttle_reasons, 0);
   if (device.pcie_generation_max.get()) {
     replace(device.pcie_generation, *device.pcie_generation_max.get());
   }

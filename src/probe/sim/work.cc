@@ -203,10 +203,13 @@ void put_clock(Device& device, const std::vector<WorkFile>& files, std::size_t a
         state = &one;
     }
   }
-  constexpr std::uint64_t idle = 0x1, power_cap = 0x4, software_thermal = 0x20;
-  std::uint64_t reasons = works ? 0 : idle;
-  if (state != nullptr && state->power) reasons |= power_cap;
-  if (state != nullptr && state->heat) reasons |= software_thermal;
+  ClockReasons reasons;
+  const auto add = [&](ClockReason one) {
+    reasons += ClockReasons(static_cast<std::uint64_t>(one));
+  };
+  if (!works) add(ClockReason::idle);
+  if (state != nullptr && state->power) add(ClockReason::power_cap);
+  if (state != nullptr && state->heat) add(ClockReason::driver_thermal);
   if (device.throttle_reasons.get()) device.throttle_reasons = reasons;
   if (!works || !device.clock_sm_max.get()) return;
   const double share = state != nullptr && state->clock < 1 ? state->clock : 0.97;

@@ -25,7 +25,7 @@ Snapshot server(std::string architecture = "Hopper") {
         device.pcie_received = Bytes{1000};
         device.clock_sm = 345_MHz;
         device.clock_sm_max = 2000_MHz;
-        device.throttle_reasons = std::uint64_t{1};
+        device.throttle_reasons = ClockReasons(1);
       })
       .build();
 }
@@ -88,11 +88,11 @@ TEST(Work, HeatAndPowerHoldTheClocksFromThenOn) {
 {"state": [0, 990], "throttle": ["heat"], "clock": 0.5})")
                          .devices[0];
   EXPECT_EQ(hot.clock_sm, 1000_MHz);
-  EXPECT_EQ(hot.throttle_reasons, std::uint64_t{0x20});
+  EXPECT_EQ(hot.throttle_reasons, ClockReasons(0x20));
   const Device later = shown(R"({"kernel": [0, 999, 1], "sm": 50}
 {"state": [0, 1001], "throttle": ["power"], "clock": 0.5})")
                            .devices[0];
-  EXPECT_EQ(later.throttle_reasons, std::uint64_t{0});
+  EXPECT_EQ(later.throttle_reasons, ClockReasons(0));
 }
 
 TEST(Work, OnlyHopperAndNewerCountTheirSms) {
