@@ -18,7 +18,7 @@ class Live {
   void begin(const Wanted& wanted);
   [[nodiscard]] bool is_looking() const { return collector_.is_looking(); }
   [[nodiscard]] std::optional<int> descriptor() const { return collector_.descriptor(); }
-  [[nodiscard]] Duration patience() const { return collector_.patience(); }
+  [[nodiscard]] Duration patience() const { return collector_.patience(context_->clock()); }
   [[nodiscard]] std::optional<Snapshot> advance();
   [[nodiscard]] std::optional<WallTime> unanswered_since() const;
   [[nodiscard]] std::optional<pid_t> probe_process() const { return collector_.probe_process(); }

@@ -1,9 +1,13 @@
 #include "base/json_archive.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <concepts>
 #include <exception>
+#include <iterator>
 #include <new>
 #include <nlohmann/json.hpp>
 
@@ -43,7 +47,10 @@ class JsonWriter final : public Archive {
   void scalar(std::uint64_t& value) override { number(value); }
   void scalar(double& value) override {
     constexpr double exact = 1e15;
-    if (is_terse_ && std::isfinite(value)) return number(value);
+    if (is_terse_ && std::isfinite(value)) {
+      fmt::format_to(std::back_inserter(text_), "{}", value);
+      return;
+    }
     if (value == std::trunc(value) && std::abs(value) < exact && !std::signbit(value)) {
       number(static_cast<std::int64_t>(value));
       text_ += ".0";
@@ -121,8 +128,7 @@ class JsonWriter final : public Archive {
     text_ += '\n';
     text_.append(indent_ * frames_.size(), ' ');
   }
-  template <class T>
-  void number(T value) {
+  void number(std::integral auto value) {
     std::array<char, 24> digits;
     text_.append(digits.data(), std::to_chars(digits.begin(), digits.end(), value).ptr);
   }

@@ -271,6 +271,10 @@ Collector& Collector::operator=(Collector&&) noexcept = default;
 Collector::~Collector() {
   if (!parts_) return;
   parts_->end_child();
+  if (parts_->is_expected) {  // never asked, so it is about to end: whoever goes on has it no more
+    parts_->ending = EndingChild(parts_->left.back());
+    parts_->left.pop_back();
+  }
   parts_->reap_left();
 }
 
@@ -342,9 +346,13 @@ std::optional<int> Collector::descriptor() const {
   return parts_->child->answers.get();
 }
 
-Duration Collector::patience() const {
-  if (!parts_->child) return Duration{0};
-  return milliseconds(50);
+Duration Collector::patience(Clock& clock) const {
+  if (!parts_->looking || !parts_->child) return Duration{0};
+  // Steps ring no bell. Soon after one, another is likely; and none is given up late.
+  const Instant now = clock.now();
+  const Duration soon =
+      std::clamp<Duration>(parts_->deadlines->silent(now), milliseconds(5), milliseconds(50));
+  return std::clamp(parts_->silence_ends(clock) - now, Duration{0}, soon);
 }
 
 std::optional<Snapshot> Collector::Parts::after_silence(Clock& clock) {
@@ -420,7 +428,7 @@ Snapshot Collector::collect(Wish wish, Clock& clock) {
   begin(std::move(wish), clock);
   while (true) {
     if (auto snapshot = advance(clock)) return std::move(*snapshot);
-    if (const auto news = descriptor()) static_cast<void>(wait_readable({*news}, patience()));
+    if (const auto news = descriptor()) static_cast<void>(wait_readable({*news}, patience(clock)));
   }
 }
 

@@ -56,7 +56,7 @@ class Collector {
   /// Readable when the look under way is over (or its process died); nothing: advance() at once.
   [[nodiscard]] std::optional<int> descriptor() const;
   /// How long to poll before advance() is due all the same.
-  [[nodiscard]] Duration patience() const;
+  [[nodiscard]] Duration patience(Clock& clock) const;
   /// The snapshot, once the look is over. Never blocks for longer than a dying child takes.
   [[nodiscard]] std::optional<Snapshot> advance(Clock& clock);
   /// One look, waited for. Never fails: what is missing is in the snapshot's problems.

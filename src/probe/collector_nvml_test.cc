@@ -155,7 +155,7 @@ TEST_F(CollectorOnDriver, WhatADriverScribblesOverIsNotTakenForAWholeLook) {
   std::optional<Snapshot> look;
   while (!(look = collector.advance(clock))) {
     if (const auto news = collector.descriptor()) {
-      static_cast<void>(wait_readable({*news}, collector.patience()));
+      static_cast<void>(wait_readable({*news}, collector.patience(clock)));
     }
   }
   EXPECT_THAT(look->problems, Contains(testing::Field(&Problem::code, "crashed")));

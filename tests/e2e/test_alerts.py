@@ -401,7 +401,7 @@ def test_a_newer_file_is_left_alone(tmp_path, serve_on):  # noqa: F811
     machine.state.parent.mkdir(parents=True)
     machine.state.write_text('{"berth_alerts": 2}', encoding="utf-8")
     server = serve_on(machine, *machine.words)
-    assert server.says("written by a newer berth"), server.said
+    wait_until(lambda: server.says("written by a newer berth"), "why it is not read")
     machine.lose(0)
     wait_until(lambda: active(server) == ["gpu_lost"], "it works all the same")
     assert machine.state.read_text() == '{"berth_alerts": 2}'

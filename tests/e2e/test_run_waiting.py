@@ -1,10 +1,12 @@
 """What a run says and does while it waits in the queue, on a terminal, in a pipe and detached."""
 
-import os
+import contextlib
 import json
+import os
 import re
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
@@ -429,6 +431,15 @@ def test_a_detached_run_that_need_not_wait_gives_the_terminal_back_too(machine):
 # --- the ledger's disk -------------------------------------------------------------------------------
 
 
+def opened(place):
+    """The files under it that any process has open."""
+    for link in Path("/proc").glob("[0-9]*/fd/*"):
+        with contextlib.suppress(OSError):
+            target = os.readlink(link)
+            if target.startswith(str(place)):
+                yield target
+
+
 def test_who_waits_keeps_its_place_while_the_ledgers_disk_is_full(machine, small_disk):  # noqa: F811
     machine.env["BERTH_LEDGER"] = str(small_disk / "ledger")
     gate, file = machine.directory / "gate", machine.directory / "said"
@@ -441,8 +452,9 @@ def test_who_waits_keeps_its_place_while_the_ledgers_disk_is_full(machine, small
     waiter.send_signal(signal.SIGSTOP)  # so that it cannot have the page that the lease leaves
     gate.touch()
     assert holder.wait(timeout=LONG) == 0
-    # Its keeper takes the lease away a moment later, which leaves room for another.
+    # Its keeper takes the lease away a moment later and closes it, which leaves room for another.
     poll(lambda: list((small_disk / "ledger").rglob("lease-*")), LONG, "the lease stays")
+    poll(lambda: [one for one in opened(small_disk) if one.endswith("(deleted)")], LONG, "it stays open")
     fill(small_disk)
     waiter.send_signal(signal.SIGCONT)
     poll(lambda: "No space left" not in said(), LONG, "it does not say what stands in its way")
