@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "snapshot/device_kind.h"
 
 namespace berth {
 
@@ -52,7 +53,7 @@ Environment environment_of(const Snapshot& snapshot, const std::optional<std::st
     // MIG instances come and go as somebody divides a card; a lost card has no name to compare.
     // Where the driver does not answer, a card is known by its address alone.
     const bool counts =
-        environment.lists_devices && device.kind == DeviceKind::nvidia_gpu && !device.parent;
+        environment.lists_devices && is_supported(device) && !device.parent;
     if (!counts) continue;
     if (device.lost && !device.uuid.get() && device.index) {
       environment.nameless.push_back(*device.index);

@@ -11,6 +11,7 @@
 #include "alert/rules_parts.h"
 #include "base/text.h"
 #include "health/health.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 
 namespace berth::alert {
@@ -235,9 +236,7 @@ void see_devices(const Round& round) {
   if (!round.look.is_fresh) return;
   for (const Device& device : snapshot.devices) {
     round.found.devices.push_back(device.id);
-    const bool is_ours =
-        device.kind == DeviceKind::nvidia_gpu || device.kind == DeviceKind::nvidia_mig;
-    if (!is_ours) continue;
+    if (!is_supported(device)) continue;
     see_ghost_memory(round, device);
     see_idle_holder(round, device);
     if (device.parent) continue;  // it is as well as its card

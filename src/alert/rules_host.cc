@@ -7,17 +7,16 @@
 
 #include "alert/rules_parts.h"
 #include "base/text.h"
+#include "snapshot/device_kind.h"
 
 namespace berth::alert {
 
 namespace {
 
-/// A machine without any NVIDIA card needs no driver, and that there is none is no failure.
+/// A machine without any card of NVIDIA's needs no driver, and that there is none is no failure.
 bool needs_no_driver(const Snapshot& snapshot) {
   const bool has_card =
-      std::any_of(snapshot.devices.begin(), snapshot.devices.end(), [](const Device& device) {
-        return device.kind == DeviceKind::nvidia_gpu || device.kind == DeviceKind::nvidia_mig;
-      });
+      std::any_of(snapshot.devices.begin(), snapshot.devices.end(), is_supported);
   return !has_card &&
          std::any_of(snapshot.problems.begin(), snapshot.problems.end(), [](const Problem& one) {
            return one.source == "nvml" &&

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "run/acquire.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 #include "world/machine_side.h"
 
@@ -25,9 +26,7 @@ std::string shown(const Device& device) {
 }
 
 bool can_be_tested(const Device& device, const Snapshot& snapshot) {
-  const bool is_cuda =
-      device.kind == DeviceKind::nvidia_gpu || device.kind == DeviceKind::nvidia_mig;
-  return is_cuda && device.index && device.uuid.get() &&
+  return is_of(Runtime::cuda, device) && device.index && device.uuid.get() &&
          state_of(device, snapshot) != DeviceState::divided;
 }
 
@@ -61,10 +60,10 @@ Result<std::vector<const Device*>> wanted_devices(const Snapshot& snapshot,
 /// The device's next one in the list, round about: every way is tried once. Null: there is none.
 const Device* peer_of(const Device& device, const std::vector<const Device*>& devices) {
   // A program sees one MIG instance.
-  if (devices.size() < 2 || device.kind == DeviceKind::nvidia_mig) return nullptr;
+  if (devices.size() < 2 || device.parent) return nullptr;
   const auto at = std::ranges::find(devices, &device);
   const Device* next = at + 1 == devices.end() ? devices.front() : *(at + 1);
-  return next->kind == DeviceKind::nvidia_mig ? nullptr : next;
+  return next->parent ? nullptr : next;
 }
 
 /// What the test's CUDA is shown, for as long as this lives: the device and its peer, whatever the

@@ -5,6 +5,7 @@
 #include "base/process_stat.h"
 #include "base/tr.h"
 #include "place/request.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 
 namespace berth {
@@ -63,10 +64,6 @@ PaceTarget target_of(const Device& device, const Snapshot& snapshot) {
   return target;
 }
 
-bool is_gpu(const Device& device) {
-  return device.kind == DeviceKind::nvidia_gpu || device.kind == DeviceKind::nvidia_mig;
-}
-
 /// The devices that processes of a tree are on.
 std::vector<DeviceId> devices_of(pid_t root, const Snapshot& snapshot) {
   std::vector<DeviceId> devices;
@@ -90,7 +87,7 @@ std::vector<PaceTarget> device_targets(const std::string& word, const Snapshot& 
   const auto patterns = parse_patterns(word);
   if (!patterns) return targets;
   for (const Device& device : snapshot.devices) {
-    if (!is_gpu(device)) continue;
+    if (!is_supported(device)) continue;
     const bool is_named = std::ranges::any_of(
         *patterns, [&](const DevicePattern& pattern) { return matches(pattern, device); });
     if (is_named) targets.push_back(target_of(device, snapshot));
@@ -101,7 +98,7 @@ std::vector<PaceTarget> device_targets(const std::string& word, const Snapshot& 
 std::vector<PaceTarget> busy_targets(const Snapshot& snapshot) {
   std::vector<PaceTarget> targets;
   for (const Device& device : snapshot.devices) {
-    if (!is_gpu(device)) continue;
+    if (!is_supported(device)) continue;
     const DeviceState state = state_of(device, snapshot);
     const bool is_taken =
         state == DeviceState::busy || state == DeviceState::held || state == DeviceState::leased;

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "place/placement.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 #include "view/fit_text.h"
 
@@ -18,10 +19,8 @@ namespace {
 std::vector<Room> rooms_of(const Snapshot& snapshot) {
   std::vector<Room> rooms;
   for (const Device& device : snapshot.devices) {
-    const bool is_nvidia =
-        device.kind == DeviceKind::nvidia_gpu || device.kind == DeviceKind::nvidia_mig;
     const DeviceState state = state_of(device, snapshot);
-    if (!is_nvidia || state == DeviceState::divided) continue;
+    if (!is_supported(device) || state == DeviceState::divided) continue;
     const bool lost = state == DeviceState::lost || state == DeviceState::failed ||
                       state == DeviceState::unusable;
     rooms.push_back({device.index, device.name.get().value_or("?"),

@@ -17,7 +17,7 @@ namespace {
 /// The card whose health a device has; null where that is not judged.
 const Device* card_of(const Device& device, const Snapshot& snapshot) {
   const Device* card = device.parent ? find_device(*device.parent, snapshot) : &device;
-  return card != nullptr && card->kind == DeviceKind::nvidia_gpu ? card : nullptr;
+  return card != nullptr && is_examined(*card) ? card : nullptr;
 }
 
 std::vector<DeviceFault> failures_of(const Device& device, const Snapshot& snapshot) {

@@ -5,6 +5,7 @@
 
 #include "base/tr.h"
 #include "health/rules.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 
 namespace berth {
@@ -61,11 +62,9 @@ bool is_unjudged(const Device& device, const Snapshot& snapshot) {
          (!errors.has_value() && errors.why() == Absent::failed);
 }
 
-bool is_examined(const Device& device) {
-  return device.kind == DeviceKind::nvidia_gpu;  // others' readings are not supported yet
-}
-
 }  // namespace
+
+bool is_examined(const Device& device) { return is_supported(device) && !device.parent; }
 
 std::string_view name_of(HealthState state) {
   switch (state) {

@@ -46,6 +46,9 @@ struct DeviceHealth {
   std::vector<std::string> not_examined;  // "memory errors: no permission to read it"
 };
 
+/// Whether it is looked at: a whole card of a supported kind.
+[[nodiscard]] bool is_examined(const Device& device);
+
 /// Devices in the snapshot's order; MIG instances with their card, not by themselves. Devices whose
 /// readings are not supported yet are left out.
 [[nodiscard]] std::vector<DeviceHealth> health_of(const Snapshot& snapshot);

@@ -97,7 +97,7 @@ bool fits_better(const Candidate& a, const Candidate& b) {
     return key(a) < key(b);
   }
   const auto key = [](const Candidate& c) {
-    return std::make_tuple(c.device->kind == DeviceKind::nvidia_mig, size_of(c), c.drawn_on,
+    return std::make_tuple(c.device->parent.has_value(), size_of(c), c.drawn_on,
                            place_of(c));
   };
   return key(a) < key(b);

@@ -60,7 +60,7 @@ Verdict usable(const Case& asked) {
   if (!device.unusable_because.empty()) {
     return refuse(device, Rule::unusable, device.unusable_because, false);
   }
-  if (!facts_of(device.kind).readings_supported) {
+  if (!is_supported(device)) {
     return refuse(device, Rule::unusable, said("this kind of device is not supported yet"), false);
   }
   return std::nullopt;
@@ -68,7 +68,7 @@ Verdict usable(const Case& asked) {
 
 Verdict divided(const Case& asked) {
   const Device& device = asked.device;
-  if (device.kind == DeviceKind::nvidia_mig) {
+  if (device.parent) {
     if (asked.request.devices == 1) return std::nullopt;
     return refuse(
         device, Rule::divided,

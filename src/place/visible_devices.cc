@@ -22,7 +22,8 @@ std::string_view uuid_of(const Device& device) {
 std::vector<const Device*> numbered_cards(const Snapshot& snapshot) {
   std::vector<const Device*> cards;
   for (const Device& device : snapshot.devices) {
-    if (device.kind == DeviceKind::nvidia_gpu && device.index) cards.push_back(&device);
+    const bool is_card = is_of(Runtime::cuda, device) && !device.parent;
+    if (is_card && device.index) cards.push_back(&device);
   }
   std::stable_sort(cards.begin(), cards.end(),
                    [](const Device* a, const Device* b) { return *a->index < *b->index; });
@@ -32,7 +33,7 @@ std::vector<const Device*> numbered_cards(const Snapshot& snapshot) {
 std::vector<const Device*> mig_instances(const Snapshot& snapshot) {
   std::vector<const Device*> instances;
   for (const Device& device : snapshot.devices) {
-    if (device.kind == DeviceKind::nvidia_mig) instances.push_back(&device);
+    if (is_of(Runtime::cuda, device) && device.parent) instances.push_back(&device);
   }
   return instances;
 }
@@ -206,7 +207,7 @@ class ListReader {
         visible_.devices.end()) {
       return false;
     }
-    if (device->kind == DeviceKind::nvidia_mig && std::exchange(has_instance_, true)) {
+    if (device->parent && std::exchange(has_instance_, true)) {
       visible_.remarks.push_back(
           trf("{} is left out: a CUDA program uses one MIG instance at most", uuid_of(*device)));
       return true;
@@ -294,7 +295,7 @@ Result<std::string> write_visible_devices(const std::vector<DeviceId>& devices,
   const auto resolved = resolve(devices, snapshot);
   if (!resolved) return std::unexpected(resolved.error());
   const auto instances = std::count_if(resolved->begin(), resolved->end(), [](const Device* d) {
-    return d->kind == DeviceKind::nvidia_mig;
+    return d->parent.has_value();
   });
   if (instances > 1) {
     return fail(ErrorCode::unsupported,

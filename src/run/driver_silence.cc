@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/device_name.h"
 
 namespace berth {
@@ -62,9 +63,7 @@ std::int64_t seconds_of(Duration time) {
 
 DriverSilence::DriverSilence(const std::vector<Device>& given) {
   for (std::size_t place = 0; place < given.size(); ++place) {
-    const DeviceKind kind = given[place].kind;
-    const bool asked_of_it = kind == DeviceKind::nvidia_gpu || kind == DeviceKind::nvidia_mig;
-    if (asked_of_it) asked_.emplace_back(place, name_for_people(given[place]));
+    if (is_supported(given[place])) asked_.emplace_back(place, name_for_people(given[place]));
   }
 }
 

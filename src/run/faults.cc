@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/device_name.h"
 #include "snapshot/questions.h"
 
@@ -31,12 +32,10 @@ const Device* as_seen(const Device& given, const Snapshot& look) {
 /// driver answered. An instance that is gone from a card that is there was taken away by its
 /// administrator.
 bool is_missing(const Device& given, const Snapshot& look) {
-  const bool answered = std::ranges::any_of(look.sources, [](const SourceReport& report) {
-    return report.source == "nvml" && report.succeeded;
+  const bool answered = std::ranges::any_of(look.sources, [&](const SourceReport& report) {
+    return report.source == facts_of(given.kind).source && report.succeeded;
   });
-  const bool known_to_it =
-      given.kind == DeviceKind::nvidia_gpu || given.kind == DeviceKind::nvidia_mig;
-  if (!answered || !known_to_it) return false;
+  if (!answered) return false;
   const DeviceId& id = given.parent ? *given.parent : given.id;
   const Device* card = find_device(id, look);
   if (given.parent) return card == nullptr || card->lost;

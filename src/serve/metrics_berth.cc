@@ -165,7 +165,7 @@ void write_findings(const Page& page, const std::vector<Examined>& examined) {
 void write_health(const Page& page) {
   std::vector<Examined> examined;
   for (const PageDevice& one : page.devices) {
-    if (one.device->kind != DeviceKind::nvidia_gpu) continue;  // as health_of(snapshot)
+    if (!is_examined(*one.device)) continue;  // as health_of(snapshot)
     examined.push_back({&one, health_of(*one.device, page.scrape.snapshot)});
   }
   page.out.begin(families::device_health);

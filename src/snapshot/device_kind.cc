@@ -9,14 +9,17 @@ namespace berth {
 
 namespace {
 constexpr std::array<DeviceKindFacts, 6> kinds = {{
-    {DeviceKind::nvidia_gpu, "nvidia-gpu", "NVIDIA", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",
-     "PCI_BUS_ID", true},
-    {DeviceKind::nvidia_mig, "nvidia-mig", "NVIDIA", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",
-     "PCI_BUS_ID", true},
-    {DeviceKind::amd_gpu, "amd-gpu", "AMD", "ROCR_VISIBLE_DEVICES", "", "", false},
-    {DeviceKind::intel_gpu, "intel-gpu", "Intel", "ZE_AFFINITY_MASK", "", "", false},
-    {DeviceKind::ascend_npu, "ascend-npu", "Huawei", "ASCEND_RT_VISIBLE_DEVICES", "", "", false},
-    {DeviceKind::other, "other", "", "", "", "", false},
+    {DeviceKind::nvidia_gpu, "nvidia-gpu", "NVIDIA", "nvml", Runtime::cuda, "CUDA_VISIBLE_DEVICES",
+     "CUDA_DEVICE_ORDER", "PCI_BUS_ID", true},
+    {DeviceKind::nvidia_mig, "nvidia-mig", "NVIDIA", "nvml", Runtime::cuda, "CUDA_VISIBLE_DEVICES",
+     "CUDA_DEVICE_ORDER", "PCI_BUS_ID", true},
+    {DeviceKind::amd_gpu, "amd-gpu", "AMD", "amdgpu", Runtime::rocm, "ROCR_VISIBLE_DEVICES", "", "",
+     false},
+    {DeviceKind::intel_gpu, "intel-gpu", "Intel", "", Runtime::level_zero, "ZE_AFFINITY_MASK", "",
+     "", false},
+    {DeviceKind::ascend_npu, "ascend-npu", "Huawei", "", Runtime::cann,
+     "ASCEND_RT_VISIBLE_DEVICES", "", "", false},
+    {DeviceKind::other, "other", "", "", Runtime::none, "", "", "", false},
 }};
 
 // HIP reads CUDA_VISIBLE_DEVICES too; -1 is what the CUDA guide itself recommends for "none", and

@@ -2,6 +2,7 @@
 // What differs between kinds of devices for somebody who starts a job: which variables show or
 // hide devices, which files open them, and how to keep programs off all of them.
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -11,17 +12,29 @@
 
 namespace berth {
 
+/// What computes on a device, and numbers devices in its own order.
+enum class Runtime : std::uint8_t { none, cuda, rocm, level_zero, cann };
+
 struct DeviceKindFacts {
   DeviceKind kind;
   std::string_view name;              // the word in JSON: "nvidia-gpu"
   std::string_view vendor;            // for people
+  std::string_view source;            // which tells of them: SourceReport::source; empty: none yet
+  Runtime runtime;
   std::string_view visible_variable;  // "CUDA_VISIBLE_DEVICES"
   std::string_view order_variable;    // "CUDA_DEVICE_ORDER"; empty: the kind has none
   std::string_view order_value;       // "PCI_BUS_ID": indices then mean what the tools show
-  bool readings_supported;            // false: seen on PCI only, so far
+  bool is_supported;                  // false: no job is given one yet, and its health is not judged
 };
 
 [[nodiscard]] const DeviceKindFacts& facts_of(DeviceKind kind);
+[[nodiscard]] inline bool is_supported(const Device& device) {
+  return facts_of(device.kind).is_supported;
+}
+/// Whether programs of this runtime compute on it.
+[[nodiscard]] inline bool is_of(Runtime runtime, const Device& device) {
+  return facts_of(device.kind).runtime == runtime;
+}
 [[nodiscard]] std::optional<DeviceKind> device_kind_from_name(std::string_view name);
 
 /// What the paths of GPUs' device files begin with, all kinds together: a process that has one open

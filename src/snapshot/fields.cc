@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/fields_board.h"
 #include "snapshot/fields_clocks.h"
 #include "snapshot/fields_load.h"
@@ -151,7 +152,7 @@ Cell read_cuda(const Device&, const Snapshot& snapshot) {
 /// Those of the driver that this device has: what nvidia-smi counts.
 Cell read_count(const Device&, const Snapshot& snapshot) {
   const auto count = std::ranges::count_if(snapshot.devices, [](const Device& one) {
-    return one.kind == DeviceKind::nvidia_gpu && one.index.has_value();
+    return is_of(Runtime::cuda, one) && one.index && !one.parent;
   });
   return Scalar(static_cast<std::uint64_t>(count));
 }

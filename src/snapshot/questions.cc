@@ -92,7 +92,7 @@ DeviceState as_far_as_known(DeviceState state, const Device& device, const Snaps
 
 DeviceState judge(const Device& device, bool is_leased, const Processes& processes) {
   if (device.lost) return DeviceState::lost;
-  if (!device.unusable_because.empty() || !facts_of(device.kind).readings_supported) {
+  if (!device.unusable_because.empty() || !is_supported(device)) {
     return DeviceState::unusable;
   }
   if (is_leased) return DeviceState::leased;
@@ -193,7 +193,7 @@ bool is_ledger_unread(const Snapshot& snapshot) {
 }
 
 Division division_of(const Device& device) {
-  if (device.kind == DeviceKind::nvidia_mig) return Division::whole;
+  if (device.parent) return Division::whole;
   if (failed_to_read(device.mig_mode)) return Division::unknown;
   return device.mig_mode.get() == true ? Division::divided : Division::whole;
 }

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 #include "view/findings_text.h"
 #include "view/gpu_proof_text.h"
@@ -44,7 +45,7 @@ std::string driver_line(const Examined& host) {
   const auto& driver = host.snapshot.host.driver_version.get();
   if (!gpus.empty()) return trf("Driver {}: {}.", driver.value_or("?"), cards_text(gpus));
   const bool has_card = std::ranges::any_of(host.snapshot.devices, [](const Device& device) {
-    return device.kind == DeviceKind::nvidia_gpu;
+    return is_of(Runtime::cuda, device);
   });
   if (has_card) return std::string(tr("An NVIDIA card is there and its driver does not answer."));
   if (doctor::unseen_because(host) != nullptr) {
@@ -176,10 +177,8 @@ std::vector<const Device*> devices_that_are(std::optional<DeviceState> wanted,
                                             const Snapshot& snapshot) {
   std::vector<const Device*> found;
   for (const Device& device : snapshot.devices) {
-    const bool counts =
-        device.kind == DeviceKind::nvidia_gpu || device.kind == DeviceKind::nvidia_mig;
-    const DeviceState state = state_of(device, snapshot);
-    if (!counts || !device.index || state == DeviceState::divided) continue;
+        const DeviceState state = state_of(device, snapshot);
+    if (!is_supported(device) || !device.index || state == DeviceState::divided) continue;
     if (!wanted || state == *wanted) found.push_back(&device);
   }
   return found;

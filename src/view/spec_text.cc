@@ -12,6 +12,7 @@
 #include "cards/find.h"
 #include "cards/rates.h"
 #include "cards/table.h"
+#include "snapshot/device_kind.h"
 #include "view/paint.h"
 #include "view/values.h"
 
@@ -292,7 +293,7 @@ std::string below(const SpecSubject& subject, const Style& style) {
 std::vector<SpecSubject> cards_here(const Snapshot& snapshot) {
   std::vector<SpecSubject> subjects;
   for (const Device& device : snapshot.devices) {
-    if (device.kind != DeviceKind::nvidia_gpu) continue;
+    if (device.parent || !is_supported(device)) continue;
     const Card* card = card_of(device);
     const auto same = std::ranges::find_if(subjects, [&](const SpecSubject& subject) {
       return subject.card == card && subject.device->name == device.name &&

@@ -104,7 +104,7 @@ std::string pcie_text(const Device& device, const Style& style) {
 /// health`.
 void add_health(const Device& device, const Snapshot& snapshot, const Style& style,
                 DeviceRow& row) {
-  if (device.kind != DeviceKind::nvidia_gpu || !row.reason.empty()) return;
+  if (!is_examined(device) || !row.reason.empty()) return;
   const DeviceHealth health = health_of(device, snapshot);
   const auto bad = std::ranges::count_if(health.findings, [](const HealthFinding& finding) {
     return finding.state >= HealthState::degraded;

@@ -104,8 +104,7 @@ void compare_facts(const std::vector<Device>& a, const std::vector<Device>& b, C
                 [](ComputeCapability is) { return fmt::format("{}.{}", is.major, is.minor); });
   });
   compare(division, sentence("kind of device"), [](const Device& device) {
-    return told(device.kind == DeviceKind::nvidia_mig ? sentence("MIG instance")
-                                                      : sentence("whole card"));
+    return told(device.parent ? sentence("MIG instance") : sentence("whole card"));
   });
   compare(memory, sentence("device memory"),
           [](const Device& device) { return told(device.memory_total, short_size); });
