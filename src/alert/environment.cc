@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "snapshot/device_kind.h"
+#include "snapshot/questions.h"
 
 namespace berth {
 
@@ -46,14 +47,11 @@ Environment environment_of(const Snapshot& snapshot, const std::optional<std::st
   add(environment, "kernel", snapshot.host.kernel);
   // "none" rather than nothing: that it was taken away is a change as well.
   if (toolkit) environment.facts["CUDA toolkit"] = toolkit->empty() ? "none" : fact(*toolkit);
-  environment.lists_devices =
-      std::any_of(snapshot.sources.begin(), snapshot.sources.end(),
-                  [](const SourceReport& one) { return one.source == "nvml" && one.succeeded; });
+  environment.lists_devices = has_driver_answered(snapshot);
   for (const Device& device : snapshot.devices) {
     // MIG instances come and go as somebody divides a card; a lost card has no name to compare.
     // Where the driver does not answer, a card is known by its address alone.
-    const bool counts =
-        environment.lists_devices && is_supported(device) && !device.parent;
+    const bool counts = environment.lists_devices && is_supported(device) && !device.parent;
     if (!counts) continue;
     if (device.lost && !device.uuid.get() && device.index) {
       environment.nameless.push_back(*device.index);

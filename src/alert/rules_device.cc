@@ -223,10 +223,7 @@ void see_idle_holder(const Round& round, const Device& device) {
 
 void see_devices(const Round& round) {
   const Snapshot& snapshot = round.look.snapshot;
-  const bool driver_failed =
-      std::any_of(snapshot.sources.begin(), snapshot.sources.end(),
-                  [](const SourceReport& one) { return one.source == "nvml" && !one.succeeded; });
-  if (driver_failed || !round.look.is_fresh) {
+  if (has_driver_failed(snapshot) || !round.look.is_fresh) {
     for (const AlertRule rule :
          {AlertRule::gpu_lost, AlertRule::gpu_failed, AlertRule::ecc_pending,
           AlertRule::throttled_long, AlertRule::ghost_memory, AlertRule::idle_holder}) {

@@ -8,18 +8,18 @@
 #include "alert/rules_parts.h"
 #include "base/text.h"
 #include "snapshot/device_kind.h"
+#include "snapshot/questions.h"
 
 namespace berth::alert {
 
 namespace {
 
-/// A machine without any card of NVIDIA's needs no driver, and that there is none is no failure.
+/// A machine without any such card needs no driver, and that there is none is no failure.
 bool needs_no_driver(const Snapshot& snapshot) {
-  const bool has_card =
-      std::any_of(snapshot.devices.begin(), snapshot.devices.end(), is_supported);
+  const bool has_card = std::any_of(snapshot.devices.begin(), snapshot.devices.end(), is_supported);
   return !has_card &&
          std::any_of(snapshot.problems.begin(), snapshot.problems.end(), [](const Problem& one) {
-           return one.source == "nvml" &&
+           return is_driver(one.source) &&
                   (one.code == "library_not_found" || one.code == "driver_not_loaded");
          });
 }
@@ -81,7 +81,7 @@ void see_sources(const Round& round) {
   }
   bool is_told = false;
   for (const auto& [source, worked] : succeeded) {
-    if (worked || (source == "nvml" && needs_no_driver(snapshot))) continue;
+    if (worked || (is_driver(source) && needs_no_driver(snapshot))) continue;
     round.found.seen.push_back(of_source(round, source, why_in_words(snapshot, source)));
     is_told = true;
   }

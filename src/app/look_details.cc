@@ -25,10 +25,4 @@ void add_details(const Snapshot& earlier, Snapshot& snapshot) {
   }
 }
 
-bool has_failed(const Snapshot& snapshot) {
-  return std::ranges::any_of(snapshot.sources, [](const SourceReport& source) {
-    return source.source == "nvml" && !source.succeeded;
-  });
-}
-
 }  // namespace berth

@@ -10,7 +10,4 @@ namespace berth {
 /// of a lost card nothing is known any more.
 void add_details(const Snapshot& earlier, Snapshot& snapshot);
 
-/// Whether it asked the driver and heard nothing.
-[[nodiscard]] bool has_failed(const Snapshot& snapshot);
-
 }  // namespace berth

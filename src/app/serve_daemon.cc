@@ -30,6 +30,7 @@
 #include "serve/notify.h"
 #include "serve/people_watch.h"
 #include "serve/room.h"
+#include "snapshot/questions.h"
 
 namespace berth {
 
@@ -169,7 +170,7 @@ void Daemon::follow_look() {
 
 void Daemon::seen(Snapshot snapshot) {
   // Of what was read now alone: a value of ten looks ago is no sample of this second.
-  metrics_.seen(snapshot, context_.clock().now() - look_began_, has_failed(snapshot));
+  metrics_.seen(snapshot, context_.clock().now() - look_began_, has_driver_failed(snapshot));
   metrics_.set_probe(live_.probe_process());
   if (depth_ != Depth::details && newest_with_details_) {
     add_details(*newest_with_details_, snapshot);

@@ -444,7 +444,7 @@ TEST(MemoryOfNobody, OnAnInstanceIsAFindingOfItsCard) {
   instance.id = DeviceId("MIG-1");
   instance.kind = DeviceKind::nvidia_mig;
   instance.parent = DeviceId("A");
-  instance.mig = MigPlace{2, 0};
+  instance.partition = Partition{2, 0};
   instance.memory_used = 30_GiB;
   host.devices.push_back(instance);
   EXPECT_THAT(codes(host), ElementsAre("memory_of_nobody"));

@@ -192,14 +192,15 @@ Findings ghost_memory(const Device& device, const Snapshot& snapshot) {
   }
   // A divided card's memory is its instances'.
   for (const Device& instance : snapshot.devices) {
-    if (division != Division::divided || instance.parent != device.id || !instance.mig) continue;
+    if (division != Division::divided || instance.parent != device.id || !instance.partition)
+      continue;
     if (const auto memory = memory_of(instance)) {
-      findings.push_back(
-          {HealthState::notice, "memory_of_nobody",
-           fmt::format("{} of MIG instance {}/{} are held by no process in the "
-                       "driver's list",
-                       *memory, instance.mig->gpu_instance, instance.mig->compute_instance),
-           advice});
+      findings.push_back({HealthState::notice, "memory_of_nobody",
+                          fmt::format("{} of MIG instance {}/{} are held by no process in the "
+                                      "driver's list",
+                                      *memory, instance.partition->gpu_instance,
+                                      instance.partition->compute_instance),
+                          advice});
     }
   }
   return findings;

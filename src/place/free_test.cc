@@ -108,12 +108,12 @@ Snapshot random_machine(Random& random) {
     builder.with([&](Device& device) {
       device.kind = DeviceKind::nvidia_mig;
       device.parent = DeviceId("D");
-      device.mig = MigPlace{place, 0};
+      device.partition = Partition{place, 0};
     });
   }
   Snapshot host = builder.build();
   for (GpuProcess& use : host.gpu_processes) {
-    if (use.device == DeviceId("D") && below(random, 2) == 0) use.mig = MigPlace{1, 0};
+    if (use.device == DeviceId("D") && below(random, 2) == 0) use.partition = Partition{1, 0};
     if (below(random, 4) == 0) use.memory = any_reason(random);
   }
   if (below(random, 8) == 0) host.sources = {{"ledger", below(random, 2) == 0}};

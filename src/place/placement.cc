@@ -75,7 +75,7 @@ struct Candidate {
 /// The order of last resort.
 auto place_of(const Candidate& candidate) {
   const Device& device = *candidate.device;
-  const MigPlace mig = device.mig.value_or(MigPlace{});
+  const Partition mig = device.partition.value_or(Partition{});
   return std::make_tuple(!device.index.has_value(), device.index.value_or(0), mig.gpu_instance,
                          mig.compute_instance, std::string_view(device.id.text()));
 }
@@ -97,8 +97,7 @@ bool fits_better(const Candidate& a, const Candidate& b) {
     return key(a) < key(b);
   }
   const auto key = [](const Candidate& c) {
-    return std::make_tuple(c.device->parent.has_value(), size_of(c), c.drawn_on,
-                           place_of(c));
+    return std::make_tuple(c.device->parent.has_value(), size_of(c), c.drawn_on, place_of(c));
   };
   return key(a) < key(b);
 }

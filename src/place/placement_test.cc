@@ -509,7 +509,7 @@ Snapshot divided_and_whole() {
       d.kind = DeviceKind::nvidia_mig;
       d.parent = DeviceId("A");
       d.index = 0;
-      d.mig = MigPlace{place, 0};
+      d.partition = Partition{place, 0};
       d.utilization_gpu = Absent::unsupported;
       d.utilization_history = Absent::unsupported;
     };
@@ -556,7 +556,7 @@ TEST(PlaceMig, SeveralDevicesAreNeverInstances) {
 
 TEST(PlaceMig, ProcessesAndLeasesOfTheCardReachItsInstances) {
   Snapshot host = divided_and_whole();
-  host.gpu_processes.push_back({.device = DeviceId("A"), .pid = 5, .mig = MigPlace{1, 0}});
+  host.gpu_processes.push_back({.device = DeviceId("A"), .pid = 5, .partition = Partition{1, 0}});
   EXPECT_THAT(chosen(place(host, Request{.only = {{"0"}}})), ElementsAre("M2"));
   host.claims.push_back({.user = "alice", .devices = {{DeviceId("A"), std::nullopt}}});
   EXPECT_THAT(chosen(place(host, Request{.only = {{"0"}}})), IsEmpty());

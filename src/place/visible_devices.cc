@@ -23,10 +23,11 @@ std::vector<const Device*> numbered_cards(const Snapshot& snapshot) {
   std::vector<const Device*> cards;
   for (const Device& device : snapshot.devices) {
     const bool is_card = is_of(Runtime::cuda, device) && !device.parent;
-    if (is_card && device.index) cards.push_back(&device);
+    if (is_card && runtime_number(device)) cards.push_back(&device);
   }
-  std::stable_sort(cards.begin(), cards.end(),
-                   [](const Device* a, const Device* b) { return *a->index < *b->index; });
+  std::stable_sort(cards.begin(), cards.end(), [](const Device* a, const Device* b) {
+    return runtime_number(*a) < runtime_number(*b);
+  });
   return cards;
 }
 
@@ -139,7 +140,7 @@ class ListReader {
   const Device* find_number(std::string_view entry) {
     const auto number = atoi_of(entry);
     for (const Device* card : cards_) {
-      if (number && static_cast<std::uint64_t>(*card->index) == *number) return card;
+      if (number && static_cast<std::uint64_t>(*runtime_number(*card)) == *number) return card;
     }
     complaint_ = entry[0] == '-' ? tr("is negative") : tr("is beyond the last device");
     return nullptr;
@@ -169,9 +170,9 @@ class ListReader {
     const auto gpu_instance = parse_unsigned(parts[1]);
     const auto compute_instance = parse_unsigned(parts[2]);
     for (const Device* device : instances_) {
-      if (device->parent && parent_uuid(*device) == parts[0] && device->mig &&
-          device->mig->gpu_instance == gpu_instance &&
-          device->mig->compute_instance == compute_instance) {
+      if (device->parent && parent_uuid(*device) == parts[0] && device->partition &&
+          device->partition->gpu_instance == gpu_instance &&
+          device->partition->compute_instance == compute_instance) {
         return device;
       }
     }
@@ -294,9 +295,8 @@ Result<std::string> write_visible_devices(const std::vector<DeviceId>& devices,
                                           VisibleFormat format, const Snapshot& snapshot) {
   const auto resolved = resolve(devices, snapshot);
   if (!resolved) return std::unexpected(resolved.error());
-  const auto instances = std::count_if(resolved->begin(), resolved->end(), [](const Device* d) {
-    return d->parent.has_value();
-  });
+  const auto instances = std::count_if(resolved->begin(), resolved->end(),
+                                       [](const Device* d) { return d->parent.has_value(); });
   if (instances > 1) {
     return fail(ErrorCode::unsupported,
                 trf("cannot list {} MIG instances: a CUDA program uses one at most", instances));
@@ -307,8 +307,8 @@ Result<std::string> write_visible_devices(const std::vector<DeviceId>& devices,
   for (const Device* device : *resolved) {
     if (by_uuid) {
       entries.emplace_back(uuid_of(*device));
-    } else if (device->index) {
-      entries.push_back(std::to_string(*device->index));
+    } else if (const auto number = runtime_number(*device)) {
+      entries.push_back(std::to_string(*number));
     } else {
       return fail(ErrorCode::unsupported,
                   trf("device {} has no number: ask for UUIDs instead", device->id.text()));

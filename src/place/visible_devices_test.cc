@@ -31,7 +31,7 @@ Snapshot divided() {
       d.kind = DeviceKind::nvidia_mig;
       d.parent = DeviceId(parent);
       d.index = index;
-      d.mig = MigPlace{place, 0};
+      d.partition = Partition{place, 0};
     };
   };
   return SnapshotBuilder()

@@ -1,10 +1,10 @@
 #pragma once
 // Collector: looks at the machine, once or again and again, and never waits itself. The sources are
-// asked in a probe process, because a driver or a /proc file can block for ever, and a process with
-// a thread stuck in the kernel cannot even exit. What hangs is given up, and a Problem says so; a
-// new probe process goes on behind it. What was given up is remembered and asked again only after a
-// while, so one hung device costs one look some tenths of a second and not each. A card that the
-// driver lists no longer is shown as lost, and errors told by the driver's events stay.
+// asked in probe processes (process/probe_watch.h). Where there are cards of one maker, one process
+// asks the driver and then the kernel. Where there are several, each driver has a process of its
+// own, all at the same time, and another goes on with what they told: no driver delays another's
+// rows. A card that the driver lists no longer is shown as lost, and errors told by the driver's
+// events stay.
 //
 //   auto collector = Collector::start(sources, {});
 //   collector->begin({.wanted = Depth::everything, .claims = claims}, clock);
@@ -17,27 +17,10 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "probe/process/ask.h"
-#include "probe/process/patience.h"
+#include "probe/process/probe_watch.h"
 #include "probe/sources.h"
 
 namespace berth {
-
-struct CollectorOptions {
-  /// Once: the probe process ends with its answer, which the caller need not wait for.
-  Looks looks = Looks::again;
-  Patience patience = {};
-  /// What hung is asked again after this long, then after twice as long, up to five minutes.
-  Duration retry = std::chrono::seconds(10);
-  /// What Patience::opening is for a probe process that has looked before: its library is open.
-  Duration reopening = std::chrono::seconds(10);
-  /// Which errors of the kernel log a look has: all that are there, or those of our own time. One
-  /// look has them where all relations are wanted.
-  enum class Logged { all, new_ones } logged = Logged::all;
-  /// Instead of the machine's sources, and of a kill: for tests.
-  Ask ask = nullptr;
-  std::function<void(pid_t)> end_process = nullptr;
-};
 
 class Collector {
  public:

@@ -25,8 +25,8 @@ using testing::IsEmpty;
 using wire::Step;
 using wire::StepKind;
 
-constexpr Step open_step{StepKind::nvml_open, 0};
-Step device_step(std::uint64_t index) { return {StepKind::nvml_device, index}; }
+constexpr Step open_step{StepKind::driver, 0};
+Step device_step(std::uint64_t index) { return {StepKind::device, index}; }
 Step command_step(std::uint64_t pid) { return {StepKind::command, pid}; }
 
 [[noreturn]] void hang() {
@@ -93,7 +93,7 @@ Snapshot watched_where_one_hangs(const Ask& ask) {
 TEST(Progress, GivesUpNoMoreDevicesThanADriverCanHave) {
   Progress progress;
   apply(progress, wire::DeviceCount{std::uint64_t{1} << 62});
-  give_up_nvml(progress, {.why = GivenUp::Why::out_of_time});
+  give_up_driver(progress, {.why = GivenUp::Why::out_of_time});
   EXPECT_EQ(progress.snapshot.problems.size(), 1024U);
 }
 

@@ -7,14 +7,16 @@
 #include <utility>
 
 #include "base/tr.h"
-#include "probe/nvml/device_reading.h"
+#include "probe/device_source.h"
+#include "snapshot/device_kind.h"
+#include "snapshot/questions.h"
 
 namespace berth {
 
 namespace {
 
 bool is_listed(const Device& device) {
-  return device.kind == DeviceKind::nvidia_gpu && device.index && !device.parent;
+  return is_supported(device) && device.index && !device.parent;
 }
 
 /// Without UUID and place nobody could tell it from another.
@@ -42,7 +44,7 @@ Problem problem_of(const Device& device, int index) {
                                ? fmt::format("GPU {} ({})", index, *device.pci_address.get())
                                : fmt::format("GPU {}", index);
   return {
-      .source = "nvml",
+      .source = std::string(facts_of(device.kind).source),
       .device = device.id,
       .code = "device_gone",
       .message = trf("{} was there before: the driver lists it no longer", name),
@@ -76,10 +78,7 @@ void add_missing(const Device& known, Snapshot& snapshot) {
 }  // namespace
 
 void RollCall::call(Snapshot& snapshot) {
-  const bool answered = std::ranges::any_of(snapshot.sources, [](const SourceReport& report) {
-    return report.source == "nvml" && report.succeeded;
-  });
-  if (!answered) return;
+  if (!has_driver_answered(snapshot)) return;
   const std::vector<Device>& now = snapshot.devices;
   // One that did not say who it is may be the one that is missing.
   const bool any_nameless = std::ranges::any_of(
@@ -96,9 +95,9 @@ void RollCall::call(Snapshot& snapshot) {
     const auto known =
         std::ranges::find_if(present_, [&](const Device& one) { return is_same(one, device); });
     if (known == present_.end()) {
-      present_.push_back(nvml::only_facts(device, Absent::failed));
+      present_.push_back(only_facts(device, Absent::failed));
     } else {
-      *known = nvml::only_facts(device, Absent::failed);
+      *known = only_facts(device, Absent::failed);
     }
   }
   for (const Device& known : missing) add_missing(known, snapshot);

@@ -33,22 +33,22 @@ LibraryAnswer answer_in(const Problem& problem) {
   return is_error && !is_ours ? LibraryAnswer::errors : LibraryAnswer::in_doubt;
 }
 
-/// Why NVIDIA's library could not be asked; null: nobody says.
+/// Why the driver could not be asked; null: nobody says.
 const Problem* reason_in(const Snapshot& look) {
-  const auto whole_of = [&](std::string_view source) -> const Problem* {
+  const auto first = [&](const auto& is_it) -> const Problem* {
     const auto found = std::ranges::find_if(look.problems, [&](const Problem& problem) {
-      return problem.source == source && !problem.device;
+      return is_it(problem.source) && !problem.device;
     });
     return found == look.problems.end() ? nullptr : &*found;
   };
-  const Problem* reason = whole_of("nvml");
-  return reason != nullptr ? reason : whole_of("probe");
+  const Problem* reason = first(is_driver);
+  return reason != nullptr ? reason : first([](std::string_view it) { return it == "probe"; });
 }
 
 /// Nothing: the look did not ask.
 std::optional<LibraryAnswer> answer_in(const Snapshot& look) {
   const auto report = std::ranges::find_if(
-      look.sources, [](const SourceReport& one) { return one.source == "nvml"; });
+      look.sources, [](const SourceReport& one) { return is_driver(one.source); });
   if (report == look.sources.end()) return std::nullopt;
   if (report->succeeded) return LibraryAnswer::given;
   const Problem* reason = reason_in(look);

@@ -51,7 +51,7 @@ void write_device(Archive& archive, const Device& device, const Snapshot& seen,
   archive.derived("index", device.index);
   archive.derived("kind", facts_of(device.kind).name);
   archive.derived("parent", device.parent);
-  archive.derived("mig", device.mig);
+  archive.derived("mig", device.partition);
   archive.derived("name", device.name);
   archive.derived("state", name_of(state_of(device, seen)));
   archive.derived("health", health_word(device, states), Form::nullable);

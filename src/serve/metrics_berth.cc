@@ -10,6 +10,7 @@
 #include "serve/metrics_families.h"
 #include "serve/metrics_page.h"
 #include "snapshot/device_kind.h"
+#include "snapshot/questions.h"
 
 namespace berth::serve {
 
@@ -273,12 +274,6 @@ std::vector<PageDevice> page_devices(const Snapshot& snapshot) {
     devices.push_back({&device, std::move(labels)});
   }
   return devices;
-}
-
-bool driver_answered(const Snapshot& snapshot) {
-  return std::ranges::none_of(snapshot.sources, [](const SourceReport& report) {
-    return report.source == "nvml" && !report.succeeded;
-  });
 }
 
 const Device* device_at(std::string_view pci_address, const Snapshot& snapshot) {

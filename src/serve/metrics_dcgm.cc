@@ -137,7 +137,7 @@ std::string dcgm_labels(const Device& gpu, const Device* instance, const Scrape&
   if (gpu.name.get()) add_label(labels, "modelName", *gpu.name.get());
   if (instance != nullptr) {
     add_label(labels, "GPU_I_PROFILE", mig_profile(*instance));
-    add_label(labels, "GPU_I_ID", std::to_string(instance->mig->gpu_instance));
+    add_label(labels, "GPU_I_ID", std::to_string(instance->partition->gpu_instance));
   }
   const Host& host = scrape.snapshot.host;
   if (!options.dcgm_hostname_label.empty() && host.name.get()) {
@@ -159,7 +159,7 @@ std::vector<DcgmDevice> dcgm_devices(const Scrape& scrape, const MetricsOptions&
   for (const Device* gpu : smi::gpus(scrape.snapshot, {})) {
     add(*gpu, dcgm_labels(*gpu, nullptr, scrape, options));
     for (const Device* instance : smi::instances_of(*gpu, scrape.snapshot)) {
-      if (instance->mig) add(*instance, dcgm_labels(*gpu, instance, scrape, options));
+      if (instance->partition) add(*instance, dcgm_labels(*gpu, instance, scrape, options));
     }
   }
   return devices;

@@ -219,7 +219,7 @@ void write_columns(const std::vector<SmiGpu>& gpus, const std::vector<QueryColum
 }
 
 void write_collection(const Scrape& scrape, Exposition& out) {
-  const bool worked = driver_answered(scrape.snapshot);
+  const bool worked = !has_driver_failed(scrape.snapshot);
   const auto one = [&](const Family& family, Decimal value) {
     out.begin(family);
     out.add(value);

@@ -68,12 +68,13 @@ void write_instances(const std::vector<SmiGpu>& gpus, const Snapshot& snapshot, 
   out.begin({"nvidia_smi_mig_info", info, "What a MIG device is."});
   for (const SmiGpu& one : gpus) {
     for (const Device* instance : smi::instances_of(*one.gpu, snapshot)) {
-      if (!instance->mig) continue;
+      if (!instance->partition) continue;
       std::string labels = one.labels;
       std::string identity = one.labels;
       add_label(identity, "mig_uuid", instance->id.text());
-      add_label(identity, "gpu_instance_id", std::to_string(instance->mig->gpu_instance));
-      add_label(identity, "compute_instance_id", std::to_string(instance->mig->compute_instance));
+      add_label(identity, "gpu_instance_id", std::to_string(instance->partition->gpu_instance));
+      add_label(identity, "compute_instance_id",
+                std::to_string(instance->partition->compute_instance));
       if (!seen.insert(identity).second) continue;
       if (instance->name.get()) {
         const std::string_view name = *instance->name.get();
@@ -81,7 +82,7 @@ void write_instances(const std::vector<SmiGpu>& gpus, const Snapshot& snapshot, 
         if (at != std::string_view::npos) add_label(identity, "profile", name.substr(at + 5));
       }
       out.add(identity, decimal(1));
-      add_label(labels, "gpu_instance_id", std::to_string(instance->mig->gpu_instance));
+      add_label(labels, "gpu_instance_id", std::to_string(instance->partition->gpu_instance));
       if (seen.insert(labels).second)
         instances.push_back({instance, one.uuid, labels, DetailTable(*instance)});
     }
@@ -159,7 +160,7 @@ void write_compute_apps(const std::vector<SmiGpu>& gpus, const Scrape& scrape,
   }
   out.begin({"nvidia_smi_compute_apps_last_collect_success", gauge,
              "Whether processes could be listed in the newest look."});
-  out.add(decimal(driver_answered(snapshot) ? 1 : 0));
+  out.add(decimal(has_driver_failed(snapshot) ? 0 : 1));
 }
 
 }  // namespace

@@ -330,7 +330,7 @@ TEST(Metrics, InstancesHaveLabelsOfTheirOwn) {
                         device.kind = DeviceKind::nvidia_mig;
                         device.parent = DeviceId("GPU-1b2c");
                         device.index = 0;
-                        device.mig = MigPlace{9, 0};
+                        device.partition = Partition{9, 0};
                         device.name = std::string("NVIDIA H100 MIG 1g.10gb");
                       })
                       .build();
@@ -485,7 +485,7 @@ Snapshot random_snapshot(std::mt19937& random) {
     device.kind = below(3) == 0 ? DeviceKind::nvidia_mig : DeviceKind::nvidia_gpu;
     if (below(3) != 0) device.index = static_cast<int>(below(4));
     if (below(3) == 0) device.parent = DeviceId(text());
-    if (below(3) == 0) device.mig = MigPlace{static_cast<std::uint32_t>(below(3)), 0};
+    if (below(3) == 0) device.partition = Partition{static_cast<std::uint32_t>(below(3)), 0};
     device.lost = below(8) == 0;
     for (const Field& field : fields()) {
       if (field.write == nullptr || below(3) == 0) continue;

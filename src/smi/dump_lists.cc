@@ -28,11 +28,11 @@ std::optional<std::uint32_t> small_number(const Node* node) {
   return static_cast<std::uint32_t>(*value.get());
 }
 
-std::optional<MigPlace> place_of(const Node* gpu_instance, const Node* compute_instance) {
+std::optional<Partition> place_of(const Node* gpu_instance, const Node* compute_instance) {
   const auto gpu = small_number(gpu_instance);
   const auto compute = small_number(compute_instance);
   if (!gpu) return std::nullopt;
-  return MigPlace{*gpu, compute.value_or(0)};
+  return Partition{*gpu, compute.value_or(0)};
 }
 
 void add_mig(const Node& node, Surface surface, const Device& parent,
@@ -40,10 +40,10 @@ void add_mig(const Node& node, Surface surface, const Device& parent,
   Device device;
   device.kind = DeviceKind::nvidia_mig;
   device.parent = parent.id;
-  device.mig = place_of(child_of(node, "gpuinstanceid"), child_of(node, "computeinstanceid"));
-  if (!device.mig || devices.size() >= most_devices) return;
-  device.id = DeviceId(fmt::format("{}/{}/{}", parent.id.text(), device.mig->gpu_instance,
-                                   device.mig->compute_instance));
+  device.partition = place_of(child_of(node, "gpuinstanceid"), child_of(node, "computeinstanceid"));
+  if (!device.partition || devices.size() >= most_devices) return;
+  device.id = DeviceId(fmt::format("{}/{}/{}", parent.id.text(), device.partition->gpu_instance,
+                                   device.partition->compute_instance));
   device.index = parent.index;
   device.name = parent.name;
   device.pci_address = parent.pci_address;
@@ -70,10 +70,10 @@ struct ProcessNodes {
   const Node* memory = nullptr;
 };
 
-DeviceId device_for(const std::optional<MigPlace>& mig, const Device& parent,
+DeviceId device_for(const std::optional<Partition>& mig, const Device& parent,
                     const Snapshot& snapshot) {
   const auto found = std::ranges::find_if(snapshot.devices, [&](const Device& one) {
-    return mig && one.parent == parent.id && one.mig == mig;
+    return mig && one.parent == parent.id && one.partition == mig;
   });
   return found == snapshot.devices.end() ? parent.id : found->id;
 }
@@ -92,8 +92,8 @@ void add_process(const ProcessNodes& nodes, const Device& parent, Snapshot& snap
   if (snapshot.gpu_processes.size() >= most_processes) return;
   GpuProcess process;
   process.pid = static_cast<pid_t>(*pid);
-  process.mig = place_of(nodes.gpu_instance, nodes.compute_instance);
-  process.device = device_for(process.mig, parent, snapshot);
+  process.partition = place_of(nodes.gpu_instance, nodes.compute_instance);
+  process.device = device_for(process.partition, parent, snapshot);
   if (nodes.type != nullptr) process.use = use_from(nodes.type->value);
   process.memory = reading_in<Bytes>(nodes.memory, Format::memory);
   const bool known = std::ranges::any_of(

@@ -14,8 +14,11 @@ using namespace berth::literals;
 
 inline void add_process(Snapshot& host, const Device& device, pid_t pid, GpuUse use, Bytes memory,
                         std::string name) {
-  host.gpu_processes.push_back(
-      {.device = device.id, .pid = pid, .use = use, .memory = memory, .mig = device.mig});
+  host.gpu_processes.push_back({.device = device.id,
+                                .pid = pid,
+                                .use = use,
+                                .memory = memory,
+                                .partition = device.partition});
   HostProcess process;
   process.id = {.pid = pid, .start_ticks = 1};
   process.user = std::string("alice");
@@ -79,7 +82,7 @@ inline Device instance(std::uint32_t gpu_instance, std::string profile, Bytes us
   device.uuid = device.id.text();
   device.kind = DeviceKind::nvidia_mig;
   device.parent = DeviceId("GPU-0");
-  device.mig = MigPlace{gpu_instance, 0};
+  device.partition = Partition{gpu_instance, 0};
   device.index = 0;
   device.name = "NVIDIA H100 80GB HBM3 MIG " + std::move(profile);
   device.memory_used = used;

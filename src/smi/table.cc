@@ -205,15 +205,15 @@ std::string used_of_total(const Reading<Bytes>& used, const Reading<Bytes>& tota
 std::string instance(const Device& device, int number, const Device& gpu,
                      const TableLayout& layout) {
   const MigLayout& widths = layout.mig;
-  const auto part = [&](std::uint32_t MigPlace::* which) {
-    return device.mig ? std::to_string(*device.mig.*which) : std::string("N/A");
+  const auto part = [&](std::uint32_t Partition::* which) {
+    return device.partition ? std::to_string(*device.partition.*which) : std::string("N/A");
   };
   const auto engines = [&](Detail which) {
     return count_text(device.details.get<std::uint64_t>(which), device);
   };
   const std::string where =
-      fmt::format("{:>3}{:>5}{:>4}{:>4}", gpu.index.value_or(0), part(&MigPlace::gpu_instance),
-                  part(&MigPlace::compute_instance), number);
+      fmt::format("{:>3}{:>5}{:>4}{:>4}", gpu.index.value_or(0), part(&Partition::gpu_instance),
+                  part(&Partition::compute_instance), number);
   const std::string shares =
       fmt::format("{:>3}{:>4}{:>5}{:>5}{:>5}", engines(Detail::mig_copy_engines),
                   engines(Detail::mig_encoders), engines(Detail::mig_decoders),
@@ -275,9 +275,9 @@ std::string process_row(const GpuProcess& process, const Device& gpu, const Snap
                         const ProcessLayout& layout) {
   std::string text = fmt::format("|{:>5}", gpu.index.value_or(0));
   if (layout.instances) {
-    text += process.mig ? fmt::format("{:>5}{:>5} ", process.mig->gpu_instance,
-                                      process.mig->compute_instance)
-                        : "   N/A  N/A";
+    text += process.partition ? fmt::format("{:>5}{:>5} ", process.partition->gpu_instance,
+                                            process.partition->compute_instance)
+                              : "   N/A  N/A";
   }
   const std::string name = cut_process_name(process_name(process, snapshot), layout.name);
   const std::string padding(

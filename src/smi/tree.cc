@@ -150,10 +150,10 @@ class Builder {
   /// Rows of a MIG instance that are no readings.
   [[nodiscard]] Cell own_value(const Row& row) const {
     if (row.tag == "index") return Scalar(mig_index(device_, snapshot_));
-    if (!device_.mig) return Absent::unsupported;
-    if (row.tag == "gpu_instance_id") return Scalar(std::uint64_t{device_.mig->gpu_instance});
+    if (!device_.partition) return Absent::unsupported;
+    if (row.tag == "gpu_instance_id") return Scalar(std::uint64_t{device_.partition->gpu_instance});
     if (row.tag == "compute_instance_id") {
-      return Scalar(std::uint64_t{device_.mig->compute_instance});
+      return Scalar(std::uint64_t{device_.partition->compute_instance});
     }
     return Absent::unsupported;
   }
@@ -261,7 +261,7 @@ class Builder {
     }
     parent.children.push_back(std::move(list));
   }
-  static std::string instance(const std::optional<MigPlace>& mig, bool gpu) {
+  static std::string instance(const std::optional<Partition>& mig, bool gpu) {
     if (!mig) return "N/A";
     return std::to_string(gpu ? mig->gpu_instance : mig->compute_instance);
   }
@@ -277,8 +277,8 @@ class Builder {
     return shown_absent(process.memory.why(), failure_on(device_), selection_.surface);
   }
   void add_process_text(const GpuProcess& process, Node& list) const {
-    list.children.push_back(leaf("GPU instance ID", instance(process.mig, true)));
-    list.children.push_back(leaf("Compute instance ID", instance(process.mig, false)));
+    list.children.push_back(leaf("GPU instance ID", instance(process.partition, true)));
+    list.children.push_back(leaf("Compute instance ID", instance(process.partition, false)));
     Node one = leaf("Process ID", std::to_string(process.pid));
     one.children = {leaf("Type", std::string(word_of(process.use))),
                     leaf("Name", process_name(process, snapshot_)),
@@ -287,8 +287,8 @@ class Builder {
   }
   void add_process_xml(const GpuProcess& process, Node& list) const {
     Node one = section("process_info");
-    one.children = {leaf("gpu_instance_id", instance(process.mig, true)),
-                    leaf("compute_instance_id", instance(process.mig, false)),
+    one.children = {leaf("gpu_instance_id", instance(process.partition, true)),
+                    leaf("compute_instance_id", instance(process.partition, false)),
                     leaf("pid", std::to_string(process.pid)),
                     leaf("type", std::string(word_of(process.use))),
                     leaf("process_name", process_name(process, snapshot_)),

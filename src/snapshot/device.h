@@ -42,11 +42,11 @@ template <class... Reasons>
   return (reasons.count() & (static_cast<std::uint64_t>(asked) | ...)) != 0;
 }
 
-/// How the device is organised by MIG.
-struct MigPlace {
+/// Which part of its parent it is: of MIG both numbers, of others the first.
+struct Partition {
   std::uint32_t gpu_instance = 0;
   std::uint32_t compute_instance = 0;
-  friend bool operator==(const MigPlace&, const MigPlace&) = default;
+  friend bool operator==(const Partition&, const Partition&) = default;
 };
 
 struct ComputeCapability {
@@ -66,11 +66,15 @@ struct Device {
   // --- identity -----------------------------------------------------------------------------
   DeviceId id;
   DeviceKind kind = DeviceKind::other;
-  std::optional<DeviceId> parent;  // of a MIG instance
-  std::optional<MigPlace> mig;
-  /// The index CUDA (with CUDA_DEVICE_ORDER=PCI_BUS_ID) and nvidia-smi show it under today; a MIG
-  /// instance has its parent's. Nothing for devices that no driver numbers.
+  std::optional<DeviceId> parent;  // of a partition: a MIG instance
+  std::optional<Partition> partition;
+  /// The index that its tool (nvidia-smi) shows it under today; a partition has its parent's.
+  /// Nothing for devices that no driver numbers. Where there are cards of several makers, those of
+  /// the first come first.
   std::optional<int> index;
+  /// The number that a program of its runtime takes in the visible-devices variable, where it is
+  /// another: runtime_number() of snapshot/questions.h.
+  std::optional<int> runtime_index;
 
   /// Why no job can be given this device although it is there: no driver bound, lost, a kind whose
   /// readings are not supported yet. Empty: usable.
@@ -86,7 +90,7 @@ struct Device {
   Reading<std::string> kernel_driver;  // bound kernel driver, "nvidia"
   Reading<std::string> serial;
   Reading<std::string> vbios_version;
-  Reading<std::uint64_t> minor_number;  // N of /dev/nvidiaN, which is not the index
+  Reading<std::uint64_t> minor_number;  // N of /dev/nvidiaN or renderDN: no index
   Reading<std::string> architecture;    // "Hopper"
   Reading<ComputeCapability> compute_capability;
   Reading<std::uint64_t> cuda_cores;

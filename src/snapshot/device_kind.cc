@@ -1,5 +1,6 @@
 #include "snapshot/device_kind.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -17,8 +18,8 @@ constexpr std::array<DeviceKindFacts, 6> kinds = {{
      false},
     {DeviceKind::intel_gpu, "intel-gpu", "Intel", "", Runtime::level_zero, "ZE_AFFINITY_MASK", "",
      "", false},
-    {DeviceKind::ascend_npu, "ascend-npu", "Huawei", "", Runtime::cann,
-     "ASCEND_RT_VISIBLE_DEVICES", "", "", false},
+    {DeviceKind::ascend_npu, "ascend-npu", "Huawei", "", Runtime::cann, "ASCEND_RT_VISIBLE_DEVICES",
+     "", "", false},
     {DeviceKind::other, "other", "", "", Runtime::none, "", "", "", false},
 }};
 
@@ -45,6 +46,12 @@ const DeviceKindFacts& facts_of(DeviceKind kind) {
     if (facts.kind == kind) return facts;
   }
   BERTH_CHECK(false, "every kind of device has a row in the table");
+}
+
+bool is_driver(std::string_view source) {
+  return std::ranges::any_of(kinds, [&](const DeviceKindFacts& facts) {
+    return !source.empty() && facts.source == source;
+  });
 }
 
 std::optional<DeviceKind> device_kind_from_name(std::string_view name) {

@@ -17,14 +17,14 @@ enum class Runtime : std::uint8_t { none, cuda, rocm, level_zero, cann };
 
 struct DeviceKindFacts {
   DeviceKind kind;
-  std::string_view name;              // the word in JSON: "nvidia-gpu"
-  std::string_view vendor;            // for people
-  std::string_view source;            // which tells of them: SourceReport::source; empty: none yet
+  std::string_view name;    // the word in JSON: "nvidia-gpu"
+  std::string_view vendor;  // for people
+  std::string_view source;  // which tells of them: SourceReport::source; empty: none yet
   Runtime runtime;
   std::string_view visible_variable;  // "CUDA_VISIBLE_DEVICES"
   std::string_view order_variable;    // "CUDA_DEVICE_ORDER"; empty: the kind has none
   std::string_view order_value;       // "PCI_BUS_ID": indices then mean what the tools show
-  bool is_supported;                  // false: no job is given one yet, and its health is not judged
+  bool is_supported;  // false: no job is given one yet, and its health is not judged
 };
 
 [[nodiscard]] const DeviceKindFacts& facts_of(DeviceKind kind);
@@ -35,6 +35,8 @@ struct DeviceKindFacts {
 [[nodiscard]] inline bool is_of(Runtime runtime, const Device& device) {
   return facts_of(device.kind).runtime == runtime;
 }
+/// Whether this source (SourceReport::source, Problem::source) is the driver of a kind of devices.
+[[nodiscard]] bool is_driver(std::string_view source);
 [[nodiscard]] std::optional<DeviceKind> device_kind_from_name(std::string_view name);
 
 /// What the paths of GPUs' device files begin with, all kinds together: a process that has one open

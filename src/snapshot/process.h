@@ -31,7 +31,7 @@ struct GpuProcess {
   Reading<Percent> utilization_decoder;
   Reading<Percent> utilization_jpeg;
   Reading<Percent> utilization_optical_flow;
-  std::optional<MigPlace> mig;
+  std::optional<Partition> partition;
   friend bool operator==(const GpuProcess&, const GpuProcess&) = default;
 };
 

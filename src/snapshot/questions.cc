@@ -186,6 +186,22 @@ bool is_verdict_unread(const Device& device, const Snapshot& snapshot) {
       verdicts, [&](Detail verdict) { return failed_to_read(card->details.cell(verdict)); });
 }
 
+bool has_driver_answered(const Snapshot& snapshot) {
+  return std::ranges::any_of(snapshot.sources, [](const SourceReport& report) {
+    return report.succeeded && is_driver(report.source);
+  });
+}
+
+bool has_driver_failed(const Snapshot& snapshot) {
+  return std::ranges::any_of(snapshot.sources, [](const SourceReport& report) {
+    return !report.succeeded && is_driver(report.source);
+  });
+}
+
+bool hides_processes(const Problem& problem) {
+  return is_driver(problem.source) && (!problem.device || problem.code == "timeout");
+}
+
 bool is_ledger_unread(const Snapshot& snapshot) {
   return std::ranges::any_of(snapshot.sources, [](const SourceReport& report) {
     return report.source == ledger_source && !report.succeeded;
@@ -226,7 +242,7 @@ bool is_prohibited(const Device& device) {
 
 bool may_be_on_instance(const GpuProcess& of_the_card, const Device& instance) {
   // Not placed at all: it may be on any of them, so it counts on each.
-  return !of_the_card.mig || of_the_card.mig == instance.mig;
+  return !of_the_card.partition || of_the_card.partition == instance.partition;
 }
 
 Reading<Bytes> memory_of_nobody(const Device& device, const Processes& processes) {

@@ -55,6 +55,12 @@ constexpr std::size_t device_state_count = 10;
 /// card's.
 [[nodiscard]] bool is_verdict_unread(const Device& device, const Snapshot& snapshot);
 
+/// Whether a driver of devices could be asked at this look, and whether one could not.
+[[nodiscard]] bool has_driver_answered(const Snapshot& snapshot);
+[[nodiscard]] bool has_driver_failed(const Snapshot& snapshot);
+/// Whether it keeps somebody who may be on a device from being seen.
+[[nodiscard]] bool hides_processes(const Problem& problem);
+
 /// Whether there is a ledger that could not be read: then no lease and nobody in the queue says
 /// nothing. A source that never tells (an old capture) is not that.
 [[nodiscard]] bool is_ledger_unread(const Snapshot& snapshot);
@@ -89,6 +95,11 @@ enum class Heat { normal, warm, hot };
 /// How many degrees it may still get warmer before it does; 0 or less: it does. Nothing: it tells
 /// no temperature or no limit of its own.
 [[nodiscard]] std::optional<Celsius> degrees_to_slowdown(const Device& device);
+
+/// The number that a program of its runtime knows it by (CUDA with CUDA_DEVICE_ORDER=PCI_BUS_ID).
+[[nodiscard]] inline std::optional<int> runtime_number(const Device& device) {
+  return device.runtime_index ? device.runtime_index : device.index;
+}
 
 [[nodiscard]] const Device* find_device(const DeviceId& id, const Snapshot& snapshot);
 [[nodiscard]] const HostProcess* find_process(pid_t pid, const Snapshot& snapshot);

@@ -164,7 +164,7 @@ Snapshot divided_card() {
         d.kind = DeviceKind::nvidia_mig;
         d.mig_mode = true;
         d.parent = DeviceId("A");
-        d.mig = MigPlace{1, 0};
+        d.partition = Partition{1, 0};
       })
       .build();
 }
@@ -183,9 +183,9 @@ TEST(StateOf, InstanceIsAsUnknownAsItsCardsVerdict) {
 }
 TEST(StateOf, InstanceHasItsCardsLeaseAndItsUnplacedProcesses) {
   Snapshot host = divided_card();
-  host.gpu_processes.push_back({.device = DeviceId("A"), .pid = 5, .mig = MigPlace{2, 0}});
+  host.gpu_processes.push_back({.device = DeviceId("A"), .pid = 5, .partition = Partition{2, 0}});
   EXPECT_EQ(state_of(host.devices[1], host), DeviceState::free) << "it runs on another instance";
-  host.gpu_processes[0].mig.reset();
+  host.gpu_processes[0].partition.reset();
   EXPECT_NE(state_of(host.devices[1], host), DeviceState::free);
   host.claims.push_back({.user = "alice", .devices = {{DeviceId("A"), std::nullopt}}});
   EXPECT_EQ(state_of(host.devices[1], host), DeviceState::leased);
@@ -282,7 +282,7 @@ TEST(UnexplainedMemory, OfAnInstanceMayBeThatOfItsCardsUnplacedProcesses) {
   EXPECT_EQ(unexplained_memory(host.devices[1], host), Reading<Bytes>(5_GiB));
   host.gpu_processes.push_back({.device = DeviceId("A"), .pid = 5, .memory = 3_GiB});
   EXPECT_EQ(unexplained_memory(host.devices[1], host), Reading<Bytes>(2_GiB));
-  host.gpu_processes[0].mig = MigPlace{2, 0};
+  host.gpu_processes[0].partition = Partition{2, 0};
   EXPECT_EQ(unexplained_memory(host.devices[1], host), Reading<Bytes>(5_GiB)) << "on another";
 }
 

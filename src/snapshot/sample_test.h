@@ -21,7 +21,7 @@ inline Device full_device(std::string id) {
   device.id = DeviceId(std::move(id));
   device.kind = DeviceKind::nvidia_mig;
   device.parent = DeviceId("GPU-parent");
-  device.mig = MigPlace{3, 1};
+  device.partition = Partition{3, 1};
   device.index = 4;
   device.unusable_because = "a reason";
   device.lost = true;
@@ -59,7 +59,7 @@ inline Snapshot full_snapshot() {
        .utilization_memory = Percent{2},
        .utilization_encoder = Absent::failed,
        .utilization_jpeg = Percent{1},
-       .mig = MigPlace{3, 1}},
+       .partition = Partition{3, 1}},
       {.device = DeviceId("GPU-2"), .pid = 43, .memory = Absent::unsupported}};
   snapshot.host.excluded_devices =
       std::vector<ExcludedDevice>{{"00000000:4b:00.0", "GPU-b300b300-0000-0000-0000-000000000003"}};

@@ -120,7 +120,8 @@ void walk(Archive& archive, Device& device, const Snapshot& snapshot) {
   if (!known) return archive.mistake("unknown kind of device \"" + printable(kind) + "\"");
   device.kind = *known;
   archive.member("parent", device.parent);
-  archive.member("mig", device.mig);
+  archive.member("mig", device.partition);
+  archive.member("runtime_index", device.runtime_index, Form::sparse);
   archive.member("lost", device.lost);
   archive.member("unusable_because", device.unusable_because);
   if (archive.is_text() && !archive.is_reading()) {
@@ -148,7 +149,7 @@ void put(Archive& archive, UtilizationSample& sample) {
   put_row(archive, 2, sample.age, sample.busy);
 }
 
-void walk(Archive& archive, MigPlace& mig) {
+void walk(Archive& archive, Partition& mig) {
   archive.member("gpu_instance", mig.gpu_instance, Form::required);
   archive.member("compute_instance", mig.compute_instance, Form::required);
 }
@@ -197,7 +198,7 @@ void walk(Archive& archive, GpuProcess& process) {
   archive.member("device", process.device, Form::required);
   archive.member("pid", process.pid, Form::required);
   (void)word_member(archive, "type", process.use, gpu_uses);
-  archive.member("mig", process.mig);
+  archive.member("mig", process.partition);
   archive.member("memory_used_bytes", process.memory);
   archive.member("utilization_sm_percent", process.utilization_sm);
   archive.member("utilization_memory_percent", process.utilization_memory, Form::sparse);

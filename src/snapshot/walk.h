@@ -7,7 +7,7 @@
 namespace berth {
 
 void walk(Archive& archive, ProcessId& id);
-void walk(Archive& archive, MigPlace& mig);
+void walk(Archive& archive, Partition& mig);
 void walk(Archive& archive, Device& device);
 void walk(Archive& archive, GpuProcess& process);
 void walk(Archive& archive, HostProcess& process);

@@ -50,7 +50,8 @@ std::string temperature_of(const Device& device, const Style& style) {
 /// Of a MIG instance its profile, which is what tells it from the next: "MIG 1g.10gb".
 std::string model_of(const Device& device) {
   std::string name = device.name.get().value_or("");
-  if (const std::size_t profile = name.rfind("MIG "); device.mig && profile != std::string::npos) {
+  if (const std::size_t profile = name.rfind("MIG ");
+      device.partition && profile != std::string::npos) {
     return name.substr(profile);
   }
   for (const std::string_view maker : {"NVIDIA GeForce ", "NVIDIA ", "AMD "}) {

@@ -176,10 +176,7 @@ void draw_header(const Painter& painter, const std::vector<TableColumn>& columns
 /// Why nobody can be seen although somebody may be there, empty where nobody says why; nothing:
 /// they could be seen.
 std::optional<std::string> why_blind(const Snapshot& snapshot) {
-  const auto of_everybody = [](const Problem& problem) {
-    return problem.source == "nvml" && (!problem.device || problem.code == "timeout");
-  };
-  const auto problem = std::ranges::find_if(snapshot.problems, of_everybody);
+  const auto problem = std::ranges::find_if(snapshot.problems, hides_processes);
   if (problem != snapshot.problems.end()) return tr_composed(problem->message);
   const auto device = std::ranges::find_if(snapshot.devices, is_list_unread);
   if (device == snapshot.devices.end()) return std::nullopt;

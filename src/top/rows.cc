@@ -167,7 +167,7 @@ std::string command_text(const Row& row) {
 
 std::string short_name(const Device& device) {
   std::string name = device.index ? std::to_string(*device.index) : "-";
-  if (device.mig) name += "." + std::to_string(device.mig->gpu_instance);
+  if (device.partition) name += "." + std::to_string(device.partition->gpu_instance);
   return name;
 }
 

@@ -44,9 +44,8 @@ std::string driver_line(const Examined& host) {
   const auto gpus = doctor::working_gpus(host);
   const auto& driver = host.snapshot.host.driver_version.get();
   if (!gpus.empty()) return trf("Driver {}: {}.", driver.value_or("?"), cards_text(gpus));
-  const bool has_card = std::ranges::any_of(host.snapshot.devices, [](const Device& device) {
-    return is_of(Runtime::cuda, device);
-  });
+  const bool has_card = std::ranges::any_of(
+      host.snapshot.devices, [](const Device& device) { return is_of(Runtime::cuda, device); });
   if (has_card) return std::string(tr("An NVIDIA card is there and its driver does not answer."));
   if (doctor::unseen_because(host) != nullptr) {
     return std::string(tr("Whether there is an NVIDIA card could not be looked at."));
@@ -177,7 +176,7 @@ std::vector<const Device*> devices_that_are(std::optional<DeviceState> wanted,
                                             const Snapshot& snapshot) {
   std::vector<const Device*> found;
   for (const Device& device : snapshot.devices) {
-        const DeviceState state = state_of(device, snapshot);
+    const DeviceState state = state_of(device, snapshot);
     if (!is_supported(device) || !device.index || state == DeviceState::divided) continue;
     if (!wanted || state == *wanted) found.push_back(&device);
   }

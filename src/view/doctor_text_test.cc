@@ -96,7 +96,7 @@ Examined divided_host(int cards, const std::vector<unsigned>& instances) {
             device.kind = DeviceKind::nvidia_mig;
             device.parent = DeviceId(id);
             device.index = card;
-            device.mig = MigPlace{.gpu_instance = instance};
+            device.partition = Partition{.gpu_instance = instance};
           });
     }
   }

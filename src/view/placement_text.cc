@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 #include "snapshot/silence.h"
 #include "view/paint.h"
@@ -251,14 +252,11 @@ std::size_t silent_ones(const Placement& placement, const Snapshot& snapshot) {
 }
 
 const Problem* why_devices_are_unknown(const Snapshot& snapshot) {
-  const bool answered = std::ranges::any_of(snapshot.sources, [](const SourceReport& report) {
-    return report.source == "nvml" && report.succeeded;
-  });
   const auto why = std::ranges::find_if(snapshot.problems, [](const Problem& problem) {
-    const bool of_all = (problem.source == "nvml" || problem.source == "probe") && !problem.device;
+    const bool of_all = (is_driver(problem.source) || problem.source == "probe") && !problem.device;
     return of_all && problem.code != "library_not_found" && problem.code != "driver_not_loaded";
   });
-  return answered || why == snapshot.problems.end() ? nullptr : &*why;
+  return has_driver_answered(snapshot) || why == snapshot.problems.end() ? nullptr : &*why;
 }
 
 std::string render_refusals(const Placement& placement, const Snapshot& snapshot,

@@ -75,8 +75,9 @@ using Cells = std::array<Cell, column_count>;
 std::string device_text(const Device& device, const Style& style) {
   std::string text =
       device.index ? std::to_string(*device.index) : cut_to_width(device.id.text(), 8, !style.utf8);
-  if (device.mig) {
-    text += fmt::format(":{}/{}", device.mig->gpu_instance, device.mig->compute_instance);
+  if (device.partition) {
+    text +=
+        fmt::format(":{}/{}", device.partition->gpu_instance, device.partition->compute_instance);
   }
   return outside(text, style);
 }
@@ -376,10 +377,7 @@ std::string ended_text(const std::vector<ProcessRow>& rows, const std::vector<Gh
 
 bool is_blind(const Snapshot& snapshot) {
   return std::any_of(snapshot.devices.begin(), snapshot.devices.end(), is_list_unread) ||
-         std::any_of(
-             snapshot.problems.begin(), snapshot.problems.end(), [](const Problem& problem) {
-               return problem.source == "nvml" && (!problem.device || problem.code == "timeout");
-             });
+         std::any_of(snapshot.problems.begin(), snapshot.problems.end(), hides_processes);
 }
 
 /// No row is no proof that nobody is there.

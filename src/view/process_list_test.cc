@@ -227,7 +227,7 @@ TEST(ProcessList, MemoryOfNobodyOnAnInstanceIsSaid) {
   Device& card = host.devices[6];
   Device& instance = host.devices[8];  // the second of two
   card.minor_number = instance.minor_number = std::uint64_t{6};
-  instance.mig = MigPlace{2, 0};
+  instance.partition = Partition{2, 0};
   instance.memory_used = 8_GiB;
   parent(host, 777, "loader");
   // 6001 is on the card's other instance.

@@ -87,7 +87,7 @@ Snapshot random_machine(std::mt19937& random) {
       card.kind = DeviceKind::nvidia_mig;
       card.mig_mode = true;
       card.parent = DeviceId("GPU-" + std::to_string(random() % 2));
-      card.mig = MigPlace{static_cast<std::uint32_t>(i), 0};
+      card.partition = Partition{static_cast<std::uint32_t>(i), 0};
     });
     if (once_in(4)) builder.process(100 + i, "eve", 1_GiB);
     if (once_in(5)) builder.process(200 + i, "gdm", 1_GiB, GpuUse::graphics);

@@ -10,9 +10,9 @@ std::string number_of(const Device& device) {
   }
   const std::string index = std::to_string(*device.index);
   // Its card's number is every instance's of that card.
-  if (!device.mig) return index;
-  return index + ":" + std::to_string(device.mig->gpu_instance) + "/" +
-         std::to_string(device.mig->compute_instance);
+  if (!device.partition) return index;
+  return index + ":" + std::to_string(device.partition->gpu_instance) + "/" +
+         std::to_string(device.partition->compute_instance);
 }
 
 }  // namespace

@@ -164,7 +164,7 @@ TEST_F(NvmlDetails, AMigInstanceHasItsEnginesAndItsMemoryErrors) {
   Device instance;
   instance.kind = DeviceKind::nvidia_mig;
   instance.parent = machine.devices[0].id;
-  instance.mig = MigPlace{2, 0};
+  instance.partition = Partition{2, 0};
   instance.uuid = std::string("MIG-2");
   instance.id = DeviceId("MIG-2");
   instance.name = std::string("NVIDIA H100 80GB HBM3 MIG 3g.40gb");

@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <bit>
-#include <map>
 #include <string>
 
 #include "probe/nvml/card_table.h"
 #include "probe/nvml/device_reading.h"
-#include "snapshot/fields.h"
 
 namespace berth::nvml {
 
@@ -177,48 +175,6 @@ void read_facts(DeviceAsker& asker, const Wanted& missing, Device& device) {
   if (missing.has<&Device::memory_bus_width>()) read_memory_interface(asker, device);
   if (missing.has<&Device::numa_node>()) read_numa_node(asker, device);
   read_limits(asker, missing, device);
-}
-
-namespace {
-
-/// A device of which every reading is absent for that reason.
-Device nothing_read(Absent why) {
-  Device device;
-  for (const Field* field : stored_fields()) field->write(device, Cell(why));
-  device.utilization_history = why;
-  return device;
-}
-
-}  // namespace
-
-Device only_facts(const Device& device, Absent why) {
-  static const std::map<Absent, Device> nothing = [] {
-    std::map<Absent, Device> made;
-    for (const Absent each :
-         {Absent::unsupported, Absent::no_permission, Absent::failed, Absent::not_sampled}) {
-      made.emplace(each, nothing_read(each));
-    }
-    return made;
-  }();
-  Device kept = nothing.at(why);
-  kept.id = device.id;
-  kept.kind = device.kind;
-  kept.parent = device.parent;
-  kept.mig = device.mig;
-  kept.index = device.index;
-  kept.unusable_because = device.unusable_because;
-  kept.lost = device.lost;
-  const auto keep = [&](auto... facts) {
-    const auto keep_one = [&](auto fact) {
-      if ((device.*fact).has_value()) kept.*fact = device.*fact;
-    };
-    (keep_one(facts), ...);
-  };
-  keep(&Device::name, &Device::uuid, &Device::pci_address, &Device::pci_id, &Device::kernel_driver,
-       &Device::serial, &Device::vbios_version, &Device::minor_number, &Device::architecture,
-       &Device::compute_capability, &Device::cuda_cores, &Device::multiprocessors,
-       &Device::memory_bus_width, &Device::memory_bandwidth, &Device::numa_node, &Device::brand);
-  return kept;
 }
 
 }  // namespace berth::nvml

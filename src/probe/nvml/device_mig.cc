@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "probe/device_source.h"
 #include "probe/nvml/card_table.h"
 #include "probe/nvml/device_details.h"
 #include "probe/nvml/device_processes.h"
@@ -12,11 +13,11 @@ namespace berth::nvml {
 
 namespace {
 
-std::optional<MigPlace> place_of(DeviceAsker& asker) {
+std::optional<Partition> place_of(DeviceAsker& asker) {
   const auto gpu = asker.ask<unsigned>(asker.api().nvmlDeviceGetGpuInstanceId, 0);
   const auto compute = asker.ask<unsigned>(asker.api().nvmlDeviceGetComputeInstanceId, 0);
   if (!gpu || !compute || *gpu == no_instance || *compute == no_instance) return std::nullopt;
-  return MigPlace{*gpu, *compute};
+  return Partition{*gpu, *compute};
 }
 
 void read_multiprocessors(DeviceAsker& asker, Device& device) {
@@ -38,15 +39,15 @@ Device read_instance(DeviceAsker& asker, const Device& parent, unsigned slot) {
   Device device = only_facts(parent, Absent::unsupported);
   device.kind = DeviceKind::nvidia_mig;
   device.parent = parent.id;
-  device.mig = place_of(asker);
+  device.partition = place_of(asker);
   device.mig_mode = true;
   device.memory_bus_width = Absent::unsupported;
   device.memory_bandwidth = Absent::unsupported;
   device.uuid = asker.ask_uuid();
   if (asker.wants<&Device::name>()) device.name = asker.ask_text(asker.api().nvmlDeviceGetName);
-  const std::string place =
-      device.mig ? fmt::format("/{}/{}", device.mig->gpu_instance, device.mig->compute_instance)
-                 : fmt::format("/slot-{}", slot);
+  const std::string place = device.partition ? fmt::format("/{}/{}", device.partition->gpu_instance,
+                                                           device.partition->compute_instance)
+                                             : fmt::format("/slot-{}", slot);
   device.id = DeviceId(device.uuid.get() ? *device.uuid.get() : parent.id.text() + place);
   const bool whole = asker.wants(Extra::instance_readings);
   if (whole || asker.wants<&Device::multiprocessors>()) read_multiprocessors(asker, device);
@@ -89,7 +90,7 @@ std::vector<Device> read_mig_instances(DeviceAsker& parent_asker, const Device& 
       ProcessList listed = read_processes(asker);
       if (listed.unread && !processes->unread) processes->unread = listed.unread;
       for (GpuProcess& process : listed.processes) {
-        process.mig = instances.back().mig;
+        process.partition = instances.back().partition;
         process.device = instances.back().id;
         processes->processes.push_back(std::move(process));
       }
@@ -113,7 +114,7 @@ void attribute_processes(const std::vector<Device>& devices, std::vector<GpuProc
     if (!process.device.text().empty()) continue;
     process.device = devices.front().id;
     for (const Device& device : devices) {
-      if (device.mig && device.mig == process.mig) process.device = device.id;
+      if (device.partition && device.partition == process.partition) process.device = device.id;
     }
   }
 }

@@ -73,7 +73,7 @@ GpuProcess process_of(const ProcessV2& entry, GpuUse use) {
   process.memory = is_unavailable(entry.used_memory) ? Reading<Bytes>(Absent::unsupported)
                                                      : Reading<Bytes>(Bytes(entry.used_memory));
   if (entry.gpu_instance != no_instance && entry.compute_instance != no_instance) {
-    process.mig = MigPlace{entry.gpu_instance, entry.compute_instance};
+    process.partition = Partition{entry.gpu_instance, entry.compute_instance};
   }
   return process;
 }
@@ -132,7 +132,7 @@ std::expected<std::vector<GpuProcess>, Return> read_list(DeviceAsker& asker,
 }
 
 auto place_of(const GpuProcess& process) {
-  const MigPlace place = process.mig.value_or(MigPlace{no_instance, no_instance});
+  const Partition place = process.partition.value_or(Partition{no_instance, no_instance});
   return std::tuple(process.pid, place.gpu_instance, place.compute_instance);
 }
 

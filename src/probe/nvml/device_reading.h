@@ -32,9 +32,6 @@ void read_state(DeviceAsker& asker, WallTime taken, DeviceMemory& memory, Device
 [[nodiscard]] bool wants_memory(const DeviceAsker& asker);
 void read_memory(DeviceAsker& asker, Device& device);
 
-/// Identity and facts alone; every other reading is absent with the reason given.
-[[nodiscard]] Device only_facts(const Device& device, Absent why);
-
 /// A vendor's bus id in our spelling: 8-digit domain, lower case.
 [[nodiscard]] std::string pci_address(std::uint32_t domain, std::uint32_t bus,
                                       std::uint32_t device);

@@ -55,7 +55,7 @@ class NvmlEvents : public NvmlFake {
   /// A look as the probe process takes it; what the events told is in its xids.
   static Snapshot look_with_events(NvmlProbe& probe, WallTime at = now) {
     Snapshot got = whole_look(probe, at, Depth::state);
-    if (probe.is_open()) got.xids = probe.new_xids(at);
+    if (probe.is_open()) got.xids = probe.new_events(at);
     return got;
   }
   TemporaryDirectory directory_;

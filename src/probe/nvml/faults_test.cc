@@ -282,7 +282,7 @@ class NvmlFaultsOfInstances : public NvmlFaults {
       Device instance;
       instance.kind = DeviceKind::nvidia_mig;
       instance.parent = host.devices[0].id;
-      instance.mig = MigPlace{3 + i, 0};
+      instance.partition = Partition{3 + i, 0};
       instance.index = 0;
       instance.uuid = fmt::format("MIG-00000000-0000-0000-0000-00000000000{}", i);
       instance.id = DeviceId(*instance.uuid.get());
@@ -308,13 +308,13 @@ class NvmlFaultsOfInstances : public NvmlFaults {
     for (std::size_t i = 1; i <= 2; ++i) {
       const Device& wanted = sound.devices[i];
       const Device* known = instance(got, wanted.id);
-      is_less = is_less || known == nullptr || known->mig != wanted.mig ||
+      is_less = is_less || known == nullptr || known->partition != wanted.partition ||
                 known->process_count != wanted.process_count ||
                 known->memory_used != wanted.memory_used;
       if (known == nullptr) continue;
       EXPECT_THAT(known->process_count.get(), AnyOf(std::nullopt, wanted.process_count.get()))
           << fault << " " << wanted.id.text();
-      EXPECT_TRUE(!known->mig || known->mig == wanted.mig) << fault;
+      EXPECT_TRUE(!known->partition || known->partition == wanted.partition) << fault;
       EXPECT_THAT(known->memory_used.get(), AnyOf(std::nullopt, wanted.memory_used.get())) << fault;
     }
     EXPECT_TRUE(!is_less || !got.problems.empty()) << fault << " is not told";

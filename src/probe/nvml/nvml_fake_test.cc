@@ -132,7 +132,7 @@ TEST_F(NvmlFake, MigInstancesAreDevicesWithTheirOwnMemoryAndProcesses) {
   Device instance;
   instance.kind = DeviceKind::nvidia_mig;
   instance.parent = machine.devices[1].id;
-  instance.mig = MigPlace{9, 0};
+  instance.partition = Partition{9, 0};
   instance.index = 1;
   instance.uuid = std::string("MIG-00000000-0000-0000-0000-000000000009");
   instance.id = DeviceId(*instance.uuid.get());
@@ -151,13 +151,13 @@ TEST_F(NvmlFake, MigInstancesAreDevicesWithTheirOwnMemoryAndProcesses) {
     ASSERT_EQ(got.devices.size(), 4U) << fault;
     EXPECT_EQ(got.devices[2].id, instance.id);
     EXPECT_EQ(got.devices[2].parent, machine.devices[1].id);
-    EXPECT_EQ(got.devices[2].mig, instance.mig);
+    EXPECT_EQ(got.devices[2].partition, instance.partition);
     EXPECT_EQ(got.devices[2].cuda_cores.get(), 16U * 128U);
     EXPECT_EQ(got.devices[2].memory_free.get(), 9884_MiB);
     EXPECT_EQ(got.devices[2].power_draw, Reading<Milliwatts>(Absent::unsupported));
     ASSERT_EQ(got.gpu_processes.size(), 1U) << fault;
     EXPECT_EQ(got.gpu_processes[0].device, instance.id) << fault;
-    EXPECT_EQ(got.gpu_processes[0].mig, instance.mig) << fault;
+    EXPECT_EQ(got.gpu_processes[0].partition, instance.partition) << fault;
     Device untouched = machine.devices[3];
     untouched.process_count = std::uint64_t{0};
     EXPECT_EQ(got.devices[3], untouched) << fault;
@@ -175,7 +175,7 @@ Snapshot divided_server() {
   Device instance;
   instance.kind = DeviceKind::nvidia_mig;
   instance.parent = card.id;
-  instance.mig = MigPlace{9, 0};
+  instance.partition = Partition{9, 0};
   instance.index = 0;
   instance.uuid = std::string("MIG-00000000-0000-0000-0000-000000000009");
   instance.id = DeviceId(*instance.uuid.get());

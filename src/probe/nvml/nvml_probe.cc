@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "probe/device_source.h"
 #include "probe/nvml/device_details.h"
 #include "probe/nvml/device_mig.h"
 #include "probe/nvml/device_processes.h"
@@ -47,11 +48,6 @@ struct NvmlProbe::Parts {
 namespace {
 
 constexpr std::size_t most_devices = 1024;
-
-std::string shown_as(int index, const Device& device) {
-  if (device.pci_address.get()) return fmt::format("GPU {} ({})", index, *device.pci_address.get());
-  return fmt::format("GPU {}", index);
-}
 
 /// The driver version in an NVML version: "13.595.80" is 595.80.
 std::string driver_part(const std::string& nvml_version) {
@@ -192,7 +188,7 @@ std::vector<GpuProcess> processes_of(DeviceAsker& asker, WallTime taken, DeviceM
     if (listed.unread) {
       const Absent why = why_absent(*listed.unread);
       device.process_count = why == Absent::not_sampled ? Absent::failed : why;
-    } else if (device.parent && !device.mig && !by_instance) {
+    } else if (device.parent && !device.partition && !by_instance) {
       device.process_count = Absent::failed;  // the driver's list names instances by their place
     } else {
       device.process_count = static_cast<std::uint64_t>(
@@ -387,6 +383,11 @@ std::expected<int, Problem> NvmlProbe::open() {
 }
 
 void NvmlProbe::observe_host(Host& host, const Wanted& wanted, std::vector<Problem>& problems) {
+  if (!is_open()) {
+    host.driver_version = host.nvml_version = host.cuda_version_supported = Absent::failed;
+    host.excluded_devices = Absent::failed;
+    return;
+  }
   const Api& api = parts_->api();
   if (wanted.has(Extra::driver_version)) {
     host.driver_version = system_text(api.nvmlSystemGetDriverVersion);
@@ -467,7 +468,7 @@ DeviceLook NvmlProbe::observe_device(int index, const Wanted& wanted, WallTime t
   return look;
 }
 
-Reading<std::vector<XidEvent>> NvmlProbe::new_xids(WallTime taken) {
+Reading<std::vector<XidEvent>> NvmlProbe::new_events(WallTime taken) {
   std::vector<EventSource> sources;
   // One that hung was not asked in this process: it is left alone.
   for (const DeviceMemory& memory : parts_->devices) {

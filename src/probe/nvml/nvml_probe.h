@@ -21,8 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "snapshot/snapshot.h"
-#include "snapshot/wanted.h"
+#include "probe/device_source.h"
 
 namespace berth {
 
@@ -36,62 +35,41 @@ struct NvmlSource {
   std::string proc = "/proc";
 };
 
-/// What was learned of one GPU: itself first, then its MIG instances.
-struct DeviceLook {
-  std::vector<Device> devices;
-  std::vector<GpuProcess> processes;
-  std::vector<Problem> problems;
-};
-
-class NvmlProbe {
+class NvmlProbe final : public DeviceSource {
  public:
   /// Opens nothing yet.
   explicit NvmlProbe(NvmlSource source);
   /// With a table of functions instead of a library.
   NvmlProbe(const nvml::Api& api, NvmlSource source);
   /// Shuts the library down, which may block: a process that gave up on a device ends by _exit.
-  ~NvmlProbe();
+  ~NvmlProbe() override;
 
-  /// Called after each answer of a device, from now on: for whoever waits for silence to end.
-  void on_answer(std::function<void()> act);
+  void on_answer(std::function<void()> act) override;
 
-  /// Loads and initialises the library where that is not done, or done again because the driver
-  /// was reloaded, and counts the devices. May block.
-  ///
   /// Problem codes: library_not_found, driver_not_loaded, version_mismatch, no_permission,
   ///                device_lost, library_unusable, driver_failed.
-  [[nodiscard]] std::expected<int, Problem> open();
-
-  /// Versions of driver, library and CUDA, where wanted. Only after open() gave a count, as all
-  /// below.
-  void observe_host(Host& host, const Wanted& wanted, std::vector<Problem>& problems);
-
-  /// The first call to a device. Without persistence mode the driver starts the card for it, which
-  /// takes seconds; what goes wrong is told by those below. May block.
-  void wake_device(int index);
-
-  /// Who the device is (id, index, name, UUID, PCI address, minor number), and nothing that moves:
-  /// for telling the watcher which device is being asked. May block.
-  [[nodiscard]] Device identify_device(int index, const Wanted& wanted);
-
-  /// One GPU, its MIG instances and their processes. May block. Never fails: what went wrong is in
-  /// the readings and the problems.
-  [[nodiscard]] DeviceLook observe_device(int index, const Wanted& wanted, WallTime taken);
-
-  /// Errors that the driver has told by its events since this was called last, of the devices that
-  /// were asked by now; nothing the first time, which registers for them. May block.
-  [[nodiscard]] Reading<std::vector<XidEvent>> new_xids(WallTime taken);
-  /// Whether open() has given a count, and the library is still open.
-  [[nodiscard]] bool is_open() const;
-
-  /// The row of a device that is not to be asked because it did not answer: identity as known from
-  /// an earlier look, else by its place among /proc/driver/nvidia/gpus, else "nvml-index-N". Calls
-  /// nothing of the driver's. Its readings are `failed`, and a Problem "timeout" comes with it.
-  [[nodiscard]] DeviceLook skipped_device(int index) const;
+  [[nodiscard]] std::expected<int, Problem> open() override;
+  [[nodiscard]] bool is_open() const override;
+  /// Versions of driver, library and CUDA.
+  void observe_host(Host& host, const Wanted& wanted, std::vector<Problem>& problems) override;
+  /// Without persistence mode the driver starts the card for it.
+  void wake_device(int index) override;
+  [[nodiscard]] Device identify_device(int index, const Wanted& wanted) override;
+  [[nodiscard]] DeviceLook observe_device(int index, const Wanted& wanted, WallTime taken) override;
+  /// Of the devices that were asked by now.
+  [[nodiscard]] Reading<std::vector<XidEvent>> new_events(WallTime taken) override;
+  /// Identity as known from an earlier look, else by its place among /proc/driver/nvidia/gpus, else
+  /// "nvml-index-N".
+  [[nodiscard]] DeviceLook skipped_device(int index) const override;
 
  private:
   struct Parts;
   std::unique_ptr<Parts> parts_;
 };
+
+[[nodiscard]] inline std::unique_ptr<DeviceSource> make_nvml_source(const Sources& sources) {
+  return std::make_unique<NvmlProbe>(
+      NvmlSource{.library = sources.nvml_library, .proc = sources.proc});
+}
 
 }  // namespace berth

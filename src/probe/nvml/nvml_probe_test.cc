@@ -282,7 +282,7 @@ TEST_F(NvmlProbeTest, MergesComputeAndGraphicsOfOneProcess) {
   ASSERT_EQ(got.size(), 3U);
   EXPECT_EQ(got[0].use, GpuUse::both);
   EXPECT_EQ(got[0].memory.get(), Bytes(100));
-  EXPECT_EQ(got[0].mig, std::nullopt);
+  EXPECT_EQ(got[0].partition, std::nullopt);
   EXPECT_EQ(got[1].memory, Reading<Bytes>(Absent::unsupported)) << "~0 is not a size";
   EXPECT_EQ(got[2].use, GpuUse::graphics);
 }

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "snapshot/fields.h"
+#include "snapshot/questions.h"
 
 namespace berth {
 
@@ -31,12 +32,6 @@ void fill(Reading<T>& reading, std::optional<T> value) {
 
 std::string pci_id_of(const pci::Function& function) {
   return fmt::format("{:04x}:{:04x}", function.vendor, function.device);
-}
-
-bool nvml_answered(const Snapshot& snapshot) {
-  return std::any_of(
-      snapshot.sources.begin(), snapshot.sources.end(),
-      [](const SourceReport& report) { return report.source == "nvml" && report.succeeded; });
 }
 
 Problem cannot_list(const Error& error) {
@@ -85,9 +80,11 @@ const std::string& PciProbe::pci_ids() {
   return *pci_ids_;
 }
 
-void PciProbe::complete(Device& device, const pci::Function& function,
-                        const std::string& entry) const {
+void PciProbe::complete(Device& device, const pci::Function& function, const std::string& entry) {
   fill(device.pci_id, std::optional(pci_id_of(function)));
+  if (!device.name.get() && device.name.why() == Absent::unsupported) {  // its driver knows none
+    fill(device.name, name_of(function));
+  }
   if (!device.kernel_driver.get()) {
     device.kernel_driver =
         function.driver ? Reading<std::string>(*function.driver) : Absent::unsupported;
@@ -154,11 +151,16 @@ std::string PciProbe::why_unusable(const pci::Function& function, const Snapshot
         return one.pci_address == function.address;
       });
   if (is_excluded) return std::string(left_out_on_purpose);
-  const bool answered = nvml_answered(snapshot);
+  const bool answered = has_driver_answered(snapshot);
   if (answered && function.driver == "nvidia" && is_another_containers(function.address)) {
     return std::string(not_shown_here);
   }
   return pci::unusable_because(function, answered);
+}
+
+std::optional<std::string> PciProbe::name_of(const pci::Function& function) {
+  auto name = pci::name_in_pci_ids(pci_ids(), function.vendor, function.device);
+  return name ? std::move(*name) : fmt::format("PCI device {}", pci_id_of(function));
 }
 
 Device PciProbe::device_from(const pci::Function& function, const Snapshot& snapshot) {
@@ -167,8 +169,7 @@ Device PciProbe::device_from(const pci::Function& function, const Snapshot& snap
   device.kind = pci::kind_of(function);
   device.pci_address = function.address;
   device.unusable_because = why_unusable(function, snapshot);
-  auto name = pci::name_in_pci_ids(pci_ids(), function.vendor, function.device);
-  device.name = name ? std::move(*name) : fmt::format("PCI device {}", pci_id_of(function));
+  device.name = *name_of(function);
   return device;
 }
 

@@ -9,9 +9,10 @@
 
 #include "base/clock.h"
 #include "probe/containers/container_files.h"
-#include "probe/nvml/nvml_probe.h"
+#include "probe/device_source.h"
 #include "probe/pci/pci_probe.h"
 #include "probe/procfs/procfs_probe.h"
+#include "snapshot/device_kind.h"
 
 namespace berth {
 
@@ -20,9 +21,9 @@ namespace {
 using wire::Step;
 using wire::StepKind;
 
-constexpr Step nvml_open{StepKind::nvml_open, 0};
+constexpr Step opening{StepKind::driver, 0};
 
-Step device_step(int index) { return {StepKind::nvml_device, static_cast<std::uint64_t>(index)}; }
+Step device_step(int index) { return {StepKind::device, static_cast<std::uint64_t>(index)}; }
 
 void tell_look(Teller& teller, DeviceLook look) {
   for (Device& device : look.devices) teller.tell(std::move(device));
@@ -31,32 +32,30 @@ void tell_look(Teller& teller, DeviceLook look) {
 }
 
 /// The number of devices; nothing: the driver cannot be asked, and why has been told.
-std::optional<int> after_opening(NvmlProbe& nvml, const std::expected<int, Problem>& count,
+std::optional<int> after_opening(DeviceSource& driver, const std::expected<int, Problem>& count,
                                  const Wanted& wanted, Teller& teller) {
-  teller.begin(nvml_open);
+  teller.begin(opening);
   Host host;
+  std::vector<Problem> problems;
+  driver.observe_host(host, wanted, problems);
   if (count) {
     teller.tell(wire::DeviceCount{static_cast<std::uint64_t>(*count)});
-    std::vector<Problem> problems;
-    nvml.observe_host(host, wanted, problems);
-    for (Problem& problem : problems) teller.tell(std::move(problem));
-    teller.tell(SourceReport{.source = "nvml", .succeeded = true});
   } else {
-    host.driver_version = host.nvml_version = host.cuda_version_supported = Absent::failed;
-    host.excluded_devices = Absent::failed;
-    teller.tell(Problem(count.error()));
-    teller.tell(SourceReport{.source = "nvml", .succeeded = false});
+    problems.push_back(count.error());
   }
+  for (Problem& problem : problems) teller.tell(std::move(problem));
+  const std::string_view source = facts_of(*teller.progress().driver).source;
+  teller.tell(SourceReport{.source = std::string(source), .succeeded = count.has_value()});
   teller.tell(host);
-  teller.finish(nvml_open);
+  teller.finish(opening);
   if (!count) return std::nullopt;
   return *count;
 }
 
 /// Who a device is, unless those who listen have heard it in a look before.
-void tell_identity(int index, NvmlProbe& nvml, const Wanted& wanted,
+void tell_identity(int index, DeviceSource& driver, const Wanted& wanted,
                    std::map<int, Device>* identified, Teller& teller) {
-  Device device = nvml.identify_device(index, wanted);
+  Device device = driver.identify_device(index, wanted);
   if (identified != nullptr) {
     Device& told = (*identified)[index];
     if (told == device) return;
@@ -67,42 +66,42 @@ void tell_identity(int index, NvmlProbe& nvml, const Wanted& wanted,
 
 /// Before the devices are asked, since one of them may hang of what the events would have told; at
 /// a first look after them, since that one registers for the events of those that answered.
-void ask_events(NvmlProbe& nvml, Teller& teller) {
-  constexpr Step step{StepKind::nvml_events, 0};
+void ask_events(DeviceSource& driver, Teller& teller) {
+  constexpr Step step{StepKind::events, 0};
   // Not open: another process asked the devices, and this one goes on after it.
-  if (teller.progress().is_over(step) || !nvml.is_open()) return;
+  if (teller.progress().is_over(step) || !driver.is_open()) return;
   teller.begin(step);
-  teller.tell(wire::DriverEvents{nvml.new_xids(teller.progress().snapshot.taken)});
+  teller.tell(wire::DriverEvents{driver.new_events(teller.progress().snapshot.taken)});
   teller.finish(step);
 }
 
 /// Whether the driver still has to be asked for anything.
-bool is_nvml_left(const Progress& known) {
-  if (!known.device_count) return !known.is_over(nvml_open);
-  if (known.is_given_up(nvml_open)) return false;
+bool is_driver_left(const Progress& known) {
+  if (!known.device_count) return !known.is_over(opening);
+  if (known.is_given_up(opening)) return false;
   for (int i = 0; i < *known.device_count; ++i) {
     if (!known.is_over(device_step(i))) return true;
   }
   return false;
 }
 
-void ask_devices(NvmlProbe& nvml, const Wanted& wanted, std::map<int, Device>* identified,
+void ask_devices(DeviceSource& driver, const Wanted& wanted, std::map<int, Device>* identified,
                  Teller& teller) {
   const Progress& known = teller.progress();
   for (int i = 0; i < *known.device_count; ++i) {
     if (known.is_over(device_step(i))) continue;
     teller.begin(device_step(i));
-    nvml.wake_device(i);
+    driver.wake_device(i);
     teller.begin(device_step(i));
-    tell_identity(i, nvml, wanted, identified, teller);
+    tell_identity(i, driver, wanted, identified, teller);
     teller.begin(device_step(i));
-    tell_look(teller, nvml.observe_device(i, wanted, known.snapshot.taken));
+    tell_look(teller, driver.observe_device(i, wanted, known.snapshot.taken));
     teller.finish(device_step(i));
   }
 }
 
 /// Devices that hung before they had said who they are still get a row.
-void tell_nameless(const NvmlProbe& nvml, Teller& teller) {
+void tell_nameless(const DeviceSource& driver, Teller& teller) {
   const Progress& known = teller.progress();
   for (int i = 0; i < known.device_count.value_or(0); ++i) {
     if (!known.is_given_up(device_step(i))) continue;
@@ -110,7 +109,7 @@ void tell_nameless(const NvmlProbe& nvml, Teller& teller) {
     const bool shown = std::any_of(devices.begin(), devices.end(),
                                    [&](const Device& device) { return device.index == i; });
     if (shown) continue;
-    DeviceLook look = nvml.skipped_device(i);
+    DeviceLook look = driver.skipped_device(i);
     look.problems.clear();  // whoever gave it up has said why
     tell_look(teller, std::move(look));
   }
@@ -317,16 +316,19 @@ void Teller::done() {
 }
 
 struct MachineProbe::Parts {
-  Parts(const Sources& sources, Looks how_often)
+  Parts(const Sources& sources, Looks how_often, Asked what)
       : looks(how_often),
-        nvml(std::make_unique<NvmlProbe>(
-            NvmlSource{.library = sources.nvml_library, .proc = sources.proc})),
+        asked(what),
+        driver(what.driver ? source_of(*what.driver).make(sources) : nullptr),
         pci({.sys = sources.sys, .pci_ids = sources.pci_ids, .proc = sources.proc}),
         procfs({.proc = sources.proc, .passwd = sources.passwd}),
         containers({.root = sources.root, .passwd = sources.passwd}) {}
 
+  void ask_driver(const Wanted& wanted, Teller& teller);
+
   Looks looks;
-  std::unique_ptr<NvmlProbe> nvml;
+  Asked asked;
+  std::unique_ptr<DeviceSource> driver;
   PciProbe pci;
   ProcfsProbe procfs;
   ContainerFiles containers;
@@ -334,39 +336,47 @@ struct MachineProbe::Parts {
   std::map<int, Device> identified;                   // what was last told, by index
 };
 
-MachineProbe::MachineProbe(const Sources& sources, Looks looks)
-    : parts_(std::make_unique<Parts>(sources, looks)) {}
+MachineProbe::MachineProbe(const Sources& sources, Looks looks, Asked asked)
+    : parts_(std::make_unique<Parts>(sources, looks, asked)) {}
 
 MachineProbe::~MachineProbe() {
   // The process ends now, and somebody may wait for that: shutting the driver's library down first
   // takes time and can block.
-  static_cast<void>(parts_->nvml.release());
+  static_cast<void>(parts_->driver.release());
 }
 
 void MachineProbe::open(Teller& teller) {
-  if (parts_->opened || !is_nvml_left(teller.progress())) return;
-  teller.begin(nvml_open);
-  parts_->opened = parts_->nvml->open();
+  if (!parts_->driver || parts_->opened || !is_driver_left(teller.progress())) return;
+  teller.begin(opening);
+  parts_->opened = parts_->driver->open();
+}
+
+void MachineProbe::Parts::ask_driver(const Wanted& wanted, Teller& teller) {
+  const bool again = looks == Looks::again;
+  driver->on_answer([&teller] { teller.goes_on(); });
+  if (is_driver_left(teller.progress())) {
+    const bool has_looked = driver->is_open() && !opened;
+    if (!opened) {
+      teller.begin(opening);
+      opened = driver->open();
+    }
+    const auto count = std::exchange(opened, std::nullopt);
+    if (after_opening(*driver, *count, wanted, teller) && wanted.has(Extra::devices)) {
+      if (has_looked && again) ask_events(*driver, teller);
+      ask_devices(*driver, wanted, again ? &identified : nullptr, teller);
+    }
+  }
+  tell_nameless(*driver, teller);
+  driver->on_answer(nullptr);
+  if (again) ask_events(*driver, teller);
 }
 
 void MachineProbe::ask(const Wish& wish, Teller& teller) {
-  NvmlProbe& nvml = *parts_->nvml;
-  const bool again = parts_->looks == Looks::again;
-  nvml.on_answer([&teller] { teller.goes_on(); });
-  if (is_nvml_left(teller.progress())) {
-    const bool has_looked = nvml.is_open() && !parts_->opened;
-    open(teller);
-    const auto opened = std::exchange(parts_->opened, std::nullopt);
-    if (after_opening(nvml, *opened, wish.wanted, teller) && wish.wanted.has(Extra::devices)) {
-      if (has_looked && again) ask_events(nvml, teller);
-      ask_devices(nvml, wish.wanted, again ? &parts_->identified : nullptr, teller);
-    }
+  if (parts_->driver) parts_->ask_driver(wish.wanted, teller);
+  if (parts_->asked.kernel) {
+    ask_pci(parts_->pci, wish.wanted, teller);
+    ask_procfs(parts_->procfs, parts_->containers, wish, teller);
   }
-  tell_nameless(nvml, teller);
-  nvml.on_answer(nullptr);
-  if (again) ask_events(nvml, teller);
-  ask_pci(parts_->pci, wish.wanted, teller);
-  ask_procfs(parts_->procfs, parts_->containers, wish, teller);
   teller.done();
 }
 

@@ -44,12 +44,18 @@ class Teller {
 /// Asks whatever `teller.progress()` does not know to be over.
 using Ask = std::function<void(const Wish& wish, Teller& teller)>;
 
-/// The sources of a real machine, kept from look to look: NVML device by device, then PCI, then
+/// What a probe process asks.
+struct Asked {
+  std::optional<DeviceKind> driver;  // of these devices
+  bool kernel = true;                // PCI and /proc, for what the drivers told
+};
+
+/// The sources of a real machine, kept from look to look: a driver device by device, then PCI, then
 /// /proc process by process. Where it looks again, it asks for what the driver tells by events, and
 /// remembers who a device is.
 class MachineProbe {
  public:
-  MachineProbe(const Sources& sources, Looks looks);
+  MachineProbe(const Sources& sources, Looks looks, Asked asked);
   ~MachineProbe();
   MachineProbe(const MachineProbe&) = delete;
   MachineProbe& operator=(const MachineProbe&) = delete;

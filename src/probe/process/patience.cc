@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "probe/device_source.h"
+
 namespace berth {
 
 using wire::StepKind;
@@ -12,10 +14,14 @@ constexpr Duration most_not_counted = std::chrono::minutes(1);
 constexpr Duration stall_again = std::chrono::milliseconds(700);
 constexpr Duration shortest = std::chrono::milliseconds(100);
 
+bool asks_driver(const wire::Step& step) {
+  return step.kind == StepKind::driver || step.kind == StepKind::device;
+}
+
 bool wakes_cards(const Progress& progress) {
   if (!progress.current || progress.begun != 1) return false;
-  const StepKind kind = progress.current->kind;
-  return kind == StepKind::nvml_open || kind == StepKind::nvml_device;
+  return progress.driver && source_of(*progress.driver).starts_slowly &&
+         asks_driver(*progress.current);
 }
 
 }  // namespace
@@ -34,11 +40,9 @@ void Deadlines::gave_up(Instant now) {
 
 Instant Deadlines::silence_ends(const Progress& progress, Instant now, Before before) const {
   const auto& step = progress.current;
-  const bool opens = step && step->kind == StepKind::nvml_open && progress.begun == 1;
+  const bool opens = step && step->kind == StepKind::driver && wakes_cards(progress);
   if (opens && before != Before::hung) return last_ + patience_.opening;
-  const bool asks_nvml =
-      step && (step->kind == StepKind::nvml_device || step->kind == StepKind::nvml_open);
-  const Instant end = asks_nvml ? end_of_nvml() : end_of_all();
+  const Instant end = step && asks_driver(*step) ? end_of_driver() : end_of_all();
   const Duration share = std::max<Duration>(std::max(end - now, Duration{0}) / 3, shortest);
   const auto at_most = [&](Duration silence) {
     return last_ + (given_up_ == 0 ? silence : std::min(silence, share));

@@ -43,7 +43,7 @@ class Deadlines {
 
   [[nodiscard]] Instant end_of_all() const { return began_ + patience_.whole + not_counted_; }
   /// What the driver may take of the time, so that PCI and /proc get their turn.
-  [[nodiscard]] Instant end_of_nvml() const {
+  [[nodiscard]] Instant end_of_driver() const {
     return began_ + patience_.whole * 3 / 4 + not_counted_;
   }
   /// Until when the step that is going on may be silent. Each that was given up shortens what the

@@ -14,16 +14,16 @@ constexpr Instant began{seconds(100)};
 
 Progress at(Step step, int begun = 1) {
   Progress progress;
+  progress.driver = DeviceKind::nvidia_gpu;
   for (int i = 0; i < begun; ++i) apply(progress, wire::Begun{step});
   return progress;
 }
-Step device(std::uint64_t number) { return {StepKind::nvml_device, number}; }
+Step device(std::uint64_t number) { return {StepKind::device, number}; }
 
 TEST(Deadlines, StartingTheLibraryAndWakingACardMayTakeSeconds) {
   const Deadlines deadlines({}, began);
-  EXPECT_EQ(deadlines.silence_ends(at({StepKind::nvml_open, 0}), began), began + seconds(10));
-  EXPECT_EQ(deadlines.silence_ends(at({StepKind::nvml_open, 0}, 2), began),
-            began + milliseconds(700))
+  EXPECT_EQ(deadlines.silence_ends(at({StepKind::driver, 0}), began), began + seconds(10));
+  EXPECT_EQ(deadlines.silence_ends(at({StepKind::driver, 0}, 2), began), began + milliseconds(700))
       << "it has started, and is asked";
   EXPECT_EQ(deadlines.silence_ends(at(device(0)), began), began + seconds(5));
   EXPECT_EQ(deadlines.silence_ends(at(device(0), 2), began), began + milliseconds(700));
@@ -75,7 +75,7 @@ TEST(Deadlines, OneThatHungBeforeIsNotWaitedForAsLongAgain) {
   EXPECT_EQ(waited(2, Deadlines::Before::unknown), seconds(10));
   EXPECT_EQ(waited(2, Deadlines::Before::hung), milliseconds(700));
   EXPECT_EQ(waited(1, Deadlines::Before::hung), milliseconds(700));
-  EXPECT_EQ(deadlines.silence_ends(at({StepKind::nvml_open, 0}), began, Deadlines::Before::hung),
+  EXPECT_EQ(deadlines.silence_ends(at({StepKind::driver, 0}), began, Deadlines::Before::hung),
             began + milliseconds(700));
 }
 
@@ -104,7 +104,7 @@ TEST(Deadlines, ACardThatWakesUpSlowlyIsWaitedForAfterTwoThatNeverDid) {
 
 TEST(Deadlines, ASlowStartIsOneOfMoreThanTwoSeconds) {
   const Deadlines deadlines({}, began);
-  const Progress opening = at({StepKind::nvml_open, 0});
+  const Progress opening = at({StepKind::driver, 0});
   EXPECT_FALSE(deadlines.is_slow_start(opening, began + milliseconds(1999)));
   EXPECT_TRUE(deadlines.is_slow_start(opening, began + seconds(2)));
   EXPECT_FALSE(deadlines.is_slow_start(at({StepKind::pci, 0}), began + seconds(3)));

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "base/tr.h"
+#include "probe/device_source.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/fields.h"
 #include "snapshot/silence.h"
 
@@ -69,7 +71,7 @@ struct Receiver {
     progress.current.reset();
   }
   void operator()(wire::DeviceCount& devices) {
-    constexpr std::uint64_t most = 1024;  // NvmlProbe never tells more
+    constexpr std::uint64_t most = 1024;  // no source tells more
     progress.device_count = static_cast<int>(std::min(devices.count, most));
   }
   void operator()(wire::Identified& identified) { progress.identified = std::move(identified); }
@@ -132,11 +134,11 @@ struct Receiver {
   }
 };
 
-std::string what_of(const Step& step) {
+std::string what_of(const Step& step, const Progress& progress) {
   switch (step.kind) {
-    case StepKind::nvml_open:
-      return std::string(tr("starting NVIDIA's library"));
-    case StepKind::nvml_device:
+    case StepKind::driver:
+      return progress.driver ? std::string(tr(source_of(*progress.driver).opening)) : "";
+    case StepKind::device:
       return trf("asking GPU {}", step.number);
     case StepKind::pci:
       return std::string(tr("listing the PCI devices"));
@@ -150,18 +152,18 @@ std::string what_of(const Step& step) {
       return std::string(tr("looking for who has the device files open"));
     case StepKind::enclosure:
       return trf("reading the name of the container of process {}", step.number);
-    case StepKind::nvml_events:
+    case StepKind::events:
       return std::string(tr("asking the driver for the errors it has reported"));
   }
   return {};
 }
 
-std::string_view source_of(StepKind kind) {
-  switch (kind) {
-    case StepKind::nvml_open:
-    case StepKind::nvml_device:
-    case StepKind::nvml_events:
-      return "nvml";
+std::string_view source_of(const Step& step, const Progress& progress) {
+  switch (step.kind) {
+    case StepKind::driver:
+    case StepKind::device:
+    case StepKind::events:
+      return progress.driver ? facts_of(*progress.driver).source : "";
     case StepKind::pci:
       return "pci";
     case StepKind::process:
@@ -175,14 +177,12 @@ std::string_view source_of(StepKind kind) {
   return "";
 }
 
-std::string remedy_of(StepKind kind) {
-  switch (kind) {
-    case StepKind::nvml_open:
-    case StepKind::nvml_device:
-    case StepKind::nvml_events:
-      return std::string(tr(
-          "look for \"NVRM\" and \"Xid\" in the kernel log; a device that hangs may need a reset "
-          "or a reboot"));
+std::string remedy_of(const Step& step, const Progress& progress) {
+  switch (step.kind) {
+    case StepKind::driver:
+    case StepKind::device:
+    case StepKind::events:
+      return progress.driver ? std::string(tr(source_of(*progress.driver).remedy)) : "";
     case StepKind::user:
       return std::string(
           tr("the directory service does not answer; user numbers are shown instead"));
@@ -197,9 +197,10 @@ std::string remedy_of(StepKind kind) {
   return {};
 }
 
-Problem problem_of(const Step& step, const GivenUp& reason) {
-  Problem problem{.source = std::string(source_of(step.kind)), .remedy = remedy_of(step.kind)};
-  const std::string what = what_of(step);
+Problem problem_of(const Step& step, const GivenUp& reason, const Progress& progress) {
+  Problem problem{.source = std::string(source_of(step, progress)),
+                  .remedy = remedy_of(step, progress)};
+  const std::string what = what_of(step, progress);
   switch (reason.why) {
     case GivenUp::Why::stalled: {
       const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(reason.waited).count();
@@ -284,9 +285,9 @@ void give_up(Progress& progress, Step step, const GivenUp& reason) {
   progress.over.insert(step);
   progress.given_up.insert(step);
   if (progress.current == step) progress.current.reset();
-  Problem problem = problem_of(step, reason);
+  Problem problem = problem_of(step, reason, progress);
   switch (step.kind) {
-    case StepKind::nvml_device:
+    case StepKind::device:
       leave_device_row(progress, step, problem);
       break;
     case StepKind::process:
@@ -295,13 +296,13 @@ void give_up(Progress& progress, Step step, const GivenUp& reason) {
     case StepKind::files:
       progress.snapshot.device_files = Absent::failed;
       break;
-    case StepKind::nvml_events:
+    case StepKind::events:
       progress.driver_events = Absent::failed;
       break;
     case StepKind::enclosure:
       leave_enclosure_unnamed(progress, static_cast<pid_t>(step.number));
       break;
-    case StepKind::nvml_open:
+    case StepKind::driver:
     case StepKind::pci:
     case StepKind::command:
     case StepKind::user:
@@ -310,14 +311,14 @@ void give_up(Progress& progress, Step step, const GivenUp& reason) {
   apply(progress, std::move(problem));
 }
 
-void give_up_nvml(Progress& progress, const GivenUp& reason) {
+void give_up_driver(Progress& progress, const GivenUp& reason) {
   for (int i = 0; i < progress.device_count.value_or(0); ++i) {
-    const Step device{StepKind::nvml_device, static_cast<std::uint64_t>(i)};
+    const Step device{StepKind::device, static_cast<std::uint64_t>(i)};
     if (!progress.is_over(device)) give_up(progress, device, reason);
   }
 }
 
-bool give_up_current(Progress& progress, const GivenUp& reason, bool nvml_is_late) {
+bool give_up_current(Progress& progress, const GivenUp& reason, bool driver_is_late) {
   if (!progress.current) {
     const bool died = reason.why == GivenUp::Why::died;
     apply(progress, Problem{.source = "probe",
@@ -328,8 +329,8 @@ bool give_up_current(Progress& progress, const GivenUp& reason, bool nvml_is_lat
   }
   const Step step = *progress.current;
   give_up(progress, step, reason);
-  if (step.kind == StepKind::nvml_open || (step.kind == StepKind::nvml_device && nvml_is_late)) {
-    give_up_nvml(progress, {.why = GivenUp::Why::out_of_time});
+  if (step.kind == StepKind::driver || (step.kind == StepKind::device && driver_is_late)) {
+    give_up_driver(progress, {.why = GivenUp::Why::out_of_time});
   }
   return true;
 }
@@ -347,24 +348,29 @@ void tell_of_no_process(Progress& progress, const Error& why) {
                 .remedy = std::string(tr("see ulimit -u (processes) and ulimit -n (open files)"))});
 }
 
-Snapshot finished_snapshot(Progress progress, bool has_run) {
-  Snapshot& snapshot = progress.snapshot;
-  name_devices(progress.unnamed, snapshot);
-  const auto report = [&](const char* source, bool succeeded) {
-    const bool told = std::any_of(snapshot.sources.begin(), snapshot.sources.end(),
-                                  [&](const SourceReport& one) { return one.source == source; });
-    if (!told) snapshot.sources.push_back({.source = source, .succeeded = succeeded});
-  };
-  report("nvml", progress.device_count.has_value());
-  report("pci", false);
-  report("procfs", has_run);
-  // By index, MIG instances after their parent, those without a number last; otherwise as told.
+void sort_devices(std::vector<Device>& devices) {
   const auto place = [](const Device& device) {
     return std::tuple(device.index.value_or(std::numeric_limits<int>::max()),
                       device.parent.has_value());
   };
-  std::stable_sort(snapshot.devices.begin(), snapshot.devices.end(),
+  std::stable_sort(devices.begin(), devices.end(),
                    [&](const Device& a, const Device& b) { return place(a) < place(b); });
+}
+
+Snapshot finished_snapshot(Progress progress, Finished how) {
+  Snapshot& snapshot = progress.snapshot;
+  name_devices(progress.unnamed, snapshot);
+  const auto report = [&](std::string_view source, bool succeeded) {
+    const bool told = std::ranges::any_of(
+        snapshot.sources, [&](const SourceReport& one) { return one.source == source; });
+    if (!told) snapshot.sources.push_back({.source = std::string(source), .succeeded = succeeded});
+  };
+  if (progress.driver) report(facts_of(*progress.driver).source, progress.device_count.has_value());
+  if (how.kernel) {
+    report("pci", false);
+    report("procfs", how.has_run);
+  }
+  sort_devices(snapshot.devices);
   return std::move(snapshot);
 }
 

@@ -16,9 +16,10 @@
 namespace berth {
 
 struct Progress {
-  Snapshot snapshot;              // its processes by their pids all the while
-  std::set<wire::Step> over;      // finished or given up: not asked again
-  std::set<wire::Step> given_up;  // a part of `over`
+  std::optional<DeviceKind> driver;  // which is asked; nothing: none, only what the others told
+  Snapshot snapshot;                 // its processes by their pids all the while
+  std::set<wire::Step> over;         // finished or given up: not asked again
+  std::set<wire::Step> given_up;     // a part of `over`
   std::optional<wire::Step> current;
   /// How often it has said so. The driver's library first starts, then is asked; a device first
   /// wakes up, then says who it is.
@@ -55,14 +56,14 @@ struct GivenUp {
 /// Leaves a step out for good: what it would have told is `failed`, and a Problem says why.
 void give_up(Progress& progress, wire::Step step, const GivenUp& reason);
 
-/// Gives up whatever NVIDIA's driver still was to be asked.
-void give_up_nvml(Progress& progress, const GivenUp& reason);
+/// Gives up whatever the driver still was to be asked.
+void give_up_driver(Progress& progress, const GivenUp& reason);
 
 /// Gives up the step that was going on, and with it what cannot be asked without it: the driver's
-/// devices where its library did not start, or where its time is over (`nvml_is_late`). False: none
-/// was going on that the next probe process could leave out, and it would fare no better; a Problem
-/// says what became of this one.
-[[nodiscard]] bool give_up_current(Progress& progress, const GivenUp& reason, bool nvml_is_late);
+/// devices where its library did not start, or where its time is over (`driver_is_late`). False:
+/// none was going on that the next probe process could leave out, and it would fare no better; a
+/// Problem says what became of this one.
+[[nodiscard]] bool give_up_current(Progress& progress, const GivenUp& reason, bool driver_is_late);
 
 /// Of a probe process that wrote what is none of its messages.
 [[nodiscard]] GivenUp scribbled();
@@ -70,7 +71,14 @@ void give_up_nvml(Progress& progress, const GivenUp& reason);
 /// A Problem: no probe process could be started.
 void tell_of_no_process(Progress& progress, const Error& why);
 
-/// The snapshot in its promised order, each source's success told. `has_run`: a probe process did.
-[[nodiscard]] Snapshot finished_snapshot(Progress progress, bool has_run = true);
+/// The snapshot in its promised order, the success of each source that was asked told: of the
+/// driver, and, where `kernel`, of what the kernel tells. `has_run`: a probe process did.
+struct Finished {
+  bool kernel = true;
+  bool has_run = true;
+};
+[[nodiscard]] Snapshot finished_snapshot(Progress progress, Finished how = {});
+/// By index, partitions after their parent, those without a number last; otherwise as told.
+void sort_devices(std::vector<Device>& devices);
 
 }  // namespace berth

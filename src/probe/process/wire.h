@@ -44,20 +44,21 @@ struct Request {
 /// Waits for the next one. Nothing: nobody asks any more.
 [[nodiscard]] std::optional<Request> next_request(int fd);
 
-/// The things that can take for ever, each begun and finished by itself.
+/// The things that can take for ever, each begun and finished by itself. A probe process asks one
+/// driver at most.
 enum class StepKind : std::uint8_t {
-  nvml_open,
-  nvml_device,
+  driver,  // opening it
+  device,
   pci,
   process,
   command,
   user,
   files,
   enclosure,
-  nvml_events,
+  events,
 };
 struct Step {
-  StepKind kind = StepKind::nvml_open;
+  StepKind kind = StepKind::driver;
   std::uint64_t number = 0;  // index of a device, pid, uid
   friend auto operator<=>(const Step&, const Step&) = default;
 };

@@ -21,7 +21,7 @@ std::vector<Message> every_kind_of_message() {
   const Snapshot host = rich_snapshot("h100-mig");
   Snapshot faults = rich_snapshot("faults");
   std::vector<Message> messages = {
-      Begun{{StepKind::nvml_device, 3}},
+      Begun{{StepKind::device, 3}},
       Finished{{StepKind::user, 1001}},
       DeviceCount{8},
       Identified{2, faults.devices[1]},

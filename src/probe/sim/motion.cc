@@ -190,7 +190,7 @@ void add_job(Snapshot& snapshot, const Claim& claim, std::uint64_t seed) {
       if (device->parent && parent.id == *device->parent) take_memory(parent, share.memory);
     }
     GpuProcess process{.device = device->id, .pid = claim.job->pid, .memory = share.memory};
-    process.mig = device->mig;
+    process.partition = device->partition;
     process.utilization_sm = device->utilization_gpu;
     snapshot.gpu_processes.push_back(std::move(process));
     if (find_process(claim.job->pid, snapshot) == nullptr) {

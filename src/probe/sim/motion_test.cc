@@ -212,7 +212,7 @@ TEST(SimulatedJobs, JobOnAMigInstanceUsesItsParentsMemoryToo) {
   sim::add_jobs(host, {claim_on(instance, 10_GiB, later(-5000))}, 1);
   EXPECT_EQ(*host.devices[0].memory_used.get(), parent_before + 6_GiB);
   EXPECT_EQ(host.devices[1].utilization_gpu, Reading<Percent>(Absent::unsupported));
-  ASSERT_TRUE(host.gpu_processes.back().mig);
+  ASSERT_TRUE(host.gpu_processes.back().partition);
 }
 
 }  // namespace

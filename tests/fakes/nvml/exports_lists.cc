@@ -37,8 +37,8 @@ void write(Entry& to, const berth::GpuProcess& from) {
   to = {};
   to.pid = static_cast<std::uint32_t>(from.pid);
   to.used_memory = memory_of(from);
-  to.gpu_instance = from.mig ? from.mig->gpu_instance : no_instance;
-  to.compute_instance = from.mig ? from.mig->compute_instance : no_instance;
+  to.gpu_instance = from.partition ? from.partition->gpu_instance : no_instance;
+  to.compute_instance = from.partition ? from.partition->compute_instance : no_instance;
 }
 
 template <class Entry>
@@ -262,10 +262,10 @@ FAKE_NVML nvmlDeviceGetDeviceHandleFromMigDeviceHandle(Handle handle, Handle* ou
 
 namespace {
 Return instance_number(const char* function, Handle handle, unsigned* out,
-                       std::uint32_t berth::MigPlace::* member) {
+                       std::uint32_t berth::Partition::* member) {
   return on_device(function, handle, [&](const Call& call, const FakeDevice& it) {
-    if (!it.data.mig) return not_supported;
-    return call.put(out, *it.data.mig.*member);
+    if (!it.data.partition) return not_supported;
+    return call.put(out, *it.data.partition.*member);
   });
 }
 std::uint32_t count_of(const FakeDevice& it, berth::Detail detail) {
@@ -293,10 +293,10 @@ Return attributes(const char* function, Handle handle, void* written, std::size_
 }  // namespace
 
 FAKE_NVML nvmlDeviceGetGpuInstanceId(Handle handle, unsigned* out) {
-  return instance_number(__func__, handle, out, &berth::MigPlace::gpu_instance);
+  return instance_number(__func__, handle, out, &berth::Partition::gpu_instance);
 }
 FAKE_NVML nvmlDeviceGetComputeInstanceId(Handle handle, unsigned* out) {
-  return instance_number(__func__, handle, out, &berth::MigPlace::compute_instance);
+  return instance_number(__func__, handle, out, &berth::Partition::compute_instance);
 }
 FAKE_NVML nvmlDeviceGetAttributes(Handle handle, void* out) {
   return attributes(__func__, handle, out, offsetof(Attributes, memory_mib));

@@ -35,8 +35,8 @@ void write(NamedProcess& to, const berth::GpuProcess& from) {
   to = {};
   to.pid = static_cast<std::uint32_t>(from.pid);
   to.used_memory = from.memory.get() ? from.memory.get()->count() : value_not_available;
-  to.gpu_instance = from.mig ? from.mig->gpu_instance : no_instance;
-  to.compute_instance = from.mig ? from.mig->compute_instance : no_instance;
+  to.gpu_instance = from.partition ? from.partition->gpu_instance : no_instance;
+  to.compute_instance = from.partition ? from.partition->compute_instance : no_instance;
   std::snprintf(to.name.data(), to.name.size(), "%s", name_of_process(from.pid).c_str());
 }
 

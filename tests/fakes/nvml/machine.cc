@@ -94,7 +94,7 @@ void add_processes(State& s) {
     for (const auto& device : s.devices) {
       if (device->data.id != process.device) continue;
       berth::GpuProcess placed = process;
-      if (!placed.mig) placed.mig = device->data.mig;
+      if (!placed.partition) placed.partition = device->data.partition;
       device->processes.push_back(placed);
       if (device->parent != nullptr) device->parent->processes.push_back(placed);
     }

@@ -18,10 +18,10 @@ TEST(DoctorMigInstanceHollow, InstanceWithoutAComputeInstance) {
   Device instance;
   instance.kind = DeviceKind::nvidia_mig;
   instance.parent = host.snapshot.devices[1].id;
-  instance.mig = MigPlace{.gpu_instance = 2};
+  instance.partition = Partition{.gpu_instance = 2};
   host.snapshot.devices.push_back(instance);
   EXPECT_THAT(rules_of(host), IsEmpty()) << "NVML lists a device in it";
-  host.snapshot.devices.back().mig = MigPlace{.gpu_instance = 1};
+  host.snapshot.devices.back().partition = Partition{.gpu_instance = 1};
   EXPECT_EQ(only(host).rule, "mig_instance_hollow");
   host.world.container = std::string("docker 1a2b3c");
   EXPECT_THAT(rules_of(host), IsEmpty()) << "a container is shown a part";

@@ -1,0 +1,302 @@
+// What real cards showed in /sys (tests/data/amdgpu), and what no capture has.
+
+#include "probe/amdgpu/amdgpu_source.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "base/fd.h"
+#include "base/process.h"
+#include "base/temporary_directory.h"
+#include "base/text.h"
+#include "probe/collector.h"
+#include "probe/nvml/fake_machine_test.h"
+#include "snapshot/silence.h"
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+using testing::SizeIs;
+
+std::string captured(const std::string& name) {
+  // __FILE__ may be relative to where the compiler ran, which is where the test program lies.
+  const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  const auto folder = (program / __FILE__).parent_path() / "../../../tests/data/amdgpu";
+  return read_file(folder / (name + ".tree")).value_or("");
+}
+
+class AmdgpuSys {
+ public:
+  void put(const std::string& path, const std::string& text) {
+    const std::string file = root_ / path;
+    std::filesystem::create_directories(std::filesystem::path(file).parent_path());
+    ASSERT_TRUE(write_file_atomically(file, text));
+  }
+  static std::string folder(const std::string& address) { return "bus/pci/devices/" + address; }
+  /// A card as its capture has it, at this address.
+  void add(const std::string& address, const std::string& capture, int render) {
+    put(folder(address) + "/class", "0x038000\n");
+    put(folder(address) + "/vendor", "0x1002\n");
+    put(folder(address) + "/device", "0x740f\n");
+    std::string name;
+    std::string lines;
+    const auto finish = [&] {
+      constexpr std::string_view mark = "/device/";
+      const std::size_t at = name.find(mark);
+      if (at != std::string::npos)
+        put(folder(address) + "/" + name.substr(at + mark.size()), lines);
+    };
+    const std::string text = captured(capture);
+    ASSERT_FALSE(text.empty()) << capture;
+    for (const std::string_view line : split(text, '\n')) {
+      if (line.starts_with("@ ")) {
+        finish();
+        const auto words = split(line, ' ');
+        name = words.size() == 2 || words[2] == "no-newline" ? words[1] : "";
+        lines.clear();
+      } else if (line.starts_with("|")) {
+        lines += std::string(line.substr(1)) + "\n";
+      }
+    }
+    finish();
+    std::filesystem::create_directories(
+        root_ / (folder(address) + "/drm/renderD" + std::to_string(render)));
+    std::filesystem::create_directories(root_ / ("bus/pci/drivers/amdgpu/" + address));
+  }
+  void add_node(int number, std::uint64_t location, std::uint64_t simds,
+                const std::string& gpu_id) {
+    const std::string node = fmt::format("class/kfd/kfd/topology/nodes/{}/", number);
+    put(node + "properties",
+        fmt::format("simd_count {}\nlocation_id {}\ndomain 0\n", simds, location));
+    put(node + "gpu_id", gpu_id + "\n");
+  }
+  [[nodiscard]] std::string path() const { return root_.path(); }
+  [[nodiscard]] std::string operator/(const std::string& name) const { return root_ / name; }
+
+ private:
+  TemporaryDirectory root_;
+};
+
+DeviceLook only_look(AmdgpuSys& sys) {
+  AmdgpuSource source(sys.path());
+  const auto count = source.open();
+  EXPECT_TRUE(count && *count == 1);
+  return source.observe_device(0, Depth::state, {});
+}
+
+TEST(AmdgpuSource, ReadsWhatACardShows) {
+  AmdgpuSys sys;
+  sys.add("0000:03:00.0", "rx7800xt", 128);
+  const DeviceLook look = only_look(sys);
+  const Device& card = look.devices.at(0);
+  EXPECT_EQ(card.kind, DeviceKind::amd_gpu);
+  EXPECT_EQ(card.id.text(), "00000000:03:00.0");  // it tells no number of its own
+  EXPECT_EQ(card.index, 0);
+  EXPECT_EQ(card.minor_number, 128U);
+  EXPECT_EQ(card.utilization_gpu, Percent{2.0});
+  EXPECT_EQ(card.power_draw, Milliwatts{32'000});
+  EXPECT_EQ(card.power_limit, Milliwatts{236'000});
+  EXPECT_EQ(card.temperature, Celsius{24});
+  EXPECT_EQ(card.temperature_memory, Celsius{48});
+  EXPECT_EQ(card.temperature_slowdown, Celsius{110});
+  EXPECT_EQ(card.clock_graphics, Megahertz{2011});
+  EXPECT_EQ(card.clock_memory, Megahertz{456});
+  EXPECT_EQ(card.vbios_version.get(), "113-EXT90249-100");
+  EXPECT_EQ(card.memory_used.why(), Absent::unsupported) << "its capture lacks the file";
+  EXPECT_EQ(card.ecc_corrected.why(), Absent::unsupported);
+  EXPECT_EQ(card.unusable_because, not_given_yet);
+}
+
+TEST(AmdgpuSource, ReadsMemoryAndWhoACardIs) {
+  AmdgpuSys sys;
+  sys.add("0000:09:00.0", "vega10", 129);
+  const Device card = only_look(sys).devices.at(0);
+  EXPECT_EQ(card.uuid.get(), "GPU-0123456789abcdef");
+  EXPECT_EQ(card.id.text(), "GPU-0123456789abcdef");
+  EXPECT_EQ(card.memory_total, Bytes{8'573'157'376});
+  EXPECT_EQ(card.memory_used, Bytes{1'490'378'752});
+  EXPECT_EQ(card.memory_free, Bytes{8'573'157'376 - 1'490'378'752});
+  EXPECT_EQ(card.utilization_gpu, Percent{4.0});
+  EXPECT_EQ(card.serial.why(), Absent::unsupported) << "an empty file is no serial number";
+}
+
+TEST(AmdgpuSource, AnApuHasNoNumberOfItsOwnAndBothPowers) {
+  AmdgpuSys sys;
+  sys.add("0000:64:00.0", "phoenix", 128);
+  const Device card = only_look(sys).devices.at(0);
+  EXPECT_EQ(card.uuid.why(), Absent::unsupported);
+  EXPECT_EQ(card.power_draw, Milliwatts{3103}) << "the average";
+  EXPECT_EQ(card.temperature, Celsius{25});
+  EXPECT_EQ(card.memory_total, Bytes{4'294'967'296});
+}
+
+TEST(AmdgpuSource, ACardThatSleepsIsNotWokenUp) {
+  AmdgpuSys sys;
+  sys.add("0000:09:00.0", "vega10", 128);
+  sys.put("bus/pci/devices/0000:09:00.0/power/runtime_status", "suspended\n");
+  const Device card = only_look(sys).devices.at(0);
+  EXPECT_EQ(card.unusable_because, asleep);
+  EXPECT_EQ(card.memory_used, Bytes{1'490'378'752}) << "the kernel remembers it";
+  EXPECT_FALSE(card.utilization_gpu.get()) << "the file would say 4";
+  EXPECT_FALSE(card.temperature.get());
+}
+
+TEST(AmdgpuSource, WhatTheDriverRefusesIsAbsentWithTheReason) {
+  AmdgpuSys sys;
+  sys.add("0000:09:00.0", "vega10", 128);
+  sys.put("bus/pci/devices/0000:09:00.0/gpu_busy_percent", "65535\n");
+  sys.put("bus/pci/devices/0000:09:00.0/mem_info_vram_used", "much\n");
+  const Device card = only_look(sys).devices.at(0);
+  EXPECT_EQ(card.utilization_gpu.why(), Absent::failed) << "no percentage";
+  EXPECT_EQ(card.memory_used.why(), Absent::failed);
+  EXPECT_EQ(card.memory_free.why(), Absent::failed);
+  EXPECT_EQ(card.memory_total, Bytes{8'573'157'376});
+}
+
+TEST(AmdgpuSource, NumbersOfRocmAndProcessesComeFromTheKfd) {
+  AmdgpuSys sys;
+  sys.add("0000:27:00.0", "vega10", 130);
+  sys.add_node(0, 0, 0, "0");             // a processor
+  sys.add_node(10, 0x2700, 152, "5678");  // its number is 10 and not 1: it comes last
+  sys.add_node(2, 0x0900, 152, "1234");   // a card that this container does not show
+  sys.put("class/kfd/kfd/proc/41/vram_5678", "1048576\n");
+  sys.put("class/kfd/kfd/proc/41/vram_1234", "4096\n");
+  sys.put("class/kfd/kfd/proc/42/vram_5678", "0\n");  // has the driver open, and no memory here
+  const DeviceLook look = only_look(sys);
+  EXPECT_EQ(look.devices.at(0).runtime_index, 1);
+  EXPECT_EQ(look.devices.at(0).process_count, 1U);
+  ASSERT_THAT(look.processes, SizeIs(1));
+  EXPECT_EQ(look.processes[0].pid, 41);
+  EXPECT_EQ(look.processes[0].memory, Bytes{1'048'576});
+}
+
+TEST(AmdgpuSource, WithoutTheKfdNobodyKnowsWhoIsThere) {
+  AmdgpuSys sys;
+  sys.add("0000:09:00.0", "vega10", 128);
+  const Device card = only_look(sys).devices.at(0);
+  EXPECT_EQ(card.process_count.why(), Absent::unsupported);
+  EXPECT_FALSE(card.runtime_index);
+}
+
+class TwoMakers : public nvml::NvmlFake {
+ protected:
+  void SetUp() override {
+    NvmlFake::SetUp();
+    sys.add("0000:09:00.0", "vega10", 128);
+  }
+  Collector started(Looks looks) {
+    const Sources sources{.nvml_library = nvml::library("all"),
+                          .proc = "/nowhere",
+                          .sys = sys.path(),
+                          .pci_ids = "/nowhere",
+                          .passwd = "/nowhere",
+                          .kernel_log = "/nowhere"};
+    return std::move(
+        *Collector::start(sources, {.looks = looks,
+                                    .patience = {.whole = std::chrono::seconds(60),
+                                                 .stall = std::chrono::milliseconds(200)}}));
+  }
+  /// Of this process, the oldest first.
+  static std::vector<pid_t> children() {
+    std::vector<pid_t> pids;
+    const std::string path = fmt::format("/proc/self/task/{}/children", ::gettid());
+    const std::string told = read_file(path).value_or("");
+    for (const std::string_view word : split(told, ' ')) {
+      if (const auto pid = parse_unsigned(trimmed(word))) pids.push_back(static_cast<pid_t>(*pid));
+    }
+    return pids;
+  }
+  /// Until it sleeps: it has opened its driver and waits for what is wanted of it.
+  void wait_until_asked(pid_t pid) {
+    const std::string path = fmt::format("/proc/{}/stat", pid);
+    const Instant end = clock.now() + std::chrono::seconds(60);
+    while (read_file(path).value_or("").find(") S ") == std::string::npos && clock.now() < end) {
+      clock.wait_until(clock.now() + std::chrono::milliseconds(2));
+    }
+  }
+  static const Device* amd_of(const Snapshot& look) {
+    const auto found = std::ranges::find(look.devices, DeviceKind::amd_gpu, &Device::kind);
+    return found == look.devices.end() ? nullptr : &*found;
+  }
+  static std::size_t nvidia_count(const Snapshot& look) {
+    return static_cast<std::size_t>(std::ranges::count_if(look.devices, [](const Device& device) {
+      return device.kind == DeviceKind::nvidia_gpu && device.index && device.memory_used.get();
+    }));
+  }
+  AmdgpuSys sys;
+  SystemClock clock;
+};
+
+TEST_F(TwoMakers, EachDriversDevicesHaveNumbersOfTheirOwn) {
+  for (const Looks looks : {Looks::once, Looks::again}) {
+    Collector collector = started(looks);
+    for (int i = 0; i < (looks == Looks::once ? 1 : 3); ++i) {
+      const Snapshot look = collector.collect({.wanted = Depth::state}, clock);
+      const Device* amd = amd_of(look);
+      ASSERT_NE(amd, nullptr);
+      EXPECT_EQ(amd->index, static_cast<int>(nvidia_count(look)));
+      EXPECT_EQ(amd->runtime_index, 0);
+      EXPECT_EQ(amd->utilization_gpu, Percent{4.0});
+      EXPECT_EQ(look.devices.front().index, 0);
+      EXPECT_FALSE(look.devices.front().runtime_index);
+      for (const char* source : {"nvml", "amdgpu", "pci"}) {
+        EXPECT_TRUE(std::ranges::any_of(look.sources, [&](const SourceReport& report) {
+          return report.source == source && report.succeeded;
+        })) << source;
+      }
+    }
+  }
+}
+
+TEST_F(TwoMakers, ADriverThatHangsCostsNoRowOfTheOther) {
+  Collector collector = started(Looks::again);
+  collector.open(clock);
+  const std::vector<pid_t> probes = children();
+  ASSERT_GE(probes.size(), 2U);
+  wait_until_asked(probes.back());
+  ASSERT_TRUE(signal_child(probes.back(), SIGSTOP));
+  const Snapshot look = collector.collect({.wanted = Depth::state}, clock);
+  EXPECT_GT(nvidia_count(look), 0U);
+  const Device* amd = amd_of(look);
+  ASSERT_NE(amd, nullptr) << "the bus shows it";
+  EXPECT_FALSE(amd->utilization_gpu.get());
+  EXPECT_TRUE(std::ranges::any_of(look.problems, [&](const Problem& problem) {
+    return problem.source == "amdgpu" && problem.code == "timeout";
+  }));
+  EXPECT_TRUE(collector.unanswered_since(clock));
+}
+
+TEST_F(TwoMakers, NorDoesTheFirst) {
+  setenv("BERTH_FAKE_NVML_FAULTS", "nvmlInit_v2=hang", 1);
+  Collector collector = started(Looks::once);
+  collector.open(clock);
+  const std::vector<pid_t> probes = children();
+  ASSERT_GE(probes.size(), 2U);
+  ASSERT_TRUE(signal_child(probes[probes.size() - 2], SIGKILL));
+  const Snapshot look = collector.collect({.wanted = Depth::state}, clock);
+  unsetenv("BERTH_FAKE_NVML_FAULTS");
+  ASSERT_NE(amd_of(look), nullptr);
+  EXPECT_EQ(amd_of(look)->utilization_gpu, Percent{4.0});
+  EXPECT_TRUE(std::ranges::any_of(look.problems, [&](const Problem& problem) {
+    return problem.source == "nvml" && problem.code == "crashed";
+  }));
+}
+
+TEST(DriversHere, AreThoseWhoseCardsAreThere) {
+  AmdgpuSys sys;
+  EXPECT_THAT(drivers_here({.sys = "/nowhere"}), ElementsAre(DeviceKind::nvidia_gpu))
+      << "its problem says why nothing is seen";
+  sys.add("0000:09:00.0", "vega10", 128);
+  EXPECT_THAT(drivers_here({.sys = sys.path()}), ElementsAre(DeviceKind::amd_gpu));
+  sys.put("bus/pci/devices/0000:3b:00.0/vendor", "0x10de\n");
+  EXPECT_THAT(drivers_here({.sys = sys.path()}),
+              ElementsAre(DeviceKind::nvidia_gpu, DeviceKind::amd_gpu));
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,112 @@
+#include "probe/device_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "base/check.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "base/tr.h"
+#include "probe/amdgpu/amdgpu_source.h"
+#include "probe/nvml/nvml_probe.h"
+#include "snapshot/fields.h"
+
+namespace berth {
+
+namespace {
+
+constexpr std::array<SourceFacts, 2> sources_known = {{
+    {.kind = DeviceKind::nvidia_gpu,
+     .opening = as_key("starting NVIDIA's library"),
+     .remedy = as_key("look for \"NVRM\" and \"Xid\" in the kernel log; a device that hangs may "
+                      "need a reset or a reboot"),
+     .starts_slowly = true,
+     .make = make_nvml_source},
+    {.kind = DeviceKind::amd_gpu,
+     .opening = as_key("listing the GPUs of the amdgpu driver"),
+     .remedy = as_key("look for \"amdgpu\" in the kernel log; a device that hangs may need a reset "
+                      "or a reboot"),
+     .starts_slowly = false,
+     .make = make_amdgpu_source},
+}};
+
+/// Whether the bus has a GPU of this maker.
+bool has_function_of(std::string_view vendor, const Sources& sources) {
+  const std::string folder = sources.sys + "/bus/pci/devices";
+  const auto entries = list_directory(folder);
+  return entries && std::ranges::any_of(*entries, [&](const std::string& entry) {
+           const auto told = read_file(folder + "/" + entry + "/vendor", 64);
+           return told && trimmed(*told) == vendor;
+         });
+}
+
+/// A device of which every reading is absent for that reason.
+Device nothing_read(Absent why) {
+  Device device;
+  for (const Field* field : stored_fields()) field->write(device, Cell(why));
+  device.utilization_history = why;
+  return device;
+}
+
+}  // namespace
+
+const SourceFacts& source_of(DeviceKind kind) {
+  for (const SourceFacts& facts : sources_known) {
+    if (facts.kind == kind) return facts;
+  }
+  BERTH_CHECK(false, "every driver that is asked has a row in the table");
+}
+
+std::vector<DeviceKind> drivers_here(const Sources& sources) {
+  const auto cards = list_directory(sources.sys + "/bus/pci/drivers/amdgpu");
+  const bool has_amd = cards && std::ranges::any_of(*cards, [](const std::string& entry) {
+                         return entry.find(':') != std::string::npos;
+                       });
+  if (!has_amd) return {DeviceKind::nvidia_gpu};
+  // Most machines have cards of one maker. Who looks for the other's library in vain complains.
+  const bool has_nvidia =
+      sources.nvml_library != Sources().nvml_library || has_function_of("0x10de", sources);
+  if (!has_nvidia) return {DeviceKind::amd_gpu};
+  return {DeviceKind::nvidia_gpu, DeviceKind::amd_gpu};
+}
+
+std::string shown_as(int index, const Device& device) {
+  if (device.pci_address.get()) return fmt::format("GPU {} ({})", index, *device.pci_address.get());
+  return fmt::format("GPU {}", index);
+}
+
+Device only_facts(const Device& device, Absent why) {
+  static const std::map<Absent, Device> nothing = [] {
+    std::map<Absent, Device> made;
+    for (const Absent each :
+         {Absent::unsupported, Absent::no_permission, Absent::failed, Absent::not_sampled}) {
+      made.emplace(each, nothing_read(each));
+    }
+    return made;
+  }();
+  Device kept = nothing.at(why);
+  kept.id = device.id;
+  kept.kind = device.kind;
+  kept.parent = device.parent;
+  kept.partition = device.partition;
+  kept.index = device.index;
+  kept.runtime_index = device.runtime_index;
+  kept.unusable_because = device.unusable_because;
+  kept.lost = device.lost;
+  const auto keep = [&](auto... facts) {
+    const auto keep_one = [&](auto fact) {
+      if ((device.*fact).has_value()) kept.*fact = device.*fact;
+    };
+    (keep_one(facts), ...);
+  };
+  keep(&Device::name, &Device::uuid, &Device::pci_address, &Device::pci_id, &Device::kernel_driver,
+       &Device::serial, &Device::vbios_version, &Device::minor_number, &Device::architecture,
+       &Device::compute_capability, &Device::cuda_cores, &Device::multiprocessors,
+       &Device::memory_bus_width, &Device::memory_bandwidth, &Device::numa_node, &Device::brand);
+  return kept;
+}
+
+}  // namespace berth

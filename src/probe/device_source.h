@@ -1,0 +1,97 @@
+#pragma once
+// DeviceSource: one vendor's driver, as a probe process asks it, device by device: any call may
+// fail, lie or never return, and the process that watches leaves out the device that did not
+// answer. A vendor is a row in device_source.cc, a row in snapshot/device_kind.cc, and a folder.
+//
+//   const auto source = make_source(DeviceKind::amd_gpu, sources, Looks::again);
+//   if (const auto count = source->open()) {
+//     for (int i = 0; i < *count; ++i) look = source->observe_device(i, Depth::state, taken);
+//   } else problems.push_back(count.error());
+//
+// Keep it between looks: facts are read once, "not supported" is asked once.
+
+#include <expected>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "probe/sources.h"
+#include "snapshot/snapshot.h"
+#include "snapshot/wanted.h"
+
+namespace berth {
+
+/// What was learned of one GPU: itself first, then its partitions.
+struct DeviceLook {
+  std::vector<Device> devices;
+  std::vector<GpuProcess> processes;
+  std::vector<Problem> problems;
+};
+
+class DeviceSource {
+ public:
+  DeviceSource() = default;
+  DeviceSource(const DeviceSource&) = delete;
+  DeviceSource& operator=(const DeviceSource&) = delete;
+  virtual ~DeviceSource() = default;
+
+  /// Called after each answer of a device, from now on: for whoever waits for silence to end.
+  virtual void on_answer(std::function<void()>) {}
+
+  /// Opens the driver where that is not done, or done again because it was reloaded, and counts the
+  /// devices. May block.
+  [[nodiscard]] virtual std::expected<int, Problem> open() = 0;
+  /// Whether open() has given a count, and the driver is still open.
+  [[nodiscard]] virtual bool is_open() const = 0;
+
+  /// What it tells of the machine, where wanted; `failed` where open() gave no count.
+  virtual void observe_host(Host& host, const Wanted& wanted, std::vector<Problem>& problems) = 0;
+
+  /// The first call to a device, which may start the card and take seconds; what goes wrong is told
+  /// by those below. May block.
+  virtual void wake_device(int) {}
+
+  /// Who the device is (id, index, name, UUID, PCI address, minor number), and nothing that moves:
+  /// for telling the watcher which device is being asked. May block.
+  [[nodiscard]] virtual Device identify_device(int index, const Wanted& wanted) = 0;
+
+  /// One GPU, its partitions and their processes. May block. Never fails: what went wrong is in the
+  /// readings and the problems.
+  [[nodiscard]] virtual DeviceLook observe_device(int index, const Wanted& wanted,
+                                                  WallTime taken) = 0;
+
+  /// The row of a device that is not to be asked because it did not answer. Calls nothing of the
+  /// driver's. Its readings are `failed`, and a Problem "timeout" comes with it.
+  [[nodiscard]] virtual DeviceLook skipped_device(int index) const = 0;
+
+  /// Errors that the driver has told by its events since this was called last; nothing the first
+  /// time, which registers for them. May block.
+  [[nodiscard]] virtual Reading<std::vector<XidEvent>> new_events(WallTime) {
+    return Absent::unsupported;
+  }
+};
+
+/// What the watching side has to know of a source before it answers.
+struct SourceFacts {
+  DeviceKind kind;           // what its whole cards are
+  std::string_view opening;  // what open() does, for people, through tr()
+  std::string_view remedy;   // where it never answers, through tr()
+  /// Whether opening it and waking a card up may take seconds (Patience::opening, ::waking).
+  bool starts_slowly;
+  std::unique_ptr<DeviceSource> (*make)(const Sources& sources);
+};
+[[nodiscard]] const SourceFacts& source_of(DeviceKind kind);
+
+/// The drivers to be asked on this machine, in the order in which their devices stand. One at
+/// least: where no device is seen, its problem says why. Reads /sys alone, which never blocks.
+[[nodiscard]] std::vector<DeviceKind> drivers_here(const Sources& sources);
+
+/// "GPU 2 (00000000:3b:00.0)", for problems.
+[[nodiscard]] std::string shown_as(int index, const Device& device);
+
+/// Identity and facts alone; every other reading is absent with the reason given.
+[[nodiscard]] Device only_facts(const Device& device, Absent why);
+
+}  // namespace berth
