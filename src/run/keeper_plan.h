@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/process.h"
+#include "place/job_spec.h"
 #include "run/faults.h"
 
 namespace berth {
