@@ -172,10 +172,12 @@ std::optional<std::string> Context::config_directory() const {
 }
 
 Result<LedgerPlace> Context::ledger_place() const {
-  const auto named = config_.text("ledger");
-  if (!sources_.simulated) return find_ledger(named);
-  auto place = find_ledger(named, "/nonexistent");  // what is simulated needs no shared one
-  if (!place) return place;
+  const ConfigValue* said = config_.find("ledger");
+  // What is simulated needs no shared one.
+  auto place =
+      find_ledger(config_.text("ledger"), sources_.simulated ? "/nonexistent" : "/run/berth");
+  if (place && said != nullptr) place->named_by = said->origin;
+  if (!place || !sources_.simulated) return place;
   return part_for_simulated(*std::move(place), *sources_.simulated);
 }
 

@@ -145,8 +145,8 @@ class RunVerb final : public Verb {
 
   static bool waits_detached(const RunOptions& options) {
     if (!options.detach || options.job.where == RunWhere::cpu) return false;
-    if (options.job.where == RunWhere::gpu_or_cpu) return options.job.cpu_after.count() > 0;
-    return !options.job.wait || options.job.wait->count() > 0;
+    const auto wait = wait_for_devices(options.job);
+    return !wait || wait->count() > 0;
   }
 
   void tell_that_it_waits(const RunWaits& waits) const {

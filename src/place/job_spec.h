@@ -52,6 +52,11 @@ struct JobSpec {
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
 
+/// How long it waits for devices; 0: not at all, nothing: as long as it takes.
+[[nodiscard]] inline std::optional<std::chrono::milliseconds> wait_for_devices(const JobSpec& job) {
+  return job.where == RunWhere::gpu_or_cpu ? std::optional(job.cpu_after) : job.wait;
+}
+
 /// Which part of a job a key is about: --help has a heading for each.
 enum class JobPart { devices, patience, life };
 

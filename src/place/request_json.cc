@@ -3,7 +3,7 @@
 
 #include "base/json_archive.h"
 #include "base/tr.h"
-#include "place/job_spec.h"
+#include "place/key_text.h"
 
 namespace berth {
 
@@ -25,9 +25,7 @@ void walk_version(Archive& archive) {
 
 void walk(Archive& archive, Request& request) {
   walk_version(archive);
-  for (const JobKey& key : job_keys()) {
-    if (key.walk != nullptr) key.walk(archive, request);
-  }
+  for (const JobKey& key : request_keys()) key.walk(archive, request);
 }
 
 }  // namespace

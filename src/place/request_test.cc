@@ -258,6 +258,16 @@ TEST(RequestJson, GivesBackEveryMember) {
   EXPECT_EQ(request_from_json(to_json(Request{})).value(), Request{});
 }
 
+/// A ticket is read by programs of other versions: byte for byte what they have always written.
+TEST(RequestJson, IsWrittenAsEver) {
+  EXPECT_EQ(to_json(Request{}), R"({"berth_request":1,"devices":1,"prefer":"best-fit"})");
+  EXPECT_EQ(to_json(full_request()),
+            R"({"berth_request":1,"devices":2,"memory_bytes":10737418240,"only":["0","*H100*"],)"
+            R"("except":["GPU-1a"],"prefer":"listed","preferred":["3","1"],"min_compute":"8.6",)"
+            R"("needs":["bf16","fp8"],"max_utilization_percent":10.0,"idle_for_ms":5000,)"
+            R"("allow_failed":true})");
+}
+
 TEST(RequestJson, IsOneLine) {
   Request request = full_request();
   request.only = {{"a\nb\xFF"}};

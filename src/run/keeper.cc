@@ -30,16 +30,9 @@ constexpr Duration record_patience = std::chrono::minutes(1);
 constexpr Duration record_pause = std::chrono::seconds(2);
 
 KeeperTerms terms_of(const KeeperTask& task) {
-  const RunOptions& options = *task.options;
-  return {.linger = options.job.linger,
-          .hold = options.job.hold,
+  return {.job = task.options->job,
           .has_lease = task.lease != nullptr,
-          .time_limit = options.job.time_limit,
-          .warning_ahead = options.job.warning_ahead,
-          .warning_signal = options.job.warning_signal,
-          .stop_grace = options.stop_grace,
-          .on_gpu_fault = options.job.on_gpu_fault,
-          .fault_signal = options.job.fault_signal};
+          .stop_grace = task.options->stop_grace};
 }
 
 /// The heir, which is this before it has forked the keeper; the keeper; and the heir once more, in

@@ -142,12 +142,20 @@ def test_a_project_names_neither_ledger_nor_library(machine, project):
 
 def test_the_ledger_may_stand_in_the_users_file(machine, project):
     named = machine.directory / "other-ledger"
-    of_user(machine, f'ledger = "{named}"\n')
-    told = machine.run("leases", "--json", cwd=project, env={"BERTH_LEDGER": None})
-    assert json.loads(told.stdout)["ledger"].startswith(str(named))
+    path = of_user(machine, f'ledger = "{named}"\n')
+    told = machine.run("leases", cwd=project, env={"BERTH_LEDGER": None})
+    assert f"Ledger {named}/" in told.stdout and told.stdout.endswith(f"({path}:1).\n")
 
 
 def test_a_flag_takes_back_what_a_file_switches_on(machine, project):
     write(project / "berth.toml", "[request]\nallow_failed = true\n")
     assert asked_for(machine, project) == "-n 1 --allow-failed"
     assert asked_for(machine, project, "--allow-failed=false") == "-n 1"
+
+
+def test_the_support_file_holds_the_configuration(machine, project):
+    path = of_user(machine, '[request]\nmemory = "10G"\n')
+    report = machine.directory / "report.txt"
+    done = machine.run("support", "-o", report, "--yes", cwd=project, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert 'memory = "10G"' in report.read_text(encoding="utf-8"), path
