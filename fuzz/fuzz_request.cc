@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "place/job_spec.h"
 #include "place/placement.h"
 #include "place/request.h"
 #include "snapshot/builder.h"
@@ -27,13 +28,13 @@ const berth::Snapshot& host() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   (void)berth::parse_share(text);
-  (void)berth::parse_compute(text);
-  (void)berth::parse_needs(text);
   if (const auto patterns = berth::parse_patterns(text)) {
     for (const auto& pattern : *patterns) (void)matches(pattern, host().devices.front());
   }
-  berth::Request typed;
-  (void)berth::parse_preference(text, typed);
+  for (const berth::JobKey& key : berth::job_keys()) {
+    berth::JobSpec job;
+    if (key.parse(text, job)) (void)key.typed(job);
+  }
 
   const auto request = berth::request_from_json(text);
   if (!request) return 0;

@@ -77,6 +77,12 @@ bool is_about_this_machine(const Context& context, const std::vector<std::string
   return !context.sources().simulated && std::ranges::none_of(words, changes_that);
 }
 
+/// Who only shows something goes on without what is wrong in the configuration.
+void tell_mistakes_in_config(const Context& context, const Verb& verb) {
+  if (verb.decides_by_config()) return;
+  for (const Error& mistake : context.config().mistakes) complain(mistake.message());
+}
+
 int run_verb(Context& context, const VerbEntry& entry, std::vector<std::string> words) {
   if (entry.first == FirstAct::look && is_about_this_machine(context, words)) context.open_driver();
   const std::unique_ptr<Verb> verb = entry.make();
@@ -87,6 +93,7 @@ int run_verb(Context& context, const VerbEntry& entry, std::vector<std::string> 
     }
     if (const auto mistake = mistake_in_machine(globals)) return refuse(entry, *verb, *mistake);
     context.apply(globals);
+    tell_mistakes_in_config(context, *verb);
     return verb->run(context, words);
   }
   GlobalOptions globals;
@@ -115,6 +122,7 @@ int run_verb(Context& context, const VerbEntry& entry, std::vector<std::string> 
   }
   if (const auto mistake = mistake_in_machine(globals)) return refuse(entry, *verb, *mistake);
   context.apply(globals);
+  tell_mistakes_in_config(context, *verb);
   const int code = verb->run(context, rest);
   const auto unwritten = verb->unwritten_code();
   return unwritten && !finish_output() ? *unwritten : code;

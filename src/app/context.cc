@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "config/config_files.h"
 #include "health/faults.h"
 #include "place/placement.h"
 #include "probe/procfs/procfs_probe.h"
@@ -66,7 +67,26 @@ std::chrono::seconds local_offset_at(WallTime time) {
 Context::Context() {
   stdout_is_terminal_ = ::isatty(STDOUT_FILENO) == 1;
   stderr_is_terminal_ = ::isatty(STDERR_FILENO) == 1;
-  if (const auto library = variable("BERTH_NVML")) sources_.nvml_library = *library;
+  config_ = read_config("");
+  if (const auto library = config_.text("nvml_library")) sources_.nvml_library = *library;
+}
+
+Config Context::read_config(const std::string& working_directory) const {
+  // BERTH_ETC: for tests, which are not to read the machine's own.
+  ConfigPlaces places{.machine = variable("BERTH_ETC").value_or("/etc") + "/berth/config.toml",
+                      .user = {},
+                      .working_directory = working_directory};
+  if (const auto directory = config_directory()) places.user = *directory + "/config.toml";
+  Config config;
+  add_files(config, places);
+  config.add_variables([this](const char* name) { return variable(name); });
+  config.add_flag("language", globals_.lang);
+  config.add_flag("simulated", globals_.sim);
+  return config;
+}
+
+Config Context::config_of_job() const {
+  return read_config(read_link("/proc/self/cwd").value_or(""));
 }
 
 std::optional<std::string> Context::variable(const char* name) const {
@@ -92,8 +112,10 @@ void Context::apply(const GlobalOptions& options) {
     }
     return std::string("C");
   };
-  std::string language = options.lang;
-  if (language.empty()) language = variable("BERTH_LANG").value_or("");
+  globals_ = options;
+  config_.add_flag("language", options.lang);
+  config_.add_flag("simulated", options.sim);
+  std::string language = config_.text("language").value_or("");
   const bool utf8 = names_utf8(locale_for("LC_CTYPE"));
   // A locale that cannot show other words than English has English ones, whatever was asked for.
   if (language.empty()) language = locale_for("LC_MESSAGES");
@@ -109,10 +131,9 @@ void Context::apply(const GlobalOptions& options) {
   out_.offset_at = err_.offset_at = local_offset_at;
   err_.width = terminal_width(STDERR_FILENO, variable("COLUMNS"));
 
-  std::string sim = options.sim;
   // What was typed counts for more than the environment.
-  if (sim.empty() && options.replay.empty()) sim = variable("BERTH_SIM").value_or("");
-  sources_.simulated = sim.empty() ? std::nullopt : std::optional(sim);
+  const bool is_replay = !options.replay.empty() && options.sim.empty();
+  sources_.simulated = is_replay ? std::nullopt : config_.text("simulated");
   const auto work = variable("BERTH_SIM_WORK");
   if (sources_.simulated && work && !work->empty()) sources_.simulated_work = *work;
   if (options.replay.empty()) return;
@@ -142,11 +163,21 @@ std::optional<std::string> Context::state_directory() const {
   return std::nullopt;
 }
 
+std::optional<std::string> Context::config_directory() const {
+  const auto config = variable("XDG_CONFIG_HOME");
+  if (config && config->starts_with('/')) return *config + "/berth";
+  const auto home = variable("HOME");
+  if (home && home->starts_with('/')) return *home + "/.config/berth";
+  return std::nullopt;
+}
+
 Result<LedgerPlace> Context::ledger_place() const {
-  const auto named = variable("BERTH_LEDGER");
-  if (!sources_.simulated) return find_ledger(named);
-  auto place = find_ledger(named, "/nonexistent");  // what is simulated needs no shared one
-  if (!place) return place;
+  const ConfigValue* said = config_.find("ledger");
+  // What is simulated needs no shared one.
+  auto place =
+      find_ledger(config_.text("ledger"), sources_.simulated ? "/nonexistent" : "/run/berth");
+  if (place && said != nullptr) place->named_by = said->origin;
+  if (!place || !sources_.simulated) return place;
   return part_for_simulated(*std::move(place), *sources_.simulated);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "config/config.h"
 #include "lease/ledger.h"
 #include "probe/collector.h"
 #include "snapshot/holders.h"
@@ -39,6 +40,10 @@ class Context {
   void apply(const GlobalOptions& options);
 
   [[nodiscard]] std::optional<std::string> variable(const char* name) const;
+  /// What is in force for every verb: the machine's file, the user's, variables, flags.
+  [[nodiscard]] const Config& config() const { return config_; }
+  /// The same with the project's file, for what asks for a job.
+  [[nodiscard]] Config config_of_job() const;
   /// All of the environment, as NAME=value.
   [[nodiscard]] std::vector<std::string> environment() const;
 
@@ -69,6 +74,10 @@ class Context {
   /// neither can be told.
   [[nodiscard]] std::optional<std::string> state_directory() const;
 
+  /// Where the user's own files of configuration are: $XDG_CONFIG_HOME/berth, else
+  /// ~/.config/berth; nothing where neither can be told.
+  [[nodiscard]] std::optional<std::string> config_directory() const;
+
   [[nodiscard]] Result<LedgerPlace> ledger_place() const;
   /// The ledger of this machine, or the simulated server's own. Creates what it needs.
   [[nodiscard]] Result<Ledger> open_ledger();
@@ -94,9 +103,12 @@ class Context {
   /// With a word for whoever sits at the terminal and waits.
   [[nodiscard]] Patience patience() const;
   [[nodiscard]] Result<Collector> collector() const;
+  [[nodiscard]] Config read_config(const std::string& working_directory) const;
   [[nodiscard]] Result<Snapshot> collected(Wish wish);
 
   SystemClock clock_;
+  GlobalOptions globals_;
+  Config config_;
   std::optional<Collector> opened_;  // for the look that comes next
   std::optional<Collector> ending_;  // its process is still on its way out
   std::optional<Error> ledger_error_;

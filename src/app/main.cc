@@ -56,6 +56,7 @@ constexpr auto all_verbs = std::to_array<VerbEntry>({
     {"demo", "a guided look, on this machine or a simulated one", make_demo},
     {"scenarios", "the built-in simulated servers", make_scenarios},
     {"support", "one file for a bug report, secrets masked, shown first", make_support},
+    {"config", "what is in force where nothing is typed, and who said it", make_config},
     {"setup", "make the ledger that all users share (root)", make_setup},
 });
 }  // namespace

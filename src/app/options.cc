@@ -33,6 +33,10 @@ void Options::flag(const char* names, bool& into, std::string_view what) {
   placed(app_.add_flag(names, into, std::string(tr(what))), group_);
 }
 
+void Options::flag(const char* names, std::string& into, std::string_view what) {
+  placed(app_.add_flag(names, into, std::string(tr(what))), group_);
+}
+
 void Options::value(const char* names, std::string& into, std::string_view what, const char* form) {
   added(app_, names, into, what, form, group_);
 }

@@ -27,6 +27,8 @@ class Options {
   void begin_group(std::string_view heading);
 
   void flag(const char* names, bool& into, std::string_view what);
+  /// As text: "true", or what stands behind it (`--hold=false`).
+  void flag(const char* names, std::string& into, std::string_view what);
   void value(const char* names, std::string& into, std::string_view what, const char* form);
   /// Taken to be refused in words of its verb: no help shows it.
   void hidden_value(const char* names, std::string& into);

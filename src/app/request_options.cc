@@ -2,177 +2,116 @@
 
 #include "app/context.h"
 #include "app/verb.h"
+#include "base/check.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "place/visible_devices.h"
 
 namespace berth {
 
+std::string& RequestOptions::typed(std::string_view name) {
+  const JobKey* key = find_job_key(name);
+  BERTH_CHECK(key != nullptr, "each flag of a job is in the table");
+  return typed_[static_cast<std::size_t>(key - job_keys().data())];
+}
+
+const std::string& RequestOptions::typed(std::string_view name) const {
+  return const_cast<RequestOptions*>(this)->typed(name);
+}
+
+void RequestOptions::declare_one(Options& options, std::string_view name) {
+  const JobKey& key = *find_job_key(name);
+  const std::string_view form = key.form;
+  if (form.empty()) {
+    options.flag(key.flag, typed(name), key.help);
+  } else if (form.starts_with('[')) {
+    options.value(key.flag, typed(name), key.help, key.form);
+  } else {
+    options.filled_value(key.flag, typed(name), key.help, key.form);
+  }
+}
+
+void RequestOptions::declare_part(Options& options, JobPart part) {
+  for (const JobKey& key : job_keys()) {
+    if (key.part == part) declare_one(options, key.name);
+  }
+}
+
 void RequestOptions::declare(Options& options, MayWait may_wait) {
   options.begin_group("Which device");
-  options.filled_value("-n,--devices", devices_, "how many devices", "N");
-  options.filled_value("--memory", memory_,
-                       "share: 10G or 50% promised on each; without it the device is whole",
-                       "SIZE");
-  options.filled_value("--only", only_,
-                       "among these: index, UUID, PCI address or name glob, comma-separated",
-                       "LIST");
-  options.filled_value("--except", except_, "none of these", "LIST");
-  options.filled_value("--prefer", prefer_,
-                       "best-fit, most-free, spread, or a list to be tried in order", "HOW");
-  options.filled_value("--min-compute", min_compute_, "least compute capability, such as 8.0",
-                       "VERSION");
-  options.filled_value("--need", need_, "features the job cannot do without: bf16, fp8",
-                       "FEATURES");
-  options.filled_value("--max-utilization", max_utilization_,
-                       "busiest that a device may be, in percent", "PERCENT");
-  options.filled_value("--idle-for", idle_for_, "how long it must have been idle, such as 5s",
-                       "TIME");
-  options.flag("--allow-failed", allow_failed_,
-               "also a device that `berth health` calls failed or could not judge");
+  declare_part(options, JobPart::devices);
   options.begin_group("When none is free");
   if (may_wait == MayWait::yes) {
-    options.value("--wait", wait_, "wait in the queue, at most so long: --wait=30m", "[TIME]");
+    declare_one(options, "wait");
     options.flag("--no-wait", no_wait_, "answer at once, as without --wait");
-    options.value("--or-cpu", or_cpu_,
-                  "run on the CPU instead, at once or after so long: --or-cpu=10m, or --wait=10m "
-                  "--or-cpu",
-                  "[TIME]");
+    declare_one(options, "or_cpu");
   } else {
-    options.hidden_value("--wait", wait_);
+    options.hidden_value("--wait", typed("wait"));
     options.flag("--no-wait", no_wait_, "answer at once, as pick always does");
-    options.value("--or-cpu", or_cpu_, "answer the CPU instead", "");
+    options.value("--or-cpu", typed("or_cpu"), "answer the CPU instead", "");
   }
-  options.flag("--cpu", cpu_,
-               "use no device, on purpose; where no variable such as OMP_NUM_THREADS chooses a "
-               "number of threads, those of libraries are set");
+  declare_one(options, "cpu");
   options.begin_group("Options");
   options.flag("--dry-run", dry_run_, "show the whole reasoning, take nothing");
 }
 
 std::vector<OptionalValue> RequestOptions::optional_values() {
-  return {{"--wait", "forever"}, {"--or-cpu", "0s"}};
+  std::vector<OptionalValue> values;
+  for (const JobKey& key : job_keys()) {
+    if (*key.form == '[') values.push_back({key.flag, key.alone});
+  }
+  return values;
 }
 
-Result<Request> RequestOptions::request() const {
-  Request request;
-  const auto devices = parse_unsigned(devices_);
-  if (!devices || *devices < 1 || *devices > 1024) {
-    return fail(ErrorCode::invalid,
-                with_typographic_hint(trf("-n: \"{}\" is not a number of devices from 1 to 1024",
-                                          printable(devices_)),
-                                      devices_));
-  }
-  request.devices = static_cast<int>(*devices);
-  const auto wrong = [](std::string_view flag, Error error) {
-    return std::unexpected(std::move(error).because(flag));
-  };
-  if (!memory_.empty()) {
-    auto share = parse_share(memory_);
-    if (!share) return wrong("--memory", std::move(share).error());
-    request.memory = *share;
-  }
-  if (!only_.empty()) {
-    auto patterns = parse_patterns(only_);
-    if (!patterns) return wrong("--only", std::move(patterns).error());
-    request.only = std::move(*patterns);
-  }
-  if (!except_.empty()) {
-    auto patterns = parse_patterns(except_);
-    if (!patterns) return wrong("--except", std::move(patterns).error());
-    request.except = std::move(*patterns);
-  }
-  if (!prefer_.empty()) {
-    auto preference = parse_preference(prefer_, request);
-    if (!preference) return wrong("--prefer", std::move(preference).error());
-  }
-  if (!min_compute_.empty()) {
-    auto capability = parse_compute(min_compute_);
-    if (!capability) return wrong("--min-compute", std::move(capability).error());
-    request.min_compute = *capability;
-  }
-  if (!need_.empty()) {
-    auto needs = parse_needs(need_);
-    if (!needs) return wrong("--need", std::move(needs).error());
-    request.needs = std::move(*needs);
-  }
-  if (!max_utilization_.empty()) {
-    std::string_view digits = max_utilization_;
-    if (digits.ends_with('%')) digits.remove_suffix(1);
-    const auto percent = parse_decimal(digits);
-    if (!percent || *percent > 100) {
-      return fail(
-          ErrorCode::invalid,
-          with_typographic_hint(trf("--max-utilization: \"{}\" is not a percentage from 0 to 100",
-                                    printable(max_utilization_)),
-                                max_utilization_));
-    }
-    request.max_utilization = Percent(*percent);
-  }
-  if (!idle_for_.empty()) {
-    auto duration = parse_duration(idle_for_);
-    if (!duration) return wrong("--idle-for", std::move(duration).error());
-    request.idle_for = Milliseconds(duration->count());
-  }
-  request.allow_failed = allow_failed_;
-  return request;
+Result<JobSpec> RequestOptions::job(const Context& context) const {
+  const Config config = context.config_of_job();
+  if (!config.mistakes.empty()) return std::unexpected(config.mistakes.front());
+  for (const std::string& word : config.unknown) complain(word);
+  auto job = job_of(typed_, config);
+  if (!job) return job;
+  if (auto settled = settle_patience(*job); !settled) return std::unexpected(settled.error());
+  return job;
 }
 
-Result<std::optional<std::chrono::milliseconds>> RequestOptions::wait(
-    std::optional<std::chrono::milliseconds> without_flag) const {
-  using Patience = std::optional<std::chrono::milliseconds>;
-  if (no_wait_ && !wait_.empty()) {
+Result<void> RequestOptions::settle_patience(JobSpec& job) const {
+  const bool waits = !typed("wait").empty();
+  if (no_wait_ && waits) {
     return fail(ErrorCode::invalid, std::string(tr("--wait and --no-wait exclude each other")));
   }
-  if (no_wait_) return Patience(std::chrono::milliseconds(0));
-  if (wait_.empty()) return without_flag;
-  if (wait_ == "forever") return Patience();
-  auto duration = parse_duration(wait_);
-  if (!duration) return std::unexpected(std::move(duration).error().because("--wait"));
-  return Patience(*duration);
-}
-
-Result<std::optional<std::chrono::milliseconds>> RequestOptions::or_cpu() const {
-  using Patience = std::optional<std::chrono::milliseconds>;
-  if (or_cpu_.empty()) return Patience();
-  auto duration = parse_duration(or_cpu_);
-  if (!duration) return std::unexpected(std::move(duration).error().because("--or-cpu"));
-  const bool has_time = duration->count() > 0;
-  if (has_time && (no_wait_ || !wait_.empty())) {
+  if (no_wait_) job.wait = std::chrono::milliseconds(0);
+  if (typed("or_cpu").empty()) return {};
+  const bool has_time = job.cpu_after.count() > 0;
+  if (has_time && (no_wait_ || waits)) {
     return fail(ErrorCode::invalid,
                 trf("--or-cpu={} says how long to wait: leave out --wait and --no-wait",
-                    printable(or_cpu_)));
+                    printable(typed("or_cpu"))));
   }
-  if (has_time || wait_.empty()) return Patience(*duration);
-  auto patience = wait(std::nullopt);
-  if (patience && !*patience) {
+  if (has_time || !waits) return {};
+  if (!job.wait) {
     return fail(ErrorCode::invalid,
                 std::string(tr("--wait without a time waits for ever, and --or-cpu would never be "
                                "used: write --or-cpu=10m")));
   }
-  return patience;
+  job.cpu_after = *job.wait;
+  return {};
 }
 
 std::optional<Error> RequestOptions::mistake_in_patience() const {
-  if (!wait_.empty()) {
+  if (!typed("wait").empty()) {
     return Error(ErrorCode::invalid,
                  std::string(tr("pick: --wait is for `berth run`: pick claims nothing, and so has "
                                 "no place in the queue to wait in")));
   }
-  const auto after = or_cpu();
-  if (!after) return after.error();
-  if (!*after || (*after)->count() == 0) return std::nullopt;
+  JobSpec job;
+  const std::string& or_cpu = typed("or_cpu");
+  // What cannot be read at all is told of by job().
+  if (!find_job_key("or_cpu")->parse(or_cpu, job) || job.cpu_after.count() == 0) {
+    return std::nullopt;
+  }
   return Error(ErrorCode::invalid,
                trf("pick: --or-cpu={} is for `berth run`: pick never waits, --or-cpu alone answers "
                    "the CPU at once",
-                   printable(or_cpu_)));
-}
-
-std::string RequestOptions::as_typed(const Request& request) const {
-  if (cpu_) return berth::as_typed(request, RunWhere::cpu, {});
-  const auto after = or_cpu();
-  if (!after || !*after) return berth::as_typed(request);
-  return berth::as_typed(request, RunWhere::gpu_or_cpu, **after);
+                   printable(or_cpu)));
 }
 
 Result<PlaceLimits> inherited_limits(const Context& context, const Snapshot& snapshot) {

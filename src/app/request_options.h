@@ -1,15 +1,15 @@
 #pragma once
-// The request flags that `berth pick` and `berth run` share.
+// The flags of a job (place/job_spec.h), which `berth pick` and `berth run` share.
 
-#include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/verb.h"
 #include "base/result.h"
+#include "config/config.h"
 #include "place/placement.h"
-#include "place/request.h"
 
 namespace berth {
 
@@ -21,31 +21,28 @@ enum class MayWait { yes, no };
 class RequestOptions {
  public:
   void declare(Options& options, MayWait may_wait);
+  /// Those of the job's life, which nobody has who only picks.
+  void declare_life(Options& options) { declare_part(options, JobPart::life); }
   /// `--wait` and `--or-cpu` may stand without a value.
   [[nodiscard]] static std::vector<OptionalValue> optional_values();
 
-  /// The request, or what is wrong with a flag (invalid).
-  [[nodiscard]] Result<Request> request() const;
-  /// 0: do not wait. Nothing: as long as it takes.
-  [[nodiscard]] Result<std::optional<std::chrono::milliseconds>> wait(
-      std::optional<std::chrono::milliseconds> without_flag) const;
-  /// Nothing: no CPU fallback. 0: at once. Else after how long, whether --or-cpu says so or --wait
-  /// beside it.
-  [[nodiscard]] Result<std::optional<std::chrono::milliseconds>> or_cpu() const;
+  /// What the flags ask for, and where they are silent the configuration. invalid: names the flag
+  /// or the file that is wrong.
+  [[nodiscard]] Result<JobSpec> job(const Context& context) const;
   /// With MayWait::no: what was given that only waiting could do.
   [[nodiscard]] std::optional<Error> mistake_in_patience() const;
-  [[nodiscard]] bool cpu() const { return cpu_; }
-  /// Of right flags: what they ask for, as one would type it.
-  [[nodiscard]] std::string as_typed(const Request& request) const;
   [[nodiscard]] bool dry_run() const { return dry_run_; }
 
  private:
-  std::string devices_ = "1";
-  std::string memory_, only_, except_, prefer_, min_compute_, need_, max_utilization_, idle_for_;
-  std::string wait_, or_cpu_;
+  void declare_one(Options& options, std::string_view name);
+  void declare_part(Options& options, JobPart part);
+  [[nodiscard]] std::string& typed(std::string_view name);
+  [[nodiscard]] const std::string& typed(std::string_view name) const;
+  [[nodiscard]] Result<void> settle_patience(JobSpec& job) const;
+
+  /// What was given for each of job_keys(); empty: nothing.
+  std::vector<std::string> typed_ = std::vector<std::string>(job_keys().size());
   bool no_wait_ = false;
-  bool allow_failed_ = false;
-  bool cpu_ = false;
   bool dry_run_ = false;
 };
 

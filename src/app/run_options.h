@@ -26,18 +26,11 @@ class RunFlags {
   }
 
  private:
-  [[nodiscard]] Result<void> fill_request(RunOptions& options) const;
-  [[nodiscard]] Result<void> fill_times(RunOptions& options) const;
-  [[nodiscard]] Result<void> fill_faults(RunOptions& options) const;
-  [[nodiscard]] Result<void> fill_retries(RunOptions& options) const;
-
   RequestOptions request_;
-  std::string log_, time_, warn_signal_, warn_ahead_, linger_;
-  std::string on_gpu_fault_, retry_on_, retries_;
+  std::string log_;
   bool json_ = false;
   bool uuids_ = false;
   bool detach_ = false;
-  bool hold_ = false;
   bool quiet_ = false;
   bool verbose_ = false;
 };

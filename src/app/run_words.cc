@@ -125,7 +125,7 @@ void say_what_to_do(const RunOptions& options, const NotAcquired& refusal) {
       return;
     case NotAcquired::Why::timed_out:
       complain(trf("no device came within {}",
-                   short_duration(options.wait.value_or(std::chrono::milliseconds(0)))));
+                   short_duration(options.job.wait.value_or(std::chrono::milliseconds(0)))));
       return;
     case NotAcquired::Why::interrupted:
       return;

@@ -215,6 +215,9 @@ std::string manual_page() {
       "~/.local/state).\n"
       ".SH FILES\n"
       ".TP\n\\fI/run/berth\\fR\nThe ledger that all users share, made by \\fBberth setup\\fR.\n"
+      ".TP\n\\fI/etc/berth/config.toml\\fR, \\fI~/.config/berth/config.toml\\fR, "
+      "\\fIberth.toml\\fR\nThe configuration of the machine, the user and the project: "
+      "\\fBberth config \\-\\-origin\\fR.\n"
       ".TP\n\\fI/var/tmp/berth\\-UID\\fR\nOne user's own ledger where there is no shared one.\n"
       ".SH SEE ALSO\n.BR nvidia\\-smi (1)\n";
   return page;

@@ -30,11 +30,7 @@ std::optional<std::string> directory_in(const Context& context, const char* name
 
 std::vector<std::string> settings_candidates(const Context& context) {
   std::vector<std::string> candidates;
-  if (const auto config = directory_in(context, "XDG_CONFIG_HOME")) {
-    candidates.push_back(*config + "/berth/serve.toml");
-  } else if (const auto home = directory_in(context, "HOME")) {
-    candidates.push_back(*home + "/.config/berth/serve.toml");
-  }
+  if (const auto own = context.config_directory()) candidates.push_back(*own + "/serve.toml");
   candidates.emplace_back(settings_of_all);
   return candidates;
 }

@@ -143,11 +143,8 @@ class Gatherer {
 
   void add_settings() {
     std::vector<std::string> paths = {"/etc/berth/serve.toml"};
-    if (const auto config = context_.variable("XDG_CONFIG_HOME")) {
-      paths.push_back(*config + "/berth/serve.toml");
-    } else if (const auto home = context_.variable("HOME")) {
-      paths.push_back(*home + "/.config/berth/serve.toml");
-    }
+    if (const auto own = context_.config_directory()) paths.push_back(*own + "/serve.toml");
+    for (const ConfigFile& file : context_.config().files) paths.push_back(file.path);
     for (const std::string& path : paths) {
       const auto file = read_file(path);
       add("settings", path, file ? *file : "", file ? "" : file.error().message());

@@ -49,6 +49,8 @@ class Verb {
   /// Its words are another program's: none of them is looked at but --sim, --replay and --lang in
   /// front; they arrive in `rest`.
   [[nodiscard]] virtual bool takes_words_as_they_are() const { return false; }
+  /// Decides by the configuration: it says itself what is wrong with it, and does not go on.
+  [[nodiscard]] virtual bool decides_by_config() const { return false; }
   /// Takes a command line behind its options.
   [[nodiscard]] virtual bool takes_command() const { return false; }
 };
@@ -103,6 +105,7 @@ std::unique_ptr<Verb> make_usage();
 std::unique_ptr<Verb> make_spec();
 std::unique_ptr<Verb> make_fit();
 std::unique_ptr<Verb> make_support();
+std::unique_ptr<Verb> make_config();
 std::unique_ptr<Verb> make_setup();
 std::unique_ptr<Verb> make_serve();
 std::unique_ptr<Verb> make_alert();

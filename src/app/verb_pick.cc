@@ -74,6 +74,7 @@ class PickVerb final : public Verb {
     options.flag("--json", json_, "same as --format json");
   }
 
+  [[nodiscard]] bool decides_by_config() const override { return true; }
   [[nodiscard]] std::vector<OptionalValue> optional_values() const override {
     return RequestOptions::optional_values();
   }
@@ -85,35 +86,36 @@ class PickVerb final : public Verb {
     }
     // JSON is for programs: its sentences are the same in every language.
     if (json_ || format_ == "json") set_language(Language::english);
-    const auto request = request_.request();
-    if (!request) return report(request.error(), exit_code::usage);
-    if (const auto mistake = request_.mistake_in_patience())
+    if (const auto mistake = request_.mistake_in_patience()) {
       return report(*mistake, exit_code::usage);
-    if (request_.cpu()) return answer_cpu(context, {}, *request, unlooked(context));
+    }
+    auto job = request_.job(context);
+    if (!job) return report(job.error(), exit_code::usage);
+    if (job->where == RunWhere::cpu) return answer_cpu(context, {}, *job, unlooked(context));
     auto looked = context.look_without_claims(Depth::placement);
     if (!looked) return report(looked.error());
-    const auto found = considered(context, *request, *std::move(looked));
+    const auto found = considered(context, job->request, *std::move(looked));
     if (context.ledger_error()) return report(*context.ledger_error());
     if (!found) return report(found.error(), exit_code::usage);
-    return answer(context, found->placement, found->request, found->snapshot);
+    job->request = found->request;
+    return answer(context, found->placement, *job, found->snapshot);
   }
 
  private:
-  int answer(const Context& context, const Placement& placement, const Request& request,
+  int answer(const Context& context, const Placement& placement, const JobSpec& job,
              const Snapshot& snapshot) const {
     if (request_.dry_run() || !placement.satisfied()) {
-      const std::string reasons = render_placement(placement, request, snapshot, context.err());
+      const std::string reasons = render_placement(placement, job.request, snapshot, context.err());
       std::fwrite(reasons.data(), 1, reasons.size(), stderr);
     }
     if (!placement.satisfied()) {
-      const auto or_cpu = request_.or_cpu();
-      if (or_cpu && *or_cpu) return answer_cpu(context, placement, request, snapshot);
+      if (job.where == RunWhere::gpu_or_cpu) return answer_cpu(context, placement, job, snapshot);
       if (format() == "json") {
-        print(placement_json(placement, request_.as_typed(request), snapshot) + "\n");
+        print(placement_json(placement, as_typed(job), snapshot) + "\n");
       }
       return exit_code::no_device;
     }
-    const auto text = in_format(format(), placement, request_.as_typed(request), snapshot);
+    const auto text = in_format(format(), placement, as_typed(job), snapshot);
     if (!text) return report(text.error());
     print(*text);
     if (placement.chosen.size() > 1) say_whose_quotes(context);
@@ -130,15 +132,14 @@ class PickVerb final : public Verb {
     return snapshot;
   }
 
-  int answer_cpu(const Context& context, const Placement& placement, const Request& request,
+  int answer_cpu(const Context& context, const Placement& placement, const JobSpec& job,
                  const Snapshot& snapshot) const {
     const auto settings = cpu_only_settings(context.environment(), threads_of_a_job(""));
-    print(format() == "json"
-              ? placement_json(placement, request_.as_typed(request), snapshot, settings) + "\n"
-              : without_devices(format(), settings));
+    print(format() == "json" ? placement_json(placement, as_typed(job), snapshot, settings) + "\n"
+                             : without_devices(format(), settings));
     if (snapshot.simulated) complain(trf("SIMULATED: {}", printable(*snapshot.simulated)));
-    complain(request_.cpu() ? tr("picked the CPU: --cpu asks for no device")
-                            : tr("no device: picked the CPU, as --or-cpu says"));
+    complain(job.where == RunWhere::cpu ? tr("picked the CPU: --cpu asks for no device")
+                                        : tr("no device: picked the CPU, as --or-cpu says"));
     return exit_code::ok;
   }
 

@@ -29,6 +29,7 @@ namespace {
 class RunVerb final : public Verb {
  public:
   void declare(Options& options) override { flags_.declare(options); }
+  [[nodiscard]] bool decides_by_config() const override { return true; }
   [[nodiscard]] std::vector<OptionalValue> optional_values() const override {
     return RequestOptions::optional_values();
   }
@@ -49,7 +50,7 @@ class RunVerb final : public Verb {
   int dry_run(Context& context, const RunOptions& options) const {
     // JSON is for programs: its sentences are the same in every language.
     if (flags_.json()) set_language(Language::english);
-    if (options.where == RunWhere::cpu) {
+    if (options.job.where == RunWhere::cpu) {
       const Snapshot unlooked{.simulated = context.sources().simulated};
       print(flags_.json() ? json_without_devices(context, {}, options, unlooked)
                           : said_of_cpu(unlooked));
@@ -57,11 +58,11 @@ class RunVerb final : public Verb {
     }
     auto looked = context.look_without_claims(Depth::placement);
     if (!looked) return report(looked.error(), usage_code());
-    const auto found = considered(context, options.request, *std::move(looked));
+    const auto found = considered(context, options.job.request, *std::move(looked));
     if (context.ledger_error()) return report(*context.ledger_error(), usage_code());
     if (!found) return report(found.error(), usage_code());
     const auto& [request, snapshot, placement] = *found;
-    if (!placement.satisfied() && options.where == RunWhere::gpu_or_cpu) {
+    if (!placement.satisfied() && options.job.where == RunWhere::gpu_or_cpu) {
       return dry_run_without_devices(context, options, *found);
     }
     print(flags_.json() ? placement_json(placement, asked_for(options), snapshot) + "\n"
@@ -79,14 +80,14 @@ class RunVerb final : public Verb {
   int dry_run_without_devices(const Context& context, const RunOptions& options,
                               const Considered& found) const {
     const auto& [request, snapshot, placement] = found;
-    const bool waits = options.cpu_after.count() > 0 && placement.possible;
+    const bool waits = options.job.cpu_after.count() > 0 && placement.possible;
     if (flags_.json()) {
       print(waits ? placement_json(placement, asked_for(options), snapshot) + "\n"
                   : json_without_devices(context, placement, options, snapshot));
     } else {
       print(render_placement(placement, request, snapshot, context.out()));
       print(waits ? trf("Would wait {} for a device, then run on the CPU, as --or-cpu says.",
-                        short_duration(options.cpu_after))
+                        short_duration(options.job.cpu_after))
                   : std::string(tr("Would run on the CPU, as --or-cpu says.")));
       print("\n");
     }
@@ -99,9 +100,7 @@ class RunVerb final : public Verb {
     return placement_json(placement, asked_for(options), snapshot, settings) + "\n";
   }
 
-  static std::string asked_for(const RunOptions& options) {
-    return as_typed(options.request, options.where, options.cpu_after);
-  }
+  static std::string asked_for(const RunOptions& options) { return as_typed(options.job); }
 
   /// What waits for a detached job is detached already: the terminal is not kept for it.
   int start(Context& context, RunOptions& options) {
@@ -114,7 +113,7 @@ class RunVerb final : public Verb {
   /// `let_go`: of a detached job that may have to wait; else null.
   int start_here(Context& context, RunOptions& options, const LetGo& let_go) {
     std::optional<Ledger> ledger;
-    if (options.where != RunWhere::cpu) {
+    if (options.job.where != RunWhere::cpu) {
       auto opened = context.open_ledger();
       if (!opened) return report(std::move(opened).error().because(tr("run")), usage_code());
       ledger.emplace(std::move(*opened));
@@ -145,9 +144,9 @@ class RunVerb final : public Verb {
   }
 
   static bool waits_detached(const RunOptions& options) {
-    if (!options.detach || options.where == RunWhere::cpu) return false;
-    if (options.where == RunWhere::gpu_or_cpu) return options.cpu_after.count() > 0;
-    return !options.wait || options.wait->count() > 0;
+    if (!options.detach || options.job.where == RunWhere::cpu) return false;
+    const auto wait = wait_for_devices(options.job);
+    return !wait || wait->count() > 0;
   }
 
   void tell_that_it_waits(const RunWaits& waits) const {
@@ -167,7 +166,7 @@ class RunVerb final : public Verb {
 
   /// An inherited list is never widened. Only where there is one does it take a look of its own.
   static Result<void> take_inherited_limits(Context& context, RunOptions& options) {
-    if (options.where == RunWhere::cpu || !context.variable("CUDA_VISIBLE_DEVICES")) return {};
+    if (options.job.where == RunWhere::cpu || !context.variable("CUDA_VISIBLE_DEVICES")) return {};
     const auto snapshot = context.look_without_claims(Depth::placement);
     if (!snapshot) return std::unexpected(snapshot.error());
     auto limits = inherited_limits(context, *snapshot);

@@ -115,10 +115,10 @@ Result<Fd> open_part(const std::string& path, const Fd& within) {
   return open_directory(path);
 }
 
-Result<Fd> open_named(const std::string& path) {
+Result<Fd> open_named(const std::string& path, const std::string& named_by) {
   if (auto made = make_directories(path, 0700); !made) {
     return std::unexpected(
-        std::move(made).error().because(tr("making the ledger BERTH_LEDGER names")));
+        std::move(made).error().because(trf("making the ledger that {} names", named_by)));
   }
   auto directory = open_fd(path, O_RDONLY | O_DIRECTORY);
   if (!directory) return directory;
@@ -236,7 +236,8 @@ Result<Fd> open_ledger_directory(const LedgerPlace& place) {
       return directory;
     }
     case LedgerPlace::Kind::named: {
-      auto directory = open_named(place.within.empty() ? place.directory : place.within);
+      auto directory =
+          open_named(place.within.empty() ? place.directory : place.within, place.named_by);
       if (!directory) return directory;
       if (!place.within.empty()) directory = open_part(place.directory, *directory);
       if (!directory) return directory;

@@ -26,10 +26,11 @@ namespace berth {
 struct LedgerPlace {
   std::string directory;
   /// shared: /run/berth, made by `sudo berth setup`, all users. own: this user's alone. named: by
-  /// BERTH_LEDGER.
+  /// `named_by`.
   enum class Kind { shared, own, named } kind = Kind::own;
   /// Of a part of a named ledger: that ledger's directory, whose mode the part is given.
   std::string within = {};
+  std::string named_by = "BERTH_LEDGER";  // or the line of a file
 };
 
 /// Chooses the ledger: `named` if given, else /run/berth if it is one that can be trusted, else

@@ -95,15 +95,14 @@ bool same_address(const PciAddress& pattern, std::string_view text) {
          (!pattern.domain || pattern.domain == address->domain);
 }
 
-/// Says which character is wrong and how the text was meant; nothing where it is all right.
+}  // namespace
+
 std::optional<std::string> typographic_complaint(std::string_view text) {
   const auto mistake = typographic_mistake(text);
   if (!mistake) return std::nullopt;
   return trf("\"{}\" has \"{}\" where an ASCII character is meant: write {}", printable(text),
              mistake->found, shell_quoted(printable(without_quotes(mistake->corrected))));
 }
-
-}  // namespace
 
 bool matches(const DevicePattern& pattern, const Device& device) {
   const std::string_view text = pattern.text;
@@ -163,152 +162,6 @@ Result<MemoryShare> parse_share(std::string_view text) {
                     : trf("\"{}\" is not a share of a device; write 10G or 50%", printable(text)));
   }
   return MemoryShare(Percent(*percent));
-}
-
-Result<void> parse_preference(std::string_view text, Request& request) {
-  for (const auto& [preference, word] : preference_words) {
-    if (!word.empty() && word == trimmed(text)) {
-      request.prefer = preference;
-      request.preferred.clear();
-      return {};
-    }
-  }
-  auto patterns = parse_patterns(text);
-  if (!patterns) return std::unexpected(std::move(patterns).error());
-  for (const DevicePattern& pattern : *patterns) {
-    // "bestfit" is a slip, not the name of a card.
-    if (pattern.text.find_first_of("0123456789*?:-") == std::string::npos) {
-      return fail(ErrorCode::invalid,
-                  trf("\"{}\" is no preference; write best-fit, most-free, spread or devices "
-                      "like 3,1,*A100*",
-                      printable(pattern.text)));
-    }
-  }
-  request.prefer = Preference::listed;
-  request.preferred = std::move(*patterns);
-  return {};
-}
-
-Result<ComputeCapability> parse_compute(std::string_view text) {
-  const auto parts = split(trimmed(text), '.');
-  const auto major = parse_unsigned(parts[0]);
-  const auto minor = parts.size() > 1 ? parse_unsigned(parts[1]) : std::optional<std::uint64_t>(0);
-  if (parts.size() > 2 || !major || !minor || *major == 0 || *major > 49 || *minor > 9) {
-    const auto complaint = typographic_complaint(text);
-    return fail(ErrorCode::invalid,
-                complaint
-                    ? *complaint
-                    : trf("\"{}\" is not a compute capability; write 8.0 or 8.6", printable(text)));
-  }
-  return ComputeCapability{static_cast<int>(*major), static_cast<int>(*minor)};
-}
-
-Result<std::vector<Need>> parse_needs(std::string_view text) {
-  std::vector<Need> needs;
-  for (const std::string_view part : split(text, ',')) {
-    const auto* known = std::find_if(need_facts.begin(), need_facts.end(), [&](const auto& facts) {
-      return equals_ignoring_case(facts.word, trimmed(part));
-    });
-    if (known == need_facts.end()) {
-      const auto complaint = typographic_complaint(text);
-      return fail(ErrorCode::invalid,
-                  complaint ? *complaint
-                            : trf("\"{}\" is no feature that can be asked for; write bf16 or fp8",
-                                  printable(part)));
-    }
-    if (std::find(needs.begin(), needs.end(), known->need) == needs.end()) {
-      needs.push_back(known->need);
-    }
-  }
-  return needs;
-}
-
-namespace {
-
-std::string typed_size(Bytes size) {
-  constexpr std::array<std::pair<int, char>, 4> units = {
-      {{40, 'T'}, {30, 'G'}, {20, 'M'}, {10, 'K'}}};
-  for (const auto& [shift, letter] : units) {
-    const std::uint64_t unit = std::uint64_t{1} << shift;
-    if (size.count() >= unit && size.count() % unit == 0) {
-      return std::to_string(size.count() / unit) + letter;
-    }
-  }
-  return std::to_string(size.count());
-}
-
-std::string typed_duration(std::int64_t ms) {
-  constexpr std::array<std::pair<std::int64_t, char>, 3> units = {
-      {{3'600'000, 'h'}, {60'000, 'm'}, {1000, 's'}}};
-  for (const auto& [unit, letter] : units) {
-    if (ms >= unit && ms % unit == 0) return std::to_string(ms / unit) + letter;
-  }
-  return std::to_string(ms) + "ms";
-}
-
-std::string typed_patterns(const std::vector<DevicePattern>& patterns) {
-  std::string list;
-  for (const DevicePattern& pattern : patterns) {
-    if (!list.empty()) list += ',';
-    list += pattern.text;
-  }
-  return shell_quoted(list);
-}
-
-std::string typed_preference(const Request& request) {
-  if (request.prefer == Preference::listed) return typed_patterns(request.preferred);
-  for (const auto& [preference, word] : preference_words) {
-    if (preference == request.prefer) return std::string(word);
-  }
-  return {};
-}
-
-std::string typed_needs(const std::vector<Need>& needs) {
-  std::string list;
-  for (const Need need : needs) {
-    if (!list.empty()) list += ',';
-    list += facts_of(need).word;
-  }
-  return list;
-}
-
-}  // namespace
-
-std::string as_typed(const Request& request) {
-  std::string line = "-n " + std::to_string(request.devices);
-  if (request.memory) {
-    const auto* size = std::get_if<Bytes>(&*request.memory);
-    line += " --memory " + (size != nullptr
-                                ? typed_size(*size)
-                                : fmt::format("{}%", std::get<Percent>(*request.memory).count()));
-  }
-  if (!request.only.empty()) line += " --only " + typed_patterns(request.only);
-  if (!request.except.empty()) line += " --except " + typed_patterns(request.except);
-  if (request.prefer != Preference::best_fit) line += " --prefer " + typed_preference(request);
-  if (request.min_compute) {
-    line +=
-        fmt::format(" --min-compute {}.{}", request.min_compute->major, request.min_compute->minor);
-  }
-  if (!request.needs.empty()) line += " --need " + typed_needs(request.needs);
-  if (request.max_utilization) {
-    line += fmt::format(" --max-utilization {}", request.max_utilization->count());
-  }
-  if (request.idle_for) line += " --idle-for " + typed_duration(request.idle_for->count());
-  if (request.allow_failed) line += " --allow-failed";
-  return line;
-}
-
-std::string as_typed(const Request& request, RunWhere where, std::chrono::milliseconds cpu_after) {
-  switch (where) {
-    case RunWhere::gpu:
-      return as_typed(request);
-    case RunWhere::gpu_or_cpu:
-      return as_typed(request) + " --or-cpu" +
-             (cpu_after.count() > 0 ? "=" + typed_duration(cpu_after.count()) : "");
-    case RunWhere::cpu:
-      return "--cpu";
-  }
-  return as_typed(request);
 }
 
 }  // namespace berth

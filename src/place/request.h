@@ -1,8 +1,7 @@
 #pragma once
-// Request: what somebody wants of the machine. The command line's request flags, a ticket in the
-// queue and a nested `berth run` all become this one value.
+// Request: what somebody wants of the machine. Flags, JSON, files and a ticket in the queue all
+// become this one value; how its members are written stands in job_keys() (place/job_spec.h).
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -58,23 +57,11 @@ struct Request {
   friend bool operator==(const Request&, const Request&) = default;
 };
 
-/// "best-fit", "most-free", "spread" or a list of patterns: sets `prefer` and `preferred`.
-[[nodiscard]] Result<void> parse_preference(std::string_view text, Request& request);
-[[nodiscard]] Result<ComputeCapability> parse_compute(std::string_view text);
-[[nodiscard]] Result<std::vector<Need>> parse_needs(std::string_view text);
-
 /// One line of JSON for a ticket, and back. invalid: not ours, or newer than this program knows.
 [[nodiscard]] std::string to_json(const Request& request);
 [[nodiscard]] Result<Request> request_from_json(std::string_view text);
 
-/// As one would type it: "-n 2 --memory 10G --only 0,1".
+/// As one would type it: "-n 2 --memory 10G --only 0,1". JobSpec has the rest of a job.
 [[nodiscard]] std::string as_typed(const Request& request);
-
-/// Whether a job is to have devices at all.
-enum class RunWhere { gpu, gpu_or_cpu, cpu };
-
-/// The same with what is wanted where no device is: "--cpu" alone, "-n 1 --or-cpu=10m".
-[[nodiscard]] std::string as_typed(const Request& request, RunWhere where,
-                                   std::chrono::milliseconds cpu_after);
 
 }  // namespace berth

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "place/job_spec.h"
 #include "snapshot/builder.h"
 
 namespace berth {
@@ -131,38 +132,117 @@ TEST(ParseShare, NamesFullWidthDigits) {
   EXPECT_THAT(percent.error().message(), HasSubstr("50%"));
 }
 
-TEST(ParsePreference, ReadsWordsAndLists) {
-  Request request;
-  ASSERT_TRUE(parse_preference("most-free", request));
-  EXPECT_EQ(request.prefer, Preference::most_free);
-  ASSERT_TRUE(parse_preference("3,*A100*", request));
-  EXPECT_EQ(request.prefer, Preference::listed);
-  EXPECT_EQ(request.preferred, (std::vector<DevicePattern>{{"3"}, {"*A100*"}}));
-  ASSERT_TRUE(parse_preference("spread", request));
-  EXPECT_TRUE(request.preferred.empty());
+/// What the parser of that key makes of the text.
+Result<JobSpec> said(std::string_view key, std::string_view text) {
+  JobSpec job;
+  auto parsed = find_job_key(key)->parse(text, job);
+  if (!parsed) return std::unexpected(std::move(parsed).error());
+  return job;
 }
 
-TEST(ParsePreference, RefusesASlipOfTheWord) {
-  Request request;
-  const auto parsed = parse_preference("bestfit", request);
-  ASSERT_FALSE(parsed);
-  EXPECT_THAT(parsed.error().message(), HasSubstr("best-fit, most-free, spread"));
+std::string refusal(std::string_view key, std::string_view text) {
+  const auto job = said(key, text);
+  return job ? "it was taken" : job.error().message();
 }
 
-TEST(ParseCompute, ReadsACapability) {
-  EXPECT_EQ(parse_compute("8.6").value(), (ComputeCapability{8, 6}));
-  EXPECT_EQ(parse_compute("12.0").value(), (ComputeCapability{12, 0}));
-  EXPECT_EQ(parse_compute("9").value(), (ComputeCapability{9, 0}));
+TEST(JobKeys, PreferenceIsAWordOrAList) {
+  EXPECT_EQ(said("prefer", "most-free")->request.prefer, Preference::most_free);
+  const Request listed = said("prefer", "3,*A100*")->request;
+  EXPECT_EQ(listed.prefer, Preference::listed);
+  EXPECT_EQ(listed.preferred, (std::vector<DevicePattern>{{"3"}, {"*A100*"}}));
+  JobSpec job{.request = listed};
+  ASSERT_TRUE(find_job_key("prefer")->parse("spread", job));
+  EXPECT_TRUE(job.request.preferred.empty());
+  EXPECT_THAT(refusal("prefer", "bestfit"), HasSubstr("best-fit, most-free, spread"));
+}
+
+TEST(JobKeys, ComputeCapabilityHasAPoint) {
+  EXPECT_EQ(said("min_compute", "8.6")->request.min_compute, (ComputeCapability{8, 6}));
+  EXPECT_EQ(said("min_compute", "12.0")->request.min_compute, (ComputeCapability{12, 0}));
+  EXPECT_EQ(said("min_compute", "9")->request.min_compute, (ComputeCapability{9, 0}));
   for (const char* text : {"", "86", "8.", ".6", "8.6.1", "-8.0", "8,6", "0.5", "sm_86"}) {
-    EXPECT_FALSE(parse_compute(text)) << text;
+    EXPECT_FALSE(said("min_compute", text)) << text;
   }
-  EXPECT_THAT(parse_compute("８.6").error().message(), HasSubstr("8.6"));
+  EXPECT_THAT(refusal("min_compute", "８.6"), HasSubstr("8.6"));
 }
 
-TEST(ParseNeeds, ReadsFeaturesOnce) {
-  EXPECT_EQ(parse_needs("bf16,fp8,BF16").value(), (std::vector<Need>{Need::bf16, Need::fp8}));
-  EXPECT_FALSE(parse_needs("fp4"));
-  EXPECT_FALSE(parse_needs(""));
+TEST(JobKeys, NeedsAreFeaturesOnceEach) {
+  EXPECT_EQ(said("need", "bf16,fp8,BF16")->request.needs,
+            (std::vector<Need>{Need::bf16, Need::fp8}));
+  EXPECT_FALSE(said("need", "fp4"));
+  EXPECT_FALSE(said("need", ""));
+}
+
+TEST(JobKeys, HaveNamesAndFlagsOfTheirOwn) {
+  for (const JobKey& key : job_keys()) {
+    EXPECT_EQ(find_job_key(key.name), &key) << key.name;
+    std::string flag = "--" + std::string(key.name);
+    std::ranges::replace(flag, '_', '-');
+    EXPECT_THAT(key.flag, HasSubstr(flag)) << "one name, written in two ways";
+    EXPECT_EQ(key.alone.empty(), *key.form != '\0' && *key.form != '[') << key.name;
+  }
+}
+
+/// A text for each key that is not what the member is by itself.
+constexpr std::pair<std::string_view, std::string_view> texts[] = {{"devices", "2"},
+                                                                   {"memory", "10G"},
+                                                                   {"only", "0,*H100*"},
+                                                                   {"except", "GPU-1a"},
+                                                                   {"prefer", "3,1"},
+                                                                   {"min_compute", "8.6"},
+                                                                   {"need", "bf16,fp8"},
+                                                                   {"max_utilization", "10"},
+                                                                   {"idle_for", "5s"},
+                                                                   {"allow_failed", "true"},
+                                                                   {"wait", "30m"},
+                                                                   {"or_cpu", "10m"},
+                                                                   {"cpu", "true"},
+                                                                   {"time", "2h"},
+                                                                   {"warn_signal", "USR1"},
+                                                                   {"warn_ahead", "90s"},
+                                                                   {"hold", "true"},
+                                                                   {"linger", "5m"},
+                                                                   {"on_gpu_fault", "signal=TERM"},
+                                                                   {"retry_on", "gpu-lost"},
+                                                                   {"retries", "3"}};
+
+TEST(JobKeys, ReadWhatTheyType) {
+  ASSERT_EQ(std::size(texts), job_keys().size()) << "a key without a text here";
+  for (const auto& [name, text] : texts) {
+    const auto job = said(name, text);
+    ASSERT_TRUE(job) << name << ": " << refusal(name, text);
+    EXPECT_EQ(find_job_key(name)->typed(*job), text) << name;
+    EXPECT_NE(*job, JobSpec()) << name;
+  }
+}
+
+TEST(JobKeys, RefuseWhatIsNoneOfTheirs) {
+  for (const auto& [name, text] : texts) {
+    const std::string taken = name == "only" || name == "except" ? "0,," : "no such";
+    EXPECT_FALSE(said(name, taken)) << name;
+  }
+  EXPECT_EQ(refusal("devices", "0"), "\"0\" is not a number of devices from 1 to 1024");
+  EXPECT_EQ(refusal("allow_failed", "yes"), "\"yes\" is neither true nor false");
+}
+
+TEST(JobKeys, HowOftenIsNothingWithoutAfterWhat) {
+  JobSpec job = *said("retries", "3");
+  EXPECT_FALSE(settle(job));
+  job = *said("retry_on", "gpu-lost");
+  ASSERT_TRUE(settle(job));
+  EXPECT_EQ(job.retries, 1);
+}
+
+TEST(RunLine, CanBePastedBack) {
+  JobSpec job;
+  EXPECT_EQ(run_line(job), "berth run -n 1 -- COMMAND");
+  job.command = {"python", "my job.py"};
+  job.wait.reset();
+  EXPECT_EQ(run_line(job), "berth run -n 1 --wait -- python 'my job.py'");
+  job.wait = std::chrono::minutes(90);
+  job.hold = true;
+  job.time_limit = std::chrono::hours(2);
+  EXPECT_EQ(run_line(job), "berth run -n 1 --wait=90m --time 2h --hold -- python 'my job.py'");
 }
 
 TEST(RequestJson, GivesBackEveryMember) {
@@ -176,6 +256,16 @@ TEST(RequestJson, GivesBackEveryMember) {
   half.preferred.clear();
   EXPECT_EQ(request_from_json(to_json(half)).value(), half);
   EXPECT_EQ(request_from_json(to_json(Request{})).value(), Request{});
+}
+
+/// A ticket is read by programs of other versions: byte for byte what they have always written.
+TEST(RequestJson, IsWrittenAsEver) {
+  EXPECT_EQ(to_json(Request{}), R"({"berth_request":1,"devices":1,"prefer":"best-fit"})");
+  EXPECT_EQ(to_json(full_request()),
+            R"({"berth_request":1,"devices":2,"memory_bytes":10737418240,"only":["0","*H100*"],)"
+            R"("except":["GPU-1a"],"prefer":"listed","preferred":["3","1"],"min_compute":"8.6",)"
+            R"("needs":["bf16","fp8"],"max_utilization_percent":10.0,"idle_for_ms":5000,)"
+            R"("allow_failed":true})");
 }
 
 TEST(RequestJson, IsOneLine) {
@@ -242,12 +332,16 @@ TEST(AsTyped, CanBePastedBack) {
 }
 
 TEST(AsTyped, SaysWhatIsWantedWhereThereIsNoDevice) {
-  using std::chrono::milliseconds;
-  EXPECT_EQ(as_typed({.devices = 2}, RunWhere::cpu, milliseconds(0)), "--cpu");
-  EXPECT_EQ(as_typed({.devices = 2}, RunWhere::gpu, milliseconds(0)), "-n 2");
-  EXPECT_EQ(as_typed({}, RunWhere::gpu_or_cpu, milliseconds(0)), "-n 1 --or-cpu");
-  EXPECT_EQ(as_typed({}, RunWhere::gpu_or_cpu, milliseconds(600'000)), "-n 1 --or-cpu=10m");
-  EXPECT_EQ(as_typed({}, RunWhere::gpu_or_cpu, milliseconds(1500)), "-n 1 --or-cpu=1500ms");
+  const auto typed = [](RunWhere where, int devices, int ms) {
+    return as_typed(JobSpec{.request = {.devices = devices},
+                            .where = where,
+                            .cpu_after = std::chrono::milliseconds(ms)});
+  };
+  EXPECT_EQ(typed(RunWhere::cpu, 2, 0), "--cpu");
+  EXPECT_EQ(typed(RunWhere::gpu, 2, 0), "-n 2");
+  EXPECT_EQ(typed(RunWhere::gpu_or_cpu, 1, 0), "-n 1 --or-cpu");
+  EXPECT_EQ(typed(RunWhere::gpu_or_cpu, 1, 600'000), "-n 1 --or-cpu=10m");
+  EXPECT_EQ(typed(RunWhere::gpu_or_cpu, 1, 1500), "-n 1 --or-cpu=1500ms");
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 #pragma once
-// The words of a request, shared by the command line and the ticket's JSON, and what each needed
-// feature asks of the chip. Internal to src/place.
+// The words of a request, as typed and in a ticket's JSON, and what each needed feature asks of the
+// chip. Internal to src/place.
 
 #include <array>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -37,5 +39,8 @@ constexpr std::array<NeedFacts, 2> need_facts = {{
   }
   BERTH_CHECK(false, "every need has a row in the table");
 }
+
+/// Says which character is wrong and how the text was meant; nothing where it is all right.
+[[nodiscard]] std::optional<std::string> typographic_complaint(std::string_view text);
 
 }  // namespace berth

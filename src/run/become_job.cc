@@ -36,7 +36,7 @@ Error become_job(const KeeperTask& task) {
     if (!kept) return own_failure(kept.error());
   }
   task.signals->restore_original();
-  const Error failed = execute(options.command, task.environment,
+  const Error failed = execute(options.job.command, task.environment,
                                value_of(task.environment, "PATH").value_or(default_search_path));
   if (failed.code() == ErrorCode::not_found) return failed;
   return {ErrorCode::no_permission, failed.message()};

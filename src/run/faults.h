@@ -21,12 +21,6 @@ namespace berth {
 /// What is wrong with the devices of a look.
 using FaultFinder = std::function<std::vector<DeviceFault>(const Snapshot& snapshot)>;
 
-/// What the job feels of it: nothing, a signal to its main process, or its end.
-enum class OnGpuFault { warn, signal, stop };
-
-/// After which faults a run that ended badly is started again on another device.
-enum class RetryOn { never, gpu_lost, gpu_fault };
-
 /// One that has come up, as the sampler tells the keeper.
 struct FaultNews {
   FaultKind kind = FaultKind::failed;

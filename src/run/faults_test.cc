@@ -124,7 +124,7 @@ TEST(FaultWatch, WhoTookAFailedDeviceIsToldOfFurtherFaultsOnly) {
 // --- starting again ------------------------------------------------------------------------------
 
 RunOptions retried(RetryOn retry_on = RetryOn::gpu_lost) {
-  return {.retry_on = retry_on, .retries = 1};
+  return {.job = {.retry_on = retry_on, .retries = 1}};
 }
 
 LauncherReport ended(Exit exit, FaultKind kind = FaultKind::lost) {
@@ -183,7 +183,7 @@ TEST(Retry, NamesTheRunThatItFollowsAndEnds) {
   outcome.failed = {DeviceId("B")};
   const RunOptions next = next_start(retried(), outcome);
   EXPECT_EQ(next.retry_of, outcome.id);
-  EXPECT_EQ(as_typed(next.request), "-n 1 --except B");
+  EXPECT_EQ(as_typed(next.job.request), "-n 1 --except B");
   EXPECT_THAT(devices_to_leave(next, two_devices().devices, ended({.code = 1})), IsEmpty());
 }
 

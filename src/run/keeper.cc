@@ -30,16 +30,9 @@ constexpr Duration record_patience = std::chrono::minutes(1);
 constexpr Duration record_pause = std::chrono::seconds(2);
 
 KeeperTerms terms_of(const KeeperTask& task) {
-  const RunOptions& options = *task.options;
-  return {.linger = options.linger,
-          .hold = options.hold,
+  return {.job = task.options->job,
           .has_lease = task.lease != nullptr,
-          .time_limit = options.time_limit,
-          .warning_ahead = options.warning_ahead,
-          .warning_signal = options.warning_signal,
-          .stop_grace = options.stop_grace,
-          .on_gpu_fault = options.on_gpu_fault,
-          .fault_signal = options.fault_signal};
+          .stop_grace = task.options->stop_grace};
 }
 
 /// The heir, which is this before it has forked the keeper; the keeper; and the heir once more, in
@@ -347,7 +340,7 @@ class Keeper {
   void perform(const TellEnd& told) {
     const bool badly = told.exit.signal != 0 || told.exit.code != 0;
     using Starting = SamplerChild::Starting;
-    if (badly && task_.options->retry_on != RetryOn::never) {
+    if (badly && task_.options->job.retry_on != RetryOn::never) {
       sampler_.ask(verdict_patience, Starting::is_waited_for);
     } else {
       sampler_.ask(last_sample_patience, Starting::is_left_alone);

@@ -39,11 +39,11 @@ std::optional<NoteEvent> date_change(WallTime is, WallTime expected) {
 }
 
 KeeperPlan::KeeperPlan(KeeperTerms terms, Instant started) : terms_(terms) {
-  if (!terms_.time_limit) return;
-  term_at_ = started + *terms_.time_limit;
+  if (!terms_.job.time_limit) return;
+  term_at_ = started + *terms_.job.time_limit;
   // A short limit leaves no minute for a warning: a tenth of it then.
-  const Duration ahead = std::min(terms_.warning_ahead, *terms_.time_limit / 10);
-  if (terms_.warning_signal != 0) warn_at_ = *term_at_ - ahead;
+  const Duration ahead = std::min(terms_.job.warning_ahead, *terms_.job.time_limit / 10);
+  if (terms_.job.warning_signal != 0) warn_at_ = *term_at_ - ahead;
 }
 
 void KeeperPlan::go_on_after(std::string_view because, Instant now) {
@@ -78,7 +78,7 @@ std::vector<KeeperAction> KeeperPlan::step(const KeeperEvent& event, Instant now
   } else if (const auto* end = std::get_if<JobEnded>(&event)) {
     ended_ = end->exit;
     // Most signals end a job that does not expect them: then it was the warning.
-    const bool by_warning = end->exit.signal != 0 && end->exit.signal == terms_.warning_signal;
+    const bool by_warning = end->exit.signal != 0 && end->exit.signal == terms_.job.warning_signal;
     if (because_ == end_cause::warned && by_warning) because_ = end_cause::time_limit;
     // A launcher stopped together with the job would never hear of its end.
     actions.push_back(ContinueLauncher{});
@@ -115,11 +115,11 @@ void KeeperPlan::on_fault(const FaultNews& news, Instant now, Actions& actions) 
 void KeeperPlan::act_on_fault(Instant now, Actions& actions) {
   constexpr const char* signalled = "the job got a signal for it, as --on-gpu-fault says";
   constexpr const char* stopped = "the job was asked to end for it, as --on-gpu-fault says";
-  switch (terms_.on_gpu_fault) {
+  switch (terms_.job.on_gpu_fault) {
     case OnGpuFault::warn:
       return;
     case OnGpuFault::signal:
-      actions.push_back(SignalJob{terms_.fault_signal});
+      actions.push_back(SignalJob{terms_.job.fault_signal});
       actions.push_back(NoteEvent{"on_gpu_fault", signalled});
       actions.push_back(TellUser{signalled});
       return;
@@ -144,7 +144,8 @@ void KeeperPlan::on_survey(const TreeSurveyed& survey, Instant now, Actions& act
   } else if (!quiet_since_) {
     quiet_since_ = now;
   }
-  const bool quiet_enough = !terms_.hold && quiet_since_ && now - *quiet_since_ >= terms_.linger;
+  const bool quiet_enough =
+      !terms_.job.hold && quiet_since_ && now - *quiet_since_ >= terms_.job.linger;
   const bool is_over = survey.survivors == 0 || quiet_enough || !terms_.has_lease;
   // The lease goes first: whoever starts the next job when this one's prompt returns finds the
   // card free.
@@ -160,7 +161,7 @@ void KeeperPlan::on_time(Instant now, Actions& actions) {
   if (is_due(warn_at_, now)) {
     warn_at_.reset();
     if (!ended_) {
-      actions.push_back(SignalJob{terms_.warning_signal});
+      actions.push_back(SignalJob{terms_.job.warning_signal});
       because_ = end_cause::warned;
       actions.push_back(NoteEvent{"time_limit", "warned the job: its time is nearly over"});
     }

@@ -12,20 +12,15 @@
 
 #include "base/clock.h"
 #include "base/process.h"
+#include "place/job_spec.h"
 #include "run/faults.h"
 
 namespace berth {
 
 struct KeeperTerms {
-  Duration linger{};
-  bool hold = false;
+  JobSpec job;
   bool has_lease = true;
-  std::optional<Duration> time_limit;
-  Duration warning_ahead{};
-  int warning_signal = 0;
   Duration stop_grace{};
-  OnGpuFault on_gpu_fault = OnGpuFault::warn;
-  int fault_signal = 0;
 };
 
 // --- what happened ---------------------------------------------------------------------------

@@ -20,7 +20,10 @@ std::size_t count_of(const std::vector<KeeperAction>& actions) {
   return count;
 }
 
-KeeperTerms with_lease() { return {.linger = 60s, .has_lease = true, .stop_grace = 10s}; }
+/// Without a warning before the time limit.
+KeeperTerms with_lease() {
+  return {.job = {.warning_signal = 0, .linger = 60s}, .stop_grace = 10s};
+}
 
 TEST(KeeperPlan, ReleasesBeforeItTellsWhenNobodySurvives) {
   KeeperPlan plan(with_lease(), Instant{});
@@ -50,9 +53,9 @@ TEST(KeeperPlan, KeepsTheLeaseAsLongAsASurvivorHasTheDeviceOpen) {
 TEST(KeeperPlan, GoesOnWhereAKilledKeeperHadBegunToEndTheJob) {
   FakeClock clock;
   KeeperTerms terms = with_lease();
-  terms.time_limit = 100s;
-  terms.warning_ahead = 10s;
-  terms.warning_signal = SIGUSR1;
+  terms.job.time_limit = 100s;
+  terms.job.warning_ahead = 10s;
+  terms.job.warning_signal = SIGUSR1;
   for (const std::string_view because : {end_cause::time_limit, end_cause::gpu_fault}) {
     KeeperPlan plan(terms, clock.now());
     plan.go_on_after(because, clock.now());
@@ -66,9 +69,9 @@ TEST(KeeperPlan, GoesOnWhereAKilledKeeperHadBegunToEndTheJob) {
 TEST(KeeperPlan, WarnsOnceAlsoWhereTheKeeperThatDidWasKilled) {
   FakeClock clock;
   KeeperTerms terms = with_lease();
-  terms.time_limit = 100s;
-  terms.warning_ahead = 10s;
-  terms.warning_signal = SIGUSR1;
+  terms.job.time_limit = 100s;
+  terms.job.warning_ahead = 10s;
+  terms.job.warning_signal = SIGUSR1;
   KeeperPlan plan(terms, clock.now());
   clock.advance(95s);
   plan.go_on_after(end_cause::warned, clock.now());
@@ -82,7 +85,7 @@ TEST(KeeperPlan, WarnsOnceAlsoWhereTheKeeperThatDidWasKilled) {
 TEST(KeeperPlan, AnHeirBeginsAnewWhatNobodyHadBegun) {
   FakeClock clock;
   KeeperTerms terms = with_lease();
-  terms.time_limit = 100s;
+  terms.job.time_limit = 100s;
   KeeperPlan plan(terms, clock.now());
   clock.advance(200s);
   plan.go_on_after("", clock.now());
@@ -104,7 +107,7 @@ TEST(KeeperPlan, ReleasesWhenNoSurvivorHasHadTheDeviceOpenForTheLinger) {
 TEST(KeeperPlan, HoldsForLateStartersUntilTheLastProcessEnds) {
   FakeClock clock;
   KeeperTerms terms = with_lease();
-  terms.hold = true;
+  terms.job.hold = true;
   KeeperPlan plan(terms, clock.now());
   (void)plan.step(JobEnded{}, clock.now());
   (void)plan.step(TreeSurveyed{.survivors = 1}, clock.now());
@@ -116,9 +119,9 @@ TEST(KeeperPlan, HoldsForLateStartersUntilTheLastProcessEnds) {
 TEST(KeeperPlan, WarnsThenTermsThenKillsAtTheTimeLimit) {
   FakeClock clock;
   KeeperTerms terms = with_lease();
-  terms.time_limit = 2h;
-  terms.warning_ahead = 60s;
-  terms.warning_signal = SIGUSR1;
+  terms.job.time_limit = 2h;
+  terms.job.warning_ahead = 60s;
+  terms.job.warning_signal = SIGUSR1;
   KeeperPlan plan(terms, clock.now());
   std::vector<int> signals;
   std::vector<Duration> times;
@@ -141,9 +144,9 @@ TEST(KeeperPlan, WarnsThenTermsThenKillsAtTheTimeLimit) {
 std::string because_of_an_end_after_the_warning(Exit exit) {
   FakeClock clock;
   KeeperTerms terms = with_lease();
-  terms.time_limit = 2h;
-  terms.warning_ahead = 60s;
-  terms.warning_signal = SIGUSR1;
+  terms.job.time_limit = 2h;
+  terms.job.warning_ahead = 60s;
+  terms.job.warning_signal = SIGUSR1;
   KeeperPlan plan(terms, clock.now());
   clock.wait_until(*plan.next_deadline());
   (void)plan.step(TimePassed{}, clock.now());
@@ -206,8 +209,8 @@ DeviceFaulted lost_device(std::size_t device = 0) {
 
 KeeperTerms on_fault(OnGpuFault what) {
   KeeperTerms terms = with_lease();
-  terms.on_gpu_fault = what;
-  terms.fault_signal = SIGUSR1;
+  terms.job.on_gpu_fault = what;
+  terms.job.fault_signal = SIGUSR1;
   return terms;
 }
 
@@ -248,7 +251,7 @@ TEST(KeeperPlan, SignalsTheJobForAFaultOfItsDeviceOnly) {
 TEST(KeeperPlan, StopsTheTreeForAFaultByTermAndKillAndSaysWhy) {
   FakeClock clock;
   KeeperTerms terms = on_fault(OnGpuFault::stop);
-  terms.time_limit = 5s;
+  terms.job.time_limit = 5s;
   KeeperPlan plan(terms, clock.now());
   const auto first = plan.step(lost_device(), clock.now());
   ASSERT_EQ(count_of<SignalTree>(first), 1U);

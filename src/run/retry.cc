@@ -27,19 +27,20 @@ bool counts(FaultKind kind, RetryOn retry_on) {
 }  // namespace
 
 bool may_be_started_again(const RunOptions& options) {
-  return options.retry_on != RetryOn::never && options.retries > 0 &&
-         options.where != RunWhere::cpu;
+  return options.job.retry_on != RetryOn::never && options.job.retries > 0 &&
+         options.job.where != RunWhere::cpu;
 }
 
 std::vector<DeviceId> devices_to_leave(const RunOptions& options, const std::vector<Device>& given,
                                        const LauncherReport& report) {
-  if (options.retries <= 0 || !report.exit || report.keeper_lost || report.end_wanted) return {};
+  if (options.job.retries <= 0 || !report.exit || report.keeper_lost || report.end_wanted)
+    return {};
   const bool stopped_for_it = report.because == end_cause::gpu_fault;
   const bool badly = report.exit->signal != 0 || report.exit->code != 0;
   if (!stopped_for_it && !(badly && report.because.empty())) return {};
   std::vector<DeviceId> leave;
   for (const FaultNews& news : report.faults) {
-    if (!counts(news.kind, options.retry_on) || news.device >= given.size()) continue;
+    if (!counts(news.kind, options.job.retry_on) || news.device >= given.size()) continue;
     const DeviceId& device = given[news.device].id;
     if (std::ranges::find(leave, device) == leave.end()) leave.push_back(device);
   }
@@ -49,8 +50,8 @@ std::vector<DeviceId> devices_to_leave(const RunOptions& options, const std::vec
 RunOptions next_start(const RunOptions& options, const RunOutcome& ended) {
   RunOptions next = options;
   next.retry_of = ended.id;
-  --next.retries;
-  for (const DeviceId& device : ended.failed) next.request.except.push_back({device.text()});
+  --next.job.retries;
+  for (const DeviceId& device : ended.failed) next.job.request.except.push_back({device.text()});
   return next;
 }
 

@@ -45,6 +45,7 @@ class Run {
   Run(const RunOptions& options, const RunServices& services, const RunCallbacks& callbacks,
       Waiting waiting, std::optional<SignalQueue>& signals)
       : options_(options),
+        job_(options.job),
         services_(services),
         callbacks_(callbacks),
         waiting_(waiting),
@@ -55,7 +56,7 @@ class Run {
     auto missing = preflight();
     if (missing) return not_started(std::move(*missing));
     prepare_manifest();
-    if (options_.where != RunWhere::cpu) {
+    if (job_.where != RunWhere::cpu) {
       auto refused = get_devices();
       if (cannot_wait_) return std::unexpected(*std::move(cannot_wait_));
       if (!refused) return never_started(std::unexpected(std::move(refused).error()));
@@ -85,13 +86,12 @@ class Run {
 
   /// A mistyped command is told at once, not after hours in the queue.
   std::optional<Error> preflight() const {
-    if (options_.command.empty()) return Error(ErrorCode::not_found, "no command was given");
-    const auto found =
-        find_executable(options_.command.front(),
-                        value_of(options_.environment, "PATH").value_or(default_search_path));
+    if (job_.command.empty()) return Error(ErrorCode::not_found, "no command was given");
+    const auto found = find_executable(
+        job_.command.front(), value_of(options_.environment, "PATH").value_or(default_search_path));
     if (!found) return found.error();
     if (!options_.retry_of.empty()) return std::nullopt;  // it was said at the first start
-    if (const auto warning = warning_about_devices_set_by(options_.command, *found)) say(*warning);
+    if (const auto warning = warning_about_devices_set_by(job_.command, *found)) say(*warning);
     return std::nullopt;
   }
 
@@ -101,14 +101,14 @@ class Run {
     manifest_.boot_id = first_line_of("/proc/sys/kernel/random/boot_id");
     manifest_.id =
         make_run_id(manifest_.machine_id, manifest_.boot_id, manifest_.started, ::getpid());
-    manifest_.command = masked_command(options_.command);
+    manifest_.command = masked_command(job_.command);
     manifest_.working_directory = options_.working_directory;
     manifest_.uid = ::getuid();
     manifest_.user = local_user_name(::getuid(), options_.etc + "/passwd");
-    manifest_.wanted = as_typed(options_.request, options_.where, options_.cpu_after);
-    if (options_.where != RunWhere::cpu) manifest_.devices_wanted = options_.request.devices;
+    manifest_.wanted = as_typed(job_);
+    if (job_.where != RunWhere::cpu) manifest_.devices_wanted = job_.request.devices;
     manifest_.retry_of = options_.retry_of;
-    if (options_.time_limit) manifest_.time_limit_ms = options_.time_limit->count();
+    if (job_.time_limit) manifest_.time_limit_ms = job_.time_limit->count();
     manifest_.given.taken = manifest_.started;
     manifest_.given.simulated = services_.simulated;
   }
@@ -119,7 +119,7 @@ class Run {
       return fail(ErrorCode::unsupported,
                   "there is no ledger to claim devices in: see `berth setup`");
     }
-    AcquireOptions wish{.request = options_.request, .limits = options_.limits};
+    AcquireOptions wish{.request = job_.request, .limits = options_.limits};
     Look look = services_.look;
     auto inside = enter_outer_lease(*ledger_, value_of(options_.environment, "BERTH_LEASE"),
                                     services_.clock, wish, look);
@@ -131,8 +131,7 @@ class Run {
     }
     wish.run = manifest_.id;
     wish.command = command_for_others();
-    wish.wait =
-        options_.where == RunWhere::gpu_or_cpu ? std::optional(options_.cpu_after) : options_.wait;
+    wish.wait = wait_for_devices(job_);
     wish.on_news = [this](const WaitingNews& news) { hear_news(news); };
     wish.tells_time = callbacks_.on_waiting_tells_time;
     wish.say = callbacks_.say;
@@ -205,7 +204,7 @@ class Run {
   std::optional<RunOutcome> without_devices(NotAcquired refusal) {
     const bool interrupted = refusal.why == NotAcquired::Why::interrupted;
     manifest_.waited_ms = refusal.waited.count();
-    if (options_.where == RunWhere::gpu_or_cpu && !interrupted) {
+    if (job_.where == RunWhere::gpu_or_cpu && !interrupted) {
       if (callbacks_.on_cpu_fallback) callbacks_.on_cpu_fallback(refusal);
       return std::nullopt;
     }
@@ -277,7 +276,7 @@ class Run {
       return record_->path_of(record_file::marks);
     }
     auto record = RecordWriter::create(options_.state_directory, manifest_,
-                                       static_cast<std::size_t>(options_.request.devices));
+                                       static_cast<std::size_t>(job_.request.devices));
     if (!record) return go_without_record(record.error());
     record_.emplace(std::move(*record));
     return record_->path_of(record_file::marks);
@@ -437,6 +436,7 @@ class Run {
   }
 
   const RunOptions& options_;
+  const JobSpec& job_;
   const RunServices& services_;
   RunCallbacks callbacks_;
   Waiting waiting_;
@@ -457,7 +457,7 @@ void say_start_again(const RunOptions& next, const RunOutcome& ended, const Inpu
   callbacks.say(
       trf("run {} ended badly after its device went wrong: starting the job again on "
           "another ({} more after that)",
-          ended.id, next.retries));
+          ended.id, next.job.retries));
   if (whole) return;
   callbacks.say(
       tr("its input comes through a pipe: what the first start has read, the next one does not "

@@ -8,7 +8,6 @@
 #include <sys/types.h>
 
 #include <chrono>
-#include <csignal>
 #include <functional>
 #include <optional>
 #include <string>
@@ -19,8 +18,8 @@
 #include "base/process.h"
 #include "base/result.h"
 #include "lease/ledger.h"
+#include "place/job_spec.h"
 #include "place/placement.h"
-#include "place/request.h"
 #include "place/visible_devices.h"
 #include "record/run_record.h"
 #include "run/acquire.h"
@@ -35,15 +34,10 @@ using Sight = std::function<Snapshot(const std::vector<Claim>& claims, WallTime 
 /// Called once in the sampler process: opens the driver there, never in the launcher or the keeper.
 using SightFactory = std::function<Result<Sight>()>;
 
+/// A job, and how it is launched here and now.
 struct RunOptions {
-  std::vector<std::string> command;
-  RunWhere where = RunWhere::gpu;
-  Request request;
+  JobSpec job;
   PlaceLimits limits;  // the inherited visible-devices list, already read
-  /// 0: answer at once. Nothing: wait as long as it takes.
-  std::optional<std::chrono::milliseconds> wait = std::chrono::milliseconds(0);
-  /// With gpu_or_cpu: how long to wait for a GPU before going without.
-  std::chrono::milliseconds cpu_after{0};
   VisibleFormat visible_format = VisibleFormat::indices;
 
   /// The caller's environment, as NAME=value; the job gets it with our variables set.
@@ -54,24 +48,9 @@ struct RunOptions {
   bool detach = false;
   /// Where a detached job's output goes (appended); nothing: "output" in the record.
   std::optional<std::string> log;
-  std::optional<std::chrono::milliseconds> time_limit;
-  int warning_signal = SIGTERM;  // sent to the main process `warning_ahead` before the limit
-  std::chrono::milliseconds warning_ahead{60'000};
   std::chrono::milliseconds stop_grace{10'000};  // between TERM and KILL
-
-  /// When a device of the run goes wrong: it is always said and recorded; and the job …
-  OnGpuFault on_gpu_fault = OnGpuFault::warn;
-  int fault_signal = SIGUSR1;  // … gets this with OnGpuFault::signal
-  /// Whether a run that ended badly after that is started again without that device, and how often.
-  RetryOn retry_on = RetryOn::never;
-  int retries = 0;
   /// The run that this one follows; empty: the first.
   std::string retry_of;
-
-  /// The lease lasts until no survivor of the job has had a GPU device file open for this long.
-  std::chrono::milliseconds linger{60'000};
-  /// True: the lease lasts as long as any process of the job, for those that open the GPU late.
-  bool hold = false;
 
   /// Looked at in tests: where /proc, /sys, /etc are, and which files are devices.
   std::string proc = "/proc";

@@ -311,9 +311,9 @@ class MemoryKillsOfARun : public ::testing::Test {
 
   /// The kinds of the events of a run of `sh -c script`, with $1 the counter.
   std::vector<std::string> events_after(const std::string& script) {
-    const RunOptions options{.command = {"/bin/sh", "-c", script, "sh", counter_},
-                             .where = RunWhere::cpu,
-                             .request = {},
+    const RunOptions options{.job = {.command = {"/bin/sh", "-c", script, "sh", counter_},
+                                     .request = {},
+                                     .where = RunWhere::cpu},
                              .limits = {},
                              .environment = {"PATH=/usr/bin:/bin"},
                              .working_directory = folder_.path(),

@@ -36,7 +36,7 @@ class Sampler {
         from_keeper_(std::move(from_keeper)),
         to_keeper_(std::move(to_keeper)),
         tree_(task.keeper, task.options->proc),
-        faults_(task.manifest.given.devices, task.options->request.allow_failed
+        faults_(task.manifest.given.devices, task.options->job.request.allow_failed
                                                  ? FaultWatch::Known::what_the_first_look_finds
                                                  : FaultWatch::Known::nothing),
         driver_(task.manifest.given),
@@ -80,7 +80,7 @@ class Sampler {
         gather_machine({.proc = options.proc, .sys = options.sys, .etc = options.etc});
     manifest.git = gather_git(options.working_directory);
     manifest.python = gather_python(
-        options.command, value_of(options.environment, "PATH").value_or(default_search_path));
+        options.job.command, value_of(options.environment, "PATH").value_or(default_search_path));
     write_manifest();
   }
 

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
+#include "place/job_spec.h"
 #include "serve/desk.h"
 #include "serve/example_world.h"
 #include "serve/news.h"
@@ -307,6 +308,44 @@ TEST(Compose, SaysTheCommandAndWhatItWouldGet) {
   EXPECT_EQ(root["command"], "berth run -n 1 --memory 10G -- python 'my job.py'");
   EXPECT_EQ(root["satisfied"], true);
   EXPECT_EQ(root["chosen"][0]["id"], "GPU-C");
+}
+
+std::string composed(const std::string& wishes) {
+  const Json root = body(answer(post("/api/v1/compose", wishes), nobody(), example_world()));
+  return root.contains("command") ? root["command"].get<std::string>()
+                                  : root["error"]["message"].get<std::string>();
+}
+
+TEST(Compose, TakesEachMemberOfAJobAsItsFlagIsTyped) {
+  EXPECT_EQ(composed(R"({"devices":2,"max_utilization":"10%","only":["0","*H100*"],"hold":true,
+                         "allow_failed":false,"time":"2h","wait":"forever"})"),
+            "berth run -n 2 --only '0,*H100*' --max-utilization 10 --wait --time 2h --hold -- "
+            "COMMAND");
+  EXPECT_EQ(composed(R"({"need":null,"prefer":"","wait":"90m"})"),
+            "berth run -n 1 --wait=90m -- COMMAND");
+}
+
+TEST(Compose, TheDescriptionNamesEachMember) {
+  const Json root = body(answer(get("/api/v1/openapi.json"), nobody(), example_world()));
+  const Json& members = root["paths"]["/api/v1/compose"]["post"]["requestBody"]["content"]
+                            ["application/json"]["schema"]["properties"];
+  std::size_t known = 1;  // "command"
+  for (const JobKey& key : job_keys()) {
+    EXPECT_EQ(members.contains(key.name), key.is_for_all) << key.name;
+    known += key.is_for_all ? 1U : 0U;
+  }
+  EXPECT_EQ(members.size(), known);
+}
+
+TEST(Compose, SaysOfAWrongMemberWhatItsFlagWouldSay) {
+  EXPECT_EQ(composed(R"({"devices":0})"),
+            "devices: \"0\" is not a number of devices from 1 to 1024");
+  EXPECT_EQ(composed(R"({"max_utilization":"101"})"),
+            "max_utilization: \"101\" is not a percentage from 0 to 100");
+  EXPECT_EQ(composed(R"({"allow_failed":"no"})"), "allow_failed: \"no\" is neither true nor false");
+  EXPECT_EQ(composed(R"({"memory":{}})"), "memory: a text, a number or a list of them is wanted");
+  EXPECT_THAT(composed(R"({"retries":2})"), HasSubstr("--retry-on"));
+  EXPECT_THAT(composed(R"({"or_cpu":"10m"})"), HasSubstr("there is no or_cpu"));
 }
 
 TEST(Compose, RefusalsNameNoCommandOfOthers) {

@@ -231,16 +231,10 @@ bool is_loopback(const Address& address) {
 }
 
 Result<Settings> parse_settings(std::string_view text) {
-  // The parser goes as deep as the text does.
-  constexpr std::size_t longest = 1 << 20;
-  if (text.size() > longest) return fail(ErrorCode::invalid, "larger than 1 MiB");
-  const toml::parse_result parsed = toml::parse(text);
-  if (!parsed) {
-    return fail(ErrorCode::invalid, fmt::format("line {}: {}", parsed.error().source().begin.line,
-                                                parsed.error().description()));
-  }
+  const auto parsed = parse_toml(text);
+  if (!parsed) return std::unexpected(parsed.error());
   Settings settings;
-  if (auto mistake = read_root(parsed.table(), settings)) return std::unexpected(*mistake);
+  if (auto mistake = read_root(*parsed, settings)) return std::unexpected(*mistake);
   return settings;
 }
 

@@ -11,17 +11,8 @@
 #include <string_view>
 #include <vector>
 
-// toml++ 3.3 asserts of a key's first character what it checks right after; where asserts are off
-// it tells the compiler to assume it instead. Neither is wanted of a text that may be anything.
-#define TOML_EXCEPTIONS 0
-#define TOML_ENABLE_FORMATTERS 0
-#define TOML_ASSERT(expr) static_cast<void>(0)
-#pragma push_macro("NDEBUG")
-#undef NDEBUG
-#include <toml++/toml.h>
-#pragma pop_macro("NDEBUG")
-
 #include "base/text.h"
+#include "config/toml.h"
 #include "serve/settings.h"
 
 namespace berth::serve {

@@ -111,7 +111,7 @@ std::string scope_text(const std::optional<LedgerPlace>& place, const Style& sty
               printable(place->directory));
       break;
     case LedgerPlace::Kind::named:
-      text = trf("Ledger {} (BERTH_LEDGER).", printable(place->directory));
+      text = trf("Ledger {} ({}).", printable(place->directory), printable(place->named_by));
       break;
   }
   return wrapped("", own(text, style), 2, style, Paint::dim);

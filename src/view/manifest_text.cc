@@ -38,7 +38,7 @@ class SectionRows {
   ManifestSection section_;
 };
 
-std::string number_text(std::uint64_t number) { return std::to_string(number); }
+std::string count_text(std::uint64_t number) { return std::to_string(number); }
 std::string on_off_text(bool on) { return std::string(on ? tr("on") : tr("off")); }
 
 ManifestSection device_section(const Device& device, const Style& style) {
@@ -61,7 +61,7 @@ ManifestSection device_section(const Device& device, const Style& style) {
                        *device.pcie_width.get());
   }
   rows.add("PCIe", device.pci_address.get().value_or("") + "  " + link);
-  rows.add(tr("NUMA node"), device.numa_node, number_text);
+  rows.add(tr("NUMA node"), device.numa_node, count_text);
   return rows.take();
 }
 
@@ -72,7 +72,7 @@ ManifestSection machine_section(const Manifest& manifest) {
   rows.add(tr("Host"), host.name);
   rows.add(tr("Type"), machine.instance_type);
   rows.add("CPU", machine.cpu_model);
-  rows.add(tr("CPUs"), machine.cpu_count, number_text);
+  rows.add(tr("CPUs"), machine.cpu_count, count_text);
   rows.add(tr("Main memory"), machine.memory_total, bytes_text);
   rows.add(tr("Operating system"), machine.operating_system);
   rows.add(tr("Kernel"), host.kernel);

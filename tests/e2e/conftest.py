@@ -97,6 +97,7 @@ class Machine:
             "BERTH_LEDGER": str(directory / "ledger"),
             # A server of root's reads the homes of all people, here of none.
             "BERTH_HOMES": str(directory / "nobodys-home"),
+            "BERTH_ETC": str(directory / "etc"),  # the machine's own configuration is not read
         }
         if sim:
             self.env["BERTH_SIM"] = sim

@@ -1,0 +1,91 @@
+#include "config/config_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "base/tr.h"
+
+namespace berth {
+
+namespace {
+
+constexpr std::string_view project_name = "/berth.toml";
+constexpr mode_t others_may_write = S_IWGRP | S_IWOTH;  // with an ACL the group's bits are its mask
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// Nothing: it is ours or root's, and nobody else can write it.
+std::optional<Error> distrusted(const std::string& path, const struct stat& facts) {
+  if (facts.st_uid != ::geteuid() && facts.st_uid != 0) {
+    return Error(ErrorCode::no_permission,
+                 trf("{} is not read: it is another user's (uid {}); a configuration has to be "
+                     "your own or root's",
+                     printable(path), facts.st_uid));
+  }
+  if ((facts.st_mode & others_may_write) != 0) {
+    return Error(ErrorCode::no_permission,
+                 trf("{} is not read: other users can write it; run: chmod go-w {}",
+                     printable(path), shell_quoted(printable(path))));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string find_project_file(const std::string& working_directory) {
+  std::string folder = working_directory;
+  while (folder.starts_with('/')) {
+    struct stat facts{};
+    if (::stat(folder.c_str(), &facts) != 0 || facts.st_uid != ::geteuid()) return {};
+    std::string path = (folder == "/" ? "" : folder) + std::string(project_name);
+    // Another's file in a folder of ours is not meant for us, and keeps none of ours from counting.
+    if (::lstat(path.c_str(), &facts) == 0 && facts.st_uid == ::geteuid()) return path;
+    if (folder == "/") return {};
+    folder = folder_of(folder);
+  }
+  return {};
+}
+
+Result<std::string> read_config_file(const std::string& path) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!file.is_open()) return fail_system("open " + path, errno);
+  struct stat facts{};
+  if (::fstat(file.get(), &facts) != 0) return fail_system("look at " + path, errno);
+  if (!S_ISREG(facts.st_mode)) return fail(ErrorCode::invalid, trf("{} is no file", path));
+  if (auto why = distrusted(path, facts)) return std::unexpected(*std::move(why));
+  const std::string folder = folder_of(path);
+  if (::stat(folder.c_str(), &facts) != 0) return fail_system("look at " + folder, errno);
+  if (auto why = distrusted(folder, facts)) {
+    return std::unexpected(std::move(*why).because(path));
+  }
+  return read_all(file.get(), 1 << 20);
+}
+
+void add_files(Config& config, const ConfigPlaces& places) {
+  const auto add = [&](ConfigSource source, const std::string& path) {
+    if (path.empty()) return;
+    const auto text = read_config_file(path);
+    const bool is_missing = !text && text.error().code() == ErrorCode::not_found;
+    config.files.push_back({source, path, !is_missing});
+    if (text) {
+      config.add_file(source, path, *text);
+    } else if (!is_missing) {
+      config.mistakes.push_back(text.error());
+    }
+  };
+  add(ConfigSource::machine, places.machine);
+  add(ConfigSource::user, places.user);
+  if (!places.working_directory.empty()) {
+    add(ConfigSource::project, find_project_file(places.working_directory));
+  }
+}
+
+}  // namespace berth

@@ -1,0 +1,30 @@
+#pragma once
+// The files of a configuration, each read only where nobody but its owner and root can write it:
+// who can write one decides what becomes of jobs.
+
+#include <string>
+
+#include "config/config.h"
+
+namespace berth {
+
+/// Where they are; empty: there is none of that kind.
+struct ConfigPlaces {
+  std::string machine;            // "/etc/berth/config.toml"
+  std::string user;               // "~/.config/berth/config.toml"
+  std::string working_directory;  // the project's is in it, or in a folder above it
+};
+
+/// The project's file: the user's nearest berth.toml in the folder or above it, as far up as the
+/// folders are the user's. Another's folder is not looked into: it may be a mount that waits for a
+/// server. Empty: there is none.
+[[nodiscard]] std::string find_project_file(const std::string& working_directory);
+
+/// The text of a file that is ours or root's, in a folder that is, and that nobody else can write.
+/// not_found: there is none. no_permission: says who else could write it, and what to do.
+[[nodiscard]] Result<std::string> read_config_file(const std::string& path);
+
+/// Adds what the files say; one that cannot be read, or must not be, is a mistake.
+void add_files(Config& config, const ConfigPlaces& places);
+
+}  // namespace berth

@@ -1,0 +1,319 @@
+// The members of a job besides its request, and what is made of all of them.
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "base/tr.h"
+#include "place/key_text.h"
+
+namespace berth {
+
+std::unexpected<Error> refused(std::string message, std::string_view text) {
+  return fail(ErrorCode::invalid, with_typographic_hint(std::move(message), text));
+}
+
+Result<void> parse_switch(std::string_view text, bool& member) {
+  if (text != "true" && text != "false") {
+    return refused(trf("\"{}\" is neither true nor false", printable(text)), text);
+  }
+  member = text == "true";
+  return {};
+}
+
+std::string typed_switch(bool on) { return on ? "true" : ""; }
+
+std::string typed_duration(std::chrono::milliseconds duration) {
+  constexpr std::array<std::pair<std::int64_t, char>, 3> units = {
+      {{3'600'000, 'h'}, {60'000, 'm'}, {1000, 's'}}};
+  const std::int64_t ms = duration.count();
+  for (const auto& [unit, letter] : units) {
+    if (ms >= unit && ms % unit == 0) return std::to_string(ms / unit) + letter;
+  }
+  return std::to_string(ms) + "ms";
+}
+
+std::string typed_duration(std::chrono::milliseconds duration,
+                           std::chrono::milliseconds by_itself) {
+  return duration == by_itself ? std::string() : typed_duration(duration);
+}
+
+namespace {
+
+using std::chrono::milliseconds;
+
+// --- when none is free --------------------------------------------------------------------
+
+constexpr std::string_view forever = "forever";
+constexpr std::string_view at_once = "0s";
+
+Result<void> parse_wait(std::string_view text, JobSpec& job) {
+  if (text == forever) {
+    job.wait.reset();
+    return {};
+  }
+  return keep(parse_duration(text), job.wait);
+}
+
+std::string typed_wait(const JobSpec& job) {
+  if (!job.wait) return std::string(forever);
+  return typed_duration(*job.wait, milliseconds(0));
+}
+
+Result<void> parse_or_cpu(std::string_view text, JobSpec& job) {
+  job.where = RunWhere::gpu_or_cpu;
+  return keep(parse_duration(text), job.cpu_after);
+}
+
+std::string typed_or_cpu(const JobSpec& job) {
+  if (job.where != RunWhere::gpu_or_cpu) return {};
+  return job.cpu_after.count() > 0 ? typed_duration(job.cpu_after) : std::string(at_once);
+}
+
+Result<void> parse_cpu(std::string_view text, JobSpec& job) {
+  bool without_devices = false;
+  if (auto parsed = parse_switch(text, without_devices); !parsed) return parsed;
+  if (without_devices) job.where = RunWhere::cpu;
+  return {};
+}
+
+// --- the job's life -----------------------------------------------------------------------
+
+constexpr std::array<std::pair<std::string_view, int>, 6> signal_names = {{{"TERM", SIGTERM},
+                                                                           {"INT", SIGINT},
+                                                                           {"HUP", SIGHUP},
+                                                                           {"USR1", SIGUSR1},
+                                                                           {"USR2", SIGUSR2},
+                                                                           {"QUIT", SIGQUIT}}};
+
+Result<void> parse_signal(std::string_view text, int& member) {
+  std::string_view name = text;
+  if (name.starts_with("SIG")) name.remove_prefix(3);
+  for (const auto& [known, number] : signal_names) {
+    if (!equals_ignoring_case(known, name)) continue;
+    member = number;
+    return {};
+  }
+  return fail(
+      ErrorCode::invalid,
+      trf("there is no signal \"{}\"; write TERM, INT, HUP, USR1 or USR2", printable(text)));
+}
+
+std::string typed_signal(int signal, int by_itself) {
+  for (const auto& [name, number] : signal_names) {
+    if (number == signal && signal != by_itself) return std::string(name);
+  }
+  return {};
+}
+
+Result<void> parse_fault(std::string_view text, JobSpec& job) {
+  constexpr std::string_view with_name = "signal=";
+  if (text == "warn" || text == "stop") {
+    job.on_gpu_fault = text == "warn" ? OnGpuFault::warn : OnGpuFault::stop;
+    return {};
+  }
+  if (text == "signal" || text.starts_with(with_name)) {
+    job.on_gpu_fault = OnGpuFault::signal;
+    job.fault_signal = SIGUSR1;
+    if (text == "signal") return {};
+    return parse_signal(text.substr(with_name.size()), job.fault_signal);
+  }
+  return fail(ErrorCode::invalid,
+              trf("\"{}\" is not warn, signal, signal=NAME or stop", printable(text)));
+}
+
+std::string typed_fault(const JobSpec& job) {
+  if (job.on_gpu_fault == OnGpuFault::warn) return {};
+  if (job.on_gpu_fault == OnGpuFault::stop) return "stop";
+  const std::string name = typed_signal(job.fault_signal, SIGUSR1);
+  return name.empty() ? "signal" : "signal=" + name;
+}
+
+Result<void> parse_retry(std::string_view text, JobSpec& job) {
+  if (text != "gpu-lost" && text != "gpu-fault") {
+    return fail(ErrorCode::invalid, trf("\"{}\" is not gpu-lost or gpu-fault", printable(text)));
+  }
+  job.retry_on = text == "gpu-lost" ? RetryOn::gpu_lost : RetryOn::gpu_fault;
+  return {};
+}
+
+std::string typed_retry(const JobSpec& job) {
+  if (job.retry_on == RetryOn::never) return {};
+  return job.retry_on == RetryOn::gpu_lost ? "gpu-lost" : "gpu-fault";
+}
+
+Result<void> parse_retries(std::string_view text, JobSpec& job) {
+  const auto retries = parse_unsigned(text);
+  if (!retries || *retries < 1 || *retries > 100) {
+    return fail(ErrorCode::invalid, trf("\"{}\" is not a number from 1 to 100", printable(text)));
+  }
+  job.retries = static_cast<int>(*retries);
+  return {};
+}
+
+std::string typed_retries(const JobSpec& job) {
+  return job.retries > 1 ? std::to_string(job.retries) : std::string();
+}
+
+// --- the table ----------------------------------------------------------------------------
+
+using Text = std::string_view;
+
+const JobKey other_keys[] = {
+    {JobPart::patience, "wait", "--wait", "[TIME]",
+     as_key("wait in the queue, at most so long: --wait=30m"), forever, true, parse_wait,
+     typed_wait, nullptr},
+    {JobPart::patience, "or_cpu", "--or-cpu", "[TIME]",
+     as_key("run on the CPU instead, at once or after so long: --or-cpu=10m, or --wait=10m "
+            "--or-cpu"),
+     at_once, false, parse_or_cpu, typed_or_cpu, nullptr},
+    {JobPart::patience, "cpu", "--cpu", "",
+     as_key("use no device, on purpose; where no variable such as OMP_NUM_THREADS chooses a "
+            "number of threads, those of libraries are set"),
+     "true", false, parse_cpu,
+     [](const JobSpec& job) { return typed_switch(job.where == RunWhere::cpu); }, nullptr},
+    {JobPart::life,
+     "time",
+     "--time",
+     "TIME",
+     as_key("end it after so long: a warning signal, then stop"),
+     {},
+     true,
+     [](Text text, JobSpec& job) { return keep(parse_duration(text), job.time_limit); },
+     [](const JobSpec& job) {
+       return job.time_limit ? typed_duration(*job.time_limit) : std::string();
+     },
+     nullptr},
+    {JobPart::life,
+     "warn_signal",
+     "--warn-signal",
+     "SIGNAL",
+     as_key("the warning: TERM, INT, HUP, USR1, USR2 or QUIT"),
+     {},
+     true,
+     [](Text text, JobSpec& job) { return parse_signal(text, job.warning_signal); },
+     [](const JobSpec& job) { return typed_signal(job.warning_signal, SIGTERM); },
+     nullptr},
+    {JobPart::life,
+     "warn_ahead",
+     "--warn-ahead",
+     "TIME",
+     as_key("how long before the limit to warn (60s)"),
+     {},
+     true,
+     [](Text text, JobSpec& job) { return keep(parse_duration(text), job.warning_ahead); },
+     [](const JobSpec& job) { return typed_duration(job.warning_ahead, JobSpec().warning_ahead); },
+     nullptr},
+    {JobPart::life, "hold", "--hold", "",
+     as_key("keep the device while any process of the job lives"), "true", true,
+     [](Text text, JobSpec& job) { return parse_switch(text, job.hold); },
+     [](const JobSpec& job) { return typed_switch(job.hold); }, nullptr},
+    {JobPart::life,
+     "linger",
+     "--linger",
+     "TIME",
+     as_key("keep the device this long after the job's last process has let go of it (60s)"),
+     {},
+     true,
+     [](Text text, JobSpec& job) { return keep(parse_duration(text), job.linger); },
+     [](const JobSpec& job) { return typed_duration(job.linger, JobSpec().linger); },
+     nullptr},
+    {JobPart::life,
+     "on_gpu_fault",
+     "--on-gpu-fault",
+     "WHAT",
+     as_key("when its device fails, what the job feels: warn (nothing), signal (USR1), "
+            "signal=TERM, stop"),
+     {},
+     true,
+     parse_fault,
+     typed_fault,
+     nullptr},
+    {JobPart::life,
+     "retry_on",
+     "--retry-on",
+     "WHAT",
+     as_key("start it again on another device where it ended badly after gpu-lost or any "
+            "gpu-fault"),
+     {},
+     true,
+     parse_retry,
+     typed_retry,
+     nullptr},
+    {JobPart::life,
+     "retries",
+     "--retries",
+     "N",
+     as_key("how often at most, with --retry-on (1)"),
+     {},
+     true,
+     parse_retries,
+     typed_retries,
+     nullptr},
+};
+
+std::vector<JobKey> all_keys() {
+  const auto of_request = request_keys();
+  std::vector<JobKey> keys(of_request.begin(), of_request.end());
+  keys.insert(keys.end(), std::begin(other_keys), std::end(other_keys));
+  return keys;
+}
+
+/// " --memory 10G"; nothing where it is as it is by itself.
+std::string typed_member(const JobKey& key, const JobSpec& job) {
+  const std::string value = key.typed(job);
+  if (value.empty()) return {};
+  const std::string flag = " " + std::string(shown_flag(key));
+  if (value == key.alone) return flag;
+  const bool may_stand_alone = !key.alone.empty();
+  return flag + (may_stand_alone ? "=" : " ") + shell_quoted(value);
+}
+
+}  // namespace
+
+std::span<const JobKey> job_keys() {
+  static const std::vector<JobKey> keys = all_keys();
+  return keys;
+}
+
+const JobKey* find_job_key(std::string_view name) {
+  const auto keys = job_keys();
+  const auto found = std::ranges::find(keys, name, &JobKey::name);
+  return found == keys.end() ? nullptr : &*found;
+}
+
+std::string_view shown_flag(const JobKey& key) {
+  const std::string_view flag = key.flag;
+  return flag.substr(0, flag.find(','));
+}
+
+Result<void> settle(JobSpec& job) {
+  if (job.retry_on != RetryOn::never) {
+    job.retries = std::max(job.retries, 1);
+  } else if (job.retries > 0) {
+    return fail(ErrorCode::invalid,
+                std::string(tr("--retries is for --retry-on: add --retry-on gpu-lost or "
+                               "--retry-on gpu-fault")));
+  }
+  return {};
+}
+
+std::string as_typed(const Request& request) {
+  const JobSpec job{.request = request};
+  std::string line;
+  for (const JobKey& key : request_keys()) line += typed_member(key, job);
+  return line.substr(1);
+}
+
+std::string as_typed(const JobSpec& job) {
+  if (job.where == RunWhere::cpu) return "--cpu";
+  return as_typed(job.request) + typed_member(*find_job_key("or_cpu"), job);
+}
+
+std::string run_line(const JobSpec& job) {
+  std::string line = "berth run";
+  for (const JobKey& key : job_keys()) line += typed_member(key, job);
+  return line + " -- " + (job.command.empty() ? "COMMAND" : shell_joined(job.command));
+}
+
+}  // namespace berth
