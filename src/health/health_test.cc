@@ -6,6 +6,7 @@
 #include <set>
 
 #include "health/faults.h"
+#include "health/rules.h"
 #include "health/xid.h"
 #include "snapshot/builder.h"
 #include "snapshot/device_fault.h"
@@ -30,14 +31,31 @@ Snapshot with(void (*change)(Device&)) {
       })
       .build();
 }
+/// Of the first device; each finding is one of its rule's row.
+DeviceHealth health_in(const Snapshot& host) {
+  for (const health::Rule& rule : health::all_rules()) {
+    for (const HealthFinding& finding : rule.find(host.devices[0], host)) {
+      EXPECT_TRUE(reports(rule.reports, finding.code)) << finding.code << ": not in its rule's row";
+    }
+  }
+  return health_of(host.devices[0], host);
+}
 std::vector<std::string> codes(const Snapshot& host) {
   std::vector<std::string> found;
-  for (const HealthFinding& finding : health_of(host.devices[0], host).findings) {
-    found.push_back(finding.code);
-  }
+  for (const HealthFinding& finding : health_in(host).findings) found.push_back(finding.code);
   return found;
 }
-HealthState state(const Snapshot& host) { return health_of(host.devices[0], host).state; }
+HealthState state(const Snapshot& host) { return health_in(host).state; }
+
+TEST(Health, EachCodeBelongsToOneRule) {
+  std::set<std::string_view> codes;
+  for (const health::Rule& rule : health::all_rules()) {
+    EXPECT_FALSE(names_in(rule.reports).empty());
+    for (const std::string_view code : names_in(rule.reports)) {
+      EXPECT_TRUE(codes.insert(code).second) << code;
+    }
+  }
+}
 
 TEST(Health, HealthyCardHasNoFinding) {
   const Snapshot host = with([](Device& d) {
@@ -73,7 +91,7 @@ TEST(Health, ErrorsOfAPartAreToldWhereThereIsNoTotal) {
     d.details.set(Detail::ecc_uncorrected_volatile_dram, Reading<std::uint64_t>(5));
     d.details.set(Detail::ecc_corrected_volatile_dram, Reading<std::uint64_t>(0));
   });
-  const DeviceHealth health = health_of(host.devices[0], host);
+  const DeviceHealth health = health_in(host);
   ASSERT_THAT(codes(host), ElementsAre("ecc_uncorrected"));
   EXPECT_EQ(health.findings[0].evidence,
             "at least 5 memory errors were not corrected since the driver loaded");
@@ -83,7 +101,7 @@ TEST(Health, ErrorsOfAPartAreToldWhereThereIsNoTotal) {
 TEST(Health, OneErrorIsOne) {
   const auto evidence = [](void (*change)(Device&)) {
     const Snapshot host = with(change);
-    return health_of(host.devices[0], host).findings.at(0).evidence;
+    return health_in(host).findings.at(0).evidence;
   };
   EXPECT_EQ(evidence([](Device& d) { d.ecc_uncorrected = std::uint64_t{1}; }),
             "one memory error was not corrected since the driver loaded");
@@ -110,8 +128,7 @@ TEST(Health, ErrorsInSramAreCountedOnceHoweverOftenTheyAreTold) {
       d.details.set(place, Reading<std::uint64_t>(static_cast<std::uint64_t>(count)));
     }
   });
-  EXPECT_THAT(health_of(host.devices[0], host).findings.at(0).evidence,
-              HasSubstr("at least 7 memory errors"));
+  EXPECT_THAT(health_in(host).findings.at(0).evidence, HasSubstr("at least 7 memory errors"));
 }
 
 struct Case {
@@ -222,7 +239,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Repairs, APartThatComputesIsAskedAboutBesideTheMemory) {
   const Snapshot host = with(set_flag<Detail::tpc_repair_pending>);
   EXPECT_EQ(state(host), HealthState::degraded);
-  const HealthFinding found = health_of(host.devices[0], host).findings.at(0);
+  const HealthFinding found = health_in(host).findings.at(0);
   EXPECT_EQ(found.code, "repair_pending");
   EXPECT_EQ(found.evidence, "a processing cluster waits for its repair at the next reset");
 }
@@ -232,7 +249,7 @@ TEST(LostTime, SaysHowMuchAndHowMuchOfItLately) {
     lost_time<Detail::throttled_hardware_thermal, 723>(d);
     lost_time<Detail::window_throttled_hardware_thermal, 4>(d);
   });
-  EXPECT_EQ(health_of(host.devices[0], host).findings.at(0).evidence,
+  EXPECT_EQ(health_in(host).findings.at(0).evidence,
             "the hardware slowed it down for its heat for 12m03s since the driver loaded: 4s of "
             "that since the look before");
 }
@@ -273,7 +290,7 @@ TEST(NvLinks, ManyErrorsSinceTheLookBeforeAreSaidAsThat) {
     d.details.set(Detail::nvlink_data_errors, Reading<std::uint64_t>(5000));
     d.details.set(Detail::window_nvlink_data_errors, Reading<std::uint64_t>(250));
   });
-  const HealthFinding finding = health_of(host.devices[0], host).findings.at(0);
+  const HealthFinding finding = health_in(host).findings.at(0);
   EXPECT_EQ(finding.evidence, "250 checksum errors on its NVLinks since the look before");
   EXPECT_EQ(finding.state, HealthState::degraded);
 }
@@ -284,7 +301,7 @@ TEST(NvLinks, FiftyErrorsASecondAreWrongNowAlsoWithinOneSecond) {
     d.details.set(Detail::window_nvlink_replays, Reading<std::uint64_t>(50));
     d.details.set(Detail::window_span, Reading<Milliseconds>(Milliseconds(1000)));
   });
-  const HealthFinding finding = health_of(host.devices[0], host).findings.at(0);
+  const HealthFinding finding = health_in(host).findings.at(0);
   EXPECT_EQ(finding.state, HealthState::degraded);
   EXPECT_EQ(finding.evidence,
             "50 NVLink packets had to be sent again since the look before: 50 a second");
@@ -297,7 +314,7 @@ TEST(Health, ACardAtItsOwnSlowdownLimitIsTooHot) {
     d.temperature = Celsius(92);
     d.temperature_slowdown = Celsius(87);
   });
-  const HealthFinding finding = health_of(host.devices[0], host).findings.at(0);
+  const HealthFinding finding = health_in(host).findings.at(0);
   EXPECT_EQ(finding.code, "too_hot");
   EXPECT_EQ(finding.evidence, "it is at 92 °C and slows itself down from 87 °C on");
   EXPECT_EQ(state(host), HealthState::degraded);
@@ -313,7 +330,7 @@ TEST(Health, ACardThatCountsItsMarginIsTooHotWhereThatIsUsedUp) {
     d.details.set(Detail::temperature_limit_margin, Reading<Celsius>(Celsius(-4)));
     d.details.set(Detail::temperature_slowdown_margin, Reading<Celsius>(Celsius(-2)));
   });
-  const HealthFinding finding = health_of(host.devices[0], host).findings.at(0);
+  const HealthFinding finding = health_in(host).findings.at(0);
   EXPECT_EQ(finding.evidence, "it is 2 °C past where it slows itself down");
 }
 
@@ -329,8 +346,7 @@ TEST(Health, WhatWasTakenAwayOnPurposeIsNoFault) {
 TEST(Health, ACardThatTheDriverListsNoLongerIsCalledThat) {
   Snapshot host = with([](Device& d) { d.lost = true; });
   host.devices[0].unusable_because = not_listed_any_more;
-  EXPECT_EQ(health_of(host.devices[0], host).findings.at(0).evidence,
-            "the driver lists it no longer");
+  EXPECT_EQ(health_in(host).findings.at(0).evidence, "the driver lists it no longer");
   EXPECT_EQ(failed_devices(host).at(0).kind, FaultKind::lost);
 }
 
@@ -353,7 +369,7 @@ TEST(Health, XidsAreCountedPerCodeAndCard) {
   XidEvent other = fault;
   other.pci_address = "00000000:5e:00.0";
   host.xids = std::vector<XidEvent>{fault, fault, bus, other};
-  const DeviceHealth health = health_of(host.devices[0], host);
+  const DeviceHealth health = health_in(host);
   ASSERT_EQ(health.findings.size(), 2U);
   EXPECT_EQ(health.findings[0].code, "xid_79");  // worst first
   EXPECT_EQ(health.findings[0].state, HealthState::degraded);
@@ -365,7 +381,7 @@ TEST(Health, XidsAreCountedPerCodeAndCard) {
 TEST(Health, AnErrorThatHappenedOnceIsToldAsThat) {
   Snapshot host = with([](Device&) {});
   host.xids = std::vector<XidEvent>{xid_at(31, 5000)};
-  EXPECT_EQ(health_of(host.devices[0], host).findings.at(0).evidence,
+  EXPECT_EQ(health_in(host).findings.at(0).evidence,
             "XID 31, once: the job touched memory that is not its own");
 }
 
@@ -374,7 +390,7 @@ TEST(Health, AnErrorBeforeTheDriverWasLoadedIsHistory) {
   host.xids = std::vector<XidEvent>{xid_at(62, 10'000)};
   EXPECT_EQ(state(host), HealthState::degraded) << "the log does not tell of a load";
   host.driver_loaded = WallTime{60'000};
-  const HealthFinding old = health_of(host.devices[0], host).findings.at(0);
+  const HealthFinding old = health_in(host).findings.at(0);
   EXPECT_EQ(old.state, HealthState::notice);
   EXPECT_EQ(old.code, "xid_62");
   EXPECT_EQ(old.evidence,
@@ -384,7 +400,7 @@ TEST(Health, AnErrorBeforeTheDriverWasLoadedIsHistory) {
   EXPECT_EQ(old.occurrences->times, 1U);
 
   host.xids = std::vector<XidEvent>{xid_at(62, 10'000), xid_at(62, 11'000)};
-  EXPECT_THAT(health_of(host.devices[0], host).findings.at(0).evidence,
+  EXPECT_THAT(health_in(host).findings.at(0).evidence,
               HasSubstr("XID 62, 2 times, before the driver was loaded"));
 }
 
@@ -393,7 +409,7 @@ TEST(Health, AnErrorThatCameBackAfterTheDriverWasLoadedDegrades) {
   host.driver_loaded = WallTime{60'000};
   host.xids =
       std::vector<XidEvent>{xid_at(62, 10'000), xid_at(62, 70'000, "new"), xid_at(62, 11'000)};
-  const HealthFinding now = health_of(host.devices[0], host).findings.at(0);
+  const HealthFinding now = health_in(host).findings.at(0);
   EXPECT_EQ(now.state, HealthState::degraded);
   EXPECT_EQ(now.evidence,
             "XID 62, once: its internal controller has halted; last by new (pid ?); 2 more before "
@@ -448,7 +464,7 @@ TEST(MemoryOfNobody, OnAnInstanceIsAFindingOfItsCard) {
   instance.memory_used = 30_GiB;
   host.devices.push_back(instance);
   EXPECT_THAT(codes(host), ElementsAre("memory_of_nobody"));
-  EXPECT_THAT(health_of(host.devices[0], host).findings.at(0).evidence,
+  EXPECT_THAT(health_in(host).findings.at(0).evidence,
               HasSubstr("of MIG instance 2/0 are held by no process"));
   host.devices[1].memory_used = 1_MiB;
   EXPECT_THAT(codes(host), IsEmpty());
@@ -486,9 +502,8 @@ TEST(Faults, AnErrorOfTheJobsOwnMakingIsNotTheDevices) {
 TEST(Health, WhatCouldNotBeReadIsSaid) {
   Snapshot host = with([](Device& d) { d.ecc_uncorrected = Absent::no_permission; });
   host.xids = Absent::no_permission;
-  EXPECT_THAT(health_of(host.devices[0], host).not_examined,
-              ElementsAre("memory errors: no permission to read it",
-                          "kernel log: no permission to read it"));
+  EXPECT_THAT(health_in(host).not_examined, ElementsAre("memory errors: no permission to read it",
+                                                        "kernel log: no permission to read it"));
 }
 
 TEST(Health, RuleWhoseReadingFailedHasNotFoundNothing) {
@@ -498,7 +513,7 @@ TEST(Health, RuleWhoseReadingFailedHasNotFoundNothing) {
     d.mig_mode = Absent::failed;
     d.memory_used = 30_GiB;
   });
-  const DeviceHealth health = health_of(host.devices[0], host);
+  const DeviceHealth health = health_in(host);
   EXPECT_THAT(health.findings, IsEmpty()) << "the memory may be an instance's";
   EXPECT_THAT(health.not_examined, ElementsAre("row remapping: reading it failed",
                                                "division by MIG: reading it failed"));

@@ -67,8 +67,6 @@ std::uint64_t least_errors(const Device& device, const ErrorPlaces& places) {
 constexpr const char* reset_advice =
     "no new jobs on it, then a reset by root (nvidia-smi --gpu-reset) or a reboot";
 
-}  // namespace
-
 Findings memory_errors(const Device& device, const Snapshot&) {
   Findings findings;
   const auto note = [&](HealthState state, const char* code, std::string evidence,
@@ -203,6 +201,67 @@ Findings ghost_memory(const Device& device, const Snapshot& snapshot) {
     }
   }
   return findings;
+}
+
+}  // namespace
+
+std::span<const Rule> memory_rules() {
+  static constexpr Rule rules[] = {
+      {.find = memory_errors,
+       .reads = {{as_key("memory errors"),
+                  [](const Device& device, const Snapshot&) {
+                    return why_unread(device.ecc_uncorrected);
+                  }}},
+       .reports = {{"ecc_uncorrected", "degraded",
+                    "memory errors that were not corrected since the driver loaded; of a card "
+                    "without a total, at least those of the parts that it tells",
+                    "reset or reboot"},
+                   {"ecc_corrected", "notice", "memory errors that were corrected", "–"},
+                   {"sram_threshold", "degraded",
+                    "NVML: errors of caches and registers passed the maker's threshold",
+                    "its replacement"}}},
+      {.find = row_remapping,
+       .reads = {{as_key("row remapping"),
+                  [](const Device& device, const Snapshot&) {
+                    return why_unread(device.details.cell(Detail::remapped_rows_failed));
+                  }}},
+       .reports = {{"row_remap_failed", "failed", "a row of memory could not be replaced",
+                    "its replacement"},
+                   {"row_remap_pending", "degraded", "a row will be replaced at the next reset",
+                    "reset or reboot"},
+                   {"rows_remapped", "notice", "rows that were replaced after uncorrectable errors",
+                    "–"}}},
+      {.find = retired_pages,
+       .reads = {{as_key("retired pages"),
+                  [](const Device& device, const Snapshot&) {
+                    return why_unread(device.details.cell(Detail::retired_pages_pending));
+                  }}},
+       .reports = {{"page_retirement_pending", "degraded",
+                    "a page will be retired when the driver is loaded anew", "reset or reboot"},
+                   {"pages_retired", "notice; degraded from 60 on",
+                    "pages retired after double bit errors", "from 60 on: its replacement"}}},
+      {.find = repairs,
+       .reads = {{as_key("repairs"),
+                  [](const Device& device, const Snapshot&) {
+                    return why_unread(device.details.cell(Detail::unrepairable_memory));
+                  }}},
+       .reports = {{"unrepairable_memory", "failed", "NVML: an error that cannot be repaired",
+                    "its replacement"},
+                   {"repair_pending", "degraded",
+                    "a memory channel or processing cluster waits for its repair",
+                    "reset or reboot"}}},
+      {.find = ghost_memory,
+       .reads =
+           {{as_key("memory of nobody"),
+             [](const Device& device, const Snapshot&) { return why_unread(device.memory_used); }},
+            {as_key("division by MIG"),
+             [](const Device& device, const Snapshot&) { return why_unread(device.mig_mode); }}},
+       .reports = {{"memory_of_nobody", "notice",
+                    "1 GiB and more that no process in the driver's list holds, on a card that is "
+                    "not divided",
+                    "`berth ps`"}}},
+  };
+  return rules;
 }
 
 }  // namespace berth::health

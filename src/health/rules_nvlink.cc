@@ -36,8 +36,6 @@ bool is_in_a_fabric(const Device& device) {
   return state.get() && (*state.get() == "Completed" || *state.get() == "In Progress");
 }
 
-}  // namespace
-
 Findings nvlink_down(const Device& device, const Snapshot& snapshot) {
   const auto all = number(device, Detail::nvlink_count);
   const auto active = number(device, Detail::nvlink_active);
@@ -60,8 +58,6 @@ Findings nvlink_down(const Device& device, const Snapshot& snapshot) {
        fmt::format("{} of its {} NVLinks are up, on each card of its kind alike", *active, *all),
        "normal where fewer bridges are mounted than would fit"}};
 }
-
-namespace {
 
 /// `alarming`: this many more since the look before, or `a_second` of them, say that something is
 /// wrong now. A link resends what arrived damaged, so a few are nothing: at the one wrong bit in
@@ -122,8 +118,6 @@ std::string words_of_now(Detail count, std::uint64_t growth, std::optional<doubl
   return words;
 }
 
-}  // namespace
-
 Findings nvlink_errors(const Device& device, const Snapshot&) {
   Findings findings;
   for (const ErrorRow& row : error_rows) {
@@ -140,6 +134,37 @@ Findings nvlink_errors(const Device& device, const Snapshot&) {
     }
   }
   return findings;
+}
+
+}  // namespace
+
+std::span<const Rule> nvlink_rules() {
+  static constexpr Rule rules[] = {
+      {.find = nvlink_down,
+       .reads = {{as_key("NVLinks"),
+                  [](const Device& device, const Snapshot&) {
+                    return why_unread(device.details.cell(Detail::nvlink_active));
+                  }}},
+       .reports = {{"nvlink_down", "degraded",
+                    "some links are down, and by its fabric or by other cards of its kind they "
+                    "should be up",
+                    "what the links lead to"},
+                   {"nvlink_unused", "notice", "none is up, and other cards of its kind have some",
+                    "the bridge, where one is mounted"},
+                   {"nvlink_partly_used", "notice", "some are up, on each card of its kind alike",
+                    "–"}}},
+      {.find = nvlink_errors,
+       .reads = {{as_key("NVLink errors"),
+                  [](const Device& device, const Snapshot&) {
+                    return why_unread(device.details.cell(Detail::nvlink_recoveries));
+                  }}},
+       .reports = {{"nvlink_errors_now", "degraded",
+                    "since the look before 100 checksum errors or packets sent again, or 10 a "
+                    "second, or one link set up anew or memory error",
+                    "what the links lead to"},
+                   {"nvlink_errors", "notice", "fewer, or of earlier", "–"}}},
+  };
+  return rules;
 }
 
 }  // namespace berth::health

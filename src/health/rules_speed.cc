@@ -1,9 +1,11 @@
-// What holds a device back: heat, power, and the links it hangs on.
+// What holds a device back: heat, power, the time lost to them, and the links it hangs on.
 
 #include <fmt/format.h>
 
 #include <array>
+#include <chrono>
 
+#include "base/text.h"
 #include "health/rules.h"
 #include "snapshot/questions.h"
 
@@ -33,8 +35,6 @@ constexpr auto reasons = std::to_array<Reason>({
 bool is_under_load(const Device& device) {
   return device.utilization_gpu.has_value() && *device.utilization_gpu.get() > Percent(20.0);
 }
-
-}  // namespace
 
 // By the card's own limits: those of two cards of one model differ by their firmware.
 Findings heat(const Device& device, const Snapshot&) {
@@ -67,6 +67,65 @@ Findings throttling(const Device& device, const Snapshot&) {
     findings.push_back({HealthState::degraded, "hardware_slowdown",
                         "the hardware slows it down: heat or power",
                         "look at temperature and power supply"});
+  }
+  return findings;
+}
+
+// Never more than a notice: a time that has passed is nothing to stop a job for, and what slows the
+// card down now is found by throttling(). A minute in the hands of the hardware is worth knowing;
+// the driver's own heat control keeps a card at its limit through a hot afternoon, and the power
+// limit holds back each card that is fully used: that is said only of much time, so that whoever
+// asks where the speed went finds it. Sync boost is what somebody set up.
+struct LostTimeRow {
+  Detail lost;
+  Detail since_the_look_before;
+  std::uint64_t worth_saying_s;
+  std::string_view code;
+  std::string_view advice;
+};
+constexpr auto lost_time_rows = std::to_array<LostTimeRow>({
+    {Detail::throttled_hardware_thermal, Detail::window_throttled_hardware_thermal, 60,
+     "time_lost_to_heat", "look at fans, dust and the air of the room"},
+    {Detail::throttled_power_brake, Detail::window_throttled_power_brake, 60,
+     "time_lost_to_power_brake", "look at the power supply and its cables"},
+    {Detail::throttled_software_thermal, Detail::window_throttled_software_thermal, 600,
+     "time_lost_to_heat_control", "look at fans, dust and the air of the room"},
+    {Detail::throttled_power_cap, Detail::window_throttled_power_cap, 3600,
+     "time_lost_to_power_limit",
+     "normal under full load; nvidia-smi -q -d POWER shows whether somebody lowered the limit"},
+});
+
+std::string evidence_of(Detail lost, const std::string& time) {
+  if (lost == Detail::throttled_hardware_thermal) {
+    return fmt::format("the hardware slowed it down for its heat for {} since the driver loaded",
+                       time);
+  }
+  if (lost == Detail::throttled_power_brake) {
+    return fmt::format("its power supply held it back for {} since the driver loaded", time);
+  }
+  if (lost == Detail::throttled_software_thermal) {
+    return fmt::format("the driver slowed it down for its heat for {} since it loaded", time);
+  }
+  return fmt::format("its power limit held it back for {} since the driver loaded", time);
+}
+
+std::string in_words(Microseconds time) {
+  return short_duration(std::chrono::milliseconds(time.count() / 1000));
+}
+
+Findings lost_time(const Device& device, const Snapshot&) {
+  Findings findings;
+  for (const LostTimeRow& row : lost_time_rows) {
+    const auto lost = device.details.get<Microseconds>(row.lost);
+    constexpr std::uint64_t us_per_second = 1'000'000;
+    if (!lost.get() || lost.get()->count() < row.worth_saying_s * us_per_second) continue;
+    std::string evidence = evidence_of(row.lost, in_words(*lost.get()));
+    const auto lately = device.details.get<Microseconds>(row.since_the_look_before);
+    if (lately.get() && lately.get()->count() >= us_per_second) {
+      evidence += ": " + fmt::format("{} of that since the look before", in_words(*lately.get()));
+    }
+    findings.push_back(
+        {HealthState::notice, std::string(row.code), std::move(evidence), std::string(row.advice)});
   }
   return findings;
 }
@@ -127,6 +186,76 @@ Findings fabric(const Device& device, const Snapshot&) {
                         "systemctl status nvidia-fabricmanager"});
   }
   return findings;
+}
+
+}  // namespace
+
+std::span<const Rule> speed_rules() {
+  static constexpr Rule rules[] = {
+      {.find = heat,
+       .reads = {{as_key("temperature"),
+                  [](const Device& device, const Snapshot&) {
+                    return why_unread(device.temperature);
+                  }}},
+       .reports = {{"too_hot", "degraded",
+                    "its temperature is at or above its own slowdown limit, or its margin is used "
+                    "up; without a limit of its own nothing is said",
+                    "fans, dust, air"}}},
+      {.find = throttling,
+       .reads = {{as_key("throttling"),
+                  [](const Device& device, const Snapshot&) {
+                    return why_unread(device.throttle_reasons);
+                  }}},
+       .reports = {{"hardware_thermal_slowdown", "degraded", "throttle reason 0x40",
+                    "fans, dust, air"},
+                   {"power_brake", "degraded", "throttle reason 0x80", "power supply and cables"},
+                   {"software_thermal_slowdown", "notice", "throttle reason 0x20",
+                    "fans, dust, air"},
+                   {"hardware_slowdown", "degraded", "throttle reason 0x08, and none of the others",
+                    "temperature, power supply"}}},
+      {.find = lost_time,
+       .reads = {{as_key("time lost"),
+                  [](const Device& device, const Snapshot&) {
+                    return why_unread(device.details.cell(Detail::throttled_hardware_thermal));
+                  }}},
+       .reports =
+           {{"time_lost_to_heat", "notice",
+             "the hardware slowed it for its heat for 1 min and more since the driver loaded",
+             "fans, dust, air"},
+            {"time_lost_to_power_brake", "notice",
+             "the power supply held it back for 1 min and more", "power supply and cables"},
+            {"time_lost_to_heat_control", "notice",
+             "the driver slowed it for its heat for 10 min and more", "fans, dust, air"},
+            {"time_lost_to_power_limit", "notice", "its power limit held it back for 1 h and more",
+             "normal under full load; whether somebody lowered it"}}},
+      {.find = pcie_link,
+       .reads = {{as_key("PCIe link"),
+                  [](const Device& device, const Snapshot&) {
+                    return why_unread(device.pcie_width);
+                  }}},
+       .reports = {{"pcie_width",
+                    "degraded; notice at 20 % utilisation and less, where some cards narrow the "
+                    "link themselves",
+                    "fewer lanes than the best of card and slot together",
+                    "slot, riser, seating; without load: looking again under load"},
+                   {"pcie_generation", "degraded",
+                    "a lower generation than their best, at more than 20 % utilisation",
+                    "slot, riser, BIOS"}}},
+      {.find = pcie_replays,
+       .reports = {{"pcie_replays", "notice",
+                    "1000 packets and more sent again since the driver loaded", "riser, seating"}}},
+      {.find = fabric,
+       .reads = {{as_key("fabric"),
+                  [](const Device& device, const Snapshot&) {
+                    return why_unread(device.details.cell(Detail::fabric_state));
+                  }}},
+       .reports = {{"fabric_not_ready", "degraded", "the NVLink fabric's state is \"In Progress\"",
+                    "the fabric manager"},
+                   {"fabric_health", "degraded",
+                    "the fabric says \"Unhealthy\" or \"Limited Capacity\"",
+                    "the fabric manager"}}},
+  };
+  return rules;
 }
 
 }  // namespace berth::health

@@ -10,6 +10,8 @@
 
 namespace berth::health {
 
+namespace {
+
 Findings lost(const Device& device, const Snapshot&) {
   if (!device.lost) return {};
   const bool unlisted = device.unusable_because == not_listed_any_more;
@@ -36,24 +38,6 @@ Findings recovery_action(const Device& device, const Snapshot&) {
   return {{HealthState::failed, "recovery_action", "the driver asks for: " + *action.get(),
            "no new jobs on it until that is done"}};
 }
-
-HealthState state_of(XidAction action) {
-  switch (action) {
-    case XidAction::none:
-    case XidAction::restart_app:
-      return HealthState::notice;
-    case XidAction::check_link:
-    case XidAction::reset:
-    case XidAction::restart_machine:
-    case XidAction::check_power:
-    case XidAction::update:
-    case XidAction::support:
-      return HealthState::degraded;
-  }
-  return HealthState::degraded;
-}
-
-namespace {
 
 /// Errors of one code on one device.
 struct Seen {
@@ -112,8 +96,6 @@ std::string xid_evidence(const XidFacts& facts, const Seen& seen) {
   return text;
 }
 
-}  // namespace
-
 Findings xids(const Device& device, const Snapshot& snapshot) {
   if (!snapshot.xids.has_value() || !device.pci_address.has_value()) return {};
   Findings findings;
@@ -130,6 +112,56 @@ Findings xids(const Device& device, const Snapshot& snapshot) {
                                     .before_driver_load = over}});
   }
   return findings;
+}
+
+}  // namespace
+
+HealthState state_of(XidAction action) {
+  switch (action) {
+    case XidAction::none:
+    case XidAction::restart_app:
+      return HealthState::notice;
+    case XidAction::check_link:
+    case XidAction::reset:
+    case XidAction::restart_machine:
+    case XidAction::check_power:
+    case XidAction::update:
+    case XidAction::support:
+      return HealthState::degraded;
+  }
+  return HealthState::degraded;
+}
+
+std::span<const Rule> state_rules() {
+  static constexpr Rule rules[] = {
+      {.find = lost,
+       .reports = {{"lost", "failed",
+                    "NVML answers \"GPU is lost\", or the driver's list has it no more",
+                    "reboot; seating, power, cooling"}}},
+      {.find = unusable,
+       .reports = {{"unusable",
+                    "failed; notice where it was left out, hidden or given to a virtual machine on "
+                    "purpose",
+                    "what the driver or the kernel says of it", "–"}}},
+      {.find = recovery_action,
+       .reads = {{as_key("recovery action"),
+                  [](const Device& device, const Snapshot&) {
+                    return why_unread(device.details.cell(Detail::recovery_action));
+                  }}},
+       .reports = {{"recovery_action", "failed", "the driver's own recovery action is not \"None\"",
+                    "that action before the next job"}}},
+      {.find = xids,
+       .reads = {{.what = as_key("kernel log"),
+                  .why_not = [](const Device&,
+                                const Snapshot& snapshot) { return why_unread(snapshot.xids); },
+                  .is_of_machine = true}},
+       .reports = {{"xid_…",
+                    "by the error: notice where the program alone is concerned or the driver was "
+                    "loaded anew since, else degraded",
+                    "the kernel log, or NVML's events: how often, whose process",
+                    "by the error: restart the program, reset, look at the link or the power, …"}}},
+  };
+  return rules;
 }
 
 }  // namespace berth::health
