@@ -49,7 +49,6 @@ TABLES = [
     Table("src/view/status_devices.cc", r"constexpr .*\bcolumns\b", 1, (0,)),
     Table("src/view/process_list.cc", r"constexpr .*\bcolumns\b", 1, (0,)),
     Table("src/view/history_text.cc", r"constexpr auto metric_words\b", 2, (1,)),
-    Table("src/alert/rules.cc", r"constexpr auto table\b", 2, (1,)),
     Table("src/health/xid.cc", r"constexpr auto catalogue\b", 1, (0,)),
     Table("src/diagnose/doctor/rules/cuda.cc", r"constexpr auto codes\b", 3, (0, 1)),
     Table("src/base/reading.h", r"string_view reason_of\(Absent", 1, (0,)),
