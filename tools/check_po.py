@@ -59,10 +59,6 @@ SENTENCES = [
     "src/alert/rules_device.cc",
     "src/alert/rules_event.cc",
     "src/alert/rules_host.cc",
-    "src/health/rules_memory.cc",
-    "src/health/rules_nvlink.cc",
-    "src/health/rules_speed.cc",
-    "src/health/rules_state.cc",
     "src/health/xid.cc",
     "src/probe/nvml/answers.cc",
     "src/probe/nvml/nvml_probe.cc",
@@ -92,8 +88,6 @@ SCENARIO = re.compile(r'"(?:message|remedy|unusable_because)": ("(?:\\.|[^"\\\n]
 CHOICE = re.compile(  # tr(free ? "free" : "in use"), of which xgettext sees one
     r'\b(?:tr|trf|word|said)\([^;"]*\?\s*("(?:\\.|[^"\\\n])*")\s*:\s*("(?:\\.|[^"\\\n])*")'
 )
-# The table of a file's rules: what is told of them in doc/EXPLAIN.md.
-ROWS = re.compile(r"^std::span<const Rule> \w+\(\) \{\n.*?^\}\n", re.M | re.S)
 COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*")|//[^\n]*')
 
 
@@ -151,7 +145,7 @@ def error_words(source: str) -> set[str]:
 
 
 def sentence_words(source: str) -> set[str]:
-    texts = {EVENT.sub("", unquoted(match[0])) for match in LITERAL.finditer(ROWS.sub("", source))}
+    texts = {EVENT.sub("", unquoted(match[0])) for match in LITERAL.finditer(source)}
     return {text.strip() for text in texts if len(text.split()) >= 3 and not text[0].isupper()}
 
 

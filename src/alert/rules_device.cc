@@ -56,21 +56,20 @@ bool is_hidden(const Device& device, std::initializer_list<Detail> details) {
 }
 
 /// The first finding with one of these codes.
-const HealthFinding* finding_of(const DeviceHealth& health,
-                                std::initializer_list<std::string_view> codes) {
-  for (const HealthFinding& finding : health.findings) {
-    if (std::find(codes.begin(), codes.end(), finding.code) != codes.end()) return &finding;
+const Finding* finding_of(const DeviceHealth& health,
+                          std::initializer_list<std::string_view> codes) {
+  for (const Finding& finding : health.findings) {
+    if (std::find(codes.begin(), codes.end(), finding.rule) != codes.end()) return &finding;
   }
   return nullptr;
 }
 
 /// What health found, if it did, as a sighting of this rule.
-bool see_finding(const Round& round, AlertRule rule, const Device& device,
-                 const HealthFinding* finding) {
+bool see_finding(const Round& round, AlertRule rule, const Device& device, const Finding* finding) {
   if (finding == nullptr) return false;
   Sighting sighting = of_device(rule, device, round.look.now);
-  sighting.summary = finding->evidence;
-  sighting.advice = finding->advice;
+  sighting.summary = finding->evidence.front().english();
+  sighting.advice = advice_of(*finding).english();
   round.found.seen.push_back(std::move(sighting));
   return true;
 }
@@ -97,8 +96,8 @@ void see_lost(const Round& round, const Device& device, const DeviceHealth& heal
 void see_failed(const Round& round, const Device& device, const DeviceHealth& health) {
   constexpr AlertRule rule = AlertRule::gpu_failed;
   if (device.lost) return;
-  const auto found = std::ranges::find_if(health.findings, [](const HealthFinding& finding) {
-    return finding.state == HealthState::failed && finding.code != "unusable";
+  const auto found = std::ranges::find_if(health.findings, [](const Finding& finding) {
+    return finding.severity == Severity::error && finding.rule != "unusable";
   });
   if (found != health.findings.end()) {
     see_finding(round, rule, device, &*found);

@@ -65,6 +65,30 @@ std::string_view name_of(HealthState state) {
   return "failed";
 }
 
+HealthState state_of(const Finding& finding) {
+  switch (finding.severity) {
+    case Severity::hint:
+      return HealthState::notice;
+    case Severity::warning:
+      return HealthState::degraded;
+    case Severity::error:
+      return HealthState::failed;
+  }
+  return HealthState::failed;
+}
+
+Sentence advice_of(const Finding& finding) {
+  return finding.steps.empty() ? Sentence() : finding.steps.front().what;
+}
+
+Finding health::found(Severity severity, std::string_view code, Sentence evidence,
+                      Sentence advice) {
+  Finding finding{.rule = std::string(code), .severity = severity};
+  finding.evidence.push_back(std::move(evidence));
+  if (!advice.empty()) finding.steps.push_back({std::move(advice), ""});
+  return finding;
+}
+
 DeviceHealth health_of(const Device& device, const Snapshot& snapshot) {
   DeviceHealth health{.device = device.id,
                       .index = device.index,
@@ -72,14 +96,10 @@ DeviceHealth health_of(const Device& device, const Snapshot& snapshot) {
                       .findings = {},
                       .not_examined = not_examined(device, snapshot)};
   for (const health::Rule& rule : health::all_rules()) {
-    for (HealthFinding& finding : rule.find(device, snapshot)) {
-      health.findings.push_back(std::move(finding));
-    }
+    std::ranges::move(rule.find(device, snapshot), std::back_inserter(health.findings));
   }
-  std::stable_sort(
-      health.findings.begin(), health.findings.end(),
-      [](const HealthFinding& a, const HealthFinding& b) { return a.state > b.state; });
-  if (!health.findings.empty()) health.state = health.findings.front().state;
+  sort_by_severity(health.findings);
+  if (!health.findings.empty()) health.state = state_of(health.findings.front());
   if (is_unjudged(device, snapshot)) health.state = std::max(health.state, HealthState::unknown);
   return health;
 }

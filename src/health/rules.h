@@ -12,8 +12,6 @@
 
 namespace berth::health {
 
-using Findings = std::vector<HealthFinding>;
-
 /// What a rule reads of a device that is there to be asked: where it cannot, its silence says
 /// nothing.
 struct Reads {
@@ -46,7 +44,11 @@ struct Rule {
 /// All of them, in the order in which they are asked.
 [[nodiscard]] const std::vector<Rule>& all_rules();
 
-/// How well a device is after an XID error for which this is to be done.
-HealthState state_of(XidAction action);
+/// How bad an XID error is for which this is to be done.
+[[nodiscard]] Severity severity_of(XidAction action);
+
+/// With all that health says of a device: what was read, and what to do next, if anything.
+[[nodiscard]] Finding found(Severity severity, std::string_view code, Sentence evidence,
+                            Sentence advice = {});
 
 }  // namespace berth::health

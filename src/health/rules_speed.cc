@@ -16,20 +16,21 @@ namespace {
 struct Reason {
   ClockReason reason;
   bool of_hardware;  // a cause of hardware_slowdown
-  HealthState state;
+  Severity severity;
   std::string_view code;
   std::string_view what;
   std::string_view advice;
 };
 constexpr auto reasons = std::to_array<Reason>({
-    {ClockReason::hardware_thermal, true, HealthState::degraded, "hardware_thermal_slowdown",
-     "the hardware slows it down: too hot", "look at fans, dust and the air of the room"},
-    {ClockReason::power_brake, true, HealthState::degraded, "power_brake",
-     "the hardware slows it down: the power supply asks for it",
-     "look at the power supply and its cables"},
-    {ClockReason::driver_thermal, false, HealthState::notice, "software_thermal_slowdown",
-     "the driver slows it down: close to its highest temperature",
-     "look at fans, dust and the air of the room"},
+    {ClockReason::hardware_thermal, true, Severity::warning, "hardware_thermal_slowdown",
+     as_key("the hardware slows it down: too hot"),
+     as_key("look at fans, dust and the air of the room")},
+    {ClockReason::power_brake, true, Severity::warning, "power_brake",
+     as_key("the hardware slows it down: the power supply asks for it"),
+     as_key("look at the power supply and its cables")},
+    {ClockReason::driver_thermal, false, Severity::hint, "software_thermal_slowdown",
+     as_key("the driver slows it down: close to its highest temperature"),
+     as_key("look at fans, dust and the air of the room")},
 });
 
 bool is_under_load(const Device& device) {
@@ -42,12 +43,12 @@ Findings heat(const Device& device, const Snapshot&) {
   if (!left || *left > Celsius{0}) return {};
   const auto& limit = device.temperature_slowdown.get();
   const bool is_absolute = device.temperature.get() && limit;
-  std::string evidence =
-      is_absolute ? fmt::format("it is at {} °C and slows itself down from {} °C on",
-                                device.temperature.get()->count(), limit->count())
-                  : fmt::format("it is {} °C past where it slows itself down", -left->count());
-  return {{HealthState::degraded, "too_hot", std::move(evidence),
-           "look at fans, dust and the air of the room"}};
+  Sentence evidence = is_absolute
+                          ? sentence("it is at {} °C and slows itself down from {} °C on",
+                                     device.temperature.get()->count(), limit->count())
+                          : sentence("it is {} °C past where it slows itself down", -left->count());
+  return {found(Severity::warning, "too_hot", std::move(evidence),
+                sentence("look at fans, dust and the air of the room"))};
 }
 
 Findings throttling(const Device& device, const Snapshot&) {
@@ -58,15 +59,15 @@ Findings throttling(const Device& device, const Snapshot&) {
   for (const Reason& reason : reasons) {
     if (!has_any(told, reason.reason)) continue;
     has_cause = has_cause || reason.of_hardware;
-    findings.push_back({reason.state, std::string(reason.code), std::string(reason.what),
-                        std::string(reason.advice)});
+    findings.push_back(found(reason.severity, reason.code, Sentence(reason.what, {}),
+                             Sentence(reason.advice, {})));
   }
   // Hardware slowdown is said along with its cause; where no cause is given it stands for itself,
   // also beside what the driver does of its own accord.
   if (!has_cause && has_any(told, ClockReason::hardware)) {
-    findings.push_back({HealthState::degraded, "hardware_slowdown",
-                        "the hardware slows it down: heat or power",
-                        "look at temperature and power supply"});
+    findings.push_back(found(Severity::warning, "hardware_slowdown",
+                             sentence("the hardware slows it down: heat or power"),
+                             sentence("look at temperature and power supply")));
   }
   return findings;
 }
@@ -85,28 +86,29 @@ struct LostTimeRow {
 };
 constexpr auto lost_time_rows = std::to_array<LostTimeRow>({
     {Detail::throttled_hardware_thermal, Detail::window_throttled_hardware_thermal, 60,
-     "time_lost_to_heat", "look at fans, dust and the air of the room"},
+     "time_lost_to_heat", as_key("look at fans, dust and the air of the room")},
     {Detail::throttled_power_brake, Detail::window_throttled_power_brake, 60,
-     "time_lost_to_power_brake", "look at the power supply and its cables"},
+     "time_lost_to_power_brake", as_key("look at the power supply and its cables")},
     {Detail::throttled_software_thermal, Detail::window_throttled_software_thermal, 600,
-     "time_lost_to_heat_control", "look at fans, dust and the air of the room"},
+     "time_lost_to_heat_control", as_key("look at fans, dust and the air of the room")},
     {Detail::throttled_power_cap, Detail::window_throttled_power_cap, 3600,
      "time_lost_to_power_limit",
-     "normal under full load; nvidia-smi -q -d POWER shows whether somebody lowered the limit"},
+     as_key("normal under full load; nvidia-smi -q -d POWER shows whether somebody lowered the "
+            "limit")},
 });
 
-std::string evidence_of(Detail lost, const std::string& time) {
+Sentence evidence_of(Detail lost, const std::string& time) {
   if (lost == Detail::throttled_hardware_thermal) {
-    return fmt::format("the hardware slowed it down for its heat for {} since the driver loaded",
-                       time);
+    return sentence("the hardware slowed it down for its heat for {} since the driver loaded",
+                    time);
   }
   if (lost == Detail::throttled_power_brake) {
-    return fmt::format("its power supply held it back for {} since the driver loaded", time);
+    return sentence("its power supply held it back for {} since the driver loaded", time);
   }
   if (lost == Detail::throttled_software_thermal) {
-    return fmt::format("the driver slowed it down for its heat for {} since it loaded", time);
+    return sentence("the driver slowed it down for its heat for {} since it loaded", time);
   }
-  return fmt::format("its power limit held it back for {} since the driver loaded", time);
+  return sentence("its power limit held it back for {} since the driver loaded", time);
 }
 
 std::string in_words(Microseconds time) {
@@ -119,13 +121,14 @@ Findings lost_time(const Device& device, const Snapshot&) {
     const auto lost = device.details.get<Microseconds>(row.lost);
     constexpr std::uint64_t us_per_second = 1'000'000;
     if (!lost.get() || lost.get()->count() < row.worth_saying_s * us_per_second) continue;
-    std::string evidence = evidence_of(row.lost, in_words(*lost.get()));
+    Sentence evidence = evidence_of(row.lost, in_words(*lost.get()));
     const auto lately = device.details.get<Microseconds>(row.since_the_look_before);
     if (lately.get() && lately.get()->count() >= us_per_second) {
-      evidence += ": " + fmt::format("{} of that since the look before", in_words(*lately.get()));
+      evidence = sentence("{}: {}", evidence,
+                          sentence("{} of that since the look before", in_words(*lately.get())));
     }
     findings.push_back(
-        {HealthState::notice, std::string(row.code), std::move(evidence), std::string(row.advice)});
+        found(Severity::hint, row.code, std::move(evidence), Sentence(row.advice, {})));
   }
   return findings;
 }
@@ -142,22 +145,22 @@ Findings pcie_link(const Device& device, const Snapshot&) {
       width.has_value() && best_width.has_value() && *width.get() < *best_width.get();
   if (narrow && loaded) {
     findings.push_back(
-        {HealthState::degraded, "pcie_width",
-         fmt::format("PCIe runs with {} of {} lanes under load", *width.get(), *best_width.get()),
-         "look at the slot, the riser and the seating of the card"});
+        found(Severity::warning, "pcie_width",
+              sentence("PCIe runs with {} of {} lanes under load", *width.get(), *best_width.get()),
+              sentence("look at the slot, the riser and the seating of the card")));
   } else if (narrow) {
     findings.push_back(
-        {HealthState::notice, "pcie_width",
-         fmt::format("PCIe runs with {} of {} lanes", *width.get(), *best_width.get()),
-         "look again under load: idle, some cards narrow the link themselves"});
+        found(Severity::hint, "pcie_width",
+              sentence("PCIe runs with {} of {} lanes", *width.get(), *best_width.get()),
+              sentence("look again under load: idle, some cards narrow the link themselves")));
   }
   const auto& generation = device.pcie_generation;
   const auto& best = device.pcie_generation_max;
   if (generation.has_value() && best.has_value() && *generation.get() < *best.get() && loaded) {
-    findings.push_back(
-        {HealthState::degraded, "pcie_generation",
-         fmt::format("PCIe runs at generation {} of {} under load", *generation.get(), *best.get()),
-         "look at the slot, the riser and the BIOS setting"});
+    findings.push_back(found(
+        Severity::warning, "pcie_generation",
+        sentence("PCIe runs at generation {} of {} under load", *generation.get(), *best.get()),
+        sentence("look at the slot, the riser and the BIOS setting")));
   }
   return findings;
 }
@@ -165,10 +168,10 @@ Findings pcie_link(const Device& device, const Snapshot&) {
 Findings pcie_replays(const Device& device, const Snapshot&) {
   constexpr std::uint64_t many = 1000;
   if (!device.pcie_replays.has_value() || *device.pcie_replays.get() < many) return {};
-  return {{HealthState::notice, "pcie_replays",
-           fmt::format("{} PCIe packets had to be sent again since the driver loaded",
-                       *device.pcie_replays.get()),
-           "many at once: look at the riser and the seating of the card"}};
+  return {found(Severity::hint, "pcie_replays",
+                sentence("{} PCIe packets had to be sent again since the driver loaded",
+                         *device.pcie_replays.get()),
+                sentence("many at once: look at the riser and the seating of the card"))};
 }
 
 Findings fabric(const Device& device, const Snapshot&) {
@@ -176,14 +179,14 @@ Findings fabric(const Device& device, const Snapshot&) {
   const auto health = device.details.get<std::string>(Detail::fabric_health_summary);
   Findings findings;
   if (state.has_value() && *state.get() == "In Progress") {
-    findings.push_back({HealthState::degraded, "fabric_not_ready",
-                        "the NVLink fabric has not taken it in yet",
-                        "systemctl status nvidia-fabricmanager"});
+    findings.push_back(found(Severity::warning, "fabric_not_ready",
+                             sentence("the NVLink fabric has not taken it in yet"),
+                             sentence("systemctl status nvidia-fabricmanager")));
   }
   if (health.has_value() && (*health.get() == "Unhealthy" || *health.get() == "Limited Capacity")) {
-    findings.push_back({HealthState::degraded, "fabric_health",
-                        "the NVLink fabric says: " + *health.get(),
-                        "systemctl status nvidia-fabricmanager"});
+    findings.push_back(found(Severity::warning, "fabric_health",
+                             sentence("the NVLink fabric says: {}", *health.get()),
+                             sentence("systemctl status nvidia-fabricmanager")));
   }
   return findings;
 }

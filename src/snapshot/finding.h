@@ -4,6 +4,7 @@
 // healthy machine or run there are no findings.
 
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -11,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ids.h"
+#include "base/reading.h"
 #include "base/sentence.h"
 
 namespace berth {
@@ -22,6 +25,16 @@ enum class Severity { hint, warning, error };
   constexpr std::string_view names[] = {"hint", "warning", "error"};
   return names[static_cast<int>(severity)];
 }
+
+/// Of what happened more than once.
+struct Occurrences {
+  std::uint64_t times = 0;
+  WallTime last;
+  Reading<std::string> process;  // of the last
+  Reading<std::uint64_t> pid;
+  bool before_driver_load = false;  // all of them: the driver was loaded anew since
+  friend bool operator==(const Occurrences&, const Occurrences&) = default;
+};
 
 struct Finding {
   std::string rule;  // a word for programs, the same for ever: "torch_cpu_only"
@@ -38,6 +51,7 @@ struct Finding {
   std::vector<Step> steps;
   /// Why this may be wrong: what could not be read; empty: the evidence is whole.
   Sentence doubt;
+  std::optional<Occurrences> occurrences = {};  // of XID errors
   friend bool operator==(const Finding&, const Finding&) = default;
 };
 using Findings = std::vector<Finding>;

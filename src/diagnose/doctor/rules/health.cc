@@ -9,29 +9,16 @@ namespace berth::doctor {
 
 namespace {
 
-Severity severity_of(HealthState state) {
-  switch (state) {
-    case HealthState::ok:
-    case HealthState::notice:
-      return Severity::hint;
-    case HealthState::unknown:
-    case HealthState::degraded:
-      return Severity::warning;
-    case HealthState::failed:
-      return Severity::error;
-  }
-  return Severity::error;
-}
-
 std::string shown(const DeviceHealth& health) {
   return health.index ? std::to_string(*health.index) : health.device.text();
 }
 
 /// Taken away on purpose, or told better by the driver's own rules (no_driver.cc and others).
-bool is_told_elsewhere(const HealthFinding& found) {
-  if (found.code != "unusable") return false;
-  return found.state == HealthState::notice || found.evidence == no_driver_has_it ||
-         found.evidence == library_is_silent || found.evidence == nouveau_has_it;
+bool is_told_elsewhere(const Finding& found) {
+  if (found.rule != "unusable") return false;
+  const std::string why = found.evidence.front().english();
+  return found.severity == Severity::hint || why == no_driver_has_it || why == library_is_silent ||
+         why == nouveau_has_it;
 }
 
 Finding::Step ask_the_kernel() {
@@ -39,42 +26,37 @@ Finding::Step ask_the_kernel() {
 }
 
 /// What follows from it for who wants to compute there, which is a matter of the whole card.
-Sentence meaning_of(const HealthFinding& found, const DeviceHealth& health) {
+Sentence meaning_of(const Finding& found, const DeviceHealth& health) {
   if (health.state == HealthState::failed) {
     return sentence("`berth health` calls the card failed; `berth run` gives it to nobody.");
   }
-  if (found.code == "memory_of_nobody") {
+  if (found.rule == "memory_of_nobody") {
     return sentence("The card works; `berth run` does not give the whole of it while that is so.");
   }
-  if (found.state == HealthState::notice) {
+  if (found.severity == Severity::hint) {
     return sentence("The card works, and `berth run` gives it out all the same.");
   }
   return sentence("`berth health` says so; `berth run` gives the card out all the same.");
 }
 
-Finding taken_over(const DeviceHealth& health, const HealthFinding& found) {
-  const bool is_notice = found.state == HealthState::notice;
-  Finding finding{.rule = "health_" + found.code,
-                  .severity = severity_of(found.state),
-                  .title = is_notice ? sentence("worth knowing of GPU {}", shown(health))
-                                     : sentence("GPU {} is not well", shown(health)),
-                  .evidence = {Sentence(found.evidence, {})},
-                  .meaning = meaning_of(found, health)};
-  if (!found.advice.empty()) {
-    finding.steps.push_back({Sentence(found.advice, {}), ""});
-  } else if (is_notice) {
-    finding.steps.push_back({sentence("nothing now; look again later"), "berth health"});
-  } else {
-    finding.steps.push_back(ask_the_kernel());
-  }
-  return finding;
+Finding taken_over(const DeviceHealth& health, Finding found) {
+  const bool is_notice = found.severity == Severity::hint;
+  found.meaning = meaning_of(found, health);
+  found.rule = "health_" + found.rule;
+  found.title = is_notice ? sentence("worth knowing of GPU {}", shown(health))
+                          : sentence("GPU {} is not well", shown(health));
+  if (!found.steps.empty()) return found;
+  found.steps.push_back(
+      is_notice ? Finding::Step{sentence("nothing now; look again later"), "berth health"}
+                : ask_the_kernel());
+  return found;
 }
 
 /// The driver answers, and not what the card is judged by.
 Finding not_judged(const DeviceHealth& health, bool is_passed_over) {
   Finding finding{
       .rule = "health_unknown",
-      .severity = severity_of(HealthState::unknown),
+      .severity = Severity::warning,
       .title = sentence("how well GPU {} is cannot be told", shown(health)),
       .evidence = {},
       .meaning = is_passed_over
@@ -92,7 +74,7 @@ Finding not_judged(const DeviceHealth& health, bool is_passed_over) {
 Findings health_findings(const Examined& host) {
   Findings findings;
   for (const DeviceHealth& health : health_of(host.snapshot)) {
-    for (const HealthFinding& found : health.findings) {
+    for (const Finding& found : health.findings) {
       if (!is_told_elsewhere(found)) findings.push_back(taken_over(health, found));
     }
     const Device* device = find_device(health.device, host.snapshot);
