@@ -197,133 +197,37 @@ def commands_page(berth: Path) -> str:
     return page
 
 
-def generated(berth: Path) -> dict[Path, str]:
+EXPLAIN = Path("doc/EXPLAIN.md")
+# A table of rules, between the lines that name it.
+MADE = re.compile(r"^(<!-- made by \./dev docs: [^\n]* -->)\n.*?^<!-- end -->\n", re.M | re.S)
+
+
+def explain_page(root: Path, berth: Path) -> str:
+    """The page as it is written, with the program's own tables of its rules."""
+    tables = {match[1]: match[0] for match in MADE.finditer(answer(berth, "--rules-doc").stdout)}
+    page = (root / EXPLAIN).read_text(encoding="utf-8") if (root / EXPLAIN).is_file() else ""
+    marks = [match[1] for match in MADE.finditer(page)]
+    if sorted(marks) != sorted(tables):
+        raise SystemExit(f"{EXPLAIN}: its marks are {marks}, and berth --rules-doc makes {list(tables)}")
+    return MADE.sub(lambda match: tables[match[1]], page)
+
+
+def generated(root: Path, berth: Path) -> dict[Path, str]:
     return {
         Path("doc/COMMANDS.md"): commands_page(berth),
         Path("doc/METRICS.md"): answer(berth, "--metrics-doc").stdout,
+        EXPLAIN: explain_page(root, berth),
     }
 
 
 def generated_findings(root: Path, berth: Path) -> list[str]:
     found = []
-    for name, wanted in generated(berth).items():
+    for name, wanted in generated(root, berth).items():
         path = root / name
         if not wanted.strip():
             found.append(f"{name}: the program prints nothing for it")
         elif not path.is_file() or path.read_text(encoding="utf-8") != wanted:
             found.append(f"{name}: not what the program prints now (./dev docs rewrites it)")
-    return found
-
-
-EXPLAIN = Path("doc/EXPLAIN.md")
-# Where the names of a part's findings stand, and the heading in EXPLAIN that their table is below.
-RULES = {
-    Path("src/diagnose/doctor/doctor.cc"): "## berth doctor",
-    Path("src/diagnose/pace/pace.cc"): "## Why is this GPU not busy",
-    Path("src/diagnose/death/death.cc"): "### Rules over a run",
-}
-
-# A finding's code stands behind its state, or in a table behind the state or a number.
-HEALTH_CODE = re.compile(r'(?:HealthState::\w+|\b\d+),\s*"(\w+)"')
-
-
-def section_of(text: str, heading: str) -> str:
-    """What stands below this heading, up to the next one that is as high; empty: there is none."""
-    level = heading.split()[0]
-    section = re.search(rf"^{re.escape(heading)}[^\n]*\n(.*?)(?=^#{{2,{len(level)}}} |\Z)", text, re.M | re.S)
-    return section[1] if section else ""
-
-
-def health_findings(root: Path, text: str) -> list[str]:
-    """The page's table of berth health names each code of its rules, and no other."""
-    sources = sorted((root / "src/health").glob("rules_*.cc"))
-    codes = {code for source in sources for code in HEALTH_CODE.findall(source.read_text(encoding="utf-8"))}
-    if not sources:
-        return []
-    if not codes:
-        return ["src/health: no code of a rule found"]
-    told = set(re.findall(r"^\| `(\w+)` \|", section_of(text, "## berth health"), re.M)) - {"xid_N"}
-    found = [f"{EXPLAIN}: {code}: not in the table of berth health" for code in sorted(codes - told)]
-    return found + [f"{EXPLAIN}: {code}: no rule of src/health says so" for code in sorted(told - codes)]
-
-
-def listed_names(source: Path) -> list[str]:
-    """What the list rule_names of this file holds."""
-    names = re.search(r"rule_names = .*?\{(.*?)\}\);", source.read_text(encoding="utf-8"), re.S)
-    return re.findall(r'"(\w+)"', names[1]) if names else []
-
-
-# A finding is given its name, or asked for it: .rule = "x", .rule = hung ? "x" : "y", .rule == "x".
-NAMED = re.compile(r"(?:\.|->)rule ==? ([^;,{}]*)")
-
-
-def name_findings(root: Path) -> list[str]:
-    """A name that the rules of a part write or compare with stands in the part's list. Composed
-    ones ("health_" + code) are left out."""
-    found = []
-    for source in RULES:
-        if not (root / source).is_file():
-            continue
-        known = set(listed_names(root / source))
-        for file in sorted((root / source).parent.rglob("*.cc")):
-            if file.stem.endswith("_test"):
-                continue
-            for named in NAMED.findall(file.read_text(encoding="utf-8")):
-                unknown = set() if " + " in named else set(re.findall(r'"(\w+)"', named)) - known
-                name = file.relative_to(root)
-                found += [f"{name}: {one}: not in the list of {source}" for one in sorted(unknown)]
-    return found
-
-
-def explain_findings(root: Path) -> list[str]:
-    """Each rule of doctor, explain and health stands in the table that explains it."""
-    text = (root / EXPLAIN).read_text(encoding="utf-8") if (root / EXPLAIN).is_file() else ""
-    found = []
-    for source, heading in RULES.items():
-        if not (root / source).is_file():
-            continue
-        rules = listed_names(root / source)
-        if not rules:
-            found.append(f"{source}: no rule_names found")
-        told = section_of(text, heading)
-        found += [f"{EXPLAIN}: {rule}: not there" for rule in rules if f"`{rule}`" not in told]
-    return found + health_findings(root, text)
-
-
-ALERTS = Path("src/alert/rules.cc")
-SERVING = Path("doc/SERVING.md")
-NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split()
-
-
-def alert_findings(root: Path) -> list[str]:
-    """The page counts as many rules of alerts as the table has."""
-    if not (root / ALERTS).is_file():
-        return []
-    rules = re.findall(r'^\s*\{AlertRule::\w+, "', (root / ALERTS).read_text(encoding="utf-8"), re.M)
-    told = re.search(r"`berth alert rules` shows the (\w+) rules", (root / SERVING).read_text(encoding="utf-8"))
-    if not rules or not told:
-        return [f"{SERVING}: no number of rules found to compare with {ALERTS}"]
-    word = NUMBERS[len(rules)] if len(rules) < len(NUMBERS) else str(len(rules))
-    return [] if told[1] == word else [f"{SERVING}: {told[1]} rules of alerts, and {ALERTS} has {word}"]
-
-
-RULE_FOLDERS = tuple(Path("src/diagnose") / part / "rules" for part in ("doctor", "pace", "death"))
-RULE = re.compile(r"^(?:\[\[nodiscard\]\] )?(?:Findings|std::optional<Cause>) (\w+)\(", re.M)
-
-
-def rule_findings(root: Path) -> list[str]:
-    """Each rule is one file with one test, and stands in the list of rules. A guess at the same
-    cause, perhaps_NAME, stands in NAME.cc."""
-    found = []
-    for folder in RULE_FOLDERS:
-        listed = root / folder.with_suffix(".h")
-        if not listed.is_file():
-            continue
-        names = {name.removeprefix("perhaps_") for name in RULE.findall(listed.read_text(encoding="utf-8"))}
-        files = {path.stem for path in (root / folder).glob("*.cc")}
-        wanted = names | {f"{name}_test" for name in names}
-        found += [f"{folder}/{name}.cc: not there" for name in sorted(wanted - files)]
-        found += [f"{folder}/{name}.cc: rules.h has no such rule" for name in sorted(files - wanted)]
     return found
 
 
@@ -335,8 +239,7 @@ def unmerged_findings(root: Path, name: Path) -> list[str]:
 
 
 def findings(root: Path, berth: Path | None) -> list[str]:
-    found = forbidden_findings(root) + explain_findings(root) + rule_findings(root) + name_findings(root)
-    found += alert_findings(root)
+    found = forbidden_findings(root)
     for name in repository.files(root):
         if name.suffix in (".md", ".py", ".cc", ".h", ".ts", ".po"):
             found += unmerged_findings(root, name)
@@ -349,7 +252,7 @@ def findings(root: Path, berth: Path | None) -> list[str]:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--write"]:
-        for file, content in generated(Path(sys.argv[2]).resolve()).items():
+        for file, content in generated(repository.ROOT, Path(sys.argv[2]).resolve()).items():
             if content.strip():
                 (repository.ROOT / file).write_text(content, encoding="utf-8")
         sys.exit(0)

@@ -49,9 +49,8 @@ TABLES = [
     Table("src/view/status_devices.cc", r"constexpr .*\bcolumns\b", 1, (0,)),
     Table("src/view/process_list.cc", r"constexpr .*\bcolumns\b", 1, (0,)),
     Table("src/view/history_text.cc", r"constexpr auto metric_words\b", 2, (1,)),
-    Table("src/alert/rules.cc", r"constexpr auto table\b", 2, (1,)),
     Table("src/health/xid.cc", r"constexpr auto catalogue\b", 1, (0,)),
-    Table("src/diagnose/doctor/rules/cuda_refuses.cc", r"constexpr auto codes\b", 3, (0, 1)),
+    Table("src/diagnose/doctor/rules/cuda.cc", r"constexpr auto codes\b", 3, (0, 1)),
     Table("src/base/reading.h", r"string_view reason_of\(Absent", 1, (0,)),
 ]
 
@@ -60,11 +59,6 @@ SENTENCES = [
     "src/alert/rules_device.cc",
     "src/alert/rules_event.cc",
     "src/alert/rules_host.cc",
-    "src/health/rules_lost_time.cc",
-    "src/health/rules_memory.cc",
-    "src/health/rules_nvlink.cc",
-    "src/health/rules_speed.cc",
-    "src/health/rules_state.cc",
     "src/health/xid.cc",
     "src/probe/nvml/answers.cc",
     "src/probe/nvml/nvml_probe.cc",

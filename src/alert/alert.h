@@ -32,7 +32,8 @@ enum class AlertRule {
   probe_failing,
   environment_changed
 };
-inline constexpr std::size_t alert_rule_count = 10;
+inline constexpr auto alert_rule_count =
+    static_cast<std::size_t>(AlertRule::environment_changed) + 1;
 [[nodiscard]] std::string_view name_of(AlertRule rule);
 [[nodiscard]] std::optional<AlertRule> alert_rule_from_name(std::string_view name);
 

@@ -2,72 +2,38 @@
 
 #include <algorithm>
 
+#include "alert/rules_parts.h"
+#include "base/check.h"
+
 namespace berth {
-
-namespace {
-
-using std::chrono::hours;
-using std::chrono::minutes;
-using std::chrono::seconds;
-
-constexpr std::uint64_t gib = std::uint64_t{1} << 30;
 
 // A look comes once a second, details every ten. What a person would do at once begins after a few
 // looks; what mends itself (heat, a job's pause) after the time in which it usually does.
-constexpr auto table = std::to_array<AlertRuleFacts>({
-    {AlertRule::gpu_lost, "gpu_lost", AlertSeverity::critical,
-     "a GPU fell off the bus, or the driver lists it no longer", ThresholdUnit::none, 0, seconds(5),
-     minutes(2), seconds(0), false},
-    {AlertRule::gpu_failed, "gpu_failed", AlertSeverity::critical,
-     "a GPU that answers and is given to no job: memory that cannot be repaired, or as the driver "
-     "says",
-     ThresholdUnit::none, 0, seconds(30), minutes(2), seconds(0), false},
-    {AlertRule::xid, "xid", AlertSeverity::notice,
-     "the driver reported an error (XID); how bad it is says NVIDIA's catalogue",
-     ThresholdUnit::none, 0, seconds(0), hours(1), seconds(0), true},
-    {AlertRule::ecc_pending, "ecc_pending", AlertSeverity::warning,
-     "broken memory waits to be replaced: a row to remap, a page to retire, a repair",
-     ThresholdUnit::none, 0, seconds(30), minutes(2), seconds(0), false},
-    {AlertRule::throttled_long, "throttled_long", AlertSeverity::warning,
-     "heat or the power supply slows a GPU down", ThresholdUnit::none, 0, minutes(5), minutes(5),
-     seconds(15), false},
-    {AlertRule::ghost_memory, "ghost_memory", AlertSeverity::warning,
-     "memory is held that no process in the driver's list explains, at least the threshold",
-     ThresholdUnit::bytes, gib, minutes(5), minutes(2), seconds(0), false},
-    {AlertRule::idle_holder, "idle_holder", AlertSeverity::notice,
-     "a lease, or a process with at least the threshold of memory, holds a GPU that computes "
-     "nothing",
-     ThresholdUnit::bytes, gib / 4, minutes(30), minutes(2), seconds(0), false},
-    {AlertRule::disk_nearly_full, "disk_nearly_full", AlertSeverity::warning,
-     "the file system of berth's history and state is fuller than the threshold",
-     ThresholdUnit::percent, 95, minutes(1), minutes(5), seconds(0), false},
-    {AlertRule::probe_failing, "probe_failing", AlertSeverity::warning,
-     "a source of readings cannot be asked, or does not answer", ThresholdUnit::none, 0, minutes(1),
-     minutes(1), seconds(0), false},
-    {AlertRule::environment_changed, "environment_changed", AlertSeverity::notice,
-     "the driver, the CUDA toolkit, the kernel or a device is not what it was", ThresholdUnit::none,
-     0, minutes(1), hours(24), seconds(0), true},
-});
-
-constexpr bool is_in_order() {
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    if (table[i].rule != static_cast<AlertRule>(i)) return false;
-  }
-  return table.size() == alert_rule_count;
+std::span<const AlertRuleFacts, alert_rule_count> alert_rules() {
+  static const auto table = [] {
+    std::array<AlertRuleFacts, alert_rule_count> by_number{};
+    for (const auto rules : {alert::device_rules, alert::event_rules, alert::host_rules}) {
+      for (const AlertRuleFacts& one : rules()) {
+        const auto number = static_cast<std::size_t>(one.rule);
+        BERTH_CHECK(number < by_number.size(), "the last rule is counted");
+        by_number[number] = one;
+      }
+    }
+    return by_number;
+  }();
+  return table;
 }
-static_assert(is_in_order(), "a rule's row is found by its number");
 
-}  // namespace
-
-std::span<const AlertRuleFacts, alert_rule_count> alert_rules() { return table; }
-
-const AlertRuleFacts& facts_of(AlertRule rule) { return table[static_cast<std::size_t>(rule)]; }
+const AlertRuleFacts& facts_of(AlertRule rule) {
+  return alert_rules()[static_cast<std::size_t>(rule)];
+}
 
 std::string_view name_of(AlertRule rule) { return facts_of(rule).name; }
 
 std::optional<AlertRule> alert_rule_from_name(std::string_view name) {
-  const auto* found = std::ranges::find(table, name, &AlertRuleFacts::name);
-  return found == table.end() ? std::nullopt : std::optional(found->rule);
+  const auto rules = alert_rules();
+  const auto found = std::ranges::find(rules, name, &AlertRuleFacts::name);
+  return found == rules.end() ? std::nullopt : std::optional(found->rule);
 }
 
 std::string_view name_of(AlertSeverity severity) {
@@ -110,7 +76,7 @@ std::optional<Ending> ending_from_name(std::string_view name) {
 }
 
 AlertSettings::AlertSettings() {
-  for (const AlertRuleFacts& facts : table) {
+  for (const AlertRuleFacts& facts : alert_rules()) {
     of(facts.rule) = {
         .is_on = true, .threshold = facts.threshold, .lasting = facts.lasting, .hold = facts.hold};
   }

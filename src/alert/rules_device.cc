@@ -10,13 +10,19 @@
 
 #include "alert/rules_parts.h"
 #include "base/text.h"
+#include "base/tr.h"
 #include "health/health.h"
-#include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 
 namespace berth::alert {
 
 namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr std::uint64_t gib = std::uint64_t{1} << 30;
 
 /// Load up to this is the flicker of a card on which nothing runs.
 constexpr Percent most_load_of_idle{5.0};
@@ -50,21 +56,20 @@ bool is_hidden(const Device& device, std::initializer_list<Detail> details) {
 }
 
 /// The first finding with one of these codes.
-const HealthFinding* finding_of(const DeviceHealth& health,
-                                std::initializer_list<std::string_view> codes) {
-  for (const HealthFinding& finding : health.findings) {
-    if (std::find(codes.begin(), codes.end(), finding.code) != codes.end()) return &finding;
+const Finding* finding_of(const DeviceHealth& health,
+                          std::initializer_list<std::string_view> codes) {
+  for (const Finding& finding : health.findings) {
+    if (std::find(codes.begin(), codes.end(), finding.rule) != codes.end()) return &finding;
   }
   return nullptr;
 }
 
 /// What health found, if it did, as a sighting of this rule.
-bool see_finding(const Round& round, AlertRule rule, const Device& device,
-                 const HealthFinding* finding) {
+bool see_finding(const Round& round, AlertRule rule, const Device& device, const Finding* finding) {
   if (finding == nullptr) return false;
   Sighting sighting = of_device(rule, device, round.look.now);
-  sighting.summary = finding->evidence;
-  sighting.advice = finding->advice;
+  sighting.summary = finding->evidence.front().english();
+  sighting.advice = advice_of(*finding).english();
   round.found.seen.push_back(std::move(sighting));
   return true;
 }
@@ -80,7 +85,6 @@ DeviceId identity_of(const Device& device, const AlertLook& look) {
 }
 
 void see_lost(const Round& round, const Device& device, const DeviceHealth& health) {
-  if (!round.wants(AlertRule::gpu_lost)) return;
   if (!see_finding(round, AlertRule::gpu_lost, device, finding_of(health, {"lost"}))) return;
   Sighting& sighting = round.found.seen.back();
   sighting.device = identity_of(device, round.look);
@@ -91,9 +95,9 @@ void see_lost(const Round& round, const Device& device, const DeviceHealth& heal
 /// purpose, or is told by whoever cannot be asked.
 void see_failed(const Round& round, const Device& device, const DeviceHealth& health) {
   constexpr AlertRule rule = AlertRule::gpu_failed;
-  if (!round.wants(rule) || device.lost) return;
-  const auto found = std::ranges::find_if(health.findings, [](const HealthFinding& finding) {
-    return finding.state == HealthState::failed && finding.code != "unusable";
+  if (device.lost) return;
+  const auto found = std::ranges::find_if(health.findings, [](const Finding& finding) {
+    return finding.severity == Severity::error && finding.rule != "unusable";
   });
   if (found != health.findings.end()) {
     see_finding(round, rule, device, &*found);
@@ -108,7 +112,6 @@ void see_failed(const Round& round, const Device& device, const DeviceHealth& he
 
 void see_pending_repair(const Round& round, const Device& device, const DeviceHealth& health) {
   constexpr AlertRule rule = AlertRule::ecc_pending;
-  if (!round.wants(rule)) return;
   if (see_finding(
           round, rule, device,
           finding_of(health, {"row_remap_pending", "page_retirement_pending", "repair_pending"}))) {
@@ -122,7 +125,6 @@ void see_pending_repair(const Round& round, const Device& device, const DeviceHe
 
 void see_throttling(const Round& round, const Device& device, const DeviceHealth& health) {
   constexpr AlertRule rule = AlertRule::throttled_long;
-  if (!round.wants(rule)) return;
   if (see_finding(round, rule, device,
                   finding_of(health, {"hardware_thermal_slowdown", "power_brake",
                                       "hardware_slowdown", "software_thermal_slowdown"}))) {
@@ -133,7 +135,6 @@ void see_throttling(const Round& round, const Device& device, const DeviceHealth
 
 void see_ghost_memory(const Round& round, const Device& device) {
   constexpr AlertRule rule = AlertRule::ghost_memory;
-  if (!round.wants(rule)) return;
   const Division division = division_of(device);
   if (division == Division::divided) return;
   const Reading<Bytes> ghost = unexplained_memory(device, round.look.snapshot);
@@ -190,7 +191,7 @@ std::string subject_of_holders(const Device& device, const std::vector<const Cla
 
 void see_idle_holder(const Round& round, const Device& device) {
   constexpr AlertRule rule = AlertRule::idle_holder;
-  if (!round.wants(rule) || division_of(device) == Division::divided) return;
+  if (division_of(device) == Division::divided) return;
   const Reading<Percent> load = load_now(device);
   if (device.lost || is_hidden(load) || is_hidden(device.process_count)) {
     return not_known(round, rule, device);
@@ -221,28 +222,62 @@ void see_idle_holder(const Round& round, const Device& device) {
 
 }  // namespace
 
-void see_devices(const Round& round) {
-  const Snapshot& snapshot = round.look.snapshot;
-  if (has_driver_failed(snapshot) || !round.look.is_fresh) {
-    for (const AlertRule rule :
-         {AlertRule::gpu_lost, AlertRule::gpu_failed, AlertRule::ecc_pending,
-          AlertRule::throttled_long, AlertRule::ghost_memory, AlertRule::idle_holder}) {
-      round.found.unknown.push_back({.rule = rule, .subject = std::nullopt});
-    }
-  }
-  if (!round.look.is_fresh) return;
-  for (const Device& device : snapshot.devices) {
-    round.found.devices.push_back(device.id);
-    if (!is_supported(device)) continue;
-    see_ghost_memory(round, device);
-    see_idle_holder(round, device);
-    if (device.parent) continue;  // it is as well as its card
-    const DeviceHealth health = health_of(device, snapshot);
-    see_lost(round, device, health);
-    see_failed(round, device, health);
-    see_pending_repair(round, device, health);
-    see_throttling(round, device, health);
-  }
+std::span<const AlertRuleFacts> device_rules() {
+  static constexpr AlertRuleFacts rules[] = {
+      {.rule = AlertRule::gpu_lost,
+       .name = "gpu_lost",
+       .severity = AlertSeverity::critical,
+       .finds = as_key("a GPU fell off the bus, or the driver lists it no longer"),
+       .lasting = seconds(5),
+       .hold = minutes(2),
+       .see_card = see_lost},
+      {.rule = AlertRule::gpu_failed,
+       .name = "gpu_failed",
+       .severity = AlertSeverity::critical,
+       .finds = as_key("a GPU that answers and is given to no job: memory that cannot be repaired, "
+                       "or as the driver says"),
+       .lasting = seconds(30),
+       .hold = minutes(2),
+       .see_card = see_failed},
+      {.rule = AlertRule::ecc_pending,
+       .name = "ecc_pending",
+       .severity = AlertSeverity::warning,
+       .finds =
+           as_key("broken memory waits to be replaced: a row to remap, a page to retire, a repair"),
+       .lasting = seconds(30),
+       .hold = minutes(2),
+       .see_card = see_pending_repair},
+      {.rule = AlertRule::throttled_long,
+       .name = "throttled_long",
+       .severity = AlertSeverity::warning,
+       .finds = as_key("heat or the power supply slows a GPU down"),
+       .lasting = minutes(5),
+       .hold = minutes(5),
+       .gap = seconds(15),
+       .see_card = see_throttling},
+      {.rule = AlertRule::ghost_memory,
+       .name = "ghost_memory",
+       .severity = AlertSeverity::warning,
+       .finds = as_key(
+           "memory is held that no process in the driver's list explains, at least the threshold"),
+       .unit = ThresholdUnit::bytes,
+       .threshold = gib,
+       .lasting = minutes(5),
+       .hold = minutes(2),
+       .see_device = see_ghost_memory},
+      {.rule = AlertRule::idle_holder,
+       .name = "idle_holder",
+       .severity = AlertSeverity::notice,
+       .finds = as_key(
+           "a lease, or a process with at least the threshold of memory, holds a GPU that computes "
+           "nothing"),
+       .unit = ThresholdUnit::bytes,
+       .threshold = gib / 4,
+       .lasting = minutes(30),
+       .hold = minutes(2),
+       .see_device = see_idle_holder},
+  };
+  return rules;
 }
 
 }  // namespace berth::alert

@@ -7,12 +7,17 @@
 #include <utility>
 
 #include "alert/rules_parts.h"
+#include "base/tr.h"
 #include "health/xid.h"
 #include "snapshot/questions.h"
 
 namespace berth::alert {
 
 namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
 
 AlertSeverity severity_of(XidAction action) {
   switch (action) {
@@ -66,12 +71,10 @@ bool is_no_news(const Round& round, AlertRule rule, WallTime at) {
   return round.look.now.unix_ms - at.unix_ms >= round.settings.of(rule).hold.count();
 }
 
-}  // namespace
-
 void see_xids(const Round& round) {
   constexpr AlertRule rule = AlertRule::xid;
   const auto& xids = round.look.snapshot.xids.get();
-  if (!round.wants(rule) || !xids) return;
+  if (!xids) return;
   struct Seen {
     int times = 0;
     WallTime last;
@@ -104,7 +107,6 @@ void see_xids(const Round& round) {
 
 void see_environment(const Round& round) {
   constexpr AlertRule rule = AlertRule::environment_changed;
-  if (!round.wants(rule)) return;
   constexpr std::string_view device_key = "device ";
   for (const EnvironmentChange& change : round.look.changes) {
     if (is_no_news(round, rule, change.at)) continue;
@@ -121,6 +123,30 @@ void see_environment(const Round& round) {
          .summary = change_in_words(change),
          .advice = "jobs that counted on the old one may need another start"});
   }
+}
+
+}  // namespace
+
+std::span<const AlertRuleFacts> event_rules() {
+  static constexpr AlertRuleFacts rules[] = {
+      {.rule = AlertRule::xid,
+       .name = "xid",
+       .severity = AlertSeverity::notice,
+       .finds = as_key("the driver reported an error (XID); how bad it is says NVIDIA's catalogue"),
+       .lasting = seconds(0),
+       .hold = hours(1),
+       .is_event = true,
+       .see = see_xids},
+      {.rule = AlertRule::environment_changed,
+       .name = "environment_changed",
+       .severity = AlertSeverity::notice,
+       .finds = as_key("the driver, the CUDA toolkit, the kernel or a device is not what it was"),
+       .lasting = minutes(1),
+       .hold = hours(24),
+       .is_event = true,
+       .see = see_environment},
+  };
+  return rules;
 }
 
 }  // namespace berth::alert

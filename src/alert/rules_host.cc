@@ -7,12 +7,17 @@
 
 #include "alert/rules_parts.h"
 #include "base/text.h"
+#include "base/tr.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 
 namespace berth::alert {
 
 namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
 
 /// A machine without any such card needs no driver, and that there is none is no failure.
 bool needs_no_driver(const Snapshot& snapshot) {
@@ -43,11 +48,8 @@ Sighting of_source(const Round& round, const std::string& source, std::string su
           .advice = "berth status says what was attempted, and what to do"};
 }
 
-}  // namespace
-
 void see_disks(const Round& round) {
   constexpr AlertRule rule = AlertRule::disk_nearly_full;
-  if (!round.wants(rule)) return;
   for (const DiskUse& disk : round.look.disks) {
     if (!disk.total.get() || !disk.available.get() || *disk.total.get() == Bytes{0}) {
       round.found.unknown.push_back({.rule = rule, .subject = disk.what});
@@ -71,7 +73,6 @@ void see_disks(const Round& round) {
 
 void see_sources(const Round& round) {
   constexpr AlertRule rule = AlertRule::probe_failing;
-  if (!round.wants(rule)) return;
   const Snapshot& snapshot = round.look.snapshot;
   std::map<std::string, bool> succeeded;  // several reports of one source: the worst counts
   for (const SourceReport& report : snapshot.sources) {
@@ -91,6 +92,30 @@ void see_sources(const Round& round) {
     round.found.seen.push_back(
         of_source(round, "look", "something that berth asked does not answer"));
   }
+}
+
+}  // namespace
+
+std::span<const AlertRuleFacts> host_rules() {
+  static constexpr AlertRuleFacts rules[] = {
+      {.rule = AlertRule::disk_nearly_full,
+       .name = "disk_nearly_full",
+       .severity = AlertSeverity::warning,
+       .finds = as_key("the file system of berth's history and state is fuller than the threshold"),
+       .unit = ThresholdUnit::percent,
+       .threshold = 95,
+       .lasting = minutes(1),
+       .hold = minutes(5),
+       .see = see_disks},
+      {.rule = AlertRule::probe_failing,
+       .name = "probe_failing",
+       .severity = AlertSeverity::warning,
+       .finds = as_key("a source of readings cannot be asked, or does not answer"),
+       .lasting = minutes(1),
+       .hold = minutes(1),
+       .see = see_sources},
+  };
+  return rules;
 }
 
 }  // namespace berth::alert

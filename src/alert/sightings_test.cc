@@ -52,6 +52,17 @@ bool is_unknown(const Sightings& found, AlertRule rule) {
                      [&](const Unknown& one) { return one.rule == rule; });
 }
 
+TEST(AlertRules, EachHasOneRowWhichSaysWhatItSees) {
+  for (std::size_t number = 0; number < alert_rule_count; ++number) {
+    const AlertRuleFacts& facts = facts_of(static_cast<AlertRule>(number));
+    EXPECT_EQ(facts.rule, static_cast<AlertRule>(number)) << "no row for rule " << number;
+    EXPECT_EQ(alert_rule_from_name(facts.name), facts.rule) << facts.name;
+    const int ways =
+        (facts.see != nullptr) + (facts.see_device != nullptr) + (facts.see_card != nullptr);
+    EXPECT_EQ(ways, 1) << facts.name;
+  }
+}
+
 TEST(Sightings, OfAHealthyMachineAreNoneAndNothingIsUnknown) {
   const Sightings found = seen_in(healthy_host());
   EXPECT_THAT(rules_of(found), IsEmpty());

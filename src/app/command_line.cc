@@ -12,6 +12,7 @@
 #include "base/tr.h"
 #include "serve/metrics.h"
 #include "view/csv.h"
+#include "view/rules_markdown.h"
 
 namespace berth {
 
@@ -206,6 +207,10 @@ int run_command_line(Context& context, const std::vector<std::string>& arguments
     }
     if (first == "--metrics-doc") {
       print(render_metrics_markdown() + serve::metrics_markdown());
+      return exit_code::ok;
+    }
+    if (first == "--rules-doc") {
+      print(rules_markdown());
       return exit_code::ok;
     }
     if (first == "--completions" && words.size() == 2) {

@@ -198,13 +198,12 @@ void Daemon::tell_health() {
   for (const serve::HealthNews& news : serve::health_news(health_, health, newest_->taken)) {
     desk_.announce("health", to_json(news));
     // An error of the driver is kept as such.
-    if (news.finding.code.starts_with("xid_")) continue;
-    const bool is_over = news.finding.state == HealthState::ok;
+    if (news.finding.rule.starts_with("xid_")) continue;
     history_.offer(HistoryEvent{.at = news.at,
-                                .kind = is_over ? "health_over" : "health",
+                                .kind = news.is_over ? "health_over" : "health",
                                 .device = news.device,
-                                .code = news.finding.code,
-                                .text = news.finding.evidence,
+                                .code = news.finding.rule,
+                                .text = text_of(news),
                                 .uid = std::nullopt});
   }
   health_ = std::move(health);

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "diagnose/finding.h"
+#include "snapshot/finding.h"
 
 namespace berth {
 

@@ -24,10 +24,10 @@ std::vector<DeviceFault> failures_of(const Device& device, const Snapshot& snaps
   std::vector<DeviceFault> faults;
   const Device* card = card_of(device, snapshot);
   if (card == nullptr) return faults;
-  for (HealthFinding& finding : health_of(*card, snapshot).findings) {
-    if (finding.state != HealthState::failed) continue;
+  for (Finding& finding : health_of(*card, snapshot).findings) {
+    if (finding.severity != Severity::error) continue;
     faults.push_back({device.id, card->lost ? FaultKind::lost : FaultKind::failed,
-                      std::move(finding.code), std::move(finding.evidence)});
+                      std::move(finding.rule), finding.evidence.front().english()});
   }
   return faults;
 }
@@ -41,7 +41,7 @@ std::vector<DeviceFault> errors_of(const Device& device, const Snapshot& snapsho
   for (const XidEvent& event : *snapshot.xids.get()) {
     if (event.pci_address != *card->pci_address.get()) continue;
     const XidFacts facts = xid_facts(event.code);
-    const bool is_the_jobs = health::state_of(facts.action) == HealthState::notice;
+    const bool is_the_jobs = health::severity_of(facts.action) == Severity::hint;
     faults.push_back({device.id, is_the_jobs ? FaultKind::job_error : FaultKind::error,
                       fmt::format("xid_{}", event.code),
                       fmt::format("XID {}: {}", event.code, facts.meaning), event.pid.get()});

@@ -1,55 +1,37 @@
 #include "health/health.h"
 
-#include <algorithm>
-#include <array>
+#include <fmt/format.h>
 
-#include "base/tr.h"
+#include <algorithm>
+#include <iterator>
+
 #include "health/rules.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 
 namespace berth {
 
+const std::vector<health::Rule>& health::all_rules() {
+  static const auto all = rows_of<Rule>({state_rules, memory_rules, speed_rules, nvlink_rules});
+  return all;
+}
+
 namespace {
 
-/// What a rule finds. Nothing: all is well, or it could not be read.
-using Rule = health::Findings (*)(const Device& device, const Snapshot& snapshot);
-
-constexpr std::array<Rule, 17> rules = {
-    health::lost,          health::unusable,      health::recovery_action, health::xids,
-    health::memory_errors, health::row_remapping, health::retired_pages,   health::repairs,
-    health::ghost_memory,  health::heat,          health::throttling,      health::lost_time,
-    health::pcie_link,     health::pcie_replays,  health::fabric,          health::nvlink_down,
-    health::nvlink_errors};
-
-/// What could not be looked at although the device is there to be asked: a rule that finds nothing
-/// in it has said nothing.
+/// What could not be looked at although the device is there to be asked.
 std::vector<std::string> not_examined(const Device& device, const Snapshot& snapshot) {
   std::vector<std::string> missing;
-  const auto note = [&](std::string_view what, const auto& reading) {
-    if (reading.has_value()) return;
-    const Absent why = reading.why();
-    if (why == Absent::failed || why == Absent::no_permission) {
-      missing.push_back(std::string(what) + ": " + std::string(reason_of(why)));
-    }
-  };
   if (device.lost) return missing;  // then that is all there is to say
-  const Details& details = device.details;
-  note(as_key("recovery action"), details.cell(Detail::recovery_action));
-  note(as_key("memory errors"), device.ecc_uncorrected);
-  note(as_key("row remapping"), details.cell(Detail::remapped_rows_failed));
-  note(as_key("retired pages"), details.cell(Detail::retired_pages_pending));
-  note(as_key("repairs"), details.cell(Detail::unrepairable_memory));
-  note(as_key("memory of nobody"), device.memory_used);
-  note(as_key("division by MIG"), device.mig_mode);
-  note(as_key("temperature"), device.temperature);
-  note(as_key("throttling"), device.throttle_reasons);
-  note(as_key("time lost"), details.cell(Detail::throttled_hardware_thermal));
-  note(as_key("PCIe link"), device.pcie_width);
-  note(as_key("NVLinks"), details.cell(Detail::nvlink_active));
-  note(as_key("NVLink errors"), details.cell(Detail::nvlink_recoveries));
-  note(as_key("fabric"), details.cell(Detail::fabric_state));
-  note(as_key("kernel log"), snapshot.xids);
+  std::vector<std::string> of_machine;
+  for (const health::Rule& rule : health::all_rules()) {
+    for (const health::Reads& one : rule.reads) {
+      const auto why = one.what.empty() ? std::nullopt : one.why_not(device, snapshot);
+      if (!why) continue;
+      (one.is_of_machine ? of_machine : missing)
+          .push_back(fmt::format("{}: {}", one.what, reason_of(*why)));
+    }
+  }
+  std::ranges::move(of_machine, std::back_inserter(missing));
   return missing;
 }
 
@@ -82,21 +64,41 @@ std::string_view name_of(HealthState state) {
   return "failed";
 }
 
+HealthState state_of(const Finding& finding) {
+  switch (finding.severity) {
+    case Severity::hint:
+      return HealthState::notice;
+    case Severity::warning:
+      return HealthState::degraded;
+    case Severity::error:
+      return HealthState::failed;
+  }
+  return HealthState::failed;
+}
+
+Sentence advice_of(const Finding& finding) {
+  return finding.steps.empty() ? Sentence() : finding.steps.front().what;
+}
+
+Finding health::found(Severity severity, std::string_view code, Sentence evidence,
+                      Sentence advice) {
+  Finding finding{.rule = std::string(code), .severity = severity};
+  finding.evidence.push_back(std::move(evidence));
+  if (!advice.empty()) finding.steps.push_back({std::move(advice), ""});
+  return finding;
+}
+
 DeviceHealth health_of(const Device& device, const Snapshot& snapshot) {
   DeviceHealth health{.device = device.id,
                       .index = device.index,
                       .state = HealthState::ok,
                       .findings = {},
                       .not_examined = not_examined(device, snapshot)};
-  for (const Rule rule : rules) {
-    for (HealthFinding& finding : rule(device, snapshot)) {
-      health.findings.push_back(std::move(finding));
-    }
+  for (const health::Rule& rule : health::all_rules()) {
+    std::ranges::move(rule.find(device, snapshot), std::back_inserter(health.findings));
   }
-  std::stable_sort(
-      health.findings.begin(), health.findings.end(),
-      [](const HealthFinding& a, const HealthFinding& b) { return a.state > b.state; });
-  if (!health.findings.empty()) health.state = health.findings.front().state;
+  sort_by_severity(health.findings);
+  if (!health.findings.empty()) health.state = state_of(health.findings.front());
   if (is_unjudged(device, snapshot)) health.state = std::max(health.state, HealthState::unknown);
   return health;
 }

@@ -3,12 +3,12 @@
 // finds something or keeps quiet. What a rule could not read is said as that: a device nobody could
 // examine is not well.
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "snapshot/finding.h"
 #include "snapshot/snapshot.h"
 
 namespace berth {
@@ -19,30 +19,16 @@ namespace berth {
 enum class HealthState { ok, notice, unknown, degraded, failed };
 [[nodiscard]] std::string_view name_of(HealthState state);
 
-/// Of what happened more than once.
-struct Occurrences {
-  std::uint64_t times = 0;
-  WallTime last;
-  Reading<std::string> process;  // of the last
-  Reading<std::uint64_t> pid;
-  bool before_driver_load = false;  // all of them: the driver was loaded anew since
-  friend bool operator==(const Occurrences&, const Occurrences&) = default;
-};
-
-struct HealthFinding {
-  HealthState state = HealthState::notice;
-  std::string code;      // a word for programs: "row_remap_failed"
-  std::string evidence;  // what was read, in English (translated where it is shown)
-  std::string advice;    // what to do next; may be empty
-  std::optional<Occurrences> occurrences = {};  // of XID errors
-  friend bool operator==(const HealthFinding&, const HealthFinding&) = default;
-};
+/// Of a device of which this is the worst.
+[[nodiscard]] HealthState state_of(const Finding& finding);
+/// What to do next; may be empty.
+[[nodiscard]] Sentence advice_of(const Finding& finding);
 
 struct DeviceHealth {
   DeviceId device;
   std::optional<int> index;
   HealthState state = HealthState::ok;    // of the worst finding, or unknown
-  std::vector<HealthFinding> findings;    // worst first
+  Findings findings;                      // worst first; each has one sentence of evidence
   std::vector<std::string> not_examined;  // "memory errors: no permission to read it"
 };
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "health/faults.h"
+#include "health/rules.h"
 #include "health/xid.h"
 #include "snapshot/builder.h"
 #include "snapshot/device_fault.h"
@@ -30,14 +31,31 @@ Snapshot with(void (*change)(Device&)) {
       })
       .build();
 }
+/// Of the first device; each finding is one of its rule's row.
+DeviceHealth health_in(const Snapshot& host) {
+  for (const health::Rule& rule : health::all_rules()) {
+    for (const Finding& finding : rule.find(host.devices[0], host)) {
+      EXPECT_TRUE(reports(rule.reports, finding.rule)) << finding.rule << ": not in its rule's row";
+    }
+  }
+  return health_of(host.devices[0], host);
+}
 std::vector<std::string> codes(const Snapshot& host) {
   std::vector<std::string> found;
-  for (const HealthFinding& finding : health_of(host.devices[0], host).findings) {
-    found.push_back(finding.code);
-  }
+  for (const Finding& finding : health_in(host).findings) found.push_back(finding.rule);
   return found;
 }
-HealthState state(const Snapshot& host) { return health_of(host.devices[0], host).state; }
+HealthState state(const Snapshot& host) { return health_in(host).state; }
+
+TEST(Health, EachCodeBelongsToOneRule) {
+  std::set<std::string_view> codes;
+  for (const health::Rule& rule : health::all_rules()) {
+    EXPECT_FALSE(names_in(rule.reports).empty());
+    for (const std::string_view code : names_in(rule.reports)) {
+      EXPECT_TRUE(codes.insert(code).second) << code;
+    }
+  }
+}
 
 TEST(Health, HealthyCardHasNoFinding) {
   const Snapshot host = with([](Device& d) {
@@ -73,9 +91,9 @@ TEST(Health, ErrorsOfAPartAreToldWhereThereIsNoTotal) {
     d.details.set(Detail::ecc_uncorrected_volatile_dram, Reading<std::uint64_t>(5));
     d.details.set(Detail::ecc_corrected_volatile_dram, Reading<std::uint64_t>(0));
   });
-  const DeviceHealth health = health_of(host.devices[0], host);
+  const DeviceHealth health = health_in(host);
   ASSERT_THAT(codes(host), ElementsAre("ecc_uncorrected"));
-  EXPECT_EQ(health.findings[0].evidence,
+  EXPECT_EQ(health.findings[0].evidence.front().english(),
             "at least 5 memory errors were not corrected since the driver loaded");
   EXPECT_EQ(health.state, HealthState::degraded);
 }
@@ -83,7 +101,7 @@ TEST(Health, ErrorsOfAPartAreToldWhereThereIsNoTotal) {
 TEST(Health, OneErrorIsOne) {
   const auto evidence = [](void (*change)(Device&)) {
     const Snapshot host = with(change);
-    return health_of(host.devices[0], host).findings.at(0).evidence;
+    return health_in(host).findings.at(0).evidence.front().english();
   };
   EXPECT_EQ(evidence([](Device& d) { d.ecc_uncorrected = std::uint64_t{1}; }),
             "one memory error was not corrected since the driver loaded");
@@ -110,7 +128,7 @@ TEST(Health, ErrorsInSramAreCountedOnceHoweverOftenTheyAreTold) {
       d.details.set(place, Reading<std::uint64_t>(static_cast<std::uint64_t>(count)));
     }
   });
-  EXPECT_THAT(health_of(host.devices[0], host).findings.at(0).evidence,
+  EXPECT_THAT(health_in(host).findings.at(0).evidence.front().english(),
               HasSubstr("at least 7 memory errors"));
 }
 
@@ -222,9 +240,10 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Repairs, APartThatComputesIsAskedAboutBesideTheMemory) {
   const Snapshot host = with(set_flag<Detail::tpc_repair_pending>);
   EXPECT_EQ(state(host), HealthState::degraded);
-  const HealthFinding found = health_of(host.devices[0], host).findings.at(0);
-  EXPECT_EQ(found.code, "repair_pending");
-  EXPECT_EQ(found.evidence, "a processing cluster waits for its repair at the next reset");
+  const Finding found = health_in(host).findings.at(0);
+  EXPECT_EQ(found.rule, "repair_pending");
+  EXPECT_EQ(found.evidence.front().english(),
+            "a processing cluster waits for its repair at the next reset");
 }
 
 TEST(LostTime, SaysHowMuchAndHowMuchOfItLately) {
@@ -232,7 +251,7 @@ TEST(LostTime, SaysHowMuchAndHowMuchOfItLately) {
     lost_time<Detail::throttled_hardware_thermal, 723>(d);
     lost_time<Detail::window_throttled_hardware_thermal, 4>(d);
   });
-  EXPECT_EQ(health_of(host.devices[0], host).findings.at(0).evidence,
+  EXPECT_EQ(health_in(host).findings.at(0).evidence.front().english(),
             "the hardware slowed it down for its heat for 12m03s since the driver loaded: 4s of "
             "that since the look before");
 }
@@ -273,9 +292,10 @@ TEST(NvLinks, ManyErrorsSinceTheLookBeforeAreSaidAsThat) {
     d.details.set(Detail::nvlink_data_errors, Reading<std::uint64_t>(5000));
     d.details.set(Detail::window_nvlink_data_errors, Reading<std::uint64_t>(250));
   });
-  const HealthFinding finding = health_of(host.devices[0], host).findings.at(0);
-  EXPECT_EQ(finding.evidence, "250 checksum errors on its NVLinks since the look before");
-  EXPECT_EQ(finding.state, HealthState::degraded);
+  const Finding finding = health_in(host).findings.at(0);
+  EXPECT_EQ(finding.evidence.front().english(),
+            "250 checksum errors on its NVLinks since the look before");
+  EXPECT_EQ(finding.severity, Severity::warning);
 }
 
 TEST(NvLinks, FiftyErrorsASecondAreWrongNowAlsoWithinOneSecond) {
@@ -284,9 +304,9 @@ TEST(NvLinks, FiftyErrorsASecondAreWrongNowAlsoWithinOneSecond) {
     d.details.set(Detail::window_nvlink_replays, Reading<std::uint64_t>(50));
     d.details.set(Detail::window_span, Reading<Milliseconds>(Milliseconds(1000)));
   });
-  const HealthFinding finding = health_of(host.devices[0], host).findings.at(0);
-  EXPECT_EQ(finding.state, HealthState::degraded);
-  EXPECT_EQ(finding.evidence,
+  const Finding finding = health_in(host).findings.at(0);
+  EXPECT_EQ(finding.severity, Severity::warning);
+  EXPECT_EQ(finding.evidence.front().english(),
             "50 NVLink packets had to be sent again since the look before: 50 a second");
   host.devices[0].details.set(Detail::window_span, Reading<Milliseconds>(Milliseconds(60'000)));
   EXPECT_EQ(state(host), HealthState::notice) << "less than one a second";
@@ -297,9 +317,10 @@ TEST(Health, ACardAtItsOwnSlowdownLimitIsTooHot) {
     d.temperature = Celsius(92);
     d.temperature_slowdown = Celsius(87);
   });
-  const HealthFinding finding = health_of(host.devices[0], host).findings.at(0);
-  EXPECT_EQ(finding.code, "too_hot");
-  EXPECT_EQ(finding.evidence, "it is at 92 °C and slows itself down from 87 °C on");
+  const Finding finding = health_in(host).findings.at(0);
+  EXPECT_EQ(finding.rule, "too_hot");
+  EXPECT_EQ(finding.evidence.front().english(),
+            "it is at 92 °C and slows itself down from 87 °C on");
   EXPECT_EQ(state(host), HealthState::degraded);
   host.devices[0].temperature = Celsius(86);
   EXPECT_THAT(codes(host), IsEmpty());
@@ -313,8 +334,8 @@ TEST(Health, ACardThatCountsItsMarginIsTooHotWhereThatIsUsedUp) {
     d.details.set(Detail::temperature_limit_margin, Reading<Celsius>(Celsius(-4)));
     d.details.set(Detail::temperature_slowdown_margin, Reading<Celsius>(Celsius(-2)));
   });
-  const HealthFinding finding = health_of(host.devices[0], host).findings.at(0);
-  EXPECT_EQ(finding.evidence, "it is 2 °C past where it slows itself down");
+  const Finding finding = health_in(host).findings.at(0);
+  EXPECT_EQ(finding.evidence.front().english(), "it is 2 °C past where it slows itself down");
 }
 
 TEST(Health, WhatWasTakenAwayOnPurposeIsNoFault) {
@@ -329,7 +350,7 @@ TEST(Health, WhatWasTakenAwayOnPurposeIsNoFault) {
 TEST(Health, ACardThatTheDriverListsNoLongerIsCalledThat) {
   Snapshot host = with([](Device& d) { d.lost = true; });
   host.devices[0].unusable_because = not_listed_any_more;
-  EXPECT_EQ(health_of(host.devices[0], host).findings.at(0).evidence,
+  EXPECT_EQ(health_in(host).findings.at(0).evidence.front().english(),
             "the driver lists it no longer");
   EXPECT_EQ(failed_devices(host).at(0).kind, FaultKind::lost);
 }
@@ -353,19 +374,19 @@ TEST(Health, XidsAreCountedPerCodeAndCard) {
   XidEvent other = fault;
   other.pci_address = "00000000:5e:00.0";
   host.xids = std::vector<XidEvent>{fault, fault, bus, other};
-  const DeviceHealth health = health_of(host.devices[0], host);
+  const DeviceHealth health = health_in(host);
   ASSERT_EQ(health.findings.size(), 2U);
-  EXPECT_EQ(health.findings[0].code, "xid_79");  // worst first
-  EXPECT_EQ(health.findings[0].state, HealthState::degraded);
-  EXPECT_EQ(health.findings[1].state, HealthState::notice);
-  EXPECT_THAT(health.findings[1].evidence, HasSubstr("XID 31, 2 times"));
-  EXPECT_THAT(health.findings[1].evidence, HasSubstr("last by python (pid 7)"));
+  EXPECT_EQ(health.findings[0].rule, "xid_79");  // worst first
+  EXPECT_EQ(health.findings[0].severity, Severity::warning);
+  EXPECT_EQ(health.findings[1].severity, Severity::hint);
+  EXPECT_THAT(health.findings[1].evidence.front().english(), HasSubstr("XID 31, 2 times"));
+  EXPECT_THAT(health.findings[1].evidence.front().english(), HasSubstr("last by python (pid 7)"));
 }
 
 TEST(Health, AnErrorThatHappenedOnceIsToldAsThat) {
   Snapshot host = with([](Device&) {});
   host.xids = std::vector<XidEvent>{xid_at(31, 5000)};
-  EXPECT_EQ(health_of(host.devices[0], host).findings.at(0).evidence,
+  EXPECT_EQ(health_in(host).findings.at(0).evidence.front().english(),
             "XID 31, once: the job touched memory that is not its own");
 }
 
@@ -374,17 +395,17 @@ TEST(Health, AnErrorBeforeTheDriverWasLoadedIsHistory) {
   host.xids = std::vector<XidEvent>{xid_at(62, 10'000)};
   EXPECT_EQ(state(host), HealthState::degraded) << "the log does not tell of a load";
   host.driver_loaded = WallTime{60'000};
-  const HealthFinding old = health_of(host.devices[0], host).findings.at(0);
-  EXPECT_EQ(old.state, HealthState::notice);
-  EXPECT_EQ(old.code, "xid_62");
-  EXPECT_EQ(old.evidence,
+  const Finding old = health_in(host).findings.at(0);
+  EXPECT_EQ(old.severity, Severity::hint);
+  EXPECT_EQ(old.rule, "xid_62");
+  EXPECT_EQ(old.evidence.front().english(),
             "XID 62, once, before the driver was loaded: its internal controller has halted");
-  EXPECT_EQ(old.advice, "");
+  EXPECT_TRUE(old.steps.empty());
   EXPECT_TRUE(old.occurrences.value().before_driver_load);
   EXPECT_EQ(old.occurrences->times, 1U);
 
   host.xids = std::vector<XidEvent>{xid_at(62, 10'000), xid_at(62, 11'000)};
-  EXPECT_THAT(health_of(host.devices[0], host).findings.at(0).evidence,
+  EXPECT_THAT(health_in(host).findings.at(0).evidence.front().english(),
               HasSubstr("XID 62, 2 times, before the driver was loaded"));
 }
 
@@ -393,9 +414,9 @@ TEST(Health, AnErrorThatCameBackAfterTheDriverWasLoadedDegrades) {
   host.driver_loaded = WallTime{60'000};
   host.xids =
       std::vector<XidEvent>{xid_at(62, 10'000), xid_at(62, 70'000, "new"), xid_at(62, 11'000)};
-  const HealthFinding now = health_of(host.devices[0], host).findings.at(0);
-  EXPECT_EQ(now.state, HealthState::degraded);
-  EXPECT_EQ(now.evidence,
+  const Finding now = health_in(host).findings.at(0);
+  EXPECT_EQ(now.severity, Severity::warning);
+  EXPECT_EQ(now.evidence.front().english(),
             "XID 62, once: its internal controller has halted; last by new (pid ?); 2 more before "
             "the driver was loaded");
   EXPECT_EQ(now.occurrences.value().times, 1U);
@@ -448,7 +469,7 @@ TEST(MemoryOfNobody, OnAnInstanceIsAFindingOfItsCard) {
   instance.memory_used = 30_GiB;
   host.devices.push_back(instance);
   EXPECT_THAT(codes(host), ElementsAre("memory_of_nobody"));
-  EXPECT_THAT(health_of(host.devices[0], host).findings.at(0).evidence,
+  EXPECT_THAT(health_in(host).findings.at(0).evidence.front().english(),
               HasSubstr("of MIG instance 2/0 are held by no process"));
   host.devices[1].memory_used = 1_MiB;
   EXPECT_THAT(codes(host), IsEmpty());
@@ -486,9 +507,8 @@ TEST(Faults, AnErrorOfTheJobsOwnMakingIsNotTheDevices) {
 TEST(Health, WhatCouldNotBeReadIsSaid) {
   Snapshot host = with([](Device& d) { d.ecc_uncorrected = Absent::no_permission; });
   host.xids = Absent::no_permission;
-  EXPECT_THAT(health_of(host.devices[0], host).not_examined,
-              ElementsAre("memory errors: no permission to read it",
-                          "kernel log: no permission to read it"));
+  EXPECT_THAT(health_in(host).not_examined, ElementsAre("memory errors: no permission to read it",
+                                                        "kernel log: no permission to read it"));
 }
 
 TEST(Health, RuleWhoseReadingFailedHasNotFoundNothing) {
@@ -498,7 +518,7 @@ TEST(Health, RuleWhoseReadingFailedHasNotFoundNothing) {
     d.mig_mode = Absent::failed;
     d.memory_used = 30_GiB;
   });
-  const DeviceHealth health = health_of(host.devices[0], host);
+  const DeviceHealth health = health_in(host);
   EXPECT_THAT(health.findings, IsEmpty()) << "the memory may be an instance's";
   EXPECT_THAT(health.not_examined, ElementsAre("row remapping: reading it failed",
                                                "division by MIG: reading it failed"));

@@ -1,36 +1,54 @@
 #pragma once
-// The rules, by what they look at. Internal to health/.
+// The rules of berth health. A rule is a function and its row, in the table that ends
+// rules_SUBJECT.cc.
 
+#include <span>
+#include <vector>
+
+#include "base/tr.h"
 #include "health/health.h"
 #include "health/xid.h"
+#include "snapshot/finding.h"
 
 namespace berth::health {
 
-using Findings = std::vector<HealthFinding>;
+/// What a rule reads of a device that is there to be asked: where it cannot, its silence says
+/// nothing.
+struct Reads {
+  std::string_view what;  // a key of the catalogue of words; empty: nothing
+  /// Nothing: it could be read, or the device has no such thing.
+  std::optional<Absent> (*why_not)(const Device& device, const Snapshot& snapshot);
+  bool is_of_machine = false;  // named behind all that is of the device
+};
+template <class R>
+[[nodiscard]] std::optional<Absent> why_unread(const R& reading) {
+  if (reading.has_value()) return std::nullopt;
+  const Absent why = reading.why();
+  const bool is_told = why == Absent::failed || why == Absent::no_permission;
+  return is_told ? std::optional(why) : std::nullopt;
+}
 
-// rules_state.cc
-Findings lost(const Device& device, const Snapshot& snapshot);
-Findings unusable(const Device& device, const Snapshot& snapshot);
-Findings recovery_action(const Device& device, const Snapshot& snapshot);
-Findings xids(const Device& device, const Snapshot& snapshot);
-/// How well a device is after an XID error for which this is to be done.
-HealthState state_of(XidAction action);
-// rules_memory.cc
-Findings memory_errors(const Device& device, const Snapshot& snapshot);
-Findings row_remapping(const Device& device, const Snapshot& snapshot);
-Findings retired_pages(const Device& device, const Snapshot& snapshot);
-Findings repairs(const Device& device, const Snapshot& snapshot);
-Findings ghost_memory(const Device& device, const Snapshot& snapshot);
-// rules_speed.cc
-Findings heat(const Device& device, const Snapshot& snapshot);
-Findings throttling(const Device& device, const Snapshot& snapshot);
-Findings pcie_link(const Device& device, const Snapshot& snapshot);
-Findings pcie_replays(const Device& device, const Snapshot& snapshot);
-Findings fabric(const Device& device, const Snapshot& snapshot);
-// rules_lost_time.cc
-Findings lost_time(const Device& device, const Snapshot& snapshot);
-// rules_nvlink.cc
-Findings nvlink_down(const Device& device, const Snapshot& snapshot);
-Findings nvlink_errors(const Device& device, const Snapshot& snapshot);
+struct Rule {
+  /// Empty: all is well, or it could not be read.
+  Findings (*find)(const Device& device, const Snapshot& snapshot);
+  Reads reads[2];
+  Reported reports[most_reported];
+};
+
+// rules_SUBJECT.cc
+[[nodiscard]] std::span<const Rule> state_rules();
+[[nodiscard]] std::span<const Rule> memory_rules();
+[[nodiscard]] std::span<const Rule> speed_rules();
+[[nodiscard]] std::span<const Rule> nvlink_rules();
+
+/// All of them, in the order in which they are asked.
+[[nodiscard]] const std::vector<Rule>& all_rules();
+
+/// How bad an XID error is for which this is to be done.
+[[nodiscard]] Severity severity_of(XidAction action);
+
+/// With all that health says of a device: what was read, and what to do next, if anything.
+[[nodiscard]] Finding found(Severity severity, std::string_view code, Sentence evidence,
+                            Sentence advice = {});
 
 }  // namespace berth::health

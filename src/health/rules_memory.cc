@@ -64,50 +64,47 @@ std::uint64_t least_errors(const Device& device, const ErrorPlaces& places) {
                    sum_of(device, places.parts)});
 }
 
-constexpr const char* reset_advice =
-    "no new jobs on it, then a reset by root (nvidia-smi --gpu-reset) or a reboot";
-
-}  // namespace
+Sentence reset_advice() {
+  return sentence("no new jobs on it, then a reset by root (nvidia-smi --gpu-reset) or a reboot");
+}
 
 Findings memory_errors(const Device& device, const Snapshot&) {
   Findings findings;
-  const auto note = [&](HealthState state, const char* code, std::string evidence,
-                        const char* advice) {
-    findings.push_back({state, code, std::move(evidence), advice});
-  };
   const auto& uncorrected = device.ecc_uncorrected;
   const std::uint64_t least = least_errors(device, uncorrected_places);
   if (uncorrected.has_value() && *uncorrected.get() > 0) {
-    note(HealthState::degraded, "ecc_uncorrected",
-         *uncorrected.get() == 1
-             ? "one memory error was not corrected since the driver loaded"
-             : fmt::format("{} memory errors were not corrected since the driver loaded",
-                           *uncorrected.get()),
-         reset_advice);
+    findings.push_back(
+        found(Severity::warning, "ecc_uncorrected",
+              *uncorrected.get() == 1
+                  ? sentence("one memory error was not corrected since the driver loaded")
+                  : sentence("{} memory errors were not corrected since the driver loaded",
+                             *uncorrected.get()),
+              reset_advice()));
   } else if (!uncorrected.has_value() && least > 0) {
-    note(HealthState::degraded, "ecc_uncorrected",
-         fmt::format("at least {} memory errors were not corrected since the driver loaded", least),
-         reset_advice);
+    findings.push_back(found(
+        Severity::warning, "ecc_uncorrected",
+        sentence("at least {} memory errors were not corrected since the driver loaded", least),
+        reset_advice()));
   }
   const auto& corrected = device.ecc_corrected;
   const std::uint64_t least_corrected = least_errors(device, corrected_places);
   if (corrected.has_value() && *corrected.get() > 0) {
-    note(HealthState::notice, "ecc_corrected",
-         *corrected.get() == 1
-             ? "one memory error was corrected since the driver loaded"
-             : fmt::format("{} memory errors were corrected since the driver loaded",
-                           *corrected.get()),
-         "");
+    findings.push_back(found(
+        Severity::hint, "ecc_corrected",
+        *corrected.get() == 1 ? sentence("one memory error was corrected since the driver loaded")
+                              : sentence("{} memory errors were corrected since the driver loaded",
+                                         *corrected.get())));
   } else if (!corrected.has_value() && least_corrected > 0) {
-    note(HealthState::notice, "ecc_corrected",
-         fmt::format("at least {} memory errors were corrected since the driver loaded",
-                     least_corrected),
-         "");
+    findings.push_back(
+        found(Severity::hint, "ecc_corrected",
+              sentence("at least {} memory errors were corrected since the driver loaded",
+                       least_corrected)));
   }
   if (is_set(device, Detail::ecc_sram_threshold_exceeded)) {
-    findings.push_back({HealthState::degraded, "sram_threshold",
-                        "errors of its caches and registers passed the maker's threshold",
-                        "ask for its replacement"});
+    findings.push_back(
+        found(Severity::warning, "sram_threshold",
+              sentence("errors of its caches and registers passed the maker's threshold"),
+              sentence("ask for its replacement")));
   }
   return findings;
 }
@@ -115,22 +112,23 @@ Findings memory_errors(const Device& device, const Snapshot&) {
 Findings row_remapping(const Device& device, const Snapshot&) {
   Findings findings;
   if (is_set(device, Detail::remapped_rows_failed)) {
-    findings.push_back({HealthState::failed, "row_remap_failed",
-                        "a broken row of memory could not be replaced: no spare is left",
-                        "ask for its replacement"});
+    findings.push_back(
+        found(Severity::error, "row_remap_failed",
+              sentence("a broken row of memory could not be replaced: no spare is left"),
+              sentence("ask for its replacement")));
   }
   if (is_set(device, Detail::remapped_rows_pending)) {
-    findings.push_back({HealthState::degraded, "row_remap_pending",
-                        "a broken row of memory will be replaced at the next reset", reset_advice});
+    findings.push_back(found(Severity::warning, "row_remap_pending",
+                             sentence("a broken row of memory will be replaced at the next reset"),
+                             reset_advice()));
   }
   const std::uint64_t uncorrectable = count_of(device, Detail::remapped_rows_uncorrectable);
   if (uncorrectable > 0) {
     findings.push_back(
-        {HealthState::notice, "rows_remapped",
-         uncorrectable == 1
-             ? "one row of memory was replaced after an error"
-             : fmt::format("{} rows of memory were replaced after errors", uncorrectable),
-         ""});
+        found(Severity::hint, "rows_remapped",
+              uncorrectable == 1
+                  ? sentence("one row of memory was replaced after an error")
+                  : sentence("{} rows of memory were replaced after errors", uncorrectable)));
   }
   return findings;
 }
@@ -138,20 +136,20 @@ Findings row_remapping(const Device& device, const Snapshot&) {
 Findings retired_pages(const Device& device, const Snapshot&) {
   Findings findings;
   if (is_set(device, Detail::retired_pages_pending)) {
-    findings.push_back({HealthState::degraded, "page_retirement_pending",
-                        "a broken page of memory will be retired when the driver is loaded anew",
-                        reset_advice});
+    findings.push_back(
+        found(Severity::warning, "page_retirement_pending",
+              sentence("a broken page of memory will be retired when the driver is loaded anew"),
+              reset_advice()));
   }
   const std::uint64_t double_bit = count_of(device, Detail::retired_pages_double_bit);
   constexpr std::uint64_t most_of_warranty = 60;  // NVIDIA's dynamic page retirement guide
   if (double_bit > 0) {
     findings.push_back(
-        {double_bit >= most_of_warranty ? HealthState::degraded : HealthState::notice,
-         "pages_retired",
-         double_bit == 1
-             ? "one page of memory was retired after a double bit error"
-             : fmt::format("{} pages of memory were retired after double bit errors", double_bit),
-         double_bit >= most_of_warranty ? "ask for its replacement" : ""});
+        found(double_bit >= most_of_warranty ? Severity::warning : Severity::hint, "pages_retired",
+              double_bit == 1
+                  ? sentence("one page of memory was retired after a double bit error")
+                  : sentence("{} pages of memory were retired after double bit errors", double_bit),
+              double_bit >= most_of_warranty ? sentence("ask for its replacement") : Sentence()));
   }
   return findings;
 }
@@ -159,23 +157,23 @@ Findings retired_pages(const Device& device, const Snapshot&) {
 Findings repairs(const Device& device, const Snapshot&) {
   Findings findings;
   if (is_set(device, Detail::unrepairable_memory)) {
-    findings.push_back({HealthState::failed, "unrepairable_memory",
-                        "its memory has an error that cannot be repaired",
-                        "ask for its replacement"});
+    findings.push_back(found(Severity::error, "unrepairable_memory",
+                             sentence("its memory has an error that cannot be repaired"),
+                             sentence("ask for its replacement")));
   }
   for (const auto& [detail, what] : {std::pair(Detail::channel_repair_pending, "memory channel"),
                                      std::pair(Detail::tpc_repair_pending, "processing cluster")}) {
     if (!is_set(device, detail)) continue;
-    findings.push_back({HealthState::degraded, "repair_pending",
-                        fmt::format("a {} waits for its repair at the next reset", what),
-                        reset_advice});
+    findings.push_back(found(Severity::warning, "repair_pending",
+                             sentence("a {} waits for its repair at the next reset", what),
+                             reset_advice()));
   }
   return findings;
 }
 
 Findings ghost_memory(const Device& device, const Snapshot& snapshot) {
   constexpr Bytes worth_saying{std::uint64_t{1} << 30};
-  constexpr const char* advice = "berth ps says who has the device open";
+  const Sentence advice = sentence("berth ps says who has the device open");
   const auto memory_of = [&](const Device& one) -> std::optional<std::string> {
     const Reading<Bytes> unexplained = unexplained_memory(one, snapshot);
     if (!unexplained.has_value() || *unexplained.get() < worth_saying) return std::nullopt;
@@ -185,9 +183,9 @@ Findings ghost_memory(const Device& device, const Snapshot& snapshot) {
   const Division division = division_of(device);
   if (division == Division::whole) {
     if (const auto memory = memory_of(device)) {
-      findings.push_back({HealthState::notice, "memory_of_nobody",
-                          fmt::format("{} are held by no process in the driver's list", *memory),
-                          advice});
+      findings.push_back(found(Severity::hint, "memory_of_nobody",
+                               sentence("{} are held by no process in the driver's list", *memory),
+                               advice));
     }
   }
   // A divided card's memory is its instances'.
@@ -195,15 +193,76 @@ Findings ghost_memory(const Device& device, const Snapshot& snapshot) {
     if (division != Division::divided || instance.parent != device.id || !instance.partition)
       continue;
     if (const auto memory = memory_of(instance)) {
-      findings.push_back({HealthState::notice, "memory_of_nobody",
-                          fmt::format("{} of MIG instance {}/{} are held by no process in the "
-                                      "driver's list",
-                                      *memory, instance.partition->gpu_instance,
-                                      instance.partition->compute_instance),
-                          advice});
+      findings.push_back(
+          found(Severity::hint, "memory_of_nobody",
+                sentence("{} of MIG instance {}/{} are held by no process in the "
+                         "driver's list",
+                         *memory, instance.partition->gpu_instance, instance.partition->compute_instance),
+                advice));
     }
   }
   return findings;
+}
+
+}  // namespace
+
+std::span<const Rule> memory_rules() {
+  static constexpr Rule rules[] = {
+      {.find = memory_errors,
+       .reads = {{as_key("memory errors"),
+                  [](const Device& device, const Snapshot&) {
+                    return why_unread(device.ecc_uncorrected);
+                  }}},
+       .reports = {{"ecc_uncorrected", "degraded",
+                    "memory errors that were not corrected since the driver loaded; of a card "
+                    "without a total, at least those of the parts that it tells",
+                    "reset or reboot"},
+                   {"ecc_corrected", "notice", "memory errors that were corrected", "–"},
+                   {"sram_threshold", "degraded",
+                    "NVML: errors of caches and registers passed the maker's threshold",
+                    "its replacement"}}},
+      {.find = row_remapping,
+       .reads = {{as_key("row remapping"),
+                  [](const Device& device, const Snapshot&) {
+                    return why_unread(device.details.cell(Detail::remapped_rows_failed));
+                  }}},
+       .reports = {{"row_remap_failed", "failed", "a row of memory could not be replaced",
+                    "its replacement"},
+                   {"row_remap_pending", "degraded", "a row will be replaced at the next reset",
+                    "reset or reboot"},
+                   {"rows_remapped", "notice", "rows that were replaced after uncorrectable errors",
+                    "–"}}},
+      {.find = retired_pages,
+       .reads = {{as_key("retired pages"),
+                  [](const Device& device, const Snapshot&) {
+                    return why_unread(device.details.cell(Detail::retired_pages_pending));
+                  }}},
+       .reports = {{"page_retirement_pending", "degraded",
+                    "a page will be retired when the driver is loaded anew", "reset or reboot"},
+                   {"pages_retired", "notice; degraded from 60 on",
+                    "pages retired after double bit errors", "from 60 on: its replacement"}}},
+      {.find = repairs,
+       .reads = {{as_key("repairs"),
+                  [](const Device& device, const Snapshot&) {
+                    return why_unread(device.details.cell(Detail::unrepairable_memory));
+                  }}},
+       .reports = {{"unrepairable_memory", "failed", "NVML: an error that cannot be repaired",
+                    "its replacement"},
+                   {"repair_pending", "degraded",
+                    "a memory channel or processing cluster waits for its repair",
+                    "reset or reboot"}}},
+      {.find = ghost_memory,
+       .reads =
+           {{as_key("memory of nobody"),
+             [](const Device& device, const Snapshot&) { return why_unread(device.memory_used); }},
+            {as_key("division by MIG"),
+             [](const Device& device, const Snapshot&) { return why_unread(device.mig_mode); }}},
+       .reports = {{"memory_of_nobody", "notice",
+                    "1 GiB and more that no process in the driver's list holds, on a card that is "
+                    "not divided",
+                    "`berth ps`"}}},
+  };
+  return rules;
 }
 
 }  // namespace berth::health

@@ -12,8 +12,10 @@ namespace berth::health {
 
 namespace {
 
-constexpr std::string_view link_advice =
-    "look at `nvidia-smi nvlink -s` and -e; a reset of all linked GPUs trains them anew";
+Sentence link_advice() {
+  return sentence(
+      "look at `nvidia-smi nvlink -s` and -e; a reset of all linked GPUs trains them anew");
+}
 
 std::optional<std::uint64_t> number(const Device& device, Detail detail) {
   return device.details.get<std::uint64_t>(detail).get();
@@ -36,8 +38,6 @@ bool is_in_a_fabric(const Device& device) {
   return state.get() && (*state.get() == "Completed" || *state.get() == "In Progress");
 }
 
-}  // namespace
-
 Findings nvlink_down(const Device& device, const Snapshot& snapshot) {
   const auto all = number(device, Detail::nvlink_count);
   const auto active = number(device, Detail::nvlink_active);
@@ -45,23 +45,20 @@ Findings nvlink_down(const Device& device, const Snapshot& snapshot) {
   if (!all || !active || *active >= *all || division_of(device) != Division::whole) return {};
   const std::uint64_t most = most_among_its_kind(device, snapshot);
   if (is_in_a_fabric(device) || (*active > 0 && *active < most)) {
-    return {{HealthState::degraded, "nvlink_down",
-             fmt::format("{} of its {} NVLinks are down", *all - *active, *all),
-             std::string(link_advice)}};
+    return {found(Severity::warning, "nvlink_down",
+                  sentence("{} of its {} NVLinks are down", *all - *active, *all), link_advice())};
   }
   if (*active == 0 && most > 0) {
-    return {{HealthState::notice, "nvlink_unused",
-             "none of its NVLinks is up, and other cards of its kind have some",
-             "normal where no bridge is mounted on it; else look at the bridge"}};
+    return {found(Severity::hint, "nvlink_unused",
+                  sentence("none of its NVLinks is up, and other cards of its kind have some"),
+                  sentence("normal where no bridge is mounted on it; else look at the bridge"))};
   }
   if (*active == 0) return {};  // no bridge is mounted anywhere
   return {
-      {HealthState::notice, "nvlink_partly_used",
-       fmt::format("{} of its {} NVLinks are up, on each card of its kind alike", *active, *all),
-       "normal where fewer bridges are mounted than would fit"}};
+      found(Severity::hint, "nvlink_partly_used",
+            sentence("{} of its {} NVLinks are up, on each card of its kind alike", *active, *all),
+            sentence("normal where fewer bridges are mounted than would fit"))};
 }
-
-namespace {
 
 /// `alarming`: this many more since the look before, or `a_second` of them, say that something is
 /// wrong now. A link resends what arrived damaged, so a few are nothing: at the one wrong bit in
@@ -82,29 +79,26 @@ constexpr auto error_rows = std::to_array<ErrorRow>({
     {Detail::nvlink_ecc_errors, Detail::window_nvlink_ecc_errors, 1, 0},
 });
 
-std::string error_words(Detail count, std::uint64_t errors, bool lately) {
+Sentence error_words(Detail count, std::uint64_t errors, bool lately) {
   switch (count) {
     case Detail::nvlink_flit_errors:
     case Detail::nvlink_data_errors:
-      return lately
-                 ? fmt::format("{} checksum errors on its NVLinks since the look before", errors)
-                 : fmt::format("{} checksum errors on its NVLinks since the driver loaded", errors);
+      return lately ? sentence("{} checksum errors on its NVLinks since the look before", errors)
+                    : sentence("{} checksum errors on its NVLinks since the driver loaded", errors);
     case Detail::nvlink_replays:
-      return lately ? fmt::format("{} NVLink packets had to be sent again since the look before",
-                                  errors)
-                    : fmt::format("{} NVLink packets had to be sent again since the driver loaded",
-                                  errors);
+      return lately
+                 ? sentence("{} NVLink packets had to be sent again since the look before", errors)
+                 : sentence("{} NVLink packets had to be sent again since the driver loaded",
+                            errors);
     case Detail::nvlink_recoveries:
       return lately
-                 ? fmt::format("its NVLinks had to be set up again {} times since the look before",
-                               errors)
-                 : fmt::format(
-                       "its NVLinks had to be set up again {} times since the driver loaded",
-                       errors);
+                 ? sentence("its NVLinks had to be set up again {} times since the look before",
+                            errors)
+                 : sentence("its NVLinks had to be set up again {} times since the driver loaded",
+                            errors);
     default:
-      return lately
-                 ? fmt::format("{} memory errors in its NVLinks since the look before", errors)
-                 : fmt::format("{} memory errors in its NVLinks since the driver loaded", errors);
+      return lately ? sentence("{} memory errors in its NVLinks since the look before", errors)
+                    : sentence("{} memory errors in its NVLinks since the driver loaded", errors);
   }
 }
 
@@ -116,13 +110,11 @@ std::optional<double> rate_of(std::uint64_t growth, const Device& device) {
   return static_cast<double>(growth) * ms_per_second / static_cast<double>(span.get()->count());
 }
 
-std::string words_of_now(Detail count, std::uint64_t growth, std::optional<double> rate) {
-  std::string words = error_words(count, growth, true);
-  if (rate) words += ": " + fmt::format("{:.0f} a second", *rate);
-  return words;
+Sentence words_of_now(Detail count, std::uint64_t growth, std::optional<double> rate) {
+  Sentence words = error_words(count, growth, true);
+  if (!rate) return words;
+  return sentence("{}: {}", words, sentence("{} a second", fmt::format("{:.0f}", *rate)));
 }
-
-}  // namespace
 
 Findings nvlink_errors(const Device& device, const Snapshot&) {
   Findings findings;
@@ -131,15 +123,46 @@ Findings nvlink_errors(const Device& device, const Snapshot&) {
     const std::uint64_t count = number(device, row.count).value_or(0);
     const std::optional<double> rate = rate_of(growth, device);
     if (growth >= row.alarming || (growth > 0 && rate && *rate >= row.a_second)) {
-      findings.push_back({HealthState::degraded, "nvlink_errors_now",
-                          words_of_now(row.count, growth, rate), std::string(link_advice)});
+      findings.push_back(found(Severity::warning, "nvlink_errors_now",
+                               words_of_now(row.count, growth, rate), link_advice()));
     } else if (count > 0) {
-      findings.push_back({HealthState::notice, "nvlink_errors",
-                          error_words(row.count, count, false),
-                          "nothing to do while they do not become more"});
+      findings.push_back(found(Severity::hint, "nvlink_errors",
+                               error_words(row.count, count, false),
+                               sentence("nothing to do while they do not become more")));
     }
   }
   return findings;
+}
+
+}  // namespace
+
+std::span<const Rule> nvlink_rules() {
+  static constexpr Rule rules[] = {
+      {.find = nvlink_down,
+       .reads = {{as_key("NVLinks"),
+                  [](const Device& device, const Snapshot&) {
+                    return why_unread(device.details.cell(Detail::nvlink_active));
+                  }}},
+       .reports = {{"nvlink_down", "degraded",
+                    "some links are down, and by its fabric or by other cards of its kind they "
+                    "should be up",
+                    "what the links lead to"},
+                   {"nvlink_unused", "notice", "none is up, and other cards of its kind have some",
+                    "the bridge, where one is mounted"},
+                   {"nvlink_partly_used", "notice", "some are up, on each card of its kind alike",
+                    "–"}}},
+      {.find = nvlink_errors,
+       .reads = {{as_key("NVLink errors"),
+                  [](const Device& device, const Snapshot&) {
+                    return why_unread(device.details.cell(Detail::nvlink_recoveries));
+                  }}},
+       .reports = {{"nvlink_errors_now", "degraded",
+                    "since the look before 100 checksum errors or packets sent again, or 10 a "
+                    "second, or one link set up anew or memory error",
+                    "what the links lead to"},
+                   {"nvlink_errors", "notice", "fewer, or of earlier", "–"}}},
+  };
+  return rules;
 }
 
 }  // namespace berth::health

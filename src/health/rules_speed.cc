@@ -1,9 +1,11 @@
-// What holds a device back: heat, power, and the links it hangs on.
+// What holds a device back: heat, power, the time lost to them, and the links it hangs on.
 
 #include <fmt/format.h>
 
 #include <array>
+#include <chrono>
 
+#include "base/text.h"
 #include "health/rules.h"
 #include "snapshot/questions.h"
 
@@ -14,27 +16,26 @@ namespace {
 struct Reason {
   ClockReason reason;
   bool of_hardware;  // a cause of hardware_slowdown
-  HealthState state;
+  Severity severity;
   std::string_view code;
   std::string_view what;
   std::string_view advice;
 };
 constexpr auto reasons = std::to_array<Reason>({
-    {ClockReason::hardware_thermal, true, HealthState::degraded, "hardware_thermal_slowdown",
-     "the hardware slows it down: too hot", "look at fans, dust and the air of the room"},
-    {ClockReason::power_brake, true, HealthState::degraded, "power_brake",
-     "the hardware slows it down: the power supply asks for it",
-     "look at the power supply and its cables"},
-    {ClockReason::driver_thermal, false, HealthState::notice, "software_thermal_slowdown",
-     "the driver slows it down: close to its highest temperature",
-     "look at fans, dust and the air of the room"},
+    {ClockReason::hardware_thermal, true, Severity::warning, "hardware_thermal_slowdown",
+     as_key("the hardware slows it down: too hot"),
+     as_key("look at fans, dust and the air of the room")},
+    {ClockReason::power_brake, true, Severity::warning, "power_brake",
+     as_key("the hardware slows it down: the power supply asks for it"),
+     as_key("look at the power supply and its cables")},
+    {ClockReason::driver_thermal, false, Severity::hint, "software_thermal_slowdown",
+     as_key("the driver slows it down: close to its highest temperature"),
+     as_key("look at fans, dust and the air of the room")},
 });
 
 bool is_under_load(const Device& device) {
   return device.utilization_gpu.has_value() && *device.utilization_gpu.get() > Percent(20.0);
 }
-
-}  // namespace
 
 // By the card's own limits: those of two cards of one model differ by their firmware.
 Findings heat(const Device& device, const Snapshot&) {
@@ -42,12 +43,12 @@ Findings heat(const Device& device, const Snapshot&) {
   if (!left || *left > Celsius{0}) return {};
   const auto& limit = device.temperature_slowdown.get();
   const bool is_absolute = device.temperature.get() && limit;
-  std::string evidence =
-      is_absolute ? fmt::format("it is at {} °C and slows itself down from {} °C on",
-                                device.temperature.get()->count(), limit->count())
-                  : fmt::format("it is {} °C past where it slows itself down", -left->count());
-  return {{HealthState::degraded, "too_hot", std::move(evidence),
-           "look at fans, dust and the air of the room"}};
+  Sentence evidence = is_absolute
+                          ? sentence("it is at {} °C and slows itself down from {} °C on",
+                                     device.temperature.get()->count(), limit->count())
+                          : sentence("it is {} °C past where it slows itself down", -left->count());
+  return {found(Severity::warning, "too_hot", std::move(evidence),
+                sentence("look at fans, dust and the air of the room"))};
 }
 
 Findings throttling(const Device& device, const Snapshot&) {
@@ -58,15 +59,76 @@ Findings throttling(const Device& device, const Snapshot&) {
   for (const Reason& reason : reasons) {
     if (!has_any(told, reason.reason)) continue;
     has_cause = has_cause || reason.of_hardware;
-    findings.push_back({reason.state, std::string(reason.code), std::string(reason.what),
-                        std::string(reason.advice)});
+    findings.push_back(found(reason.severity, reason.code, Sentence(reason.what, {}),
+                             Sentence(reason.advice, {})));
   }
   // Hardware slowdown is said along with its cause; where no cause is given it stands for itself,
   // also beside what the driver does of its own accord.
   if (!has_cause && has_any(told, ClockReason::hardware)) {
-    findings.push_back({HealthState::degraded, "hardware_slowdown",
-                        "the hardware slows it down: heat or power",
-                        "look at temperature and power supply"});
+    findings.push_back(found(Severity::warning, "hardware_slowdown",
+                             sentence("the hardware slows it down: heat or power"),
+                             sentence("look at temperature and power supply")));
+  }
+  return findings;
+}
+
+// Never more than a notice: a time that has passed is nothing to stop a job for, and what slows the
+// card down now is found by throttling(). A minute in the hands of the hardware is worth knowing;
+// the driver's own heat control keeps a card at its limit through a hot afternoon, and the power
+// limit holds back each card that is fully used: that is said only of much time, so that whoever
+// asks where the speed went finds it. Sync boost is what somebody set up.
+struct LostTimeRow {
+  Detail lost;
+  Detail since_the_look_before;
+  std::uint64_t worth_saying_s;
+  std::string_view code;
+  std::string_view advice;
+};
+constexpr auto lost_time_rows = std::to_array<LostTimeRow>({
+    {Detail::throttled_hardware_thermal, Detail::window_throttled_hardware_thermal, 60,
+     "time_lost_to_heat", as_key("look at fans, dust and the air of the room")},
+    {Detail::throttled_power_brake, Detail::window_throttled_power_brake, 60,
+     "time_lost_to_power_brake", as_key("look at the power supply and its cables")},
+    {Detail::throttled_software_thermal, Detail::window_throttled_software_thermal, 600,
+     "time_lost_to_heat_control", as_key("look at fans, dust and the air of the room")},
+    {Detail::throttled_power_cap, Detail::window_throttled_power_cap, 3600,
+     "time_lost_to_power_limit",
+     as_key("normal under full load; nvidia-smi -q -d POWER shows whether somebody lowered the "
+            "limit")},
+});
+
+Sentence evidence_of(Detail lost, const std::string& time) {
+  if (lost == Detail::throttled_hardware_thermal) {
+    return sentence("the hardware slowed it down for its heat for {} since the driver loaded",
+                    time);
+  }
+  if (lost == Detail::throttled_power_brake) {
+    return sentence("its power supply held it back for {} since the driver loaded", time);
+  }
+  if (lost == Detail::throttled_software_thermal) {
+    return sentence("the driver slowed it down for its heat for {} since it loaded", time);
+  }
+  return sentence("its power limit held it back for {} since the driver loaded", time);
+}
+
+std::string in_words(Microseconds time) {
+  return short_duration(std::chrono::milliseconds(time.count() / 1000));
+}
+
+Findings lost_time(const Device& device, const Snapshot&) {
+  Findings findings;
+  for (const LostTimeRow& row : lost_time_rows) {
+    const auto lost = device.details.get<Microseconds>(row.lost);
+    constexpr std::uint64_t us_per_second = 1'000'000;
+    if (!lost.get() || lost.get()->count() < row.worth_saying_s * us_per_second) continue;
+    Sentence evidence = evidence_of(row.lost, in_words(*lost.get()));
+    const auto lately = device.details.get<Microseconds>(row.since_the_look_before);
+    if (lately.get() && lately.get()->count() >= us_per_second) {
+      evidence = sentence("{}: {}", evidence,
+                          sentence("{} of that since the look before", in_words(*lately.get())));
+    }
+    findings.push_back(
+        found(Severity::hint, row.code, std::move(evidence), Sentence(row.advice, {})));
   }
   return findings;
 }
@@ -83,22 +145,22 @@ Findings pcie_link(const Device& device, const Snapshot&) {
       width.has_value() && best_width.has_value() && *width.get() < *best_width.get();
   if (narrow && loaded) {
     findings.push_back(
-        {HealthState::degraded, "pcie_width",
-         fmt::format("PCIe runs with {} of {} lanes under load", *width.get(), *best_width.get()),
-         "look at the slot, the riser and the seating of the card"});
+        found(Severity::warning, "pcie_width",
+              sentence("PCIe runs with {} of {} lanes under load", *width.get(), *best_width.get()),
+              sentence("look at the slot, the riser and the seating of the card")));
   } else if (narrow) {
     findings.push_back(
-        {HealthState::notice, "pcie_width",
-         fmt::format("PCIe runs with {} of {} lanes", *width.get(), *best_width.get()),
-         "look again under load: idle, some cards narrow the link themselves"});
+        found(Severity::hint, "pcie_width",
+              sentence("PCIe runs with {} of {} lanes", *width.get(), *best_width.get()),
+              sentence("look again under load: idle, some cards narrow the link themselves")));
   }
   const auto& generation = device.pcie_generation;
   const auto& best = device.pcie_generation_max;
   if (generation.has_value() && best.has_value() && *generation.get() < *best.get() && loaded) {
-    findings.push_back(
-        {HealthState::degraded, "pcie_generation",
-         fmt::format("PCIe runs at generation {} of {} under load", *generation.get(), *best.get()),
-         "look at the slot, the riser and the BIOS setting"});
+    findings.push_back(found(
+        Severity::warning, "pcie_generation",
+        sentence("PCIe runs at generation {} of {} under load", *generation.get(), *best.get()),
+        sentence("look at the slot, the riser and the BIOS setting")));
   }
   return findings;
 }
@@ -106,10 +168,10 @@ Findings pcie_link(const Device& device, const Snapshot&) {
 Findings pcie_replays(const Device& device, const Snapshot&) {
   constexpr std::uint64_t many = 1000;
   if (!device.pcie_replays.has_value() || *device.pcie_replays.get() < many) return {};
-  return {{HealthState::notice, "pcie_replays",
-           fmt::format("{} PCIe packets had to be sent again since the driver loaded",
-                       *device.pcie_replays.get()),
-           "many at once: look at the riser and the seating of the card"}};
+  return {found(Severity::hint, "pcie_replays",
+                sentence("{} PCIe packets had to be sent again since the driver loaded",
+                         *device.pcie_replays.get()),
+                sentence("many at once: look at the riser and the seating of the card"))};
 }
 
 Findings fabric(const Device& device, const Snapshot&) {
@@ -117,16 +179,86 @@ Findings fabric(const Device& device, const Snapshot&) {
   const auto health = device.details.get<std::string>(Detail::fabric_health_summary);
   Findings findings;
   if (state.has_value() && *state.get() == "In Progress") {
-    findings.push_back({HealthState::degraded, "fabric_not_ready",
-                        "the NVLink fabric has not taken it in yet",
-                        "systemctl status nvidia-fabricmanager"});
+    findings.push_back(found(Severity::warning, "fabric_not_ready",
+                             sentence("the NVLink fabric has not taken it in yet"),
+                             sentence("systemctl status nvidia-fabricmanager")));
   }
   if (health.has_value() && (*health.get() == "Unhealthy" || *health.get() == "Limited Capacity")) {
-    findings.push_back({HealthState::degraded, "fabric_health",
-                        "the NVLink fabric says: " + *health.get(),
-                        "systemctl status nvidia-fabricmanager"});
+    findings.push_back(found(Severity::warning, "fabric_health",
+                             sentence("the NVLink fabric says: {}", *health.get()),
+                             sentence("systemctl status nvidia-fabricmanager")));
   }
   return findings;
+}
+
+}  // namespace
+
+std::span<const Rule> speed_rules() {
+  static constexpr Rule rules[] = {
+      {.find = heat,
+       .reads = {{as_key("temperature"),
+                  [](const Device& device, const Snapshot&) {
+                    return why_unread(device.temperature);
+                  }}},
+       .reports = {{"too_hot", "degraded",
+                    "its temperature is at or above its own slowdown limit, or its margin is used "
+                    "up; without a limit of its own nothing is said",
+                    "fans, dust, air"}}},
+      {.find = throttling,
+       .reads = {{as_key("throttling"),
+                  [](const Device& device, const Snapshot&) {
+                    return why_unread(device.throttle_reasons);
+                  }}},
+       .reports = {{"hardware_thermal_slowdown", "degraded", "throttle reason 0x40",
+                    "fans, dust, air"},
+                   {"power_brake", "degraded", "throttle reason 0x80", "power supply and cables"},
+                   {"software_thermal_slowdown", "notice", "throttle reason 0x20",
+                    "fans, dust, air"},
+                   {"hardware_slowdown", "degraded", "throttle reason 0x08, and none of the others",
+                    "temperature, power supply"}}},
+      {.find = lost_time,
+       .reads = {{as_key("time lost"),
+                  [](const Device& device, const Snapshot&) {
+                    return why_unread(device.details.cell(Detail::throttled_hardware_thermal));
+                  }}},
+       .reports =
+           {{"time_lost_to_heat", "notice",
+             "the hardware slowed it for its heat for 1 min and more since the driver loaded",
+             "fans, dust, air"},
+            {"time_lost_to_power_brake", "notice",
+             "the power supply held it back for 1 min and more", "power supply and cables"},
+            {"time_lost_to_heat_control", "notice",
+             "the driver slowed it for its heat for 10 min and more", "fans, dust, air"},
+            {"time_lost_to_power_limit", "notice", "its power limit held it back for 1 h and more",
+             "normal under full load; whether somebody lowered it"}}},
+      {.find = pcie_link,
+       .reads = {{as_key("PCIe link"),
+                  [](const Device& device, const Snapshot&) {
+                    return why_unread(device.pcie_width);
+                  }}},
+       .reports = {{"pcie_width",
+                    "degraded; notice at 20 % utilisation and less, where some cards narrow the "
+                    "link themselves",
+                    "fewer lanes than the best of card and slot together",
+                    "slot, riser, seating; without load: looking again under load"},
+                   {"pcie_generation", "degraded",
+                    "a lower generation than their best, at more than 20 % utilisation",
+                    "slot, riser, BIOS"}}},
+      {.find = pcie_replays,
+       .reports = {{"pcie_replays", "notice",
+                    "1000 packets and more sent again since the driver loaded", "riser, seating"}}},
+      {.find = fabric,
+       .reads = {{as_key("fabric"),
+                  [](const Device& device, const Snapshot&) {
+                    return why_unread(device.details.cell(Detail::fabric_state));
+                  }}},
+       .reports = {{"fabric_not_ready", "degraded", "the NVLink fabric's state is \"In Progress\"",
+                    "the fabric manager"},
+                   {"fabric_health", "degraded",
+                    "the fabric says \"Unhealthy\" or \"Limited Capacity\"",
+                    "the fabric manager"}}},
+  };
+  return rules;
 }
 
 }  // namespace berth::health

@@ -10,12 +10,15 @@
 
 namespace berth::health {
 
+namespace {
+
 Findings lost(const Device& device, const Snapshot&) {
   if (!device.lost) return {};
   const bool unlisted = device.unusable_because == not_listed_any_more;
-  return {{HealthState::failed, "lost",
-           unlisted ? std::string(not_listed_any_more) : "it fell off the bus and answers nobody",
-           "reboot; if it comes back, look at seating, power and cooling"}};
+  return {found(Severity::error, "lost",
+                unlisted ? Sentence(not_listed_any_more, {})
+                         : sentence("it fell off the bus and answers nobody"),
+                sentence("reboot; if it comes back, look at seating, power and cooling"))};
 }
 
 Findings unusable(const Device& device, const Snapshot&) {
@@ -23,37 +26,20 @@ Findings unusable(const Device& device, const Snapshot&) {
   if (device.lost || why.empty()) return {};
   const bool on_purpose =
       why == left_out_on_purpose || why == not_shown_here || why == given_to_a_machine;
-  constexpr std::string_view silent = as_key(
+  const Sentence silent = sentence(
       "see the kernel log (sudo dmesg); if it stays silent: once nobody uses it, reset it "
       "(sudo nvidia-smi -r) or reboot");
-  return {{on_purpose ? HealthState::notice : HealthState::failed, "unusable", why,
-           std::string(why == does_not_answer ? silent : "")}};
+  return {found(on_purpose ? Severity::hint : Severity::error, "unusable", Sentence(why, {}),
+                why == does_not_answer ? silent : Sentence())};
 }
 
 Findings recovery_action(const Device& device, const Snapshot&) {
   const auto action = device.details.get<std::string>(Detail::recovery_action);
   if (!action.has_value() || *action.get() == "None") return {};
-  return {{HealthState::failed, "recovery_action", "the driver asks for: " + *action.get(),
-           "no new jobs on it until that is done"}};
+  return {found(Severity::error, "recovery_action",
+                sentence("the driver asks for: {}", Sentence(*action.get(), {})),
+                sentence("no new jobs on it until that is done"))};
 }
-
-HealthState state_of(XidAction action) {
-  switch (action) {
-    case XidAction::none:
-    case XidAction::restart_app:
-      return HealthState::notice;
-    case XidAction::check_link:
-    case XidAction::reset:
-    case XidAction::restart_machine:
-    case XidAction::check_power:
-    case XidAction::update:
-    case XidAction::support:
-      return HealthState::degraded;
-  }
-  return HealthState::degraded;
-}
-
-namespace {
 
 /// Errors of one code on one device.
 struct Seen {
@@ -86,33 +72,27 @@ std::map<std::uint64_t, Seen> xids_by_code(const Device& device, const Snapshot&
   return by_code;
 }
 
-std::string xid_evidence(const XidFacts& facts, const Seen& seen) {
+Sentence xid_evidence(const XidFacts& facts, const Seen& seen) {
   const std::uint64_t before = seen.times_before;
-  constexpr std::string_view once = as_key("XID {}, once: {}");
-  constexpr std::string_view often = as_key("XID {}, {} times: {}");
-  constexpr std::string_view once_before = as_key("XID {}, once, before the driver was loaded: {}");
-  constexpr std::string_view often_before =
-      as_key("XID {}, {} times, before the driver was loaded: {}");
-  std::string text;
-  if (seen.times == 0) {
-    text = before == 1 ? fmt::format(once_before, facts.code, facts.meaning)
-                       : fmt::format(often_before, facts.code, before, facts.meaning);
-  } else {
-    text = seen.times == 1 ? fmt::format(once, facts.code, facts.meaning)
-                           : fmt::format(often, facts.code, seen.times, facts.meaning);
-  }
-  if (seen.last->process.has_value() || seen.last->pid.has_value()) {
-    text += "; " + fmt::format("last by {} (pid {})", seen.last->process.get().value_or("?"),
-                               seen.last->pid.has_value() ? std::to_string(*seen.last->pid.get())
-                                                          : std::string("?"));
+  const Sentence meaning(facts.meaning, {});
+  Sentence text =
+      seen.times == 1  ? sentence("XID {}, once: {}", facts.code, meaning)
+      : seen.times > 1 ? sentence("XID {}, {} times: {}", facts.code, seen.times, meaning)
+      : before == 1
+          ? sentence("XID {}, once, before the driver was loaded: {}", facts.code, meaning)
+          : sentence("XID {}, {} times, before the driver was loaded: {}", facts.code, before,
+                     meaning);
+  const auto& pid = seen.last->pid.get();
+  if (seen.last->process.has_value() || pid) {
+    text = sentence("{}; {}", text,
+                    sentence("last by {} (pid {})", seen.last->process.get().value_or("?"),
+                             pid ? std::to_string(*pid) : std::string("?")));
   }
   if (seen.times > 0 && before > 0) {
-    text += "; " + fmt::format("{} more before the driver was loaded", before);
+    text = sentence("{}; {}", text, sentence("{} more before the driver was loaded", before));
   }
   return text;
 }
-
-}  // namespace
 
 Findings xids(const Device& device, const Snapshot& snapshot) {
   if (!snapshot.xids.has_value() || !device.pci_address.has_value()) return {};
@@ -120,16 +100,66 @@ Findings xids(const Device& device, const Snapshot& snapshot) {
   for (const auto& [code, seen] : xids_by_code(device, snapshot)) {
     const XidFacts facts = xid_facts(code);
     const bool over = seen.times == 0;
-    findings.push_back({over ? HealthState::notice : state_of(facts.action),
-                        fmt::format("xid_{}", code), xid_evidence(facts, seen),
-                        std::string(over ? std::string_view() : advice_for(facts.action)),
-                        Occurrences{.times = over ? seen.times_before : seen.times,
-                                    .last = seen.last->at,
-                                    .process = seen.last->process,
-                                    .pid = seen.last->pid,
-                                    .before_driver_load = over}});
+    findings.push_back(found(over ? Severity::hint : severity_of(facts.action),
+                             fmt::format("xid_{}", code), xid_evidence(facts, seen),
+                             over ? Sentence() : Sentence(advice_for(facts.action), {})));
+    findings.back().occurrences = Occurrences{.times = over ? seen.times_before : seen.times,
+                                              .last = seen.last->at,
+                                              .process = seen.last->process,
+                                              .pid = seen.last->pid,
+                                              .before_driver_load = over};
   }
   return findings;
+}
+
+}  // namespace
+
+Severity severity_of(XidAction action) {
+  switch (action) {
+    case XidAction::none:
+    case XidAction::restart_app:
+      return Severity::hint;
+    case XidAction::check_link:
+    case XidAction::reset:
+    case XidAction::restart_machine:
+    case XidAction::check_power:
+    case XidAction::update:
+    case XidAction::support:
+      return Severity::warning;
+  }
+  return Severity::warning;
+}
+
+std::span<const Rule> state_rules() {
+  static constexpr Rule rules[] = {
+      {.find = lost,
+       .reports = {{"lost", "failed",
+                    "NVML answers \"GPU is lost\", or the driver's list has it no more",
+                    "reboot; seating, power, cooling"}}},
+      {.find = unusable,
+       .reports = {{"unusable",
+                    "failed; notice where it was left out, hidden or given to a virtual machine on "
+                    "purpose",
+                    "what the driver or the kernel says of it", "–"}}},
+      {.find = recovery_action,
+       .reads = {{as_key("recovery action"),
+                  [](const Device& device, const Snapshot&) {
+                    return why_unread(device.details.cell(Detail::recovery_action));
+                  }}},
+       .reports = {{"recovery_action", "failed", "the driver's own recovery action is not \"None\"",
+                    "that action before the next job"}}},
+      {.find = xids,
+       .reads = {{.what = as_key("kernel log"),
+                  .why_not = [](const Device&,
+                                const Snapshot& snapshot) { return why_unread(snapshot.xids); },
+                  .is_of_machine = true}},
+       .reports = {{"xid_…",
+                    "by the error: notice where the program alone is concerned or the driver was "
+                    "loaded anew since, else degraded",
+                    "the kernel log, or NVML's events: how often, whose process",
+                    "by the error: restart the program, reset, look at the link or the power, …"}}},
+  };
+  return rules;
 }
 
 }  // namespace berth::health

@@ -394,7 +394,7 @@ TEST(News, TellWhatWentWrongSinceTheLastLook) {
 std::vector<DeviceHealth> one_with(std::vector<std::string> codes, std::size_t not_examined = 0) {
   DeviceHealth health{.device = DeviceId("GPU-B")};
   for (std::string& code : codes) {
-    health.findings.push_back({.state = HealthState::failed, .code = std::move(code)});
+    health.findings.push_back({.rule = std::move(code), .severity = Severity::error});
   }
   health.not_examined.resize(not_examined);
   return {health};
@@ -403,8 +403,8 @@ std::vector<DeviceHealth> one_with(std::vector<std::string> codes, std::size_t n
 TEST(News, TellOfEachFindingThatItHasGone) {
   const auto news = health_news(one_with({"a", "b"}), one_with({"b"}), WallTime{5});
   ASSERT_EQ(news.size(), 1U);
-  EXPECT_EQ(news[0].finding.code, "a");
-  EXPECT_EQ(news[0].finding.state, HealthState::ok);
+  EXPECT_EQ(news[0].finding.rule, "a");
+  EXPECT_TRUE(news[0].is_over);
 }
 
 TEST(News, CallNothingWellThatCouldNotBeExamined) {
@@ -415,7 +415,7 @@ TEST(News, TellOfADeviceThatTurnsUpFailed) {
   DeviceHealth other{.device = DeviceId("GPU-A")};
   const auto news = health_news({other}, one_with({"driver_gone"}), WallTime{5});
   ASSERT_EQ(news.size(), 1U);
-  EXPECT_EQ(news[0].finding.code, "driver_gone");
+  EXPECT_EQ(news[0].finding.rule, "driver_gone");
 }
 
 }  // namespace

@@ -148,12 +148,12 @@ void write_findings(const Page& page, const std::vector<Examined>& examined) {
   page.out.begin(families::device_finding);
   for (const Examined& one : examined) {
     std::vector<std::string_view> said;  // of one kind the worst stands first
-    for (const HealthFinding& finding : one.health.findings) {
-      if (std::ranges::find(said, finding.code) != said.end()) continue;
-      said.emplace_back(finding.code);
+    for (const Finding& finding : one.health.findings) {
+      if (std::ranges::find(said, finding.rule) != said.end()) continue;
+      said.emplace_back(finding.rule);
       std::string more;
-      add_label(more, "code", finding.code);
-      add_label(more, "health", name_of(finding.state));
+      add_label(more, "code", finding.rule);
+      add_label(more, "health", name_of(state_of(finding)));
       page.out.add(one.device->labels, more, decimal(1));
     }
   }

@@ -10,7 +10,7 @@ namespace {
 
 bool has_code(const DeviceHealth& health, const std::string& code) {
   return std::any_of(health.findings.begin(), health.findings.end(),
-                     [&](const HealthFinding& one) { return one.code == code; });
+                     [&](const Finding& one) { return one.rule == code; });
 }
 
 }  // namespace
@@ -23,37 +23,38 @@ std::vector<HealthNews> health_news(const std::vector<DeviceHealth>& before,
     const bool is_new = was == before.end();
     // At the first look everything is new, and nothing has happened.
     if (is_new && before.empty()) continue;
-    for (const HealthFinding& finding : now.findings) {
+    for (const Finding& finding : now.findings) {
       // A device that begins with what is not worth a failure is news enough by itself.
       const bool is_news =
-          is_new ? finding.state == HealthState::failed : !has_code(*was, finding.code);
+          is_new ? finding.severity == Severity::error : !has_code(*was, finding.rule);
       if (is_news) news.push_back({at, now.device, now.index, finding});
     }
     if (is_new || now.not_examined.size() > was->not_examined.size()) continue;
-    for (const HealthFinding& finding : was->findings) {
-      if (has_code(now, finding.code)) continue;
-      news.push_back({at,
-                      now.device,
-                      now.index,
-                      {.state = HealthState::ok,
-                       .code = finding.code,
-                       .evidence = "it is well again: no more " + finding.evidence,
-                       .advice = {}}});
+    for (const Finding& finding : was->findings) {
+      if (has_code(now, finding.rule)) continue;
+      news.push_back({at, now.device, now.index, finding, /*is_over=*/true});
     }
   }
   return news;
 }
 
+std::string text_of(const HealthNews& news) {
+  const auto& evidence = news.finding.evidence;
+  const std::string text = evidence.empty() ? "" : evidence.front().english();
+  return news.is_over ? "it is well again: no more " + text : text;
+}
+
 std::string to_json(const HealthNews& news) {
+  const Finding& finding = news.finding;
   return write_json(JsonLayout::compact, [&](Archive& archive) {
     archive.derived("at_unix_ms", news.at);
     archive.derived("kind", std::string("health"));
     archive.derived("device", news.device);
     archive.derived("index", news.index);
-    archive.derived("state", name_of(news.finding.state));
-    archive.derived("code", news.finding.code);
-    archive.derived("evidence", news.finding.evidence);
-    archive.derived("advice", news.finding.advice);
+    archive.derived("state", name_of(news.is_over ? HealthState::ok : state_of(finding)));
+    archive.derived("code", finding.rule);
+    archive.derived("evidence", text_of(news));
+    archive.derived("advice", news.is_over ? std::string() : advice_of(finding).english());
   });
 }
 

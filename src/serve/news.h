@@ -10,18 +10,21 @@
 
 namespace berth::serve {
 
-/// A finding that was not there before; or, `finding.state` being ok, that one has gone.
+/// A finding that was not there before, or one that has gone.
 struct HealthNews {
   WallTime at;
   DeviceId device;
   std::optional<int> index;
-  HealthFinding finding;
+  Finding finding;
+  bool is_over = false;
 };
 /// Where a device could be examined less than before, nothing has ended: it was only not seen.
 [[nodiscard]] std::vector<HealthNews> health_news(const std::vector<DeviceHealth>& before,
                                                   const std::vector<DeviceHealth>& after,
                                                   WallTime at);
 
+/// What there is, or that it is over; in English.
+[[nodiscard]] std::string text_of(const HealthNews& news);
 /// One line: {"at_unix_ms", "kind": "health", "device", "index", "state", "code", "evidence",
 /// "advice"}.
 [[nodiscard]] std::string to_json(const HealthNews& news);

@@ -271,11 +271,11 @@ void add_health(std::vector<PanelLine>& lines, const DeviceHealth& health, const
   title += health_word(health.state);
   if (!model.empty()) title += " (" + model + ")";
   add_wrapped(lines, title, tone_of(health.state), 0, painter);
-  for (const HealthFinding& finding : health.findings) {
-    add_wrapped(lines, tr_composed(finding.evidence), tone_of(finding.state), 2, painter);
-    if (finding.advice.empty()) continue;
+  for (const Finding& finding : health.findings) {
+    add_wrapped(lines, finding.evidence.front().shown(), tone_of(state_of(finding)), 2, painter);
+    if (finding.steps.empty()) continue;
     const std::string_view arrow = painter.style.utf8 ? "→ " : "> ";
-    add_wrapped(lines, std::string(arrow) + tr_composed(finding.advice), Tone::plain, 4, painter);
+    add_wrapped(lines, std::string(arrow) + advice_of(finding).shown(), Tone::plain, 4, painter);
   }
   const std::string unread = not_examined_text(health);
   if (!unread.empty()) add_wrapped(lines, unread, Tone::dim, 2, painter);

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "diagnose/finding.h"
 #include "record/run_record.h"
+#include "snapshot/finding.h"
 #include "view/style.h"
 
 namespace berth {

@@ -2,7 +2,7 @@
 // Findings for programs, as a part of whatever JSON a command writes.
 
 #include "base/archive.h"
-#include "diagnose/finding.h"
+#include "snapshot/finding.h"
 
 namespace berth {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "diagnose/finding.h"
+#include "snapshot/finding.h"
 #include "view/paint.h"
 #include "view/style.h"
 

@@ -7,11 +7,11 @@ namespace berth {
 
 namespace {
 
-void write_finding(Archive& archive, const HealthFinding& finding) {
-  archive.derived("state", std::string(name_of(finding.state)));
-  archive.derived("code", finding.code);
-  archive.derived("evidence", finding.evidence);
-  archive.derived("advice", finding.advice);
+void write_finding(Archive& archive, const Finding& finding) {
+  archive.derived("state", std::string(name_of(state_of(finding))));
+  archive.derived("code", finding.rule);
+  archive.derived("evidence", finding.evidence.front().english());
+  archive.derived("advice", advice_of(finding).english());
   if (!finding.occurrences) return;
   const Occurrences& seen = *finding.occurrences;
   archive.derived("times", seen.times);
@@ -39,9 +39,9 @@ std::string health_json(const std::vector<DeviceHealth>& devices, const Snapshot
                         archive.derived("id", health.device);
                         archive.derived("index", health.index);
                         archive.derived("state", std::string(name_of(health.state)));
-                        archive.derived_list(
-                            "findings", health.findings,
-                            [&](const HealthFinding& one) { write_finding(archive, one); });
+                        archive.derived_list("findings", health.findings, [&](const Finding& one) {
+                          write_finding(archive, one);
+                        });
                         archive.derived("not_examined", health.not_examined);
                       });
                       archive.derived("problems", problems);

@@ -17,18 +17,18 @@ std::string name_text(const DeviceHealth& health, const Snapshot& snapshot, cons
 
 std::string findings_text(const DeviceHealth& health, const Style& style) {
   std::string text;
-  for (const HealthFinding& finding : health.findings) {
-    text += wrapped("      ", outside(tr_composed(finding.evidence), style), 8, style,
-                    health_paint(finding.state));
+  for (const Finding& finding : health.findings) {
+    text += wrapped("      ", outside(finding.evidence.front().shown(), style), 8, style,
+                    health_paint(state_of(finding)));
     if (finding.occurrences) {
       text +=
           wrapped("        ",
                   own(trf("last at {}", date_time_text(finding.occurrences->last, style)), style),
                   8, style);
     }
-    if (finding.advice.empty()) continue;
+    if (finding.steps.empty()) continue;
     text += wrapped(style.utf8 ? "        → " : "        > ",
-                    outside(tr_composed(finding.advice), style), 10, style);
+                    outside(advice_of(finding).shown(), style), 10, style);
   }
   const std::string unread = not_examined_text(health);
   if (unread.empty()) return text;

@@ -106,15 +106,15 @@ void add_health(const Device& device, const Snapshot& snapshot, const Style& sty
                 DeviceRow& row) {
   if (!is_examined(device) || !row.reason.empty()) return;
   const DeviceHealth health = health_of(device, snapshot);
-  const auto bad = std::ranges::count_if(health.findings, [](const HealthFinding& finding) {
-    return finding.state >= HealthState::degraded;
+  const auto bad = std::ranges::count_if(health.findings, [](const Finding& finding) {
+    return finding.severity >= Severity::warning;
   });
   if (bad == 0 && health.state != HealthState::unknown) return;
   std::string text(health_word(health.state));
   if (bad > 1) text = trf("{} (first of {})", text, bad);
   text += tr(": ");
   text += bad == 0 ? not_examined_text(health)
-                   : printable(tr_composed(health.findings.front().evidence));
+                   : printable(health.findings.front().evidence.front().shown());
   row.health = own(text, style);
   row.health_paint = health_paint(health.state);
 }

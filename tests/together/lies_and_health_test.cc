@@ -33,8 +33,8 @@ class LiesAndHealth : public NvmlFake {
     const Snapshot host = whole_look(probe, now, Depth::lists);
     const DeviceHealth health = health_of(host.devices.at(0), host);
     std::string told(name_of(health.state));
-    for (const HealthFinding& finding : health.findings) {
-      told += fmt::format(": {} ({})", finding.code, finding.evidence);
+    for (const Finding& finding : health.findings) {
+      told += fmt::format(": {} ({})", finding.rule, finding.evidence.front().english());
     }
     return told;
   }

@@ -9,6 +9,7 @@ BERTH = """#!/bin/sh
 case "$*" in
   --help) echo '  status  every device'; echo '  run  a job' ;;
   *--metrics-doc*) echo '# Metrics' ;;
+  *--rules-doc*) printf '%s\\n' '<!-- made by ./dev docs: rules -->' '| `told` | error |' '<!-- end -->' ;;
   *run*) echo '  --wait  wait' ;;
   *) echo '  --json  as JSON' ;;
 esac
@@ -23,6 +24,7 @@ def house(root: Path, readme: str, translated: str | None = None) -> Path:
     (root / "README.zh-CN.md").write_text(readme if translated is None else translated)
     (root / "CONTRIBUTING.md").write_text("")
     (root / "doc" / "TOUR.md").write_text("")
+    (root / "doc" / "EXPLAIN.md").write_text("")
     (root / "dev").write_text(DEV)
     berth = root / "bin" / "berth"
     berth.parent.mkdir()
@@ -51,86 +53,6 @@ def test_nothing_speaks_of_an_issue_by_its_number(tmp_path: Path) -> None:
     house(tmp_path, "see issue #12\n")
     found = [f for f in check_docs.forbidden_findings(tmp_path) if f.startswith("README.md")]
     assert len(found) == 1
-
-
-@pytest.mark.parametrize("name", check_docs.RULES)
-def test_a_rule_that_is_explained_nowhere_is_found(tmp_path: Path, name: Path) -> None:
-    house(tmp_path, "")
-    source = tmp_path / name
-    source.parent.mkdir(parents=True)
-    source.write_text('constexpr auto rule_names = to_array({\n "too_old",\n "told",\n});\n')
-    table = f"{check_docs.RULES[name]}\n\n| `told` | error |\n\n"
-    (tmp_path / check_docs.EXPLAIN).write_text(f"{table}## Another part\n\n| `too_old` | error |\n")
-    assert check_docs.explain_findings(tmp_path) == ["doc/EXPLAIN.md: too_old: not there"]
-
-
-@pytest.mark.parametrize("name", check_docs.RULES)
-def test_a_name_of_a_finding_that_its_part_does_not_list_is_found(tmp_path: Path, name: Path) -> None:
-    house(tmp_path, "")
-    rules = (tmp_path / name).parent / "rules"
-    rules.mkdir(parents=True)
-    (tmp_path / name).write_text(
-        'constexpr auto rule_names = to_array({\n "told",\n "heard",\n});\n'
-        'return finding.rule == "told" || finding.rule == "misspelt";\n'
-    )
-    (rules / "one.cc").write_text(
-        'return {{.rule = "told", .title = "word"}};\nfinding->rule = hung ? "heard"\n  : "hung";\n'
-        'return {.rule = "health_" + found.code,\n  .title = "word"};\nreturn {.rule = "forgotten"};\n'
-    )
-    (rules / "one_test.cc").write_text('Finding{.rule = "nothing"}')
-    assert check_docs.name_findings(tmp_path) == [
-        f"{name}: misspelt: not in the list of {name}",
-        f"{rules.relative_to(tmp_path)}/one.cc: hung: not in the list of {name}",
-        f"{rules.relative_to(tmp_path)}/one.cc: forgotten: not in the list of {name}",
-    ]
-
-
-@pytest.mark.parametrize("folder", check_docs.RULE_FOLDERS)
-@pytest.mark.parametrize("returned", ["Findings", "[[nodiscard]] Findings", "std::optional<Cause>"])
-def test_a_rule_without_its_file_or_test_is_found(tmp_path: Path, folder: Path, returned: str) -> None:
-    house(tmp_path, "")
-    rules = tmp_path / folder
-    rules.mkdir(parents=True)
-    rules.with_suffix(".h").write_text(
-        f"{returned} one(const Seen&);\n{returned} two(const Seen&);\n{returned} perhaps_one(const Seen&);\n"
-    )
-    for name in ("one.cc", "one_test.cc", "two.cc", "gone.cc"):
-        (rules / name).write_text("")
-    assert check_docs.rule_findings(tmp_path) == [
-        f"{folder}/two_test.cc: not there",
-        f"{folder}/gone.cc: rules.h has no such rule",
-    ]
-
-
-def test_the_table_of_health_holds_each_code_of_its_rules_and_no_other(tmp_path: Path) -> None:
-    house(tmp_path, "")
-    (tmp_path / "src/health").mkdir(parents=True)
-    (tmp_path / "src/health/rules_state.cc").write_text(
-        'f.push_back({HealthState::failed, "lost",\n  "it fell off"});\n'
-        '{flag ? HealthState::degraded : HealthState::notice,\n  "pages_retired", fmt::format("{} pages", 3)}\n'
-        '{Detail::heat, Detail::window_heat, 60,\n "time_lost", "look at fans"},\n'
-    )
-    page = "## berth health\n\n| `lost` | failed |\n| `xid_N` | by the error |\n| `old` | notice |\n\n## Next\n\n| `time_lost` | x |\n"
-    assert check_docs.health_findings(tmp_path, page) == [
-        "doc/EXPLAIN.md: pages_retired: not in the table of berth health",
-        "doc/EXPLAIN.md: time_lost: not in the table of berth health",
-        "doc/EXPLAIN.md: old: no rule of src/health says so",
-    ]
-
-
-def test_the_page_counts_the_rules_of_alerts(tmp_path: Path) -> None:
-    house(tmp_path, "")
-    (tmp_path / "src/alert").mkdir(parents=True)
-    (tmp_path / check_docs.ALERTS).write_text('    {AlertRule::xid, "xid", x},\n    {AlertRule::lost, "lost", x},\n')
-    page = tmp_path / check_docs.SERVING
-    page.write_text("`berth alert rules` shows the two rules with")
-    assert check_docs.alert_findings(tmp_path) == []
-    page.write_text("`berth alert rules` shows the nine rules with")
-    assert check_docs.alert_findings(tmp_path) == [
-        "doc/SERVING.md: nine rules of alerts, and src/alert/rules.cc has two"
-    ]
-    page.write_text("`berth alert rules` shows the rules with")
-    assert "no number of rules" in check_docs.alert_findings(tmp_path)[0]
 
 
 def test_ordinary_words_are_allowed(tmp_path: Path) -> None:
@@ -163,9 +85,20 @@ def test_commands_after_a_dollar_are_run(tmp_path: Path) -> None:
     assert "exit 1" in check_docs.readme_findings(tmp_path, berth)[0]
 
 
+MARKED = "# Rules\n\n<!-- made by ./dev docs: rules -->\n{}<!-- end -->\n\nProse.\n"
+
+
 def test_generated_documents_are_what_the_program_prints(tmp_path: Path) -> None:
     berth = house(tmp_path, "")
-    assert len(check_docs.generated_findings(tmp_path, berth)) == 2
-    for name, text in check_docs.generated(berth).items():
+    (tmp_path / check_docs.EXPLAIN).write_text(MARKED.format("| `of_old` | hint |\n"))
+    assert len(check_docs.generated_findings(tmp_path, berth)) == 3
+    for name, text in check_docs.generated(tmp_path, berth).items():
         (tmp_path / name).write_text(text)
     assert check_docs.generated_findings(tmp_path, berth) == []
+    assert (tmp_path / check_docs.EXPLAIN).read_text() == MARKED.format("| `told` | error |\n")
+
+
+def test_a_table_of_rules_that_the_page_has_no_place_for_is_found(tmp_path: Path) -> None:
+    berth = house(tmp_path, "")
+    with pytest.raises(SystemExit, match="EXPLAIN.md: its marks are"):
+        check_docs.generated(tmp_path, berth)

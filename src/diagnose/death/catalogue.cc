@@ -14,9 +14,12 @@ namespace berth {
 
 namespace {
 
-constexpr std::array<std::span<const LogEntry>, 6> families = {memory_entries,      kernel_entries,
-                                                               driver_entries,      device_entries,
-                                                               distributed_entries, host_entries};
+constexpr auto families = std::to_array<LogFamily>({{"Memory", memory_entries},
+                                                    {"Kernels and devices", kernel_entries},
+                                                    {"Drivers and libraries", driver_entries},
+                                                    {"Mixed-up devices", device_entries},
+                                                    {"Several processes", distributed_entries},
+                                                    {"The machine around it", host_entries}});
 
 bool fits(std::string_view pattern, std::string_view line) {
   const bool at_beginning = pattern.starts_with('^');
@@ -37,17 +40,17 @@ bool fits(std::string_view pattern, std::string_view line) {
 
 }  // namespace
 
-std::span<const std::span<const LogEntry>> log_catalogue() { return families; }
+std::span<const LogFamily> log_catalogue() { return families; }
 
 std::size_t log_catalogue_size() {
   std::size_t size = 0;
-  for (const auto& family : families) size += family.size();
+  for (const LogFamily& family : families) size += family.entries.size();
   return size;
 }
 
 const LogEntry* log_entry(std::string_view code) {
-  for (const auto& family : families) {
-    for (const LogEntry& entry : family) {
+  for (const LogFamily& family : families) {
+    for (const LogEntry& entry : family.entries) {
       if (entry.code == code) return &entry;
     }
   }
@@ -66,8 +69,8 @@ bool fits_any(std::string_view patterns, std::string_view line) {
 const LogEntry* entry_of_line(std::string_view line) {
   line = without_prefix(line);
   const bool error = is_error_line(line);
-  for (const auto& family : families) {
-    for (const LogEntry& entry : family) {
+  for (const LogFamily& family : families) {
+    for (const LogEntry& entry : family.entries) {
       if (entry.where == LogWhere::raised && !error) continue;
       if (fits_any(entry.patterns, line)) return &entry;
     }

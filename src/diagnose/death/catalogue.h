@@ -8,13 +8,17 @@
 #include <span>
 #include <string_view>
 
-#include "diagnose/finding.h"
+#include "snapshot/finding.h"
 
 namespace berth {
 
 /// What a text says of a job's end. `cause` it is why. `consequence` it follows from something
 /// that stands earlier, where that is known. `remark` the job goes on, worse than it could.
 enum class LogPart { cause, consequence, remark };
+[[nodiscard]] constexpr std::string_view name_of(LogPart part) {
+  constexpr std::string_view names[] = {"cause", "consequence", "remark"};
+  return names[static_cast<int>(part)];
+}
 
 /// Where a text counts. `raised` only in a line that is an error (is_error_line): its words are
 /// also said in comments, warnings and retries. `anywhere` nobody else says it so.
@@ -38,8 +42,12 @@ struct LogEntry {
   Step steps[3];  // no std::array: its braces could not be nested plainly
 };
 
+struct LogFamily {
+  std::string_view about;  // the heading of its table in doc/EXPLAIN.md
+  std::span<const LogEntry> entries;
+};
 /// All entries; of two that fit the same line the first counts.
-[[nodiscard]] std::span<const std::span<const LogEntry>> log_catalogue();
+[[nodiscard]] std::span<const LogFamily> log_catalogue();
 [[nodiscard]] std::size_t log_catalogue_size();
 /// Null: there is none of this name.
 [[nodiscard]] const LogEntry* log_entry(std::string_view code);

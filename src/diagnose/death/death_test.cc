@@ -1,4 +1,4 @@
-// What holds of all causes together; each rule's own test stands beside it in rules/.
+// What holds of all causes together; each rule has its own tests in rules/.
 
 #include "diagnose/death/death.h"
 
@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <set>
 
 #include "diagnose/death/ended_run_test.h"
 
@@ -38,6 +39,18 @@ TEST(Death, TheLogsCauseComesBeforeTheSignal) {
       "terminate called after throwing an instance of 'c10::Error'\n"
       "  what():  CUDA error: an illegal memory access was encountered\n");
   EXPECT_THAT(causes_of({.run = run, .log = &log}), ElementsAre("illegal_address"));
+}
+
+TEST(Death, EachNameBelongsToOneRuleAndToAGuessAtTheSame) {
+  std::set<std::string_view> names;
+  for (const DeathRule& rule : death_rules()) {
+    const auto own = names_in(rule.reports);
+    EXPECT_THAT(own, Not(IsEmpty()));
+    for (const std::string_view name : std::set(own.begin(), own.end())) {
+      EXPECT_TRUE(names.insert(name).second || rule.asked == DeathRule::Asked::without_cause)
+          << name;
+    }
+  }
 }
 
 TEST(Death, WhateverIsSaidHasEvidence) {

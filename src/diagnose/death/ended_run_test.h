@@ -3,13 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "diagnose/death/catalogue.h"
 #include "diagnose/death/death.h"
+#include "diagnose/death/rules.h"
 #include "diagnose/finding_words_test.h"
 #include "snapshot/builder.h"
 
@@ -43,18 +43,22 @@ inline RunEvent event_at_the_end(std::string kind, std::string text) {
   return {.at = run_over, .kind = std::move(kind), .text = std::move(text)};
 }
 
-/// Of a rule over a run by death_rule_names(), else the catalogue's or an error of the driver's.
-inline bool has_listed_name(const Finding& finding) {
-  return std::ranges::find(death_rule_names(), finding.rule) != death_rule_names().end() ||
-         log_entry(finding.rule) != nullptr || finding.rule.starts_with("xid_");
+/// The log's are the catalogue's, which the row only points to.
+inline bool is_in_row(const DeathRule& rule, const Finding& finding) {
+  return reports(rule.reports, finding.rule) || log_entry(finding.rule) != nullptr;
 }
 
 /// Every cause by its rule, each with evidence.
 inline std::vector<std::string> causes_of(const DeathEvidence& evidence) {
+  for (const DeathRule& rule : death_rules()) {
+    if (ended_well(evidence.run)) break;
+    for (const Finding& finding : rule.find(evidence)) {
+      EXPECT_TRUE(is_in_row(rule, finding)) << finding.rule << ": not in its rule's row";
+    }
+  }
   std::vector<std::string> rules;
   for (const Finding& finding : explain_death(evidence)) {
     EXPECT_FALSE(finding.evidence.empty()) << finding.rule;
-    EXPECT_TRUE(has_listed_name(finding)) << finding.rule << " is not in death_rule_names()";
     rules.push_back(finding.rule);
   }
   return rules;

@@ -9,9 +9,9 @@
 #include "diagnose/death/log_text.h"
 #include "diagnose/death/neighbour.h"
 #include "diagnose/death/sibling_ranks.h"
-#include "diagnose/finding.h"
 #include "record/run_record.h"
 #include "snapshot/driver_load.h"
+#include "snapshot/finding.h"
 #include "snapshot/oom_kill.h"
 
 namespace berth {

@@ -10,7 +10,7 @@
 #include "diagnose/death/log_text.h"
 #include "diagnose/death/oom_message.h"
 #include "diagnose/death/oom_verdict.h"
-#include "diagnose/finding.h"
+#include "snapshot/finding.h"
 
 namespace berth {
 

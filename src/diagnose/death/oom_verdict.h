@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "diagnose/death/oom_message.h"
-#include "diagnose/finding.h"
+#include "snapshot/finding.h"
 
 namespace berth {
 

@@ -1,32 +1,34 @@
 #pragma once
-// The causes of death: each is a function in the file of rules/ that has its name, with its test
-// beside it. The name is that of what it finds; where that can be several things, of the question.
-// A guess at the same cause (perhaps_…) stands in the cause's file. The order in which death.cc
-// asks is the order in which they are told.
+// The causes of death. A rule is a function and its row, in the table that ends rules/SUBJECT.cc;
+// its test stands beside that file.
+
+#include <span>
+#include <vector>
 
 #include "diagnose/death/evidence.h"
-#include "diagnose/finding.h"
+#include "snapshot/finding.h"
 
 namespace berth {
 
-// berth itself ended it.
-[[nodiscard]] Findings ended_by_berth(const DeathEvidence& evidence);
+struct DeathRule {
+  /// Where nothing is known that may have ended the run; where nothing surer is known: what only
+  /// names the signal, and a guess, add nothing to a cause.
+  enum class Asked { always, without_cause, without_error };
 
-// What it stood on failed, by the run's events or the kernel's log.
-[[nodiscard]] Findings device_fault(const DeathEvidence& evidence);
-[[nodiscard]] Findings device_reset(const DeathEvidence& evidence);
-[[nodiscard]] Findings driver_reloaded(const DeathEvidence& evidence);
-[[nodiscard]] Findings oom_killer(const DeathEvidence& evidence);
+  Findings (*find)(const DeathEvidence& evidence);
+  Asked asked = Asked::always;
+  /// What happened to a device: a remark, where somebody ended the run on purpose.
+  bool is_of_device = false;
+  Reported reports[most_reported];
+};
 
-// What its output says, and others who were there.
-[[nodiscard]] Findings known_error_text(const DeathEvidence& evidence);
-[[nodiscard]] Findings neighbour_grew(const DeathEvidence& evidence);
-[[nodiscard]] Findings perhaps_neighbour_grew(const DeathEvidence& evidence);
-[[nodiscard]] Findings rank_ended_first(const DeathEvidence& evidence);
+// rules/SUBJECT.cc
+[[nodiscard]] std::span<const DeathRule> ended_by_berth_rules();
+[[nodiscard]] std::span<const DeathRule> machine_rules();
+[[nodiscard]] std::span<const DeathRule> output_rules();
+[[nodiscard]] std::span<const DeathRule> last_resort_rules();
 
-// What is left where nothing says why.
-[[nodiscard]] Findings ended_by_signal(const DeathEvidence& evidence);
-[[nodiscard]] Findings end_unknown(const DeathEvidence& evidence);
-[[nodiscard]] Findings last_lines(const DeathEvidence& evidence);
+/// All of them, in the order in which they are asked and told.
+[[nodiscard]] const std::vector<DeathRule>& death_rules();
 
 }  // namespace berth

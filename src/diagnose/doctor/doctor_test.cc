@@ -1,4 +1,4 @@
-// All rules together; each has its own test in rules/.
+// All rules together; each has its own tests in rules/.
 
 #include "diagnose/doctor/doctor.h"
 
@@ -36,9 +36,28 @@ TEST(Doctor, FindsNothingWhereNothingWasLookedAt) {
   EXPECT_THAT(rules_of(host), IsEmpty());
 }
 
-TEST(Doctor, NamesEachRuleOnceInItsList) {
-  const auto names = doctor_rule_names();
-  EXPECT_EQ(std::set<std::string_view>(names.begin(), names.end()).size(), names.size());
+TEST(Doctor, EachNameBelongsToOneRule) {
+  std::set<std::string_view> names;
+  for (const Rule& rule : all_rules()) {
+    EXPECT_FALSE(names_in(rule.reports).empty());
+    for (const std::string_view name : names_in(rule.reports)) {
+      EXPECT_TRUE(names.insert(name).second) << name;
+    }
+  }
+}
+
+TEST(Doctor, ARuleIsNotAskedWhereWhatItNeedsWasNotLookedAt) {
+  const Rule rule{.find = [](const Examined&) { return Findings{{.rule = "found"}}; },
+                  .needs = Part::python | Part::driver};
+  Examined host = healthy();
+  EXPECT_EQ(ask(rule, host).size(), 1U);
+  host.world.limits.reset();
+  EXPECT_EQ(ask(rule, host).size(), 1U);
+  host.world.python.reset();
+  EXPECT_THAT(ask(rule, host), IsEmpty());
+  host = healthy();
+  host.snapshot.devices.clear();
+  EXPECT_THAT(ask(rule, host), IsEmpty());
 }
 
 TEST(Doctor, TellsTheWorstFirstAndEqualsInTheOrderOfTheRules) {

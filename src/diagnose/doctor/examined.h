@@ -3,9 +3,10 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "diagnose/finding.h"
+#include "snapshot/finding.h"
 #include "snapshot/snapshot.h"
 #include "world/gpu_proof.h"
 #include "world/surroundings.h"
@@ -55,6 +56,14 @@ namespace doctor {
 /// The device that libcuda means; null: the driver's list has none of that UUID.
 [[nodiscard]] const Device* device_of(const CudaDevice& cuda, const Snapshot& snapshot);
 [[nodiscard]] std::string capability_text(ComputeCapability capability);
+
+/// Why NVIDIA's library could not be asked at all; null: it could.
+[[nodiscard]] const Problem* nvml_problem(const Examined& host);
+/// False as well where the kernel was not looked at.
+[[nodiscard]] bool module_is_loaded(const Examined& host);
+[[nodiscard]] bool has_device_file(const Examined& host, std::string_view path);
+/// Whether it is one that the driver brings: of its version, or a stub of it.
+[[nodiscard]] bool is_of_driver(const FoundLibrary& library);
 
 }  // namespace doctor
 }  // namespace berth

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "diagnose/doctor/doctor.h"
+#include "diagnose/doctor/rules.h"
 #include "snapshot/builder.h"
 #include "snapshot/device_fault.h"
 
@@ -73,6 +74,11 @@ inline Examined healthy() {
 
 /// What is found, each with all that a reader is to be told.
 inline Findings findings_of(const Examined& host) {
+  for (const Rule& rule : all_rules()) {
+    for (const Finding& finding : ask(rule, host)) {
+      EXPECT_TRUE(reports(rule.reports, finding.rule)) << finding.rule << ": not in its rule's row";
+    }
+  }
   Findings findings = examine(host);
   for (const Finding& finding : findings) {
     EXPECT_FALSE(finding.title.empty()) << finding.rule;

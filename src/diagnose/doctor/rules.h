@@ -1,85 +1,55 @@
 #pragma once
-// Doctor's rules, by what they look at; each is rules/NAME.cc, with its test beside it. Each finds
-// something, or nothing; each keeps quiet about what was not looked at. The names of what they find
-// stand in doctor.cc and doc/EXPLAIN.md.
+// Doctor's rules. A rule is a function and its row, in the table that ends rules/SUBJECT.cc; its
+// test stands beside that file. Each finds something, or nothing.
+
+#include <span>
+#include <vector>
 
 #include "diagnose/doctor/examined.h"
 
 namespace berth::doctor {
 
-// Is the driver there and whole?
-Findings devices_not_seen(const Examined& host);
-Findings nouveau_driver(const Examined& host);
-Findings no_driver(const Examined& host);
-Findings driver_versions_differ(const Examined& host);
-Findings driver_silent(const Examined& host);
-// The files by which programs reach the driver
-Findings device_files(const Examined& host);
-// The container this is, and those that are started here
-Findings container_without_devices(const Examined& host);
-Findings container_hides_devices(const Examined& host);
-Findings container_without_compute(const Examined& host);
-Findings container_toolkit_missing_here(const Examined& host);
-// What libcuda itself says
-Findings cuda_refuses(const Examined& host);
-Findings cuda_order_differs(const Examined& host);
-// What a test of the devices found, where somebody asked for one
-Findings gpu_wrong(const Examined& host);
-Findings gpu_test_failed(const Examined& host);
-Findings gpu_slow(const Examined& host);
-Findings gpu_not_tested(const Examined& host);
-// The cards' state, and how they are set up
-Findings health_findings(const Examined& host);
-Findings mig_without_instances(const Examined& host);
-Findings mig_instance_hollow(const Examined& host);
-Findings mig_mode_pending(const Examined& host);
-Findings compute_mode_prohibited(const Examined& host);
-Findings compute_mode_exclusive(const Examined& host);
-Findings persistence_off(const Examined& host);
-// Driver against CUDA against card
-Findings driver_too_old(const Examined& host);
-Findings architecture_missing(const Examined& host);
-Findings toolkit_newer_than_driver(const Examined& host);
-// The frameworks of the environment in use
-Findings framework_cpu_only(const Examined& host);
-Findings interpreter_silent(const Examined& host);
-Findings import_failed(const Examined& host);
-Findings framework_blind(const Examined& host);
-Findings tensorflow_libraries_missing(const Examined& host);
-Findings cudnn_of_another_major(const Examined& host);
-Findings shadowed_module(const Examined& host);
-// Variables that hide devices or number them
-Findings visible_devices(const Examined& host);
-Findings device_order_unknown(const Examined& host);
-// Libraries that are in each other's way
-Findings library_path_stubs(const Examined& host);
-Findings library_twice(const Examined& host);
-Findings library_path_old_cuda(const Examined& host);
-Findings wheels_of_two_majors(const Examined& host);
-Findings preload_missing(const Examined& host);
-Findings preload_stands_in(const Examined& host);
-// CUDA toolkits: of matter to those alone who compile something here, as frameworks bring their own
-Findings cuda_home_missing(const Examined& host);
-Findings toolkit_of_another_major(const Examined& host);
-Findings toolkits_differ(const Examined& host);
-// Variables that slow programs down or lead them astray
-Findings nccl_slow_settings(const Examined& host);
-Findings nccl_interface_missing(const Examined& host);
-Findings nccl_old_names(const Examined& host);
-Findings launch_blocking(const Examined& host);
-// Folders that do not answer, and the working directory
-Findings folder_silent(const Examined& host);
-Findings slow_directory(const Examined& host);
-Findings disk_nearly_full(const Examined& host);
-// The CPU's side, for when the GPU is off or starved
-Findings shared_memory_small(const Examined& host);
-Findings memory_low(const Examined& host);
-Findings memory_limit_near(const Examined& host);
-Findings threads_over_cores(const Examined& host);
-Findings quota_below_cores(const Examined& host);
-Findings one_cpu_of_many(const Examined& host);
-Findings open_files_low(const Examined& host);
-Findings mkl_missing(const Examined& host);
-Findings governor_powersave(const Examined& host);
+/// What a rule looks at beside devices and variables. Any of it may not have been looked at, or may
+/// not answer.
+enum class Part : unsigned {
+  nothing = 0,
+  driver = 1 << 0,  // NVIDIA's library answers for a card
+  kernel = 1 << 1,
+  cuda = 1 << 2,
+  python = 1 << 3,
+  libraries = 1 << 4,
+  limits = 1 << 5,
+  directory = 1 << 6,
+};
+[[nodiscard]] constexpr Part operator|(Part one, Part other) {
+  return static_cast<Part>(static_cast<unsigned>(one) | static_cast<unsigned>(other));
+}
+
+struct Rule {
+  Findings (*find)(const Examined& host);
+  /// Without one of these it cannot judge: it is not asked, and nothing is said of its subject.
+  Part needs = Part::nothing;
+  Reported reports[most_reported];
+};
+
+// rules/SUBJECT.cc
+[[nodiscard]] std::span<const Rule> driver_rules();
+[[nodiscard]] std::span<const Rule> containers_rules();
+[[nodiscard]] std::span<const Rule> cuda_rules();
+[[nodiscard]] std::span<const Rule> gpu_proof_rules();
+[[nodiscard]] std::span<const Rule> health_rules();
+[[nodiscard]] std::span<const Rule> frameworks_rules();
+[[nodiscard]] std::span<const Rule> visible_devices_rules();
+[[nodiscard]] std::span<const Rule> devices_rules();
+[[nodiscard]] std::span<const Rule> libraries_rules();
+[[nodiscard]] std::span<const Rule> toolkits_rules();
+[[nodiscard]] std::span<const Rule> variables_rules();
+[[nodiscard]] std::span<const Rule> folders_rules();
+[[nodiscard]] std::span<const Rule> machine_rules();
+
+/// All of them, in the order in which they are asked.
+[[nodiscard]] const std::vector<Rule>& all_rules();
+/// What this rule finds; nothing where it cannot judge.
+[[nodiscard]] Findings ask(const Rule& rule, const Examined& host);
 
 }  // namespace berth::doctor

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "diagnose/finding.h"
 #include "diagnose/pace/activity.h"
+#include "snapshot/finding.h"
 
 namespace berth::pace {
 

@@ -2,13 +2,10 @@
 // Why a GPU is not busy: every rule over an Activity, what costs most of the GPU's time first. The
 // first finding is the answer; of a GPU that is well used there is none.
 
-#include <span>
-#include <string_view>
-
-#include "diagnose/finding.h"
 #include "diagnose/pace/activity.h"
 #include "diagnose/pace/features.h"
 #include "diagnose/pace/thresholds.h"
+#include "snapshot/finding.h"
 
 namespace berth::pace {
 
@@ -17,8 +14,5 @@ struct Pace {
   Features features;
 };
 [[nodiscard]] Pace explain_pace(const Activity& activity, const Thresholds& thresholds = {});
-
-/// Every name that a finding can have; doc/EXPLAIN.md explains each (a check holds that).
-[[nodiscard]] std::span<const std::string_view> pace_rule_names();
 
 }  // namespace berth::pace

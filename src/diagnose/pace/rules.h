@@ -1,15 +1,16 @@
 #pragma once
-// The rules of `berth explain` for what runs now, each in rules/NAME.cc with its test beside it.
-// Each finds one cause, or nothing; none speaks of what was not read. The order in which pace.cc
-// asks them decides among causes that explain the same time: what brings about the symptoms of
-// another comes before it.
+// The rules of `berth explain` for what runs now. A rule is a function and its row, in the table
+// that ends rules/SUBJECT.cc; its test stands beside that file. Each finds one cause, or nothing;
+// none speaks of what was not read.
 
 #include <optional>
+#include <span>
+#include <vector>
 
-#include "diagnose/finding.h"
 #include "diagnose/pace/activity.h"
 #include "diagnose/pace/features.h"
 #include "diagnose/pace/thresholds.h"
+#include "snapshot/finding.h"
 
 namespace berth::pace {
 
@@ -23,33 +24,20 @@ struct Cause {
   Finding finding;
   double cost = 0;  // share of the GPU's time that it explains
 };
-using Rule = std::optional<Cause> (*)(const Seen& seen);
 
-// Nothing is asked of the GPU.
-std::optional<Cause> nothing_running(const Seen& seen);
-std::optional<Cause> memory_held_idle(const Seen& seen);
-std::optional<Cause> computes_on_cpu(const Seen& seen);
+struct Rule {
+  std::optional<Cause> (*find)(const Seen& seen);
+  Reported reports[most_reported];
+};
 
-// The data comes too slowly.
-std::optional<Cause> loader_cpu_bound(const Seen& seen);
-std::optional<Cause> loader_too_few_workers(const Seen& seen);
-std::optional<Cause> loader_storage_bound(const Seen& seen);
+// rules/SUBJECT.cc
+[[nodiscard]] std::span<const Rule> idle_job_rules();
+[[nodiscard]] std::span<const Rule> device_rules();
+[[nodiscard]] std::span<const Rule> host_rules();
+[[nodiscard]] std::span<const Rule> kernels_rules();
 
-// The main process, or what it runs on, is too slow.
-std::optional<Cause> serial_python(const Seen& seen);
-std::optional<Cause> host_device_copies(const Seen& seen);
-std::optional<Cause> too_few_cpus(const Seen& seen);
-std::optional<Cause> swapping(const Seen& seen);
-
-// The GPU works, and less well than it could.
-std::optional<Cause> small_kernels(const Seen& seen);
-std::optional<Cause> memory_bound(const Seen& seen);
-std::optional<Cause> throttled_power(const Seen& seen);
-std::optional<Cause> throttled_heat(const Seen& seen);
-
-// It waits for somebody, or shares.
-std::optional<Cause> waiting_for_ranks(const Seen& seen);
-std::optional<Cause> periodic_pauses(const Seen& seen);
-std::optional<Cause> shared_with_others(const Seen& seen);
+/// All of them. The order decides among causes that explain the same time: what brings about the
+/// symptoms of another comes before it.
+[[nodiscard]] const std::vector<Rule>& all_rules();
 
 }  // namespace berth::pace

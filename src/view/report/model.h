@@ -13,10 +13,10 @@
 
 #include "base/clock.h"
 #include "diagnose/differences/differences.h"
-#include "diagnose/finding.h"
 #include "diagnose/pace/phases.h"
 #include "record/run_record.h"
 #include "record/summary.h"
+#include "snapshot/finding.h"
 #include "view/report/track.h"
 #include "view/style.h"
 

@@ -1,5 +1,4 @@
-// Ended by berth itself: its time was over, or somebody wanted it so. A GPU fault is
-// device_fault's.
+// berth itself ended it, or never started it.
 
 #include <fmt/format.h>
 
@@ -136,8 +135,8 @@ Finding never_started(const DeathEvidence& evidence) {
   return finding;
 }
 
-}  // namespace
-
+/// Ended by berth itself: its time was over, or somebody wanted it so. A GPU fault is
+/// device_fault's.
 Findings ended_by_berth(const DeathEvidence& evidence) {
   if (!evidence.run.end) return {};
   if (was_never_started(evidence.run)) return {never_started(evidence)};
@@ -147,6 +146,25 @@ Findings ended_by_berth(const DeathEvidence& evidence) {
   }
   if (because == end_cause::stopped) return {stopped(evidence)};
   return {};
+}
+
+}  // namespace
+
+std::span<const DeathRule> ended_by_berth_rules() {
+  static constexpr DeathRule rules[] = {
+      {.find = ended_by_berth,
+
+       .reports = {{"time_limit", "warning",
+                    "the record says that berth ended it for its time, or warned it of that; "
+                    "whether the warning or the limit is told by how long it ran",
+                    "yes"},
+                   {"stopped", "hint", "the record has the wish of `berth stop`", "yes"},
+                   {"never_started", "error; hint where it was taken out of the queue",
+                    "the record says that it waited, detached, and never started: no device came, "
+                    "it was taken out of the queue (by whom), or it failed first",
+                    "yes"}}},
+  };
+  return rules;
 }
 
 }  // namespace berth

@@ -1,3 +1,7 @@
+// Variables that hide devices or number them.
+
+#include <cstddef>
+
 #include "diagnose/doctor/rules.h"
 
 namespace berth::doctor {
@@ -29,10 +33,8 @@ Finding broken_list(const VisibleList& list) {
   return finding;
 }
 
-}  // namespace
-
 Findings visible_devices(const Examined& host) {
-  if (!host.visible || !driver_works(host)) return {};
+  if (!host.visible) return {};
   const VisibleList& list = *host.visible;
   if (!list.unclear.empty()) {
     return {
@@ -48,6 +50,74 @@ Findings visible_devices(const Examined& host) {
   if (list.devices.empty()) return {hidden_list(list)};
   if (!list.remarks.empty()) return {broken_list(list)};
   return {};
+}
+
+Findings device_order_unknown(const Examined& host) {
+  const auto order = host.world.variable("CUDA_DEVICE_ORDER");
+  // The only GPU has the same number in every order.
+  if (!order || order->empty() || working_gpus(host).size() < 2) return {};
+  if (*order == "PCI_BUS_ID" || *order == "FASTEST_FIRST") return {};
+  return {
+      {.rule = "device_order_unknown",
+       .severity = Severity::hint,
+       .title = sentence("CUDA_DEVICE_ORDER has a word that CUDA does not know"),
+       .evidence = {sentence("{}={}", "CUDA_DEVICE_ORDER", *order)},
+       .meaning = sentence("CUDA knows PCI_BUS_ID and FASTEST_FIRST, spelt exactly so; with any "
+                           "other word its numbers need not be nvidia-smi's."),
+       .steps = {{sentence("count as nvidia-smi does, for good in ~/.profile"),
+                  "export CUDA_DEVICE_ORDER=PCI_BUS_ID"}}}};
+}
+
+Findings cuda_order_differs(const Examined& host) {
+  const auto& cuda = host.world.cuda;
+  if (cuda->devices.empty()) return {};
+  // With a list of its own the order is what somebody asked for.
+  if (host.visible) return {};
+  std::vector<Sentence> evidence;
+  for (std::size_t i = 0; i < cuda->devices.size(); ++i) {
+    const Device* device = device_of(cuda->devices[i], host.snapshot);
+    if (device == nullptr || !device->index || device->kind != DeviceKind::nvidia_gpu) return {};
+    if (static_cast<std::size_t>(*device->index) == i) continue;
+    evidence.push_back(
+        sentence("cuda:{} is nvidia-smi's {} ({})", i, *device->index, cuda->devices[i].name));
+  }
+  if (evidence.empty()) return {};
+  return {
+      {.rule = "cuda_order_differs",
+       .severity = Severity::hint,
+       .title = sentence("CUDA numbers the GPUs in another order than nvidia-smi"),
+       .evidence = std::move(evidence),
+       .meaning = sentence("Without CUDA_DEVICE_ORDER, CUDA puts the fastest card first; a number "
+                           "read in nvidia-smi then names another card in a program."),
+       .steps = {{sentence("count as nvidia-smi does, for good in ~/.profile"),
+                  "export CUDA_DEVICE_ORDER=PCI_BUS_ID"}}}};
+}
+
+}  // namespace
+
+std::span<const Rule> visible_devices_rules() {
+  static constexpr Rule rules[] = {
+      {.find = visible_devices,
+       .needs = Part::driver,
+       .reports = {{"visible_devices_none", "warning", "CUDA_VISIBLE_DEVICES leaves nothing",
+                    "unset it"},
+                   {"visible_devices_broken", "warning",
+                    "an entry ends the list, or is read in part (\"0 1\" is 0)",
+                    "numbers or UUIDs"},
+                   {"visible_devices_unclear", "hint",
+                    "numbers without CUDA_DEVICE_ORDER on different cards",
+                    "CUDA_DEVICE_ORDER=PCI_BUS_ID"}}},
+      {.find = device_order_unknown,
+       .reports = {{"device_order_unknown", "hint",
+                    "CUDA_DEVICE_ORDER is neither PCI_BUS_ID nor FASTEST_FIRST, and there are "
+                    "several GPUs",
+                    "CUDA_DEVICE_ORDER=PCI_BUS_ID"}}},
+      {.find = cuda_order_differs,
+       .needs = Part::driver | Part::cuda,
+       .reports = {{"cuda_order_differs", "hint", "libcuda's order, joined with NVML's by UUID",
+                    "CUDA_DEVICE_ORDER=PCI_BUS_ID"}}},
+  };
+  return rules;
 }
 
 }  // namespace berth::doctor

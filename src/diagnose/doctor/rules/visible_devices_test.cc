@@ -27,5 +27,33 @@ TEST(DoctorVisibleDevices, HidesAllBreaksOffOrIsAGuess) {
   EXPECT_EQ(told(host), "hint visible_devices_unclear: the cards differ");
 }
 
+TEST(DoctorDeviceOrderUnknown, OrderThatCudaDoesNotKnow) {
+  Examined host = healthy();
+  for (const char* known : {"PCI_BUS_ID", "FASTEST_FIRST", ""}) {
+    host.world.variables = {{"CUDA_DEVICE_ORDER", known}};
+    EXPECT_THAT(rules_of(host), IsEmpty()) << known;
+  }
+  host.world.variables = {{"CUDA_DEVICE_ORDER", "PCI_BUS"}};
+  EXPECT_EQ(told(host), "hint device_order_unknown: CUDA_DEVICE_ORDER=PCI_BUS");
+  host.snapshot.devices.pop_back();
+  EXPECT_THAT(rules_of(host), IsEmpty()) << "one GPU has one number";
+}
+
+TEST(DoctorCudaOrderDiffers, NumbersInAnotherOrder) {
+  Examined host = healthy();
+  std::swap(host.world.cuda->devices[0], host.world.cuda->devices[1]);
+  EXPECT_EQ(told(host),
+            "hint cuda_order_differs: cuda:0 is nvidia-smi's 1 (Test GPU); cuda:1 is nvidia-smi's "
+            "0 (Test GPU)");
+  host.visible = VisibleList{.value = "1,0", .devices = {DeviceId("GPU-b"), DeviceId("GPU-a")}};
+  EXPECT_THAT(rules_of(host), IsEmpty()) << "somebody asked for that order";
+}
+
+TEST(DoctorCudaOrderDiffers, DeviceThatTheDriversListLacksSaysNothingOfTheOrder) {
+  Examined host = healthy();
+  host.world.cuda->devices = {{"b", "Test GPU"}, {"c", "Test GPU"}};
+  EXPECT_THAT(rules_of(host), IsEmpty());
+}
+
 }  // namespace
 }  // namespace berth::doctor

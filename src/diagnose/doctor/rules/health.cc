@@ -1,0 +1,105 @@
+// What berth health finds, for who wants to compute here.
+
+#include "health/health.h"
+#include "diagnose/doctor/rules.h"
+#include "snapshot/device_fault.h"
+#include "snapshot/questions.h"
+
+namespace berth::doctor {
+
+namespace {
+
+std::string shown(const DeviceHealth& health) {
+  return health.index ? std::to_string(*health.index) : health.device.text();
+}
+
+/// Taken away on purpose, or told better by the driver's own rules (no_driver.cc and others).
+bool is_told_elsewhere(const Finding& found) {
+  if (found.rule != "unusable") return false;
+  const std::string why = found.evidence.front().english();
+  return found.severity == Severity::hint || why == no_driver_has_it || why == library_is_silent ||
+         why == nouveau_has_it;
+}
+
+Finding::Step ask_the_kernel() {
+  return {sentence("see what the kernel says of it"), "sudo dmesg | grep -i -e nvrm -e segfault"};
+}
+
+/// What follows from it for who wants to compute there, which is a matter of the whole card.
+Sentence meaning_of(const Finding& found, const DeviceHealth& health) {
+  if (health.state == HealthState::failed) {
+    return sentence("`berth health` calls the card failed; `berth run` gives it to nobody.");
+  }
+  if (found.rule == "memory_of_nobody") {
+    return sentence("The card works; `berth run` does not give the whole of it while that is so.");
+  }
+  if (found.severity == Severity::hint) {
+    return sentence("The card works, and `berth run` gives it out all the same.");
+  }
+  return sentence("`berth health` says so; `berth run` gives the card out all the same.");
+}
+
+Finding taken_over(const DeviceHealth& health, Finding found) {
+  const bool is_notice = found.severity == Severity::hint;
+  found.meaning = meaning_of(found, health);
+  found.rule = "health_" + found.rule;
+  found.title = is_notice ? sentence("worth knowing of GPU {}", shown(health))
+                          : sentence("GPU {} is not well", shown(health));
+  if (!found.steps.empty()) return found;
+  found.steps.push_back(
+      is_notice ? Finding::Step{sentence("nothing now; look again later"), "berth health"}
+                : ask_the_kernel());
+  return found;
+}
+
+/// The driver answers, and not what the card is judged by.
+Finding not_judged(const DeviceHealth& health, bool is_passed_over) {
+  Finding finding{
+      .rule = "health_unknown",
+      .severity = Severity::warning,
+      .title = sentence("how well GPU {} is cannot be told", shown(health)),
+      .evidence = {},
+      .meaning = is_passed_over
+                     ? sentence("Where the driver does not tell whether a card has failed, `berth "
+                                "run` passes over it (--allow-failed takes it all the same).")
+                     : sentence("`berth health` says so; `berth run` gives the card out all the "
+                                "same."),
+      .steps = {ask_the_kernel()}};
+  for (const std::string& missing : health.not_examined) {
+    finding.evidence.push_back(Sentence(missing, {}));
+  }
+  return finding;
+}
+
+Findings health_findings(const Examined& host) {
+  Findings findings;
+  for (const DeviceHealth& health : health_of(host.snapshot)) {
+    for (const Finding& found : health.findings) {
+      if (!is_told_elsewhere(found)) findings.push_back(taken_over(health, found));
+    }
+    const Device* device = find_device(health.device, host.snapshot);
+    const bool is_passed_over = health.state != HealthState::failed && device != nullptr &&
+                                device->unusable_because.empty() &&
+                                is_verdict_unread(*device, host.snapshot);
+    if (health.state == HealthState::unknown || is_passed_over) {
+      findings.push_back(not_judged(health, is_passed_over));
+    }
+  }
+  return findings;
+}
+
+}  // namespace
+
+std::span<const Rule> health_rules() {
+  static constexpr Rule rules[] = {
+      {.find = health_findings,
+       .reports = {{"health_…", "by health",
+                    "each finding of `berth health`: XID errors, ECC, remapping, PCIe, heat, "
+                    "NVLink, lost cards; `health_unknown`: the driver answers, and not what tells "
+                    "whether a card has failed",
+                    "its advice; where it has none, looking again later"}}},
+  };
+  return rules;
+}
+
+}  // namespace berth::doctor
