@@ -193,12 +193,12 @@ Findings ghost_memory(const Device& device, const Snapshot& snapshot) {
     if (division != Division::divided || instance.parent != device.id || !instance.partition)
       continue;
     if (const auto memory = memory_of(instance)) {
-      findings.push_back(
-          found(Severity::hint, "memory_of_nobody",
-                sentence("{} of MIG instance {}/{} are held by no process in the "
-                         "driver's list",
-                         *memory, instance.partition->gpu_instance, instance.partition->compute_instance),
-                advice));
+      findings.push_back(found(
+          Severity::hint, "memory_of_nobody",
+          sentence("{} of MIG instance {}/{} are held by no process in the "
+                   "driver's list",
+                   *memory, instance.partition->gpu_instance, instance.partition->compute_instance),
+          advice));
     }
   }
   return findings;
