@@ -45,7 +45,7 @@ berth::Snapshot snapshot_of(const std::vector<wire::Message>& messages) {
   if (progress.current) berth::give_up(progress, *progress.current, {});
   // A thousand rows that all say the same would cost the fuzzer its speed.
   if (progress.device_count.value_or(0) <= 16) {
-    berth::give_up_nvml(progress, {.why = berth::GivenUp::Why::out_of_time});
+    berth::give_up_driver(progress, {.why = berth::GivenUp::Why::out_of_time});
   }
   return berth::finished_snapshot(std::move(progress));
 }
