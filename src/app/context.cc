@@ -253,7 +253,8 @@ bool Context::needs_leases(const Wanted& wanted) const {
 }
 
 Result<Snapshot> Context::look_without_claims(const Wanted& wanted) {
-  Wish wish{.wanted = wanted};
+  // Who is about to give a card to a job has it woken up.
+  Wish wish{.wanted = Wanted(wanted).add(Extra::sleepers)};
   if (needs_leases(wanted.without(Wanted().add(Extra::leases)))) {
     const auto ledger = open_ledger();
     auto leases = ledger ? ledger->read_with_tickets({}) : Result<LedgerView>(LedgerView{});

@@ -30,7 +30,8 @@ Snapshot ContextSource::look(const Wanted& wanted) {
   return *std::move(snapshot);
 }
 
-Result<Snapshot> ContextSource::looked(const Wanted& wanted) {
+Result<Snapshot> ContextSource::looked(Wanted wanted) {
+  wanted.add(Extra::sleepers);  // as nvidia-smi does
   if (!repeats_) return context_.look(wanted);
   if (!live_) {
     auto live = Live::start(context_);

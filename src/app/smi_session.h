@@ -19,7 +19,7 @@ class ContextSource final : public smi::Source {
   Snapshot look(const Wanted& wanted) override;
 
  private:
-  [[nodiscard]] Result<Snapshot> looked(const Wanted& wanted);
+  [[nodiscard]] Result<Snapshot> looked(Wanted wanted);
 
   Context& context_;
   bool repeats_;

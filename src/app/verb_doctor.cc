@@ -145,7 +145,7 @@ class DoctorVerb final : public Verb {
     }
     // JSON is for programs: its sentences are the same in every language.
     if (json_) set_language(Language::english);
-    auto snapshot = context.look(Depth::details, Relations::none);
+    auto snapshot = context.look(Wanted(Depth::details).add(Extra::sleepers), Relations::none);
     if (!snapshot) return report(snapshot.error(), could_not_look);
     Examined host{.snapshot = std::move(*snapshot)};
     host.world = surroundings(context, doctor::driver_works(host));

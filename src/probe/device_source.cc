@@ -73,6 +73,24 @@ std::vector<DeviceKind> drivers_here(const Sources& sources) {
   return {DeviceKind::nvidia_gpu, DeviceKind::amd_gpu};
 }
 
+bool is_suspended(const std::string& pci_folder) {
+  const auto told = read_file(pci_folder + "/power/runtime_status", 64);
+  if (!told) return false;
+  const std::string_view status = trimmed(*told);
+  return status == "suspended" || status == "suspending" || status == "resuming";
+}
+
+bool are_all_suspended(std::string_view driver, const std::string& sys) {
+  const auto entries = list_directory(sys + "/bus/pci/drivers/" + std::string(driver));
+  bool any = false;
+  for (const std::string& entry : entries.value_or(std::vector<std::string>{})) {
+    if (entry.find(':') == std::string::npos) continue;
+    if (!is_suspended(sys + "/bus/pci/devices/" + entry)) return false;
+    any = true;
+  }
+  return any;
+}
+
 std::string shown_as(int index, const Device& device) {
   if (device.pci_address.get()) return fmt::format("GPU {} ({})", index, *device.pci_address.get());
   return fmt::format("GPU {}", index);

@@ -40,6 +40,8 @@ class DeviceSource {
   /// Called after each answer of a device, from now on: for whoever waits for silence to end.
   virtual void on_answer(std::function<void()>) {}
 
+  /// Whether all its cards sleep, so that asking it would wake them up. Wakes none itself.
+  [[nodiscard]] virtual bool is_asleep() const { return false; }
   /// Opens the driver where that is not done, or done again because it was reloaded, and counts the
   /// devices. May block.
   [[nodiscard]] virtual std::expected<int, Problem> open() = 0;
@@ -62,9 +64,9 @@ class DeviceSource {
   [[nodiscard]] virtual DeviceLook observe_device(int index, const Wanted& wanted,
                                                   WallTime taken) = 0;
 
-  /// The row of a device that is not to be asked because it did not answer. Calls nothing of the
-  /// driver's. Its readings are `failed`, and a Problem "timeout" comes with it.
-  [[nodiscard]] virtual DeviceLook skipped_device(int index) const = 0;
+  /// Who a device is that is not to be asked because it did not answer. Calls nothing of the
+  /// driver's. Its readings are `failed`.
+  [[nodiscard]] virtual Device skipped_device(int index) const = 0;
 
   /// Errors that the driver has told by its events since this was called last; nothing the first
   /// time, which registers for them. May block.
@@ -90,6 +92,12 @@ struct SourceFacts {
 
 /// "GPU 2 (00000000:3b:00.0)", for problems.
 [[nodiscard]] std::string shown_as(int index, const Device& device);
+
+/// Whether the kernel has put the PCI device in this folder of /sys to sleep, or is about to. Reading
+/// that wakes nothing up, where nearly all else does.
+[[nodiscard]] bool is_suspended(const std::string& pci_folder);
+/// Of all cards that this kernel driver has; false: it has none.
+[[nodiscard]] bool are_all_suspended(std::string_view driver, const std::string& sys);
 
 /// Identity and facts alone; every other reading is absent with the reason given.
 [[nodiscard]] Device only_facts(const Device& device, Absent why);

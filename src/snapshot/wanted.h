@@ -42,6 +42,7 @@ enum class Extra {
   accounted_processes,
   supported_clocks,
   nvlinks,
+  sleepers,  // cards that sleep are woken up to be read
 };
 
 /// Sets that many looks want, each more than the one before: placement needs less than the sampler,

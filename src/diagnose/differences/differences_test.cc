@@ -70,7 +70,10 @@ const Case cases[] = {
     {"device_model", Explains::results,
      [](Manifest& run) { device_of(run).compute_capability = ComputeCapability{9, 0}; }},
     {"device_kind", Explains::results,
-     [](Manifest& run) { device_of(run).kind = DeviceKind::nvidia_mig; }},
+     [](Manifest& run) {
+       device_of(run).kind = DeviceKind::nvidia_mig;
+       device_of(run).parent = DeviceId("GPU-P");
+     }},
     {"device_count", Explains::results,
      [](Manifest& run) {
        run.given.devices.push_back(device_of(run));

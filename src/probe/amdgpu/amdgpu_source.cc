@@ -124,12 +124,6 @@ Reading<Percent> busy_of(const std::string& path) {
                              : Absent::failed;
 }
 
-/// A card that is asked for its load, heat or power is woken up.
-bool sleeps(const std::string& card) {
-  const Reading<std::string> status = line_of(card + "/power/runtime_status");
-  return status.get() && *status.get() != "active" && *status.get() != "unsupported";
-}
-
 /// "key value" lines.
 std::map<std::string, std::uint64_t, std::less<>> properties_of(const std::string& path) {
   std::map<std::string, std::uint64_t, std::less<>> properties;
@@ -247,7 +241,7 @@ DeviceLook AmdgpuSource::observe_device(int index, const Wanted& wanted, WallTim
   look.devices.push_back(only_facts(facts, Absent::unsupported));
   Device& device = look.devices.front();
   read_memory(card.folder, device);
-  if (sleeps(card.folder)) {
+  if (!wanted.has(Extra::sleepers) && is_suspended(card.folder)) {
     device.unusable_because = std::string(asleep);
   } else {
     device.utilization_gpu = busy_of(card.folder + "/gpu_busy_percent");
@@ -283,21 +277,14 @@ void AmdgpuSource::read_processes(const Card& card, DeviceLook& look) const {
   device.process_count = look.processes.size();
 }
 
-DeviceLook AmdgpuSource::skipped_device(int index) const {
+Device AmdgpuSource::skipped_device(int index) const {
   const Card& card = cards_[static_cast<std::size_t>(index)];
   Device device = only_facts(card.facts, Absent::failed);
-  device.id = device.id.text().empty() ? DeviceId(card.address) : device.id;
+  if (device.id.text().empty()) device.id = DeviceId(card.address);
   device.kind = DeviceKind::amd_gpu;
   device.index = index;
   device.pci_address = card.address;
-  device.unusable_because = no_answer_for_it;
-  Problem problem{
-      .source = "amdgpu",
-      .device = device.id,
-      .code = "timeout",
-      .message = trf("reading {}: the driver did not answer in time", shown_as(index, device)),
-      .remedy = std::string(tr("look for \"amdgpu\" in the kernel log"))};
-  return {{std::move(device)}, {}, {std::move(problem)}};
+  return device;
 }
 
 }  // namespace berth

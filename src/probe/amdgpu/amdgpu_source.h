@@ -28,7 +28,7 @@ class AmdgpuSource final : public DeviceSource {
   void observe_host(Host&, const Wanted&, std::vector<Problem>&) override {}
   [[nodiscard]] Device identify_device(int index, const Wanted& wanted) override;
   [[nodiscard]] DeviceLook observe_device(int index, const Wanted& wanted, WallTime taken) override;
-  [[nodiscard]] DeviceLook skipped_device(int index) const override;
+  [[nodiscard]] Device skipped_device(int index) const override;
 
  private:
   /// A GPU as the KFD numbers it, which is the order of ROCm's programs.

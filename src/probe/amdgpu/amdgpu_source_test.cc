@@ -20,7 +20,10 @@
 namespace berth {
 namespace {
 
+using testing::Each;
 using testing::ElementsAre;
+using testing::Field;
+using testing::Ne;
 using testing::SizeIs;
 
 std::string captured(const std::string& name) {
@@ -285,6 +288,35 @@ TEST_F(TwoMakers, NorDoesTheFirst) {
   EXPECT_TRUE(std::ranges::any_of(look.problems, [&](const Problem& problem) {
     return problem.source == "nvml" && problem.code == "crashed";
   }));
+}
+
+TEST_F(TwoMakers, ALibraryIsNotOpenedWhileAllItsCardsSleep) {
+  for (const char* address : {"0000:3b:00.0", "0000:5e:00.0"}) {
+    const std::string folder = AmdgpuSys::folder(address);
+    sys.put(folder + "/class", "0x030200\n");
+    sys.put(folder + "/vendor", "0x10de\n");
+    sys.put(folder + "/device", "0x2330\n");
+    sys.put(folder + "/power/runtime_status", "suspended\n");
+    std::filesystem::create_directories(sys / (std::string("bus/pci/drivers/nvidia/") + address));
+    std::filesystem::create_symlink("../../drivers/nvidia", sys / (folder + "/driver"));
+  }
+  const auto was_asked = [](const Snapshot& look) {
+    return std::ranges::any_of(look.sources, [](const SourceReport& report) { return report.source == "nvml"; });
+  };
+  Collector watcher = started(Looks::again);
+  for (int i = 0; i < 2; ++i) {
+    const Snapshot look = watcher.collect({.wanted = Depth::state}, clock);
+    EXPECT_FALSE(was_asked(look)) << "it neither answered nor failed";
+    EXPECT_EQ(std::ranges::count(look.devices, asleep, &Device::unusable_because), 2);
+    EXPECT_EQ(look.devices.back().memory_used.why(), Absent::not_sampled);
+    EXPECT_THAT(look.problems, Each(Field(&Problem::source, Ne("nvml"))));
+  }
+  // Who is about to use them wakes them up, and so does one that is awake.
+  Collector user = started(Looks::once);
+  user.open(clock);
+  EXPECT_GT(nvidia_count(user.collect({.wanted = Wanted(Depth::state).add(Extra::sleepers)}, clock)), 0U);
+  sys.put(AmdgpuSys::folder("0000:5e:00.0") + "/power/runtime_status", "active\n");
+  EXPECT_GT(nvidia_count(watcher.collect({.wanted = Depth::state}, clock)), 0U);
 }
 
 TEST(DriversHere, AreThoseWhoseCardsAreThere) {

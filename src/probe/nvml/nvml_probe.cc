@@ -15,7 +15,6 @@
 #include "probe/nvml/events.h"
 #include "probe/pci/parse.h"
 #include "snapshot/questions.h"
-#include "snapshot/silence.h"
 
 namespace berth {
 
@@ -357,6 +356,10 @@ NvmlProbe::~NvmlProbe() { parts_->close(); }
 
 void NvmlProbe::on_answer(std::function<void()> act) { parts_->on_answer = std::move(act); }
 
+bool NvmlProbe::is_asleep() const {
+  return !is_open() && are_all_suspended("nvidia", parts_->source.sys);  // open keeps them awake
+}
+
 std::expected<int, Problem> NvmlProbe::open() {
   if (parts_->initialised && !parts_->stale) {
     if (const auto count = parts_->count()) {
@@ -482,18 +485,6 @@ Reading<std::vector<XidEvent>> NvmlProbe::new_events(WallTime taken) {
 
 bool NvmlProbe::is_open() const { return parts_->initialised; }
 
-DeviceLook NvmlProbe::skipped_device(int index) const {
-  Device device = parts_->row_without_handle(index);
-  device.unusable_because = no_answer_for_it;
-  Problem problem{.source = "nvml",
-                  .device = device.id,
-                  .code = "timeout",
-                  .message = fmt::format("reading {}: the driver did not answer in time",
-                                         shown_as(index, device)),
-                  .remedy =
-                      "look for NVRM and Xid lines in the kernel log (journalctl -k); a "
-                      "driver that hangs is cured by a reboot"};
-  return {{std::move(device)}, {}, {std::move(problem)}};
-}
+Device NvmlProbe::skipped_device(int index) const { return parts_->row_without_handle(index); }
 
 }  // namespace berth

@@ -4,7 +4,7 @@
 // call may fail, lie or never return; so the probe goes device by device, and the probe process
 // (probe/process) can leave out one that did not answer.
 //
-//   NvmlProbe probe({.library = sources.nvml_library, .proc = sources.proc});
+//   NvmlProbe probe({.library = sources.nvml_library, .proc = sources.proc, .sys = sources.sys});
 //   if (const auto count = probe.open()) {
 //     probe.observe_host(host);
 //     for (int i = 0; i < *count; ++i) look = probe.observe_device(i, Depth::state, taken);
@@ -33,6 +33,7 @@ struct Api;
 struct NvmlSource {
   std::string library = "libnvidia-ml.so.1";
   std::string proc = "/proc";
+  std::string sys = "/sys";
 };
 
 class NvmlProbe final : public DeviceSource {
@@ -46,6 +47,8 @@ class NvmlProbe final : public DeviceSource {
 
   void on_answer(std::function<void()> act) override;
 
+  /// Laptops and workstations put a card that nobody uses to sleep; opening the library wakes it up.
+  [[nodiscard]] bool is_asleep() const override;
   /// Problem codes: library_not_found, driver_not_loaded, version_mismatch, no_permission,
   ///                device_lost, library_unusable, driver_failed.
   [[nodiscard]] std::expected<int, Problem> open() override;
@@ -60,7 +63,7 @@ class NvmlProbe final : public DeviceSource {
   [[nodiscard]] Reading<std::vector<XidEvent>> new_events(WallTime taken) override;
   /// Identity as known from an earlier look, else by its place among /proc/driver/nvidia/gpus, else
   /// "nvml-index-N".
-  [[nodiscard]] DeviceLook skipped_device(int index) const override;
+  [[nodiscard]] Device skipped_device(int index) const override;
 
  private:
   struct Parts;
@@ -69,7 +72,7 @@ class NvmlProbe final : public DeviceSource {
 
 [[nodiscard]] inline std::unique_ptr<DeviceSource> make_nvml_source(const Sources& sources) {
   return std::make_unique<NvmlProbe>(
-      NvmlSource{.library = sources.nvml_library, .proc = sources.proc});
+      NvmlSource{.library = sources.nvml_library, .proc = sources.proc, .sys = sources.sys});
 }
 
 }  // namespace berth

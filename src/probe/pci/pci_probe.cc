@@ -7,8 +7,11 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "probe/device_source.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/fields.h"
 #include "snapshot/questions.h"
+#include "snapshot/silence.h"
 
 namespace berth {
 
@@ -96,7 +99,7 @@ void PciProbe::complete(Device& device, const pci::Function& function, const std
   }
   if (device.pcie_generation.get() && device.pcie_width.get()) return;
   // Asking a card that sleeps for its link would wake it up.
-  if (line_of(path_of(entry, "power/runtime_status")) == "suspended") return;
+  if (is_suspended(path_of(entry, ""))) return;
   const auto generation = [&](std::string_view file) {
     const auto line = line_of(path_of(entry, file));
     return line ? pci::generation_from_speed(*line) : std::nullopt;
@@ -144,17 +147,23 @@ bool PciProbe::is_another_containers(const std::string& address) const {
          });
 }
 
-std::string PciProbe::why_unusable(const pci::Function& function, const Snapshot& snapshot) const {
+std::string PciProbe::why_unusable(const pci::Function& function, const std::string& entry,
+                                   const Snapshot& snapshot) const {
   const auto& excluded = snapshot.host.excluded_devices.get();
   const bool is_excluded =
       excluded && std::ranges::any_of(*excluded, [&](const ExcludedDevice& one) {
         return one.pci_address == function.address;
       });
   if (is_excluded) return std::string(left_out_on_purpose);
-  const bool answered = has_driver_answered(snapshot);
+  const std::string_view source = facts_of(pci::kind_of(function)).source;
+  const bool answered = std::ranges::any_of(snapshot.sources, [&](const SourceReport& report) {
+    return report.succeeded && report.source == source;
+  });
   if (answered && function.driver == "nvidia" && is_another_containers(function.address)) {
     return std::string(not_shown_here);
   }
+  const bool is_bound = function.driver == "nvidia" || function.driver == "amdgpu";
+  if (!answered && is_bound && is_suspended(path_of(entry, ""))) return std::string(asleep);
   return pci::unusable_because(function, answered);
 }
 
@@ -163,12 +172,13 @@ std::optional<std::string> PciProbe::name_of(const pci::Function& function) {
   return name ? std::move(*name) : fmt::format("PCI device {}", pci_id_of(function));
 }
 
-Device PciProbe::device_from(const pci::Function& function, const Snapshot& snapshot) {
+Device PciProbe::device_from(const pci::Function& function, const std::string& entry,
+                             const Snapshot& snapshot) {
   Device device;
   device.id = DeviceId(function.address);
   device.kind = pci::kind_of(function);
   device.pci_address = function.address;
-  device.unusable_because = why_unusable(function, snapshot);
+  device.unusable_because = why_unusable(function, entry, snapshot);
   device.name = *name_of(function);
   return device;
 }
@@ -204,10 +214,12 @@ void PciProbe::observe(Snapshot& snapshot) {
       complete(device, function, entry);
     }
     if (known) continue;
-    Device device = device_from(function, snapshot);
+    Device device = device_from(function, entry, snapshot);
     complete(device, function, entry);
-    const bool nvidia = device.kind == DeviceKind::nvidia_gpu;
-    mark_unread(device, nvidia ? Absent::failed : Absent::unsupported);
+    // One that sleeps stays as it is: nobody has asked.
+    if (device.unusable_because != asleep) {
+      mark_unread(device, is_supported(device) ? Absent::failed : Absent::unsupported);
+    }
     snapshot.devices.push_back(std::move(device));
   }
   snapshot.sources.push_back({.source = "pci", .succeeded = true});

@@ -34,8 +34,9 @@ class PciProbe {
   [[nodiscard]] std::string path_of(const std::string& entry, std::string_view file) const;
   void complete(Device& device, const pci::Function& function, const std::string& entry);
   [[nodiscard]] std::optional<std::string> name_of(const pci::Function& function);
-  [[nodiscard]] Device device_from(const pci::Function& function, const Snapshot& snapshot);
-  [[nodiscard]] std::string why_unusable(const pci::Function& function,
+  [[nodiscard]] Device device_from(const pci::Function& function, const std::string& entry,
+                                   const Snapshot& snapshot);
+  [[nodiscard]] std::string why_unusable(const pci::Function& function, const std::string& entry,
                                          const Snapshot& snapshot) const;
   [[nodiscard]] bool is_another_containers(const std::string& address) const;
   [[nodiscard]] const std::string& pci_ids();

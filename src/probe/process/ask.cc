@@ -13,6 +13,7 @@
 #include "probe/pci/pci_probe.h"
 #include "probe/procfs/procfs_probe.h"
 #include "snapshot/device_kind.h"
+#include "snapshot/silence.h"
 
 namespace berth {
 
@@ -109,9 +110,9 @@ void tell_nameless(const DeviceSource& driver, Teller& teller) {
     const bool shown = std::any_of(devices.begin(), devices.end(),
                                    [&](const Device& device) { return device.index == i; });
     if (shown) continue;
-    DeviceLook look = driver.skipped_device(i);
-    look.problems.clear();  // whoever gave it up has said why
-    tell_look(teller, std::move(look));
+    Device device = driver.skipped_device(i);
+    device.unusable_because = no_answer_for_it;  // whoever gave it up has said why
+    teller.tell(std::move(device));
   }
 }
 
@@ -347,12 +348,18 @@ MachineProbe::~MachineProbe() {
 
 void MachineProbe::open(Teller& teller) {
   if (!parts_->driver || parts_->opened || !is_driver_left(teller.progress())) return;
+  if (parts_->driver->is_asleep()) return;
   teller.begin(opening);
   parts_->opened = parts_->driver->open();
 }
 
 void MachineProbe::Parts::ask_driver(const Wanted& wanted, Teller& teller) {
   const bool again = looks == Looks::again;
+  if (!opened && !wanted.has(Extra::sleepers) && driver->is_asleep()) {
+    teller.begin(opening);
+    teller.finish(opening);
+    return;
+  }
   driver->on_answer([&teller] { teller.goes_on(); });
   if (is_driver_left(teller.progress())) {
     const bool has_looked = driver->is_open() && !opened;

@@ -365,7 +365,12 @@ Snapshot finished_snapshot(Progress progress, Finished how) {
         snapshot.sources, [&](const SourceReport& one) { return one.source == source; });
     if (!told) snapshot.sources.push_back({.source = std::string(source), .succeeded = succeeded});
   };
-  if (progress.driver) report(facts_of(*progress.driver).source, progress.device_count.has_value());
+  // One that was left asleep was not asked: it neither answered nor failed.
+  const Step opening{StepKind::driver, 0};
+  const bool is_asleep = progress.is_over(opening) && !progress.is_given_up(opening);
+  if (progress.driver && !is_asleep) {
+    report(facts_of(*progress.driver).source, progress.device_count.has_value());
+  }
   if (how.kernel) {
     report("pci", false);
     report("procfs", how.has_run);
