@@ -56,9 +56,6 @@ TABLES = [
 
 # Where problems and events are composed: their texts of three words and more are shown to people.
 SENTENCES = [
-    "src/alert/rules_device.cc",
-    "src/alert/rules_event.cc",
-    "src/alert/rules_host.cc",
     "src/health/xid.cc",
     "src/probe/nvml/answers.cc",
     "src/probe/nvml/nvml_probe.cc",

@@ -84,8 +84,8 @@ void AlertBook::note(const Sighting& sighting, Moment now) {
   alert.device = sighting.device;
   alert.index = sighting.index;
   alert.last_seen = sighting.at;
-  alert.summary = clipped(sighting.summary);
-  alert.advice = clipped(sighting.advice);
+  alert.summary = clipped(sighting.summary.english());
+  alert.advice = clipped(sighting.advice.english());
   alert.users = sighting.users;
   watched.seen = is_event ? ago(sighting.at, now) : now.steady;
   watched.told_of = now.steady;

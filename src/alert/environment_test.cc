@@ -37,7 +37,7 @@ class EnvironmentOfAMachine : public testing::Test {
     for (const Sighting& one :
          sightings({.snapshot = host, .now = clock.wall_now(), .changes = memory.changes()}, {})
              .seen) {
-      words.push_back(one.summary);
+      words.push_back(one.summary.english());
     }
     return words;
   }

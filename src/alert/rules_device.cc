@@ -68,8 +68,8 @@ const Finding* finding_of(const DeviceHealth& health,
 bool see_finding(const Round& round, AlertRule rule, const Device& device, const Finding* finding) {
   if (finding == nullptr) return false;
   Sighting sighting = of_device(rule, device, round.look.now);
-  sighting.summary = finding->evidence.front().english();
-  sighting.advice = advice_of(*finding).english();
+  sighting.summary = finding->evidence.front();
+  sighting.advice = advice_of(*finding);
   round.found.seen.push_back(std::move(sighting));
   return true;
 }
@@ -144,8 +144,8 @@ void see_ghost_memory(const Round& round, const Device& device) {
   if (!ghost.get() || *ghost.get() < Bytes(round.threshold(rule))) return;
   Sighting sighting = of_device(rule, device, round.look.now);
   sighting.summary =
-      fmt::format("{} are held by no process in the driver's list", short_size(*ghost.get()));
-  sighting.advice = "berth ps says who has the device open";
+      sentence("{} are held by no process in the driver's list", short_size(*ghost.get()));
+  sighting.advice = sentence("berth ps says who has the device open");
   round.found.seen.push_back(std::move(sighting));
 }
 
@@ -213,10 +213,11 @@ void see_idle_holder(const Round& round, const Device& device) {
   }
   sighting.subject = subject_of_holders(device, claims, sighting.users);
   sighting.summary =
-      claims.empty() ? fmt::format("{} are held and nothing is computed", short_size(held))
-      : is_held ? fmt::format("{} are held under a lease and nothing is computed", short_size(held))
-                : "it is leased and nothing is computed";
-  sighting.advice = "berth ps and berth leases say by what; ask whose it is, or berth stop";
+      claims.empty() ? sentence("{} are held and nothing is computed", short_size(held))
+      : is_held ? sentence("{} are held under a lease and nothing is computed", short_size(held))
+                : sentence("it is leased and nothing is computed");
+  sighting.advice =
+      sentence("berth ps and berth leases say by what; ask whose it is, or berth stop");
   round.found.seen.push_back(std::move(sighting));
 }
 

@@ -47,23 +47,22 @@ const Device* device_at(const std::string& pci_address, const Snapshot& snapshot
 /// Not later than now: somebody may have set the date back.
 WallTime not_after(WallTime at, WallTime now) { return at < now ? at : now; }
 
-std::string change_in_words(const EnvironmentChange& change) {
-  if (!change.from) return fmt::format("a device is new: {}", change.to.value_or("?"));
-  if (!change.to) return fmt::format("a device is gone: {}", *change.from);
+Sentence change_in_words(const EnvironmentChange& change) {
+  if (!change.from) return sentence("a device is new: {}", change.to.value_or("?"));
+  if (!change.to) return sentence("a device is gone: {}", *change.from);
   if (change.what == "driver") {
-    return fmt::format("the driver changed from {} to {}", *change.from, *change.to);
+    return sentence("the driver changed from {} to {}", *change.from, *change.to);
   }
   if (change.what == "kernel") {
-    return fmt::format("the kernel changed from {} to {}", *change.from, *change.to);
+    return sentence("the kernel changed from {} to {}", *change.from, *change.to);
   }
   if (change.what == "CUDA toolkit") {
-    return fmt::format("the CUDA toolkit changed from {} to {}", *change.from, *change.to);
+    return sentence("the CUDA toolkit changed from {} to {}", *change.from, *change.to);
   }
   if (change.what.starts_with("device ")) {
-    return fmt::format("a device changed from {} to {}", *change.from, *change.to);
+    return sentence("a device changed from {} to {}", *change.from, *change.to);
   }
-  return fmt::format("the CUDA version of the driver changed from {} to {}", *change.from,
-                     *change.to);
+  return sentence("the CUDA version of the driver changed from {} to {}", *change.from, *change.to);
 }
 
 /// What was over before anybody listened, or has been told of for as long as was wanted.
@@ -98,10 +97,11 @@ void see_xids(const Round& round) {
          .device = DeviceId(where),
          .index = device != nullptr ? device->index : std::nullopt,
          .at = seen.last,
-         .summary = seen.times == 1
-                        ? fmt::format("XID {}, once: {}", code, facts.meaning)
-                        : fmt::format("XID {}, {} times: {}", code, seen.times, facts.meaning),
-         .advice = std::string(advice_for(facts.action))});
+         .summary =
+             seen.times == 1
+                 ? sentence("XID {}, once: {}", code, Sentence(facts.meaning, {}))
+                 : sentence("XID {}, {} times: {}", code, seen.times, Sentence(facts.meaning, {})),
+         .advice = Sentence(advice_for(facts.action), {})});
   }
 }
 
@@ -121,7 +121,7 @@ void see_environment(const Round& round) {
          .index = device != nullptr ? device->index : std::nullopt,
          .at = not_after(change.at, round.look.now),
          .summary = change_in_words(change),
-         .advice = "jobs that counted on the old one may need another start"});
+         .advice = sentence("jobs that counted on the old one may need another start")});
   }
 }
 

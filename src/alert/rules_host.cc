@@ -30,22 +30,22 @@ bool needs_no_driver(const Snapshot& snapshot) {
 }
 
 /// A problem's own word for why, of the source as a whole.
-std::string why_in_words(const Snapshot& snapshot, const std::string& source) {
+Sentence why_in_words(const Snapshot& snapshot, const std::string& source) {
   for (const Problem& problem : snapshot.problems) {
     if (problem.source == source && !problem.device) {
-      return fmt::format("{} cannot be asked: {}", source, printable(problem.code));
+      return sentence("{} cannot be asked: {}", source, printable(problem.code));
     }
   }
-  return fmt::format("{} cannot be asked", source);
+  return sentence("{} cannot be asked", source);
 }
 
-Sighting of_source(const Round& round, const std::string& source, std::string summary) {
+Sighting of_source(const Round& round, const std::string& source, Sentence summary) {
   return {.rule = AlertRule::probe_failing,
           .subject = source,
           .severity = facts_of(AlertRule::probe_failing).severity,
           .at = round.look.now,
           .summary = std::move(summary),
-          .advice = "berth status says what was attempted, and what to do"};
+          .advice = sentence("berth status says what was attempted, and what to do")};
 }
 
 void see_disks(const Round& round) {
@@ -65,9 +65,10 @@ void see_disks(const Round& round) {
          .severity = facts_of(rule).severity,
          .at = round.look.now,
          // Rounded down: 99.6 % is not "100 % full".
-         .summary = fmt::format("the file system of {} is {} % full, {} are left", disk.what,
-                                static_cast<int>(share), short_size(*disk.available.get())),
-         .advice = "make room: berth counts what does not fit as lost"});
+         .summary =
+             sentence("the file system of {} is {} % full, {} are left", Sentence(disk.what, {}),
+                      static_cast<int>(share), short_size(*disk.available.get())),
+         .advice = sentence("make room: berth counts what does not fit as lost")});
   }
 }
 
@@ -90,7 +91,7 @@ void see_sources(const Round& round) {
   // A source that failed is why: one alert is enough.
   if (round.look.unanswered_since && !is_told) {
     round.found.seen.push_back(
-        of_source(round, "look", "something that berth asked does not answer"));
+        of_source(round, "look", sentence("something that berth asked does not answer")));
   }
 }
 
@@ -123,7 +124,9 @@ std::span<const AlertRuleFacts> host_rules() {
 namespace berth {
 
 DiskUse disk_of_state(Reading<Bytes> total, Reading<Bytes> available) {
-  return {.what = "berth's history and state", .total = total, .available = available};
+  return {.what = std::string(as_key("berth's history and state")),
+          .total = total,
+          .available = available};
 }
 
 }  // namespace berth

@@ -9,6 +9,7 @@
 
 #include "alert/environment.h"
 #include "alert/rules.h"
+#include "base/sentence.h"
 #include "base/units.h"
 #include "snapshot/snapshot.h"
 
@@ -20,9 +21,9 @@ struct Sighting {
   AlertSeverity severity = AlertSeverity::notice;
   std::optional<DeviceId> device;
   std::optional<int> index;
-  WallTime at;          // of an event its own time, else that of the look
-  std::string summary;  // in English; names nobody
-  std::string advice;
+  WallTime at;       // of an event its own time, else that of the look
+  Sentence summary;  // names nobody
+  Sentence advice;
   std::vector<AlertUser> users;
   friend bool operator==(const Sighting&, const Sighting&) = default;
 };

@@ -88,7 +88,7 @@ TEST(Sightings, SeeACardThatNobodyIsGivenAnyMore) {
   EXPECT_THAT(rules_of(found), ElementsAre("gpu_failed"));
   EXPECT_EQ(found.seen[0].severity, AlertSeverity::critical);
   EXPECT_EQ(found.seen[0].subject, "GPU-A");
-  EXPECT_THAT(found.seen[0].summary, ::testing::HasSubstr("could not be replaced"));
+  EXPECT_THAT(found.seen[0].summary.english(), ::testing::HasSubstr("could not be replaced"));
   const Sightings unread = seen_in(host_with(
       [](Device& device) { device.details.put(Detail::recovery_action, Absent::failed); }));
   EXPECT_THAT(rules_of(unread), IsEmpty());
@@ -151,7 +151,7 @@ Snapshot held(Percent load, Bytes memory) {
 std::vector<std::string> idle_holders(const Snapshot& host) {
   std::vector<std::string> found;
   for (const Sighting& one : seen_in(host).seen) {
-    if (one.rule == AlertRule::idle_holder) found.push_back(one.summary);
+    if (one.rule == AlertRule::idle_holder) found.push_back(one.summary.english());
   }
   return found;
 }
@@ -164,7 +164,7 @@ TEST(Sightings, SeeWhoHoldsWhatHeDoesNotUse) {
   const Sightings found = seen_in(held(0_percent, 10_GiB));
   ASSERT_THAT(found.seen.back().users, testing::SizeIs(1));
   EXPECT_EQ(found.seen.back().users[0].name, "alice");
-  EXPECT_THAT(found.seen.back().summary, testing::Not(HasSubstr("alice")))
+  EXPECT_THAT(found.seen.back().summary.english(), testing::Not(HasSubstr("alice")))
       << "policy may hide the name";
 }
 
@@ -252,7 +252,7 @@ TEST(Sightings, SeeASourceThatFailsAndKnowNothingOfItsDevices) {
   host.problems = {{"nvml", std::nullopt, "driver_not_loaded", "the driver is not loaded", ""}};
   const Sightings found = seen_in(host);
   ASSERT_THAT(rules_of(found), ElementsAre("probe_failing"));
-  EXPECT_EQ(found.seen[0].summary, "nvml cannot be asked: driver_not_loaded");
+  EXPECT_EQ(found.seen[0].summary.english(), "nvml cannot be asked: driver_not_loaded");
   EXPECT_TRUE(is_unknown(found, AlertRule::gpu_lost));
 }
 

@@ -129,8 +129,8 @@ class AlertVerb final : public Verb {
                              .index = sighting.index,
                              .since = sighting.at,
                              .last_seen = sighting.at,
-                             .summary = serve::summary_with(sighting.summary, names),
-                             .advice = std::move(sighting.advice),
+                             .summary = serve::summary_with(sighting.summary.english(), names),
+                             .advice = sighting.advice.english(),
                              .users = std::move(sighting.users),
                              .simulated = snapshot->simulated});
     }

@@ -48,20 +48,25 @@ Verdict silent(const Case& asked) {
 
 Verdict usable(const Case& asked) {
   const Device& device = asked.device;
-  if (is_silent(device)) return silent(asked);
-  if (device.lost) {
-    return refuse(device, Rule::lost,
-                  asked.request.allow_failed
-                      ? said("lost: it no longer answers the driver; --allow-failed gives no lost "
-                             "device")
-                      : said("lost: it no longer answers the driver"),
-                  false);
-  }
-  if (!device.unusable_because.empty()) {
-    return refuse(device, Rule::unusable, device.unusable_because, false);
-  }
-  if (!is_supported(device)) {
-    return refuse(device, Rule::unusable, said("this kind of device is not supported yet"), false);
+  switch (obstacle_of(device, asked.snapshot)) {
+    case Obstacle::silent:
+      return silent(asked);
+    case Obstacle::lost:
+      return refuse(device, Rule::lost,
+                    asked.request.allow_failed
+                        ? said("lost: it no longer answers the driver; --allow-failed gives no "
+                               "lost device")
+                        : said("lost: it no longer answers the driver"),
+                    false);
+    case Obstacle::unusable:
+      return refuse(device, Rule::unusable, device.unusable_because, false);
+    case Obstacle::unsupported:
+      return refuse(device, Rule::unusable, said("this kind of device is not supported yet"),
+                    false);
+    case Obstacle::failed:
+    case Obstacle::unjudged:  // after what the request itself leaves out: failed()
+    case Obstacle::none:
+      break;
   }
   return std::nullopt;
 }
@@ -107,14 +112,16 @@ Verdict allowed(const Case& asked) {
 }
 
 Verdict failed(const Case& asked) {
+  const Obstacle obstacle = obstacle_of(asked.device, asked.snapshot);
   if (asked.request.allow_failed) return std::nullopt;
-  if (const DeviceFault* fault = fault_of(asked.device.id, asked.snapshot)) {
+  if (obstacle == Obstacle::failed) {
+    const DeviceFault& fault = *fault_of(asked.device.id, asked.snapshot);
     return refuse(
         asked.device, Rule::failed,
-        trf("failed: {} (--allow-failed takes it all the same)", tr_composed(fault->evidence)),
+        trf("failed: {} (--allow-failed takes it all the same)", tr_composed(fault.evidence)),
         false);
   }
-  if (!is_verdict_unread(asked.device, asked.snapshot)) return std::nullopt;
+  if (obstacle != Obstacle::unjudged) return std::nullopt;
   return refuse(
       asked.device, Rule::failed,
       said("whether it has failed could not be read (--allow-failed takes it all the same)"));

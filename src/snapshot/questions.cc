@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "snapshot/device_kind.h"
+#include "snapshot/silence.h"
 #include "snapshot/snapshot_index.h"
 
 namespace berth {
@@ -80,19 +81,20 @@ DeviceState state_without_computing(const Device& device, const Processes& drawi
   return DeviceState::free;
 }
 
-DeviceState as_far_as_known(DeviceState state, const Device& device, const Snapshot& snapshot) {
+DeviceState as_far_as_known(DeviceState state, const Device& device, Obstacle obstacle,
+                            const Snapshot& snapshot) {
   if (state != DeviceState::free && state != DeviceState::unknown) return state;
-  // Few devices are failed: the list itself is the index.
-  if (fault_of(device.id, snapshot) != nullptr) return DeviceState::failed;
-  const bool is_known = !is_verdict_unread(device, snapshot) && !is_ledger_unread(snapshot);
-  if (!is_known) return DeviceState::unknown;
+  if (obstacle == Obstacle::failed) return DeviceState::failed;
+  if (obstacle == Obstacle::unjudged || is_ledger_unread(snapshot)) return DeviceState::unknown;
   const bool is_kept = state == DeviceState::free && !waiters_for(device, snapshot).empty();
   return is_kept ? DeviceState::reserved : state;
 }
 
-DeviceState judge(const Device& device, bool is_leased, const Processes& processes) {
-  if (device.lost) return DeviceState::lost;
-  if (!device.unusable_because.empty() || !is_supported(device)) {
+DeviceState judge(const Device& device, Obstacle obstacle, bool is_leased,
+                  const Processes& processes) {
+  if (obstacle == Obstacle::lost) return DeviceState::lost;
+  if (obstacle == Obstacle::silent || obstacle == Obstacle::unusable ||
+      obstacle == Obstacle::unsupported) {
     return DeviceState::unusable;
   }
   if (is_leased) return DeviceState::leased;
@@ -140,14 +142,17 @@ Processes processes_possibly_on(const Device& device, const SnapshotIndex& index
 DeviceState state_of(const Device& device, const Snapshot& snapshot) {
   const bool is_leased = !claims_on(device.id, snapshot).empty() ||
                          (device.parent && !claims_on(*device.parent, snapshot).empty());
-  return as_far_as_known(judge(device, is_leased, processes_possibly_on(device, snapshot)), device,
-                         snapshot);
+  const Obstacle obstacle = obstacle_of(device, snapshot);
+  return as_far_as_known(
+      judge(device, obstacle, is_leased, processes_possibly_on(device, snapshot)), device, obstacle,
+      snapshot);
 }
 DeviceState state_of(const Device& device, const SnapshotIndex& index) {
   const bool is_leased = !index.claims_on(device.id).empty() ||
                          (device.parent && !index.claims_on(*device.parent).empty());
-  return as_far_as_known(judge(device, is_leased, processes_possibly_on(device, index)), device,
-                         index.snapshot());
+  const Obstacle obstacle = obstacle_of(device, index.snapshot());
+  return as_far_as_known(judge(device, obstacle, is_leased, processes_possibly_on(device, index)),
+                         device, obstacle, index.snapshot());
 }
 
 std::vector<const Waiter*> waiters_for(const Device& device, const Snapshot& snapshot) {
@@ -171,6 +176,16 @@ std::vector<std::string> users_waiting_for(const Device& device, const Snapshot&
   return users;
 }
 
+Obstacle obstacle_of(const Device& device, const Snapshot& snapshot) {
+  if (is_silent(device)) return Obstacle::silent;
+  if (device.lost) return Obstacle::lost;
+  if (!device.unusable_because.empty()) return Obstacle::unusable;
+  if (!is_supported(device)) return Obstacle::unsupported;
+  if (fault_of(device.id, snapshot) != nullptr) return Obstacle::failed;
+  return is_verdict_unread(device, snapshot) ? Obstacle::unjudged : Obstacle::none;
+}
+
+// Few devices are failed: the list itself is the index.
 const DeviceFault* fault_of(const DeviceId& device, const Snapshot& snapshot) {
   const auto found = std::find_if(snapshot.faults.begin(), snapshot.faults.end(),
                                   [&](const DeviceFault& one) { return one.device == device; });

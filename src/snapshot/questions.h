@@ -46,6 +46,15 @@ constexpr std::size_t device_state_count = 10;
 
 [[nodiscard]] DeviceState state_of(const Device& device, const Snapshot& snapshot);
 
+/// Why a device is not given out, whoever is on it: the one answer that states, placement, views
+/// and doctor go by. `silent` it was not heard this time; the next look may hear it. `lost` it
+/// answers nobody any more. `unusable` no driver has it, or it was taken away: its
+/// `unusable_because` says. `unsupported` this kind of device is not supported yet. `failed` its
+/// health forbids it: fault_of() says why. `unjudged` whether it has failed could not be read.
+/// Of two the first.
+enum class Obstacle { none, silent, lost, unusable, unsupported, failed, unjudged };
+[[nodiscard]] Obstacle obstacle_of(const Device& device, const Snapshot& snapshot);
+
 /// Why no job should be given it; null: nothing speaks against it, or nobody has judged the look.
 [[nodiscard]] const DeviceFault* fault_of(const DeviceId& device, const Snapshot& snapshot);
 

@@ -6,7 +6,9 @@
 #include <random>
 
 #include "snapshot/builder.h"
+#include "snapshot/device_fault.h"
 #include "snapshot/fields.h"
+#include "snapshot/silence.h"
 #include "snapshot/snapshot_index.h"
 
 namespace berth {
@@ -362,6 +364,24 @@ TEST(SnapshotIndex, KnowsWhatRunsOnAParentItself) {
   EXPECT_THAT(index.processes_on(DeviceId("A")), SizeIs(2));
   EXPECT_THAT(index.processes_itself(DeviceId("A")), ElementsAre(&host.gpu_processes[0]));
   EXPECT_THAT(index.processes_itself(DeviceId("none")), IsEmpty());
+}
+
+TEST(Obstacle, IsTheFirstOfWhatSpeaksAgainstADevice) {
+  const auto of = [](void (*change)(Device&), bool is_failed = false) {
+    Snapshot host = SnapshotBuilder().gpu("GPU-A", 80_GiB).build();
+    change(host.devices[0]);
+    if (is_failed) host.faults = {{.device = DeviceId("GPU-A"), .code = "row_remap_failed"}};
+    return obstacle_of(host.devices[0], host);
+  };
+  EXPECT_EQ(of([](Device&) {}), Obstacle::none);
+  EXPECT_EQ(of([](Device&) {}, true), Obstacle::failed);
+  const auto unread = [](Device& d) { d.details.put(Detail::recovery_action, Absent::failed); };
+  EXPECT_EQ(of(unread), Obstacle::unjudged);
+  EXPECT_EQ(of(unread, true), Obstacle::failed);
+  EXPECT_EQ(of([](Device& d) { d.lost = true; }, true), Obstacle::lost);
+  EXPECT_EQ(of([](Device& d) { d.unusable_because = given_to_a_machine; }, true),
+            Obstacle::unusable);
+  EXPECT_EQ(of([](Device& d) { d.unusable_because = does_not_answer; }), Obstacle::silent);
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ void draw_meter(const Painter& painter, const Device& device, int column, int ro
                 bool focused) {
   const Style& style = painter.style;
   const Snapshot& snapshot = painter.state.seen->snapshot;
-  const bool is_failed = !is_out_of_use(device) && fault_of(device.id, snapshot) != nullptr;
+  const bool is_failed = obstacle_of(device, snapshot) == Obstacle::failed;
   const bool is_kept = state_of(device, snapshot) == DeviceState::reserved;
   const std::string index = short_name(device) + (is_failed ? "!" : is_kept ? "*" : "");
   painter.cell(column, row, index, 4, true, focused ? Tone::key : Tone::bold);

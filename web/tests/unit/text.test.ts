@@ -176,7 +176,7 @@ test("every rule of alerts, and what to do about it, has its Chinese", () => {
   const names = [...rules.matchAll(/\.name = "(\w+)"/g)].map((one) => one[1]!);
   assert.ok(names.length > 0, "no rule is found in src/alert");
   assert.deepEqual(names.sort(), Object.keys(alert_titles).sort());
-  const told = [...rules.matchAll(/\.advice = "([^"]+)"/g)].map((one) => one[1]!);
+  const told = [...rules.matchAll(/\.advice =\s*sentence\("([^"]+)"/g)].map((one) => one[1]!);
   assert.ok(told.length > 0, "no advice is found in src/alert");
   for (const advice of told) assert.ok(advice in advices, advice);
 });

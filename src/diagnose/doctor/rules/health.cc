@@ -79,8 +79,7 @@ Findings health_findings(const Examined& host) {
     }
     const Device* device = find_device(health.device, host.snapshot);
     const bool is_passed_over = health.state != HealthState::failed && device != nullptr &&
-                                device->unusable_because.empty() &&
-                                is_verdict_unread(*device, host.snapshot);
+                                obstacle_of(*device, host.snapshot) == Obstacle::unjudged;
     if (health.state == HealthState::unknown || is_passed_over) {
       findings.push_back(not_judged(health, is_passed_over));
     }
