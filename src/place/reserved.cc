@@ -1,4 +1,5 @@
-// The queue's order: what those before us take or gather.
+// What a queue keeps from who comes later: what those before it take or gather. Who is before whom
+// is settled already: `Snapshot::waiters` stands in the queue's order (lease/ledger_directory.h).
 //
 // Earlier requests are played through: each is placed on a copy of the snapshot, and what it takes
 // becomes a claim in that copy. What the asker could have on the machine as it is, and no longer
