@@ -3,10 +3,10 @@
 
 #include <sys/stat.h>
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <compare>
 #include <vector>
 
 #include "base/fd.h"
