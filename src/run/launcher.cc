@@ -27,8 +27,8 @@ using std::chrono::milliseconds;
 constexpr Duration group_patience = milliseconds(50);
 constexpr Duration longest_group_patience = std::chrono::seconds(2);
 
-// A job that ends within this has no use for a listener, and to start and end one costs as much as a
-// short job.
+// A job that ends within this has no use for a listener, and to start and end one costs as much as
+// a short job.
 constexpr Duration before_listening = milliseconds(3);
 
 /// As for everything that went wrong on our side, not the job's.
@@ -294,7 +294,8 @@ class Launcher {
 
   void take_children() {
     while (const auto change = next_child_change()) {
-      if (listener_ && change->pid == listener_->pid() && change->what == ChildChange::What::ended) {
+      if (listener_ && change->pid == listener_->pid() &&
+          change->what == ChildChange::What::ended) {
         listener_->has_ended();
       }
       if (!report_.job || change->pid != report_.job->pid) continue;
