@@ -17,7 +17,6 @@
 #include "base/check.h"
 #include "serve/example_context.h"
 #include "serve/http_request.h"
-#include "serve/request_guard.h"
 #include "serve/request_handler.h"
 
 namespace fuzz_serve_request {

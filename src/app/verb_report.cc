@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "app/death.h"
 #include "app/output_file.h"
+#include "app/postmortem.h"
 #include "app/records.h"
 #include "app/verb.h"
 #include "base/text.h"

@@ -4,7 +4,7 @@
 #include "diagnose/doctor/gpu_speed.h"
 #include "snapshot/questions.h"
 #include "view/doctor_text.h"
-#include "view/findings_json.h"
+#include "view/findings_text.h"
 
 namespace berth {
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "diagnose/doctor/rules.h"
-
 namespace berth {
 
 namespace doctor {

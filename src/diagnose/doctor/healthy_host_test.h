@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "diagnose/doctor/doctor.h"
-#include "diagnose/doctor/rules.h"
 #include "snapshot/builder.h"
 #include "snapshot/device_fault.h"
 

@@ -1,7 +1,7 @@
 // A report as JSON, for programs: figures, curves in columns, and the whole record of each run.
 
 #include "base/json_archive.h"
-#include "view/findings_json.h"
+#include "view/findings_text.h"
 #include "view/manifest_text.h"
 #include "view/report/chart.h"
 

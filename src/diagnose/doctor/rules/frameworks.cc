@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "diagnose/doctor/cuda_tables.h"
-#include "diagnose/doctor/rules.h"
+#include "diagnose/doctor/doctor.h"
 #include "diagnose/doctor/torch_choice.h"
 
 namespace berth::doctor {

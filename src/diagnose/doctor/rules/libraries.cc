@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include "base/text.h"
-#include "diagnose/doctor/rules.h"
+#include "diagnose/doctor/doctor.h"
 #include "diagnose/doctor/torch_choice.h"
 
 namespace berth::doctor {
