@@ -16,6 +16,7 @@ void RunFlags::declare(Options& options) {
   options.flag("--uuids", uuids_, "give the job UUIDs instead of indices");
   options.flag("-q,--quiet", quiet_, "say nothing but what went wrong");
   options.flag("-v,--verbose", verbose_, "say also which variables are set for the job");
+  request_.declare_labels(options);
   options.begin_group("The job's life");
   options.flag("-d,--detach", detach_, "leave it running, or waiting, also after logout");
   options.filled_value("--log", log_, "where a detached job's output goes", "FILE");

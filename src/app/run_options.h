@@ -25,8 +25,9 @@ enum class MayWait { yes, no };
 class RequestOptions {
  public:
   void declare(Options& options, MayWait may_wait);
-  /// Those of the job's life, which nobody has who only picks.
+  /// Those of the job's life and its names, which nobody has who only picks.
   void declare_life(Options& options) { declare_part(options, JobPart::life); }
+  void declare_labels(Options& options) { declare_part(options, JobPart::label); }
   /// `--wait` and `--or-cpu` may stand without a value.
   [[nodiscard]] static std::vector<OptionalValue> optional_values();
 

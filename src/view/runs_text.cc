@@ -107,7 +107,10 @@ Cells cells_of(const RunRecord& run, const Moment& now, const Style& style) {
   cells[devices_column] = devices_text(run, style);
   cells[busy_column] = reading_text(summary.mean_utilization, style, percent_text);
   cells[memory_column] = reading_text(memory_peak(summary), style, bytes_short);
-  cells[command_column] = outside(shell_joined(run.manifest.command), style);
+  const std::string command = shell_joined(run.manifest.command);
+  const std::string_view name = run.manifest.name();
+  cells[command_column] =
+      outside(name.empty() ? command : fmt::format("{}: {}", name, command), style);
   return cells;
 }
 

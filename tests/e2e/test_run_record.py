@@ -370,6 +370,18 @@ def test_the_record_says_what_was_asked_for(machine, words, typed):
         assert json.loads(machine.run("pick", "--json", *words).stdout)["asked_for"] == typed
 
 
+def test_a_run_has_the_name_and_project_that_it_was_given(machine, tmp_path):
+    (tmp_path / "berth.toml").write_text('[request]\nproject = "vision"\n')
+    done = machine.run("run", "-q", "--name", "lr 1e-4", "--time=1h", "--", "true", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert show(machine)["spec"] == {"devices": "1", "time": "1h", "name": "lr 1e-4", "project": "vision"}
+    text = machine.run("show", "last").stdout
+    assert re.search(r"Name +lr 1e-4\n", text) and re.search(r"Project +vision\n", text), text
+    assert "lr 1e-4: true" in machine.run("runs").stdout
+    refused = machine.run("run", "--name", "\x1b[2J", "--", "true")
+    assert refused.returncode == 2 and "1 to 64 bytes" in refused.stderr and "\x1b" not in refused.stderr
+
+
 def test_a_gpu_job_gets_no_switch_of_a_cpu_job(machine):
     seen = environment_of(machine, *ON_A_GPU)
     assert not set(seen) & (set(HIDES_DEVICES) - {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"}), seen
