@@ -27,9 +27,9 @@ int answer(Context& context, const std::vector<BottleneckAnswer>& answers,
   std::string text;
   bool saw_anything = false;
   for (const BottleneckAnswer& one : answers) {
-    const auto found = worst_of(one.pace.findings);
+    const auto found = worst_of(one.bottleneck.findings);
     if (found && (!worst || *found > *worst)) worst = found;
-    saw_anything = saw_anything || one.pace.features.busy;
+    saw_anything = saw_anything || one.bottleneck.features.busy;
     if (!text.empty()) text += "\n";
     text += render_bottleneck(one, context.out_uncut());
   }
@@ -39,13 +39,15 @@ int answer(Context& context, const std::vector<BottleneckAnswer>& answers,
 }
 
 BottleneckAnswer judged(bottleneck::Activity activity, std::vector<std::string> remarks = {}) {
-  bottleneck::Bottleneck pace = bottleneck::explain_bottleneck(activity);
+  bottleneck::Bottleneck bottleneck = bottleneck::explain_bottleneck(activity);
   if (activity.simulated) {
     remarks.insert(remarks.begin(),
                    std::string(tr("GPU figures are invented by the simulated server: a finding "
                                   "that rests on them says nothing of the program")));
   }
-  return {.activity = std::move(activity), .pace = std::move(pace), .remarks = std::move(remarks)};
+  return {.activity = std::move(activity),
+          .bottleneck = std::move(bottleneck),
+          .remarks = std::move(remarks)};
 }
 
 /// A series per answer; of several the first has the name, the others a number more.

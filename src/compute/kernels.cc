@@ -18,7 +18,7 @@ std::span<float> floats(void* address, std::size_t count) {
   return {static_cast<float*>(address), count};
 }
 
-/// As ptx.cc has it: one word per thread.
+/// As the PTX below has it: one word per thread.
 void fill_block(std::span<void* const> buffers, std::span<const std::uint32_t> numbers,
                 const Shape& /*shape*/, unsigned block, unsigned /*block_y*/) {
   const std::uint32_t count = numbers[0];

@@ -33,7 +33,7 @@ bool leaves_out(const Features& features) {
 /// The two figures that are called utilisation, each for what it is.
 std::string utilization_text(const BottleneckAnswer& answer, std::size_t device, double busy) {
   std::string text = trf("utilisation {} (of the time a kernel ran)", percent_text(busy));
-  if (leaves_out(answer.pace.features)) {
+  if (leaves_out(answer.bottleneck.features)) {
     text += tr(" without start-up, repeated pauses and end");
   }
   if (device >= answer.run_means.size()) return text;
@@ -44,7 +44,7 @@ std::string utilization_text(const BottleneckAnswer& answer, std::size_t device,
 
 std::string device_line(const BottleneckAnswer& answer, std::size_t device) {
   const DeviceFacts& facts = answer.activity.devices[device];
-  const DeviceLoad& load = answer.pace.features.devices[device];
+  const DeviceLoad& load = answer.bottleneck.features.devices[device];
   std::string text = trf("GPU {}, {}: ", facts.index ? std::to_string(*facts.index) : "–",
                          facts.name.get().value_or("?"));
   if (load.lost) return text + std::string(tr("it fell off the bus"));
@@ -98,7 +98,7 @@ bool is_well_used(const Features& features) {
 
 /// What is said where no rule found anything.
 std::string verdict(const BottleneckAnswer& answer) {
-  const Features& features = answer.pace.features;
+  const Features& features = answer.bottleneck.features;
   if (answer.activity.steps.empty()) return std::string(tr("Nothing was seen: too short a look."));
   if (!features.busy) {
     return std::string(tr("How busy the GPU is cannot be read here, so nothing can be said."));
@@ -122,16 +122,16 @@ std::string render_bottleneck(const BottleneckAnswer& answer, const Style& style
   }
   heading.add(outside(activity.subject, style), Paint::bold).add("  ");
   heading.add(
-      own(trf("{} s looked at", fmt::format("{:.0f}", answer.pace.features.seconds)), style));
+      own(trf("{} s looked at", fmt::format("{:.0f}", answer.bottleneck.features.seconds)), style));
   text += heading.text();
-  for (std::size_t i = 0; i < activity.devices.size() && i < answer.pace.features.devices.size();
-       ++i) {
+  for (std::size_t i = 0;
+       i < activity.devices.size() && i < answer.bottleneck.features.devices.size(); ++i) {
     text += wrapped("", outside(device_line(answer, i), style), 2, style);
   }
   if (!activity.steps.empty()) {
-    text += wrapped("", outside(job_line(answer.pace.features), style), 2, style);
+    text += wrapped("", outside(job_line(answer.bottleneck.features), style), 2, style);
   }
-  const std::string phases = phases_line(answer.pace.features.phases);
+  const std::string phases = phases_line(answer.bottleneck.features.phases);
   if (!phases.empty()) text += wrapped("", outside(phases, style), 2, style);
   if (activity.taken_by == bottleneck::TakenBy::run_samples) {
     text +=
@@ -152,9 +152,10 @@ std::string render_bottleneck(const BottleneckAnswer& answer, const Style& style
         2, style, Paint::yellow);
   }
   text += "\n";
-  if (!answer.pace.findings.empty()) return text + render_findings(answer.pace.findings, style);
+  if (!answer.bottleneck.findings.empty())
+    return text + render_findings(answer.bottleneck.findings, style);
   return text + wrapped("", own(verdict(answer), style), 2, style,
-                        is_well_used(answer.pace.features) ? Paint::green : Paint::plain);
+                        is_well_used(answer.bottleneck.features) ? Paint::green : Paint::plain);
 }
 
 // What explain saw of what runs now and found, for programs.
@@ -180,7 +181,7 @@ void write_load(Archive& archive, const bottleneck::DeviceLoad& load) {
 }
 
 void write_devices(Archive& archive, const BottleneckAnswer& answer) {
-  const std::vector<bottleneck::DeviceLoad>& loads = answer.pace.features.devices;
+  const std::vector<bottleneck::DeviceLoad>& loads = answer.bottleneck.features.devices;
   std::size_t at = 0;
   archive.derived_list("devices", answer.activity.devices,
                        [&](const bottleneck::DeviceFacts& facts) {
@@ -218,8 +219,8 @@ void write_job(Archive& archive, const bottleneck::Features& features) {
 
 void write_answer(Archive& archive, const BottleneckAnswer& answer) {
   const bottleneck::Activity& activity = answer.activity;
-  const bottleneck::Features& features = answer.pace.features;
-  const auto worst = worst_of(answer.pace.findings);
+  const bottleneck::Features& features = answer.bottleneck.features;
+  const auto worst = worst_of(answer.bottleneck.findings);
   archive.derived("subject", activity.subject);
   archive.derived("simulated", activity.simulated);
   archive.derived("taken_unix_ms", activity.taken);
@@ -232,7 +233,7 @@ void write_answer(Archive& archive, const BottleneckAnswer& answer) {
   write_devices(archive, answer);
   archive.derived_object("job", features.saw_processes, [&] { write_job(archive, features); });
   archive.derived_object("phases", true, [&] { write_phases(archive, features.phases); });
-  archive.derived("findings", answer.pace.findings);
+  archive.derived("findings", answer.bottleneck.findings);
   archive.derived("remarks", answer.remarks);
 }
 
