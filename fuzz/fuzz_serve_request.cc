@@ -100,7 +100,7 @@ void ask(const HttpRequest& request, const RequestContext& request_context) {
         Peer{.listener = ListenerKind::unix_socket, .uid = alice, .address = "b"}}) {
     const Reception got = handler.receive(request, peer, request_context.now, {});
     if (const auto* elsewhere = std::get_if<Elsewhere>(&got)) {
-      (void)finished(request, answer(request, elsewhere->principal, elsewhere->request_context));
+      (void)finished(request, answer(request, elsewhere->principal, elsewhere->context));
     } else if (const auto* streaming = std::get_if<Streaming>(&got)) {
       Subscriber subscriber = handler.subscribe(streaming->principal, request);
       (void)handler.news_for(subscriber);

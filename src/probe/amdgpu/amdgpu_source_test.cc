@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "probe/collector.h"
 #include "probe/nvml/fake_machine_test.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/silence.h"
 
 namespace berth {
