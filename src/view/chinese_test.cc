@@ -25,8 +25,8 @@ TEST_F(Chinese, StatusLooksAsItDidAndKeepsWithinTheTerminal) {
 TEST_F(Chinese, ComposedEnglishIsFoundAgainByItsWords) {
   EXPECT_EQ(tr_composed("cannot open /tmp/a b: No such file or directory"),
             "无法打开 /tmp/a b：No such file or directory");
-  EXPECT_EQ(tr_composed("reading GPU 3: the driver did not answer in time"),
-            "读取 GPU 3：驱动没有及时响应");
+  EXPECT_EQ(tr_composed("reading GPU 3: the probe process did not answer"),
+            "读取 GPU 3：探测进程没有响应");
   EXPECT_EQ(tr_composed("/a/b is not a directory"), "/a/b 不是目录");
 }
 
@@ -43,7 +43,7 @@ TEST_F(Chinese, WordsOfOthersStayAsTheyAre) {
 }
 
 TEST_F(Chinese, EndlessTextIsNotSearchedForSentences) {
-  std::string endless = "reading GPU 3: the driver did not answer in time";
+  std::string endless = "reading GPU 3: the probe process did not answer";
   while (endless.size() < 10'000) endless += "; a b: c";
   EXPECT_EQ(tr_composed(endless), endless);
   // Each part costs a look through the catalogue: after some the rest stays English.
