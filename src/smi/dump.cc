@@ -240,4 +240,16 @@ Result<Snapshot> snapshot_from_dump(std::string_view text, std::string_view phas
   return snapshot;
 }
 
+std::optional<Result<std::vector<Snapshot>>> snapshots_in(std::string_view text,
+                                                          std::string_view phase) {
+  if (!looks_like_dump(text)) return std::nullopt;
+  std::vector<Snapshot> snapshots;
+  for (const std::string_view one : dumps_in(text)) {
+    auto snapshot = snapshot_from_dump(one, phase);
+    if (!snapshot) return std::unexpected(std::move(snapshot).error());
+    snapshots.push_back(std::move(*snapshot));
+  }
+  return snapshots;
+}
+
 }  // namespace berth::smi

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "cards/find.h"
 #include "snapshot/device_fault.h"
 
 namespace berth::smi {
@@ -296,6 +297,9 @@ void complete(Device& device) {
   }
   complete_errors(device);
   complete_capability(device);
+  if (const auto& name = device.name.get(); name && !device.cuda_cores.get()) {
+    if (const auto cores = cores_of_product(*name)) device.cuda_cores = *cores;
+  }
   complete_virtualization(device.details);
   if (device.details.cell(Detail::gsp_firmware).has_value()) {
     device.details.set(Detail::gsp_mode, Reading<bool>(true));
