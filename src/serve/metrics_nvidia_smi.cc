@@ -208,9 +208,9 @@ void write_info(const std::vector<SmiGpu>& gpus, const std::vector<InfoLabel>& o
 
 void write_columns(const std::vector<SmiGpu>& gpus, const std::vector<QueryColumn>& columns,
                    const Snapshot& snapshot, Exposition& out) {
-  const int generation = smi::generation_of(snapshot);
+  const smi::DriverNumber driver = smi::driver_of(snapshot);
   for (const QueryColumn& column : columns) {
-    if (generation >= column.csv->deprecated) continue;
+    if (smi::is_deprecated(column.field->key, driver)) continue;
     out.begin({.name = column.metric, .help = column.help});
     for (const SmiGpu& one : gpus) {
       out.add(one.labels, {}, column_sample(column, one, snapshot));

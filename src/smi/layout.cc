@@ -56,9 +56,6 @@ constexpr auto gpu_table = [] {
   return all;
 }();
 
-/// Before, thresholds are temperatures also of cards that tell their margin.
-constexpr int first_with_margins = 535;
-
 /// Chips that count SRAM errors without kinds, and those that count by place.
 bool is_turing(const Device& device) {
   return device.architecture.get() == std::optional<std::string>("Turing");
@@ -100,12 +97,6 @@ bool is_in(const Row& row, DriverNumber driver, const Device& device) {
   return driver.branch >= row.from && driver.branch <= row.until;
 }
 
-/// SRAM errors by kind and source: seen of 535.216, 535.261 and from 550 on, not of 535.129.
-bool tells_sram_kinds(DriverNumber driver) {
-  constexpr DriverNumber first{535, 216};
-  return driver.branch >= 550 || (driver.branch == first.branch && driver.release >= first.release);
-}
-
 }  // namespace
 
 bool applies(const Row& row, DriverNumber driver, const Device& device) {
@@ -114,9 +105,9 @@ bool applies(const Row& row, DriverNumber driver, const Device& device) {
     case When::always:
       return true;
     case When::margins:
-      return driver.branch >= first_with_margins && tells_margins(device);
+      return generation_of(driver).tells_margins && tells_margins(device);
     case When::no_margins:
-      return driver.branch < first_with_margins || !tells_margins(device);
+      return !generation_of(driver).tells_margins || !tells_margins(device);
     case When::margin_told:
       return cell_of_row(row, device) != Cell(Absent::not_sampled);
     case When::licensed:
@@ -124,9 +115,11 @@ bool applies(const Row& row, DriverNumber driver, const Device& device) {
     case When::ecc_by_place:
       return is_before_turing(device);
     case When::ecc_simple:
-      return is_turing(device) || (!tells_sram_kinds(driver) && !is_before_turing(device));
+      return is_turing(device) ||
+             (!generation_of(driver).tells_sram_kinds && !is_before_turing(device));
     case When::ecc_detailed:
-      return tells_sram_kinds(driver) && !is_turing(device) && !is_before_turing(device);
+      return generation_of(driver).tells_sram_kinds && !is_turing(device) &&
+             !is_before_turing(device);
   }
   return true;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "smi/format.h"
+#include "smi/generation.h"
 #include "snapshot/device.h"
 #include "snapshot/fields.h"
 
@@ -46,8 +47,6 @@ struct Row {
   /// The branch whose drivers have it no more from `last_release` on, before `until`. 0: none.
   int last_branch = 0;
   int last_release = 0;
-  /// From this driver on it prints "Requested functionality has been deprecated".
-  int deprecated = 9999;
   std::string_view topic;  // of -q -d; empty: its parent's
   bool beside = false;     // stands below the row before it in text, beside it in XML
   bool sampled = false;    // printed by -q -d alone, as the driver's samples are
@@ -68,9 +67,6 @@ struct Row {
     return with(&Row::last_branch, major).with(&Row::last_release, release);
   }
   [[nodiscard]] constexpr Row only(When what) const { return with(&Row::when, what); }
-  [[nodiscard]] constexpr Row deprecated_from(int major) const {
-    return with(&Row::deprecated, major);
-  }
   [[nodiscard]] constexpr Row beside_in_xml() const { return with(&Row::beside, true); }
   [[nodiscard]] constexpr Row sampled_only() const { return with(&Row::sampled, true); }
   [[nodiscard]] constexpr Row about(std::string_view what) const { return with(&Row::topic, what); }
@@ -84,11 +80,6 @@ struct Row {
 [[nodiscard]] constexpr int depth_on(const Row& row, Surface surface) {
   return row.depth - (row.beside && surface == Surface::xml ? 1 : 0);
 }
-/// A driver's number in parts: the 550 of 550.163.01 and the 163.
-struct DriverNumber {
-  int branch = 0;
-  int release = 0;
-};
 /// Whether this driver prints the row of this device.
 [[nodiscard]] bool applies(const Row& row, DriverNumber driver, const Device& device);
 /// The row's field; null: the row has none.

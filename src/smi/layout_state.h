@@ -17,7 +17,7 @@ constexpr auto state_rows = std::to_array<Row>({
     leaf(0, "Product Name", "product_name", "name"),
     leaf(0, "Product Brand", "product_brand", "brand"),
     leaf(0, "Product Architecture", "product_architecture", "architecture").since(510),
-    leaf(0, "Display Mode", "display_mode", "display_mode", enabled).deprecated_from(580),
+    leaf(0, "Display Mode", "display_mode", "display_mode", enabled),
     leaf(0, "Display Attached", "display_attached", "display_attached", yes_no).since(580),
     leaf(0, "Display Active", "display_active", "display_active", enabled),
     leaf(0, "Persistence Mode", "persistence_mode", "persistence_mode", enabled),
@@ -87,10 +87,9 @@ constexpr auto state_rows = std::to_array<Row>({
     leaf(1, "Product Name", "licensed_product_name", "vgpu_licensed_product"),
     leaf(1, "License Status", "license_status", "vgpu_license_status"),
     section(0, "GPU Reset Status", "gpu_reset_status").since(530).upto(579).about("RESET_STATUS"),
-    leaf(1, "Reset Required", "reset_required", "reset_required", yes_no).deprecated_from(570),
+    leaf(1, "Reset Required", "reset_required", "reset_required", yes_no),
     leaf(1, "Drain and Reset Recommended", "drain_and_reset_recommended",
-         "drain_and_reset_recommended", yes_no)
-        .deprecated_from(570),
+         "drain_and_reset_recommended", yes_no),
     leaf(0, "GPU Recovery Action", "gpu_recovery_action", "recovery_action").since(565),
     leaf(0, "GSP Firmware Version", "gsp_firmware_version", "gsp_firmware_version")
         .since(550)

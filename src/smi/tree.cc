@@ -8,6 +8,7 @@
 
 #include "smi/calendar.h"
 #include "smi/facts.h"
+#include "smi/generation.h"
 #include "smi/layout.h"
 #include "snapshot/gpu_use.h"
 #include "snapshot/questions.h"
@@ -58,7 +59,7 @@ Node section(std::string_view name) { return {std::string(name), "", {}, true}; 
 class Builder {
  public:
   Builder(const Snapshot& snapshot, const Device& device, const Selection& selection)
-      : snapshot_(snapshot), device_(device), selection_(selection) {}
+      : snapshot_(snapshot), device_(device), selection_(selection), driver_(driver_of(snapshot)) {}
 
   Node build(std::span<const Row> rows) {
     for (const Row& row : rows) {
@@ -86,7 +87,7 @@ class Builder {
   }
 
   [[nodiscard]] bool wanted(const Row& row) const {
-    if (!applies(row, {selection_.driver, selection_.release}, device_)) return false;
+    if (!applies(row, driver_, device_)) return false;
     if (row.sampled && !selecting()) return false;
     if (selecting()) {
       const auto& asked = *selection_.topics;
@@ -122,7 +123,7 @@ class Builder {
   }
 
   [[nodiscard]] std::string value_of(const Row& row) const {
-    if (selection_.driver >= row.deprecated) return std::string(deprecated_text);
+    if (is_deprecated(row.key, driver_)) return std::string(deprecated_text);
     if (is_nowhere(row))
       return shown_absent(Absent::unsupported, Failure::unknown_error, selection_.surface);
     const Field* field = field_of(row);
@@ -135,13 +136,13 @@ class Builder {
   }
 
   /// The driver has numbers for a place in a rack even of cards that are in none; -q leaves them
-  /// out where there is no chassis (seen: 570.124 prints them, 570.148 and 580 to 595 do not), and
+  /// out where there is no chassis (Generation::hides_empty_chassis), and
   /// of a baseboard that only its NVLink switches number (B200, seen: 580.105) slot and tray.
   [[nodiscard]] bool is_nowhere(const Row& row) const {
-    constexpr int first = 575;
     if (!row.key.starts_with("platform_") || row.key == "platform_module_id") return false;
     const auto chassis = device_.details.get<std::string>(Detail::platform_chassis_serial);
-    if (selection_.driver < first || !chassis.get() || !chassis.get()->empty()) return false;
+    if (!generation_of(driver_).hides_empty_chassis) return false;
+    if (!chassis.get() || !chassis.get()->empty()) return false;
     const auto guid = device_.details.get<std::uint64_t>(Detail::platform_fabric_guid);
     const bool linked = guid.get() && *guid.get() != 0;
     return !linked || row.key == "platform_slot_number" || row.key == "platform_tray_index";
@@ -339,6 +340,7 @@ class Builder {
   const Snapshot& snapshot_;
   const Device& device_;
   const Selection& selection_;
+  DriverNumber driver_;
   Node root_;
   int closed_below_ = everything;
   std::string_view topic_;
@@ -357,7 +359,7 @@ std::vector<Node> heading(const Snapshot& snapshot, const Selection& selection,
   const std::string driver = snapshot.host.driver_version.get().value_or("N/A");
   const std::string cuda = snapshot.host.cuda_version_supported.get().value_or("N/A");
   const std::string count = std::to_string(gpus(snapshot, {}).size());
-  const bool renamed = selection.driver >= 610;
+  const bool renamed = generation_of(snapshot).names_twice;
   if (text) {
     const auto going = [&](const std::string& value, std::string_view instead) {
       if (!renamed) return value;
