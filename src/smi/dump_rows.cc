@@ -242,10 +242,14 @@ std::string normalised(std::string_view name) {
 }
 
 RowIndex::RowIndex(std::span<const Row> rows, Surface surface) : rows_(rows) {
+  for (const Named when : {Named::today, Named::before}) add_names(surface, when);
+}
+
+void RowIndex::add_names(Surface surface, Named when) {
   std::vector<std::string> path;
-  for (const Row& row : rows) {
+  for (const Row& row : rows_) {
     path.resize(static_cast<std::size_t>(depth_on(row, surface)));
-    path.push_back(normalised(surface == Surface::text ? row.label : row.tag));
+    path.push_back(normalised(name_of(row, surface, when)));
     if (path.back().empty()) continue;
     by_path_.emplace(joined(path), &row);
     if (row.section) continue;

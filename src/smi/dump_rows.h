@@ -26,6 +26,8 @@ class RowIndex {
   [[nodiscard]] std::span<const Row> below(const Row& section) const;
 
  private:
+  void add_names(Surface surface, Named when);
+
   std::span<const Row> rows_;
   std::unordered_map<std::string, const Row*> by_path_;
   /// "section//name"; null where two rows of different readings share it.

@@ -47,6 +47,10 @@ struct Row {
   /// The branch whose drivers have it no more from `last_release` on, before `until`. 0: none.
   int last_branch = 0;
   int last_release = 0;
+  /// What drivers before `renamed` call it. 0: nothing else.
+  std::string_view old_label;
+  std::string_view old_tag;
+  int renamed = 0;
   std::string_view topic;  // of -q -d; empty: its parent's
   bool beside = false;     // stands below the row before it in text, beside it in XML
   bool sampled = false;    // printed by -q -d alone, as the driver's samples are
@@ -66,6 +70,12 @@ struct Row {
   [[nodiscard]] constexpr Row not_in(int major, int release) const {
     return with(&Row::last_branch, major).with(&Row::last_release, release);
   }
+  [[nodiscard]] constexpr Row before(int major, std::string_view old_name,
+                                     std::string_view old_element) const {
+    return with(&Row::renamed, major)
+        .with(&Row::old_label, old_name)
+        .with(&Row::old_tag, old_element);
+  }
   [[nodiscard]] constexpr Row only(When what) const { return with(&Row::when, what); }
   [[nodiscard]] constexpr Row beside_in_xml() const { return with(&Row::beside, true); }
   [[nodiscard]] constexpr Row sampled_only() const { return with(&Row::sampled, true); }
@@ -76,6 +86,14 @@ struct Row {
 /// Of a MIG instance, inside Special::mig_devices.
 [[nodiscard]] std::span<const Row> mig_rows();
 
+/// What it is called on this surface, by drivers of today and before it was renamed; empty: it is
+/// not there.
+enum class Named { today, before };
+[[nodiscard]] constexpr std::string_view name_of(const Row& row, Surface surface, Named when) {
+  const bool old = when == Named::before && row.renamed != 0;
+  if (surface == Surface::text) return old ? row.old_label : row.label;
+  return old ? row.old_tag : row.tag;
+}
 /// How deep it stands on this surface.
 [[nodiscard]] constexpr int depth_on(const Row& row, Surface surface) {
   return row.depth - (row.beside && surface == Surface::xml ? 1 : 0);

@@ -80,7 +80,8 @@ class Builder {
   static constexpr int everything = 1000;
   [[nodiscard]] bool is_text() const { return selection_.surface == Surface::text; }
   [[nodiscard]] std::string_view name_of(const Row& row) const {
-    return is_text() ? row.label : row.tag;
+    return smi::name_of(row, selection_.surface,
+                        driver_.branch < row.renamed ? Named::before : Named::today);
   }
   [[nodiscard]] bool selecting() const {
     return selection_.topics != nullptr && !selection_.topics->empty();
