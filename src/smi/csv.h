@@ -40,7 +40,7 @@ struct GpuColumn {
 struct ListColumn {
   std::string_view name;
   std::string_view alias;
-  std::string_view unit;
+  Format format;
   std::string_view help;
 };
 [[nodiscard]] std::vector<ListColumn> list_columns(Request::What what);

@@ -82,6 +82,24 @@ struct Row {
   [[nodiscard]] constexpr Row about(std::string_view what) const { return with(&Row::topic, what); }
 };
 
+/// A line above the GPUs.
+struct HeadingLine {
+  std::string_view label;
+  std::string_view tag;
+  [[nodiscard]] constexpr std::string_view on(Surface surface) const {
+    return surface == Surface::text ? label : tag;
+  }
+};
+namespace heading_line {
+inline constexpr HeadingLine timestamp{"Timestamp", "timestamp"};
+inline constexpr HeadingLine driver{"Driver Version", "driver_version"};
+inline constexpr HeadingLine cuda{"CUDA Version", "cuda_version"};
+// The names of both where they are named twice (Generation).
+inline constexpr HeadingLine kernel_driver{"KMD Version", "kmd_version"};
+inline constexpr HeadingLine user_driver{"CUDA UMD Version", "cuda_umd_version"};
+inline constexpr HeadingLine gpus{"Attached GPUs", "attached_gpus"};
+}  // namespace heading_line
+
 [[nodiscard]] std::span<const Row> gpu_rows();
 /// Of a MIG instance, inside Special::mig_devices.
 [[nodiscard]] std::span<const Row> mig_rows();

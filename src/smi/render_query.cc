@@ -8,6 +8,8 @@
 #include "base/text.h"
 #include "smi/facts.h"
 #include "smi/generation.h"
+#include "smi/layout.h"
+#include "smi/layout_items.h"
 #include "smi/smi.h"
 #include "smi/tree.h"
 
@@ -60,7 +62,7 @@ void print_xml(const Node& node, std::size_t depth, std::string& text) {
   text += fmt::format("{}<{}>\n", indent, node.name);
   if (!node.value.empty()) text += fmt::format("{}\t{}\n", indent, escaped_xml(node.value));
   for (const Node& child : node.children) {
-    const bool beside = child.name == "mig_device";  // it stands as deep as the list of them
+    const bool beside = child.name == instance_tag;  // it stands as deep as the list of them
     print_xml(child, beside ? depth : depth + 1, text);
   }
   text += fmt::format("{}</{}>\n", indent, node.name);
@@ -79,16 +81,6 @@ std::string quoted_json(std::string_view raw) {
     }
   }
   return text + '"';
-}
-
-/// Tags that may stand several times: lists, however many there are.
-bool is_repeated(std::string_view name) {
-  for (const std::string_view one :
-       {"gpu", "mig_device", "process_info", "accounted_process_info", "retired_page",
-        "supported_mem_clock", "supported_graphics_clock"}) {
-    if (name == one) return true;
-  }
-  return false;
 }
 
 void print_json(const Node& node, std::size_t depth, std::string& text);
@@ -152,7 +144,7 @@ std::string render_query(const Snapshot& snapshot, const Request& request, Clock
   const std::size_t column = generation_of(snapshot).colon;
   std::string text = "\n==============NVSMI LOG==============\n\n";
   for (const Node& line : heading(snapshot, selection, clockface)) {
-    if (line.name == "Attached GPUs") text += "\n";
+    if (line.name == heading_line::gpus.label) text += "\n";
     print_line(line, 0, column, text);
   }
   for (const Device* device : devices_for(snapshot, request)) {
