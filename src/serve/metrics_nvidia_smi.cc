@@ -53,7 +53,8 @@ struct QueryColumn {
   std::string help;
   const smi::CsvField* csv = nullptr;
   const Field* field = nullptr;
-  int exponent = 0;  // of ten, to the base unit
+  int exponent = 0;               // of ten, to the base unit
+  std::optional<int> deprecated;  // since that branch of drivers
 };
 
 std::vector<QueryColumn> columns_of_the_query() {
@@ -69,7 +70,8 @@ std::vector<QueryColumn> columns_of_the_query() {
                        .help = smi::csv_heading(csv.name, smi::unit_of(csv.format)),
                        .csv = &csv,
                        .field = field,
-                       .exponent = base_unit_exponent(field->unit)});
+                       .exponent = base_unit_exponent(field->unit),
+                       .deprecated = smi::deprecated_since(field->key)});
   }
   return columns;
 }
@@ -140,15 +142,8 @@ std::optional<Decimal> column_number(const QueryColumn& column, const Cell& cell
   return decimal_in(cell, column.exponent);
 }
 
-std::optional<Decimal> column_sample(const QueryColumn& column, const SmiGpu& one,
-                                     const Snapshot& snapshot) {
-  if (!column.field->detail) return column_number(column, column.field->read(*one.gpu, snapshot));
-  const Cell* cell = one.details.of(*column.field->detail);
-  return cell == nullptr ? std::nullopt : column_number(column, *cell);
-}
-
-std::vector<SmiGpu> smi_gpus(const Snapshot& snapshot) {
-  std::vector<SmiGpu> gpus;
+std::vector<PageDevice> smi_gpus(const Snapshot& snapshot) {
+  std::vector<PageDevice> gpus;
   std::set<std::string> seen;
   gpus.reserve(snapshot.devices.size());
   for (const Device* gpu : smi::gpus(snapshot, {})) {
@@ -156,7 +151,7 @@ std::vector<SmiGpu> smi_gpus(const Snapshot& snapshot) {
     if (uuid.starts_with("gpu-")) uuid.erase(0, 4);
     std::string labels;
     add_label(labels, "uuid", uuid);
-    if (seen.insert(labels).second) gpus.push_back({gpu, uuid, labels, DetailTable(*gpu)});
+    if (seen.insert(labels).second) gpus.push_back({gpu, labels, DetailTable(*gpu)});
   }
   return gpus;
 }
@@ -190,10 +185,10 @@ std::vector<InfoLabel> info_labels(const std::vector<QueryColumn>& columns) {
   return labels;
 }
 
-void write_info(const std::vector<SmiGpu>& gpus, const std::vector<InfoLabel>& of_info,
+void write_info(const std::vector<PageDevice>& gpus, const std::vector<InfoLabel>& of_info,
                 const Snapshot& snapshot, Exposition& out) {
   out.begin({"nvidia_smi_gpu_info", MetricType::info, "What a GPU is."});
-  for (const auto& [gpu, uuid, labels, details] : gpus) {
+  for (const auto& [gpu, labels, details] : gpus) {
     std::string more;
     for (const auto& [label, column] : of_info) {
       const Cell cell = column->field->read(*gpu, snapshot);
@@ -206,14 +201,16 @@ void write_info(const std::vector<SmiGpu>& gpus, const std::vector<InfoLabel>& o
   }
 }
 
-void write_columns(const std::vector<SmiGpu>& gpus, const std::vector<QueryColumn>& columns,
+void write_columns(const std::vector<PageDevice>& gpus, const std::vector<QueryColumn>& columns,
                    const Snapshot& snapshot, Exposition& out) {
   const smi::DriverNumber driver = smi::driver_of(snapshot);
   for (const QueryColumn& column : columns) {
-    if (smi::is_deprecated(column.field->key, driver)) continue;
+    if (column.deprecated && driver.branch >= *column.deprecated) continue;
     out.begin({.name = column.metric, .help = column.help});
-    for (const SmiGpu& one : gpus) {
-      out.add(one.labels, {}, column_sample(column, one, snapshot));
+    for (const PageDevice& one : gpus) {
+      out.add(one.labels, {}, told_by(*column.field, one, snapshot, [&](const Cell& cell) {
+                return column_number(column, cell);
+              }));
     }
   }
 }
@@ -243,7 +240,7 @@ void write_nvidia_smi(const Scrape& scrape, const MetricsOptions& options, Expos
   // They follow from two constant tables and take longer to find than a page may take.
   static const std::vector<QueryColumn> columns = columns_of_the_query();
   static const std::vector<InfoLabel> of_info = info_labels(columns);
-  const std::vector<SmiGpu> gpus = smi_gpus(scrape.snapshot);
+  const std::vector<PageDevice> gpus = smi_gpus(scrape.snapshot);
   write_collection(scrape, out);
   write_info(gpus, of_info, scrape.snapshot, out);
   write_columns(gpus, columns, scrape.snapshot, out);

@@ -13,61 +13,49 @@ namespace berth::serve {
 
 namespace {
 
-struct FurtherSeries {
-  Family family;
-  Detail detail;
-  int exponent;
-};
 using enum MetricType;
-constexpr auto pcie_rates = std::to_array<FurtherSeries>({
-    {{"nvidia_smi_pcie_throughput_tx_bytes_per_second", gauge, "Sent over PCIe."},
-     Detail::pcie_sent_rate,
-     0},
-    {{"nvidia_smi_pcie_throughput_rx_bytes_per_second", gauge, "Received over PCIe."},
-     Detail::pcie_received_rate,
-     0},
-});
-constexpr auto instance_activities = std::to_array<FurtherSeries>({
-    {{"nvidia_smi_mig_graphics_activity_ratio", gauge, "Share of time with any work."},
-     Detail::activity_graphics,
-     -2},
-    {{"nvidia_smi_mig_sm_activity_ratio", gauge, "Share of SMs that were busy."},
-     Detail::activity_sm,
-     -2},
-    {{"nvidia_smi_mig_sm_occupancy_ratio", gauge, "Share of warps that were active."},
-     Detail::activity_occupancy,
-     -2},
-    {{"nvidia_smi_mig_tensor_activity_ratio", gauge, "Share of time of tensor work."},
-     Detail::activity_tensor,
-     -2},
-    {{"nvidia_smi_mig_pcie_throughput_tx_bytes_per_second", gauge, "Sent over PCIe."},
-     Detail::pcie_sent_rate,
-     0},
-    {{"nvidia_smi_mig_pcie_throughput_rx_bytes_per_second", gauge, "Received over PCIe."},
-     Detail::pcie_received_rate,
-     0},
-});
 
-void write_rates(const std::vector<SmiGpu>& gpus, Exposition& out) {
-  out.begin({"nvidia_smi_energy_joules_total", counter, "Energy since the driver was loaded."});
-  for (const SmiGpu& one : gpus) {
-    out.add(one.labels, {}, decimal_in(cell_of(one.gpu->energy), -3));
-  }
-  for (const FurtherSeries& rate : pcie_rates) {
-    out.begin(rate.family);
-    for (const SmiGpu& one : gpus) {
-      out.add(one.labels, {}, decimal_in(one.gpu->details.cell(rate.detail), rate.exponent));
-    }
-  }
-}
+constexpr auto card_rows = std::to_array<MetricRow>({
+    {.family = {"nvidia_smi_energy_joules_total", counter, "Energy since the driver was loaded."},
+     .key = "energy_millijoules",
+     .exponent = -3},
+    {{"nvidia_smi_pcie_throughput_tx_bytes_per_second", gauge, "Sent over PCIe."},
+     "pcie_sent_rate_bytes_per_second"},
+    {{"nvidia_smi_pcie_throughput_rx_bytes_per_second", gauge, "Received over PCIe."},
+     "pcie_received_rate_bytes_per_second"},
+});
+constexpr auto instance_rows = std::to_array<MetricRow>({
+    {{"nvidia_smi_mig_memory_total_bytes", gauge, "All of its memory."}, "memory_total_bytes"},
+    {{"nvidia_smi_mig_memory_used_bytes", gauge, "Memory allocated."}, "memory_used_bytes"},
+    {{"nvidia_smi_mig_memory_free_bytes", gauge, "Memory nobody holds."}, "memory_free_bytes"},
+    {{"nvidia_smi_mig_memory_reserved_bytes", gauge, "Memory the driver keeps for itself."},
+     "memory_reserved_bytes"},
+    {.family = {"nvidia_smi_mig_graphics_activity_ratio", gauge, "Share of time with any work."},
+     .key = "activity_graphics_percent",
+     .exponent = -2},
+    {.family = {"nvidia_smi_mig_sm_activity_ratio", gauge, "Share of SMs that were busy."},
+     .key = "activity_sm_percent",
+     .exponent = -2},
+    {.family = {"nvidia_smi_mig_sm_occupancy_ratio", gauge, "Share of warps that were active."},
+     .key = "activity_occupancy_percent",
+     .exponent = -2},
+    {.family = {"nvidia_smi_mig_tensor_activity_ratio", gauge, "Share of time of tensor work."},
+     .key = "activity_tensor_percent",
+     .exponent = -2},
+    {{"nvidia_smi_mig_pcie_throughput_tx_bytes_per_second", gauge, "Sent over PCIe."},
+     "pcie_sent_rate_bytes_per_second"},
+    {{"nvidia_smi_mig_pcie_throughput_rx_bytes_per_second", gauge, "Received over PCIe."},
+     "pcie_received_rate_bytes_per_second"},
+});
 
 /// Instances that share memory share their series: the first of them stands for all.
-void write_instances(const std::vector<SmiGpu>& gpus, const Snapshot& snapshot, Exposition& out) {
-  std::vector<SmiGpu> instances;
+void write_instances(const std::vector<PageDevice>& gpus, const Snapshot& snapshot,
+                     Exposition& out) {
+  std::vector<PageDevice> instances;
   std::set<std::string> seen;
   out.begin({"nvidia_smi_mig_info", info, "What a MIG device is."});
-  for (const SmiGpu& one : gpus) {
-    for (const Device* instance : smi::instances_of(*one.gpu, snapshot)) {
+  for (const PageDevice& one : gpus) {
+    for (const Device* instance : smi::instances_of(*one.device, snapshot)) {
       if (!instance->partition) continue;
       std::string labels = one.labels;
       std::string identity = one.labels;
@@ -84,35 +72,18 @@ void write_instances(const std::vector<SmiGpu>& gpus, const Snapshot& snapshot, 
       out.add(identity, decimal(1));
       add_label(labels, "gpu_instance_id", std::to_string(instance->partition->gpu_instance));
       if (seen.insert(labels).second)
-        instances.push_back({instance, one.uuid, labels, DetailTable(*instance)});
+        instances.push_back({instance, labels, DetailTable(*instance)});
     }
   }
-  const auto memory = [&](std::string_view name, std::string_view help,
-                          Reading<Bytes> Device::* reading) {
-    out.begin({.name = name, .help = help});
-    for (const SmiGpu& one : instances) {
-      out.add(one.labels, {}, decimal_in(cell_of(one.gpu->*reading), 0));
-    }
-  };
-  memory("nvidia_smi_mig_memory_total_bytes", "All of its memory.", &Device::memory_total);
-  memory("nvidia_smi_mig_memory_used_bytes", "Memory allocated.", &Device::memory_used);
-  memory("nvidia_smi_mig_memory_free_bytes", "Memory nobody holds.", &Device::memory_free);
-  memory("nvidia_smi_mig_memory_reserved_bytes", "Memory the driver keeps for itself.",
-         &Device::memory_reserved);
-  for (const FurtherSeries& activity : instance_activities) {
-    out.begin(activity.family);
-    for (const SmiGpu& one : instances) {
-      out.add(one.labels, {},
-              decimal_in(one.gpu->details.cell(activity.detail), activity.exponent));
-    }
-  }
+  static const std::vector<KnownRow> rows = known_rows(instance_rows);
+  write_rows(rows, instances, snapshot, out);
 }
 
-void write_smi_xids(const std::vector<SmiGpu>& gpus, const Scrape& scrape, Exposition& out) {
+void write_smi_xids(const std::vector<PageDevice>& gpus, const Scrape& scrape, Exposition& out) {
   std::vector<std::pair<std::string, const XidCount*>> counts;
   for (const XidCount& xid : scrape.xids) {
     const Device* device = device_at(xid.pci_address, scrape.snapshot);
-    const auto gpu = std::ranges::find(gpus, device, &SmiGpu::gpu);
+    const auto gpu = std::ranges::find(gpus, device, &PageDevice::device);
     if (device == nullptr || gpu == gpus.end()) continue;
     std::string labels = gpu->labels;
     add_label(labels, "xid", std::to_string(xid.code));
@@ -126,7 +97,7 @@ void write_smi_xids(const std::vector<SmiGpu>& gpus, const Scrape& scrape, Expos
 
 /// Where nvidia-smi has a line for each process that computes, there are as many series: only for
 /// those who ask.
-void write_compute_apps(const std::vector<SmiGpu>& gpus, const Scrape& scrape,
+void write_compute_apps(const std::vector<PageDevice>& gpus, const Scrape& scrape,
                         const MetricsOptions& options, Exposition& out) {
   const Snapshot& snapshot = scrape.snapshot;
   std::vector<std::pair<std::string, const GpuProcess*>> processes;
@@ -136,7 +107,7 @@ void write_compute_apps(const std::vector<SmiGpu>& gpus, const Scrape& scrape,
     if (process.use == GpuUse::graphics) continue;
     const Device* device = find_device(process.device, snapshot);
     if (device != nullptr && device->parent) device = find_device(*device->parent, snapshot);
-    const auto gpu = std::ranges::find(gpus, device, &SmiGpu::gpu);
+    const auto gpu = std::ranges::find(gpus, device, &PageDevice::device);
     if (device == nullptr || gpu == gpus.end()) continue;
     ++counts[static_cast<std::size_t>(gpu - gpus.begin())];
     if (processes.size() == options.most_processes) continue;
@@ -155,7 +126,7 @@ void write_compute_apps(const std::vector<SmiGpu>& gpus, const Scrape& scrape,
   out.begin({"nvidia_smi_compute_apps", gauge, "Processes that compute on a GPU."});
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     // A list that could not be read is not an empty one.
-    if (is_list_unread(*gpus[i].gpu)) continue;
+    if (is_list_unread(*gpus[i].device)) continue;
     out.add(gpus[i].labels, decimal(counts[i]));
   }
   out.begin({"nvidia_smi_compute_apps_last_collect_success", gauge,
@@ -165,9 +136,10 @@ void write_compute_apps(const std::vector<SmiGpu>& gpus, const Scrape& scrape,
 
 }  // namespace
 
-void write_nvidia_smi_further(const std::vector<SmiGpu>& gpus, const Scrape& scrape,
+void write_nvidia_smi_further(const std::vector<PageDevice>& gpus, const Scrape& scrape,
                               const MetricsOptions& options, Exposition& out) {
-  write_rates(gpus, out);
+  static const std::vector<KnownRow> rows = known_rows(card_rows);
+  write_rows(rows, gpus, scrape.snapshot, out);
   write_instances(gpus, scrape.snapshot, out);
   write_smi_xids(gpus, scrape, out);
   if (options.per_process) write_compute_apps(gpus, scrape, options, out);

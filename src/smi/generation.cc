@@ -1,10 +1,10 @@
 #include "smi/generation.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <span>
-#include <utility>
 
 #include "base/text.h"
 
@@ -335,9 +335,14 @@ const Generation& generation_of(const Snapshot& snapshot) {
   return generation_of(driver_of(snapshot));
 }
 
-bool is_deprecated(std::string_view key, DriverNumber driver) {
+std::optional<int> deprecated_since(std::string_view key) {
   const auto* found = std::ranges::find(deprecations, key, &Deprecation::key);
-  return found != deprecations.end() && driver.branch >= found->from;
+  return found == deprecations.end() ? std::nullopt : std::optional(found->from);
+}
+
+bool is_deprecated(std::string_view key, DriverNumber driver) {
+  const auto since = deprecated_since(key);
+  return since && driver.branch >= *since;
 }
 
 }  // namespace berth::smi

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <compare>
+#include <optional>
 #include <string_view>
 
 #include "snapshot/snapshot.h"
@@ -99,8 +100,9 @@ struct Generation {
 [[nodiscard]] const Generation& generation_of(DriverNumber driver);
 [[nodiscard]] const Generation& generation_of(const Snapshot& snapshot);
 
-/// Whether -q and --query-gpu of this driver have, instead of the reading with this key of the
-/// field table, that it has been deprecated.
+/// The branch from which on -q and --query-gpu have, instead of the reading with this key of the
+/// field table, that it has been deprecated. Nothing: it has not.
+[[nodiscard]] std::optional<int> deprecated_since(std::string_view key);
 [[nodiscard]] bool is_deprecated(std::string_view key, DriverNumber driver);
 
 }  // namespace berth::smi

@@ -6,6 +6,7 @@
 
 #include "smi/csv.h"
 #include "smi/dump_rows.h"
+#include "smi/help.h"
 
 namespace berth::smi {
 namespace {
@@ -50,6 +51,16 @@ TEST(Layout, LinesThatDriversMovedAreFoundByTheirSection) {
   EXPECT_EQ(index.find({"temperature", "gpumoodring"}), nullptr);
   // Two readings share the name: the path decides, never a guess.
   EXPECT_EQ(index.find({"eccerrors", "somewhere", "sramcorrectable"}), nullptr);
+}
+
+TEST(Layout, TheHelpNamesEachSectionThatARowIsAbout) {
+  const std::string help = help_text();
+  for (const Row& row : gpu_rows()) {
+    EXPECT_TRUE(row.topic.empty() || is_topic(row.topic));
+    EXPECT_NE(help.find(row.topic), std::string::npos) << row.topic;
+  }
+  EXPECT_FALSE(is_topic("")) << "rows below a section have none of their own";
+  EXPECT_FALSE(is_topic("PROCESSES"));
 }
 
 TEST(Layout, EveryColumnOfTheQueryReadsAField) {
