@@ -45,7 +45,7 @@ TABLES = [
     Table("src/snapshot/fields_window.h", r"constexpr auto window_details\b", 4, (2,)),
     Table("src/app/main.cc", r"constexpr auto all_verbs\b", 2, (1,)),
     Table("src/app/recipes.cc", r"constexpr Recipe table\b", 3, (1,)),
-    Table("src/probe/sim/builtin.cc", r"constexpr .*\bbuiltins\b", 2, (1,)),
+    Table("src/probe/sim/scenario.cc", r"constexpr .*\bbuiltins\b", 2, (1,)),
     Table("src/view/status_devices.cc", r"constexpr .*\bcolumns\b", 1, (0,)),
     Table("src/view/process_list.cc", r"constexpr .*\bcolumns\b", 1, (0,)),
     Table("src/view/history_text.cc", r"constexpr auto metric_words\b", 2, (1,)),
@@ -62,13 +62,12 @@ SENTENCES = [
     "src/smi/dump_problems.cc",
     "src/snapshot/device_fault.h",
     "src/probe/pci/parse.cc",
-    "src/probe/process/progress.cc",
-    "src/run/driver_silence.cc",
+    "src/probe/probe_process/progress.cc",
     "src/run/driver_watch.cc",
     "src/run/keeper_plan.cc",
     "src/run/memory_kills.cc",
     "src/run/sampler.cc",
-    "src/serve/room_report.cc",
+    "src/serve/fleet_report.cc",
 ]
 EVENT = re.compile(r"^(event|say|lost) (\w+ )?|^; ")
 ERRORS = {"fail_system": "cannot {0}: {{}}", "fail": "{0}", "because": "{0}: {{}}"}

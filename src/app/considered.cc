@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "app/request_options.h"
+#include "app/run_options.h"
 #include "run/inside.h"
 
 namespace berth {
@@ -17,7 +17,7 @@ Result<Considered> considered(Context& context, const Request& request, Snapshot
   if (!context.replay()) {
     LedgerView view = context.read_ledger();
     std::optional<Ledger> ledger;
-    Look look = [&made]() -> Result<Snapshot> { return made.snapshot; };
+    TakeSnapshot look = [&made]() -> Result<Snapshot> { return made.snapshot; };
     const auto lease = context.variable("BERTH_LEASE");
     if (lease && !view.claims.empty()) {
       auto opened = context.open_ledger();

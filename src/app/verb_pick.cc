@@ -5,14 +5,14 @@
 #include <vector>
 
 #include "app/considered.h"
-#include "app/request_options.h"
+#include "app/run_options.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "host_environment/environment.h"
+#include "host_environment/machine_side.h"
 #include "place/visible_devices.h"
 #include "view/placement_text.h"
-#include "world/environment.h"
-#include "world/machine_side.h"
 
 namespace berth {
 

@@ -1,10 +1,10 @@
 #pragma once
-// Collector: looks at the machine, once or again and again, and never waits itself. The sources are
-// asked in probe processes (process/probe_watch.h). Where there are cards of one maker, one process
-// asks the driver and then the kernel. Where there are several, each driver has a process of its
-// own, all at the same time, and another goes on with what they told: no driver delays another's
-// rows. A card that the driver lists no longer is shown as lost, and errors told by the driver's
-// events stay.
+// Collector: takes one look at the machine, or a look per interval. It never blocks: the sources
+// are asked in probe processes (probe_process/probe_watch.h). Where there are cards of one maker,
+// one process asks the driver and then the kernel. Where there are several, each driver has a
+// process of its own, all at the same time, and another goes on with what they told: no driver
+// delays another's rows. A card that the driver lists no longer is shown as lost, and errors told
+// by the driver's events stay.
 //
 //   auto collector = Collector::start(sources, {});
 //   collector->begin({.wanted = Depth::everything, .claims = claims}, clock);
@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "probe/process/probe_watch.h"
+#include "probe/probe_process/probe_watch.h"
 #include "probe/replay/replay.h"
 #include "probe/sources.h"
 
@@ -38,7 +38,7 @@ class Collector {
   /// Has the driver's library started while the caller finds out what it wants.
   void open(Clock& clock);
   /// Begins a look; none may be under way.
-  void begin(Wish wish, Clock& clock);
+  void begin(CollectRequest request, Clock& clock);
   [[nodiscard]] bool is_looking() const;
   /// Readable when the look under way is over (or its process died); nothing: advance() at once.
   [[nodiscard]] std::optional<int> descriptor() const;
@@ -47,7 +47,7 @@ class Collector {
   /// The snapshot, once the look is over. Never blocks for longer than a dying child takes.
   [[nodiscard]] std::optional<Snapshot> advance(Clock& clock);
   /// One look, waited for. Never fails: what is missing is in the snapshot's problems.
-  [[nodiscard]] Snapshot collect(Wish wish, Clock& clock);
+  [[nodiscard]] Snapshot collect(CollectRequest request, Clock& clock);
   /// Since when something that was asked has not answered; nothing: all answers.
   [[nodiscard]] std::optional<WallTime> unanswered_since(Clock& clock) const;
   /// The process that asks the driver now; nothing: none runs.
@@ -60,7 +60,7 @@ class Collector {
 };
 
 /// One look by a collector of its own.
-[[nodiscard]] Result<Snapshot> collect(const Sources& sources, Wish wish, Clock& clock,
+[[nodiscard]] Result<Snapshot> collect(const Sources& sources, CollectRequest request, Clock& clock,
                                        Patience patience = {});
 
 }  // namespace berth

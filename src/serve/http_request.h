@@ -9,7 +9,10 @@
 #include <cstdint>
 #include <expected>
 #include <optional>
+#include <string>
+#include <string_view>
 
+#include "base/ids.h"
 #include "serve/message.h"
 
 namespace berth::serve {
@@ -25,9 +28,21 @@ using RawRequest = RequestParser::value_type;
 void start_parser(std::optional<RequestParser>& parser);
 
 /// The request as plain values; else what is answered before the connection is closed (400, 501).
-[[nodiscard]] std::expected<Request, Response> request_of(const RawRequest& raw, bool is_chunked);
+[[nodiscard]] std::expected<HttpRequest, HttpResponse> request_of(const RawRequest& raw,
+                                                                  bool is_chunked);
 
 /// Nothing: there is nobody left to be answered.
-[[nodiscard]] std::optional<Response> answer_to_malformed(const boost::beast::error_code& error);
+[[nodiscard]] std::optional<HttpResponse> answer_to_malformed(
+    const boost::beast::error_code& error);
+
+// The head of an answer as text. Pure.
+
+enum class Afterwards { stays_open, closes };
+
+/// Status line and headers, with the empty line behind them.
+[[nodiscard]] std::string head_of(const HttpResponse& response, Afterwards afterwards,
+                                  WallTime now);
+/// "Sat, 21 Nov 2026 12:00:00 GMT"
+[[nodiscard]] std::string http_date(WallTime time);
 
 }  // namespace berth::serve

@@ -92,10 +92,6 @@ void write_daemon(const Scrape& scrape, Exposition& out);
 void write_dcgm(const Scrape& scrape, const MetricsOptions& options, Exposition& out);
 void write_nvidia_smi(const Scrape& scrape, const MetricsOptions& options, Exposition& out);
 
-// metrics_nvidia_smi_further.cc
-void write_nvidia_smi_further(const std::vector<PageDevice>& gpus, const Scrape& scrape,
-                              const MetricsOptions& options, Exposition& out);
-
 /// Names of the dcgm profile with type and help, for doc/METRICS.md.
 [[nodiscard]] std::vector<Family> dcgm_families();
 

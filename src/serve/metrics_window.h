@@ -76,17 +76,17 @@ class WindowKeeper {
     DeviceId device;
     std::array<std::optional<LookValue>, window_metric_count> values;
   };
-  struct Look {
+  struct WindowLook {
     Instant at;
     std::vector<DeviceLook> devices;
   };
 
-  [[nodiscard]] static const DeviceLook* find(const Look& look, std::size_t position,
+  [[nodiscard]] static const DeviceLook* find(const WindowLook& look, std::size_t position,
                                               const DeviceId& device);
   [[nodiscard]] DeviceWindow summary(std::size_t position, const DeviceId& device) const;
 
   Duration length_;
-  std::deque<Look> looks_;
+  std::deque<WindowLook> looks_;
   WindowStatistics statistics_;
 };
 

@@ -12,12 +12,16 @@
 // Nobody in particular (TCP without a token) sees what `public` or, where that is chosen, `owner`
 // shows of others.
 
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "record/run_record.h"
-#include "serve/asker.h"
+#include "serve/principal.h"
 #include "snapshot/snapshot.h"
 
 namespace berth::serve {
@@ -31,26 +35,49 @@ struct Policy {
 [[nodiscard]] std::optional<Policy::Others> others_from_name(std::string_view name);
 
 /// How much of what belongs to one user somebody sees.
-enum class Insight { numbers, names, commands, whole };
+enum class AccessLevel { numbers, names, commands, whole };
 
 /// What belongs to `owner`; nothing: it is not known whose it is.
-[[nodiscard]] Insight insight(const Asker& asker, std::optional<uid_t> owner, const Policy& policy,
-                              const GroupBook& book);
+[[nodiscard]] AccessLevel access_level(const Principal& principal, std::optional<uid_t> owner,
+                                       const Policy& policy, const GroupBook& book);
 
-/// "public", "group" or "owner": in a word, what this asker sees.
-[[nodiscard]] std::string_view word_for_sight(const Asker& asker, const Policy& policy);
+/// "public", "group" or "owner": in a word, what this principal sees.
+[[nodiscard]] std::string_view word_for_sight(const Principal& principal, const Policy& policy);
 
 /// Whether he may end or signal what belongs to `owner`.
-[[nodiscard]] bool may_act_for(const Asker& asker, std::optional<uid_t> owner);
+[[nodiscard]] bool may_act_for(const Principal& principal, std::optional<uid_t> owner);
 
-[[nodiscard]] Snapshot visible_part(Snapshot snapshot, const Asker& asker, const Policy& policy,
-                                    const GroupBook& book);
+[[nodiscard]] Snapshot visible_part(Snapshot snapshot, const Principal& principal,
+                                    const Policy& policy, const GroupBook& book);
 
 /// What others may know of somebody's run: members that are not named there stay with its owner.
-/// `insight`: less than whole.
-[[nodiscard]] RunRecord visible_part(const RunRecord& run, Insight insight);
+/// `access_level`: less than whole.
+[[nodiscard]] RunRecord visible_part(const RunRecord& run, AccessLevel access_level);
 
 /// Names of files that are somebody's own made "…"; those of the system stay.
 [[nodiscard]] std::string without_private_paths(std::string_view text);
+
+// ViewCache: what each who asks may see of one look. Made when the first of those who see the same
+// asks, because leaving out what is not for him costs as much as writing a page of metrics.
+
+class ViewCache {
+ public:
+  ViewCache(std::shared_ptr<const Snapshot> look, Policy policy,
+            std::shared_ptr<const GroupBook> book)
+      : look_(std::move(look)), policy_(policy), book_(std::move(book)) {}
+
+  /// Never null. The same for all who see the same, as far as they are not too many to be kept.
+  /// Of any thread.
+  [[nodiscard]] std::shared_ptr<const Snapshot> of(const Principal& principal);
+
+ private:
+  static constexpr std::size_t most_kept = 64;
+
+  std::shared_ptr<const Snapshot> look_;
+  Policy policy_;
+  std::shared_ptr<const GroupBook> book_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<const Snapshot>> kept_;  // by who sees the same
+};
 
 }  // namespace berth::serve

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <limits>
 #include <map>
 
 #include "base/fd.h"
@@ -175,7 +176,7 @@ std::vector<FoundRun> RunSource::list(std::size_t limit, const std::optional<Run
   return runs;
 }
 
-Result<FoundRun> RunSource::find(std::string_view id, std::optional<uid_t> asker,
+Result<FoundRun> RunSource::find(std::string_view id, std::optional<uid_t> principal,
                                  const IsShown& is_shown) const {
   const Directories known = directories();
   // A place's name is shorter than what was asked where that said whose.
@@ -189,7 +190,7 @@ Result<FoundRun> RunSource::find(std::string_view id, std::optional<uid_t> asker
     order.push_back(&directory);
   }
   std::ranges::stable_partition(
-      order, [&](const StateDirectory* directory) { return asker == whose(*directory); });
+      order, [&](const StateDirectory* directory) { return principal == whose(*directory); });
   std::optional<Error> reason;
   for (const StateDirectory* directory : order) {
     auto run = read_found(*directory, asked.name, is_shown);
@@ -228,7 +229,8 @@ Result<SampleTable> RunSource::samples(const FoundRun& run, std::size_t points,
   }
   for (const Column& column : columns) table.columns.emplace_back(column.key);
   for (const auto& [key, stretch] : stretches) {
-    SampleTable::Row row{.at_unix_ms = stretch.first_unix_ms, .device = key.second, .values = {}};
+    SampleTable::RunRow row{
+        .at_unix_ms = stretch.first_unix_ms, .device = key.second, .values = {}};
     for (const Stretch::Mean& mean : stretch.means) {
       row.values.push_back(mean.count > 0
                                ? std::optional(mean.sum / static_cast<double>(mean.count))
@@ -257,6 +259,18 @@ Result<LogPiece> RunSource::log(const FoundRun& run, std::uint64_t offset,
   if (!is_end) piece.text.resize(piece.text.size() - cut_character(piece.text));
   piece.next = piece.offset + piece.text.size();
   return piece;
+}
+
+std::string to_text(const RunPlace& place) {
+  return place.name + "@" + std::to_string(place.whose);
+}
+
+RunPlace run_place_in(std::string_view text) {
+  const std::size_t at = text.rfind('@');
+  const auto uid =
+      at == std::string_view::npos ? std::nullopt : parse_unsigned(text.substr(at + 1));
+  if (!uid || *uid > std::numeric_limits<uid_t>::max()) return {.name = std::string(text)};
+  return {.name = std::string(text.substr(0, at)), .whose = static_cast<uid_t>(*uid)};
 }
 
 }  // namespace berth::serve

@@ -32,7 +32,7 @@ struct GpuColumn {
 [[nodiscard]] bool is_deprecated(const GpuColumn& column, DriverNumber driver);
 
 /// The queries that have a line per process, page or clock.
-[[nodiscard]] Output render_list_csv(const Snapshot& snapshot, const Request& request,
+[[nodiscard]] Output render_list_csv(const Snapshot& snapshot, const SmiRequest& request,
                                      Clockface clockface);
 
 /// The names of a list query with their aliases and what they are, for its help; empty: no such
@@ -43,6 +43,6 @@ struct ListColumn {
   Format format;
   std::string_view help;
 };
-[[nodiscard]] std::vector<ListColumn> list_columns(Request::What what);
+[[nodiscard]] std::vector<ListColumn> list_columns(SmiRequest::What what);
 
 }  // namespace berth::smi

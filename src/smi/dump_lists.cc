@@ -20,7 +20,7 @@ constexpr std::size_t most_devices = 4096;
 
 /// The list itself, by the name that its row prints; null: it is not there.
 const Node* list_in(const Node& gpu, Special what) {
-  const auto row = std::ranges::find(gpu_rows(), what, &Row::special);
+  const auto row = std::ranges::find(gpu_rows(), what, &LayoutRow::special);
   return row == gpu_rows().end() ? nullptr : child_of(gpu, normalised(row->tag));
 }
 

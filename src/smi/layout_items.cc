@@ -6,7 +6,7 @@
 
 #include "smi/dump_rows.h"
 #include "smi/facts.h"
-#include "snapshot/gpu_use.h"
+#include "snapshot/process.h"
 
 namespace berth::smi {
 

@@ -12,7 +12,7 @@
 
 #include "smi/format.h"
 #include "smi/tree.h"
-#include "snapshot/cell_value.h"
+#include "snapshot/cell.h"
 
 namespace berth::smi {
 

@@ -11,7 +11,7 @@
 #include "smi/generation.h"
 #include "smi/smi.h"
 #include "snapshot/details.h"
-#include "snapshot/gpu_use.h"
+#include "snapshot/process.h"
 #include "snapshot/questions.h"
 
 namespace berth::smi {
@@ -41,20 +41,20 @@ std::string megabytes_per_second(const Reading<BytesPerSecond>& reading) {
 }
 
 /// A round of dmon and the one before it; null: this is the first.
-struct Look {
+struct Sample {
   const Snapshot& now;
   const Snapshot* before;
 };
 
 /// What the driver counted of a card the round before; nothing where that is not known.
-std::optional<Microseconds> counted_before(const Device& d, const Look& look, Detail which) {
+std::optional<Microseconds> counted_before(const Device& d, const Sample& look, Detail which) {
   const Device* earlier = look.before == nullptr ? nullptr : find_device(d.id, *look.before);
   if (earlier == nullptr) return std::nullopt;
   return earlier->details.get<Microseconds>(which).get();
 }
 
 /// The share of the time since the round before in which the power limit held the card back.
-std::string power_violation(const Device& d, const Look& look) {
+std::string power_violation(const Device& d, const Sample& look) {
   const auto& now = d.details.get<Microseconds>(Detail::throttled_power_cap);
   if (!now.get()) return dash();
   // The real one prints 0 in its first round, of cards at their limit too: A100s at 397 of 400 W
@@ -69,7 +69,7 @@ std::string power_violation(const Device& d, const Look& look) {
 }
 
 /// Whether heat holds the card back now, or did since the round before.
-std::string thermal_violation(const Device& d, const Look& look) {
+std::string thermal_violation(const Device& d, const Sample& look) {
   using enum ClockReason;
   const auto& reasons = d.throttle_reasons.get();
   bool known = reasons.has_value();
@@ -92,7 +92,7 @@ struct DeviceColumn {
   std::string_view unit;
   int since;  // the first driver that has it
   std::string (*cell)(const Device&);
-  std::string (*since_before)(const Device&, const Look&) = nullptr;  // in place of `cell`
+  std::string (*since_before)(const Device&, const Sample&) = nullptr;  // in place of `cell`
 };
 
 constexpr auto device_columns = std::to_array<DeviceColumn>({
@@ -199,7 +199,7 @@ struct Margin {
   }
 };
 
-Margin margin_of(const Request& request, const MonitorLayout& layout) {
+Margin margin_of(const SmiRequest& request, const MonitorLayout& layout) {
   Margin margin;
   margin.date = request.stamps.find('D') != std::string::npos;
   margin.time = request.stamps.find('T') != std::string::npos;
@@ -210,7 +210,7 @@ Margin margin_of(const Request& request, const MonitorLayout& layout) {
 
 }  // namespace
 
-Output render_dmon(const Snapshot& snapshot, const Request& request, Clockface clockface,
+Output render_dmon(const Snapshot& snapshot, const SmiRequest& request, Clockface clockface,
                    std::uint64_t tick, const Snapshot* before) {
   const MonitorLayout& layout = generation_of(snapshot).monitor;
   const int width = layout.width;
@@ -227,7 +227,7 @@ Output render_dmon(const Snapshot& snapshot, const Request& request, Clockface c
     for (const DeviceColumn* column : columns) text += fmt::format("{:>{}}", column->unit, width);
     text += end;
   }
-  const Look look{.now = snapshot, .before = before};
+  const Sample look{.now = snapshot, .before = before};
   for (const Device* gpu : gpus(snapshot, request.devices)) {
     text += margin.cell(*gpu, snapshot.taken, clockface);
     for (const DeviceColumn* column : columns) {
@@ -264,7 +264,7 @@ std::string process_headings(const Margin& margin, const std::vector<const Proce
 
 }  // namespace
 
-Output render_pmon(const Snapshot& snapshot, const Request& request, Clockface clockface,
+Output render_pmon(const Snapshot& snapshot, const SmiRequest& request, Clockface clockface,
                    std::uint64_t tick) {
   const MonitorLayout& layout = generation_of(snapshot).monitor;
   constexpr int name_width = 15;

@@ -116,15 +116,15 @@ void print_json(const Node& node, std::size_t depth, std::string& text) {
   text += "\n" + std::string(depth * 2, ' ') + "}";
 }
 
-Selection selection_for(const Request& request, Surface surface) {
+Selection selection_for(const SmiRequest& request, Surface surface) {
   return {.surface = surface, .topics = surface == Surface::text ? &request.sections : nullptr};
 }
 
-std::vector<const Device*> devices_for(const Snapshot& snapshot, const Request& request) {
+std::vector<const Device*> devices_for(const Snapshot& snapshot, const SmiRequest& request) {
   return chosen(snapshot, request.devices).value_or(std::vector<const Device*>{});
 }
 
-Node whole_tree(const Snapshot& snapshot, const Request& request, Clockface clockface) {
+Node whole_tree(const Snapshot& snapshot, const SmiRequest& request, Clockface clockface) {
   const Selection selection = selection_for(request, Surface::xml);
   Node root{"nvidia_smi_log", "", heading(snapshot, selection, clockface), true};
   for (const Device* device : devices_for(snapshot, request)) {
@@ -139,7 +139,7 @@ Node whole_tree(const Snapshot& snapshot, const Request& request, Clockface cloc
 
 }  // namespace
 
-std::string render_query(const Snapshot& snapshot, const Request& request, Clockface clockface) {
+std::string render_query(const Snapshot& snapshot, const SmiRequest& request, Clockface clockface) {
   const Selection selection = selection_for(request, Surface::text);
   const std::size_t column = generation_of(snapshot).colon;
   std::string text = "\n==============NVSMI LOG==============\n\n";
@@ -157,7 +157,7 @@ std::string render_query(const Snapshot& snapshot, const Request& request, Clock
   return text;
 }
 
-std::string render_xml(const Snapshot& snapshot, const Request& request, Clockface clockface) {
+std::string render_xml(const Snapshot& snapshot, const SmiRequest& request, Clockface clockface) {
   std::string text = fmt::format(
       "<?xml version=\"1.0\" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM \"nvsmi_device_v{}.dtd\">\n"
       "<nvidia_smi_log>\n",
@@ -174,7 +174,7 @@ std::string render_xml(const Snapshot& snapshot, const Request& request, Clockfa
   return text + "</nvidia_smi_log>\n";
 }
 
-std::string render_json(const Snapshot& snapshot, const Request& request, Clockface clockface) {
+std::string render_json(const Snapshot& snapshot, const SmiRequest& request, Clockface clockface) {
   Node root = whole_tree(snapshot, request, clockface);
   for (Node& node : root.children) {
     if (node.name != "gpu") continue;

@@ -11,7 +11,7 @@
 #include "smi/generation.h"
 #include "smi/smi.h"
 #include "snapshot/details.h"
-#include "snapshot/gpu_use.h"
+#include "snapshot/process.h"
 #include "snapshot/questions.h"
 
 namespace berth::smi {
@@ -314,7 +314,7 @@ std::string processes(const std::vector<const Device*>& cards, const Snapshot& s
 
 }  // namespace
 
-std::string render_table(const Snapshot& snapshot, const Request& request, Clockface clockface) {
+std::string render_table(const Snapshot& snapshot, const SmiRequest& request, Clockface clockface) {
   const TableLayout& layout = generation_of(snapshot).table;
   const auto cards = gpus(snapshot, request.devices);
   std::string text = date_in_words(snapshot.taken, clockface.utc_offset) + "       \n";

@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "health/xid.h"
-#include "view/history_words.h"
 #include "view/paint.h"
 #include "view/values.h"
 

@@ -2,7 +2,7 @@
 // A column: the readings of one series at the samples of one chunk, packed into a few bits each.
 // Pure.
 //
-// Numbers are whole (record/history/metrics.h says of which part of a unit). A column picks, of
+// Numbers are whole (record/history/metric.h says of which part of a unit). A column picks, of
 // what it could keep instead of the numbers (their distance from the least, from the one before,
 // from the line through the two before), the one that needs the fewest bits, divides that by the
 // greatest number that divides all of it (a driver that reports whole percents or whole MiB costs

@@ -1,7 +1,7 @@
 // A report as JSON, for programs: figures, curves in columns, and the whole record of each run.
 
 #include "base/json_archive.h"
-#include "view/findings_json.h"
+#include "view/findings_text.h"
 #include "view/manifest_text.h"
 #include "view/report/chart.h"
 
@@ -120,7 +120,7 @@ void write_report(Archive& archive, const Report& report) {
   archive.derived("currency", report.price.currency, Form::nullable);
   archive.derived_list("runs", report.runs, [&](const ReportRun& run) { write_run(archive, run); });
   std::size_t other = 0;
-  archive.derived_list("differences", report.differences, [&](const Differences& differences) {
+  archive.derived_list("differences", report.differences, [&](const ManifestDiff& differences) {
     const auto id = [&](std::size_t number) { return report.runs[number].record.manifest.id; };
     write_differences(archive, {.a = id(0), .b = id(++other)}, differences);
   });

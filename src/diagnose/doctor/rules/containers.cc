@@ -1,7 +1,7 @@
 // The container this is, and those that are started here.
 
 #include "base/text.h"
-#include "diagnose/doctor/rules.h"
+#include "diagnose/doctor/doctor.h"
 
 namespace berth::doctor {
 

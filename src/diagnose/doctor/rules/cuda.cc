@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "diagnose/doctor/rules.h"
+#include "diagnose/doctor/doctor.h"
 
 namespace berth::doctor {
 

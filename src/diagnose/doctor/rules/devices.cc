@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "diagnose/doctor/doctor.h"
 #include "diagnose/doctor/examined.h"
-#include "diagnose/doctor/rules.h"
 #include "snapshot/questions.h"
 
 namespace berth::doctor {

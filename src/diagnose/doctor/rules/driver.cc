@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "diagnose/doctor/rules.h"
+#include "diagnose/doctor/doctor.h"
 #include "snapshot/device_fault.h"
 
 namespace berth::doctor {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "base/text.h"
-#include "diagnose/doctor/rules.h"
+#include "diagnose/doctor/doctor.h"
 
 namespace berth::doctor {
 

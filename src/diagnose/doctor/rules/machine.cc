@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "base/text.h"
+#include "diagnose/doctor/doctor.h"
 #include "diagnose/doctor/examined.h"
-#include "diagnose/doctor/rules.h"
 
 namespace berth::doctor {
 

@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "diagnose/doctor/cuda_tables.h"
-#include "diagnose/doctor/rules.h"
+#include "diagnose/doctor/doctor.h"
 
 namespace berth::doctor {
 

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "base/text.h"
-#include "diagnose/doctor/rules.h"
+#include "diagnose/doctor/doctor.h"
 
 namespace berth::doctor {
 

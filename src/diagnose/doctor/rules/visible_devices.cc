@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "diagnose/doctor/rules.h"
+#include "diagnose/doctor/doctor.h"
 
 namespace berth::doctor {
 

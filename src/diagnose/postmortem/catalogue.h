@@ -1,0 +1,80 @@
+#pragma once
+// The catalogue of error texts: what frameworks, CUDA, NCCL, the data loader and the kernel print
+// when a job dies or does without its GPU, what that means and what to try. One row per meaning;
+// where each wording comes from stands beside its sample in tests/data/logs. Pure data.
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "base/tr.h"
+#include "snapshot/finding.h"
+
+namespace berth {
+
+/// What a text says of a job's end. `cause` it is why. `consequence` it follows from something
+/// that stands earlier, where that is known. `remark` the job goes on, worse than it could.
+enum class LogPart { cause, consequence, remark };
+[[nodiscard]] constexpr std::string_view name_of(LogPart part) {
+  constexpr std::string_view names[] = {"cause", "consequence", "remark"};
+  return names[static_cast<int>(part)];
+}
+
+/// Where a text counts. `raised` only in a line that is an error (is_error_line): its words are
+/// also said in comments, warnings and retries. `anywhere` nobody else says it so.
+enum class LogWhere { raised, anywhere };
+
+struct LogEntry {
+  std::string_view code;  // a word for programs, the same for ever
+  Severity severity;
+  LogPart part;
+  LogWhere where;
+  /// Alternatives, one per line; "*" stands for anything within the line, "^" in front for its
+  /// beginning (behind a launcher's prefix), "$" behind for its end.
+  std::string_view patterns;
+  // Keys of the catalogue of words.
+  std::string_view title;
+  std::string_view meaning;
+  struct Step {
+    std::string_view what;
+    std::string_view command;
+  };
+  Step steps[3];  // no std::array: its braces could not be nested plainly
+};
+
+struct LogFamily {
+  std::string_view about;  // the heading of its table in doc/EXPLAIN.md
+  std::span<const LogEntry> entries;
+};
+/// All entries; of two that fit the same line the first counts.
+[[nodiscard]] std::span<const LogFamily> log_catalogue();
+[[nodiscard]] std::size_t log_catalogue_size();
+/// Null: there is none of this name.
+[[nodiscard]] const LogEntry* log_entry(std::string_view code);
+
+/// Whether one of the alternatives fits somewhere in the line.
+[[nodiscard]] bool fits_any(std::string_view patterns, std::string_view line);
+
+/// The entry whose text stands in this line; null: none.
+[[nodiscard]] const LogEntry* entry_of_line(std::string_view line);
+
+// What to try that several families of the catalogue name.
+
+inline constexpr LogEntry::Step smaller_batch{
+    as_key("lower the batch and accumulate gradients to keep its effect, or use mixed precision or "
+           "activation checkpointing"),
+    ""};
+inline constexpr LogEntry::Step who_is_on_it{as_key("see who else is on the device"), "berth ps"};
+inline constexpr LogEntry::Step find_the_kernel{
+    as_key("wait for each kernel, so that the trace names the one that failed"),
+    "export CUDA_LAUNCH_BLOCKING=1"};
+inline constexpr LogEntry::Step ask_health{as_key("see whether the device itself is well"),
+                                           "berth health"};
+inline constexpr LogEntry::Step build_for_card{
+    as_key(
+        "install a build of the framework that was made for this card (its page of downloads says "
+        "which); of own extensions, build them for it"),
+    ""};
+
+}  // namespace berth
