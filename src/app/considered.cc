@@ -14,7 +14,7 @@ Result<Considered> considered(Context& context, const Request& request, Snapshot
   AcquireOptions wish{.request = request, .limits = std::move(*limits)};
   Considered made{.snapshot = std::move(looked)};
   // A recording has its own leases, and we are in none of them.
-  if (!context.sources().replay) {
+  if (!context.replay()) {
     LedgerView view = context.read_ledger();
     std::optional<Ledger> ledger;
     TakeSnapshot look = [&made]() -> Result<Snapshot> { return made.snapshot; };

@@ -18,6 +18,7 @@
 #include "probe/procfs/procfs_probe.h"
 #include "probe/replay/replay.h"
 #include "run/turn.h"
+#include "smi/dump.h"
 #include "snapshot/questions.h"
 
 extern char** environ;
@@ -137,8 +138,8 @@ void Context::apply(const GlobalOptions& options) {
   const auto work = variable("BERTH_SIM_WORK");
   if (sources_.simulated && work && !work->empty()) sources_.simulated_work = *work;
   if (options.replay.empty()) return;
-  sources_.replay = options.replay;
-  sources_.piped = piped_recording(options.replay);
+  replay_ = options.replay;
+  piped_ = piped_recording(options.replay);
 }
 
 Style Context::out_now() const {
@@ -223,26 +224,38 @@ Patience Context::patience() const {
   return patience;
 }
 
-Result<Collector> Context::collector() const {
-  return Collector::start(sources_, {.looks = Looks::once, .patience = patience()});
+Result<Recording> Context::recording() const {
+  return Recording::open(*replay_, piped_, smi::snapshots_in);
+}
+
+Result<Collector> Context::collector(CollectorOptions options) const {
+  if (!replay_) return Collector::start(sources_, std::move(options));
+  auto played = recording();
+  if (!played) return std::unexpected(std::move(played).error());
+  return Collector::play(std::move(*played), options.looks);
+}
+
+Result<Collector> Context::collector_of_one_look() const {
+  return collector({.looks = Looks::once, .patience = patience()});
 }
 
 void Context::open_driver() {
-  auto started = collector();
+  auto started = collector_of_one_look();
   if (!started) return;  // the look says why
   opened_ = std::move(*started);
   opened_->open(clock_);
 }
 
 Result<Snapshot> Context::collected(CollectRequest wish) {
-  auto started = opened_ ? Result<Collector>(*std::exchange(opened_, std::nullopt)) : collector();
+  auto started =
+      opened_ ? Result<Collector>(*std::exchange(opened_, std::nullopt)) : collector_of_one_look();
   if (!started) return std::unexpected(std::move(started).error());
   ending_ = std::move(*started);
   return ending_->collect(std::move(wish), clock_);
 }
 
 bool Context::needs_leases(const Wanted& wanted) const {
-  if (sources_.replay) return false;  // a recording has its own
+  if (replay_) return false;  // a recording has its own
   // A simulated server shows what the leased jobs would use; a real one is asked.
   if (sources_.simulated || wanted.has(Extra::leases)) return true;
   if (!wanted.has(Extra::process_names) && !wanted.has(Extra::process_owners)) return false;
@@ -267,7 +280,7 @@ Result<Snapshot> Context::look(const Wanted& wanted, Relations relations) {
   LedgerView view = needs_leases(wanted) ? read_ledger() : LedgerView{};
   CollectRequest wish{.wanted = wanted, .relations = relations, .claims = view.claims};
   auto snapshot = judged(collected(std::move(wish)), wanted);
-  if (!snapshot || sources_.replay || !wanted.has(Extra::leases)) return snapshot;
+  if (!snapshot || replay_ || !wanted.has(Extra::leases)) return snapshot;
   add_ledger(*snapshot, std::move(view), clock_.now(), names_);
   return snapshot;
 }

@@ -68,6 +68,13 @@ class Context {
   [[nodiscard]] int terminal_rows() const;
 
   [[nodiscard]] const Sources& sources() const { return sources_; }
+  /// What --replay names: then no source is asked.
+  [[nodiscard]] const std::optional<std::string>& replay() const { return replay_; }
+  /// That one, from its first snapshot on; also what the vendor's tool printed. invalid: it cannot
+  /// be read.
+  [[nodiscard]] Result<Recording> recording() const;
+  /// Looks at what was asked for: a recording, a simulated server or this machine.
+  [[nodiscard]] Result<Collector> collector(CollectorOptions options = {}) const;
   [[nodiscard]] Clock& clock() { return clock_; }
 
   /// Where runs are recorded: $XDG_STATE_HOME/berth, else ~/.local/state/berth; nothing where
@@ -102,7 +109,7 @@ class Context {
  private:
   /// With a word for whoever sits at the terminal and waits.
   [[nodiscard]] Patience patience() const;
-  [[nodiscard]] Result<Collector> collector() const;
+  [[nodiscard]] Result<Collector> collector_of_one_look() const;
   [[nodiscard]] Config read_config(const std::string& working_directory) const;
   [[nodiscard]] Result<Snapshot> collected(CollectRequest wish);
 
@@ -118,6 +125,8 @@ class Context {
   bool stdout_is_terminal_ = false;
   bool stderr_is_terminal_ = false;
   Sources sources_;
+  std::optional<std::string> replay_;
+  std::optional<Result<std::string>> piped_;  // what came through a pipe: it can be read once only
 };
 
 /// Adds to a look that has been judged what the ledger says, and whether it could be read: who

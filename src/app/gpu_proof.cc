@@ -190,7 +190,7 @@ Result<std::vector<GpuProof>> prove_gpus(Context& context, const Snapshot& snaps
   const auto devices = wanted_devices(snapshot, wish.devices);
   if (!devices) return std::unexpected(devices.error());
   std::vector<GpuProof> tests;
-  if (context.sources().simulated || context.sources().replay) {
+  if (context.sources().simulated || context.replay()) {
     for (const Device* device : *devices) {
       tests.push_back({.device = device->id,
                        .left_out = "it is not of this machine: there is nothing to compute on"});

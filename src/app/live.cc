@@ -9,7 +9,7 @@ namespace berth {
 
 Result<Live> Live::start(Context& context) {
   context.close_driver();
-  auto collector = Collector::start(context.sources());
+  auto collector = context.collector();
   if (!collector) return std::unexpected(std::move(collector).error());
   return Live(context, std::move(*collector));
 }
@@ -26,7 +26,7 @@ std::optional<Snapshot> Live::advance() {
   if (!snapshot) return std::nullopt;
   // First what is judged failed: nothing of that is kept for who waits.
   if (wanted_.has(Extra::verdicts)) snapshot->faults = failed_devices(*snapshot);
-  const bool shows_leases = !context_->sources().replay && wanted_.has(Extra::leases);
+  const bool shows_leases = !context_->replay() && wanted_.has(Extra::leases);
   if (shows_leases) {
     add_ledger(*snapshot, std::exchange(view_, {}), context_->clock().now(), names_);
   }

@@ -227,7 +227,7 @@ void Daemon::open_alerts() {
 /// Without one the server serves what is now, and says so once.
 void Daemon::open_history() {
   if (!plan_.settings.keeps_history) return;
-  if (context_.sources().replay) return complain(tr("no history is kept of a recording"));
+  if (context_.replay()) return complain(tr("no history is kept of a recording"));
   const auto directory = server_state_directory(context_);
   if (!directory) return complain(tr("no history is kept: there is no home to keep it in"));
   history_.open(history_path(*directory, context_.sources().simulated), plan_.settings.history);
@@ -251,7 +251,7 @@ void Daemon::publish() {
   request_context.book = people_.book();
   request_context.runs = &runs_;
   // Processes of a recording are not those of this machine that have their numbers now.
-  request_context.acts = context_.sources().replay ? nullptr : &acts_;
+  request_context.acts = context_.replay() ? nullptr : &acts_;
   request_context.simulated = context_.sources().simulated;
   request_context.metrics = &metrics_;
   request_context.history = history_.readable();
@@ -415,9 +415,8 @@ void Daemon::say_where() const {
     }
   }
   if (!plan_.socket.empty()) complain(trf("serving at {}", plan_.socket));
-  if (context_.sources().replay) {
-    complain(
-        trf("REPLAYED: {}: not what this machine does now", printable(*context_.sources().replay)));
+  if (context_.replay()) {
+    complain(trf("REPLAYED: {}: not what this machine does now", printable(*context_.replay())));
   }
   if (context_.sources().simulated) {
     complain(trf("SIMULATED: {}", printable(*context_.sources().simulated)));

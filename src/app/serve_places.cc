@@ -19,7 +19,7 @@ constexpr const char* socket_of_simulated = "serve-simulated.sock";
 /// What is not this machine never answers in its place.
 std::string socket_name(const Context& context) {
   if (context.sources().simulated) return socket_of_simulated;
-  return context.sources().replay ? "serve-replayed.sock" : "serve.sock";
+  return context.replay() ? "serve-replayed.sock" : "serve.sock";
 }
 
 /// A directory that the environment names with a whole path.

@@ -69,7 +69,7 @@ class Gatherer {
 
  private:
   [[nodiscard]] bool is_this_machine() const {
-    return !context_.sources().simulated && !context_.sources().replay;
+    return !context_.sources().simulated && !context_.replay();
   }
 
   void add(std::string name, std::string origin, std::string text, std::string problem = "") {

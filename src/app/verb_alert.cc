@@ -84,7 +84,7 @@ class AlertVerb final : public Verb {
       return list_in(context, *body, socket_);
     }
     // Which recording a server plays is not in its answer.
-    if (context.sources().replay) return std::nullopt;
+    if (context.replay()) return std::nullopt;
     std::vector<std::string> sockets = server_sockets(context);
     if (settings.socket) sockets.insert(sockets.begin(), *settings.socket);
     for (const std::string& socket : sockets) {
@@ -100,7 +100,7 @@ class AlertVerb final : public Verb {
 
   /// Nobody answered: a simulated server that runs here may be the one that was meant.
   static void tell_of_simulated(Context& context) {
-    if (context.sources().replay) return;
+    if (context.replay()) return;
     for (const std::string& socket : simulated_server_sockets(context)) {
       if (socket.empty() || ::access(socket.c_str(), F_OK) != 0) continue;
       const auto body = asked(context, socket, alerts_target);

@@ -214,7 +214,7 @@ class DemoVerb final : public Verb {
   /// With what this look was asked for: the same driver, the same ledger, the same devices.
   static int look_around(Context& context) {
     std::vector<std::string> same_words;
-    if (context.sources().replay) same_words = {"--replay", *context.sources().replay};
+    if (context.replay()) same_words = {"--replay", *context.replay()};
     auto steps = Steps::begin();
     if (!steps) return report(steps.error());
     steps->give(with_variables(context.environment(), {language()}), same_words);

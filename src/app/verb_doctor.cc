@@ -139,7 +139,7 @@ class DoctorVerb final : public Verb {
       complain(tr("doctor: -i and --force belong to --gpu-test"));
       return could_not_look;
     }
-    if (read_test_ && (context.sources().simulated || context.sources().replay)) {
+    if (read_test_ && (context.sources().simulated || context.replay())) {
       complain(tr("doctor: --read-test is of this machine, and the devices are not"));
       return could_not_look;
     }
@@ -185,7 +185,7 @@ class DoctorVerb final : public Verb {
     HostFactsQuestion question{.environment = context.environment(),
                                .working_directory = working_directory(),
                                .python = python_};
-    question.is_own_machine = !context.sources().simulated && !context.sources().replay;
+    question.is_own_machine = !context.sources().simulated && !context.replay();
     question.may_import = !no_import_;
     question.may_read_files = read_test_;
     question.driver_answers = driver_answers;

@@ -65,7 +65,7 @@ class HealthVerb final : public Verb {
   /// One look tells how many errors there were since the driver loaded, and so nothing of now: of
   /// links that had some, two looks a second apart tell it.
   static void add_link_errors_of_now(Context& context, Snapshot& snapshot) {
-    if (context.sources().simulated || context.sources().replay) return;
+    if (context.sources().simulated || context.replay()) return;
     auto live = Live::start(context);
     if (!live) return;  // then the counts alone are told
     Wanted wanted;

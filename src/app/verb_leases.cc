@@ -16,7 +16,7 @@ class LeasesVerb final : public Verb {
     // JSON is for programs: its sentences are the same in every language.
     if (json_) set_language(Language::english);
     std::optional<LedgerPlace> place;
-    if (!context.sources().replay) {  // a recording has its own
+    if (!context.replay()) {  // a recording has its own
       auto here = context.ledger_place();
       if (!here) return report(here.error());
       place = *std::move(here);

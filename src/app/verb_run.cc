@@ -188,12 +188,11 @@ class RunVerb final : public Verb {
   /// (--on-gpu-fault): a driver that is only slow gets its time.
   static Result<Sight> open_sight(Context& context) {
     using std::chrono::seconds;
-    auto collector =
-        Collector::start(context.sources(), {.patience = {.whole = seconds(30),
-                                                          .stall = seconds(10),
-                                                          .opening = seconds(30),
-                                                          .waking = seconds(20)},
-                                             .logged = CollectorOptions::Logged::new_ones});
+    auto collector = context.collector({.patience = {.whole = seconds(30),
+                                                     .stall = seconds(10),
+                                                     .opening = seconds(30),
+                                                     .waking = seconds(20)},
+                                        .logged = CollectorOptions::Logged::new_ones});
     if (!collector) return std::unexpected(std::move(collector).error());
     auto shared = std::make_shared<Collector>(std::move(*collector));  // std::function must copy
     // The first look is for the manifest's facts, the others once a second for the samples.

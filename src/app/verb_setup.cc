@@ -14,7 +14,7 @@ class SetupVerb final : public Verb {
                          "DIRECTORY");
   }
   int run(Context& context, const std::vector<std::string>&) override {
-    const bool is_not_here = context.sources().simulated || context.sources().replay;
+    const bool is_not_here = context.sources().simulated || context.replay();
     if (is_not_here && paths_.root.empty()) {
       return report(Error(ErrorCode::invalid,
                           std::string(tr("setup changes this machine, and no simulated or recorded "

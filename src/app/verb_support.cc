@@ -102,7 +102,7 @@ class SupportVerb final : public Verb {
       question.global = {"--sim", *simulated};
       file.simulated = simulated;
     }
-    if (const auto& replay = context.sources().replay) {
+    if (const auto& replay = context.replay()) {
       question.global = {"--replay", *replay};
       file.simulated = *replay;
     }

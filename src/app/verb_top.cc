@@ -73,9 +73,9 @@ class TopVerb final : public Verb {
       if (!levels) return Error(ErrorCode::invalid, mistaken("--sort", sort_));
       state.sort = std::move(*levels);
     }
-    if (context.sources().replay) {
+    if (context.replay()) {
       state.viewer.replay = true;
-      auto recording = Recording::open(*context.sources().replay, context.sources().piped);
+      auto recording = context.recording();
       if (!recording) return std::move(recording).error();
       options.recording.emplace(std::move(*recording));
     }

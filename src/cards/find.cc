@@ -239,4 +239,32 @@ const Card* card_of_product(std::string_view name) {
   return found;
 }
 
+namespace {
+
+struct ProductFamily {
+  std::string_view name;  // how its products' names begin
+  std::uint64_t cores;    // of each of them
+};
+
+// Boards of makers and clouds that the table of cards does not list one by one.
+constexpr auto product_families = std::to_array<ProductFamily>({
+    {"Tesla P100", 3584},  // NVIDIA Tesla P100 whitepaper WP-08019, table 1
+    {"Tesla V100", 5120},  // NVIDIA Tesla V100 whitepaper WP-08608, table 1
+    {"A100", 6912},        // NVIDIA A100 whitepaper, table 4
+});
+
+}  // namespace
+
+std::optional<std::uint64_t> cores_of_product(std::string_view name) {
+  if (const Card* card = card_of_product(name)) return cuda_cores(*card);
+  name = without_maker(name);
+  for (const ProductFamily& family : product_families) {
+    if (!name.starts_with(family.name)) continue;
+    // "A100" is not the beginning of "A1000".
+    const std::string_view rest = name.substr(family.name.size());
+    if (rest.empty() || rest.front() == ' ' || rest.front() == '-') return family.cores;
+  }
+  return std::nullopt;
+}
+
 }  // namespace berth

@@ -2,6 +2,8 @@
 // Which row of the table is meant: by a person ("3090", "rtx 3090", "H100 sxm"), or by what a
 // driver reports.
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,5 +29,9 @@ namespace berth {
 /// By a driver's name, with or without "NVIDIA "; also where the driver adds to it what the table
 /// does not ("Tesla P100-PCIE-16GB-LN"). Null: not in the table.
 [[nodiscard]] const Card* card_of_product(std::string_view name);
+
+/// FP32 lanes enabled on a product, by its name with or without "NVIDIA ". For what does not tell:
+/// drivers older than 510, texts of nvidia-smi.
+[[nodiscard]] std::optional<std::uint64_t> cores_of_product(std::string_view name);
 
 }  // namespace berth

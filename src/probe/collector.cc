@@ -135,12 +135,20 @@ Collector::Collector(Collector&&) noexcept = default;
 Collector& Collector::operator=(Collector&&) noexcept = default;
 Collector::~Collector() = default;
 
+Result<Collector> Collector::play(Recording recording, Looks looks) {
+  auto offline = OfflineSource::play(std::move(recording), looks);
+  if (!offline) return std::unexpected(std::move(offline).error());
+  auto parts = std::make_unique<Parts>();
+  parts->offline.emplace(std::move(*offline));
+  return Collector(std::move(parts));
+}
+
 Result<Collector> Collector::start(const Sources& sources, CollectorOptions options) {
   auto parts = std::make_unique<Parts>();
   parts->sources = sources;
   parts->options = std::move(options);
-  if (sources.simulated || sources.replay) {
-    auto offline = OfflineSource::start(sources, parts->options.looks);
+  if (sources.simulated) {
+    auto offline = OfflineSource::simulate(sources);
     if (!offline) return std::unexpected(std::move(offline).error());
     parts->offline.emplace(std::move(*offline));
     return Collector(std::move(parts));

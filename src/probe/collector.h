@@ -18,15 +18,19 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "probe/probe_process/probe_watch.h"
+#include "probe/replay/replay.h"
 #include "probe/sources.h"
 
 namespace berth {
 
 class Collector {
  public:
-  /// invalid: the scenario or the recording cannot be read.
+  /// invalid: the scenario cannot be read.
   [[nodiscard]] static Result<Collector> start(const Sources& sources,
                                                CollectorOptions options = {});
+  /// Shows a recording, and asks nothing of this machine. invalid: its first snapshot cannot be
+  /// read.
+  [[nodiscard]] static Result<Collector> play(Recording recording, Looks looks);
   Collector(Collector&&) noexcept;
   Collector& operator=(Collector&&) noexcept;
   ~Collector();

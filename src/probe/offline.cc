@@ -6,7 +6,6 @@
 
 #include "base/process.h"
 #include "probe/procfs/procfs_probe.h"
-#include "probe/replay/replay.h"
 #include "probe/sim/load.h"
 #include "probe/sim/motion.h"
 #include "probe/sim/scenario.h"
@@ -69,9 +68,9 @@ struct Followed {
   std::optional<WallTime> last;
 };
 
-Snapshot simulate(const sim::Scenario& scenario, const Sources& sources,
-                  const std::vector<Claim>& claims, WallTime now, Followed* followed,
-                  sim::JobEnergy& energy) {
+Snapshot simulated_at(const sim::Scenario& scenario, const Sources& sources,
+                      const std::vector<Claim>& claims, WallTime now, Followed* followed,
+                      sim::JobEnergy& energy) {
   const std::vector<Claim> running = with_living_jobs(claims, sources.proc);
   Snapshot snapshot = sim::scenario_at(scenario, now);
   if (followed != nullptr) {
@@ -104,25 +103,25 @@ OfflineSource::OfflineSource(OfflineSource&&) noexcept = default;
 OfflineSource& OfflineSource::operator=(OfflineSource&&) noexcept = default;
 OfflineSource::~OfflineSource() = default;
 
-Result<OfflineSource> OfflineSource::start(const Sources& sources, Looks looks) {
+Result<OfflineSource> OfflineSource::simulate(const Sources& sources) {
+  auto scenario = sim::load_scenario(*sources.simulated);
+  if (!scenario) return std::unexpected(std::move(scenario).error());
   auto parts = std::make_unique<Parts>();
   parts->sources = sources;
-  if (sources.simulated) {
-    auto scenario = sim::load_scenario(*sources.simulated);
-    if (!scenario) return std::unexpected(std::move(scenario).error());
-    parts->energy.emplace(scenario->base);
-    parts->scenario.emplace(std::move(*scenario));
-    if (sources.simulated_work) parts->followed.emplace(*sources.simulated_work);
+  parts->energy.emplace(scenario->base);
+  parts->scenario.emplace(std::move(*scenario));
+  if (sources.simulated_work) parts->followed.emplace(*sources.simulated_work);
+  return OfflineSource(std::move(parts));
+}
+
+Result<OfflineSource> OfflineSource::play(Recording recording, Looks looks) {
+  auto parts = std::make_unique<Parts>();
+  if (looks == Looks::once) {
+    auto first = recording.at(recording.first());
+    if (!first) return std::unexpected(std::move(first).error());
+    parts->first = std::move(*first);
   } else {
-    auto recording = Recording::open(*sources.replay, sources.piped);
-    if (!recording) return std::unexpected(std::move(recording).error());
-    if (looks == Looks::once) {
-      auto first = recording->at(recording->first());
-      if (!first) return std::unexpected(std::move(first).error());
-      parts->first = std::move(*first);
-    } else {
-      parts->player.emplace(std::move(*recording));
-    }
+    parts->player.emplace(std::move(recording));
   }
   return OfflineSource(std::move(parts));
 }
@@ -130,8 +129,8 @@ Result<OfflineSource> OfflineSource::start(const Sources& sources, Looks looks) 
 Snapshot OfflineSource::look(const std::vector<Claim>& claims, WallTime now) {
   if (parts_->first) return *parts_->first;
   if (parts_->player) return parts_->player->look(now);
-  return simulate(*parts_->scenario, parts_->sources, claims, now,
-                  parts_->followed ? &*parts_->followed : nullptr, *parts_->energy);
+  return simulated_at(*parts_->scenario, parts_->sources, claims, now,
+                      parts_->followed ? &*parts_->followed : nullptr, *parts_->energy);
 }
 
 }  // namespace berth

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "probe/replay/replay.h"
 #include "probe/sources.h"
 #include "snapshot/snapshot.h"
 
@@ -13,12 +14,14 @@ namespace berth {
 
 class OfflineSource {
  public:
-  /// invalid: the scenario or the recording cannot be read.
-  static Result<OfflineSource> start(const Sources& sources, Looks looks);
+  /// The server that `sources` names. invalid: its scenario cannot be read.
+  static Result<OfflineSource> simulate(const Sources& sources);
+  /// A recording looked at once shows its first snapshot; else it plays from the first look on.
+  /// invalid: that one cannot be read.
+  static Result<OfflineSource> play(Recording recording, Looks looks);
   OfflineSource(OfflineSource&&) noexcept;
   OfflineSource& operator=(OfflineSource&&) noexcept;
   ~OfflineSource();
-  /// A recording looked at once shows its first snapshot; else it plays from the first look on.
   [[nodiscard]] Snapshot look(const std::vector<Claim>& claims, WallTime now);
 
  private:

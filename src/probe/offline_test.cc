@@ -7,6 +7,8 @@
 #include "base/process.h"
 #include "base/temporary_directory.h"
 #include "probe/collector.h"
+#include "snapshot/builder.h"
+#include "snapshot/json.h"
 #include "snapshot/questions.h"
 
 namespace berth {
@@ -72,10 +74,27 @@ TEST(Collect, ContainerOfAJobHasTheNameThatItsRuntimeWrites) {
       << "placement does not need it";
 }
 
-TEST(Collect, UnreadableScenarioAndReplayAreErrors) {
+TEST(Collect, UnreadableScenarioIsAnError) {
   FakeClock clock;
   EXPECT_EQ(collect({.simulated = "no-such"}, {}, clock).error().code(), ErrorCode::invalid);
-  EXPECT_EQ(collect({.replay = "/nowhere/f"}, {}, clock).error().code(), ErrorCode::invalid);
+}
+
+TEST(Collector, PlaysARecordingAndShowsItsFirstSnapshotToWhoLooksOnce) {
+  FakeClock clock;
+  std::string text;
+  for (const std::int64_t second : {0, 5}) {
+    Snapshot recorded = SnapshotBuilder().gpu("A", Bytes(1)).build();
+    recorded.taken = {second * 1000};
+    text += to_json(recorded, JsonLayout::compact) + "\n";
+  }
+  const auto taken = [&](Looks looks) {
+    auto collector = Collector::play(*Recording::parse(text, "f"), looks);
+    EXPECT_EQ(collector->collect({}, clock).taken.unix_ms, 0);
+    clock.advance(std::chrono::seconds(6));
+    return collector->collect({}, clock).taken.unix_ms;
+  };
+  EXPECT_EQ(taken(Looks::once), 0);
+  EXPECT_EQ(taken(Looks::again), 5000);
 }
 
 TEST(Collect, LeasedJobRunsOnTheSimulatedServerWhileItsProcessLives) {
@@ -97,7 +116,7 @@ TEST(Collect, LeasedJobRunsOnTheSimulatedServerWhileItsProcessLives) {
 
 TEST(OfflineSource, MovesFromLookToLook) {
   FakeClock clock;
-  auto source = OfflineSource::start({.simulated = "server-8xh100"}, Looks::again);
+  auto source = OfflineSource::simulate({.simulated = "server-8xh100"});
   ASSERT_TRUE(source) << source.error().message();
   const Snapshot first = source->look({}, clock.wall_now());
   clock.advance(std::chrono::seconds(9));

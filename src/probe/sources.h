@@ -24,10 +24,6 @@ struct Sources {
   /// A folder in which processes tell what they do on the simulated devices (probe/sim/work.h);
   /// nothing: those look busy that a lease names.
   std::optional<std::string> simulated_work;
-  /// A snapshot or a recording (one snapshot per line): then nothing else is asked.
-  std::optional<std::string> replay;
-  /// What came through the pipe that `replay` names: it can be read once only.
-  std::optional<Result<std::string>> piped;
 };
 
 /// How often somebody looks at them.

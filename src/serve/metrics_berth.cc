@@ -78,22 +78,12 @@ std::vector<ReadingRow> rows_of_the_table() {
 void write_readings(const Page& page) {
   // Follows from a constant table.
   static const std::vector<ReadingRow> rows = rows_of_the_table();
-  std::vector<DetailTable> details;
-  details.reserve(page.devices.size());
-  for (const PageDevice& one : page.devices) details.emplace_back(*one.device);
   for (const ReadingRow& row : rows) {
     if (row.begins_family) page.out.begin(row.family);
-    if (const auto& detail = row.field->detail) {
-      for (std::size_t i = 0; i < page.devices.size(); ++i) {
-        const Cell* cell = details[i].of(*detail);
-        if (cell == nullptr) continue;
-        page.out.add(page.devices[i].labels, row.label, decimal_in(*cell, row.exponent));
-      }
-    } else {
-      for (const auto& [device, labels] : page.devices) {
-        page.out.add(labels, row.label,
-                     decimal_in(row.field->read(*device, page.scrape.snapshot), row.exponent));
-      }
+    for (const PageDevice& one : page.devices) {
+      page.out.add(one.labels, row.label,
+                   told_by(*row.field, one, page.scrape.snapshot,
+                           [&](const Cell& cell) { return decimal_in(cell, row.exponent); }));
     }
   }
 }
@@ -271,7 +261,7 @@ std::vector<PageDevice> page_devices(const Snapshot& snapshot) {
     add_label(labels, "device", shown_index(device, snapshot));
     add_label(labels, "uuid", device.id.text());
     if (device.name.get()) add_label(labels, "name", *device.name.get());
-    devices.push_back({&device, std::move(labels)});
+    devices.push_back({&device, std::move(labels), DetailTable(device)});
   }
   return devices;
 }

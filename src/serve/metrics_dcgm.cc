@@ -14,25 +14,6 @@ namespace berth::serve {
 
 namespace {
 
-struct DcgmRow {
-  Family family;
-  std::optional<Decimal> (*read)(const Device&);
-};
-
-template <auto Member, int Exponent = 0>
-std::optional<Decimal> dcgm_member(const Device& device) {
-  return decimal_in(cell_of(device.*Member), Exponent);
-}
-template <auto Member>
-std::optional<Decimal> dcgm_mebibytes(const Device& device) {
-  const Reading<Bytes>& reading = device.*Member;
-  return reading.get() ? std::optional(decimal(reading.get()->count() >> 20)) : std::nullopt;
-}
-template <Detail Which, int Exponent = 0>
-std::optional<Decimal> dcgm_detail(const Device& device) {
-  return decimal_in(device.details.cell(Which), Exponent);
-}
-
 /// Only in a virtual machine is there a licence to have.
 std::optional<Decimal> dcgm_license(const Device& device) {
   const Reading<std::string> status = device.details.get<std::string>(Detail::vgpu_license_status);
@@ -52,70 +33,71 @@ std::optional<Decimal> dcgm_nvlink(const Device& device) {
 
 using enum MetricType;
 
-constexpr auto dcgm_rows = std::to_array<DcgmRow>({
-    {{"DCGM_FI_DEV_SM_CLOCK", gauge, "SM clock frequency (in MHz)."},
-     dcgm_member<&Device::clock_sm>},
+constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
+
+constexpr auto dcgm_rows = std::to_array<MetricRow>({
+    {{"DCGM_FI_DEV_SM_CLOCK", gauge, "SM clock frequency (in MHz)."}, "clock_sm_megahertz"},
     {{"DCGM_FI_DEV_MEM_CLOCK", gauge, "Memory clock frequency (in MHz)."},
-     dcgm_member<&Device::clock_memory>},
+     "clock_memory_megahertz"},
     {{"DCGM_FI_DEV_MEMORY_TEMP", gauge, "Memory temperature (in C)."},
-     dcgm_member<&Device::temperature_memory>},
-    {{"DCGM_FI_DEV_GPU_TEMP", gauge, "GPU temperature (in C)."}, dcgm_member<&Device::temperature>},
-    {{"DCGM_FI_DEV_POWER_USAGE", gauge, "Power draw (in W)."},
-     dcgm_member<&Device::power_draw, -3>},
+     "temperature_memory_celsius"},
+    {{"DCGM_FI_DEV_GPU_TEMP", gauge, "GPU temperature (in C)."}, "temperature_celsius"},
+    {.family = {"DCGM_FI_DEV_POWER_USAGE", gauge, "Power draw (in W)."},
+     .key = "power_draw_milliwatts",
+     .exponent = -3},
     {{"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", counter,
       "Total energy consumption since boot (in mJ)."},
-     dcgm_member<&Device::energy>},
-    {{"DCGM_FI_DEV_PCIE_REPLAY_COUNTER", counter, "Total number of PCIe retries."},
-     dcgm_member<&Device::pcie_replays>},
-    {{"DCGM_FI_DEV_GPU_UTIL", gauge, "GPU utilization (in %)."},
-     dcgm_member<&Device::utilization_gpu>},
+     "energy_millijoules"},
+    {{"DCGM_FI_DEV_PCIE_REPLAY_COUNTER", counter, "Total number of PCIe retries."}, "pcie_replays"},
+    {{"DCGM_FI_DEV_GPU_UTIL", gauge, "GPU utilization (in %)."}, "utilization_gpu_percent"},
     {{"DCGM_FI_DEV_MEM_COPY_UTIL", gauge, "Memory utilization (in %)."},
-     dcgm_member<&Device::utilization_memory>},
-    {{"DCGM_FI_DEV_ENC_UTIL", gauge, "Encoder utilization (in %)."},
-     dcgm_member<&Device::utilization_encoder>},
-    {{"DCGM_FI_DEV_DEC_UTIL", gauge, "Decoder utilization (in %)."},
-     dcgm_member<&Device::utilization_decoder>},
-    {{"DCGM_FI_DEV_FB_FREE", gauge, "Framebuffer memory free (in MiB)."},
-     dcgm_mebibytes<&Device::memory_free>},
-    {{"DCGM_FI_DEV_FB_USED", gauge, "Framebuffer memory used (in MiB)."},
-     dcgm_mebibytes<&Device::memory_used>},
-    {{"DCGM_FI_DEV_FB_RESERVED", gauge, "Framebuffer memory reserved (in MiB)."},
-     dcgm_mebibytes<&Device::memory_reserved>},
-    {{"DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL", gauge,
-      "NVLink traffic on all lanes, sent and received (in 1000 KiB/s)."},
-     dcgm_nvlink},
-    {{"DCGM_FI_DEV_VGPU_LICENSE_STATUS", gauge, "vGPU License status"}, dcgm_license},
+     "utilization_memory_percent"},
+    {{"DCGM_FI_DEV_ENC_UTIL", gauge, "Encoder utilization (in %)."}, "utilization_encoder_percent"},
+    {{"DCGM_FI_DEV_DEC_UTIL", gauge, "Decoder utilization (in %)."}, "utilization_decoder_percent"},
+    {.family = {"DCGM_FI_DEV_FB_FREE", gauge, "Framebuffer memory free (in MiB)."},
+     .key = "memory_free_bytes",
+     .per = mebibyte},
+    {.family = {"DCGM_FI_DEV_FB_USED", gauge, "Framebuffer memory used (in MiB)."},
+     .key = "memory_used_bytes",
+     .per = mebibyte},
+    {.family = {"DCGM_FI_DEV_FB_RESERVED", gauge, "Framebuffer memory reserved (in MiB)."},
+     .key = "memory_reserved_bytes",
+     .per = mebibyte},
+    {.family = {"DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL", gauge,
+                "NVLink traffic on all lanes, sent and received (in 1000 KiB/s)."},
+     .own = dcgm_nvlink},
+    {.family = {"DCGM_FI_DEV_VGPU_LICENSE_STATUS", gauge, "vGPU License status"},
+     .own = dcgm_license},
     {{"DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", counter,
       "Number of remapped rows for uncorrectable errors"},
-     dcgm_detail<Detail::remapped_rows_uncorrectable>},
+     "remapped_rows_uncorrectable"},
     {{"DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS", counter,
       "Number of remapped rows for correctable errors"},
-     dcgm_detail<Detail::remapped_rows_correctable>},
+     "remapped_rows_correctable"},
     {{"DCGM_FI_DEV_ROW_REMAP_FAILURE", gauge, "Whether remapping of rows has failed"},
-     dcgm_detail<Detail::remapped_rows_failed>},
-    {{"DCGM_FI_PROF_GR_ENGINE_ACTIVE", gauge, "Ratio of time the graphics engine is active."},
-     dcgm_detail<Detail::activity_graphics, -2>},
-    {{"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", gauge,
-      "Ratio of cycles the tensor (HMMA) pipe is active."},
-     dcgm_detail<Detail::activity_tensor, -2>},
-    {{"DCGM_FI_PROF_DRAM_ACTIVE", gauge,
-      "Ratio of cycles the device memory interface is active sending or receiving data."},
-     dcgm_detail<Detail::activity_dram, -2>},
+     "remapped_rows_failed"},
+    {.family = {"DCGM_FI_PROF_GR_ENGINE_ACTIVE", gauge,
+                "Ratio of time the graphics engine is active."},
+     .key = "activity_graphics_percent",
+     .exponent = -2},
+    {.family = {"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", gauge,
+                "Ratio of cycles the tensor (HMMA) pipe is active."},
+     .key = "activity_tensor_percent",
+     .exponent = -2},
+    {.family = {"DCGM_FI_PROF_DRAM_ACTIVE", gauge,
+                "Ratio of cycles the device memory interface is active sending or receiving data."},
+     .key = "activity_dram_percent",
+     .exponent = -2},
     {{"DCGM_FI_PROF_PCIE_TX_BYTES", gauge,
       "The rate of data transmitted over the PCIe bus in bytes per second."},
-     dcgm_detail<Detail::pcie_sent_rate>},
+     "pcie_sent_rate_bytes_per_second"},
     {{"DCGM_FI_PROF_PCIE_RX_BYTES", gauge,
       "The rate of data received over the PCIe bus in bytes per second."},
-     dcgm_detail<Detail::pcie_received_rate>},
+     "pcie_received_rate_bytes_per_second"},
 });
 
 constexpr Family dcgm_xid_errors{"DCGM_FI_DEV_XID_ERRORS", gauge,
                                  "Value of the last XID error encountered."};
-
-struct DcgmDevice {
-  const Device* device = nullptr;
-  std::string labels;
-};
 
 /// What an instance is called behind its card's name: "1g.10gb".
 std::string_view mig_profile(const Device& instance) {
@@ -150,11 +132,12 @@ std::string dcgm_labels(const Device& gpu, const Device* instance, const Scrape&
 }
 
 /// Cards, each with its instances behind it; of instances that share memory only one, as in DCGM.
-std::vector<DcgmDevice> dcgm_devices(const Scrape& scrape, const MetricsOptions& options) {
-  std::vector<DcgmDevice> devices;
+std::vector<PageDevice> dcgm_devices(const Scrape& scrape, const MetricsOptions& options) {
+  std::vector<PageDevice> devices;
   std::set<std::string> seen;
   const auto add = [&](const Device& device, std::string labels) {
-    if (seen.insert(labels).second) devices.push_back({&device, std::move(labels)});
+    if (seen.insert(labels).second)
+      devices.push_back({&device, std::move(labels), DetailTable(device)});
   };
   for (const Device* gpu : smi::gpus(scrape.snapshot, {})) {
     add(*gpu, dcgm_labels(*gpu, nullptr, scrape, options));
@@ -166,10 +149,10 @@ std::vector<DcgmDevice> dcgm_devices(const Scrape& scrape, const MetricsOptions&
 }
 
 /// 0 is "none", where the kernel log could be read.
-void write_dcgm_xids(const std::vector<DcgmDevice>& devices, const Scrape& scrape,
+void write_dcgm_xids(const std::vector<PageDevice>& devices, const Scrape& scrape,
                      Exposition& out) {
   out.begin(dcgm_xid_errors);
-  for (const auto& [device, labels] : devices) {
+  for (const auto& [device, labels, details] : devices) {
     if (device->parent) continue;
     const XidCount* newest = nullptr;
     for (const XidCount& xid : scrape.xids) {
@@ -188,17 +171,15 @@ void write_dcgm_xids(const std::vector<DcgmDevice>& devices, const Scrape& scrap
 }  // namespace
 
 void write_dcgm(const Scrape& scrape, const MetricsOptions& options, Exposition& out) {
-  const std::vector<DcgmDevice> devices = dcgm_devices(scrape, options);
-  for (const DcgmRow& row : dcgm_rows) {
-    out.begin(row.family);
-    for (const auto& [device, labels] : devices) out.add(labels, {}, row.read(*device));
-  }
+  const std::vector<PageDevice> devices = dcgm_devices(scrape, options);
+  static const std::vector<KnownRow> rows = known_rows(dcgm_rows);
+  write_rows(rows, devices, scrape.snapshot, out);
   write_dcgm_xids(devices, scrape, out);
 }
 
 std::vector<Family> dcgm_families() {
   std::vector<Family> families;
-  for (const DcgmRow& row : dcgm_rows) families.push_back(row.family);
+  for (const MetricRow& row : dcgm_rows) families.push_back(row.family);
   families.push_back(dcgm_xid_errors);
   return families;
 }

@@ -1,6 +1,6 @@
 // The nvidia_smi profile: nvidia_gpu_exporter's names. They follow from the columns of
 // --query-gpu: dots become _, capitals _ and a small letter, and a unit a word at the end. What the
-// columns do not hold has names of its own: metrics_nvidia_smi_further.cc.
+// columns do not hold has names of its own, further below.
 
 #include <algorithm>
 #include <array>
@@ -54,7 +54,8 @@ struct QueryColumn {
   std::string help;
   const smi::CsvField* csv = nullptr;
   const Field* field = nullptr;
-  int exponent = 0;  // of ten, to the base unit
+  int exponent = 0;               // of ten, to the base unit
+  std::optional<int> deprecated;  // since that branch of drivers
 };
 
 std::vector<QueryColumn> columns_of_the_query() {
@@ -70,7 +71,8 @@ std::vector<QueryColumn> columns_of_the_query() {
                        .help = smi::csv_heading(csv.name, smi::unit_of(csv.format)),
                        .csv = &csv,
                        .field = field,
-                       .exponent = base_unit_exponent(field->unit)});
+                       .exponent = base_unit_exponent(field->unit),
+                       .deprecated = smi::deprecated_since(field->key)});
   }
   return columns;
 }
@@ -141,15 +143,8 @@ std::optional<Decimal> column_number(const QueryColumn& column, const Cell& cell
   return decimal_in(cell, column.exponent);
 }
 
-std::optional<Decimal> column_sample(const QueryColumn& column, const SmiGpu& one,
-                                     const Snapshot& snapshot) {
-  if (!column.field->detail) return column_number(column, column.field->read(*one.gpu, snapshot));
-  const Cell* cell = one.details.of(*column.field->detail);
-  return cell == nullptr ? std::nullopt : column_number(column, *cell);
-}
-
-std::vector<SmiGpu> smi_gpus(const Snapshot& snapshot) {
-  std::vector<SmiGpu> gpus;
+std::vector<PageDevice> smi_gpus(const Snapshot& snapshot) {
+  std::vector<PageDevice> gpus;
   std::set<std::string> seen;
   gpus.reserve(snapshot.devices.size());
   for (const Device* gpu : smi::gpus(snapshot, {})) {
@@ -157,7 +152,7 @@ std::vector<SmiGpu> smi_gpus(const Snapshot& snapshot) {
     if (uuid.starts_with("gpu-")) uuid.erase(0, 4);
     std::string labels;
     add_label(labels, "uuid", uuid);
-    if (seen.insert(labels).second) gpus.push_back({gpu, uuid, labels, DetailTable(*gpu)});
+    if (seen.insert(labels).second) gpus.push_back({gpu, labels, DetailTable(*gpu)});
   }
   return gpus;
 }
@@ -191,10 +186,10 @@ std::vector<InfoLabel> info_labels(const std::vector<QueryColumn>& columns) {
   return labels;
 }
 
-void write_info(const std::vector<SmiGpu>& gpus, const std::vector<InfoLabel>& of_info,
+void write_info(const std::vector<PageDevice>& gpus, const std::vector<InfoLabel>& of_info,
                 const Snapshot& snapshot, Exposition& out) {
   out.begin({"nvidia_smi_gpu_info", MetricType::info, "What a GPU is."});
-  for (const auto& [gpu, uuid, labels, details] : gpus) {
+  for (const auto& [gpu, labels, details] : gpus) {
     std::string more;
     for (const auto& [label, column] : of_info) {
       const Cell cell = column->field->read(*gpu, snapshot);
@@ -207,14 +202,16 @@ void write_info(const std::vector<SmiGpu>& gpus, const std::vector<InfoLabel>& o
   }
 }
 
-void write_columns(const std::vector<SmiGpu>& gpus, const std::vector<QueryColumn>& columns,
+void write_columns(const std::vector<PageDevice>& gpus, const std::vector<QueryColumn>& columns,
                    const Snapshot& snapshot, Exposition& out) {
-  const int generation = smi::generation_of(snapshot);
+  const smi::DriverNumber driver = smi::driver_of(snapshot);
   for (const QueryColumn& column : columns) {
-    if (generation >= column.csv->deprecated) continue;
+    if (column.deprecated && driver.branch >= *column.deprecated) continue;
     out.begin({.name = column.metric, .help = column.help});
-    for (const SmiGpu& one : gpus) {
-      out.add(one.labels, {}, column_sample(column, one, snapshot));
+    for (const PageDevice& one : gpus) {
+      out.add(one.labels, {}, told_by(*column.field, one, snapshot, [&](const Cell& cell) {
+                return column_number(column, cell);
+              }));
     }
   }
 }
@@ -238,79 +235,49 @@ void write_collection(const Scrape& scrape, Exposition& out) {
       decimal(scrape.daemon.looks_failed));
 }
 
-}  // namespace
+// --- series of no column: energy, rates, MIG instances, XID errors, processes
 
-void write_nvidia_smi(const Scrape& scrape, const MetricsOptions& options, Exposition& out) {
-  // They follow from two constant tables and take longer to find than a page may take.
-  static const std::vector<QueryColumn> columns = columns_of_the_query();
-  static const std::vector<InfoLabel> of_info = info_labels(columns);
-  const std::vector<SmiGpu> gpus = smi_gpus(scrape.snapshot);
-  write_collection(scrape, out);
-  write_info(gpus, of_info, scrape.snapshot, out);
-  write_columns(gpus, columns, scrape.snapshot, out);
-  write_nvidia_smi_further(gpus, scrape, options, out);
-}
-
-// The nvidia_smi profile's series that are of no column: energy, rates, MIG instances, XID errors,
-// processes.
-
-namespace {
-
-struct FurtherSeries {
-  Family family;
-  Detail detail;
-  int exponent;
-};
-using enum MetricType;
-constexpr auto pcie_rates = std::to_array<FurtherSeries>({
+constexpr auto card_rows = std::to_array<MetricRow>({
+    {.family = {"nvidia_smi_energy_joules_total", counter, "Energy since the driver was loaded."},
+     .key = "energy_millijoules",
+     .exponent = -3},
     {{"nvidia_smi_pcie_throughput_tx_bytes_per_second", gauge, "Sent over PCIe."},
-     Detail::pcie_sent_rate,
-     0},
+     "pcie_sent_rate_bytes_per_second"},
     {{"nvidia_smi_pcie_throughput_rx_bytes_per_second", gauge, "Received over PCIe."},
-     Detail::pcie_received_rate,
-     0},
+     "pcie_received_rate_bytes_per_second"},
 });
-constexpr auto instance_activities = std::to_array<FurtherSeries>({
-    {{"nvidia_smi_mig_graphics_activity_ratio", gauge, "Share of time with any work."},
-     Detail::activity_graphics,
-     -2},
-    {{"nvidia_smi_mig_sm_activity_ratio", gauge, "Share of SMs that were busy."},
-     Detail::activity_sm,
-     -2},
-    {{"nvidia_smi_mig_sm_occupancy_ratio", gauge, "Share of warps that were active."},
-     Detail::activity_occupancy,
-     -2},
-    {{"nvidia_smi_mig_tensor_activity_ratio", gauge, "Share of time of tensor work."},
-     Detail::activity_tensor,
-     -2},
+constexpr auto instance_rows = std::to_array<MetricRow>({
+    {{"nvidia_smi_mig_memory_total_bytes", gauge, "All of its memory."}, "memory_total_bytes"},
+    {{"nvidia_smi_mig_memory_used_bytes", gauge, "Memory allocated."}, "memory_used_bytes"},
+    {{"nvidia_smi_mig_memory_free_bytes", gauge, "Memory nobody holds."}, "memory_free_bytes"},
+    {{"nvidia_smi_mig_memory_reserved_bytes", gauge, "Memory the driver keeps for itself."},
+     "memory_reserved_bytes"},
+    {.family = {"nvidia_smi_mig_graphics_activity_ratio", gauge, "Share of time with any work."},
+     .key = "activity_graphics_percent",
+     .exponent = -2},
+    {.family = {"nvidia_smi_mig_sm_activity_ratio", gauge, "Share of SMs that were busy."},
+     .key = "activity_sm_percent",
+     .exponent = -2},
+    {.family = {"nvidia_smi_mig_sm_occupancy_ratio", gauge, "Share of warps that were active."},
+     .key = "activity_occupancy_percent",
+     .exponent = -2},
+    {.family = {"nvidia_smi_mig_tensor_activity_ratio", gauge, "Share of time of tensor work."},
+     .key = "activity_tensor_percent",
+     .exponent = -2},
     {{"nvidia_smi_mig_pcie_throughput_tx_bytes_per_second", gauge, "Sent over PCIe."},
-     Detail::pcie_sent_rate,
-     0},
+     "pcie_sent_rate_bytes_per_second"},
     {{"nvidia_smi_mig_pcie_throughput_rx_bytes_per_second", gauge, "Received over PCIe."},
-     Detail::pcie_received_rate,
-     0},
+     "pcie_received_rate_bytes_per_second"},
 });
-
-void write_rates(const std::vector<SmiGpu>& gpus, Exposition& out) {
-  out.begin({"nvidia_smi_energy_joules_total", counter, "Energy since the driver was loaded."});
-  for (const SmiGpu& one : gpus) {
-    out.add(one.labels, {}, decimal_in(cell_of(one.gpu->energy), -3));
-  }
-  for (const FurtherSeries& rate : pcie_rates) {
-    out.begin(rate.family);
-    for (const SmiGpu& one : gpus) {
-      out.add(one.labels, {}, decimal_in(one.gpu->details.cell(rate.detail), rate.exponent));
-    }
-  }
-}
 
 /// Instances that share memory share their series: the first of them stands for all.
-void write_instances(const std::vector<SmiGpu>& gpus, const Snapshot& snapshot, Exposition& out) {
-  std::vector<SmiGpu> instances;
+void write_instances(const std::vector<PageDevice>& gpus, const Snapshot& snapshot,
+                     Exposition& out) {
+  std::vector<PageDevice> instances;
   std::set<std::string> seen;
   out.begin({"nvidia_smi_mig_info", info, "What a MIG device is."});
-  for (const SmiGpu& one : gpus) {
-    for (const Device* instance : smi::instances_of(*one.gpu, snapshot)) {
+  for (const PageDevice& one : gpus) {
+    for (const Device* instance : smi::instances_of(*one.device, snapshot)) {
       if (!instance->partition) continue;
       std::string labels = one.labels;
       std::string identity = one.labels;
@@ -327,35 +294,18 @@ void write_instances(const std::vector<SmiGpu>& gpus, const Snapshot& snapshot, 
       out.add(identity, decimal(1));
       add_label(labels, "gpu_instance_id", std::to_string(instance->partition->gpu_instance));
       if (seen.insert(labels).second)
-        instances.push_back({instance, one.uuid, labels, DetailTable(*instance)});
+        instances.push_back({instance, labels, DetailTable(*instance)});
     }
   }
-  const auto memory = [&](std::string_view name, std::string_view help,
-                          Reading<Bytes> Device::* reading) {
-    out.begin({.name = name, .help = help});
-    for (const SmiGpu& one : instances) {
-      out.add(one.labels, {}, decimal_in(cell_of(one.gpu->*reading), 0));
-    }
-  };
-  memory("nvidia_smi_mig_memory_total_bytes", "All of its memory.", &Device::memory_total);
-  memory("nvidia_smi_mig_memory_used_bytes", "Memory allocated.", &Device::memory_used);
-  memory("nvidia_smi_mig_memory_free_bytes", "Memory nobody holds.", &Device::memory_free);
-  memory("nvidia_smi_mig_memory_reserved_bytes", "Memory the driver keeps for itself.",
-         &Device::memory_reserved);
-  for (const FurtherSeries& activity : instance_activities) {
-    out.begin(activity.family);
-    for (const SmiGpu& one : instances) {
-      out.add(one.labels, {},
-              decimal_in(one.gpu->details.cell(activity.detail), activity.exponent));
-    }
-  }
+  static const std::vector<KnownRow> rows = known_rows(instance_rows);
+  write_rows(rows, instances, snapshot, out);
 }
 
-void write_smi_xids(const std::vector<SmiGpu>& gpus, const Scrape& scrape, Exposition& out) {
+void write_smi_xids(const std::vector<PageDevice>& gpus, const Scrape& scrape, Exposition& out) {
   std::vector<std::pair<std::string, const XidCount*>> counts;
   for (const XidCount& xid : scrape.xids) {
     const Device* device = device_at(xid.pci_address, scrape.snapshot);
-    const auto gpu = std::ranges::find(gpus, device, &SmiGpu::gpu);
+    const auto gpu = std::ranges::find(gpus, device, &PageDevice::device);
     if (device == nullptr || gpu == gpus.end()) continue;
     std::string labels = gpu->labels;
     add_label(labels, "xid", std::to_string(xid.code));
@@ -369,7 +319,7 @@ void write_smi_xids(const std::vector<SmiGpu>& gpus, const Scrape& scrape, Expos
 
 /// Where nvidia-smi has a line for each process that computes, there are as many series: only for
 /// those who ask.
-void write_compute_apps(const std::vector<SmiGpu>& gpus, const Scrape& scrape,
+void write_compute_apps(const std::vector<PageDevice>& gpus, const Scrape& scrape,
                         const MetricsOptions& options, Exposition& out) {
   const Snapshot& snapshot = scrape.snapshot;
   std::vector<std::pair<std::string, const GpuProcess*>> processes;
@@ -379,7 +329,7 @@ void write_compute_apps(const std::vector<SmiGpu>& gpus, const Scrape& scrape,
     if (process.use == GpuUse::graphics) continue;
     const Device* device = find_device(process.device, snapshot);
     if (device != nullptr && device->parent) device = find_device(*device->parent, snapshot);
-    const auto gpu = std::ranges::find(gpus, device, &SmiGpu::gpu);
+    const auto gpu = std::ranges::find(gpus, device, &PageDevice::device);
     if (device == nullptr || gpu == gpus.end()) continue;
     ++counts[static_cast<std::size_t>(gpu - gpus.begin())];
     if (processes.size() == options.most_processes) continue;
@@ -398,7 +348,7 @@ void write_compute_apps(const std::vector<SmiGpu>& gpus, const Scrape& scrape,
   out.begin({"nvidia_smi_compute_apps", gauge, "Processes that compute on a GPU."});
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     // A list that could not be read is not an empty one.
-    if (is_list_unread(*gpus[i].gpu)) continue;
+    if (is_list_unread(*gpus[i].device)) continue;
     out.add(gpus[i].labels, decimal(counts[i]));
   }
   out.begin({"nvidia_smi_compute_apps_last_collect_success", gauge,
@@ -406,14 +356,26 @@ void write_compute_apps(const std::vector<SmiGpu>& gpus, const Scrape& scrape,
   out.add(decimal(has_driver_failed(snapshot) ? 0 : 1));
 }
 
-}  // namespace
-
-void write_nvidia_smi_further(const std::vector<SmiGpu>& gpus, const Scrape& scrape,
-                              const MetricsOptions& options, Exposition& out) {
-  write_rates(gpus, out);
+void write_further(const std::vector<PageDevice>& gpus, const Scrape& scrape,
+                   const MetricsOptions& options, Exposition& out) {
+  static const std::vector<KnownRow> rows = known_rows(card_rows);
+  write_rows(rows, gpus, scrape.snapshot, out);
   write_instances(gpus, scrape.snapshot, out);
   write_smi_xids(gpus, scrape, out);
   if (options.per_process) write_compute_apps(gpus, scrape, options, out);
+}
+
+}  // namespace
+
+void write_nvidia_smi(const Scrape& scrape, const MetricsOptions& options, Exposition& out) {
+  // They follow from two constant tables and take longer to find than a page may take.
+  static const std::vector<QueryColumn> columns = columns_of_the_query();
+  static const std::vector<InfoLabel> of_info = info_labels(columns);
+  const std::vector<PageDevice> gpus = smi_gpus(scrape.snapshot);
+  write_collection(scrape, out);
+  write_info(gpus, of_info, scrape.snapshot, out);
+  write_columns(gpus, columns, scrape.snapshot, out);
+  write_further(gpus, scrape, options, out);
 }
 
 }  // namespace berth::serve

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "smi/calendar.h"
 #include "smi/facts.h"
+#include "smi/generation.h"
 #include "smi/refusal.h"
 
 namespace berth::smi {
@@ -73,7 +74,7 @@ Format format_for(Unit unit) {
 std::string cell_text(const GpuColumn& column, const Device& device, const Snapshot& snapshot,
                       Surface surface, Clockface clockface) {
   const CsvField& written = column.column;
-  if (generation_of(snapshot) >= written.deprecated || column.field == nullptr) {
+  if (!column.field || is_deprecated(column, driver_of(snapshot))) {
     return "[" + std::string(deprecated_text) + "]";
   }
   const Cell cell = column.field->read(device, snapshot);
@@ -86,16 +87,16 @@ std::string cell_text(const GpuColumn& column, const Device& device, const Snaps
     return fmt::format("{} {}", value, column.own_unit);
   }
   const bool nothing = cell.why() == Absent::unsupported || cell.why() == Absent::not_sampled;
-  if (nothing && written.absent && generation_of(snapshot) >= written.absent_from)
+  if (nothing && written.absent && driver_of(snapshot).branch >= written.absent_from)
     return std::string(*written.absent);
   return shown_absent(cell.why(), failure_on(device), surface);
 }
 
 /// What a column is headed by. The names of 535 and later for why clocks are held back are no names
 /// to a driver before; what later drivers print of the old ones is not known.
-std::string_view heading_of(const CsvField& written, std::string_view asked, int generation) {
-  constexpr int renamed = 535;
-  const bool old = generation < renamed && asked.starts_with("clocks_throttle_reasons.");
+std::string_view heading_of(const CsvField& written, std::string_view asked,
+                            const Generation& generation) {
+  const bool old = !generation.calls_them_events && asked.starts_with("clocks_throttle_reasons.");
   return old ? asked : written.name;
 }
 
@@ -142,6 +143,12 @@ Output unknown_field(std::string_view name) {
                         printable(mistake->found), printable(mistake->corrected));
   }
   return {.text = std::move(text), .code = bad_argument};
+}
+
+bool is_deprecated(const GpuColumn& column, DriverNumber driver) {
+  // What only berth has a name for is told as long as the driver answers.
+  return column.field != nullptr && !column.field->smi.empty() &&
+         is_deprecated(column.field->key, driver);
 }
 
 std::optional<GpuColumn> find_gpu_column(std::string_view name) {

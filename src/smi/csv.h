@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "smi/csv_fields.h"
+#include "smi/generation.h"
 #include "smi/smi.h"
 #include "snapshot/fields.h"
 
@@ -28,6 +29,7 @@ struct GpuColumn {
   std::string_view own_unit{};   // of berth's own, behind each cell; empty: that of the format
 };
 [[nodiscard]] std::optional<GpuColumn> find_gpu_column(std::string_view name);
+[[nodiscard]] bool is_deprecated(const GpuColumn& column, DriverNumber driver);
 
 /// The queries that have a line per process, page or clock.
 [[nodiscard]] Output render_list_csv(const Snapshot& snapshot, const SmiRequest& request,
@@ -38,7 +40,7 @@ struct GpuColumn {
 struct ListColumn {
   std::string_view name;
   std::string_view alias;
-  std::string_view unit;
+  Format format;
   std::string_view help;
 };
 [[nodiscard]] std::vector<ListColumn> list_columns(SmiRequest::What what);

@@ -14,8 +14,6 @@ struct CsvField {
   std::string_view name;
   Format format = Format::text;
   std::string_view alias;
-  int from = 590;         // the first driver whose help has it
-  int deprecated = 9999;  // from then on the cell says so
   /// Written where there is no value; nothing: [N/A].
   std::optional<std::string_view> absent;
   int absent_from = 0;         // before this driver it is [N/A] all the same
@@ -24,16 +22,6 @@ struct CsvField {
   [[nodiscard]] constexpr CsvField headed(std::string_view text) const {
     CsvField copy = *this;
     copy.unit = text;
-    return copy;
-  }
-  [[nodiscard]] constexpr CsvField since(int driver) const {
-    CsvField copy = *this;
-    copy.from = driver;
-    return copy;
-  }
-  [[nodiscard]] constexpr CsvField deprecated_from(int driver) const {
-    CsvField copy = *this;
-    copy.deprecated = driver;
     return copy;
   }
   [[nodiscard]] constexpr CsvField absent_as(std::string_view text, int driver = 0) const {
@@ -55,7 +43,7 @@ using enum Format;
 inline constexpr auto gpu_fields = std::to_array<CsvField>({
     field("timestamp", date),
     field("driver_version", text),
-    field("kmd_version", text).since(595),
+    field("kmd_version", text),
     field("vgpu_driver_capability.heterogenous_multivGPU", text),
     field("count", number),
     field("name", text, "gpu_name"),
@@ -83,7 +71,7 @@ inline constexpr auto gpu_fields = std::to_array<CsvField>({
     field("pcie.link.width.current", width),
     field("pcie.link.width.max", width),
     field("index", number),
-    field("display_mode", enabled).deprecated_from(580),
+    field("display_mode", enabled),
     field("display_attached", yes_no),
     field("display_active", enabled),
     field("persistence_mode", enabled),
@@ -98,9 +86,9 @@ inline constexpr auto gpu_fields = std::to_array<CsvField>({
     field("inforom.ecc", text),
     field("inforom.pwr", text, "inforom.power"),
     field("inforom.checksum_validation", valid),
-    field("bbx.time_run", seconds).since(610).headed("seconds"),
-    field("reset_status.reset_required", yes_no).since(535).deprecated_from(570),
-    field("reset_status.drain_and_reset_recommended", yes_no).since(535).deprecated_from(570),
+    field("bbx.time_run", seconds).headed("seconds"),
+    field("reset_status.reset_required", yes_no),
+    field("reset_status.drain_and_reset_recommended", yes_no),
     field("gpu_recovery_action", text),
     field("gom.current", text, "gpu_operation_mode.current"),
     field("gom.pending", text, "gpu_operation_mode.pending"),
@@ -194,9 +182,9 @@ inline constexpr auto gpu_fields = std::to_array<CsvField>({
     field("retired_pages.double_bit.count", number, "retired_pages.dbe"),
     field("retired_pages.pending", yes_no),
     field("remapped_rows.correctable", number, "remapped_rows.sbe"),
-    field("remapped_rows.correctable_inactive", number).since(595),
+    field("remapped_rows.correctable_inactive", number),
     field("remapped_rows.uncorrectable", number, "remapped_rows.dbe"),
-    field("remapped_rows.uncorrectable_inactive", number).since(595),
+    field("remapped_rows.uncorrectable_inactive", number),
     field("remapped_rows.pending", yes_no),
     field("remapped_rows.failure", yes_no),
     field("remapped_rows.histogram.max", banks),
@@ -207,7 +195,7 @@ inline constexpr auto gpu_fields = std::to_array<CsvField>({
     field("temperature.gpu", celsius),
     field("temperature.gpu.tlimit", celsius),
     field("temperature.memory", celsius).absent_as("N/A"),
-    field("power.management", management).deprecated_from(580),
+    field("power.management", management),
     field("power.draw", watts),
     field("power.draw.average", watts, "gpu.power.draw.average"),
     field("power.draw.instant", watts, "gpu.power.draw.instant"),
@@ -223,29 +211,29 @@ inline constexpr auto gpu_fields = std::to_array<CsvField>({
     field("module.power.default_limit", watts),
     field("module.power.min_limit", watts),
     field("module.power.max_limit", watts),
-    field("gpu.base.current", watts).since(610),
-    field("gpu.base.requested", watts).since(610),
-    field("gpu.base.default", watts).since(610),
-    field("gpu.base.min", watts).since(610),
-    field("gpu.base.max", watts).since(610),
-    field("power_smoothing.enabled", yes_no).since(610),
-    field("power_smoothing.priv_level", number).since(610),
-    field("power_smoothing.imm_ramp_down", enabled).since(610),
-    field("power_smoothing.tmp_floor", watts).since(610),
-    field("power_smoothing.tmp_ceil", watts).since(610),
-    field("power_smoothing.hw_lifetime_remaining_percent", percent).since(610),
-    field("power_smoothing.max_percent_tmp_floor", percent).since(610),
-    field("power_smoothing.min_percent_tmp_floor", percent).since(610),
-    field("power_smoothing.num_preset_profiles", number).since(610),
-    field("power_smoothing.active_profile", number).since(610),
-    field("power_smoothing.curr_profile.percent_tmp_floor", percent).since(610),
-    field("power_smoothing.curr_profile.ramp_up_rate", number).since(610).headed("W/s"),
-    field("power_smoothing.curr_profile.ramp_down_rate", number).since(610).headed("W/s"),
-    field("power_smoothing.curr_profile.ramp_down_hysteresis", milliseconds).since(610),
-    field("power_smoothing.admin_override.percent_tmp_floor", percent).since(610),
-    field("power_smoothing.admin_override.ramp_up_rate", number).since(610).headed("W/s"),
-    field("power_smoothing.admin_override.ramp_down_rate", number).since(610).headed("W/s"),
-    field("power_smoothing.admin_override.ramp_down_hysteresis", milliseconds).since(610),
+    field("gpu.base.current", watts),
+    field("gpu.base.requested", watts),
+    field("gpu.base.default", watts),
+    field("gpu.base.min", watts),
+    field("gpu.base.max", watts),
+    field("power_smoothing.enabled", yes_no),
+    field("power_smoothing.priv_level", number),
+    field("power_smoothing.imm_ramp_down", enabled),
+    field("power_smoothing.tmp_floor", watts),
+    field("power_smoothing.tmp_ceil", watts),
+    field("power_smoothing.hw_lifetime_remaining_percent", percent),
+    field("power_smoothing.max_percent_tmp_floor", percent),
+    field("power_smoothing.min_percent_tmp_floor", percent),
+    field("power_smoothing.num_preset_profiles", number),
+    field("power_smoothing.active_profile", number),
+    field("power_smoothing.curr_profile.percent_tmp_floor", percent),
+    field("power_smoothing.curr_profile.ramp_up_rate", number).headed("W/s"),
+    field("power_smoothing.curr_profile.ramp_down_rate", number).headed("W/s"),
+    field("power_smoothing.curr_profile.ramp_down_hysteresis", milliseconds),
+    field("power_smoothing.admin_override.percent_tmp_floor", percent),
+    field("power_smoothing.admin_override.ramp_up_rate", number).headed("W/s"),
+    field("power_smoothing.admin_override.ramp_down_rate", number).headed("W/s"),
+    field("power_smoothing.admin_override.ramp_down_hysteresis", milliseconds),
     field("power_smoothing.delayed_power_smoothing_supported", yes_no),
     field("power_smoothing.primary_power_floor", watts),
     field("power_smoothing.secondary_power_floor", watts),
@@ -260,18 +248,16 @@ inline constexpr auto gpu_fields = std::to_array<CsvField>({
     field("power_smoothing.admin_override.primary_floor_act_window_multiplier", number),
     field("power_smoothing.admin_override.primary_floor_tar_window_multiplier", number),
     field("power_smoothing.admin_override.primary_floor_act_offset", watts),
-    field("power_smoothing.soc_power_smoothing_enabled", enabled).since(610),
+    field("power_smoothing.soc_power_smoothing_enabled", enabled),
     field("edpp_multiplier", percent_exact),
     field("clocks.current.graphics", megahertz, "clocks.gr"),
     field("clocks.current.sm", megahertz, "clocks.sm"),
     field("clocks.current.memory", megahertz, "clocks.mem"),
     field("clocks.current.video", megahertz, "clocks.video"),
-    field("clocks.applications.graphics", megahertz, "clocks.applications.gr").deprecated_from(590),
-    field("clocks.applications.memory", megahertz, "clocks.applications.mem").deprecated_from(590),
-    field("clocks.default_applications.graphics", megahertz, "clocks.default_applications.gr")
-        .deprecated_from(590),
-    field("clocks.default_applications.memory", megahertz, "clocks.default_applications.mem")
-        .deprecated_from(590),
+    field("clocks.applications.graphics", megahertz, "clocks.applications.gr"),
+    field("clocks.applications.memory", megahertz, "clocks.applications.mem"),
+    field("clocks.default_applications.graphics", megahertz, "clocks.default_applications.gr"),
+    field("clocks.default_applications.memory", megahertz, "clocks.default_applications.mem"),
     field("clocks.max.graphics", megahertz, "clocks.max.gr"),
     field("clocks.max.sm", megahertz),
     field("clocks.max.memory", megahertz, "clocks.max.mem"),
@@ -293,7 +279,7 @@ inline constexpr auto gpu_fields = std::to_array<CsvField>({
     field("fabric.health.route_unhealthy", text).absent_as("N/A"),
     field("fabric.health.access_timeout_recovery", text).absent_as("N/A"),
     field("fabric.health.incorrect_configuration", text).absent_as("N/A"),
-    field("fabric.health.partition_assigned", text).since(595).absent_as("N/A"),
+    field("fabric.health.partition_assigned", text).absent_as("N/A"),
     field("platform.chassis_serial_number", text).absent_as(""),
     field("platform.slot_number", number).absent_as("0"),
     field("platform.tray_index", number).absent_as("0"),

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "base/text.h"
-#include "smi/calendar.h"
 #include "smi/csv.h"
 #include "smi/facts.h"
+#include "smi/layout_items.h"
 #include "snapshot/questions.h"
 
 namespace berth::smi {
@@ -25,54 +25,45 @@ struct Item {
   const SmiRequest& request;
   Clockface clockface;
   const Device* gpu = nullptr;
-  const GpuProcess* process = nullptr;
-  const AccountedProcess* accounted = nullptr;
-  const RetiredPage* page = nullptr;
-  Absent no_pages = Absent::unsupported;  // why `page` is null
-  std::optional<Absent> no_list;          // why the card has a line that is about nothing
+  ItemCells cells;                // of a process, a page, a clock
+  std::optional<Absent> no_list;  // why the card has a line that is about nothing
   RetiredPage::Cause cause = RetiredPage::Cause::single_bit;
-  Megahertz memory_clock;
-  Megahertz graphics_clock;
 
-  [[nodiscard]] Surface surface() const {
-    return request.units ? Surface::csv : Surface::csv_without_units;
-  }
   [[nodiscard]] std::string text(const Cell& cell, Format format) const {
-    return cell.get() ? printable(shown(*cell.get(), format, surface()))
-                      : shown_absent(cell.why(), failure_on(*gpu), surface());
+    const Surface surface = request.units ? Surface::csv : Surface::csv_without_units;
+    return cell.get() ? printable(shown(*cell.get(), format, surface))
+                      : shown_absent(cell.why(), failure_on(*gpu), surface);
   }
-  template <class T>
-  [[nodiscard]] std::string text(const Reading<T>& reading, Format format) const {
-    return text(cell_of(reading), format);
-  }
-  [[nodiscard]] std::string detail(Detail which, Format format) const {
-    return text(gpu->details.cell(which), format);
+  [[nodiscard]] Cell local(WallTime time) const {
+    return Scalar(time.unix_ms + std::chrono::milliseconds(clockface.utc_offset).count());
   }
 };
 
 struct Column : ListColumn {
-  std::string (*read)(const Item&);
+  Cell (*read)(const Item&);
 };
 
-constexpr Column stamp_column = {
-    {"timestamp", "", "", "When it was looked at."}, [](const Item& item) {
-      return date_with_milliseconds(item.snapshot.taken.unix_ms, item.clockface.utc_offset);
-    }};
-constexpr Column name_column = {{"gpu_name", "", "", "Product name."}, [](const Item& item) {
-                                  return item.text(item.gpu->name, Format::text);
-                                }};
+constexpr Column stamp_column = {{"timestamp", "", Format::date, "When it was looked at."},
+                                 [](const Item& item) { return item.local(item.snapshot.taken); }};
+constexpr Column name_column = {{"gpu_name", "", Format::text, "Product name."},
+                                [](const Item& item) { return cell_of(item.gpu->name); }};
 constexpr Column bus_column = {
-    {"gpu_bus_id", "", "", "Where it sits: domain:bus:device.function."},
-    [](const Item& item) { return item.text(item.gpu->pci_address, Format::bus_id); }};
-constexpr Column serial_column = {
-    {"gpu_serial", "", "", "Serial number of the board."},
-    [](const Item& item) { return item.text(item.gpu->serial, Format::text); }};
-constexpr Column uuid_column = {
-    {"gpu_uuid", "", "", "Identity given by the maker."},
-    [](const Item& item) { return item.text(item.gpu->uuid, Format::text); }};
+    {"gpu_bus_id", "", Format::bus_id, "Where it sits: domain:bus:device.function."},
+    [](const Item& item) { return cell_of(item.gpu->pci_address); }};
+constexpr Column serial_column = {{"gpu_serial", "", Format::text, "Serial number of the board."},
+                                  [](const Item& item) { return cell_of(item.gpu->serial); }};
+constexpr Column uuid_column = {{"gpu_uuid", "", Format::text, "Identity given by the maker."},
+                                [](const Item& item) { return cell_of(item.gpu->uuid); }};
 
 /// Each list begins with the five above.
 constexpr std::size_t columns_of_the_card = 5;
+
+/// What -q prints of the same item in a line of its own.
+template <const auto& Lines, std::size_t Which>
+constexpr Column line_column(std::string_view alias, std::string_view help) {
+  return {{Lines[Which].column, alias, Lines[Which].format, help},
+          [](const Item& item) { return item.cells[Which]; }};
+}
 
 constexpr auto compute_columns = std::to_array<Column>({
     stamp_column,
@@ -80,12 +71,9 @@ constexpr auto compute_columns = std::to_array<Column>({
     bus_column,
     serial_column,
     uuid_column,
-    {{"pid", "", "", "Process."},
-     [](const Item& item) { return std::to_string(item.process->pid); }},
-    {{"process_name", "name", "", "Program that runs in it."},
-     [](const Item& item) { return process_name(*item.process, item.snapshot); }},
-    {{"used_gpu_memory", "used_memory", "MiB", "Memory it has on the device."},
-     [](const Item& item) { return item.text(item.process->memory, Format::memory); }},
+    line_column<process_lines, process_line::pid>("", "Process."),
+    line_column<process_lines, process_line::name>("name", "Program that runs in it."),
+    line_column<process_lines, process_line::memory>("used_memory", "Memory it has on the device."),
 });
 
 constexpr auto accounted_columns = std::to_array<Column>({
@@ -94,20 +82,16 @@ constexpr auto accounted_columns = std::to_array<Column>({
     bus_column,
     serial_column,
     uuid_column,
-    {{"vgpu_instance", "", "", "Virtual device it ran on."},
-     [](const Item&) { return std::string("N/A"); }},
-    {{"pid", "", "", "Process."},
-     [](const Item& item) { return std::to_string(item.accounted->pid); }},
-    {{"gpu_utilization", "gpu_util", "%", "Share of its life in which it computed."},
-     [](const Item& item) { return item.text(item.accounted->utilization_gpu, Format::percent); }},
-    {{"mem_utilization", "mem_util", "%", "Share of its life in which it used memory."},
-     [](const Item& item) {
-       return item.text(item.accounted->utilization_memory, Format::percent);
-     }},
-    {{"max_memory_usage", "", "MiB", "Most memory it had."},
-     [](const Item& item) { return item.text(item.accounted->memory_max, Format::memory); }},
-    {{"time", "", "ms", "How long it computed; 0 while it runs."},
-     [](const Item& item) { return item.text(item.accounted->run_time, Format::milliseconds); }},
+    {{"vgpu_instance", "", Format::text, "Virtual device it ran on."},
+     [](const Item&) { return Cell(Scalar(std::string("N/A"))); }},
+    line_column<accounted_lines, accounted_line::pid>("", "Process."),
+    line_column<accounted_lines, accounted_line::gpu>("gpu_util",
+                                                      "Share of its life in which it computed."),
+    line_column<accounted_lines, accounted_line::memory>(
+        "mem_util", "Share of its life in which it used memory."),
+    line_column<accounted_lines, accounted_line::memory_max>("", "Most memory it had."),
+    line_column<accounted_lines, accounted_line::time>("",
+                                                       "How long it computed; 0 while it runs."),
 });
 
 constexpr auto retired_columns = std::to_array<Column>({
@@ -116,30 +100,18 @@ constexpr auto retired_columns = std::to_array<Column>({
     bus_column,
     serial_column,
     uuid_column,
-    {{"retired_pages.address", "", "", "Address of the page."},
+    line_column<page_lines, page_line::address>("", "Address of the page."),
+    line_column<page_lines, page_line::retired>("", "When it was retired."),
+    {{"retired_pages.cause", "", Format::text, "Single Bit ECC or Double Bit ECC."},
      [](const Item& item) {
-       if (item.page == nullptr)
-         return shown_absent(item.no_pages, failure_on(*item.gpu), item.surface());
-       return fmt::format("{:#018x}", item.page->address);
-     }},
-    {{"retired_pages.timestamp", "", "", "When it was retired."},
-     [](const Item& item) {
-       if (item.page == nullptr)
-         return shown_absent(item.no_pages, failure_on(*item.gpu), item.surface());
-       if (!item.page->retired.get()) return std::string("[N/A]");
-       return date_in_words(*item.page->retired.get(), item.clockface.utc_offset);
-     }},
-    {{"retired_pages.cause", "", "", "Single Bit ECC or Double Bit ECC."},
-     [](const Item& item) {
-       const auto cause = item.page == nullptr ? item.cause : item.page->cause;
-       return std::string(cause == RetiredPage::Cause::single_bit ? "Single Bit ECC"
-                                                                  : "Double Bit ECC");
+       const bool single = item.cause == RetiredPage::Cause::single_bit;
+       return Cell(Scalar(std::string(single ? "Single Bit ECC" : "Double Bit ECC")));
      }},
 });
 
-template <Detail Which, Format Form>
-std::string read_detail(const Item& item) {
-  return item.detail(Which, Form);
+template <Detail Which>
+Cell read_detail(const Item& item) {
+  return item.gpu->details.cell(Which);
 }
 constexpr auto remapped_columns = std::to_array<Column>({
     stamp_column,
@@ -147,39 +119,36 @@ constexpr auto remapped_columns = std::to_array<Column>({
     bus_column,
     serial_column,
     uuid_column,
-    {{"remapped_rows.correctable", "", "", "Rows replaced for errors that were corrected."},
-     read_detail<Detail::remapped_rows_correctable, Format::number>},
-    {{"remapped_rows.uncorrectable", "", "", "Rows replaced for errors that were not."},
-     read_detail<Detail::remapped_rows_uncorrectable, Format::number>},
-    {{"remapped_rows.pending", "", "", "Whether rows are to be replaced at the next reset."},
-     read_detail<Detail::remapped_rows_pending, Format::zero_one>},
-    {{"remapped_rows.failure", "", "", "Whether replacing a row ever failed."},
-     read_detail<Detail::remapped_rows_failed, Format::zero_one>},
-    {{"remapped_rows.histogram.max", "", "", "Banks with all spare rows left."},
-     read_detail<Detail::remap_banks_max, Format::banks>},
-    {{"remapped_rows.histogram.high", "", "", "Banks with most spare rows left."},
-     read_detail<Detail::remap_banks_high, Format::banks>},
-    {{"remapped_rows.histogram.partial", "", "", "Banks with some spare rows left."},
-     read_detail<Detail::remap_banks_partial, Format::banks>},
-    {{"remapped_rows.histogram.low", "", "", "Banks with few spare rows left."},
-     read_detail<Detail::remap_banks_low, Format::banks>},
-    {{"remapped_rows.histogram.none", "", "", "Banks with no spare row left."},
-     read_detail<Detail::remap_banks_none, Format::banks>},
+    {{"remapped_rows.correctable", "", Format::number,
+      "Rows replaced for errors that were corrected."},
+     read_detail<Detail::remapped_rows_correctable>},
+    {{"remapped_rows.uncorrectable", "", Format::number, "Rows replaced for errors that were not."},
+     read_detail<Detail::remapped_rows_uncorrectable>},
+    {{"remapped_rows.pending", "", Format::zero_one,
+      "Whether rows are to be replaced at the next reset."},
+     read_detail<Detail::remapped_rows_pending>},
+    {{"remapped_rows.failure", "", Format::zero_one, "Whether replacing a row ever failed."},
+     read_detail<Detail::remapped_rows_failed>},
+    {{"remapped_rows.histogram.max", "", Format::banks, "Banks with all spare rows left."},
+     read_detail<Detail::remap_banks_max>},
+    {{"remapped_rows.histogram.high", "", Format::banks, "Banks with most spare rows left."},
+     read_detail<Detail::remap_banks_high>},
+    {{"remapped_rows.histogram.partial", "", Format::banks, "Banks with some spare rows left."},
+     read_detail<Detail::remap_banks_partial>},
+    {{"remapped_rows.histogram.low", "", Format::banks, "Banks with few spare rows left."},
+     read_detail<Detail::remap_banks_low>},
+    {{"remapped_rows.histogram.none", "", Format::banks, "Banks with no spare row left."},
+     read_detail<Detail::remap_banks_none>},
 });
 
-std::string clock_text(const Item& item, Megahertz clock) {
-  return item.text(Reading<Megahertz>(clock), Format::megahertz);
-}
 constexpr auto clock_columns = std::to_array<Column>({
     stamp_column,
     name_column,
     bus_column,
     serial_column,
     uuid_column,
-    {{"memory", "mem", "MHz", "Memory clock."},
-     [](const Item& item) { return clock_text(item, item.memory_clock); }},
-    {{"graphics", "gr", "MHz", "A graphics clock that goes with it."},
-     [](const Item& item) { return clock_text(item, item.graphics_clock); }},
+    line_column<clock_lines, 0>("mem", "Memory clock."),
+    line_column<clock_lines, 1>("gr", "A graphics clock that goes with it."),
 });
 
 std::span<const Column> columns_of(What what) {
@@ -202,63 +171,62 @@ std::span<const Column> columns_of(What what) {
 /// Pages by cause, singles first; a cause that the device cannot tell has a line that says so.
 void add_pages(Item item, std::vector<Item>& items) {
   using Cause = RetiredPage::Cause;
+  const auto& pages = item.gpu->lists.retired_pages;
   for (const Cause cause : {Cause::single_bit, Cause::double_bit}) {
     item.cause = cause;
-    item.page = nullptr;
-    const auto& pages = item.gpu->lists.retired_pages;
     const Cell& count =
         item.gpu->details.cell(cause == Cause::single_bit ? Detail::retired_pages_single_bit
                                                           : Detail::retired_pages_double_bit);
-    if (!pages.get()) {
-      if (count.get()) continue;  // none, or nobody listed them
-      item.no_pages = pages.why() == Absent::not_sampled ? count.why() : pages.why();
+    if (!pages.get() && !count.get()) {  // else there are none, or nobody listed them
+      const Absent why = pages.why() == Absent::not_sampled ? count.why() : pages.why();
+      item.cells = {why, why};
       items.push_back(item);
-      continue;
     }
-    for (const RetiredPage& page : *pages.get()) {
+    for (const RetiredPage& page : pages.get().value_or(std::vector<RetiredPage>{})) {
       if (page.cause != cause) continue;
-      item.page = &page;
+      const auto& when = page.retired.get();
+      item.cells = {Scalar(page.address), when ? item.local(*when) : Cell(Absent::unsupported)};
       items.push_back(item);
     }
   }
 }
 
+/// A line for each of a list; one that says why where there is no list.
+template <class T, class Add>
+void add_each(Item& item, const Reading<std::vector<T>>& list, std::vector<Item>& items, Add add) {
+  if (!list.get()) {
+    item.no_list = list.why();
+    items.push_back(item);
+    return;
+  }
+  for (const T& one : *list.get()) add(one);
+}
+
 void add_lines(Item item, std::vector<Item>& items) {
+  const auto add = [&](ItemCells cells) {
+    item.cells = std::move(cells);
+    items.push_back(item);
+  };
+  const Lists& lists = item.gpu->lists;
   switch (item.request.what) {
     case What::query_compute_apps:
       for (const GpuProcess* process : processes_on(item.gpu->id, item.snapshot)) {
-        if (process->use == GpuUse::graphics) continue;
-        item.process = process;
-        items.push_back(item);
+        if (process->use != GpuUse::graphics) add(cells_of(*process, item.snapshot));
       }
       break;
     case What::query_accounted_apps:
-      if (!item.gpu->lists.accounted_processes.get()) {
-        item.no_list = item.gpu->lists.accounted_processes.why();
-        items.push_back(item);
-        break;
-      }
-      for (const AccountedProcess& one : *item.gpu->lists.accounted_processes.get()) {
-        item.accounted = &one;
-        items.push_back(item);
-      }
+      add_each(item, lists.accounted_processes, items,
+               [&](const AccountedProcess& one) { add(cells_of(one)); });
       break;
     case What::query_retired_pages:
       add_pages(item, items);
       break;
     case What::query_supported_clocks:
-      if (!item.gpu->lists.supported_clocks.get()) {
-        item.no_list = item.gpu->lists.supported_clocks.why();
-        items.push_back(item);
-        break;
-      }
-      for (const SupportedClocks& clocks : *item.gpu->lists.supported_clocks.get()) {
-        item.memory_clock = clocks.memory;
+      add_each(item, lists.supported_clocks, items, [&](const SupportedClocks& clocks) {
         for (const Megahertz graphics : clocks.graphics) {
-          item.graphics_clock = graphics;
-          items.push_back(item);
+          add({cell_value(clocks.memory), cell_value(graphics)});
         }
-      }
+      });
       break;
     default:
       items.push_back(item);
@@ -282,7 +250,7 @@ Output render_list_csv(const Snapshot& snapshot, const SmiRequest& request, Cloc
     });
     if (found == all.end()) return unknown_field(name);
     columns.push_back(&*found);
-    names.push_back(csv_heading(found->name, found->unit));
+    names.push_back(csv_heading(found->name, unit_of(found->format)));
   }
   std::vector<Item> items;
   for (const Device* gpu : gpus(snapshot, request.devices)) {
@@ -294,9 +262,8 @@ Output render_list_csv(const Snapshot& snapshot, const SmiRequest& request, Cloc
     std::vector<std::string> cells;
     for (const Column* column : columns) {
       const bool is_of_card = column < all.data() + columns_of_the_card;
-      cells.push_back(item.no_list && !is_of_card
-                          ? shown_absent(*item.no_list, failure_on(*item.gpu), item.surface())
-                          : column->read(item));
+      cells.push_back(item.no_list && !is_of_card ? item.text(*item.no_list, column->format)
+                                                  : item.text(column->read(item), column->format));
     }
     text += csv_line(cells);
   }

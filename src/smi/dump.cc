@@ -52,9 +52,10 @@ std::string_view from_beginning(std::string_view text) {
 bool is_xml(std::string_view text) { return begins_xml(from_beginning(text)); }
 bool is_query(std::string_view text) { return from_beginning(text).starts_with(banner); }
 
-const Node* named(const Node& tree, std::initializer_list<std::string_view> names) {
-  for (const std::string_view name : names) {
-    if (const Node* node = child_of(tree, name)) return node;
+/// The first of these lines that it has; null: none.
+const Node* line_of(const Node& log, std::initializer_list<HeadingLine> lines) {
+  for (const HeadingLine& line : lines) {
+    if (const Node* node = child_of(log, normalised(line.tag))) return node;
   }
   return nullptr;
 }
@@ -64,11 +65,12 @@ Reading<std::string> text_of(const Node* node) {
 }
 
 void read_heading(const Node& log, Snapshot& snapshot) {
-  if (const Node* when = child_of(log, "timestamp")) {
+  using namespace heading_line;
+  if (const Node* when = line_of(log, {timestamp})) {
     snapshot.taken = read_date(when->value).value_or(WallTime{});
   }
-  snapshot.host.driver_version = text_of(named(log, {"kmdversion", "driverversion"}));
-  snapshot.host.cuda_version_supported = text_of(named(log, {"cudaumdversion", "cudaversion"}));
+  snapshot.host.driver_version = text_of(line_of(log, {kernel_driver, driver}));
+  snapshot.host.cuda_version_supported = text_of(line_of(log, {user_driver, cuda}));
 }
 
 std::string_view address_in(const Node& gpu) {
@@ -94,7 +96,7 @@ std::optional<Error> mistake_in_lines(const Node& log, std::size_t gpus) {
                                 "belongs to which GPU; write it anew: nvidia-smi -q > FILE")));
   }
   // Less are told by -i; more are lines that were taken for one.
-  const Node* attached = child_of(log, "attachedgpus");
+  const Node* attached = line_of(log, {heading_line::gpus});
   const auto count = attached == nullptr ? std::nullopt : parse_unsigned(trimmed(attached->value));
   if (!count || gpus <= *count) return std::nullopt;
   return Error(ErrorCode::invalid,
@@ -114,7 +116,7 @@ Device read_gpu(const Node& node, Surface surface, int index) {
       device.pci_address = reading_of<std::string>(*address).value_or(device.pci_address);
   }
   keep_plain_ids(device);
-  read_lists(node, device);
+  read_lists(node, surface, device);
   complete(device);
   return device;
 }
@@ -238,6 +240,18 @@ Result<Snapshot> snapshot_from_dump(std::string_view text, std::string_view phas
   auto snapshot = read_dump(text, phase);
   if (snapshot) report_untold(*snapshot);
   return snapshot;
+}
+
+std::optional<Result<std::vector<Snapshot>>> snapshots_in(std::string_view text,
+                                                          std::string_view phase) {
+  if (!looks_like_dump(text)) return std::nullopt;
+  std::vector<Snapshot> snapshots;
+  for (const std::string_view one : dumps_in(text)) {
+    auto snapshot = snapshot_from_dump(one, phase);
+    if (!snapshot) return std::unexpected(std::move(snapshot).error());
+    snapshots.push_back(std::move(*snapshot));
+  }
+  return snapshots;
 }
 
 }  // namespace berth::smi

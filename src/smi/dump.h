@@ -3,6 +3,7 @@
 // and capture files, which hold several commands' output, idle and under load. Everything in them
 // is hostile until it is a reading; lines that are not understood are left out, never an error.
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,14 @@ namespace berth::smi {
 /// Whether the text is one of the three, from its beginning; cheap.
 [[nodiscard]] bool looks_like_dump(std::string_view text);
 
+/// Every snapshot of such a text: one for each round of `-q -l`, else one, of that phase. Nothing:
+/// it is none.
+[[nodiscard]] std::optional<Result<std::vector<Snapshot>>> snapshots_in(std::string_view text,
+                                                                        std::string_view phase);
+
+// --- its parts, for tests
+// -------------------------------------------------------------------------
+
 /// The outputs of -q in a text, one for each round of `-q -l`; the whole text where it is XML or a
 /// capture.
 [[nodiscard]] std::vector<std::string_view> dumps_in(std::string_view text);
@@ -23,9 +32,6 @@ namespace berth::smi {
 /// `phase` names the part of a capture file: "idle", "load"; empty: the first that has a -q.
 /// not_found: a capture without that phase; invalid: no GPU in it, or too much of everything.
 [[nodiscard]] Result<Snapshot> snapshot_from_dump(std::string_view text, std::string_view phase);
-
-// --- its parts, for tests
-// -------------------------------------------------------------------------
 
 [[nodiscard]] Result<Node> tree_from_text(std::string_view text);
 [[nodiscard]] Result<Node> tree_from_xml(std::string_view text);

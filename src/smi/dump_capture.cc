@@ -82,10 +82,8 @@ Device* gpu_numbered(std::string_view number, Snapshot& snapshot) {
   return nullptr;
 }
 
-template <class T>
-Reading<T> reading_in(std::string_view text, Format format) {
-  const auto cell = read_back(text, format);
-  return cell ? reading_of<T>(*cell).value_or(Reading<T>()) : Reading<T>();
+Reading<std::string> address_in(std::string_view text) {
+  return reading_in<std::string>(read_back(text, Format::bus_id).value_or(Cell()));
 }
 
 // --- answers to queries --------------------------------------------------------------------------
@@ -119,16 +117,15 @@ std::vector<std::string_view> answer_by_pid(std::string_view text) {
 
 // --- --query-compute-apps ------------------------------------------------------------------------
 
-/// The process as -q -x tells one.
-Node process_node(CsvRow& row) {
-  const auto leaf = [&](std::string_view name, std::string_view value) {
-    return Node{std::string(name), std::string(value), {}, false};
-  };
-  return {"process_info",
-          "",
-          {leaf("pid", row["pid"]), leaf("type", "C"), leaf("process_name", row["process_name"]),
-           leaf("used_memory", row["used_gpu_memory"])},
-          true};
+/// A line of a query as an item of the list that -q has of the same.
+ItemCells item_cells(const CsvRow& row, const ItemLayout& layout) {
+  ItemCells cells;
+  for (const ItemLine& line : layout.lines) {
+    const auto found = line.column.empty() ? row.end() : row.find(std::string(line.column));
+    cells.push_back(found == row.end() ? Cell()
+                                       : read_back(found->second, line.format).value_or(Cell()));
+  }
+  return cells;
 }
 
 /// Of GPUs of which -q does not say who is on them; whom it names, it tells in full.
@@ -140,12 +137,11 @@ void read_compute_apps(std::string_view text, Snapshot& snapshot) {
   for (Device& device : snapshot.devices) {
     if (device.kind != DeviceKind::nvidia_gpu || device.process_count.get()) continue;
     if (device.lost || !device.unusable_because.empty()) continue;  // it was not asked
-    Node list{"processes", "", {}, true};
     for (CsvRow& row : rows) {
-      const auto place = reading_in<std::string>(row["gpu_bus_id"], Format::bus_id);
-      if (place.get() && place == device.pci_address) list.children.push_back(process_node(row));
+      const auto place = address_in(row["gpu_bus_id"]);
+      if (!place.get() || place != device.pci_address) continue;
+      add_process(item_cells(row, process_item), device, snapshot);
     }
-    read_processes(Node{"gpu", "", {std::move(list)}, true}, Surface::xml, device, snapshot);
     device.process_count = static_cast<std::uint64_t>(
         std::ranges::count(snapshot.gpu_processes, device.id, &GpuProcess::device));
   }
@@ -153,15 +149,6 @@ void read_compute_apps(std::string_view text, Snapshot& snapshot) {
 }
 
 // --- --query-accounted-apps ----------------------------------------------------------------------
-
-AccountedProcess accounted_in(CsvRow& row, pid_t pid) {
-  return {.pid = pid,
-          .utilization_gpu = reading_in<Percent>(row["gpu_utilization"], Format::percent),
-          .utilization_memory = reading_in<Percent>(row["mem_utilization"], Format::percent),
-          .memory_max = reading_in<Bytes>(row["max_memory_usage"], Format::memory),
-          .run_time = reading_in<Milliseconds>(row["time"], Format::milliseconds),
-          .running = {}};
-}
 
 /// A row that says which process on which card, by its address, it is about.
 struct ProcessRow {
@@ -177,7 +164,7 @@ std::optional<std::vector<ProcessRow>> process_rows(std::string_view text) {
   std::vector<ProcessRow> found;
   for (CsvRow& row : csv_rows(lines)) {
     const auto pid = parse_unsigned(row["pid"]);
-    const auto place = reading_in<std::string>(row["gpu_bus_id"], Format::bus_id);
+    const auto place = address_in(row["gpu_bus_id"]);
     if (!pid || *pid == 0 || !std::in_range<pid_t>(*pid) || !place.get()) continue;
     found.push_back({*place.get(), static_cast<pid_t>(*pid), std::move(row)});
   }
@@ -225,7 +212,11 @@ void read_accounted(std::string_view text, Snapshot& snapshot) {
   auto rows = process_rows(text);
   if (!rows) return;
   std::map<std::string, std::vector<AccountedProcess>> found;  // by address
-  for (ProcessRow& row : *rows) found[row.address].push_back(accounted_in(row.cells, row.pid));
+  for (const ProcessRow& row : *rows) {
+    if (const auto process = accounted_from(item_cells(row.cells, accounted_item))) {
+      found[row.address].push_back(*process);
+    }
+  }
   for (Device& device : snapshot.devices) {
     if (device.kind != DeviceKind::nvidia_gpu || device.lists.accounted_processes.get()) continue;
     device.lists.accounted_processes = found[device.pci_address.get().value_or("")];

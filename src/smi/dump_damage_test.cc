@@ -171,6 +171,24 @@ std::string tabbed(const std::string& text, std::size_t width) {
   return made;
 }
 
+TEST(DumpLines, WhatLostTheLineAboveItIsNothingElse) {
+  const Snapshot host = read(head +
+                             "    Supported Clocks\n"
+                             "            Graphics : 1980 MHz\n"
+                             "        Memory : 405 MHz\n"
+                             "            Graphics : 300 MHz\n"
+                             "    Accounted Processes\n"
+                             "            Is Running : 1\n"
+                             "        Process ID : 4711\n"
+                             "            Is Running : 0\n");
+  const Lists& lists = host.devices.at(0).lists;
+  ASSERT_THAT(lists.supported_clocks.get().value(), SizeIs(1)) << "1980 MHz is of a graphics clock";
+  EXPECT_EQ(lists.supported_clocks.get()->at(0).memory, Megahertz(405));
+  EXPECT_THAT(lists.supported_clocks.get()->at(0).graphics, SizeIs(1));
+  ASSERT_THAT(lists.accounted_processes.get().value(), SizeIs(1)) << "the 1 is no process";
+  EXPECT_EQ(lists.accounted_processes.get()->at(0).pid, 4711);
+}
+
 TEST(DumpLines, TabsAreReadAsTheSpacesTheyStandFor) {
   const Snapshot plain = read(whole);
   EXPECT_EQ(read(tabbed(whole, 4)), plain) << "a tab for each level";

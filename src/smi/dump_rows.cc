@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "cards/find.h"
 #include "snapshot/device_fault.h"
 
 namespace berth::smi {
@@ -241,10 +242,14 @@ std::string normalised(std::string_view name) {
 }
 
 RowIndex::RowIndex(std::span<const LayoutRow> rows, Surface surface) : rows_(rows) {
+  for (const Named when : {Named::today, Named::before}) add_names(surface, when);
+}
+
+void RowIndex::add_names(Surface surface, Named when) {
   std::vector<std::string> path;
-  for (const LayoutRow& row : rows) {
+  for (const LayoutRow& row : rows_) {
     path.resize(static_cast<std::size_t>(depth_on(row, surface)));
-    path.push_back(normalised(surface == Surface::text ? row.label : row.tag));
+    path.push_back(normalised(name_of(row, surface, when)));
     if (path.back().empty()) continue;
     by_path_.emplace(joined(path), &row);
     if (row.section) continue;
@@ -296,6 +301,9 @@ void complete(Device& device) {
   }
   complete_errors(device);
   complete_capability(device);
+  if (const auto& name = device.name.get(); name && !device.cuda_cores.get()) {
+    if (const auto cores = cores_of_product(*name)) device.cuda_cores = *cores;
+  }
   complete_virtualization(device.details);
   if (device.details.cell(Detail::gsp_firmware).has_value()) {
     device.details.set(Detail::gsp_mode, Reading<bool>(true));

@@ -3,6 +3,7 @@
 // lines, by its section and its own name. Internal to reading dumps.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "smi/layout.h"
+#include "smi/layout_items.h"
 #include "smi/tree.h"
 
 namespace berth::smi {
@@ -26,6 +28,8 @@ class RowIndex {
   [[nodiscard]] std::span<const LayoutRow> below(const LayoutRow& section) const;
 
  private:
+  void add_names(Surface surface, Named when);
+
   std::span<const LayoutRow> rows_;
   std::unordered_map<std::string, const LayoutRow*> by_path_;
   /// "section//name"; null where two rows of different readings share it.
@@ -52,7 +56,9 @@ void read_mig_devices(const Node& gpu, Surface surface, const Device& parent,
                       std::vector<Device>& devices);
 /// False: the dump does not say who is on it (-q -d MEMORY, a list that the driver refused).
 bool read_processes(const Node& gpu, Surface surface, const Device& parent, Snapshot& snapshot);
-void read_lists(const Node& gpu, Device& device);
+void read_lists(const Node& gpu, Surface surface, Device& device);
+/// One process of a card, as a list of them tells it.
+void add_process(const ItemCells& cells, const Device& parent, Snapshot& snapshot);
 
 /// Problems: the device was lost; nobody told who is on some devices, which is not the same as
 /// nobody.

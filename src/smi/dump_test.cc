@@ -246,6 +246,27 @@ TEST(Dump, RoundsOfALoopAreOneSnapshotEach) {
   EXPECT_THAT(read(twice).devices, SizeIs(2));
 }
 
+TEST(Dump, ItsSnapshotsAreThoseOfItsRoundsInTheirOrder) {
+  std::string later(two_gpus);
+  later.replace(later.find("37 C"), 4, "90 C");
+  const auto snapshots = snapshots_in(std::string(two_gpus) + later, {});
+  ASSERT_TRUE(snapshots && *snapshots);
+  ASSERT_THAT(**snapshots, SizeIs(2));
+  EXPECT_EQ((**snapshots)[1].devices.at(0).temperature, Reading<Celsius>(Celsius(90)));
+  EXPECT_FALSE(snapshots_in("{\"berth_snapshot\": 1}", {})) << "no dump";
+  const auto phase = snapshots_in(two_gpus, "nosuch");
+  ASSERT_TRUE(phase && !*phase);
+  EXPECT_THAT(phase->error().message(), HasSubstr("has no phase \"nosuch\""));
+}
+
+TEST(Dump, CoresAreThoseOfTheProduct) {
+  std::string text(two_gpus);
+  text.replace(text.find("NVIDIA Test V100"), 16, "Tesla V100-PCIE");
+  const Snapshot host = read(text);
+  EXPECT_EQ(host.devices.at(0).cuda_cores, Reading<std::uint64_t>(5120));
+  EXPECT_EQ(host.devices.at(1).cuda_cores, Reading<std::uint64_t>()) << "of no known product";
+}
+
 TEST(Capture, PhaseChoosesTheQuery) {
   const std::string rule(80, '#');
   std::string busy(two_gpus);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "base/text.h"
 #include "snapshot/details.h"
@@ -57,33 +56,6 @@ std::optional<std::vector<const Device*>> chosen(const Snapshot& snapshot,
 
 std::vector<const Device*> gpus(const Snapshot& snapshot, const std::vector<std::string>& devices) {
   return chosen(snapshot, devices).value_or(std::vector<const Device*>{});
-}
-
-namespace {
-
-/// The nth number of "580.119.02"; `otherwise`: there is none.
-int number_of_version(const Snapshot& snapshot, std::size_t nth, int otherwise) {
-  const auto& version = snapshot.host.driver_version.get();
-  if (!version) return otherwise;
-  std::string_view rest = *version;
-  for (; nth > 0; --nth) {
-    const std::size_t dot = rest.find('.');
-    if (dot == std::string_view::npos) return otherwise;
-    rest.remove_prefix(dot + 1);
-  }
-  const auto number = parse_unsigned(rest.substr(0, rest.find('.')));
-  return number && *number < 100'000 ? static_cast<int>(*number) : otherwise;
-}
-
-}  // namespace
-
-int generation_of(const Snapshot& snapshot) {
-  constexpr int newest = 610;
-  return number_of_version(snapshot, 0, newest);
-}
-
-int release_of(const Snapshot& snapshot) {
-  return number_of_version(snapshot, 1, std::numeric_limits<int>::max());
 }
 
 void add_rates(Snapshot& now, const Snapshot& before) {

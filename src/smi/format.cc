@@ -179,6 +179,8 @@ std::string shown(const Scalar& value, Format format, Surface surface) {
       return "P" + plain(value);
     case Format::date:
       return date_with_milliseconds(static_cast<std::int64_t>(number_in(value)), {});
+    case Format::calendar:
+      return date_in_words(WallTime{static_cast<std::int64_t>(number_in(value))}, {});
     default:
       return plain(value);
   }
@@ -346,7 +348,8 @@ std::optional<Cell> read_back(std::string_view text, Format format) {
       return text.starts_with('P') ? whole(text.substr(1), 1) : std::nullopt;
     case Format::number:
       return whole(text, 1);
-    case Format::date: {
+    case Format::date:
+    case Format::calendar: {
       const auto when = read_date(text);
       return when ? std::optional(Cell(Scalar(when->unix_ms))) : std::nullopt;
     }

@@ -49,7 +49,8 @@ enum class Format {
   words,              // "SWAP_32 CAS_32 " with a space behind each
   banks,              // 2560 bank(s); CSV 2560
   performance_state,  // P0
-  date                // milliseconds since 1970 as 2026/08/20 14:59:03.740
+  date,               // milliseconds since 1970 as 2026/08/20 14:59:03.740
+  calendar            // … as Thu Aug 20 14:59:03 2026
 };
 
 enum class Surface { text, xml, csv, csv_without_units };

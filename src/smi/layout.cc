@@ -30,21 +30,14 @@ constexpr auto mig_table = std::to_array<LayoutRow>({
     section(0, "ECC Errors", "ecc_error_count"),
     section(1, "Volatile", "volatile_count"),
     leaf(2, "SRAM Uncorrectable", "sram_uncorrectable", "ecc_uncorrected_errors", Format::number),
-    section(0, "FB Memory Usage", "fb_memory_usage").upto(579),
+    section(0, "Shared FB Memory Usage", "fb_memory_usage")
+        .before(580, "FB Memory Usage", "fb_memory_usage"),
     leaf(1, "Total", "total", "memory_total_bytes", Format::memory),
     leaf(1, "Reserved", "reserved", "memory_reserved_bytes", Format::memory).since(510),
     leaf(1, "Used", "used", "memory_used_bytes", Format::memory),
     leaf(1, "Free", "free", "memory_free_bytes", Format::memory),
-    section(0, "Shared FB Memory Usage", "fb_memory_usage").since(580),
-    leaf(1, "Total", "total", "memory_total_bytes", Format::memory),
-    leaf(1, "Reserved", "reserved", "memory_reserved_bytes", Format::memory),
-    leaf(1, "Used", "used", "memory_used_bytes", Format::memory),
-    leaf(1, "Free", "free", "memory_free_bytes", Format::memory),
-    section(0, "BAR1 Memory", "bar1_memory_usage").upto(579),
-    leaf(1, "Total", "total", "bar1_total_bytes", Format::memory),
-    leaf(1, "Used", "used", "bar1_used_bytes", Format::memory),
-    leaf(1, "Free", "free", "bar1_free_bytes", Format::memory),
-    section(0, "Shared BAR1 Memory", "bar1_memory_usage").since(580),
+    section(0, "Shared BAR1 Memory", "bar1_memory_usage")
+        .before(580, "BAR1 Memory", "bar1_memory_usage"),
     leaf(1, "Total", "total", "bar1_total_bytes", Format::memory),
     leaf(1, "Used", "used", "bar1_used_bytes", Format::memory),
     leaf(1, "Free", "free", "bar1_free_bytes", Format::memory),
@@ -55,9 +48,6 @@ constexpr auto gpu_table = [] {
   std::ranges::copy(rows::power_rows, std::ranges::copy(rows::state_rows, all.begin()).out);
   return all;
 }();
-
-/// Before, thresholds are temperatures also of cards that tell their margin.
-constexpr int first_with_margins = 535;
 
 /// Chips that count SRAM errors without kinds, and those that count by place.
 bool is_turing(const Device& device) {
@@ -100,12 +90,6 @@ bool is_in(const LayoutRow& row, DriverNumber driver, const Device& device) {
   return driver.branch >= row.from && driver.branch <= row.until;
 }
 
-/// SRAM errors by kind and source: seen of 535.216, 535.261 and from 550 on, not of 535.129.
-bool tells_sram_kinds(DriverNumber driver) {
-  constexpr DriverNumber first{535, 216};
-  return driver.branch >= 550 || (driver.branch == first.branch && driver.release >= first.release);
-}
-
 }  // namespace
 
 bool applies(const LayoutRow& row, DriverNumber driver, const Device& device) {
@@ -114,9 +98,9 @@ bool applies(const LayoutRow& row, DriverNumber driver, const Device& device) {
     case When::always:
       return true;
     case When::margins:
-      return driver.branch >= first_with_margins && tells_margins(device);
+      return generation_of(driver).tells_margins && tells_margins(device);
     case When::no_margins:
-      return driver.branch < first_with_margins || !tells_margins(device);
+      return !generation_of(driver).tells_margins || !tells_margins(device);
     case When::margin_told:
       return cell_of_row(row, device) != Cell(Absent::not_sampled);
     case When::licensed:
@@ -124,9 +108,11 @@ bool applies(const LayoutRow& row, DriverNumber driver, const Device& device) {
     case When::ecc_by_place:
       return is_before_turing(device);
     case When::ecc_simple:
-      return is_turing(device) || (!tells_sram_kinds(driver) && !is_before_turing(device));
+      return is_turing(device) ||
+             (!generation_of(driver).tells_sram_kinds && !is_before_turing(device));
     case When::ecc_detailed:
-      return tells_sram_kinds(driver) && !is_turing(device) && !is_before_turing(device);
+      return generation_of(driver).tells_sram_kinds && !is_turing(device) &&
+             !is_before_turing(device);
   }
   return true;
 }

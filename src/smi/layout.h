@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "smi/format.h"
+#include "smi/generation.h"
 #include "snapshot/device.h"
 #include "snapshot/fields.h"
 
@@ -46,8 +47,10 @@ struct LayoutRow {
   /// The branch whose drivers have it no more from `last_release` on, before `until`. 0: none.
   int last_branch = 0;
   int last_release = 0;
-  /// From this driver on it prints "Requested functionality has been deprecated".
-  int deprecated = 9999;
+  /// What drivers before `renamed` call it. 0: nothing else.
+  std::string_view old_label;
+  std::string_view old_tag;
+  int renamed = 0;
   std::string_view topic;  // of -q -d; empty: its parent's
   bool beside = false;     // stands below the row before it in text, beside it in XML
   bool sampled = false;    // printed by -q -d alone, as the driver's samples are
@@ -67,10 +70,13 @@ struct LayoutRow {
   [[nodiscard]] constexpr LayoutRow not_in(int major, int release) const {
     return with(&LayoutRow::last_branch, major).with(&LayoutRow::last_release, release);
   }
-  [[nodiscard]] constexpr LayoutRow only(When what) const { return with(&LayoutRow::when, what); }
-  [[nodiscard]] constexpr LayoutRow deprecated_from(int major) const {
-    return with(&LayoutRow::deprecated, major);
+  [[nodiscard]] constexpr LayoutRow before(int major, std::string_view old_name,
+                                           std::string_view old_element) const {
+    return with(&LayoutRow::renamed, major)
+        .with(&LayoutRow::old_label, old_name)
+        .with(&LayoutRow::old_tag, old_element);
   }
+  [[nodiscard]] constexpr LayoutRow only(When what) const { return with(&LayoutRow::when, what); }
   [[nodiscard]] constexpr LayoutRow beside_in_xml() const { return with(&LayoutRow::beside, true); }
   [[nodiscard]] constexpr LayoutRow sampled_only() const { return with(&LayoutRow::sampled, true); }
   [[nodiscard]] constexpr LayoutRow about(std::string_view what) const {
@@ -78,19 +84,41 @@ struct LayoutRow {
   }
 };
 
+/// A line above the GPUs.
+struct HeadingLine {
+  std::string_view label;
+  std::string_view tag;
+  [[nodiscard]] constexpr std::string_view on(Surface surface) const {
+    return surface == Surface::text ? label : tag;
+  }
+};
+namespace heading_line {
+inline constexpr HeadingLine timestamp{"Timestamp", "timestamp"};
+inline constexpr HeadingLine driver{"Driver Version", "driver_version"};
+inline constexpr HeadingLine cuda{"CUDA Version", "cuda_version"};
+// The names of both where they are named twice (Generation).
+inline constexpr HeadingLine kernel_driver{"KMD Version", "kmd_version"};
+inline constexpr HeadingLine user_driver{"CUDA UMD Version", "cuda_umd_version"};
+inline constexpr HeadingLine gpus{"Attached GPUs", "attached_gpus"};
+}  // namespace heading_line
+
 [[nodiscard]] std::span<const LayoutRow> gpu_rows();
 /// Of a MIG instance, inside Special::mig_devices.
 [[nodiscard]] std::span<const LayoutRow> mig_rows();
 
+/// What it is called on this surface, by drivers of today and before it was renamed; empty: it is
+/// not there.
+enum class Named { today, before };
+[[nodiscard]] constexpr std::string_view name_of(const LayoutRow& row, Surface surface,
+                                                 Named when) {
+  const bool old = when == Named::before && row.renamed != 0;
+  if (surface == Surface::text) return old ? row.old_label : row.label;
+  return old ? row.old_tag : row.tag;
+}
 /// How deep it stands on this surface.
 [[nodiscard]] constexpr int depth_on(const LayoutRow& row, Surface surface) {
   return row.depth - (row.beside && surface == Surface::xml ? 1 : 0);
 }
-/// A driver's number in parts: the 550 of 550.163.01 and the 163.
-struct DriverNumber {
-  int branch = 0;
-  int release = 0;
-};
 /// Whether this driver prints the row of this device.
 [[nodiscard]] bool applies(const LayoutRow& row, DriverNumber driver, const Device& device);
 /// The row's field; null: the row has none.

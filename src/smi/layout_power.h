@@ -21,7 +21,7 @@ constexpr auto power_rows = std::to_array<LayoutRow>({
     leaf(1, "Min Power Limit", "min_power_limit", "power_limit_min_milliwatts", watts),
     leaf(1, "Max Power Limit", "max_power_limit", "power_limit_max_milliwatts", watts),
     section(0, "GPU Power Readings", "gpu_power_readings").since(535).about("POWER"),
-    leaf(1, "", "power_state", "power_state", performance_state).deprecated_from(590),
+    leaf(1, "", "power_state", "power_state", performance_state),
     leaf(1, "Power Draw", "power_draw", "power_draw_milliwatts", watts).upto(569).not_in(550, 163),
     leaf(1, "Average Power Draw", "average_power_draw", "power_draw_average_milliwatts", watts)
         .since(570)
@@ -70,7 +70,7 @@ constexpr auto power_rows = std::to_array<LayoutRow>({
         .since(570)
         .also_in(550, 163),
     section(0, "Module Power Readings", "module_power_readings").since(535).about("POWER"),
-    leaf(1, "", "power_state", "power_state", performance_state).deprecated_from(590),
+    leaf(1, "", "power_state", "power_state", performance_state),
     leaf(1, "Power Draw", "power_draw", "module_power_draw_average_milliwatts", watts)
         .upto(569)
         .not_in(550, 163),
@@ -172,15 +172,11 @@ constexpr auto power_rows = std::to_array<LayoutRow>({
     leaf(1, "Memory", "mem_clock", "clock_memory_megahertz", megahertz),
     leaf(1, "Video", "video_clock", "clock_video_megahertz", megahertz),
     section(0, "Applications Clocks", "applications_clocks").about("CLOCK"),
-    leaf(1, "Graphics", "graphics_clock", "clock_application_graphics_megahertz", megahertz)
-        .deprecated_from(590),
-    leaf(1, "Memory", "mem_clock", "clock_application_memory_megahertz", megahertz)
-        .deprecated_from(590),
+    leaf(1, "Graphics", "graphics_clock", "clock_application_graphics_megahertz", megahertz),
+    leaf(1, "Memory", "mem_clock", "clock_application_memory_megahertz", megahertz),
     section(0, "Default Applications Clocks", "default_applications_clocks").about("CLOCK"),
-    leaf(1, "Graphics", "graphics_clock", "clock_default_graphics_megahertz", megahertz)
-        .deprecated_from(590),
-    leaf(1, "Memory", "mem_clock", "clock_default_memory_megahertz", megahertz)
-        .deprecated_from(590),
+    leaf(1, "Graphics", "graphics_clock", "clock_default_graphics_megahertz", megahertz),
+    leaf(1, "Memory", "mem_clock", "clock_default_memory_megahertz", megahertz),
     section(0, "Deferred Clocks", "deferred_clocks").since(520).about("CLOCK"),
     leaf(1, "Memory", "mem_clock", "clock_deferred_memory_megahertz", megahertz),
     section(0, "Max Clocks", "max_clocks").about("CLOCK"),

@@ -17,7 +17,7 @@ constexpr auto state_rows = std::to_array<LayoutRow>({
     leaf(0, "Product Name", "product_name", "name"),
     leaf(0, "Product Brand", "product_brand", "brand"),
     leaf(0, "Product Architecture", "product_architecture", "architecture").since(510),
-    leaf(0, "Display Mode", "display_mode", "display_mode", enabled).deprecated_from(580),
+    leaf(0, "Display Mode", "display_mode", "display_mode", enabled),
     leaf(0, "Display Attached", "display_attached", "display_attached", yes_no).since(580),
     leaf(0, "Display Active", "display_active", "display_active", enabled),
     leaf(0, "Persistence Mode", "persistence_mode", "persistence_mode", enabled),
@@ -45,16 +45,14 @@ constexpr auto state_rows = std::to_array<LayoutRow>({
     leaf(0, "FRU Part Number", "gpu_fru_part_number", "fru_part_number").since(530),
     leaf(0, "Module ID", "gpu_module_id", "platform_module_id", number).upto(564),
     section(0, "Platform Info", "platformInfo").since(565),
-    leaf(1, "RACK Serial Number", "rack_serial_number", "platform_chassis_serial").upto(569),
-    leaf(1, "Chassis Physical Slot Number", "chassis_physical_slot_number", "platform_slot_number",
-         number)
-        .upto(569),
-    leaf(1, "Compute Slot Index", "compute_slot_index", "platform_tray_index", number).upto(569),
-    leaf(1, "Node Index", "node_index", "platform_host_id", number).upto(569),
-    leaf(1, "Chassis Serial Number", "chassis_serial_number", "platform_chassis_serial").since(570),
-    leaf(1, "Slot Number", "slot_number", "platform_slot_number", number).since(570),
-    leaf(1, "Tray Index", "tray_index", "platform_tray_index", number).since(570),
-    leaf(1, "Host ID", "host_id", "platform_host_id", number).since(570),
+    leaf(1, "Chassis Serial Number", "chassis_serial_number", "platform_chassis_serial")
+        .before(570, "RACK Serial Number", "rack_serial_number"),
+    leaf(1, "Slot Number", "slot_number", "platform_slot_number", number)
+        .before(570, "Chassis Physical Slot Number", "chassis_physical_slot_number"),
+    leaf(1, "Tray Index", "tray_index", "platform_tray_index", number)
+        .before(570, "Compute Slot Index", "compute_slot_index"),
+    leaf(1, "Host ID", "host_id", "platform_host_id", number)
+        .before(570, "Node Index", "node_index"),
     leaf(1, "Peer Type", "peer_type", "platform_peer_type"),
     leaf(1, "Module Id", "module_id", "platform_module_id", number),
     leaf(1, "GPU Fabric GUID", "gpu_fabric_guid", "platform_fabric_guid", hex).since(570).upto(579),
@@ -87,10 +85,9 @@ constexpr auto state_rows = std::to_array<LayoutRow>({
     leaf(1, "Product Name", "licensed_product_name", "vgpu_licensed_product"),
     leaf(1, "License Status", "license_status", "vgpu_license_status"),
     section(0, "GPU Reset Status", "gpu_reset_status").since(530).upto(579).about("RESET_STATUS"),
-    leaf(1, "Reset Required", "reset_required", "reset_required", yes_no).deprecated_from(570),
+    leaf(1, "Reset Required", "reset_required", "reset_required", yes_no),
     leaf(1, "Drain and Reset Recommended", "drain_and_reset_recommended",
-         "drain_and_reset_recommended", yes_no)
-        .deprecated_from(570),
+         "drain_and_reset_recommended", yes_no),
     leaf(0, "GPU Recovery Action", "gpu_recovery_action", "recovery_action").since(565),
     leaf(0, "GSP Firmware Version", "gsp_firmware_version", "gsp_firmware_version")
         .since(550)
@@ -132,44 +129,35 @@ constexpr auto state_rows = std::to_array<LayoutRow>({
     leaf(0, "Fan Speed", "fan_speed", "fan_speed_percent", percent),
     leaf(0, "Performance State", "performance_state", "performance_state", performance_state)
         .about("PERFORMANCE"),
-    section(0, "Clocks Throttle Reasons", "clocks_throttle_reasons", "throttle_reasons_mask")
-        .upto(534)
-        .about("PERFORMANCE"),
-    leaf(1, "Idle", "clocks_throttle_reason_gpu_idle", "throttle_idle", active),
-    leaf(1, "Applications Clocks Setting", "clocks_throttle_reason_applications_clocks_setting",
-         "throttle_application_clocks", active),
-    leaf(1, "SW Power Cap", "clocks_throttle_reason_sw_power_cap", "throttle_power_cap", active),
-    leaf(1, "HW Slowdown", "clocks_throttle_reason_hw_slowdown", "throttle_hardware", active),
-    leaf(2, "HW Thermal Slowdown", "clocks_throttle_reason_hw_thermal_slowdown",
-         "throttle_hardware_thermal", active)
-        .beside_in_xml(),
-    leaf(2, "HW Power Brake Slowdown", "clocks_throttle_reason_hw_power_brake_slowdown",
-         "throttle_power_brake", active)
-        .beside_in_xml(),
-    leaf(1, "Sync Boost", "clocks_throttle_reason_sync_boost", "throttle_sync_boost", active),
-    leaf(1, "SW Thermal Slowdown", "clocks_throttle_reason_sw_thermal_slowdown",
-         "throttle_software_thermal", active),
-    leaf(1, "Display Clock Setting", "clocks_throttle_reason_display_clocks_setting",
-         "throttle_display", active),
     section(0, "Clocks Event Reasons", "clocks_event_reasons", "throttle_reasons_mask")
-        .since(535)
+        .before(535, "Clocks Throttle Reasons", "clocks_throttle_reasons")
         .about("PERFORMANCE"),
-    leaf(1, "Idle", "clocks_event_reason_gpu_idle", "throttle_idle", active),
+    leaf(1, "Idle", "clocks_event_reason_gpu_idle", "throttle_idle", active)
+        .before(535, "Idle", "clocks_throttle_reason_gpu_idle"),
     leaf(1, "Applications Clocks Setting", "clocks_event_reason_applications_clocks_setting",
-         "throttle_application_clocks", active),
-    leaf(1, "SW Power Cap", "clocks_event_reason_sw_power_cap", "throttle_power_cap", active),
-    leaf(1, "HW Slowdown", "clocks_event_reason_hw_slowdown", "throttle_hardware", active),
+         "throttle_application_clocks", active)
+        .before(535, "Applications Clocks Setting",
+                "clocks_throttle_reason_applications_clocks_setting"),
+    leaf(1, "SW Power Cap", "clocks_event_reason_sw_power_cap", "throttle_power_cap", active)
+        .before(535, "SW Power Cap", "clocks_throttle_reason_sw_power_cap"),
+    leaf(1, "HW Slowdown", "clocks_event_reason_hw_slowdown", "throttle_hardware", active)
+        .before(535, "HW Slowdown", "clocks_throttle_reason_hw_slowdown"),
     leaf(2, "HW Thermal Slowdown", "clocks_event_reason_hw_thermal_slowdown",
          "throttle_hardware_thermal", active)
+        .before(535, "HW Thermal Slowdown", "clocks_throttle_reason_hw_thermal_slowdown")
         .beside_in_xml(),
     leaf(2, "HW Power Brake Slowdown", "clocks_event_reason_hw_power_brake_slowdown",
          "throttle_power_brake", active)
+        .before(535, "HW Power Brake Slowdown", "clocks_throttle_reason_hw_power_brake_slowdown")
         .beside_in_xml(),
-    leaf(1, "Sync Boost", "clocks_event_reason_sync_boost", "throttle_sync_boost", active),
+    leaf(1, "Sync Boost", "clocks_event_reason_sync_boost", "throttle_sync_boost", active)
+        .before(535, "Sync Boost", "clocks_throttle_reason_sync_boost"),
     leaf(1, "SW Thermal Slowdown", "clocks_event_reason_sw_thermal_slowdown",
-         "throttle_software_thermal", active),
+         "throttle_software_thermal", active)
+        .before(535, "SW Thermal Slowdown", "clocks_throttle_reason_sw_thermal_slowdown"),
     leaf(1, "Display Clock Setting", "clocks_event_reason_display_clocks_setting",
-         "throttle_display", active),
+         "throttle_display", active)
+        .before(535, "Display Clock Setting", "clocks_throttle_reason_display_clocks_setting"),
     section(0, "Clocks Event Reasons Counters", "clocks_event_reasons_counters")
         .since(575)
         .about("PERFORMANCE"),
@@ -203,8 +191,7 @@ constexpr auto state_rows = std::to_array<LayoutRow>({
     leaf(1, "Free", "free", "protected_memory_free_bytes", memory),
     leaf(0, "Compute Mode", "compute_mode", "compute_mode").about("COMPUTE"),
     section(0, "Utilization", "utilization").about("UTILIZATION"),
-    leaf(1, "Gpu", "gpu_util", "utilization_gpu_percent", percent).upto(569),
-    leaf(1, "GPU", "gpu_util", "utilization_gpu_percent", percent).since(570),
+    leaf(1, "GPU", "gpu_util", "utilization_gpu_percent", percent).before(570, "Gpu", "gpu_util"),
     leaf(1, "Memory", "memory_util", "utilization_memory_percent", percent),
     leaf(1, "Encoder", "encoder_util", "utilization_encoder_percent", percent),
     leaf(1, "Decoder", "decoder_util", "utilization_decoder_percent", percent),
@@ -257,10 +244,7 @@ constexpr auto state_rows = std::to_array<LayoutRow>({
     section(0, "DRAM Encryption Mode", "dram_encryption_mode").since(570),
     leaf(1, "Current", "current_dram_encryption", "dram_encryption", enabled),
     leaf(1, "Pending", "pending_dram_encryption", "dram_encryption_pending", enabled),
-    section(0, "Ecc Mode", "ecc_mode").upto(529).about("ECC"),
-    leaf(1, "Current", "current_ecc", "ecc_mode", enabled),
-    leaf(1, "Pending", "pending_ecc", "ecc_mode_pending", enabled),
-    section(0, "ECC Mode", "ecc_mode").since(530).about("ECC"),
+    section(0, "ECC Mode", "ecc_mode").before(530, "Ecc Mode", "ecc_mode").about("ECC"),
     leaf(1, "Current", "current_ecc", "ecc_mode", enabled),
     leaf(1, "Pending", "pending_ecc", "ecc_mode_pending", enabled),
     section(0, "ECC Errors", "ecc_errors").about("ECC"),
@@ -393,49 +377,32 @@ constexpr auto state_rows = std::to_array<LayoutRow>({
         .since(525)
         .upto(534)
         .only(When::margin_told),
-    leaf(1, "GPU T.Limit Temp", "gpu_temp_tlimit", "temperature_limit_margin_celsius", celsius)
-        .since(535)
-        .upto(609),
     leaf(1, "GPU Current T.Limit Temp", "gpu_temp_tlimit", "temperature_limit_margin_celsius",
          celsius)
-        .since(610),
+        .since(535)
+        .before(610, "GPU T.Limit Temp", "gpu_temp_tlimit"),
     leaf(1, "GPU Shutdown Temp", "gpu_temp_max_threshold", "temperature_shutdown_celsius", celsius)
         .only(When::no_margins),
-    leaf(1, "GPU Shutdown T.Limit Temp", "gpu_temp_max_tlimit_threshold",
-         "temperature_shutdown_margin_celsius", celsius)
-        .upto(609)
-        .only(When::margins),
     leaf(1, "GPU Shutdown T.Limit Temp Specification", "gpu_temp_max_tlimit_threshold",
          "temperature_shutdown_margin_celsius", celsius)
-        .since(610)
+        .before(610, "GPU Shutdown T.Limit Temp", "gpu_temp_max_tlimit_threshold")
         .only(When::margins),
     leaf(1, "GPU Slowdown Temp", "gpu_temp_slow_threshold", "temperature_slowdown_celsius", celsius)
         .only(When::no_margins),
-    leaf(1, "GPU Slowdown T.Limit Temp", "gpu_temp_slow_tlimit_threshold",
-         "temperature_slowdown_margin_celsius", celsius)
-        .upto(609)
-        .only(When::margins),
     leaf(1, "GPU Slowdown T.Limit Temp Specification", "gpu_temp_slow_tlimit_threshold",
          "temperature_slowdown_margin_celsius", celsius)
-        .since(610)
+        .before(610, "GPU Slowdown T.Limit Temp", "gpu_temp_slow_tlimit_threshold")
         .only(When::margins),
     leaf(1, "GPU Max Operating Temp", "gpu_temp_max_gpu_threshold",
          "temperature_max_operating_celsius", celsius)
         .only(When::no_margins),
-    leaf(1, "GPU Max Operating T.Limit Temp", "gpu_temp_max_gpu_tlimit_threshold",
-         "temperature_max_operating_margin_celsius", celsius)
-        .upto(609)
-        .only(When::margins),
     leaf(1, "GPU Max Operating T.Limit Temp Specification", "gpu_temp_max_gpu_tlimit_threshold",
          "temperature_max_operating_margin_celsius", celsius)
-        .since(610)
+        .before(610, "GPU Max Operating T.Limit Temp", "gpu_temp_max_gpu_tlimit_threshold")
         .only(When::margins),
-    leaf(1, "GPU Target Temperature", "gpu_target_temperature", "temperature_target_celsius",
-         celsius)
-        .upto(609),
     leaf(1, "GPU Target Temperature Specification", "gpu_target_temperature",
          "temperature_target_celsius", celsius)
-        .since(610),
+        .before(610, "GPU Target Temperature", "gpu_target_temperature"),
     leaf(1, "Memory Current Temp", "memory_temp", "temperature_memory_celsius", celsius),
     leaf(1, "Memory Max Operating Temp", "gpu_temp_max_mem_threshold",
          "temperature_memory_max_operating_celsius", celsius)

@@ -6,6 +6,7 @@
 
 #include "smi/csv.h"
 #include "smi/dump_rows.h"
+#include "smi/help.h"
 
 namespace berth::smi {
 namespace {
@@ -21,17 +22,21 @@ TEST(Layout, EveryKeyOfARowIsAField) {
   }
 }
 
+void expect_rows_found(Surface surface, Named when) {
+  std::vector<std::string> path;
+  for (const LayoutRow& row : gpu_rows()) {
+    path.resize(static_cast<std::size_t>(depth_on(row, surface)));
+    path.push_back(normalised(name_of(row, surface, when)));
+    if (path.back().empty() || row.section) continue;
+    const LayoutRow* found = gpu_index(surface).find(path);
+    ASSERT_NE(found, nullptr) << row.label;
+    EXPECT_EQ(found->key, row.key) << row.label;
+  }
+}
+
 TEST(Layout, RowsAreFoundByTheirOwnPathOnBothSurfaces) {
   for (const Surface surface : {Surface::text, Surface::xml}) {
-    std::vector<std::string> path;
-    for (const LayoutRow& row : gpu_rows()) {
-      path.resize(static_cast<std::size_t>(depth_on(row, surface)));
-      path.push_back(normalised(surface == Surface::text ? row.label : row.tag));
-      if (path.back().empty() || row.section) continue;
-      const LayoutRow* found = gpu_index(surface).find(path);
-      ASSERT_NE(found, nullptr) << row.label;
-      EXPECT_EQ(found->key, row.key) << row.label;
-    }
+    for (const Named when : {Named::today, Named::before}) expect_rows_found(surface, when);
   }
 }
 
@@ -46,6 +51,16 @@ TEST(Layout, LinesThatDriversMovedAreFoundByTheirSection) {
   EXPECT_EQ(index.find({"temperature", "gpumoodring"}), nullptr);
   // Two readings share the name: the path decides, never a guess.
   EXPECT_EQ(index.find({"eccerrors", "somewhere", "sramcorrectable"}), nullptr);
+}
+
+TEST(Layout, TheHelpNamesEachSectionThatARowIsAbout) {
+  const std::string help = help_text();
+  for (const LayoutRow& row : gpu_rows()) {
+    EXPECT_TRUE(row.topic.empty() || is_topic(row.topic));
+    EXPECT_NE(help.find(row.topic), std::string::npos) << row.topic;
+  }
+  EXPECT_FALSE(is_topic("")) << "rows below a section have none of their own";
+  EXPECT_FALSE(is_topic("PROCESSES"));
 }
 
 TEST(Layout, EveryColumnOfTheQueryReadsAField) {

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "smi/facts.h"
 #include "smi/format.h"
+#include "smi/generation.h"
 #include "smi/smi.h"
 
 namespace berth::smi {
@@ -71,12 +72,11 @@ Output render_excluded(const Snapshot& snapshot) {
 }
 
 std::string render_version(const Snapshot& snapshot) {
-  constexpr int first_with_two_names = 610;
   const std::string driver = printable(snapshot.host.driver_version.get().value_or("N/A"));
   const std::string cuda = snapshot.host.cuda_version_supported.get().value_or("N/A");
   std::string text = version_line("NVIDIA-SMI version", driver) +
                      version_line("NVML version", nvml_version_text(snapshot));
-  if (generation_of(snapshot) < first_with_two_names) {
+  if (!generation_of(snapshot).names_twice) {
     return text + version_line("DRIVER version", driver) + version_line("CUDA Version", cuda);
   }
   return text + version_line("DRIVER version", "Deprecated, see \"KMD version\" instead") +

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "smi/calendar.h"
 #include "smi/facts.h"
+#include "smi/generation.h"
 #include "smi/smi.h"
 #include "snapshot/details.h"
 #include "snapshot/process.h"
@@ -16,16 +17,6 @@
 namespace berth::smi {
 
 namespace {
-
-// What changed from driver to driver, as published output of each shows it.
-/// The columns are a character wider; 525 is narrow.
-constexpr int first_wide = 530;
-/// dmon has jpg and ofa: 530.30.02 has not, 535.129.03 has.
-constexpr int first_engines = 535;
-/// pmon has them as well and its headings stand above its columns (545.23.08 beside 550.54.14:
-/// NordicHPC/sonar#170). More room is left of both with -o: 535.129.03 has less, logs of 2026 have
-/// more; which driver was the first is not known.
-constexpr int first_even = 550;
 
 std::string dash() { return "-"; }
 
@@ -116,9 +107,9 @@ constexpr auto device_columns = std::to_array<DeviceColumn>({
     {'u', "mem", "%", 0, [](const Device& d) { return percent(d.utilization_memory); }},
     {'u', "enc", "%", 0, [](const Device& d) { return percent(d.utilization_encoder); }},
     {'u', "dec", "%", 0, [](const Device& d) { return percent(d.utilization_decoder); }},
-    {'u', "jpg", "%", first_engines,
+    {'u', "jpg", "%", 535,  // not 530.30.02, but 535.129.03
      [](const Device& d) { return percent(d.details.get<Percent>(Detail::utilization_jpeg)); }},
-    {'u', "ofa", "%", first_engines,
+    {'u', "ofa", "%", 535,
      [](const Device& d) {
        return percent(d.details.get<Percent>(Detail::utilization_optical_flow));
      }},
@@ -129,7 +120,7 @@ constexpr auto device_columns = std::to_array<DeviceColumn>({
     {'m', "fb", "MB", 0, [](const Device& d) { return megabytes(d.memory_used); }},
     {'m', "bar1", "MB", 0,
      [](const Device& d) { return megabytes(d.details.get<Bytes>(Detail::bar1_used)); }},
-    {'m', "ccpm", "MB", first_wide,
+    {'m', "ccpm", "MB", 530,
      [](const Device& d) {
        return megabytes(d.details.get<Bytes>(Detail::protected_memory_used));
      }},
@@ -160,22 +151,21 @@ constexpr auto process_columns = std::to_array<ProcessColumn>({
     {'u', "mem", "%", 0, [](const GpuProcess& p) { return percent(p.utilization_memory); }},
     {'u', "enc", "%", 0, [](const GpuProcess& p) { return percent(p.utilization_encoder); }},
     {'u', "dec", "%", 0, [](const GpuProcess& p) { return percent(p.utilization_decoder); }},
-    {'u', "jpg", "%", first_even, [](const GpuProcess& p) { return percent(p.utilization_jpeg); }},
-    {'u', "ofa", "%", first_even,
-     [](const GpuProcess& p) { return percent(p.utilization_optical_flow); }},
+    {'u', "jpg", "%", 550, [](const GpuProcess& p) { return percent(p.utilization_jpeg); }},
+    {'u', "ofa", "%", 550, [](const GpuProcess& p) { return percent(p.utilization_optical_flow); }},
     {'m', "fb", "MB", 0, [](const GpuProcess& p) { return megabytes(p.memory); }},
-    {'m', "ccpm", "MB", first_wide, [](const GpuProcess&) { return dash(); }},
+    {'m', "ccpm", "MB", 530, [](const GpuProcess&) { return dash(); }},
 });
 
 /// The columns in the order of the letters asked for; each once.
 template <class Column, std::size_t N>
-std::vector<const Column*> columns_for(std::string_view letters, int generation,
+std::vector<const Column*> columns_for(std::string_view letters, DriverNumber driver,
                                        const std::array<Column, N>& all) {
   std::vector<const Column*> found;
   for (std::size_t i = 0; i < letters.size(); ++i) {
     if (letters.find(letters[i]) != i) continue;
     for (const Column& column : all) {
-      if (column.group == letters[i] && generation >= column.since) found.push_back(&column);
+      if (column.group == letters[i] && driver.branch >= column.since) found.push_back(&column);
     }
   }
   return found;
@@ -209,13 +199,12 @@ struct Margin {
   }
 };
 
-Margin margin_of(const SmiRequest& request, int generation) {
-  const bool even = generation >= first_even;
+Margin margin_of(const SmiRequest& request, const MonitorLayout& layout) {
   Margin margin;
   margin.date = request.stamps.find('D') != std::string::npos;
   margin.time = request.stamps.find('T') != std::string::npos;
-  margin.date_width = even ? 12 : 11;
-  margin.time_width = even ? 13 : 12;
+  margin.date_width = layout.date;
+  margin.time_width = layout.time;
   return margin;
 }
 
@@ -223,13 +212,12 @@ Margin margin_of(const SmiRequest& request, int generation) {
 
 Output render_dmon(const Snapshot& snapshot, const SmiRequest& request, Clockface clockface,
                    std::uint64_t tick, const Snapshot* before) {
-  const int generation = generation_of(snapshot);
-  const bool wide = generation >= first_wide;
-  const int width = wide ? 7 : 6;
-  const std::string_view end = wide ? " \n" : "\n";
-  const auto columns =
-      columns_for(request.select.empty() ? "puc" : request.select, generation, device_columns);
-  const Margin margin = margin_of(request, generation);
+  const MonitorLayout& layout = generation_of(snapshot).monitor;
+  const int width = layout.width;
+  const std::string_view end = layout.ends_blank ? " \n" : "\n";
+  const auto columns = columns_for(request.select.empty() ? "puc" : request.select,
+                                   driver_of(snapshot), device_columns);
+  const Margin margin = margin_of(request, layout);
   std::string text;
   if (tick == 0 && request.header) {
     text = margin.titles(false);
@@ -257,22 +245,19 @@ namespace {
 /// pmon's two headings. Before they stood above their columns, "type" and "sm" were narrower than
 /// what is below them (535.288.01, 545.23.08).
 std::string process_headings(const Margin& margin, const std::vector<const ProcessColumn*>& columns,
-                             int generation) {
-  const bool wide = generation >= first_wide;
-  const bool even = generation >= first_even;
-  const int width = wide ? 7 : 6;
-  const int narrow = even ? width : 6;
-  const std::string_view gap = wide ? "    " : "   ";
+                             const MonitorLayout& layout) {
+  const int width = layout.width;
   std::string text;
   for (const bool units : {false, true}) {
     text += margin.titles(units);
     text += fmt::format("{:>{}}", units ? "#" : "pid", width + 5);
-    text += fmt::format("{:>{}}", units ? "C/G" : "type", narrow);
+    text += fmt::format("{:>{}}", units ? "C/G" : "type", layout.narrow);
     for (const ProcessColumn* column : columns) {
       text += fmt::format("{:>{}}", units ? column->unit : column->title,
-                          column->title == "sm" ? narrow : width);
+                          column->title == "sm" ? layout.narrow : width);
     }
-    text += fmt::format("{}{}{}", gap, units ? "name" : "command", even ? " \n" : "\n");
+    text += fmt::format("{:{}}{}{}", "", layout.gap, units ? "name" : "command",
+                        layout.even ? " \n" : "\n");
   }
   return text;
 }
@@ -281,25 +266,23 @@ std::string process_headings(const Margin& margin, const std::vector<const Proce
 
 Output render_pmon(const Snapshot& snapshot, const SmiRequest& request, Clockface clockface,
                    std::uint64_t tick) {
-  const int generation = generation_of(snapshot);
-  const bool wide = generation >= first_wide;
-  const int width = wide ? 7 : 6;
+  const MonitorLayout& layout = generation_of(snapshot).monitor;
   constexpr int name_width = 15;
-  const auto columns =
-      columns_for(request.select.empty() ? "u" : request.select, generation, process_columns);
-  const Margin margin = margin_of(request, generation);
-  const std::string gap(wide ? 4 : 3, ' ');
+  const auto columns = columns_for(request.select.empty() ? "u" : request.select,
+                                   driver_of(snapshot), process_columns);
+  const Margin margin = margin_of(request, layout);
   std::string text;
-  if (tick == 0 && request.header) text = process_headings(margin, columns, generation);
+  if (tick == 0 && request.header) text = process_headings(margin, columns, layout);
   const auto line = [&](const Device& gpu, std::string_view pid, std::string_view type,
                         const GpuProcess* process, std::string name) {
     text += margin.cell(gpu, snapshot.taken, clockface);
     text += fmt::format("{:>11}{:>6}", pid, type);
     for (const ProcessColumn* column : columns) {
-      text += fmt::format("{:>{}}", process == nullptr ? dash() : column->cell(*process), width);
+      text +=
+          fmt::format("{:>{}}", process == nullptr ? dash() : column->cell(*process), layout.width);
     }
     name.resize(std::min<std::size_t>(name.size(), name_width));
-    text += gap + fmt::format("{:<{}}\n", name, name_width);
+    text += fmt::format("{:{}}{:<{}}\n", "", layout.gap, name, name_width);
   };
   for (const Device* gpu : gpus(snapshot, request.devices)) {
     const auto processes = processes_by_pid(*gpu, snapshot);

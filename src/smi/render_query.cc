@@ -7,6 +7,9 @@
 
 #include "base/text.h"
 #include "smi/facts.h"
+#include "smi/generation.h"
+#include "smi/layout.h"
+#include "smi/layout_items.h"
 #include "smi/smi.h"
 #include "smi/tree.h"
 
@@ -14,15 +17,8 @@ namespace berth::smi {
 
 namespace {
 
-/// Where the colon stands. Processes kept the place of earlier drivers, and so did branch 580 until
-/// its 580.119 (seen: 42 of 580.65.06, 580.95.05, 580.105.06 and 580.105.08, 55 of 580.119.02).
+/// Where the colons of processes stand: there they stayed as others moved.
 constexpr std::size_t processes_column = 42;
-std::size_t colon_column(const Snapshot& snapshot) {
-  const int driver = generation_of(snapshot);
-  if (driver < 450) return 36;
-  if (driver < 580 || (driver == 580 && release_of(snapshot) < 119)) return processes_column;
-  return 55;
-}
 
 void print_line(const Node& node, std::size_t indent, std::size_t column, std::string& text) {
   const std::string label = std::string(indent, ' ') + node.name;
@@ -66,7 +62,7 @@ void print_xml(const Node& node, std::size_t depth, std::string& text) {
   text += fmt::format("{}<{}>\n", indent, node.name);
   if (!node.value.empty()) text += fmt::format("{}\t{}\n", indent, escaped_xml(node.value));
   for (const Node& child : node.children) {
-    const bool beside = child.name == "mig_device";  // it stands as deep as the list of them
+    const bool beside = child.name == instance_tag;  // it stands as deep as the list of them
     print_xml(child, beside ? depth : depth + 1, text);
   }
   text += fmt::format("{}</{}>\n", indent, node.name);
@@ -85,16 +81,6 @@ std::string quoted_json(std::string_view raw) {
     }
   }
   return text + '"';
-}
-
-/// Tags that may stand several times: lists, however many there are.
-bool is_repeated(std::string_view name) {
-  for (const std::string_view one :
-       {"gpu", "mig_device", "process_info", "accounted_process_info", "retired_page",
-        "supported_mem_clock", "supported_graphics_clock"}) {
-    if (name == one) return true;
-  }
-  return false;
 }
 
 void print_json(const Node& node, std::size_t depth, std::string& text);
@@ -130,11 +116,8 @@ void print_json(const Node& node, std::size_t depth, std::string& text) {
   text += "\n" + std::string(depth * 2, ' ') + "}";
 }
 
-Selection selection_for(const Snapshot& snapshot, const SmiRequest& request, Surface surface) {
-  return {.driver = generation_of(snapshot),
-          .release = release_of(snapshot),
-          .surface = surface,
-          .topics = surface == Surface::text ? &request.sections : nullptr};
+Selection selection_for(const SmiRequest& request, Surface surface) {
+  return {.surface = surface, .topics = surface == Surface::text ? &request.sections : nullptr};
 }
 
 std::vector<const Device*> devices_for(const Snapshot& snapshot, const SmiRequest& request) {
@@ -142,7 +125,7 @@ std::vector<const Device*> devices_for(const Snapshot& snapshot, const SmiReques
 }
 
 Node whole_tree(const Snapshot& snapshot, const SmiRequest& request, Clockface clockface) {
-  const Selection selection = selection_for(snapshot, request, Surface::xml);
+  const Selection selection = selection_for(request, Surface::xml);
   Node root{"nvidia_smi_log", "", heading(snapshot, selection, clockface), true};
   for (const Device* device : devices_for(snapshot, request)) {
     Node gpu = device_tree(snapshot, *device, selection);
@@ -157,11 +140,11 @@ Node whole_tree(const Snapshot& snapshot, const SmiRequest& request, Clockface c
 }  // namespace
 
 std::string render_query(const Snapshot& snapshot, const SmiRequest& request, Clockface clockface) {
-  const Selection selection = selection_for(snapshot, request, Surface::text);
-  const std::size_t column = colon_column(snapshot);
+  const Selection selection = selection_for(request, Surface::text);
+  const std::size_t column = generation_of(snapshot).colon;
   std::string text = "\n==============NVSMI LOG==============\n\n";
   for (const Node& line : heading(snapshot, selection, clockface)) {
-    if (line.name == "Attached GPUs") text += "\n";
+    if (line.name == heading_line::gpus.label) text += "\n";
     print_line(line, 0, column, text);
   }
   for (const Device* device : devices_for(snapshot, request)) {
@@ -175,12 +158,10 @@ std::string render_query(const Snapshot& snapshot, const SmiRequest& request, Cl
 }
 
 std::string render_xml(const Snapshot& snapshot, const SmiRequest& request, Clockface clockface) {
-  const int driver = generation_of(snapshot);
-  const int version = driver < 520 ? 11 : driver < 580 ? 12 : 13;
   std::string text = fmt::format(
       "<?xml version=\"1.0\" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM \"nvsmi_device_v{}.dtd\">\n"
       "<nvidia_smi_log>\n",
-      version);
+      generation_of(snapshot).dtd);
   for (const Node& node : whole_tree(snapshot, request, clockface).children) {
     if (node.name != "gpu") {
       print_xml(node, 1, text);

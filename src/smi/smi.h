@@ -1,7 +1,7 @@
 #pragma once
 // nvidia-smi's surfaces as functions of a Snapshot: what its command line asks for, printed as it
-// would print it, byte for byte, in the layout of the driver's generation (up to 535, 550 to 595,
-// 610 and newer). None of this text is translated: it is a format that scripts read.
+// would print it, byte for byte, in the layout of the driver's generation (generation.h). None of
+// this text is translated: it is a format that scripts read.
 //
 //   const auto asked = smi::parse(words);                      // or what is wrong with them
 //   const smi::Output out = smi::answer(*asked, source);       // text for stdout, exit code
@@ -101,11 +101,6 @@ struct Clockface {
 /// Rates of the PCIe counters since the look before, where a look by itself could not tell them.
 void add_rates(Snapshot& now, const Snapshot& before);
 
-/// 535, 580, 610: the major version of the driver; the layout is chosen by it. 610 where the host
-/// does not say.
-[[nodiscard]] int generation_of(const Snapshot& snapshot);
-/// The 119 of 580.119.02, for what changed within a branch; beyond any where the host does not say.
-[[nodiscard]] int release_of(const Snapshot& snapshot);
 /// The devices that -i names, in the order of the snapshot; nothing: one of them does not exist.
 [[nodiscard]] std::optional<std::vector<const Device*>> chosen(
     const Snapshot& snapshot, const std::vector<std::string>& devices);

@@ -8,8 +8,8 @@
 #include "smi/calendar.h"
 #include "smi/facts.h"
 #include "smi/format.h"
+#include "smi/generation.h"
 #include "smi/smi.h"
-#include "smi/table_layout.h"
 #include "snapshot/details.h"
 #include "snapshot/process.h"
 #include "snapshot/questions.h"
@@ -315,7 +315,7 @@ std::string processes(const std::vector<const Device*>& cards, const Snapshot& s
 }  // namespace
 
 std::string render_table(const Snapshot& snapshot, const SmiRequest& request, Clockface clockface) {
-  const TableLayout& layout = layout_of(generation_of(snapshot));
+  const TableLayout& layout = generation_of(snapshot).table;
   const auto cards = gpus(snapshot, request.devices);
   std::string text = date_in_words(snapshot.taken, clockface.utc_offset) + "       \n";
   text += heading(snapshot, layout);

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "smi/facts.h"
+#include "smi/generation.h"
 #include "smi/smi.h"
 #include "snapshot/details.h"
 #include "snapshot/questions.h"
@@ -89,8 +90,7 @@ Output render_topology(const Snapshot& snapshot, const SmiRequest& request) {
   std::string text = "\t\x1b[4m";
   for (const Device* gpu : cards) text += fmt::format("GPU{}\t", gpu->index.value_or(0));
   text += "CPU Affinity\tNUMA Affinity\tGPU NUMA ID\x1b[0m\n";
-  constexpr int first_with_words = 560;  // 535 to 555 leave the place of what is not known empty
-  const std::string nothing = generation_of(snapshot) < first_with_words ? "" : "N/A";
+  const std::string nothing = generation_of(snapshot).says_no_affinity ? "N/A" : "";
   bool all_known = true;
   for (const Device* gpu : cards) {
     text += fmt::format("GPU{}\t", gpu->index.value_or(0));

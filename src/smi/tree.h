@@ -21,8 +21,6 @@ struct Node {
 
 /// What of a device is wanted: topics of -q -d in capitals, or everything.
 struct Selection {
-  int driver = 0;
-  int release = 0;
   Surface surface = Surface::text;
   const std::vector<std::string>* topics = nullptr;  // null or empty: all
 };

@@ -164,6 +164,14 @@ def test_one_snapshot_is_one(machine, tmp_path):
     assert done.returncode == 0 and "1 snapshot was recorded" in done.stderr
 
 
+def test_what_nvidia_smi_printed_is_no_recording_to_go_on_with(machine, tmp_path):
+    dump = tmp_path / "q.txt"
+    dump.write_text(QUERY, encoding="utf-8")
+    refused = machine.run("record", dump, "--append", "-d", "100ms", "--for", "100ms")
+    assert refused.returncode == 1 and "nothing was added to it" in in_one_line(refused), refused.stderr
+    assert dump.read_text(encoding="utf-8") == QUERY
+
+
 def test_append_is_proposed_only_where_there_is_a_file(machine, tape):
     nowhere = machine.run("record", "/nonexistent/x", "--for", "100ms")
     assert nowhere.returncode == 1 and "--append" not in nowhere.stderr

@@ -32,7 +32,7 @@ berth::smi::Output undetermined(const berth::Snapshot& snapshot, std::string_vie
   for (const std::string_view name : berth::split(names, ',')) {
     const auto column = berth::smi::find_gpu_column(name);
     if (!column || column->field == nullptr) continue;
-    if (berth::smi::generation_of(snapshot) >= column->column.deprecated) continue;
+    if (berth::smi::is_deprecated(*column, berth::smi::driver_of(snapshot))) continue;
     for (const berth::Device& device : snapshot.devices) {
       if (device.kind != berth::DeviceKind::nvidia_gpu) continue;
       const berth::Cell cell = column->field->read(device, snapshot);

@@ -3,7 +3,6 @@
 #include <array>
 
 #include "cards/capability.h"
-#include "cards/find.h"
 
 namespace berth::nvml {
 
@@ -54,18 +53,6 @@ std::optional<std::string_view> name_in(const std::array<Named, Size>& table, un
   return std::nullopt;
 }
 
-struct Family {
-  std::string_view name;  // how its products' names begin
-  std::uint64_t cores;    // of each of them
-};
-
-// Boards of makers and clouds that the table of cards does not list one by one.
-constexpr std::array<Family, 3> families = {{
-    {"Tesla P100", 3584},  // NVIDIA Tesla P100 whitepaper WP-08019, table 1
-    {"Tesla V100", 5120},  // NVIDIA Tesla V100 whitepaper WP-08608, table 1
-    {"A100", 6912},        // NVIDIA A100 whitepaper, table 4
-}};
-
 }  // namespace
 
 std::optional<std::uint64_t> cores_per_multiprocessor(ComputeCapability capability) {
@@ -86,19 +73,6 @@ std::optional<std::string_view> architecture_name(unsigned nvml_architecture) {
 
 std::optional<std::string_view> brand_name(unsigned nvml_brand) {
   return name_in(brands, nvml_brand);
-}
-
-std::optional<std::uint64_t> cores_of_product(std::string_view name) {
-  if (const Card* card = card_of_product(name)) return cuda_cores(*card);
-  constexpr std::string_view maker = "NVIDIA ";
-  if (name.starts_with(maker)) name.remove_prefix(maker.size());
-  for (const Family& family : families) {
-    if (!name.starts_with(family.name)) continue;
-    // "A100" is not the beginning of "A1000".
-    const std::string_view rest = name.substr(family.name.size());
-    if (rest.empty() || rest.front() == ' ' || rest.front() == '-') return family.cores;
-  }
-  return std::nullopt;
 }
 
 BytesPerSecond peak_memory_bandwidth(std::uint64_t bus_width_bits, Megahertz clock) {

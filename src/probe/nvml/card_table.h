@@ -22,10 +22,6 @@ namespace berth::nvml {
 /// By nvmlBrandType_t.
 [[nodiscard]] std::optional<std::string_view> brand_name(unsigned nvml_brand);
 
-/// FP32 lanes enabled on a product, by its name with or without "NVIDIA ". For drivers older than
-/// 510, which do not tell.
-[[nodiscard]] std::optional<std::uint64_t> cores_of_product(std::string_view name);
-
 /// Theoretical peak memory bandwidth.
 ///
 /// Both edges of the clock carry a bit on each line (double data rate), so

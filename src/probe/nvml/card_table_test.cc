@@ -2,30 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "cards/find.h"
+
 namespace berth::nvml {
 namespace {
-
-TEST(CardTable, KnowsTheCoresOfProductsNotOfTheFullDie) {
-  EXPECT_EQ(cores_of_product("GeForce GTX 1080 Ti"), 3584U);
-  EXPECT_EQ(cores_of_product("NVIDIA GeForce RTX 2080 Ti"), 4352U);
-  EXPECT_EQ(cores_of_product("NVIDIA GeForce RTX 3090"), 10496U);
-  EXPECT_EQ(cores_of_product("A100-SXM4-40GB"), 6912U);
-  EXPECT_EQ(cores_of_product("NVIDIA A100 80GB PCIe"), 6912U);
-  EXPECT_EQ(cores_of_product("NVIDIA H100 80GB HBM3"), 16896U);
-  EXPECT_EQ(cores_of_product("NVIDIA H100 PCIe"), 14592U);
-}
-
-TEST(CardTable, TakesTheLongestNameThatFits) {
-  EXPECT_EQ(cores_of_product("GeForce RTX 2080"), 2944U);
-  EXPECT_EQ(cores_of_product("GeForce RTX 2080 SUPER"), 3072U);
-  EXPECT_EQ(cores_of_product("GeForce RTX 3090 Ti"), 10752U);
-}
-
-TEST(CardTable, KnowsNothingOfAnUnknownProduct) {
-  EXPECT_EQ(cores_of_product("NVIDIA A1000 Laptop GPU"), std::nullopt);
-  EXPECT_EQ(cores_of_product("NVIDIA T400"), std::nullopt);
-  EXPECT_EQ(cores_of_product(""), std::nullopt);
-}
 
 TEST(CardTable, CoresPerMultiprocessorTimesTheirNumberIsTheProduct) {
   // Multiprocessors as the makers' papers list them.

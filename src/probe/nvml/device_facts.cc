@@ -5,6 +5,7 @@
 #include <bit>
 #include <string>
 
+#include "cards/find.h"
 #include "probe/nvml/card_table.h"
 #include "probe/nvml/device_reading.h"
 

@@ -15,8 +15,6 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/tr.h"
-#include "probe/nvml/card_table.h"
-#include "smi/dump.h"
 #include "snapshot/json.h"
 
 namespace berth {
@@ -43,21 +41,6 @@ bool names_phase(const std::string& spec, std::string_view tail) {
                     tail.find_first_not_of("abcdefghijklmnopqrstuvwxyz") == std::string_view::npos;
   std::error_code error;
   return word && !std::filesystem::exists(spec, error);
-}
-
-/// What the vendor's tool printed, as snapshots, one per line.
-Result<std::string> lines_of_dump(const std::string& text, std::string_view phase) {
-  std::string lines;
-  for (const std::string_view one : smi::dumps_in(text)) {
-    auto snapshot = smi::snapshot_from_dump(one, phase);
-    if (!snapshot) return std::unexpected(std::move(snapshot).error());
-    for (Device& device : snapshot->devices) {
-      if (device.cuda_cores.get() || device.parent || !device.name.get()) continue;
-      if (const auto cores = nvml::cores_of_product(*device.name.get())) device.cuda_cores = *cores;
-    }
-    lines += to_json(*snapshot, JsonLayout::compact) + "\n";
-  }
-  return lines;
 }
 
 Result<Spec> parse_spec(const std::string& spec) {
@@ -190,21 +173,23 @@ Result<void> Recording::find_lines() {
   return fail(ErrorCode::invalid, trf("{} has more than {} lines", name_, most_lines));
 }
 
-Result<Recording> Recording::parse(std::string text, std::string name, std::size_t first,
-                                   std::string_view phase) {
+Result<Recording> Recording::parse(std::string text, std::string name, RecordingPart part) {
   const std::string beginning = text.substr(0, byte_order_mark_length);
   text = as_utf8(std::move(text), beginning, 0);
-  if (smi::looks_like_dump(text)) {
-    auto lines = lines_of_dump(text, phase);
-    if (!lines) {
-      return fail(ErrorCode::invalid, trf("cannot replay {}: {}", name, lines.error().message()));
+  if (auto read = part.foreign != nullptr ? part.foreign(text, part.phase) : std::nullopt) {
+    if (!*read) return cannot_replay(name, read->error());
+    Recording recording({}, std::move(name), part.first - 1);
+    recording.foreign_ = std::move(**read);
+    if (auto playable = recording.check(); !playable) {
+      return std::unexpected(std::move(playable).error());
     }
-    text = std::move(*lines);
-  } else if (!phase.empty()) {
-    return fail(ErrorCode::invalid,
-                trf("{} is no capture file: it has no phase \"{}\"", name, phase));
+    return recording;
   }
-  Recording recording(std::move(text), std::move(name), first - 1);
+  if (!part.phase.empty()) {
+    return fail(ErrorCode::invalid,
+                trf("{} is no capture file: it has no phase \"{}\"", name, part.phase));
+  }
+  Recording recording(std::move(text), std::move(name), part.first - 1);
   recording.split_lines();
   // Indented JSON has its first line end in the middle of an object. So has a line that was cut
   // short, and behind that another snapshot begins.
@@ -220,10 +205,10 @@ Result<Recording> Recording::parse(std::string text, std::string name, std::size
 }
 
 Result<void> Recording::check() const {
-  if (lines_.empty()) {
+  if (size() == 0) {
     return fail(ErrorCode::invalid, trf("{} holds no snapshot: it is empty", name_));
   }
-  if (std::ranges::none_of(lines_, &Line::is_json)) return nothing_known(name_);
+  if (foreign_.empty() && std::ranges::none_of(lines_, &Line::is_json)) return nothing_known(name_);
   if (first_ >= size()) {
     return fail(ErrorCode::invalid,
                 trf("{} holds {} snapshots, there is no number {}", name_, size(), first_ + 1));
@@ -234,17 +219,18 @@ Result<void> Recording::check() const {
 }
 
 Result<Recording> Recording::open(const std::string& spec,
-                                  const std::optional<Result<std::string>>& piped) {
+                                  const std::optional<Result<std::string>>& piped,
+                                  ForeignReader foreign) {
   const auto wanted = parse_spec(spec);
   if (!wanted) return std::unexpected(wanted.error());
-  if (!piped) return open_file(wanted->file, wanted->first, wanted->phase);
+  const RecordingPart part{.first = wanted->first, .phase = wanted->phase, .foreign = foreign};
+  if (!piped) return open_file(wanted->file, part);
   if (!*piped) return cannot_replay(spec, piped->error());
   return parse(**piped, wanted->file == "-" ? std::string(tr("the standard input")) : wanted->file,
-               wanted->first, wanted->phase);
+               part);
 }
 
-Result<Recording> Recording::open_file(const std::string& file, std::size_t first,
-                                       std::string_view phase) {
+Result<Recording> Recording::open_file(const std::string& file, RecordingPart part) {
   std::error_code unknown;
   const auto kind = std::filesystem::status(file, unknown).type();
   if (kind == std::filesystem::file_type::character || kind == std::filesystem::file_type::block) {
@@ -252,8 +238,8 @@ Result<Recording> Recording::open_file(const std::string& file, std::size_t firs
   }
   auto fd = open_fd(file, O_RDONLY | O_NONBLOCK);
   if (!fd) return cannot_replay(file, fd.error());
-  if (phase.empty() && is_long_recording(fd->get())) {
-    Recording recording({}, file, first - 1);
+  if (part.phase.empty() && is_long_recording(fd->get())) {
+    Recording recording({}, file, part.first - 1);
     recording.file_ = std::move(*fd);
     if (auto found = recording.find_lines(); !found) return cannot_replay(file, found.error());
     if (auto playable = recording.check(); !playable) {
@@ -263,7 +249,7 @@ Result<Recording> Recording::open_file(const std::string& file, std::size_t firs
   }
   auto text = read_file(file, longest_in_memory);
   if (!text) return cannot_replay(file, text.error());
-  return parse(std::move(*text), file, first, phase);
+  return parse(std::move(*text), file, part);
 }
 
 std::optional<Result<std::string>> piped_recording(const std::string& spec) {
@@ -302,6 +288,7 @@ Result<std::string> Recording::line(std::size_t position) const {
 }
 
 Result<Snapshot> Recording::at(std::size_t position) const {
+  if (!foreign_.empty()) return foreign_.at(position);
   const Line& one = lines_.at(position);
   if (!one.is_json) {
     return fail(ErrorCode::invalid, trf("{}, line {}: it is no snapshot", name_, one.number));

@@ -1,7 +1,7 @@
 #pragma once
 // Replay: what another machine, or this one at another time, wrote down. A file holds one snapshot
-// (`berth status --json`), a recording, one snapshot per line, or what the vendor's tool printed:
-// `nvidia-smi -q` (once, or again and again with -l), `-q -x`, or a capture file of its commands.
+// (`berth status --json`), a recording, one snapshot per line, or what another program printed,
+// which a reader of the caller's makes snapshots of.
 
 #include <cstddef>
 #include <optional>
@@ -20,6 +20,18 @@ namespace berth {
 /// there.
 [[nodiscard]] std::optional<Result<std::string>> piped_recording(const std::string& spec);
 
+/// Reads what another program printed; `phase` names the part of it that is meant. Nothing: this is
+/// none of that program's texts. At least one snapshot.
+using ForeignReader = std::optional<Result<std::vector<Snapshot>>> (*)(std::string_view text,
+                                                                       std::string_view phase);
+
+/// Where in a file to begin, and who reads what is no recording of ours; null: nobody.
+struct RecordingPart {
+  std::size_t first = 1;
+  std::string_view phase = {};
+  ForeignReader foreign = nullptr;
+};
+
 class Recording {
  public:
   /// `spec` is FILE, FILE#N for the N-th snapshot in it, counted from 1, or FILE#idle, FILE#load
@@ -28,16 +40,19 @@ class Recording {
   /// `piped`: what piped_recording() brought of it. A recording is read line by line as it is
   /// played, however long it is.
   [[nodiscard]] static Result<Recording> open(
-      const std::string& spec, const std::optional<Result<std::string>>& piped = std::nullopt);
+      const std::string& spec, const std::optional<Result<std::string>>& piped = std::nullopt,
+      ForeignReader foreign = nullptr);
   /// The same from a file whose name is taken as it is.
-  [[nodiscard]] static Result<Recording> open_file(const std::string& file, std::size_t first = 1,
-                                                   std::string_view phase = {});
+  [[nodiscard]] static Result<Recording> open_file(const std::string& file,
+                                                   RecordingPart part = {});
   /// The same from a text, for messages called `name`.
   [[nodiscard]] static Result<Recording> parse(std::string text, std::string name,
-                                               std::size_t first = 1, std::string_view phase = {});
+                                               RecordingPart part = {});
 
   /// How many snapshots there are, broken lines included.
-  [[nodiscard]] std::size_t size() const { return lines_.size(); }
+  [[nodiscard]] std::size_t size() const {
+    return foreign_.empty() ? lines_.size() : foreign_.size();
+  }
   /// invalid: says which line, and why.
   [[nodiscard]] Result<Snapshot> at(std::size_t position) const;
   /// Where FILE#N starts, counted from 0.
@@ -49,6 +64,7 @@ class Recording {
     std::size_t length;
     bool is_json;  // as far as its first character tells
   };
+  /// Of a recording of ours.
   [[nodiscard]] const Line& last_line() const { return lines_.back(); }
 
  private:
@@ -63,7 +79,8 @@ class Recording {
   [[nodiscard]] Result<std::string> line(std::size_t position) const;
 
   std::string text_;
-  Fd file_;  // instead of the text
+  Fd file_;                        // instead of the text
+  std::vector<Snapshot> foreign_;  // instead of lines: what another program printed
   std::string name_;
   std::size_t first_ = 0;
   std::vector<Line> lines_;

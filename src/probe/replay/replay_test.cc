@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "base/temporary_directory.h"
+#include "base/text.h"
 #include "snapshot/builder.h"
 #include "snapshot/json.h"
 
@@ -46,7 +47,7 @@ TEST(Recording, OneIndentedSnapshotIsARecordingOfOne) {
 }
 
 TEST(Recording, LinesAreSnapshotsAndEmptyOnesAreNot) {
-  const auto recording = Recording::parse("\n" + three_lines() + "\n \n", "f", 3);
+  const auto recording = Recording::parse("\n" + three_lines() + "\n \n", "f", {.first = 3});
   ASSERT_TRUE(recording) << recording.error().message();
   EXPECT_EQ(recording->size(), 3U);
   EXPECT_EQ(*recording->at(recording->first()), at_second(5));
@@ -80,40 +81,56 @@ TEST(Recording, FileAndNumberAreReadFromTheSpec) {
   EXPECT_EQ(*second->at(second->first()), at_second(1));
 }
 
-/// SIMULATED: one GPU as `nvidia-smi -q` prints it.
-std::string dump_of(std::string_view temperature) {
-  return "\n==============NVSMI LOG==============\n\nTimestamp : Tue Jul 14 08:12:38 2026\n"
-         "Driver Version : 590.48.01\n\nAttached GPUs : 1\nGPU 00000000:00:09.0\n"
-         "    GPU UUID : GPU-1\n    Temperature\n        GPU Current Temp : " +
-         std::string(temperature) + " C\n\n";
+/// A reader of another program's text: "DUMP 41 42" are looks at 41 and at 42 degrees; of "DUMP
+/// load 77" the second word is a phase.
+std::optional<Result<std::vector<Snapshot>>> read_foreign(std::string_view text,
+                                                          std::string_view phase) {
+  const std::size_t at = text.find("DUMP ");
+  if (at == std::string_view::npos) return std::nullopt;
+  if (!phase.empty() && text.find(phase) == std::string_view::npos) {
+    return fail(ErrorCode::not_found, "it has no phase " + std::string(phase));
+  }
+  std::vector<Snapshot> snapshots;
+  for (const std::string_view word : split(text.substr(at), ' ')) {
+    const auto degrees = parse_unsigned(trimmed(word));
+    if (!degrees) continue;
+    snapshots.push_back(at_second(static_cast<std::int64_t>(snapshots.size())));
+    snapshots.back().devices.at(0).temperature = Celsius(static_cast<std::int64_t>(*degrees));
+  }
+  return snapshots;
 }
+constexpr RecordingPart with_foreign{.foreign = read_foreign};
 
-TEST(Recording, WhatTheVendorsToolPrintedIsASnapshotToo) {
-  const auto recording = Recording::parse(dump_of("41"), "f");
-  ASSERT_TRUE(recording) << recording.error().message();
-  EXPECT_EQ(recording->at(0)->devices.at(0).temperature, Reading<Celsius>(41_celsius));
-  EXPECT_EQ(recording->at(0)->host.driver_version, Reading<std::string>("590.48.01"));
-}
-
-TEST(Recording, LoopOfTheVendorsToolIsARecording) {
-  const auto recording = Recording::parse(dump_of("41") + dump_of("42"), "f", 2);
+TEST(Recording, WhatAnotherProgramPrintedIsARecordingToo) {
+  const auto recording = Recording::parse("DUMP 41 42", "f", {.first = 2, .foreign = read_foreign});
   ASSERT_TRUE(recording) << recording.error().message();
   EXPECT_EQ(recording->size(), 2U);
-  EXPECT_EQ(recording->at(1)->devices.at(0).temperature, Reading<Celsius>(42_celsius));
+  EXPECT_EQ(recording->at(recording->first())->devices.at(0).temperature,
+            Reading<Celsius>(42_celsius));
+  EXPECT_THAT(error_of(Recording::parse("DUMP 41", "f", {.first = 2, .foreign = read_foreign})),
+              HasSubstr("f holds 1 snapshots, there is no number 2"));
+  EXPECT_THAT(error_of(Recording::parse("DUMP 41", "f")), HasSubstr("it is none of the files"));
+}
+
+TEST(Player, PlaysWhatAnotherProgramPrinted) {
+  auto recording = Recording::parse("DUMP 41 42", "f", with_foreign);
+  ASSERT_TRUE(recording) << recording.error().message();
+  Player player(std::move(*recording));
+  EXPECT_EQ(player.look({0}).devices.at(0).temperature, Reading<Celsius>(41_celsius));
+  EXPECT_EQ(player.look({1000}).devices.at(0).temperature, Reading<Celsius>(42_celsius));
 }
 
 TEST(Recording, PhaseOfACaptureFileIsReadFromTheSpec) {
-  const std::string rule(80, '#');
   const TemporaryDirectory folder;
   const std::string path = folder / "capture.txt";
-  ASSERT_TRUE(write_file_atomically(
-      path, rule + "\n# idle :: query (-q)\n# $ nvidia-smi -q\n" + rule + dump_of("41") + rule +
-                "\n# load :: query (-q)\n# $ nvidia-smi -q\n" + rule + dump_of("77")));
-  const auto load = Recording::open(path + "#load");
+  ASSERT_TRUE(write_file_atomically(path, "DUMP load 77"));
+  const auto load = Recording::open(path + "#load", std::nullopt, read_foreign);
   ASSERT_TRUE(load) << load.error().message();
   EXPECT_EQ(load->at(0)->devices.at(0).temperature, Reading<Celsius>(77_celsius));
-  EXPECT_THAT(error_of(Recording::open(path + "#boot")), HasSubstr("boot"));
-  EXPECT_THAT(error_of(Recording::parse(three_lines(), "f", 1, "idle")), HasSubstr("no phase"));
+  EXPECT_THAT(error_of(Recording::open(path + "#boot", std::nullopt, read_foreign)),
+              HasSubstr("cannot replay " + path + ": it has no phase boot"));
+  EXPECT_THAT(error_of(Recording::parse(three_lines(), "f", {.phase = "idle"})),
+              HasSubstr("no phase"));
 }
 
 /// As PowerShell's > writes it, the low byte first.
@@ -124,13 +141,9 @@ std::string utf16(std::string_view text) {
 }
 
 TEST(Recording, FilesOfWindowsAreReadAsWhatTheyAre) {
-  const std::string dump = dump_of("41");
-  const std::string xml =
-      "<?xml version=\"1.0\" ?>\r\n<nvidia_smi_log><gpu id=\"00000000:00:09.0\"><temperature>"
-      "<gpu_temp>41 C</gpu_temp></temperature></gpu></nvidia_smi_log>\r\n";
-  for (const std::string& text : {dump, "PS C:\\> nvidia-smi -q\r\n" + dump, xml}) {
-    for (const std::string& bytes : {"\xef\xbb\xbf" + text, utf16(text)}) {
-      const auto recording = Recording::parse(bytes, "f");
+  for (const std::string_view text : {"DUMP 41", "PS C:\\> other -q\r\nDUMP 41\r\n"}) {
+    for (const std::string& bytes : {"\xef\xbb\xbf" + std::string(text), utf16(text)}) {
+      const auto recording = Recording::parse(bytes, "f", with_foreign);
       ASSERT_TRUE(recording) << recording.error().message();
       EXPECT_EQ(recording->at(0)->devices.at(0).temperature, Reading<Celsius>(41_celsius));
     }
@@ -151,18 +164,20 @@ TEST(Recording, WhatIsNoneOfTheFilesIsToldInPlainWords) {
   // Of a recording that lost its beginning the rest can be asked for.
   const std::string cut = "ame\": 1}\n" + three_lines();
   EXPECT_THAT(error_of(Recording::parse(cut, "f")), HasSubstr("f, line 1: it is no snapshot"));
-  EXPECT_TRUE(Recording::parse(cut, "f", 2));
+  EXPECT_TRUE(Recording::parse(cut, "f", {.first = 2}));
 }
 
 TEST(Recording, MistakesNameFileLineAndReason) {
   EXPECT_THAT(error_of(Recording::open("/nowhere/x.json")), HasSubstr("/nowhere/x.json"));
   EXPECT_THAT(error_of(Recording::open("/nowhere/x.json#0")), HasSubstr("from 1"));
   EXPECT_THAT(error_of(Recording::parse("", "f")), HasSubstr("empty"));
-  EXPECT_THAT(error_of(Recording::parse(three_lines(), "f", 4)), HasSubstr("no number 4"));
+  EXPECT_THAT(error_of(Recording::parse(three_lines(), "f", {.first = 4})),
+              HasSubstr("no number 4"));
   EXPECT_THAT(error_of(Recording::parse("{\"berth_snapshot\": 99}", "f")),
               HasSubstr("f, line 1: "));
   const std::string broken = three_lines() + "{\"berth_snapshot\": 1,}\n";
-  EXPECT_THAT(error_of(Recording::parse(broken, "f", 4)), HasSubstr("f, line 4: not valid JSON"));
+  EXPECT_THAT(error_of(Recording::parse(broken, "f", {.first = 4})),
+              HasSubstr("f, line 4: not valid JSON"));
 }
 
 TEST(Player, ShowsWhatWasRecordedSoFarIntoIt) {
@@ -241,11 +256,6 @@ TEST(Recording, ADamagedLineIsNamedByItsPlaceAndNotInAParsersWords) {
   EXPECT_THAT(said, HasSubstr("f, line 1: not valid JSON from column 41 on"));
   EXPECT_THAT(said, HasSubstr("have it written again"));
   EXPECT_THAT(said, Not(HasSubstr("json.exception")));
-}
-
-TEST(Recording, OfOneDumpAPhaseIsRefused) {
-  EXPECT_THAT(error_of(Recording::parse(dump_of("41"), "f", 1, "nosuch")),
-              HasSubstr("has no phase \"nosuch\""));
 }
 
 }  // namespace
